@@ -1,0 +1,23 @@
+/** Who must act on an error. */
+export type ErrorFamily = 'usage' | 'not_found' | 'conflict' | 'determinism' | 'model' | 'tool' | 'store'
+
+/** Every code Perdure throws, with its family and the HTTP status it is told with. Each has a heading in `docs/errors.md`. */
+export const errorCodes = {
+  invalid_argument: { family: 'usage', status: 400 },
+  invalid_id: { family: 'usage', status: 400 },
+  invalid_value: { family: 'usage', status: 400 },
+  event_too_large: { family: 'usage', status: 413 },
+  event_invalid: { family: 'store', status: 500 },
+  event_unknown: { family: 'store', status: 500 },
+  conversation_not_found: { family: 'not_found', status: 404 },
+  call_not_found: { family: 'not_found', status: 404 },
+  conversation_exists: { family: 'conflict', status: 409 },
+  key_reused: { family: 'conflict', status: 409 },
+  store_failed: { family: 'store', status: 503 },
+  store_busy: { family: 'store', status: 503 },
+  store_closed: { family: 'store', status: 503 },
+  schema_too_new: { family: 'store', status: 500 },
+  missing_dependency: { family: 'usage', status: 500 },
+} as const satisfies Record<string, { family: ErrorFamily; status: number }>
+
+export type ErrorCode = keyof typeof errorCodes

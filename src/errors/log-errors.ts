@@ -1,0 +1,41 @@
+import { PerdureError } from './perdure-error.ts'
+
+type Place = { readonly conversationId: string; readonly seq: number; readonly type: string }
+
+/** The log holds an event this version does not know: written by a newer one, or by a flow in a conversation's log. */
+export class EventUnknownError extends PerdureError {
+  constructor({ conversationId, seq, type }: Place) {
+    super(
+      'event_unknown',
+      `Event ${seq} of '${conversationId}' has the type '${type}', which this version does not know. Upgrade perdure on this node.`,
+    )
+  }
+}
+
+export class EventInvalidError extends PerdureError {
+  constructor({ conversationId, seq, type }: Place, problem: string) {
+    super(
+      'event_invalid',
+      `Event ${seq} (${type}) of '${conversationId}' cannot be folded: ${problem}. Find what wrote it; the log before it is intact.`,
+    )
+  }
+}
+
+/** A value that JSON cannot hold. `path` says where, as in `content.args.amount`. */
+export class InvalidValueError extends PerdureError {
+  readonly path: string
+
+  constructor(path: string, problem: string) {
+    super('invalid_value', `The value at '${path}' cannot be stored: ${problem}. Pass plain JSON.`)
+    this.path = path
+  }
+}
+
+export class EventTooLargeError extends PerdureError {
+  constructor(type: string, bytes: number, limit: number) {
+    super(
+      'event_too_large',
+      `An event of type '${type}' has ${bytes} bytes; the limit is ${limit}. Put the large part into a blob and keep its ref in the event.`,
+    )
+  }
+}

@@ -1,0 +1,15 @@
+import { isBlobRef } from './blob-ref.ts'
+import type { Json } from './json.ts'
+
+/** The hashes of all blob refs anywhere in a value, each once. */
+export function blobRefsIn(value: Json): string[] {
+  const found = new Set<string>()
+  collect(value, found)
+  return [...found]
+}
+
+function collect(value: Json, found: Set<string>): void {
+  if (typeof value !== 'object' || value === null) return
+  if (isBlobRef(value)) found.add(value.blob)
+  for (const member of Object.values(value)) collect(member, found)
+}

@@ -1,0 +1,101 @@
+import type { CallResult, Outcome, SuspensionKind } from './events.ts'
+import type { CallState, Round } from './state.ts'
+
+/**
+ * Where a call stands.
+ * `unasked`: it must suspend (again) before it can go on. `ready`: it may be started. `pending`: somebody has to answer.
+ * `started`: a `tool_started` without an end. `recovered`: a person decided about an interrupted call, and no result says so yet.
+ */
+export type CallPhase =
+  | { readonly type: 'unasked'; readonly kind: SuspensionKind }
+  | { readonly type: 'ready' }
+  | { readonly type: 'pending'; readonly round: Round }
+  | { readonly type: 'started' }
+  | { readonly type: 'recovered'; readonly end: CallEnd }
+  | { readonly type: 'ended'; readonly end: CallEnd }
+
+/** How a call ended, as the model and the user read it. */
+export type CallEnd = CallResult & { readonly outcome?: Outcome }
+
+export function callPhase(call: CallState): CallPhase {
+  if (call.result) {
+    const { seq: _, ...end } = call.result
+    return { type: 'ended', end }
+  }
+  const last = call.rounds.at(-1)
+  if (last && !last.resolution) return { type: 'pending', round: last }
+  const ended = last ? endByResolution(call, last) : null
+  if (ended) return { type: 'ended', end: ended }
+  if (last?.kind === 'recovery' && last.resolution!.seq > call.startedSeq) return afterRecovery(last)
+  if (call.attempts > 0) return { type: 'started' }
+  if (call.gated && !last) return { type: 'unasked', kind: 'approval' }
+  switch (call.executor) {
+    case 'human':
+      return { type: 'unasked', kind: 'elicitation' }
+    case 'client':
+      return { type: 'unasked', kind: 'client_exec' }
+    case 'agent':
+      return { type: 'unasked', kind: 'sub_agent' }
+    default:
+      return { type: 'ready' }
+  }
+}
+
+export function callEnd(call: CallState): CallEnd | null {
+  const phase = callPhase(call)
+  return phase.type === 'ended' ? phase.end : null
+}
+
+/** The arguments a call runs with: the model's, or what a person made of them. */
+export function effectiveArgs(call: CallState): CallState['args'] {
+  const edited = call.rounds.findLast((round) => round.resolution?.edited)?.resolution?.edited
+  return edited ? edited.after : call.args
+}
+
+export const expiredError = 'tool call expired: no response'
+
+function endByResolution(call: CallState, round: Round): CallEnd | null {
+  const { status, value } = round.resolution!
+  if (status === 'resolved') {
+    if (round.kind === 'approval' || round.kind === 'recovery') return null
+    return round.kind === 'elicitation' ? { ok: true, result: value } : asCallResult(value)
+  }
+  // A call that was started may have had its effect before somebody ended it.
+  const unknown = call.attempts > 0 ? { outcome: 'unknown' as const } : {}
+  return { ok: false, error: endError(status, value), ...unknown }
+}
+
+function endError(status: 'denied' | 'expired' | 'cancelled', value: unknown): string {
+  if (status === 'expired') return expiredError
+  if (status === 'cancelled') return 'tool call cancelled'
+  const reason = isObject(value) ? value['reason'] : value
+  return typeof reason === 'string' && reason !== '' ? `tool call denied: ${reason}` : 'tool call denied'
+}
+
+/** Client and child answers are `{ ok, result | error }`; anything else is taken as the result itself. */
+function asCallResult(value: CallState['args']): CallResult {
+  if (!isObject(value)) return { ok: true, result: value }
+  if (value['ok'] === true && 'result' in value) return { ok: true, result: value['result']! }
+  if (value['ok'] === false && 'error' in value) {
+    const error = value['error']
+    return { ok: false, error: typeof error === 'string' ? error : JSON.stringify(error) }
+  }
+  return { ok: true, result: value }
+}
+
+function afterRecovery(round: Round): CallPhase {
+  const { value } = round.resolution!
+  if (value === 'rerun') return { type: 'ready' }
+  if (isObject(value) && 'result' in value) return { type: 'recovered', end: { ok: true, result: value['result']! } }
+  return { type: 'recovered', end: interruptedEnd }
+}
+
+export const interruptedEnd: CallEnd = {
+  ok: false,
+  error: 'interrupted: the tool was started and its outcome is unknown; it may have taken effect',
+  outcome: 'unknown',
+}
+
+function isObject(value: unknown): value is { readonly [key: string]: CallState['args'] } {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}

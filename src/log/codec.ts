@@ -1,0 +1,80 @@
+import { InvalidValueError } from '../errors/log-errors.ts'
+import type { Json } from './json.ts'
+
+const maxDepth = 500
+
+/**
+ * JSON text that gives back exactly what went in: also -0, lone surrogates, NUL and `__proto__` keys.
+ * Throws `InvalidValueError` with the path of what JSON cannot hold; `path` names the root.
+ */
+export function encode(value: unknown, path = 'value'): string {
+  switch (inspect(value, 0)) {
+    case 'plain':
+      return JSON.stringify(value)
+    case 'negative_zero':
+      return write(value as Json)
+    case 'refused':
+      throw locate(value, path, 0, new Set())
+  }
+}
+
+export function decode(text: string): Json {
+  return JSON.parse(text) as Json
+}
+
+/** `negative_zero`: JSON, but `JSON.stringify` would turn a -0 into 0. Fast, because it runs on everything that is stored. */
+function inspect(value: unknown, depth: number): 'plain' | 'negative_zero' | 'refused' {
+  if (typeof value === 'string' || typeof value === 'boolean' || value === null) return 'plain'
+  if (typeof value === 'number') {
+    if (!Number.isFinite(value)) return 'refused'
+    return value === 0 && Object.is(value, -0) ? 'negative_zero' : 'plain'
+  }
+  if (typeof value !== 'object' || depth >= maxDepth) return 'refused'
+  let verdict: 'plain' | 'negative_zero' = 'plain'
+  if (!Array.isArray(value) && !isPlainObject(value)) return 'refused'
+  const keys = Array.isArray(value) ? null : Object.keys(value)
+  const length = keys ? keys.length : (value as unknown[]).length
+  for (let index = 0; index < length; index++) {
+    const member = (value as Record<string | number, unknown>)[keys ? keys[index]! : index]
+    const inner = inspect(member, depth + 1)
+    if (inner === 'refused') return 'refused'
+    if (inner === 'negative_zero') verdict = 'negative_zero'
+  }
+  return verdict
+}
+
+function isPlainObject(value: object): boolean {
+  const prototype = Object.getPrototypeOf(value)
+  return (prototype === Object.prototype || prototype === null) && Object.getOwnPropertySymbols(value).length === 0
+}
+
+/** Finds what `inspect` refused. */
+function locate(value: unknown, path: string, depth: number, ancestors: Set<object>): InvalidValueError | null {
+  if (typeof value === 'number' && !Number.isFinite(value))
+    return new InvalidValueError(path, `${value} is not a JSON number`)
+  if (['string', 'boolean', 'number'].includes(typeof value) || value === null) return null
+  if (typeof value !== 'object') return new InvalidValueError(path, `${typeof value} is not JSON`)
+  if (ancestors.has(value)) return new InvalidValueError(path, 'it contains itself')
+  if (depth >= maxDepth) return new InvalidValueError(path, `it is nested deeper than ${maxDepth} levels`)
+  if (!Array.isArray(value) && !isPlainObject(value)) {
+    return new InvalidValueError(path, `a ${value.constructor?.name ?? 'class instance'} is not a plain object`)
+  }
+  ancestors.add(value)
+  const members: [string, unknown][] = Array.isArray(value)
+    ? Array.from(value, (member, index) => [`${path}[${index}]`, member])
+    : Object.entries(value).map(([key, member]) => [`${path}.${key}`, member])
+  for (const [memberPath, member] of members) {
+    const problem = locate(member, memberPath, depth + 1, ancestors)
+    if (problem) return problem
+  }
+  ancestors.delete(value)
+  return null
+}
+
+function write(value: Json): string {
+  if (Object.is(value, -0)) return '-0'
+  if (value === null || typeof value !== 'object') return JSON.stringify(value)
+  if (Array.isArray(value)) return `[${value.map(write).join(',')}]`
+  const members = Object.entries(value).map(([key, member]) => `${JSON.stringify(key)}:${write(member)}`)
+  return `{${members.join(',')}}`
+}

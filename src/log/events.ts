@@ -1,0 +1,196 @@
+import type { BlobRef } from './blob-ref.ts'
+import type { Json, JsonObject } from './json.ts'
+
+/** A committed fact of a conversation. `seq` is 1-based and gap-free; the store assigns `seq` and `at`. */
+export type LogEvent = NewEvent & {
+  readonly conversationId: string
+  readonly seq: number
+  /** Milliseconds since 1970, by the store's clock. */
+  readonly at: number
+}
+
+/** An event before the store has given it a place. The union is closed; see `unknown-event.ts` for what a reader does with others. */
+export type NewEvent = {
+  readonly [Type in keyof EventContents]: { readonly type: Type; readonly content: EventContents[Type] }
+}[keyof EventContents]
+
+export type EventType = keyof EventContents
+
+export type EventOf<Type extends EventType> = Extract<LogEvent, { type: Type }>
+
+export type EventContents = {
+  readonly user_msg: UserMsg
+  readonly assistant_msg: AssistantMsg
+  readonly tool_call: ToolCallContent
+  readonly tool_started: { readonly callId: string; readonly attempt: number }
+  readonly suspension: Suspension
+  readonly resolution: Resolution
+  readonly tool_result: ToolResult
+  readonly injection: Injection
+  readonly regeneration: { readonly messageId: string; readonly n: number; readonly feedback: string }
+  readonly cancel_requested: { readonly turnId: string; readonly who: string }
+  readonly turn_ended: TurnEnded
+  readonly titled: { readonly title: string }
+  readonly seeded: { readonly state: Json }
+  readonly flow_started: JsonObject
+  readonly flow_outcome: JsonObject
+  readonly flow_ended: JsonObject
+}
+
+export type UserMsg = {
+  readonly turnId: string
+  readonly message: UserMessage
+  readonly options: TurnOptions
+  readonly who: string
+  readonly key?: string
+}
+
+export type UserMessage = { readonly parts: readonly UserPart[] }
+
+export type UserPart = TextPart | FilePart
+
+export type TextPart = { readonly type: 'text'; readonly text: string; readonly providerMetadata?: JsonObject }
+
+/** A file of a message: bytes live in the store's blobs, a string is a URL. */
+export type FilePart = {
+  readonly type: 'file'
+  readonly mediaType: string
+  readonly data: BlobRef | string
+  readonly filename?: string
+}
+
+/** All options of one turn, agent defaults written in at send, so that a deploy cannot change a turn under way. */
+export type TurnOptions = JsonObject & {
+  readonly maxSteps?: number
+  readonly maxTokens?: number
+  readonly maxParallelCalls?: number
+  readonly untilTool?: string
+  /** JSON Schema of the object that ends the turn; `false` opts out of the agent's default. */
+  readonly output?: JsonObject | false
+}
+
+export type AssistantMsg = {
+  readonly turnId: string
+  readonly messageId: string
+  /** The seq its prompt was rendered from. */
+  readonly seen: number
+  readonly parts: readonly AssistantPart[]
+  readonly model: ModelRef
+  readonly usage: Usage
+  readonly finishReason: string
+  readonly status: 'complete' | 'cancelled' | 'failed'
+  readonly object?: Json
+}
+
+export type ModelRef = { readonly provider: string; readonly modelId: string }
+
+export type Usage = {
+  readonly inputTokens?: number
+  readonly outputTokens?: number
+  readonly cacheReadTokens?: number
+  readonly cacheWriteTokens?: number
+  readonly reasoningTokens?: number
+}
+
+export type AssistantPart =
+  | TextPart
+  | FilePart
+  | { readonly type: 'reasoning'; readonly text: string; readonly providerMetadata?: JsonObject }
+  | { readonly type: 'source'; readonly source: JsonObject }
+  | ProviderCallPart
+  | ProviderResultPart
+  | OwnCallPart
+  | PlainCallPart
+
+/** A call that the model's host runs; its result comes in the same stream. */
+export type ProviderCallPart = {
+  readonly type: 'provider_call'
+  readonly providerCallId: string
+  readonly name: string
+  readonly args: Json
+  readonly providerMetadata?: JsonObject
+}
+
+export type ProviderResultPart = {
+  readonly type: 'provider_result'
+  readonly providerCallId: string
+  readonly name: string
+  readonly result: Json
+  readonly isError?: boolean
+  readonly providerMetadata?: JsonObject
+}
+
+/** One of our calls; everything else about it is in its `tool_call` event. */
+export type OwnCallPart = { readonly type: 'call'; readonly callId: string; readonly providerMetadata?: JsonObject }
+
+/** A call of a message that was regenerated, halted, cancelled or failed: shown to people, never run, never rendered. */
+export type PlainCallPart = {
+  readonly type: 'plain_call'
+  readonly providerCallId: string
+  readonly name: string
+  readonly args: Json
+}
+
+export type Executor = 'server' | 'human' | 'client' | 'provider' | 'agent'
+
+export type IfInterrupted = 'report' | 'rerun' | 'ask'
+
+/** A call with the decisions that are taken once, so that a deploy does not change them under a waiting call. */
+export type ToolCallContent = {
+  readonly turnId: string
+  readonly callId: string
+  readonly providerCallId: string
+  readonly name: string
+  readonly args: Json
+  readonly executor: Executor
+  readonly gated: boolean
+  readonly ifInterrupted: IfInterrupted
+  readonly timeoutMs: number | null
+  readonly expiresInMs: number | null
+  /** What a person is shown when the call suspends. */
+  readonly prompt?: Json
+  /** JSON Schema of the answer, for the executors that are answered. */
+  readonly schema?: Json
+}
+
+export type SuspensionKind = 'approval' | 'elicitation' | 'client_exec' | 'sub_agent' | 'recovery'
+
+export type Suspension = {
+  readonly callId: string
+  readonly round: number
+  readonly kind: SuspensionKind
+  readonly prompt: Json
+  readonly schema: Json
+  readonly expiresInMs: number | null
+}
+
+export type ResolutionStatus = 'resolved' | 'denied' | 'expired' | 'cancelled'
+
+export type Resolution = {
+  readonly callId: string
+  readonly round: number
+  readonly kind: SuspensionKind
+  readonly status: ResolutionStatus
+  readonly value: Json
+  readonly who: string
+  /** Arguments a person changed while approving. */
+  readonly edited?: { readonly before: Json; readonly after: Json }
+}
+
+/** `unknown`: interrupted, it may have run. `ran`: it ran, but its result could not be recorded. */
+export type Outcome = 'unknown' | 'ran'
+
+export type ToolResult = { readonly callId: string; readonly outcome?: Outcome } & CallResult
+
+export type CallResult = { readonly ok: true; readonly result: Json } | { readonly ok: false; readonly error: string }
+
+export type Injection = {
+  readonly turnId: string
+  readonly step: number
+  readonly hook: string
+  readonly parts: readonly UserPart[]
+}
+
+export type TurnStatus = 'completed' | 'cancelled' | 'failed' | 'halted'
+
+export type TurnEnded = { readonly turnId: string; readonly status: TurnStatus; readonly reason: string | null }

@@ -1,0 +1,157 @@
+import { EventInvalidError, EventUnknownError } from '../errors/log-errors.ts'
+import type { EventOf, LogEvent } from './events.ts'
+import { type CallEvent, foldCall, newCall } from './fold-call.ts'
+import { type ConversationState, emptyState, type TurnItem, type TurnState } from './state.ts'
+
+/**
+ * Folds a log to the state it stands for. `base` is the state before the first of `events`: a state folded earlier, or a summary's base.
+ * Pure: `base` is not touched. Throws on an event it does not know, because what it would decide past one could be wrong.
+ */
+export function foldEvents(events: Iterable<LogEvent>, base: ConversationState = emptyState): ConversationState {
+  const fold = new Fold(base)
+  for (const event of events) fold.apply(event)
+  return fold.state()
+}
+
+/** Copies a turn the first time it changes, so that folding n events costs n, whatever came before. */
+class Fold {
+  readonly #turns: TurnState[]
+  readonly #owned = new Set<TurnState>()
+  #lastSeq: number
+  #title: string | null
+  #seed: ConversationState['seed']
+
+  constructor(base: ConversationState) {
+    this.#turns = [...base.turns]
+    this.#lastSeq = base.lastSeq
+    this.#title = base.title
+    this.#seed = base.seed
+  }
+
+  state(): ConversationState {
+    return { lastSeq: this.#lastSeq, title: this.#title, seed: this.#seed, turns: this.#turns }
+  }
+
+  apply(event: LogEvent): void {
+    if (event.seq <= this.#lastSeq) return
+    if (event.seq !== this.#lastSeq + 1) {
+      throw new EventInvalidError(event, `the log jumps from ${this.#lastSeq} to ${event.seq}`)
+    }
+    this.#dispatch(event)
+    this.#lastSeq = event.seq
+  }
+
+  #dispatch(event: LogEvent): void {
+    switch (event.type) {
+      case 'user_msg':
+        return this.#userMsg(event)
+      case 'assistant_msg': {
+        const { turnId, ...message } = event.content
+        const item: TurnItem = { type: 'assistant', seq: event.seq, at: event.at, regeneration: null, ...message }
+        return this.#addItem(event, turnId, item)
+      }
+      case 'injection': {
+        const { turnId, ...injection } = event.content
+        return this.#addItem(event, turnId, { type: 'injection', seq: event.seq, ...injection })
+      }
+      case 'regeneration':
+        return this.#regeneration(event)
+      case 'tool_call': {
+        const turn = this.#turn(event, event.content.turnId)
+        turn.calls = [...turn.calls, newCall(event)]
+        return
+      }
+      case 'tool_started':
+      case 'suspension':
+      case 'resolution':
+      case 'tool_result':
+        return this.#callEvent(event)
+      case 'cancel_requested': {
+        const turn = this.#turns.findLast((candidate) => candidate.turnId === event.content.turnId)
+        if (turn && !turn.end && !turn.cancel) this.#own(turn).cancel = { who: event.content.who, seq: event.seq }
+        return
+      }
+      case 'turn_ended': {
+        const turn = this.#turn(event, event.content.turnId)
+        turn.end ??= { status: event.content.status, reason: event.content.reason, seq: event.seq }
+        return this.#openNext()
+      }
+      case 'titled':
+        this.#title = event.content.title
+        return
+      case 'seeded':
+        this.#seed = event.content.state
+        return
+      default:
+        throw new EventUnknownError(event)
+    }
+  }
+
+  #userMsg(event: EventOf<'user_msg'>): void {
+    const { turnId, message, options, who } = event.content
+    const item: TurnItem = { type: 'user', seq: event.seq, at: event.at, message, who }
+    const known = this.#turns.findLast((turn) => turn.turnId === turnId)
+    if (known && !known.end) {
+      this.#own(known).items = [...known.items, item]
+      return
+    }
+    const turn: TurnState = {
+      turnId,
+      firstSeq: event.seq,
+      options: options ?? {},
+      opened: false,
+      items: [item],
+      calls: [],
+      cancel: null,
+      end: null,
+    }
+    this.#turns.push(turn)
+    this.#owned.add(turn)
+    this.#openNext()
+  }
+
+  #openNext(): void {
+    const newest = this.#turns.findLastIndex((turn) => turn.opened)
+    if (newest >= 0 && !this.#turns[newest]!.end) return
+    const next = this.#turns.findIndex((turn, index) => index > newest && !turn.opened && !turn.end)
+    if (next >= 0) this.#own(this.#turns[next]!).opened = true
+  }
+
+  #regeneration(event: EventOf<'regeneration'>): void {
+    const { messageId, n, feedback } = event.content
+    const isMessage = (item: TurnItem) => item.type === 'assistant' && item.messageId === messageId
+    const turn = this.#turns.findLast((candidate) => candidate.items.some(isMessage))
+    if (!turn) throw new EventInvalidError(event, `it names message '${messageId}', which is not in the log before it`)
+    this.#own(turn).items = turn.items.map((item) =>
+      item.type === 'assistant' && isMessage(item) ? { ...item, regeneration: { n, feedback } } : item,
+    )
+  }
+
+  #addItem(event: LogEvent, turnId: string, item: TurnItem): void {
+    const turn = this.#turn(event, turnId)
+    turn.items = [...turn.items, item]
+  }
+
+  #callEvent(event: CallEvent): void {
+    const { callId } = event.content
+    const turn = this.#turns.findLast((candidate) => candidate.calls.some((call) => call.callId === callId))
+    if (!turn) throw new EventInvalidError(event, `it names call '${callId}', which is not in the log before it`)
+    this.#own(turn).calls = turn.calls.map((call) => (call.callId === callId ? foldCall(call, event) : call))
+  }
+
+  #turn(event: LogEvent, turnId: string): Mutable<TurnState> {
+    const turn = this.#turns.findLast((candidate) => candidate.turnId === turnId)
+    if (!turn) throw new EventInvalidError(event, `it names turn '${turnId}', which is not in the log before it`)
+    return this.#own(turn)
+  }
+
+  #own(turn: TurnState): Mutable<TurnState> {
+    if (this.#owned.has(turn)) return turn
+    const copy = { ...turn }
+    this.#turns[this.#turns.lastIndexOf(turn)] = copy
+    this.#owned.add(copy)
+    return copy
+  }
+}
+
+type Mutable<T> = { -readonly [Key in keyof T]: T[Key] }

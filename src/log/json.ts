@@ -1,0 +1,4 @@
+/** What a log can hold: plain JSON, nothing else. */
+export type Json = null | boolean | number | string | readonly Json[] | JsonObject
+
+export type JsonObject = { readonly [key: string]: Json }

@@ -1,0 +1,129 @@
+import { answerSchema } from './answer-schema.ts'
+import { callEnd, callPhase, interruptedEnd } from './call-phase.ts'
+import type { NewEvent, SuspensionKind, TurnStatus } from './events.ts'
+import {
+  type AssistantItem,
+  type CallState,
+  type ConversationState,
+  openTurn,
+  queuedTurns,
+  type TurnState,
+} from './state.ts'
+
+/** What the owner of a conversation does next. */
+export type Step =
+  /** Call the model for this turn; `step` counts the turn's messages so far. */
+  | { readonly type: 'model'; readonly turnId: string; readonly step: number }
+  /** Append these: they follow from the log alone. */
+  | { readonly type: 'commit'; readonly events: readonly NewEvent[] }
+  /** Stop what runs, then settle a `cancel` with what there is of the message. */
+  | { readonly type: 'terminate'; readonly turnId: string }
+  /** Something runs here; its outcome decides. */
+  | { readonly type: 'wait' }
+  /** Nothing runs or can run: let go until somebody appends. */
+  | { readonly type: 'park'; readonly state: 'idle' | 'awaiting_input' }
+
+const maxAttempts = 3
+const defaultParallelCalls = 8
+
+/** Decides from the log alone. `running` holds the callIds this process is executing: none after a crash. */
+export function nextStep(state: ConversationState, running: ReadonlySet<string>): Step {
+  const cancelled = queuedTurns(state).filter((turn) => turn.cancel)
+  if (cancelled.length > 0) {
+    return { type: 'commit', events: cancelled.map((turn) => ended(turn, 'cancelled', null)) }
+  }
+  const turn = openTurn(state)
+  if (!turn) return { type: 'park', state: 'idle' }
+  if (turn.cancel) return { type: 'terminate', turnId: turn.turnId }
+  return stepOfCalls(turn, running) ?? stepOfTurn(turn)
+}
+
+/** Null when every call of the turn has ended. */
+function stepOfCalls(turn: TurnState, running: ReadonlySet<string>): Step | null {
+  const events: NewEvent[] = []
+  const limit = turn.options.maxParallelCalls ?? defaultParallelCalls
+  let runningHere = turn.calls.filter((call) => running.has(call.callId)).length
+  let isPending = false
+  for (const call of turn.calls) {
+    if (running.has(call.callId)) continue
+    const phase = callPhase(call)
+    if (phase.type === 'pending') isPending = true
+    if (phase.type === 'unasked') events.push(suspension(call, phase.kind))
+    if (phase.type === 'recovered') events.push(result(call, phase.end))
+    const isDue =
+      phase.type === 'ready' ||
+      (phase.type === 'started' && call.ifInterrupted === 'rerun' && call.attempts < maxAttempts)
+    if (isDue) {
+      if (runningHere >= limit) continue
+      runningHere += 1
+      events.push({ type: 'tool_started', content: { callId: call.callId, attempt: call.attempts + 1 } })
+    } else if (phase.type === 'started') {
+      events.push(call.ifInterrupted === 'ask' ? suspension(call, 'recovery') : result(call, interruptedEnd))
+    }
+  }
+  if (events.length > 0) return { type: 'commit', events }
+  if (runningHere > 0) return { type: 'wait' }
+  return isPending ? { type: 'park', state: 'awaiting_input' } : null
+}
+
+function stepOfTurn(turn: TurnState): Step {
+  const messages = keptMessages(turn)
+  const last = messages.at(-1)
+  const { maxSteps, maxTokens, untilTool } = turn.options
+  if (last?.status === 'failed') return end(turn, 'failed', 'model_failed')
+  if (last && !hasNewsAfter(turn, last.seen)) {
+    const isDone = turn.calls.some((call) => call.name === untilTool && callEnd(call)?.ok)
+    if (isDone) return end(turn, 'completed', 'until_tool')
+    if (!last.parts.some((part) => part.type === 'call')) return end(turn, 'completed', null)
+  }
+  if (maxSteps !== undefined && messages.length >= maxSteps) return end(turn, 'halted', 'max_steps')
+  if (maxTokens !== undefined && tokensUsed(turn) >= maxTokens) return end(turn, 'halted', 'max_tokens')
+  return { type: 'model', turnId: turn.turnId, step: messages.length }
+}
+
+/** The turn's messages that were not regenerated: a regenerated one is not a step. */
+export function keptMessages(turn: TurnState): AssistantItem[] {
+  return turn.items.filter((item) => item.type === 'assistant' && !item.regeneration) as AssistantItem[]
+}
+
+function hasNewsAfter(turn: TurnState, seen: number): boolean {
+  return turn.items.some((item) => item.type === 'user' && item.seq > seen)
+}
+
+function tokensUsed(turn: TurnState): number {
+  let tokens = 0
+  for (const item of turn.items) {
+    if (item.type === 'assistant') tokens += (item.usage.inputTokens ?? 0) + (item.usage.outputTokens ?? 0)
+  }
+  return tokens
+}
+
+function suspension(call: CallState, kind: SuspensionKind): NewEvent {
+  const { callId, expiresInMs } = call
+  const round = call.rounds.length + 1
+  // A child agent's end is its own; only people are given a deadline.
+  const expires = kind === 'sub_agent' ? null : expiresInMs
+  return {
+    type: 'suspension',
+    content: {
+      callId,
+      round,
+      kind,
+      prompt: call.prompt ?? null,
+      schema: answerSchema(call, kind),
+      expiresInMs: expires,
+    },
+  }
+}
+
+function result(call: CallState, callEnd: typeof interruptedEnd): NewEvent {
+  return { type: 'tool_result', content: { callId: call.callId, ...callEnd } }
+}
+
+function end(turn: TurnState, status: TurnStatus, reason: string | null): Step {
+  return { type: 'commit', events: [ended(turn, status, reason)] }
+}
+
+function ended(turn: TurnState, status: TurnStatus, reason: string | null): NewEvent {
+  return { type: 'turn_ended', content: { turnId: turn.turnId, status, reason } }
+}

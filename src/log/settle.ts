@@ -1,0 +1,209 @@
+import { callPhase } from './call-phase.ts'
+import type {
+  AssistantMsg,
+  AssistantPart,
+  Outcome as CallOutcome,
+  CallResult,
+  Injection,
+  NewEvent,
+  ToolCallContent,
+  TurnStatus,
+} from './events.ts'
+import { type CallState, type ConversationState, findCall, findTurn, type TurnState } from './state.ts'
+
+/** Something that happened outside the log and is not in it yet. */
+export type Outcome = MessageOutcome | ResultOutcome | CancelOutcome | EndOutcome | InjectionOutcome | TitleOutcome
+
+/** The model has answered, or failed after it had begun to. */
+export type MessageOutcome = Omit<AssistantMsg, 'status'> & {
+  readonly type: 'message'
+  readonly status: 'complete' | 'failed'
+  readonly calls: readonly DraftCall[]
+  /** Why a failed message failed; the reason of the turn's end. */
+  readonly failure?: string
+  readonly verdict?: Verdict
+}
+
+/** What a post-hook, or the check of a structured output, made of a message. */
+export type Verdict =
+  | { readonly type: 'halt'; readonly reason: string }
+  | { readonly type: 'regenerate'; readonly n: number; readonly feedback: string }
+  | { readonly type: 'fail'; readonly reason: string }
+
+/** A call of a message. `result` closes it in the same commit: an unknown tool, arguments that do not parse. */
+export type DraftCall = Omit<ToolCallContent, 'turnId'> & { readonly result?: CallResult }
+
+/** A tool of ours has returned, thrown or timed out. */
+export type ResultOutcome = {
+  readonly type: 'result'
+  readonly callId: string
+  readonly attempt: number
+  readonly result: CallResult & { readonly outcome?: CallOutcome }
+}
+
+/** What ran for a turn with a `cancel_requested` has been stopped. */
+export type CancelOutcome = {
+  readonly type: 'cancel'
+  readonly turnId: string
+  readonly partial?: Omit<MessageOutcome, 'type' | 'status' | 'verdict' | 'failure'>
+}
+
+/** The turn ends without a message: a pre-hook halted it, or no model could be reached. */
+export type EndOutcome = {
+  readonly type: 'end'
+  readonly turnId: string
+  readonly status: TurnStatus
+  readonly reason: string | null
+}
+
+export type InjectionOutcome = Injection & { readonly type: 'injection' }
+
+export type TitleOutcome = { readonly type: 'title'; readonly title: string }
+
+/**
+ * What to append for an outcome in hand. Pure and idempotent: by `messageId`, and by `callId` with `attempt`. So after a conflict the same
+ * outcome is settled again on the newer log, and nothing is run twice. Empty when the log has no place for it any more.
+ */
+export function settle(state: ConversationState, outcome: Outcome): NewEvent[] {
+  switch (outcome.type) {
+    case 'message':
+      return settleMessage(state, outcome)
+    case 'result':
+      return settleResult(state, outcome)
+    case 'cancel':
+      return settleCancel(state, outcome)
+    case 'end': {
+      const turn = liveTurn(state, outcome.turnId)
+      if (!turn) return []
+      return turn.cancel ? terminate(turn, null) : [ended(turn, outcome.status, outcome.reason)]
+    }
+    case 'injection':
+      return settleInjection(state, outcome)
+    case 'title':
+      return state.title === null ? [{ type: 'titled', content: { title: outcome.title } }] : []
+  }
+}
+
+function settleMessage(state: ConversationState, outcome: MessageOutcome): NewEvent[] {
+  const turn = liveTurn(state, outcome.turnId)
+  if (!turn || hasMessage(turn, outcome.messageId)) return []
+  if (turn.cancel) return terminate(turn, { ...message(outcome, 'cancelled'), parts: plainParts(outcome) })
+  if (outcome.status === 'failed') {
+    return [...failedMessage(outcome), ended(turn, 'failed', outcome.failure ?? 'model_failed')]
+  }
+  const { verdict, messageId } = outcome
+  if (verdict) {
+    const discarded: NewEvent = {
+      type: 'assistant_msg',
+      content: { ...message(outcome, 'complete'), parts: plainParts(outcome) },
+    }
+    if (verdict.type === 'halt') return [discarded, ended(turn, 'halted', verdict.reason)]
+    if (verdict.type === 'fail') return [discarded, ended(turn, 'failed', verdict.reason)]
+    return [discarded, { type: 'regeneration', content: { messageId, n: verdict.n, feedback: verdict.feedback } }]
+  }
+  return [
+    { type: 'assistant_msg', content: message(outcome, 'complete') },
+    ...outcome.calls.flatMap(({ result, ...call }): NewEvent[] => {
+      const event: NewEvent = { type: 'tool_call', content: { turnId: turn.turnId, ...call } }
+      return result ? [event, { type: 'tool_result', content: { callId: call.callId, ...result } }] : [event]
+    }),
+  ]
+}
+
+function settleResult(state: ConversationState, { callId, attempt, result }: ResultOutcome): NewEvent[] {
+  const found = findCall(state, callId)
+  if (!found || found.turn.end || found.call.attempts !== attempt) return []
+  if (callPhase(found.call).type !== 'started') return []
+  return [{ type: 'tool_result', content: { callId, ...result } }]
+}
+
+function settleCancel(state: ConversationState, { turnId, partial }: CancelOutcome): NewEvent[] {
+  const turn = liveTurn(state, turnId)
+  if (!turn?.cancel) return []
+  if (!partial || hasMessage(turn, partial.messageId)) return terminate(turn, null)
+  return terminate(turn, { ...message(partial, 'cancelled'), parts: plainParts(partial) })
+}
+
+/** The one commit that answers `cancel_requested`: the partial message, the end of every open call, the end of the turn. */
+function terminate(turn: TurnState, partial: AssistantMsg | null): NewEvent[] {
+  const events: NewEvent[] = []
+  if (partial && partial.parts.length > 0) events.push({ type: 'assistant_msg', content: partial })
+  for (const call of turn.calls) events.push(...cancelCall(call, turn.cancel!.who))
+  events.push(ended(turn, 'cancelled', null))
+  return events
+}
+
+function cancelCall(call: CallState, who: string): NewEvent[] {
+  const { callId } = call
+  const phase = callPhase(call)
+  switch (phase.type) {
+    case 'ended':
+      return []
+    case 'pending': {
+      const { round, kind } = phase.round
+      return [{ type: 'resolution', content: { callId, round, kind, status: 'cancelled', value: null, who } }]
+    }
+    case 'recovered':
+      return [{ type: 'tool_result', content: { callId, ...phase.end } }]
+    case 'started': {
+      const error = 'cancelled while it ran: its outcome is unknown; it may have taken effect'
+      return [{ type: 'tool_result', content: { callId, ok: false, error, outcome: 'unknown' } }]
+    }
+    default: {
+      // A rerun that a person granted was started once before.
+      const unknown = call.attempts > 0 ? { outcome: 'unknown' as const } : {}
+      return [
+        { type: 'tool_result', content: { callId, ok: false, error: 'cancelled before it was started', ...unknown } },
+      ]
+    }
+  }
+}
+
+function settleInjection(state: ConversationState, { type: _, ...injection }: InjectionOutcome): NewEvent[] {
+  const turn = liveTurn(state, injection.turnId)
+  if (!turn || turn.cancel) return []
+  const isKnown = turn.items.some(
+    (item) => item.type === 'injection' && item.step === injection.step && item.hook === injection.hook,
+  )
+  return isKnown ? [] : [{ type: 'injection', content: injection }]
+}
+
+function liveTurn(state: ConversationState, turnId: string): TurnState | null {
+  const turn = findTurn(state, turnId)
+  return turn && !turn.end ? turn : null
+}
+
+function hasMessage(turn: TurnState, messageId: string): boolean {
+  return turn.items.some((item) => item.type === 'assistant' && item.messageId === messageId)
+}
+
+type Draft = Omit<MessageOutcome, 'type' | 'status' | 'verdict' | 'failure'>
+
+function message(draft: Draft, status: AssistantMsg['status']): AssistantMsg {
+  const { turnId, messageId, seen, parts, model, usage, finishReason } = draft
+  const object = draft.object === undefined ? {} : { object: draft.object }
+  return { turnId, messageId, seen, parts, model, usage, finishReason, status, ...object }
+}
+
+function failedMessage(outcome: MessageOutcome): NewEvent[] {
+  const parts = plainParts(outcome)
+  return parts.length > 0 ? [{ type: 'assistant_msg', content: { ...message(outcome, 'failed'), parts } }] : []
+}
+
+/** The calls of a message that will not be acted on stay in it, as text about what the model wanted. */
+function plainParts(draft: Draft): AssistantPart[] {
+  return draft.parts.map((part) => {
+    if (part.type !== 'call') return part
+    const call = draft.calls.find((candidate) => candidate.callId === part.callId)
+    return {
+      type: 'plain_call',
+      providerCallId: call?.providerCallId ?? '',
+      name: call?.name ?? '',
+      args: call?.args ?? null,
+    }
+  })
+}
+
+function ended(turn: TurnState, status: TurnStatus, reason: string | null): NewEvent {
+  return { type: 'turn_ended', content: { turnId: turn.turnId, status, reason } }
+}

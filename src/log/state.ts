@@ -1,0 +1,101 @@
+import type {
+  AssistantMsg,
+  CallResult,
+  Injection,
+  Outcome,
+  Resolution,
+  Suspension,
+  ToolCallContent,
+  TurnOptions,
+  TurnStatus,
+  UserMessage,
+} from './events.ts'
+import type { Json } from './json.ts'
+
+/**
+ * What a log folds to. Plain JSON, so that a trimmed copy can be kept as the `base` of a summary.
+ * Must be treated as immutable: `foldEvents` shares what did not change.
+ */
+export type ConversationState = {
+  readonly lastSeq: number
+  readonly title: string | null
+  readonly seed: Json
+  /** In the order of their first message, which is the order they open in. Ended ones stay, to be rendered. */
+  readonly turns: readonly TurnState[]
+}
+
+export type TurnState = {
+  readonly turnId: string
+  readonly firstSeq: number
+  readonly options: TurnOptions
+  /** False while queued. A turn that ends unopened is never rendered. */
+  readonly opened: boolean
+  readonly items: readonly TurnItem[]
+  readonly calls: readonly CallState[]
+  readonly cancel: { readonly who: string; readonly seq: number } | null
+  readonly end: { readonly status: TurnStatus; readonly reason: string | null; readonly seq: number } | null
+}
+
+export type TurnItem = UserItem | AssistantItem | InjectionItem
+
+export type UserItem = {
+  readonly type: 'user'
+  readonly seq: number
+  readonly at: number
+  readonly message: UserMessage
+  readonly who: string
+}
+
+export type AssistantItem = Omit<AssistantMsg, 'turnId'> & {
+  readonly type: 'assistant'
+  readonly seq: number
+  readonly at: number
+  readonly regeneration: { readonly n: number; readonly feedback: string } | null
+}
+
+export type InjectionItem = Omit<Injection, 'turnId'> & { readonly type: 'injection'; readonly seq: number }
+
+export type CallState = Omit<ToolCallContent, 'turnId'> & {
+  readonly seq: number
+  readonly attempts: number
+  /** Seq of the latest `tool_started`; 0 before the first. */
+  readonly startedSeq: number
+  readonly rounds: readonly Round[]
+  readonly result: (CallResult & { readonly outcome?: Outcome; readonly seq: number }) | null
+}
+
+export type Round = Omit<Suspension, 'callId'> & {
+  readonly seq: number
+  readonly at: number
+  readonly resolution:
+    | (Omit<Resolution, 'callId' | 'round' | 'kind'> & { readonly seq: number; readonly at: number })
+    | null
+}
+
+export const emptyState: ConversationState = { lastSeq: 0, title: null, seed: null, turns: [] }
+
+/** The turn being worked on: at most one. */
+export function openTurn(state: ConversationState): TurnState | null {
+  const newest = state.turns.findLast((turn) => turn.opened)
+  return newest && !newest.end ? newest : null
+}
+
+export function queuedTurns(state: ConversationState): TurnState[] {
+  return state.turns.filter((turn) => !turn.opened && !turn.end)
+}
+
+/** The newest turn of that id. */
+export function findTurn(state: ConversationState, turnId: string): TurnState | null {
+  return state.turns.findLast((turn) => turn.turnId === turnId) ?? null
+}
+
+export function findCall(state: ConversationState, callId: string): { turn: TurnState; call: CallState } | null {
+  const turn = state.turns.findLast((candidate) => candidate.calls.some((call) => call.callId === callId))
+  const call = turn?.calls.find((candidate) => candidate.callId === callId)
+  return turn && call ? { turn, call } : null
+}
+
+/** What a summary keeps of the state at its end, so that revival does not read what came before it. */
+export function baseOf(state: ConversationState): ConversationState {
+  return { ...state, turns: state.turns.filter((turn) => !turn.end) }
+}

@@ -1,0 +1,49 @@
+import type { LogEvent, NewEvent } from '../log/events.ts'
+import type { FsmState } from '../log/fsm-state.ts'
+import type { Json } from '../log/json.ts'
+import type { ConversationAttrs } from './conversation-record.ts'
+import type { FinalStatus, ToolCallWrite } from './tool-call.ts'
+
+/**
+ * One transaction on one conversation. Checks run in this order: key, epoch, expectedSeq, resolve.
+ * A change without `epoch` that carries a `user_msg`, `seeded` or `flow_started` creates the conversation where there is none.
+ */
+export type Change = {
+  readonly events: readonly NewEvent[]
+  /** The last seq the change was decided on. */
+  readonly expectedSeq?: number
+  /** The lease the change was decided under. */
+  readonly epoch?: number
+  /** Makes the change happen once: a known key returns its first seq, and nothing is written. */
+  readonly key?: string
+  /** What the key stands for. The same key with another digest is `KeyReusedError`. */
+  readonly digest?: string
+  /** Call rows to write; each may carry `expiresInMs`, and the store's clock sets the deadline. */
+  readonly calls?: readonly ToolCallWrite[]
+  /** Guards, and the rows they end. The caller puts the `resolution` events in `events`. */
+  readonly resolve?: readonly ResolveCall[]
+  readonly fsmState?: FsmState
+  /** Default: now when an event wakes, otherwise as it was. */
+  readonly wakeAt?: 'now' | { readonly inMs: number } | null
+  readonly lease?: 'release'
+  /** Upserted like `putConversation`, in the same transaction. */
+  readonly conversation?: ConversationAttrs
+}
+
+export type ResolveCall = {
+  readonly callId: string
+  readonly round: number
+  readonly status: FinalStatus
+  readonly result: Json
+}
+
+export type CommitResult =
+  /** `seq`: of the commit's last event; the log's last where it had none. */
+  | { readonly ok: true; readonly seq: number }
+  | {
+      readonly ok: false
+      readonly conflict: 'seq' | 'epoch' | 'stale'
+      readonly lastSeq: number
+      /** The resolution that a stale one lost to. */
+      readonly winner?: LogEvent
+    }

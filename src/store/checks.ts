@@ -1,0 +1,35 @@
+import { InvalidArgumentError, InvalidIdError } from '../errors/store-errors.ts'
+
+const maxIdBytes = 255
+/** A hundred years: longer is a mistake in the unit. */
+const maxDurationMs = 3_155_760_000_000
+
+/** Ids, keys, tenants, holders: what is compared and indexed as it is. */
+export function checkId(name: string, value: unknown): asserts value is string {
+  if (typeof value !== 'string')
+    throw new InvalidIdError(name, `is a ${value === null ? 'null' : typeof value}, not a string`)
+  if (value === '') throw new InvalidIdError(name, 'is empty')
+  if (!value.isWellFormed()) throw new InvalidIdError(name, 'has a lone surrogate')
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for
+  if (/[\u0000-\u001f\u007f-\u009f]/.test(value)) throw new InvalidIdError(name, 'has a control character')
+  const bytes = value.length * 3 <= maxIdBytes ? 0 : Buffer.byteLength(value)
+  if (bytes > maxIdBytes) throw new InvalidIdError(name, `has ${bytes} bytes`)
+}
+
+export function checkWhole(name: string, value: unknown, min: number): asserts value is number {
+  if (!Number.isSafeInteger(value) || (value as number) < min) {
+    throw new InvalidArgumentError(name, `must be a whole number of at least ${min}, not ${String(value)}`)
+  }
+}
+
+export function checkDuration(name: string, value: unknown, min = 1): asserts value is number {
+  checkWhole(name, value, min)
+  if (value > maxDurationMs)
+    throw new InvalidArgumentError(name, `must be at most ${maxDurationMs} ms (a hundred years), not ${value}`)
+}
+
+export function checkOneOf<T extends string>(name: string, value: unknown, allowed: readonly T[]): asserts value is T {
+  if (!allowed.includes(value as T)) {
+    throw new InvalidArgumentError(name, `must be one of ${allowed.join(', ')}, not ${String(value)}`)
+  }
+}

@@ -1,0 +1,42 @@
+import type { ConversationStatus, FsmState } from '../log/fsm-state.ts'
+import type { JsonObject } from '../log/json.ts'
+
+export type ConversationRef = { readonly tenant: string; readonly id: string }
+
+export type ConversationRecord = {
+  readonly id: string
+  readonly kind: ConversationKind
+  /** The name of the agent or flow whose code works on it; null until somebody said. */
+  readonly agent: string | null
+  readonly status: ConversationStatus
+  readonly settings: JsonObject
+  readonly fsmState: FsmState | null
+  readonly title: string | null
+  readonly parent: Parent | null
+  readonly lastSeq: number
+  readonly createdAt: number
+  readonly updatedAt: number
+}
+
+export type ConversationKind = 'conversation' | 'flow'
+
+/** Where a conversation came from: `at` is set for a fork, `callId` for a child agent. */
+export type Parent = { readonly id: string; readonly at?: number; readonly callId?: string }
+
+export type ConversationAttrs = {
+  readonly kind?: ConversationKind
+  readonly agent?: string
+  readonly status?: ConversationStatus
+  readonly settings?: JsonObject
+  readonly fsmState?: FsmState
+  readonly title?: string | null
+  readonly parent?: Parent
+}
+
+/** `before` is the id of the last conversation of the page before. */
+export type ConversationFilter = {
+  readonly status?: ConversationStatus
+  readonly agent?: string
+  readonly before?: string
+  readonly limit?: number
+}

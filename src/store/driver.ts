@@ -1,0 +1,189 @@
+import type { ConversationStatus } from '../log/fsm-state.ts'
+import type { ConversationFilter, ConversationKind, ConversationRef } from './conversation-record.ts'
+import type { DueWorkQuery, Unsubscribe, WakeHint } from './store.ts'
+import type { FinalStatus, ToolCall } from './tool-call.ts'
+
+/**
+ * What a backend implements. `createStore` turns it into a `Store` and does once, for all backends, what does not depend on the backend:
+ * validation, encoding, limits, the expiry loop, hints within the process. So a driver only sees checked arguments, holds text, and decides
+ * nothing but what needs its transaction. Free text (names, titles, all JSON) arrives encoded; ids arrive as they are.
+ *
+ * Obligations: every method is atomic; a durable driver resolves only when the data is on disk; time is the backend's clock in milliseconds;
+ * failures of the backend are `StoreError`s.
+ */
+export type Driver = {
+  readonly durable: boolean
+  /** Order of checks: key, epoch, expectedSeq, resolve; then, where there is no conversation, `creates`. */
+  commit(tenant: string, id: string, change: PreparedChange): Promise<CommitOutcome>
+  readEvents(tenant: string, id: string, range: StoredEventRange): Promise<StoredEvent[]>
+  /** One consistent read. */
+  loadSince(tenant: string, id: string): Promise<{ summary: StoredSummary | null; events: StoredEvent[] }>
+  /** False when there is no conversation. */
+  putSummary(tenant: string, id: string, summary: StoredSummary): Promise<boolean>
+  latestSummary(tenant: string, id: string): Promise<StoredSummary | null>
+  getConversation(tenant: string, id: string): Promise<StoredConversation | null>
+  /** Newest first: by `createdAt`, then by the bytes of the id. Null when `before` names no conversation. */
+  listConversations(
+    tenant: string,
+    filter: ConversationFilter & { limit: number },
+  ): Promise<StoredConversation[] | null>
+  /** With all that belongs to it and the conversations whose parent has a `callId` in it, recursively. Returns how many were removed. */
+  deleteConversation(tenant: string, id: string): Promise<number>
+  deleteTenant(tenant: string): Promise<number>
+  getCall(tenant: string, callId: string): Promise<StoredCall | null>
+  /** Oldest first: by `createdAt`, then by the bytes of the id. */
+  pendingCalls(tenant: string, id: string): Promise<StoredCall[]>
+  /** Newest first: by `createdAt`, then by the bytes of the id. Null when `before` names no call. */
+  inbox(tenant: string, page: { before?: string; limit: number }): Promise<StoredInboxCall[] | null>
+  /** Sets or (null) clears the deadline of a pending call; of an ended one, nothing. */
+  setDeadline(tenant: string, id: string, callId: string, inMs: number | null): Promise<'ok' | 'ended' | 'unknown'>
+  /** Pending calls of any tenant whose deadline has passed, and how long until the next one that has not. */
+  dueCalls(limit: number): Promise<{ due: DueCall[]; nextInMs: number | null }>
+  /** False when there is no conversation. */
+  putModelCall(tenant: string, id: string, call: StoredModelCall): Promise<boolean>
+  /** Ordered by the bytes of `turnRef`, then as they were put. */
+  modelCalls(tenant: string, id: string): Promise<(StoredModelCall & { at: number })[]>
+  gcModelCalls(tenant: string, id: string, ttlMs: number): Promise<number>
+  /** Reads the source, calls `planFork`, writes the copy: one transaction. */
+  fork(tenant: string, id: string, newId: string, at: number | null): Promise<ForkOutcome>
+  acquireLease(tenant: string, id: string, holder: string, ttlMs: number): Promise<number | null>
+  releaseLease(tenant: string, id: string, epoch: number): Promise<void>
+  /** Extends what the holder still has, lapsed or not; returns it. */
+  renewLeases(holder: string, ttlMs: number): Promise<(ConversationRef & { epoch: number })[]>
+  dueWork(query: DueWorkQuery): Promise<ConversationRef[]>
+  /** Adds one pin to the blob, so that it is not removed before an event refers to it. */
+  putBlob(tenant: string, hash: string, bytes: Uint8Array, mediaType: string): Promise<void>
+  getBlob(tenant: string, hash: string): Promise<{ bytes: Uint8Array; mediaType: string } | null>
+  putSnapshot(tenant: string, id: string, snapshot: string): Promise<void>
+  getSnapshot(tenant: string, id: string): Promise<string | null>
+  /** Tells of logs that other processes (or stores of this process) have made grow. Called once, when somebody first listens. */
+  watchOthers(emit: (hint: WakeHint) => void): Unsubscribe
+  /** Called once, when nothing is under way any more. */
+  close(): Promise<void>
+}
+
+export type StoredEvent = { readonly seq: number; readonly at: number; readonly type: string; readonly content: string }
+
+/** Exclusive bounds; `limit` keeps the newest; `type` only these. Ascending. */
+export type StoredEventRange = {
+  readonly after?: number
+  readonly before?: number
+  readonly limit?: number
+  readonly type?: string
+}
+
+export type StoredSummary = {
+  readonly fromSeq: number
+  readonly toSeq: number
+  readonly content: string
+  readonly version: number
+  readonly base: string | null
+}
+
+export type StoredConversation = {
+  readonly id: string
+  readonly kind: ConversationKind
+  readonly agent: string | null
+  readonly status: ConversationStatus
+  readonly settings: string
+  readonly fsmState: string | null
+  readonly title: string | null
+  readonly parent: string | null
+  readonly lastSeq: number
+  readonly createdAt: number
+  readonly updatedAt: number
+}
+
+/** Only what is given is written; `settings` merge shallowly (`mergeSettings`). */
+export type StoredAttrs = {
+  readonly kind?: ConversationKind
+  readonly agent?: string
+  readonly status?: ConversationStatus
+  readonly settings?: string
+  readonly fsmState?: string
+  readonly title?: string | null
+  readonly parent?: string
+  /** The parent's id again, when this is a child agent of it: deletion follows it. */
+  readonly childOf?: string
+}
+
+export type StoredCall = Omit<ToolCall, 'name' | 'args' | 'result' | 'prompt'> & {
+  readonly name: string
+  readonly args: string
+  readonly result: string | null
+  readonly prompt: string | null
+  /** Seq of the resolution that ended the row's round. */
+  readonly resolvedSeq: number | null
+}
+
+export type StoredInboxCall = StoredCall & { readonly agent: string | null; readonly title: string | null }
+
+/** Replaces the whole row but `createdAt`. `resolvedAt` is now when the status is final, else null. */
+export type StoredCallWrite = Pick<
+  StoredCall,
+  'id' | 'name' | 'executor' | 'status' | 'args' | 'result' | 'round' | 'kind' | 'prompt'
+> & { readonly expiresInMs: number | null }
+
+export type DueCall = ConversationRef & Pick<ToolCall, 'round' | 'kind'> & { readonly callId: string }
+
+export type StoredModelCall = {
+  readonly turnRef: string
+  readonly renderedContext: string | null
+  readonly model: string | null
+  readonly usage: string | null
+  readonly latencyMs: number | null
+  /** Encoded. */
+  readonly status: string
+  readonly summaryVersion: number | null
+  readonly evictions: string | null
+  /** Null: now. */
+  readonly at: number | null
+}
+
+export type PreparedChange = {
+  readonly events: readonly { readonly type: string; readonly content: string }[]
+  /** Hashes the events refer to. For each the tenant has: refer to it from this conversation, and take one pin away. */
+  readonly blobs: readonly string[]
+  readonly expectedSeq: number | null
+  readonly epoch: number | null
+  readonly key: string | null
+  readonly digest: string | null
+  /** Written after `resolve`. */
+  readonly calls: readonly StoredCallWrite[]
+  readonly resolve: readonly PreparedResolve[]
+  readonly attrs: StoredAttrs
+  readonly wake: Wake
+  readonly releasesLease: boolean
+  /** Whether it may bring a conversation into being. */
+  readonly creates: boolean
+}
+
+export type PreparedResolve = {
+  readonly callId: string
+  readonly round: number
+  readonly status: FinalStatus
+  readonly result: string
+  /** Which of the change's events is its resolution; null when none is. */
+  readonly eventIndex: number | null
+  /** Refuse (stale) unless the deadline has passed by the backend's clock. */
+  readonly onlyWhenDue: boolean
+}
+
+/**
+ * `in`: wake in so many ms, and a dormant fork is dormant no longer. `expiry`: now, with status active; but a dormant fork is left alone.
+ * `clear`: no wake-up. `keep`: as it was.
+ */
+export type Wake = { readonly type: 'in'; readonly ms: number } | { readonly type: 'expiry' | 'clear' | 'keep' }
+
+export type CommitOutcome =
+  | { readonly type: 'ok'; readonly seq: number }
+  | { readonly type: 'seq' | 'epoch'; readonly lastSeq: number }
+  /** The first guard that failed. */
+  | { readonly type: 'stale'; readonly lastSeq: number; readonly callId: string; readonly round: number }
+  | { readonly type: 'key_reused' }
+  /** There is no conversation, and the change does not create one. */
+  | { readonly type: 'missing' }
+  /** A call row of that id belongs to another conversation of the tenant. */
+  | { readonly type: 'call_elsewhere'; readonly callId: string }
+
+export type ForkOutcome = 'ok' | 'missing' | 'exists' | { readonly pastEnd: number }

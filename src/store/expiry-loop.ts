@@ -1,0 +1,91 @@
+import type { Clock } from '../clock/clock.ts'
+import { PerdureError } from '../errors/perdure-error.ts'
+import { expiredError } from '../log/call-phase.ts'
+import type { Logger } from '../logger/logger.ts'
+import type { Driver, DueCall } from './driver.ts'
+import type { HintBus } from './hint-bus.ts'
+import { prepareChange } from './prepare-change.ts'
+
+/** How late a deadline that another process set can be noticed. */
+const pollMs = 500
+const batchSize = 100
+
+type Parts = { readonly driver: Driver; readonly clock: Clock; readonly logger: Logger; readonly hints: HintBus }
+
+/**
+ * Ends the calls whose deadline has passed. The query is the truth: one timer for the earliest known deadline makes it punctual, a slow
+ * poll finds what other processes scheduled. Several processes may do this at once; the guard of the commit lets one win.
+ */
+export class ExpiryLoop {
+  readonly #parts: Parts
+  #cancelTimer: (() => void) | null = null
+  #wakesAt = Number.POSITIVE_INFINITY
+  #isRunning = false
+  #isStopped = true
+
+  constructor(parts: Parts) {
+    this.#parts = parts
+  }
+
+  start(): void {
+    this.#isStopped = false
+    this.within(0)
+  }
+
+  stop(): void {
+    this.#isStopped = true
+    this.#cancelTimer?.()
+    this.#cancelTimer = null
+  }
+
+  /** A deadline was set: look again no later than in `ms`. */
+  within(ms: number): void {
+    if (this.#isStopped) return
+    const at = this.#parts.clock.now() + ms
+    if (at >= this.#wakesAt) return
+    this.#cancelTimer?.()
+    this.#wakesAt = at
+    this.#cancelTimer = this.#parts.clock.after(ms, () => void this.#tick())
+  }
+
+  async #tick(): Promise<void> {
+    this.#wakesAt = Number.POSITIVE_INFINITY
+    this.#cancelTimer = null
+    if (this.#isRunning) return
+    this.#isRunning = true
+    let nextMs = pollMs
+    try {
+      nextMs = Math.min(nextMs, await this.#expireDue())
+    } catch (error) {
+      if (!this.#isStopped) this.#parts.logger.warn('looking for expired calls failed; trying again', { error })
+    } finally {
+      this.#isRunning = false
+      this.within(nextMs)
+    }
+  }
+
+  /** Returns how long until the next deadline. */
+  async #expireDue(): Promise<number> {
+    const { due, nextInMs } = await this.#parts.driver.dueCalls(batchSize)
+    const results = await Promise.allSettled(due.map((call) => this.#expire(call)))
+    for (const result of results) {
+      if (result.status === 'rejected') {
+        if (PerdureError.isInstance(result.reason) && result.reason.code === 'store_closed') continue
+        this.#parts.logger.warn('expiring a call failed; trying again', { error: result.reason })
+      }
+    }
+    if (due.length === batchSize) return 0
+    return nextInMs ?? Number.POSITIVE_INFINITY
+  }
+
+  async #expire({ tenant, id, callId, round, kind }: DueCall): Promise<void> {
+    const result = { ok: false, error: expiredError }
+    const content = { callId, round, kind, status: 'expired' as const, value: result, who: 'system' }
+    const change = prepareChange(
+      { events: [{ type: 'resolution', content }], resolve: [{ callId, round, status: 'expired', result }] },
+      { isExpiry: true },
+    )
+    const outcome = await this.#parts.driver.commit(tenant, id, change)
+    if (outcome.type === 'ok') this.#parts.hints.emit({ tenant, id, seq: outcome.seq })
+  }
+}

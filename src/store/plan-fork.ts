@@ -1,0 +1,143 @@
+import { PerdureError } from '../errors/perdure-error.ts'
+import { callPhase, interruptedEnd } from '../log/call-phase.ts'
+import { decode, encode } from '../log/codec.ts'
+import type { LogEvent, NewEvent } from '../log/events.ts'
+import { type CallEvent, foldCall, isCallEvent, newCall } from '../log/fold-call.ts'
+import { foldEvents } from '../log/fold-events.ts'
+import { fsmStateOf, statusOf } from '../log/fsm-state.ts'
+import type { CallState, ConversationState } from '../log/state.ts'
+import type { StoredCall, StoredConversation, StoredEvent, StoredSummary } from './driver.ts'
+import { decodeEvent } from './rows.ts'
+
+export type ForkSource = {
+  readonly conversation: StoredConversation
+  /** The latest with `toSeq <= at`. */
+  readonly summary: StoredSummary | null
+  /** Those after the summary, up to and including `at`. */
+  readonly events: readonly StoredEvent[]
+  readonly pending: readonly StoredCall[]
+  readonly at: number
+}
+
+export type ForkPlan = {
+  /** Copied events whose content is another in the fork; all others are copied as they are, with their `at`. */
+  readonly replaced: readonly { readonly seq: number; readonly content: string }[]
+  /** Appended after the copied ones, with the time of the fork. */
+  readonly appended: readonly { readonly type: string; readonly content: string }[]
+  /** Rows of the calls that are still open, with their old deadlines. */
+  readonly calls: readonly StoredCall[]
+  readonly conversation: Pick<
+    StoredConversation,
+    'kind' | 'agent' | 'status' | 'settings' | 'fsmState' | 'title' | 'parent'
+  >
+}
+
+/**
+ * What a fork consists of. Open calls get fresh ids, so that an answer in one conversation never reaches the other; what was started, or is
+ * a child agent's, belongs to the source and is closed as unknown.
+ */
+export function planFork(source: ForkSource, newId: string, freshId: () => string): ForkPlan {
+  const { conversation, at } = source
+  const events = source.events.map((event) => decodeEvent(newId, event))
+  const open = openCalls(events)
+  const unlogged = at === conversation.lastSeq ? source.pending.filter((row) => !isLogged(events, row.id)) : []
+  const fresh = new Map([...open.keys(), ...unlogged.map((row) => row.id)].map((callId) => [callId, freshId()]))
+  const renamed = events.map((event) => rename(event, fresh))
+  const appended: NewEvent[] = []
+  const calls: StoredCall[] = []
+  for (const [callId, call] of open) {
+    const phase = callPhase(call)
+    const isForeign = phase.type === 'started' || (phase.type === 'pending' && phase.round.kind === 'sub_agent')
+    if (isForeign) appended.push({ type: 'tool_result', content: { callId: fresh.get(callId)!, ...interruptedEnd } })
+    else if (phase.type === 'pending') calls.push(rowOf(call, newId, fresh.get(callId)!, source.pending))
+  }
+  for (const row of unlogged) calls.push({ ...row, id: fresh.get(row.id)!, conversationId: newId })
+  const fsmState = foldedState(source.summary, [...renamed, ...placed(appended, newId, at)])
+  return {
+    replaced: renamed
+      .filter((event, index) => event !== events[index])
+      .map(({ seq, content }) => ({ seq, content: encode(content) })),
+    appended: appended.map(({ type, content }) => ({ type, content: encode(content) })),
+    calls,
+    conversation: {
+      kind: conversation.kind,
+      agent: conversation.agent,
+      status: fsmState ? statusOf(fsmState.state) : 'idle',
+      settings: conversation.settings,
+      fsmState: fsmState && encode(fsmState),
+      title: conversation.title,
+      parent: encode({ id: conversation.id, at }),
+    },
+  }
+}
+
+/** A turn's end closes all its calls and a summary ends with a turn, so open calls began after it. */
+function openCalls(events: readonly LogEvent[]): Map<string, CallState> {
+  const calls = new Map<string, CallState>()
+  for (const event of events) {
+    if (event.type === 'tool_call') calls.set(event.content.callId, newCall(event))
+    else if (isCallEvent(event)) {
+      const call = calls.get(event.content.callId)
+      if (call) calls.set(call.callId, foldCall(call, event))
+    }
+  }
+  for (const [callId, call] of calls) if (callPhase(call).type === 'ended') calls.delete(callId)
+  return calls
+}
+
+function isLogged(events: readonly LogEvent[], callId: string): boolean {
+  return events.some((event) => (event.type === 'tool_call' || isCallEvent(event)) && event.content.callId === callId)
+}
+
+function rename(event: LogEvent, fresh: ReadonlyMap<string, string>): LogEvent {
+  if (event.type === 'tool_call' || isCallEvent(event)) {
+    const callId = fresh.get(event.content.callId)
+    return callId ? ({ ...event, content: { ...event.content, callId } } as LogEvent & CallEvent) : event
+  }
+  if (event.type !== 'assistant_msg' || !Array.isArray(event.content.parts)) return event
+  const { parts } = event.content
+  if (!parts.some((part) => part.type === 'call' && fresh.has(part.callId))) return event
+  const renamed = parts.map((part) =>
+    part.type === 'call' ? { ...part, callId: fresh.get(part.callId) ?? part.callId } : part,
+  )
+  return { ...event, content: { ...event.content, parts: renamed } }
+}
+
+/** The source's row where it is in the same round, because a deadline may have been moved; else what the log says. */
+function rowOf(call: CallState, conversationId: string, id: string, pending: readonly StoredCall[]): StoredCall {
+  const round = call.rounds.at(-1)!
+  const row = pending.find((candidate) => candidate.id === call.callId && candidate.round === round.round)
+  if (row) return { ...row, id, conversationId }
+  return {
+    id,
+    conversationId,
+    name: encode(call.name),
+    executor: call.executor,
+    status: 'pending',
+    args: encode(call.args),
+    result: null,
+    round: round.round,
+    kind: round.kind,
+    prompt: encode(round.prompt),
+    expiresAt: round.expiresInMs === null ? null : round.at + round.expiresInMs,
+    createdAt: round.at,
+    resolvedAt: null,
+    resolvedSeq: null,
+  }
+}
+
+function placed(events: readonly NewEvent[], conversationId: string, at: number): LogEvent[] {
+  return events.map((event, index) => ({ ...event, conversationId, seq: at + 1 + index, at: 0 }))
+}
+
+/** Null where the log cannot be folded: the copy is as good as its source, and the cache is only a cache. */
+function foldedState(summary: StoredSummary | null, events: readonly LogEvent[]) {
+  try {
+    if (events.some((event) => event.type.startsWith('flow_'))) return null
+    const base = summary?.base ? (decode(summary.base) as unknown as ConversationState) : undefined
+    return fsmStateOf(foldEvents(events, base))
+  } catch (error) {
+    if (PerdureError.isInstance(error) || error instanceof TypeError) return null
+    throw error
+  }
+}

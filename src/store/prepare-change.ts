@@ -1,0 +1,161 @@
+import { EventTooLargeError } from '../errors/log-errors.ts'
+import { InvalidArgumentError } from '../errors/store-errors.ts'
+import { blobRefsIn } from '../log/blob-refs-in.ts'
+import { encode } from '../log/codec.ts'
+import type { NewEvent } from '../log/events.ts'
+import { statusOf } from '../log/fsm-state.ts'
+import type { Json } from '../log/json.ts'
+import type { Change, ResolveCall } from './change.ts'
+import { checkDuration, checkId, checkOneOf, checkWhole } from './checks.ts'
+import type { ConversationAttrs } from './conversation-record.ts'
+import type { PreparedChange, PreparedResolve, StoredAttrs, StoredCallWrite, Wake } from './driver.ts'
+import type { ToolCallWrite } from './tool-call.ts'
+
+export const maxEventBytes = 1024 * 1024
+export const largeEventBytes = 256 * 1024
+
+/** Events after which somebody who has the agent's code must look at the conversation. */
+const wakingTypes = new Set(['user_msg', 'resolution', 'cancel_requested', 'flow_started'])
+/** Events that may begin a conversation. */
+const creatingTypes = new Set(['user_msg', 'seeded', 'flow_started'])
+
+export type PrepareOptions = {
+  /** Creates the conversation whatever the events are. */
+  readonly creates?: boolean
+  /** The change is an expiry: refused before the deadline, and it leaves a dormant fork alone. */
+  readonly isExpiry?: boolean
+  readonly onLargeEvent?: (type: string, bytes: number) => void
+}
+
+/** Checks and encodes a change, once for all backends. Throws before anything is written. */
+export function prepareChange(change: Change, options: PrepareOptions = {}): PreparedChange {
+  if (!Array.isArray(change.events)) throw new InvalidArgumentError('events', 'must be a list')
+  if (change.expectedSeq !== undefined) checkWhole('expectedSeq', change.expectedSeq, 0)
+  if (change.epoch !== undefined) checkWhole('epoch', change.epoch, 0)
+  if (change.key !== undefined) checkId('key', change.key)
+  if (change.digest !== undefined) checkId('digest', change.digest)
+  const blobs = new Set<string>()
+  const events = change.events.map((event) => encodeEvent(event, blobs, options))
+  const isWaking = change.events.some((event) => wakingTypes.has(event.type))
+  const wake = wakeOf(change, isWaking, options.isExpiry ?? false)
+  const fsmState = change.fsmState ?? change.conversation?.fsmState
+  // Weakest first: what woke it, what the owner found it to be, what the caller says.
+  const status = isWaking && wake.type === 'in' ? { status: 'active' as const } : {}
+  const cached = fsmState ? { fsmState, status: statusOf(fsmState.state) } : {}
+  const attrs = encodeAttrs({ ...status, ...cached, ...change.conversation })
+  return {
+    events,
+    blobs: [...blobs],
+    expectedSeq: change.expectedSeq ?? null,
+    epoch: change.epoch ?? null,
+    key: change.key ?? null,
+    digest: change.digest ?? null,
+    calls: (change.calls ?? []).map(encodeCall),
+    resolve: (change.resolve ?? []).map((item) => encodeResolve(item, change.events, options.isExpiry ?? false)),
+    attrs,
+    wake,
+    releasesLease: change.lease === 'release',
+    creates:
+      options.creates ?? (change.epoch === undefined && change.events.some((event) => creatingTypes.has(event.type))),
+  }
+}
+
+function encodeEvent(
+  event: NewEvent,
+  blobs: Set<string>,
+  { onLargeEvent }: PrepareOptions,
+): { type: string; content: string } {
+  if (typeof event !== 'object' || event === null)
+    throw new InvalidArgumentError('event', 'must be an object with type and content')
+  checkId('event type', event.type)
+  const content = encode(event.content, 'content')
+  // A UTF-16 unit has at most three bytes in UTF-8.
+  const bytes = content.length * 3 > largeEventBytes ? Buffer.byteLength(content) : 0
+  if (bytes > maxEventBytes) throw new EventTooLargeError(event.type, bytes, maxEventBytes)
+  if (bytes > largeEventBytes) onLargeEvent?.(event.type, bytes)
+  if (content.includes('"blob"')) for (const hash of blobRefsIn(event.content as Json)) blobs.add(hash)
+  return { type: event.type, content }
+}
+
+function wakeOf({ wakeAt }: Change, isWaking: boolean, isExpiry: boolean): Wake {
+  if (wakeAt === null) return { type: 'clear' }
+  if (wakeAt === 'now') return { type: 'in', ms: 0 }
+  if (wakeAt !== undefined) {
+    checkDuration('wakeAt.inMs', wakeAt.inMs, 0)
+    return { type: 'in', ms: wakeAt.inMs }
+  }
+  if (isExpiry) return { type: 'expiry' }
+  return isWaking ? { type: 'in', ms: 0 } : { type: 'keep' }
+}
+
+function encodeAttrs(attrs: ConversationAttrs): StoredAttrs {
+  if (attrs.agent !== undefined) checkId('agent', attrs.agent)
+  if (attrs.kind !== undefined) checkOneOf('kind', attrs.kind, ['conversation', 'flow'])
+  const stored: { -readonly [Key in keyof StoredAttrs]: StoredAttrs[Key] } = {}
+  if (attrs.kind !== undefined) stored.kind = attrs.kind
+  if (attrs.agent !== undefined) stored.agent = attrs.agent
+  if (attrs.status !== undefined) {
+    checkOneOf('status', attrs.status, ['active', 'suspended', 'idle', 'ended'])
+    stored.status = attrs.status
+  }
+  if (attrs.settings !== undefined) stored.settings = encodeSettings(attrs.settings)
+  if (attrs.fsmState !== undefined) stored.fsmState = encode(attrs.fsmState, 'fsmState')
+  if (attrs.title !== undefined) stored.title = attrs.title === null ? null : encode(attrs.title, 'title')
+  if (attrs.parent !== undefined) {
+    checkId('parent id', attrs.parent.id)
+    stored.parent = encode(attrs.parent, 'parent')
+    if (attrs.parent.callId !== undefined) stored.childOf = attrs.parent.id
+  }
+  return stored
+}
+
+function encodeSettings(settings: unknown): string {
+  if (typeof settings !== 'object' || settings === null || Array.isArray(settings)) {
+    throw new InvalidArgumentError('settings', 'must be an object')
+  }
+  return encode(settings, 'settings')
+}
+
+function encodeCall(call: ToolCallWrite): StoredCallWrite {
+  checkId('call id', call.id)
+  const status = call.status ?? 'pending'
+  const executor = call.executor ?? 'server'
+  const kind = call.kind ?? 'approval'
+  checkOneOf('status', status, ['pending', ...finalStatuses])
+  checkOneOf('executor', executor, ['server', 'human', 'client', 'provider', 'agent'])
+  checkOneOf('kind', kind, ['approval', 'elicitation', 'client_exec', 'sub_agent', 'recovery'])
+  checkWhole('round', call.round ?? 1, 1)
+  if (call.expiresInMs !== undefined && call.expiresInMs !== null) checkDuration('expiresInMs', call.expiresInMs)
+  return {
+    id: call.id,
+    name: encode(call.name ?? '', 'name'),
+    executor,
+    status,
+    args: encode(call.args ?? null, 'args'),
+    result: call.result === undefined ? null : encode(call.result, 'result'),
+    round: call.round ?? 1,
+    kind,
+    prompt: call.prompt === undefined ? null : encode(call.prompt, 'prompt'),
+    expiresInMs: status === 'pending' ? (call.expiresInMs ?? null) : null,
+  }
+}
+
+export const finalStatuses = ['resolved', 'errored', 'denied', 'expired', 'cancelled'] as const
+
+function encodeResolve(item: ResolveCall, events: readonly NewEvent[], onlyWhenDue: boolean): PreparedResolve {
+  checkId('call id', item.callId)
+  checkWhole('round', item.round, 1)
+  checkOneOf('status', item.status, finalStatuses)
+  const eventIndex = events.findIndex(
+    (event) =>
+      event.type === 'resolution' && event.content.callId === item.callId && event.content.round === item.round,
+  )
+  return {
+    callId: item.callId,
+    round: item.round,
+    status: item.status,
+    result: encode(item.result, 'result'),
+    eventIndex: eventIndex < 0 ? null : eventIndex,
+    onlyWhenDue,
+  }
+}

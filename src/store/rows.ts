@@ -1,0 +1,113 @@
+import { decode, encode } from '../log/codec.ts'
+import type { LogEvent } from '../log/events.ts'
+import type { FsmState } from '../log/fsm-state.ts'
+import type { JsonObject } from '../log/json.ts'
+import type { ConversationState } from '../log/state.ts'
+import { checkId, checkWhole } from './checks.ts'
+import type { ConversationRecord, Parent } from './conversation-record.ts'
+import type { StoredCall, StoredConversation, StoredEvent, StoredModelCall, StoredSummary } from './driver.ts'
+import type { ModelCall, NewModelCall } from './model-call.ts'
+import type { Summary } from './summary.ts'
+import type { ToolCall } from './tool-call.ts'
+
+export function decodeEvent(conversationId: string, { seq, at, type, content }: StoredEvent): LogEvent {
+  return { conversationId, seq, at, type, content: decode(content) } as unknown as LogEvent
+}
+
+export function decodeConversation(row: StoredConversation): ConversationRecord {
+  return {
+    ...row,
+    settings: decode(row.settings) as JsonObject,
+    fsmState: row.fsmState === null ? null : (decode(row.fsmState) as unknown as FsmState),
+    title: row.title === null ? null : (decode(row.title) as string),
+    parent: row.parent === null ? null : (decode(row.parent) as unknown as Parent),
+  }
+}
+
+export function decodeCall(row: StoredCall): ToolCall {
+  return {
+    id: row.id,
+    conversationId: row.conversationId,
+    name: decode(row.name) as string,
+    executor: row.executor,
+    status: row.status,
+    args: decode(row.args),
+    result: row.result === null ? null : decode(row.result),
+    round: row.round,
+    kind: row.kind,
+    prompt: row.prompt === null ? null : decode(row.prompt),
+    expiresAt: row.expiresAt,
+    createdAt: row.createdAt,
+    resolvedAt: row.resolvedAt,
+  }
+}
+
+export function encodeSummary(summary: Summary): StoredSummary {
+  checkWhole('fromSeq', summary.fromSeq, 0)
+  checkWhole('toSeq', summary.toSeq, summary.fromSeq)
+  checkWhole('version', summary.version, 0)
+  const { fromSeq, toSeq, version } = summary
+  return {
+    fromSeq,
+    toSeq,
+    version,
+    content: encode(summary.content, 'content'),
+    base: summary.base ? encode(summary.base, 'base') : null,
+  }
+}
+
+export function decodeSummary({ fromSeq, toSeq, version, content, base }: StoredSummary): Summary {
+  return {
+    fromSeq,
+    toSeq,
+    version,
+    content: decode(content),
+    base: base === null ? null : (decode(base) as unknown as ConversationState),
+  }
+}
+
+export function encodeModelCall(call: NewModelCall): StoredModelCall {
+  checkId('turnRef', call.turnRef)
+  if (call.at !== undefined) checkWhole('at', call.at, 0)
+  if (call.latencyMs !== undefined && call.latencyMs !== null) checkWhole('latencyMs', call.latencyMs, 0)
+  if (call.summaryVersion !== undefined && call.summaryVersion !== null)
+    checkWhole('summaryVersion', call.summaryVersion, 0)
+  return {
+    turnRef: call.turnRef,
+    renderedContext: encodeOptional(call.renderedContext, 'renderedContext'),
+    model: encodeOptional(call.model, 'model'),
+    usage: encodeOptional(call.usage, 'usage'),
+    latencyMs: call.latencyMs ?? null,
+    status: encode(call.status ?? 'ok', 'status'),
+    summaryVersion: call.summaryVersion ?? null,
+    evictions: encodeOptional(call.evictions, 'evictions'),
+    at: call.at ?? null,
+  }
+}
+
+export function decodeModelCall(row: StoredModelCall & { at: number }): ModelCall {
+  return {
+    turnRef: row.turnRef,
+    renderedContext: decodeOptional(row.renderedContext),
+    model: decodeOptional(row.model),
+    usage: decodeOptional(row.usage),
+    latencyMs: row.latencyMs,
+    status: decode(row.status) as string,
+    summaryVersion: row.summaryVersion,
+    evictions: decodeOptional(row.evictions),
+    at: row.at,
+  }
+}
+
+function encodeOptional(value: unknown, path: string): string | null {
+  return value === undefined ? null : encode(value, path)
+}
+
+function decodeOptional(text: string | null) {
+  return text === null ? null : decode(text)
+}
+
+/** The new settings win, key by key. */
+export function mergeSettings(current: string, added: string): string {
+  return encode({ ...(decode(current) as JsonObject), ...(decode(added) as JsonObject) })
+}

@@ -1,0 +1,99 @@
+import type { BlobRef } from '../log/blob-ref.ts'
+import type { LogEvent, NewEvent } from '../log/events.ts'
+import type { FsmState } from '../log/fsm-state.ts'
+import type { Json } from '../log/json.ts'
+import type { Change, CommitResult } from './change.ts'
+import type {
+  ConversationAttrs,
+  ConversationFilter,
+  ConversationRecord,
+  ConversationRef,
+} from './conversation-record.ts'
+import type { ModelCall, NewModelCall } from './model-call.ts'
+import type { Summary } from './summary.ts'
+import type { FinalStatus, PendingCall, ToolCall, ToolCallWrite } from './tool-call.ts'
+
+/** A place for logs: one root per process, one handle per tenant. Everything a backend must do is in this file. */
+export type Store = TenantStore & {
+  /** Whether data outlives the process. */
+  readonly durable: boolean
+  /** The same data for one tenant; the root's own methods act on tenant 'default'. Does no I/O. */
+  forTenant(tenant: string): TenantStore
+  /** Conversations of any tenant whose wake-up is due and that nobody holds, the longest due first. */
+  dueWork(query: DueWorkQuery): Promise<ConversationRef[]>
+  /** Extends every lease this holder took through this store; returns those it no longer has. */
+  renewLeases(holder: string, ttlMs: number): Promise<ConversationRef[]>
+  /** Hints that a log has grown, also in other processes. They may be late, doubled or lost: the log is the truth. */
+  onWake(listener: (hint: WakeHint) => void): Unsubscribe
+  /** Removes everything of a tenant; returns how many conversations there were. */
+  deleteTenant(tenant: string): Promise<number>
+  /** Must finish what was begun. Later calls are refused with `StoreClosedError`; a second close does nothing. */
+  close(): Promise<void>
+}
+
+export type DueWorkQuery = { readonly agents: readonly string[]; readonly limit: number }
+
+export type WakeHint = ConversationRef & { readonly seq: number }
+
+export type Unsubscribe = () => void
+
+export type TenantStore = {
+  /** Appends one event and creates the conversation where there is none. Returns the assigned seq. */
+  appendEvent(id: string, event: NewEvent): Promise<number>
+  streamEvents(id: string, range?: EventRange): Promise<LogEvent[]>
+  /** What revival reads: the latest summary, and the events after it. */
+  loadSince(id: string): Promise<{ summary: Summary | null; events: LogEvent[] }>
+
+  /** Keyed by `toSeq`; the same `toSeq` replaces. */
+  putSummary(id: string, summary: Summary): Promise<void>
+  latestSummary(id: string): Promise<Summary | null>
+
+  /** Upserts; `settings` merge shallowly, everything else replaces. */
+  putConversation(id: string, attrs: ConversationAttrs): Promise<void>
+  getConversation(id: string): Promise<ConversationRecord | null>
+  putFsmState(id: string, fsmState: FsmState): Promise<void>
+
+  /** Inserts or replaces; a new call is pending unless it says otherwise. */
+  upsertToolCall(id: string, call: ToolCallWrite): Promise<void>
+  getToolCall(callId: string): Promise<ToolCall | null>
+  /** Oldest first. */
+  pendingToolCalls(id: string): Promise<ToolCall[]>
+  /** Ends a pending call and appends its `resolution` in one transaction. Of all callers in all processes one gets 'ok'. */
+  resolveToolCall(callId: string, status: FinalStatus, result: Json): Promise<'ok' | 'stale'>
+  /** Sets the deadline to `timeoutMs` from now by the store's clock. Nothing happens when the call has ended. */
+  scheduleExpiry(id: string, callId: string, timeoutMs: number): Promise<void>
+  cancelExpiry(id: string, callId: string): Promise<void>
+
+  putModelCall(id: string, call: NewModelCall): Promise<void>
+  /** Ordered by `turnRef`, then by the order they were put in. */
+  modelCalls(id: string): Promise<ModelCall[]>
+  /** Removes the rows older than `ttlMs`; returns how many. */
+  gcModelCalls(id: string, ttlMs: number): Promise<number>
+
+  /** The atomic primitive behind everything: all of a change, or nothing of it. */
+  commit(id: string, change: Change): Promise<CommitResult>
+  /** Newest first. */
+  listConversations(filter?: ConversationFilter): Promise<ConversationRecord[]>
+  /** With its events, calls, summaries, keys, audit, snapshot and child agents; never its forks. False when there was none. */
+  deleteConversation(id: string): Promise<boolean>
+  /** Everything that waits for somebody in this tenant, newest first. `before` is the id of the last call of the page before. */
+  pendingInbox(page?: Page): Promise<PendingCall[]>
+  /** Copies the log up to `at` (inclusive; default: all of it) to a new conversation that does nothing by itself. */
+  fork(id: string, newId: string, options?: { readonly at?: number }): Promise<void>
+
+  /** Null when another holder has it, or there is no such conversation. Each acquisition has a greater epoch. */
+  acquireLease(id: string, holder: string, ttlMs: number): Promise<{ epoch: number } | null>
+  /** Nothing happens when the epoch is not the current one. */
+  releaseLease(id: string, epoch: number): Promise<void>
+
+  putBlob(bytes: Uint8Array, mediaType: string): Promise<BlobRef>
+  getBlob(ref: BlobRef): Promise<{ bytes: Uint8Array; mediaType: string } | null>
+
+  putSnapshot(id: string, snapshot: Json): Promise<void>
+  getSnapshot(id: string): Promise<Json>
+}
+
+/** Bounds are exclusive. `limit` keeps the newest of the range; the order is always ascending. */
+export type EventRange = { readonly after?: number; readonly before?: number; readonly limit?: number }
+
+export type Page = { readonly before?: string; readonly limit?: number }

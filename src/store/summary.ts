@@ -1,0 +1,12 @@
+import type { Json } from '../log/json.ts'
+import type { ConversationState } from '../log/state.ts'
+
+/** A derived text that stands for a span of the log. `toSeq` ends a turn. */
+export type Summary = {
+  readonly fromSeq: number
+  readonly toSeq: number
+  readonly content: Json
+  readonly version: number
+  /** Title, last seq and unfinished turns at `toSeq`, so that revival reads nothing before it. */
+  readonly base: ConversationState | null
+}

@@ -1,0 +1,277 @@
+import { createHash } from 'node:crypto'
+import {
+  CallNotFoundError,
+  ConversationExistsError,
+  ConversationNotFoundError,
+  InvalidArgumentError,
+  KeyReusedError,
+} from '../errors/store-errors.ts'
+import type { BlobRef } from '../log/blob-ref.ts'
+import { decode, encode } from '../log/codec.ts'
+import type { LogEvent, ResolutionStatus } from '../log/events.ts'
+import type { Json } from '../log/json.ts'
+import type { Change, CommitResult } from './change.ts'
+import { checkDuration, checkId, checkOneOf, checkWhole } from './checks.ts'
+import type { StoreContext } from './create-store.ts'
+import type { CommitOutcome } from './driver.ts'
+import { finalStatuses, type PrepareOptions, prepareChange } from './prepare-change.ts'
+import {
+  decodeCall,
+  decodeConversation,
+  decodeEvent,
+  decodeModelCall,
+  decodeSummary,
+  encodeModelCall,
+  encodeSummary,
+} from './rows.ts'
+import type { EventRange, TenantStore } from './store.ts'
+import type { FinalStatus } from './tool-call.ts'
+
+const defaultPage = 100
+
+/** The handle of one tenant: checks, encodes, and names the tenant in every call to the driver. */
+export function createTenantStore(context: StoreContext, tenant: string): TenantStore {
+  const { driver, hints, leases, expiry } = context
+
+  async function commit(id: string, change: Change, options: PrepareOptions = {}): Promise<CommitResult> {
+    checkId('conversation id', id)
+    const prepared = prepareChange(change, { ...options, onLargeEvent })
+    const outcome = await driver.commit(tenant, id, prepared)
+    if (outcome.type === 'ok') {
+      if (change.lease === 'release' && change.epoch !== undefined) leases.remove(change.epoch)
+      for (const { expiresInMs } of prepared.calls) if (expiresInMs !== null) expiry.within(expiresInMs)
+      if (prepared.events.length > 0 || prepared.wake.type === 'in') hints.emit({ tenant, id, seq: outcome.seq })
+    }
+    return commitResult(id, change, outcome)
+  }
+
+  async function commitResult(id: string, change: Change, outcome: CommitOutcome): Promise<CommitResult> {
+    switch (outcome.type) {
+      case 'ok':
+        return { ok: true, seq: outcome.seq }
+      case 'seq':
+      case 'epoch':
+        return { ok: false, conflict: outcome.type, lastSeq: outcome.lastSeq }
+      case 'stale': {
+        const winner = await findWinner(id, outcome.callId, outcome.round)
+        return { ok: false, conflict: 'stale', lastSeq: outcome.lastSeq, ...(winner ? { winner } : {}) }
+      }
+      case 'key_reused':
+        throw new KeyReusedError(id, change.key ?? '')
+      case 'missing':
+        throw new ConversationNotFoundError(id)
+      case 'call_elsewhere':
+        throw new InvalidArgumentError('call id', `'${outcome.callId}' belongs to another conversation; use a new id`)
+    }
+  }
+
+  /** The resolution of that round. The row knows it unless the call has gone on to another round. */
+  async function findWinner(id: string, callId: string, round: number): Promise<LogEvent | null> {
+    const row = await driver.getCall(tenant, callId)
+    if (!row || row.conversationId !== id) return null
+    if (row.round === round && row.resolvedSeq !== null) {
+      const events = await driver.readEvents(tenant, id, { after: row.resolvedSeq - 1, before: row.resolvedSeq + 1 })
+      return events[0] ? decodeEvent(id, events[0]) : null
+    }
+    const resolutions = await driver.readEvents(tenant, id, { type: 'resolution' })
+    const decoded = resolutions.map((event) => decodeEvent(id, event))
+    return (
+      decoded.find(
+        (event) => event.type === 'resolution' && event.content.callId === callId && event.content.round === round,
+      ) ?? null
+    )
+  }
+
+  /** For the methods that create the conversation and cannot conflict. */
+  async function write(id: string, change: Change): Promise<number> {
+    const result = await commit(id, change, { creates: true })
+    if (!result.ok) throw new Error(`unconditional commit to '${id}' met a conflict: ${result.conflict}`)
+    return result.seq
+  }
+
+  function onLargeEvent(type: string, bytes: number): void {
+    context.logger.warn('a large event was written; put files and long texts into blobs', { tenant, type, bytes })
+  }
+
+  return {
+    commit,
+    appendEvent: (id, event) => write(id, { events: [event] }),
+    putConversation: async (id, attrs) => void (await write(id, { events: [], conversation: attrs })),
+    putFsmState: async (id, fsmState) => void (await write(id, { events: [], fsmState })),
+    upsertToolCall: async (id, call) => void (await write(id, { events: [], calls: [call] })),
+
+    async streamEvents(id, range = {}) {
+      checkId('conversation id', id)
+      checkRange(range)
+      return (await driver.readEvents(tenant, id, range)).map((event) => decodeEvent(id, event))
+    },
+    async loadSince(id) {
+      checkId('conversation id', id)
+      const { summary, events } = await driver.loadSince(tenant, id)
+      return { summary: summary && decodeSummary(summary), events: events.map((event) => decodeEvent(id, event)) }
+    },
+
+    async putSummary(id, summary) {
+      checkId('conversation id', id)
+      if (!(await driver.putSummary(tenant, id, encodeSummary(summary)))) throw new ConversationNotFoundError(id)
+    },
+    async latestSummary(id) {
+      checkId('conversation id', id)
+      const summary = await driver.latestSummary(tenant, id)
+      return summary && decodeSummary(summary)
+    },
+
+    async getConversation(id) {
+      checkId('conversation id', id)
+      const row = await driver.getConversation(tenant, id)
+      return row && decodeConversation(row)
+    },
+    async listConversations(filter = {}) {
+      const { limit = defaultPage, ...rest } = filter
+      checkPage({ ...filter, limit })
+      if (filter.status !== undefined) checkOneOf('status', filter.status, ['active', 'suspended', 'idle', 'ended'])
+      if (filter.agent !== undefined) checkId('agent', filter.agent)
+      const rows = await driver.listConversations(tenant, { ...rest, limit })
+      if (!rows) throw new ConversationNotFoundError(filter.before ?? '')
+      return rows.map(decodeConversation)
+    },
+    async deleteConversation(id) {
+      checkId('conversation id', id)
+      return (await driver.deleteConversation(tenant, id)) > 0
+    },
+
+    async getToolCall(callId) {
+      checkId('call id', callId)
+      const row = await driver.getCall(tenant, callId)
+      return row && decodeCall(row)
+    },
+    async pendingToolCalls(id) {
+      checkId('conversation id', id)
+      return (await driver.pendingCalls(tenant, id)).map(decodeCall)
+    },
+    async pendingInbox(page = {}) {
+      const { limit = defaultPage } = page
+      checkPage({ ...page, limit })
+      const rows = await driver.inbox(tenant, { ...page, limit })
+      if (!rows) throw new CallNotFoundError(page.before ?? '')
+      return rows.map((row) => ({
+        ...decodeCall(row),
+        agent: row.agent,
+        title: row.title === null ? null : (decode(row.title) as string),
+      }))
+    },
+    async resolveToolCall(callId, status, result) {
+      checkId('call id', callId)
+      checkOneOf('status', status, finalStatuses)
+      const row = await driver.getCall(tenant, callId)
+      if (row?.status !== 'pending') {
+        encode(result, 'result')
+        return 'stale'
+      }
+      const { conversationId, round, kind } = row
+      const content = { callId, round, kind, status: resolutionStatus(status), value: result, who: 'system' }
+      const outcome = await commit(conversationId, {
+        events: [{ type: 'resolution', content }],
+        resolve: [{ callId, round, status, result }],
+      })
+      return outcome.ok ? 'ok' : 'stale'
+    },
+    async scheduleExpiry(id, callId, timeoutMs) {
+      checkId('conversation id', id)
+      checkId('call id', callId)
+      checkDuration('timeoutMs', timeoutMs)
+      if ((await driver.setDeadline(tenant, id, callId, timeoutMs)) === 'unknown') throw new CallNotFoundError(callId)
+      expiry.within(timeoutMs)
+    },
+    async cancelExpiry(id, callId) {
+      checkId('conversation id', id)
+      checkId('call id', callId)
+      await driver.setDeadline(tenant, id, callId, null)
+    },
+
+    async putModelCall(id, call) {
+      checkId('conversation id', id)
+      const row = encodeModelCall(call)
+      if (!context.audit) return
+      if (!(await driver.putModelCall(tenant, id, row))) throw new ConversationNotFoundError(id)
+    },
+    async modelCalls(id) {
+      checkId('conversation id', id)
+      return (await driver.modelCalls(tenant, id)).map(decodeModelCall)
+    },
+    async gcModelCalls(id, ttlMs) {
+      checkId('conversation id', id)
+      checkDuration('ttlMs', ttlMs, 0)
+      return driver.gcModelCalls(tenant, id, ttlMs)
+    },
+
+    async fork(id, newId, { at } = {}) {
+      checkId('conversation id', id)
+      checkId('new conversation id', newId)
+      if (at !== undefined) checkWhole('at', at, 0)
+      const outcome = await driver.fork(tenant, id, newId, at ?? null)
+      if (outcome === 'missing') throw new ConversationNotFoundError(id)
+      if (outcome === 'exists') throw new ConversationExistsError(newId)
+      if (outcome !== 'ok')
+        throw new InvalidArgumentError(
+          'at',
+          `is ${at}, past the end of '${id}' at ${outcome.pastEnd}; use a seq of its log`,
+        )
+      expiry.within(0)
+    },
+
+    async acquireLease(id, holder, ttlMs) {
+      checkId('conversation id', id)
+      checkId('holder', holder)
+      checkDuration('ttlMs', ttlMs)
+      const epoch = await driver.acquireLease(tenant, id, holder, ttlMs)
+      if (epoch === null) return null
+      leases.add({ tenant, id, holder, epoch })
+      return { epoch }
+    },
+    async releaseLease(id, epoch) {
+      checkId('conversation id', id)
+      checkWhole('epoch', epoch, 0)
+      await driver.releaseLease(tenant, id, epoch)
+      leases.remove(epoch)
+    },
+
+    async putBlob(bytes, mediaType) {
+      if (!(bytes instanceof Uint8Array)) throw new InvalidArgumentError('bytes', 'must be a Uint8Array')
+      checkId('media type', mediaType)
+      const blob = createHash('sha256').update(bytes).digest('hex')
+      await driver.putBlob(tenant, blob, bytes, mediaType)
+      return { blob, mediaType, size: bytes.byteLength }
+    },
+    async getBlob(ref: BlobRef) {
+      checkId('blob', ref.blob)
+      return driver.getBlob(tenant, ref.blob)
+    },
+
+    async putSnapshot(id, snapshot) {
+      checkId('conversation id', id)
+      await driver.putSnapshot(tenant, id, encode(snapshot, 'snapshot'))
+    },
+    async getSnapshot(id): Promise<Json> {
+      checkId('conversation id', id)
+      const text = await driver.getSnapshot(tenant, id)
+      return text === null ? null : decode(text)
+    },
+  }
+}
+
+function checkRange({ after, before, limit }: EventRange): void {
+  if (after !== undefined) checkWhole('after', after, 0)
+  if (before !== undefined) checkWhole('before', before, 0)
+  if (limit !== undefined) checkWhole('limit', limit, 1)
+}
+
+function checkPage({ before, limit }: { before?: string; limit: number }): void {
+  if (before !== undefined) checkId('before', before)
+  checkWhole('limit', limit, 1)
+}
+
+/** A client that reports an error has answered; only the row tells the two apart. */
+function resolutionStatus(status: FinalStatus): ResolutionStatus {
+  return status === 'errored' ? 'resolved' : status
+}
