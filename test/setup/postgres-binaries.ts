@@ -16,7 +16,8 @@ export async function postgresBinaries(user: PostgresUser): Promise<PostgresBina
   await linkLibraries(root)
   const native = join(root, 'native')
   if (await canRun(native, user)) return binariesIn(native)
-  const reachable = await reachableCopy(native)
+  const reachable = await reachablePlace(native)
+  if (!(await canRun(reachable, user))) await copyOnce(native, reachable)
   if (await canRun(reachable, user)) return binariesIn(reachable)
   throw new Error(`The Postgres in ${native} cannot be run here, nor can its copy in ${reachable}.`)
 }
@@ -53,14 +54,16 @@ async function canRun(native: string, user: PostgresUser): Promise<boolean> {
   }
 }
 
-/** For a checkout inside a folder that is closed to the user the server runs as. Made once, then kept. */
-async function reachableCopy(native: string): Promise<string> {
+/** For a checkout inside a folder that is closed to the user the server runs as. */
+async function reachablePlace(native: string): Promise<string> {
   const { version } = JSON.parse(await readFile(join(dirname(native), 'package.json'), 'utf8')) as { version: string }
-  const place = join(tmpdir(), `perdure-postgres-${version}-${basename(dirname(native))}`)
+  return join(tmpdir(), `perdure-postgres-${version}-${basename(dirname(native))}`)
+}
+
+async function copyOnce(native: string, place: string): Promise<void> {
   const draft = await mkdtemp(`${place}-`)
   await cp(native, draft, { recursive: true, verbatimSymlinks: true })
   await run('chmod', ['-R', 'a+rX', draft])
   // Whoever came first wins.
   await rename(draft, place).catch(() => rm(draft, { recursive: true, force: true }))
-  return place
 }
