@@ -1,0 +1,101 @@
+import type { CommitOutcome, PreparedChange, StoredAttrs, StoredCallWrite, Wake } from '../../store/driver.ts'
+import { mergeSettings } from '../../store/rows.ts'
+import { type ConversationRow, newConversationRow, type TenantTables } from './memory-tables.ts'
+
+/** Checks first, then writes: it runs in one go, so nothing can come between. */
+export function commitChange(tables: TenantTables, id: string, change: PreparedChange, now: number): CommitOutcome {
+  const known = tables.conversations.get(id)
+  const refusal = refuse(tables, id, known, change, now)
+  if (refusal) return refusal
+  const row = known ?? newConversationRow(id, now)
+  tables.conversations.set(id, row)
+  const firstSeq = row.events.length + 1
+  for (const { type, content } of change.events) {
+    row.events.push({ seq: row.events.length + 1, at: now, type, content })
+  }
+  const seq = row.events.length
+  if (change.key !== null) row.keys.set(change.key, { seq, digest: change.digest })
+  for (const { callId, status, result, eventIndex } of change.resolve) {
+    const resolvedSeq = eventIndex === null ? null : firstSeq + eventIndex
+    tables.calls.set(callId, { ...tables.calls.get(callId)!, status, result, resolvedAt: now, resolvedSeq })
+  }
+  for (const call of change.calls) writeCall(tables, row, call, now)
+  for (const hash of change.blobs) referToBlob(tables, hash, id, firstSeq)
+  writeAttrs(row, change.attrs, now)
+  wakeRow(row, change.wake, now)
+  if (change.releasesLease) row.lease = null
+  return { type: 'ok', seq }
+}
+
+function refuse(
+  tables: TenantTables,
+  id: string,
+  row: ConversationRow | undefined,
+  change: PreparedChange,
+  now: number,
+): CommitOutcome | null {
+  const lastSeq = row?.events.length ?? 0
+  const earlier = change.key === null ? undefined : row?.keys.get(change.key)
+  if (earlier) return earlier.digest === change.digest ? { type: 'ok', seq: earlier.seq } : { type: 'key_reused' }
+  if (change.epoch !== null && row?.lease?.epoch !== change.epoch) return { type: 'epoch', lastSeq }
+  if (change.expectedSeq !== null && change.expectedSeq !== lastSeq) return { type: 'seq', lastSeq }
+  for (const { callId, round, onlyWhenDue } of change.resolve) {
+    const call = tables.calls.get(callId)
+    const isOpen = call?.conversationId === id && call.status === 'pending' && call.round === round
+    const isDue = call !== undefined && call.expiresAt !== null && call.expiresAt <= now
+    if (!isOpen || (onlyWhenDue && !isDue)) return { type: 'stale', lastSeq, callId, round }
+  }
+  if (!row && !change.creates) return { type: 'missing' }
+  for (const { id: callId } of change.calls) {
+    const owner = tables.calls.get(callId)?.conversationId ?? id
+    if (owner !== id) return { type: 'call_elsewhere', callId }
+  }
+  return null
+}
+
+function writeCall(tables: TenantTables, row: ConversationRow, write: StoredCallWrite, now: number): void {
+  const { expiresInMs, ...columns } = write
+  const { id } = row.columns
+  row.callIds.add(columns.id)
+  tables.calls.set(columns.id, {
+    ...columns,
+    conversationId: id,
+    expiresAt: expiresInMs === null ? null : now + expiresInMs,
+    createdAt: tables.calls.get(columns.id)?.createdAt ?? now,
+    resolvedAt: columns.status === 'pending' ? null : now,
+    resolvedSeq: null,
+  })
+}
+
+function referToBlob(tables: TenantTables, hash: string, id: string, seq: number): void {
+  const blob = tables.blobs.get(hash)
+  if (!blob) return
+  if (!blob.references.has(id)) blob.references.set(id, seq)
+  blob.pins = Math.max(0, blob.pins - 1)
+}
+
+function writeAttrs(row: ConversationRow, attrs: StoredAttrs, now: number): void {
+  const { settings, childOf, ...columns } = attrs
+  row.columns = { ...row.columns, ...columns, updatedAt: now }
+  if (settings !== undefined) row.columns = { ...row.columns, settings: mergeSettings(row.columns.settings, settings) }
+  if (childOf !== undefined) row.childOf = childOf
+}
+
+function wakeRow(row: ConversationRow, wake: Wake, now: number): void {
+  switch (wake.type) {
+    case 'in':
+      row.wakeAt = now + wake.ms
+      row.isDormant = false
+      return
+    case 'expiry':
+      if (row.isDormant) return
+      row.wakeAt = now
+      row.columns = { ...row.columns, status: 'active' }
+      return
+    case 'clear':
+      row.wakeAt = null
+      return
+    case 'keep':
+      return
+  }
+}

@@ -1,0 +1,236 @@
+import type { Clock } from '../../clock/clock.ts'
+import type {
+  Driver,
+  DueCall,
+  StoredCall,
+  StoredConversation,
+  StoredEventRange,
+  StoredSummary,
+} from '../../store/driver.ts'
+import { byteOrder } from './byte-order.ts'
+import { commitChange } from './commit-change.ts'
+import { deleteConversation } from './delete-conversation.ts'
+import { forkConversation } from './fork-conversation.ts'
+import { type ConversationRow, MemoryTables, type TenantTables } from './memory-tables.ts'
+
+/** Every method runs in one go, which makes it atomic. */
+export function memoryDriver(clock: Clock): Driver {
+  const tables = new MemoryTables()
+  const rowOf = (tenant: string, id: string) => tables.tenant(tenant).conversations.get(id)
+
+  return {
+    durable: false,
+
+    async commit(tenant, id, change) {
+      return commitChange(tables.tenant(tenant), id, change, clock.now())
+    },
+    async readEvents(tenant, id, range) {
+      return eventsIn(rowOf(tenant, id), range)
+    },
+    async loadSince(tenant, id) {
+      const row = rowOf(tenant, id)
+      const summary = latestSummary(row)
+      return { summary, events: eventsIn(row, { after: summary?.toSeq ?? 0 }) }
+    },
+    async putSummary(tenant, id, summary) {
+      const row = rowOf(tenant, id)
+      row?.summaries.set(summary.toSeq, summary)
+      return row !== undefined
+    },
+    async latestSummary(tenant, id) {
+      return latestSummary(rowOf(tenant, id))
+    },
+    async getConversation(tenant, id) {
+      const row = rowOf(tenant, id)
+      return row ? columnsOf(row) : null
+    },
+    async listConversations(tenant, { status, agent, before, limit }) {
+      const { conversations } = tables.tenant(tenant)
+      if (before !== undefined && !conversations.has(before)) return null
+      const rows = [...conversations.values()].map(columnsOf).sort(newestFirst)
+      const from = before === undefined ? 0 : rows.findIndex((row) => row.id === before) + 1
+      return rows
+        .slice(from)
+        .filter(
+          (row) => (status === undefined || row.status === status) && (agent === undefined || row.agent === agent),
+        )
+        .slice(0, limit)
+    },
+    async deleteConversation(tenant, id) {
+      return deleteConversation(tables.tenant(tenant), id)
+    },
+    async deleteTenant(tenant) {
+      const count = tables.tenant(tenant).conversations.size
+      tables.deleteTenant(tenant)
+      return count
+    },
+
+    async getCall(tenant, callId) {
+      return tables.tenant(tenant).calls.get(callId) ?? null
+    },
+    async pendingCalls(tenant, id) {
+      const { calls } = tables.tenant(tenant)
+      const ids = [...(rowOf(tenant, id)?.callIds ?? [])]
+      return ids
+        .map((callId) => calls.get(callId)!)
+        .filter(isPending)
+        .sort((left, right) => newestFirst(right, left))
+    },
+    async inbox(tenant, { before, limit }) {
+      const { calls, conversations } = tables.tenant(tenant)
+      const last = before === undefined ? undefined : calls.get(before)
+      if (before !== undefined && !last) return null
+      return [...calls.values()]
+        .filter((call) => isPending(call) && (!last || newestFirst(last, call) < 0))
+        .sort(newestFirst)
+        .slice(0, limit)
+        .map((call) => {
+          const { agent, title } = conversations.get(call.conversationId)!.columns
+          return { ...call, agent, title }
+        })
+    },
+    async setDeadline(tenant, id, callId, inMs) {
+      const { calls } = tables.tenant(tenant)
+      const call = calls.get(callId)
+      if (call?.conversationId !== id) return 'unknown'
+      if (!isPending(call)) return 'ended'
+      calls.set(callId, { ...call, expiresAt: inMs === null ? null : clock.now() + inMs })
+      return 'ok'
+    },
+    async dueCalls(limit) {
+      const now = clock.now()
+      const waiting = [...callsWithDeadline(tables)].sort((left, right) => left.expiresAt - right.expiresAt)
+      const next = waiting.find(({ expiresAt }) => expiresAt > now)
+      const due = waiting.filter(({ expiresAt }) => expiresAt <= now).slice(0, limit)
+      return {
+        due: due.map(({ expiresAt: _, ...call }) => call),
+        nextInMs: next ? next.expiresAt - now : null,
+      }
+    },
+
+    async putModelCall(tenant, id, call) {
+      const row = rowOf(tenant, id)
+      row?.modelCalls.push({ ...call, at: call.at ?? clock.now() })
+      return row !== undefined
+    },
+    async modelCalls(tenant, id) {
+      const calls = rowOf(tenant, id)?.modelCalls ?? []
+      return [...calls].sort((left, right) => byteOrder(left.turnRef, right.turnRef))
+    },
+    async gcModelCalls(tenant, id, ttlMs) {
+      const row = rowOf(tenant, id)
+      if (!row) return 0
+      const kept = row.modelCalls.filter((call) => call.at >= clock.now() - ttlMs)
+      const removed = row.modelCalls.length - kept.length
+      row.modelCalls.splice(0, row.modelCalls.length, ...kept)
+      return removed
+    },
+
+    async fork(tenant, id, newId, at) {
+      return forkConversation(tables.tenant(tenant), id, newId, at, clock.now())
+    },
+
+    async acquireLease(tenant, id, holder, ttlMs) {
+      const row = rowOf(tenant, id)
+      const now = clock.now()
+      if (!row || (isLeased(row, now) && row.lease?.holder !== holder)) return null
+      const epoch = tables.nextEpoch()
+      row.lease = { holder, epoch, until: now + ttlMs }
+      return epoch
+    },
+    async releaseLease(tenant, id, epoch) {
+      const row = rowOf(tenant, id)
+      if (row?.lease?.epoch === epoch) row.lease = null
+    },
+    async renewLeases(holder, ttlMs) {
+      const until = clock.now() + ttlMs
+      const renewed: { tenant: string; id: string; epoch: number }[] = []
+      for (const [tenant, { conversations }] of tables.tenants()) {
+        for (const [id, row] of conversations) {
+          if (row.lease?.holder !== holder) continue
+          row.lease = { ...row.lease, until }
+          renewed.push({ tenant, id, epoch: row.lease.epoch })
+        }
+      }
+      return renewed
+    },
+    async dueWork({ agents, limit }) {
+      const now = clock.now()
+      const due: { tenant: string; id: string; wakeAt: number }[] = []
+      for (const [tenant, { conversations }] of tables.tenants()) {
+        for (const [id, row] of conversations) {
+          const { agent } = row.columns
+          if (row.wakeAt === null || row.wakeAt > now || isLeased(row, now)) continue
+          if (agent !== null && agents.includes(agent)) due.push({ tenant, id, wakeAt: row.wakeAt })
+        }
+      }
+      due.sort((left, right) => left.wakeAt - right.wakeAt)
+      return due.slice(0, limit).map(({ tenant, id }) => ({ tenant, id }))
+    },
+
+    async putBlob(tenant, hash, bytes, mediaType) {
+      const { blobs } = tables.tenant(tenant)
+      const blob = blobs.get(hash)
+      if (blob) blob.pins += 1
+      else blobs.set(hash, { bytes: new Uint8Array(bytes), mediaType, pins: 1, references: new Map() })
+    },
+    async getBlob(tenant, hash) {
+      const blob = tables.tenant(tenant).blobs.get(hash)
+      return blob ? { bytes: new Uint8Array(blob.bytes), mediaType: blob.mediaType } : null
+    },
+    async putSnapshot(tenant, id, snapshot) {
+      tables.tenant(tenant).snapshots.set(id, snapshot)
+    },
+    async getSnapshot(tenant, id) {
+      return tables.tenant(tenant).snapshots.get(id) ?? null
+    },
+
+    watchOthers: () => () => {},
+    async close() {},
+  }
+}
+
+function eventsIn(row: ConversationRow | undefined, { after = 0, before, limit, type }: StoredEventRange) {
+  if (!row) return []
+  const end = Math.max(0, (before ?? Number.POSITIVE_INFINITY) - 1)
+  const range = row.events.slice(after, end)
+  const typed = type === undefined ? range : range.filter((event) => event.type === type)
+  return limit === undefined ? typed : typed.slice(-limit)
+}
+
+function latestSummary(row: ConversationRow | undefined): StoredSummary | null {
+  let latest: StoredSummary | null = null
+  for (const summary of row?.summaries.values() ?? []) {
+    if (!latest || summary.toSeq > latest.toSeq) latest = summary
+  }
+  return latest
+}
+
+function columnsOf(row: ConversationRow): StoredConversation {
+  return { ...row.columns, lastSeq: row.events.length }
+}
+
+type Dated = { readonly id: string; readonly createdAt: number }
+
+function newestFirst(left: Dated, right: Dated): number {
+  return right.createdAt - left.createdAt || byteOrder(right.id, left.id)
+}
+
+function isPending(call: StoredCall): boolean {
+  return call.status === 'pending'
+}
+
+function isLeased({ lease }: ConversationRow, now: number): boolean {
+  return lease !== null && lease.until > now
+}
+
+function* callsWithDeadline(tables: MemoryTables): Generator<DueCall & { expiresAt: number }> {
+  for (const [tenant, { calls }] of tables.tenants()) yield* deadlinesOf(tenant, calls)
+}
+
+function* deadlinesOf(tenant: string, calls: TenantTables['calls']): Generator<DueCall & { expiresAt: number }> {
+  for (const call of calls.values()) {
+    const { id: callId, conversationId, round, kind, expiresAt } = call
+    if (isPending(call) && expiresAt !== null) yield { tenant, id: conversationId, callId, round, kind, expiresAt }
+  }
+}

@@ -1,0 +1,89 @@
+import type { StoredCall, StoredConversation, StoredEvent, StoredModelCall, StoredSummary } from '../../store/driver.ts'
+
+/** What a memory store holds: the same text another backend has in its tables. */
+export class MemoryTables {
+  readonly #tenants = new Map<string, TenantTables>()
+  #lastEpoch = 0
+
+  tenant(name: string): TenantTables {
+    const known = this.#tenants.get(name)
+    if (known) return known
+    const tables: TenantTables = {
+      conversations: new Map(),
+      calls: new Map(),
+      blobs: new Map(),
+      snapshots: new Map(),
+    }
+    this.#tenants.set(name, tables)
+    return tables
+  }
+
+  tenants(): Iterable<[string, TenantTables]> {
+    return this.#tenants
+  }
+
+  deleteTenant(name: string): void {
+    this.#tenants.delete(name)
+  }
+
+  nextEpoch(): number {
+    this.#lastEpoch += 1
+    return this.#lastEpoch
+  }
+}
+
+export type TenantTables = {
+  readonly conversations: Map<string, ConversationRow>
+  readonly calls: Map<string, StoredCall>
+  readonly blobs: Map<string, BlobRow>
+  readonly snapshots: Map<string, string>
+}
+
+export type ConversationRow = {
+  /** `lastSeq` is the number of events. */
+  columns: Omit<StoredConversation, 'lastSeq'>
+  childOf: string | null
+  wakeAt: number | null
+  /** A fork that nobody has touched yet: an expiry in it does not wake it. */
+  isDormant: boolean
+  lease: { readonly holder: string; readonly epoch: number; readonly until: number } | null
+  readonly events: StoredEvent[]
+  readonly keys: Map<string, { readonly seq: number; readonly digest: string | null }>
+  readonly callIds: Set<string>
+  readonly summaries: Map<number, StoredSummary>
+  readonly modelCalls: (StoredModelCall & { at: number })[]
+}
+
+export type BlobRow = {
+  readonly bytes: Uint8Array
+  readonly mediaType: string
+  pins: number
+  /** The conversations that refer to it, with the seq of the first event that does. */
+  readonly references: Map<string, number>
+}
+
+export function newConversationRow(id: string, now: number): ConversationRow {
+  return {
+    columns: {
+      id,
+      kind: 'conversation',
+      agent: null,
+      status: 'idle',
+      settings: '{}',
+      fsmState: null,
+      title: null,
+      parent: null,
+      createdAt: now,
+      updatedAt: now,
+    },
+    childOf: null,
+    wakeAt: null,
+    isDormant: false,
+    lease: null,
+    events: [],
+    keys: new Map(),
+    callIds: new Set(),
+    summaries: new Map(),
+    modelCalls: [],
+  }
+}

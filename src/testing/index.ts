@@ -1,0 +1,1 @@
+export { type FakeClock, fakeClock } from './fake-clock.ts'
