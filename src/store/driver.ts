@@ -13,7 +13,10 @@ import type { FinalStatus, ToolCall } from './tool-call.ts'
  */
 export type Driver = {
   readonly durable: boolean
-  /** Order of checks: key, epoch, expectedSeq, resolve; then, where there is no conversation, `creates`. */
+  /**
+   * Order of checks: key, epoch, expectedSeq, resolve; then, where there is no conversation, `creates`; then the owner of each call row.
+   * No digest is a digest of its own. A new conversation is of kind 'conversation', idle, with settings `{}`, and null in all else.
+   */
   commit(tenant: string, id: string, change: PreparedChange): Promise<CommitOutcome>
   readEvents(tenant: string, id: string, range: StoredEventRange): Promise<StoredEvent[]>
   /** One consistent read. */
@@ -27,7 +30,10 @@ export type Driver = {
     tenant: string,
     filter: ConversationFilter & { limit: number },
   ): Promise<StoredConversation[] | null>
-  /** With all that belongs to it and the conversations whose parent has a `callId` in it, recursively. Returns how many were removed. */
+  /**
+   * With all that belongs to it and the conversations whose parent has a `callId` in it, recursively. Returns how many were removed.
+   * Where there is no conversation, a snapshot under its id is removed all the same.
+   */
   deleteConversation(tenant: string, id: string): Promise<number>
   deleteTenant(tenant: string): Promise<number>
   getCall(tenant: string, callId: string): Promise<StoredCall | null>
@@ -44,14 +50,14 @@ export type Driver = {
   /** Ordered by the bytes of `turnRef`, then as they were put. */
   modelCalls(tenant: string, id: string): Promise<(StoredModelCall & { at: number })[]>
   gcModelCalls(tenant: string, id: string, ttlMs: number): Promise<number>
-  /** Reads the source, calls `planFork`, writes the copy: one transaction. */
+  /** Reads the source, calls `planFork`, writes the copy: one transaction. Order of checks: missing, exists, past the end. */
   fork(tenant: string, id: string, newId: string, at: number | null): Promise<ForkOutcome>
   acquireLease(tenant: string, id: string, holder: string, ttlMs: number): Promise<number | null>
   releaseLease(tenant: string, id: string, epoch: number): Promise<void>
   /** Extends what the holder still has, lapsed or not; returns it. */
   renewLeases(holder: string, ttlMs: number): Promise<(ConversationRef & { epoch: number })[]>
   dueWork(query: DueWorkQuery): Promise<ConversationRef[]>
-  /** Adds one pin to the blob, so that it is not removed before an event refers to it. */
+  /** Adds one pin to the blob, so that it is not removed before an event refers to it. A known blob keeps its media type. */
   putBlob(tenant: string, hash: string, bytes: Uint8Array, mediaType: string): Promise<void>
   getBlob(tenant: string, hash: string): Promise<{ bytes: Uint8Array; mediaType: string } | null>
   putSnapshot(tenant: string, id: string, snapshot: string): Promise<void>
@@ -158,6 +164,7 @@ export type PreparedChange = {
   readonly creates: boolean
 }
 
+/** Writes status, result, `resolvedAt` and `resolvedSeq`; `expiresAt` stays, as what the deadline was. */
 export type PreparedResolve = {
   readonly callId: string
   readonly round: number
