@@ -1,13 +1,15 @@
 import { PerdureError } from './perdure-error.ts'
 
-type Place = { readonly conversationId: string; readonly seq: number; readonly type: string }
+/** Where an event is; a new one has only its type. */
+type Place = { readonly conversationId?: string; readonly seq?: number; readonly type: string }
 
 /** The log holds an event this version does not know: written by a newer one, or by a flow in a conversation's log. */
 export class EventUnknownError extends PerdureError {
   constructor({ conversationId, seq, type }: Place) {
+    const event = seq === undefined ? 'An event' : `Event ${seq} of '${conversationId}'`
     super(
       'event_unknown',
-      `Event ${seq} of '${conversationId}' has the type '${type}', which this version does not know. Upgrade perdure on this node.`,
+      `${event} has the type '${type}', which this version does not know. Upgrade perdure on this node.`,
     )
   }
 }
@@ -16,7 +18,9 @@ export class EventInvalidError extends PerdureError {
   constructor({ conversationId, seq, type }: Place, problem: string) {
     super(
       'event_invalid',
-      `Event ${seq} (${type}) of '${conversationId}' cannot be folded: ${problem}. Find what wrote it; the log before it is intact.`,
+      seq === undefined
+        ? `An event of type '${type}' is not valid: ${problem}. Correct what builds it; nothing was written.`
+        : `Event ${seq} (${type}) of '${conversationId}' cannot be folded: ${problem}. Find what wrote it; the log before it is intact.`,
     )
   }
 }

@@ -1,0 +1,151 @@
+import { EventInvalidError, EventUnknownError } from '../errors/log-errors.ts'
+import { isBlobRef } from './blob-ref.ts'
+import type * as Log from './events.ts'
+import {
+  type Check,
+  either,
+  id,
+  json,
+  list,
+  nullable,
+  object,
+  oneOf,
+  optional,
+  text,
+  union,
+  whole,
+} from './field-check.ts'
+
+/**
+ * Returns the event when its content is what its type promises. Throws `EventInvalidError` with the path of the first field that is not, and
+ * `EventUnknownError` for a type this version does not know. Takes new events, and events with a place in a log.
+ */
+export function validateEvent<E extends Log.NewEvent>(event: E): E {
+  const check = Object.hasOwn(contentChecks, event.type) ? contentChecks[event.type] : null
+  if (!check) throw new EventUnknownError(event)
+  const problem = check(event.content, 'content')
+  if (problem) throw new EventInvalidError(event, problem)
+  return event
+}
+
+const blobRef: Check = (value, path) => (isBlobRef(value) ? null : `'${path}' must be a blob ref or a URL`)
+const jsonObject = object({})
+const metadata = optional(jsonObject)
+const executor = oneOf('server', 'human', 'client', 'provider', 'agent')
+const suspensionKind = oneOf('approval', 'elicitation', 'client_exec', 'sub_agent', 'recovery')
+
+const textPart = object<Log.TextPart>({ type: text, text, providerMetadata: metadata })
+const filePart = object<Log.FilePart>({
+  type: text,
+  mediaType: id,
+  data: either(text, blobRef),
+  filename: optional(text),
+})
+const userPart = union('type', { text: textPart, file: filePart })
+const assistantPart = union('type', {
+  text: textPart,
+  file: filePart,
+  reasoning: textPart,
+  source: object({ source: jsonObject }),
+  provider_call: object<Log.ProviderCallPart>({
+    type: text,
+    providerCallId: text,
+    name: text,
+    args: json,
+    providerMetadata: metadata,
+  }),
+  provider_result: object<Log.ProviderResultPart>({
+    type: text,
+    providerCallId: text,
+    name: text,
+    result: json,
+    isError: optional(oneOf(true, false)),
+    providerMetadata: metadata,
+  }),
+  call: object<Log.OwnCallPart>({ type: text, callId: id, providerMetadata: metadata }),
+  plain_call: object<Log.PlainCallPart>({ type: text, providerCallId: text, name: text, args: json }),
+} satisfies Record<Log.AssistantPart['type'], Check>)
+
+const usage = object<Log.Usage>({
+  inputTokens: optional(whole(0)),
+  outputTokens: optional(whole(0)),
+  cacheReadTokens: optional(whole(0)),
+  cacheWriteTokens: optional(whole(0)),
+  reasoningTokens: optional(whole(0)),
+})
+
+const contentChecks: { readonly [Type in Log.EventType]: Check } = {
+  user_msg: object<Log.UserMsg>({
+    turnId: id,
+    message: object<Log.UserMessage>({ parts: list(userPart) }),
+    options: object({
+      maxSteps: optional(whole(1)),
+      maxTokens: optional(whole(1)),
+      maxParallelCalls: optional(whole(1)),
+      untilTool: optional(text),
+      output: optional(either(oneOf(false), jsonObject)),
+    }),
+    who: text,
+    key: optional(id),
+  }),
+  assistant_msg: object<Log.AssistantMsg>({
+    turnId: id,
+    messageId: id,
+    seen: whole(0),
+    parts: list(assistantPart),
+    model: object<Log.ModelRef>({ provider: text, modelId: text }),
+    usage,
+    finishReason: text,
+    status: oneOf('complete', 'cancelled', 'failed'),
+    object: optional(json),
+  }),
+  tool_call: object<Log.ToolCallContent>({
+    turnId: id,
+    callId: id,
+    providerCallId: text,
+    name: text,
+    args: json,
+    executor,
+    gated: oneOf(true, false),
+    ifInterrupted: oneOf('report', 'rerun', 'ask'),
+    timeoutMs: nullable(whole(1)),
+    expiresInMs: nullable(whole(1)),
+    prompt: optional(json),
+    schema: optional(json),
+  }),
+  tool_started: object<Log.EventContents['tool_started']>({ callId: id, attempt: whole(1) }),
+  suspension: object<Log.Suspension>({
+    callId: id,
+    round: whole(1),
+    kind: suspensionKind,
+    prompt: json,
+    schema: json,
+    expiresInMs: nullable(whole(1)),
+  }),
+  resolution: object<Log.Resolution>({
+    callId: id,
+    round: whole(1),
+    kind: suspensionKind,
+    status: oneOf('resolved', 'denied', 'expired', 'cancelled'),
+    value: json,
+    who: text,
+    edited: optional(object({ before: json, after: json })),
+  }),
+  tool_result: union('ok', {
+    true: object({ ok: oneOf(true), callId: id, result: json, outcome: optional(oneOf('unknown', 'ran')) }),
+    false: object({ ok: oneOf(false), callId: id, error: text, outcome: optional(oneOf('unknown', 'ran')) }),
+  }),
+  injection: object<Log.Injection>({ turnId: id, step: whole(0), hook: id, parts: list(userPart) }),
+  regeneration: object<Log.EventContents['regeneration']>({ messageId: id, n: whole(1), feedback: text }),
+  cancel_requested: object<Log.EventContents['cancel_requested']>({ turnId: id, who: text }),
+  turn_ended: object<Log.TurnEnded>({
+    turnId: id,
+    status: oneOf('completed', 'cancelled', 'failed', 'halted'),
+    reason: nullable(text),
+  }),
+  titled: object<Log.EventContents['titled']>({ title: text }),
+  seeded: object<Log.EventContents['seeded']>({ state: json }),
+  flow_started: jsonObject,
+  flow_outcome: jsonObject,
+  flow_ended: jsonObject,
+}
