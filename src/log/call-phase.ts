@@ -57,7 +57,9 @@ export const expiredError = 'tool call expired: no response'
 function endByResolution(call: CallState, round: Round): CallEnd | null {
   const { status, value } = round.resolution!
   if (status === 'resolved') {
-    if (round.kind === 'approval' || round.kind === 'recovery') return null
+    // The answer's schema is a boolean, so a plain "false" must never run the tool.
+    if (round.kind === 'approval') return value === false ? { ok: false, error: endError('denied', null) } : null
+    if (round.kind === 'recovery') return null
     return round.kind === 'elicitation' ? { ok: true, result: value } : asCallResult(value)
   }
   // A call that was started may have had its effect before somebody ended it.

@@ -1,7 +1,7 @@
 import { EventInvalidError, EventUnknownError } from '../errors/log-errors.ts'
 import type { EventOf, LogEvent } from './events.ts'
 import { type CallEvent, foldCall, newCall } from './fold-call.ts'
-import { type ConversationState, emptyState, type TurnItem, type TurnState } from './state.ts'
+import { type CallState, type ConversationState, emptyState, type TurnItem, type TurnState } from './state.ts'
 
 /**
  * Folds a log to the state it stands for. `base` is the state before the first of `events`: a state folded earlier, or a summary's base.
@@ -57,8 +57,7 @@ class Fold {
       case 'regeneration':
         return this.#regeneration(event)
       case 'tool_call': {
-        const turn = this.#turn(event, event.content.turnId)
-        turn.calls = [...turn.calls, newCall(event)]
+        this.#turn(event, event.content.turnId).calls.push(newCall(event))
         return
       }
       case 'tool_started':
@@ -80,6 +79,7 @@ class Fold {
         this.#title = event.content.title
         return
       case 'seeded':
+        if (event.seq !== 1) throw new EventInvalidError(event, 'only the first event of a log can seed it')
         this.#seed = event.content.state
         return
       default:
@@ -92,10 +92,10 @@ class Fold {
     const item: TurnItem = { type: 'user', seq: event.seq, at: event.at, message, who }
     const known = this.#turns.findLast((turn) => turn.turnId === turnId)
     if (known && !known.end) {
-      this.#own(known).items = [...known.items, item]
+      this.#own(known).items.push(item)
       return
     }
-    const turn: TurnState = {
+    const turn: OwnedTurn = {
       turnId,
       firstSeq: event.seq,
       options: options ?? {},
@@ -110,11 +110,15 @@ class Fold {
     this.#openNext()
   }
 
+  /** Opens the oldest turn of the queue when none is open. One that was cancelled in the queue stays there: it is never rendered. */
   #openNext(): void {
     const newest = this.#turns.findLastIndex((turn) => turn.opened)
     if (newest >= 0 && !this.#turns[newest]!.end) return
-    const next = this.#turns.findIndex((turn, index) => index > newest && !turn.opened && !turn.end)
-    if (next >= 0) this.#own(this.#turns[next]!).opened = true
+    for (const turn of this.#turns.slice(newest + 1)) {
+      if (turn.end || turn.cancel) continue
+      this.#own(turn).opened = true
+      return
+    }
   }
 
   #regeneration(event: EventOf<'regeneration'>): void {
@@ -128,30 +132,35 @@ class Fold {
   }
 
   #addItem(event: LogEvent, turnId: string, item: TurnItem): void {
-    const turn = this.#turn(event, turnId)
-    turn.items = [...turn.items, item]
+    this.#turn(event, turnId).items.push(item)
   }
 
   #callEvent(event: CallEvent): void {
     const { callId } = event.content
     const turn = this.#turns.findLast((candidate) => candidate.calls.some((call) => call.callId === callId))
-    if (!turn) throw new EventInvalidError(event, `it names call '${callId}', which is not in the log before it`)
-    this.#own(turn).calls = turn.calls.map((call) => (call.callId === callId ? foldCall(call, event) : call))
+    if (turn) {
+      const { calls } = this.#own(turn)
+      const index = calls.findIndex((call) => call.callId === callId)
+      calls[index] = foldCall(calls[index]!, event)
+      // Anyone may append a resolution, also a late one of a call that a summary has put away.
+    } else if (event.type !== 'resolution') {
+      throw new EventInvalidError(event, `it names call '${callId}', which is not in the log before it`)
+    }
   }
 
-  #turn(event: LogEvent, turnId: string): Mutable<TurnState> {
+  #turn(event: LogEvent, turnId: string): OwnedTurn {
     const turn = this.#turns.findLast((candidate) => candidate.turnId === turnId)
     if (!turn) throw new EventInvalidError(event, `it names turn '${turnId}', which is not in the log before it`)
     return this.#own(turn)
   }
 
-  #own(turn: TurnState): Mutable<TurnState> {
-    if (this.#owned.has(turn)) return turn
-    const copy = { ...turn }
+  #own(turn: TurnState): OwnedTurn {
+    if (this.#owned.has(turn)) return turn as OwnedTurn
+    const copy = { ...turn, items: [...turn.items], calls: [...turn.calls] }
     this.#turns[this.#turns.lastIndexOf(turn)] = copy
     this.#owned.add(copy)
     return copy
   }
 }
 
-type Mutable<T> = { -readonly [Key in keyof T]: T[Key] }
+type OwnedTurn = { -readonly [Key in keyof TurnState]: TurnState[Key] } & { items: TurnItem[]; calls: CallState[] }

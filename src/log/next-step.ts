@@ -41,7 +41,7 @@ export function nextStep(state: ConversationState, running: ReadonlySet<string>)
 /** Null when every call of the turn has ended. */
 function stepOfCalls(turn: TurnState, running: ReadonlySet<string>): Step | null {
   const events: NewEvent[] = []
-  const limit = turn.options.maxParallelCalls ?? defaultParallelCalls
+  const limit = Math.max(1, turn.options.maxParallelCalls ?? defaultParallelCalls)
   let runningHere = turn.calls.filter((call) => running.has(call.callId)).length
   let isPending = false
   for (const call of turn.calls) {

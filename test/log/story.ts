@@ -1,0 +1,160 @@
+import {
+  assistantMsg,
+  cancelRequested,
+  regeneration,
+  resolution,
+  suspension,
+  toolCall,
+  toolResult,
+  toolStarted,
+  turnEnded,
+  userMsg,
+} from '../../src/log/event-constructors.ts'
+import type {
+  AssistantMsg,
+  AssistantPart,
+  LogEvent,
+  NewEvent,
+  Outcome,
+  Resolution,
+  Suspension,
+  ToolCallContent,
+  TurnOptions,
+  TurnStatus,
+} from '../../src/log/events.ts'
+import { foldEvents } from '../../src/log/fold-events.ts'
+import type { Json } from '../../src/log/json.ts'
+import type { DraftCall, MessageOutcome } from '../../src/log/settle.ts'
+import type { ConversationState } from '../../src/log/state.ts'
+
+/** Short words for the events of a story. Turns are 't1', 't2' ..., calls 'c1', 'c2' ..., messages 'm1', 'm2' ... */
+
+/** Gives events their places, as a store would. */
+export function placed(events: readonly NewEvent[], after = 0): LogEvent[] {
+  return events.map((event, index) => {
+    const seq = after + index + 1
+    return { ...event, conversationId: 'story', seq, at: seq * 1_000 }
+  })
+}
+
+export function stateOf(events: readonly NewEvent[]): ConversationState {
+  return foldEvents(placed(events))
+}
+
+/** The state after more events. */
+export function continued(state: ConversationState, events: readonly NewEvent[]): ConversationState {
+  return foldEvents(placed(events, state.lastSeq), state)
+}
+
+export function said(turnId: string, options: TurnOptions = {}): NewEvent {
+  return userMsg({ turnId, message: { parts: [{ type: 'text', text: `for ${turnId}` }] }, options, who: 'ann' })
+}
+
+type ReplyOptions = Partial<Omit<AssistantMsg, 'turnId' | 'messageId' | 'seen'>> & { readonly calls?: string[] }
+
+/** `seen` is the seq that the message's prompt was rendered from. */
+export function replied(turnId: string, messageId: string, seen: number, options: ReplyOptions = {}): NewEvent {
+  const { calls = [], ...rest } = options
+  return assistantMsg({ ...message(turnId, messageId, seen, calls), status: 'complete', ...rest })
+}
+
+export function called(callId: string, options: Partial<ToolCallContent> = {}): NewEvent {
+  return toolCall({ turnId: 't1', ...draftCall(callId), ...options })
+}
+
+export function started(callId: string, attempt = 1): NewEvent {
+  return toolStarted({ callId, attempt })
+}
+
+/** The call ended well, with the result 'done'. */
+export function succeeded(callId: string): NewEvent {
+  return toolResult({ callId, ok: true, result: 'done' })
+}
+
+export function failed(callId: string, error: string, outcome?: Outcome): NewEvent {
+  return toolResult({ callId, ok: false, error, ...(outcome ? { outcome } : {}) })
+}
+
+type Answer = { readonly round?: number; readonly value?: Json } & Partial<Pick<Resolution, 'edited' | 'who'>>
+
+export function suspended(callId: string, kind: Suspension['kind'], options: Partial<Suspension> = {}): NewEvent {
+  return suspension({ callId, round: 1, kind, prompt: null, schema: schemas[kind], expiresInMs: null, ...options })
+}
+
+export function resolved(
+  callId: string,
+  kind: Suspension['kind'],
+  status: Resolution['status'] = 'resolved',
+  { round = 1, value = null, who = 'ann', edited }: Answer = {},
+): NewEvent {
+  return resolution({ callId, round, kind, status, value, who, ...(edited ? { edited } : {}) })
+}
+
+export function regenerated(messageId: string, n = 1): NewEvent {
+  return regeneration({ messageId, n, feedback: 'say it better' })
+}
+
+export function cancelled(turnId: string): NewEvent {
+  return cancelRequested({ turnId, who: 'bob' })
+}
+
+export function ended(turnId: string, status: TurnStatus = 'completed', reason: string | null = null): NewEvent {
+  return turnEnded({ turnId, status, reason })
+}
+
+export function draftCall(callId: string, options: Partial<DraftCall> = {}): DraftCall {
+  return {
+    callId,
+    providerCallId: `provider-${callId}`,
+    name: 'refund',
+    args: { cents: 5 },
+    executor: 'server',
+    gated: false,
+    ifInterrupted: 'report',
+    timeoutMs: null,
+    expiresInMs: null,
+    ...options,
+  }
+}
+
+/** What the model answered, before it is in the log. */
+export function answer(
+  messageId: string,
+  seen: number,
+  { calls = [], ...rest }: Partial<MessageOutcome> = {},
+): MessageOutcome {
+  const turnId = rest.turnId ?? 't1'
+  const callIds = calls.map((call) => call.callId)
+  return { ...message(turnId, messageId, seen, callIds), type: 'message', status: 'complete', calls, ...rest }
+}
+
+function message(
+  turnId: string,
+  messageId: string,
+  seen: number,
+  calls: readonly string[],
+): Omit<AssistantMsg, 'status'> {
+  const parts: AssistantPart[] = [
+    { type: 'text', text: `this is ${messageId}` },
+    ...calls.map((callId) => ({ type: 'call' as const, callId })),
+  ]
+  const finishReason = calls.length > 0 ? 'tool-calls' : 'stop'
+  return { turnId, messageId, seen, parts, model: { provider: 'test', modelId: 'one' }, usage: {}, finishReason }
+}
+
+/** What each kind asks of its answer when the tool has no schema of its own. */
+const anyResult: Json = {
+  anyOf: [
+    { type: 'object', properties: { ok: { const: true }, result: true }, required: ['ok', 'result'] },
+    { type: 'object', properties: { ok: { const: false }, error: { type: 'string' } }, required: ['ok', 'error'] },
+  ],
+}
+const schemas: Record<Suspension['kind'], Json> = {
+  approval: { type: 'boolean' },
+  elicitation: true,
+  client_exec: anyResult,
+  sub_agent: anyResult,
+  recovery: {
+    anyOf: [{ enum: ['rerun', 'report'] }, { type: 'object', properties: { result: true }, required: ['result'] }],
+  },
+}
