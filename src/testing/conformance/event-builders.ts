@@ -1,0 +1,115 @@
+import type {
+  AssistantPart,
+  CallResult,
+  NewEvent,
+  Outcome,
+  Resolution,
+  Suspension,
+  ToolCallContent,
+  UserPart,
+} from '../../log/events.ts'
+import type { FsmState } from '../../log/fsm-state.ts'
+import type { Json, JsonObject } from '../../log/json.ts'
+
+type Event<Type extends NewEvent['type']> = Extract<NewEvent, { type: Type }>
+
+export function userMsg(text = 'hello', turnId = 'turn-1', options: JsonObject = {}): Event<'user_msg'> {
+  return userMsgOf([{ type: 'text', text }], turnId, options)
+}
+
+export function userMsgOf(parts: readonly UserPart[], turnId = 'turn-1', options: JsonObject = {}): Event<'user_msg'> {
+  return { type: 'user_msg', content: { turnId, message: { parts }, options, who: 'ann' } }
+}
+
+export function assistantMsg(
+  parts: readonly AssistantPart[] = [{ type: 'text', text: 'hi' }],
+  { turnId = 'turn-1', messageId = 'message-1', seen = 1 } = {},
+): Event<'assistant_msg'> {
+  const model = { provider: 'test', modelId: 'test-1' }
+  const usage = { inputTokens: 3, outputTokens: 5 }
+  return {
+    type: 'assistant_msg',
+    content: { turnId, messageId, seen, parts, model, usage, finishReason: 'stop', status: 'complete' },
+  }
+}
+
+export function toolCall(callId: string, content: Partial<ToolCallContent> = {}): Event<'tool_call'> {
+  return {
+    type: 'tool_call',
+    content: {
+      turnId: 'turn-1',
+      callId,
+      providerCallId: `provider-${callId}`,
+      name: 'refund',
+      args: { cents: 100 },
+      executor: 'server',
+      gated: true,
+      ifInterrupted: 'report',
+      timeoutMs: null,
+      expiresInMs: null,
+      ...content,
+    },
+  }
+}
+
+export function toolStarted(callId: string, attempt = 1): Event<'tool_started'> {
+  return { type: 'tool_started', content: { callId, attempt } }
+}
+
+export function suspension(callId: string, content: Partial<Suspension> = {}): Event<'suspension'> {
+  return {
+    type: 'suspension',
+    content: {
+      callId,
+      round: 1,
+      kind: 'approval',
+      prompt: 'Pay back?',
+      schema: { type: 'boolean' },
+      expiresInMs: null,
+      ...content,
+    },
+  }
+}
+
+export function resolution(callId: string, content: Partial<Resolution> = {}): Event<'resolution'> {
+  return {
+    type: 'resolution',
+    content: { callId, round: 1, kind: 'approval', status: 'resolved', value: true, who: 'ann', ...content },
+  }
+}
+
+export function toolResult(
+  callId: string,
+  result: CallResult & { outcome?: Outcome } = { ok: true, result: 'done' },
+): Event<'tool_result'> {
+  return { type: 'tool_result', content: { callId, ...result } }
+}
+
+/** An event that carries any JSON at all. */
+export function carrying(value: Json, callId = 'call-0'): Event<'tool_result'> {
+  return toolResult(callId, { ok: true, result: value })
+}
+
+export function cancelRequested(turnId = 'turn-1'): Event<'cancel_requested'> {
+  return { type: 'cancel_requested', content: { turnId, who: 'ann' } }
+}
+
+export function turnEnded(turnId = 'turn-1'): Event<'turn_ended'> {
+  return { type: 'turn_ended', content: { turnId, status: 'completed', reason: null } }
+}
+
+export function titled(title: string): Event<'titled'> {
+  return { type: 'titled', content: { title } }
+}
+
+export function seeded(state: Json = { mood: 'good' }): Event<'seeded'> {
+  return { type: 'seeded', content: { state } }
+}
+
+export function flowStarted(): Event<'flow_started'> {
+  return { type: 'flow_started', content: { flow: 'checkout', version: '1', input: null } }
+}
+
+export function fsmState(state: FsmState['state'], lastSeq: number, pending: Json = []): FsmState {
+  return { state, pending, lastSeq }
+}

@@ -1,0 +1,131 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { type ErrorCode, errorCodes } from '../../errors/codes.ts'
+import type { Store } from '../../store/store.ts'
+import type { TestRunner } from '../test-runner.ts'
+import type { StoreUnderTest } from '../test-store.ts'
+
+/** What a file of the suite is written with. */
+export type Suite = Pick<TestRunner, 'describe' | 'expect'> & {
+  /** A case on a store of its own, empty at its beginning. */
+  test(name: string, body: (bench: Bench) => Promise<void>): void
+  /** A case that closes the store and opens it again; skipped where there is no `reopen`. */
+  testReopening(name: string, body: (bench: Bench & { reopen(): Promise<Store> }) => Promise<void>): void
+  /** A case with a second store over the same data; skipped where there is no `openAnother`. */
+  testTwoStores(name: string, body: (bench: Bench & { other: Store }) => Promise<void>): void
+  /** A case on a store that keeps no audit; skipped where there is no `createWithoutAudit`. */
+  testWithoutAudit(name: string, body: (bench: Bench) => Promise<void>): void
+  /** The call must be refused with an error of this code, never by a synchronous throw of another kind. */
+  refused(code: ErrorCode, call: () => unknown): Promise<Error>
+}
+
+export type Bench = {
+  readonly store: Store
+  /** Whether the data outlives the store, so that the cases which need it ran. */
+  readonly canReopen: boolean
+  /** Lets at least so much time pass for the store. */
+  pass(ms: number): Promise<void>
+  /** Waits until the check gives something, however slow the machine is. */
+  eventually<T>(what: string, check: () => Promise<T | false | null | undefined>): Promise<T>
+}
+
+/** Below the five seconds that runners give a test. */
+const patienceMs = 4_000
+const pollMs = 10
+
+export function createSuite({ describe, test, expect }: TestRunner, options: StoreUnderTest): Suite {
+  const { clock, openAnother } = options
+  const reopen = options.reopen ?? (openAnother && closeAndOpen(openAnother))
+
+  async function pass(ms: number): Promise<void> {
+    if (clock) await clock.advance(ms)
+    // A timer may fire up to a millisecond before the wall clock has moved so far.
+    else await sleep(ms + 2)
+  }
+
+  async function eventually<T>(what: string, check: () => Promise<T | false | null | undefined>): Promise<T> {
+    for (let waited = 0; waited < patienceMs; waited += pollMs) {
+      const found = await check()
+      if (found !== false && found !== null && found !== undefined) return found
+      await pass(pollMs)
+    }
+    throw new Error(`waited in vain until ${what}`)
+  }
+
+  async function withStore(create: () => Store | Promise<Store>, body: (held: Held) => Promise<void>): Promise<void> {
+    const held: Held = { store: await create(), others: [] }
+    const cleanUp = async () => {
+      for (const other of held.others) await other.close()
+      await options.destroy(held.store)
+    }
+    try {
+      await body(held)
+    } catch (error) {
+      // What the case found matters more than what goes wrong after it.
+      await cleanUp().catch(() => {})
+      throw error
+    }
+    await cleanUp()
+  }
+
+  const bench = { canReopen: reopen !== undefined, pass, eventually }
+
+  return {
+    describe,
+    expect,
+    test(name, body) {
+      test(name, () => withStore(options.create, ({ store }) => body({ ...bench, store })))
+    },
+    testReopening(name, body) {
+      const run = reopen ? test : test.skip
+      run(name, () =>
+        withStore(options.create, async (held) => {
+          const again = async () => {
+            held.store = await reopen!(held.store)
+            return held.store
+          }
+          await body({ ...bench, store: held.store, reopen: again })
+        }),
+      )
+    },
+    testTwoStores(name, body) {
+      const run = openAnother ? test : test.skip
+      run(name, () =>
+        withStore(options.create, async (held) => {
+          const other = await openAnother!(held.store)
+          held.others.push(other)
+          await body({ ...bench, store: held.store, other })
+        }),
+      )
+    },
+    testWithoutAudit(name, body) {
+      const { createWithoutAudit } = options
+      const run = createWithoutAudit ? test : test.skip
+      run(name, () => withStore(createWithoutAudit!, ({ store }) => body({ ...bench, store })))
+    },
+    async refused(code, call) {
+      const error = await thrownBy(call)
+      const found = error as Partial<Record<'code' | 'message', string>> | null
+      if (found?.code !== undefined && !(found.code in errorCodes)) throw error
+      expect(found?.code ?? found?.message ?? 'no error').toBe(code)
+      return error as Error
+    },
+  }
+}
+
+type Held = { store: Store; readonly others: Store[] }
+
+function closeAndOpen(openAnother: NonNullable<StoreUnderTest['openAnother']>): (store: Store) => Promise<Store> {
+  return async (store) => {
+    await store.close()
+    return openAnother(store)
+  }
+}
+
+async function thrownBy(call: () => unknown): Promise<unknown> {
+  try {
+    await call()
+    return null
+  } catch (error) {
+    return error
+  }
+}
