@@ -1,0 +1,173 @@
+import { describe, expect, test } from 'vitest'
+import {
+  called,
+  cancelled,
+  continued,
+  ended,
+  placed,
+  regenerated,
+  replied,
+  resolved,
+  said,
+  started,
+  stateOf,
+  succeeded,
+  suspended,
+} from '../../test/log/story.ts'
+import { EventInvalidError, EventUnknownError } from '../errors/log-errors.ts'
+import type { LogEvent, NewEvent } from './events.ts'
+import { foldEvents } from './fold-events.ts'
+import { baseOf, findTurn, openTurn, queuedTurns } from './state.ts'
+
+const story: NewEvent[] = [
+  { type: 'seeded', content: { state: { imported: true } } },
+  said('t1'),
+  { type: 'injection', content: { turnId: 't1', step: 0, hook: 'memory', parts: [] } },
+  replied('t1', 'm1', 3),
+  regenerated('m1'),
+  replied('t1', 'm2', 5, { calls: ['c1', 'c2'] }),
+  called('c1', { gated: true }),
+  called('c2'),
+  suspended('c1', 'approval'),
+  started('c2'),
+  said('t2'),
+  succeeded('c2'),
+  resolved('c1', 'approval'),
+  started('c1'),
+  { type: 'titled', content: { title: 'Refunds' } },
+  cancelled('t1'),
+  succeeded('c1'),
+  ended('t1', 'cancelled'),
+  replied('t2', 'm3', 18),
+  ended('t2'),
+  said('t3'),
+]
+
+describe('folding', () => {
+  test('gives the same state at once and in two halves, at every split', () => {
+    const events = placed(story)
+    const whole = foldEvents(events)
+    for (let split = 0; split <= events.length; split++) {
+      const half = foldEvents(events.slice(0, split))
+      expect(foldEvents(events.slice(split), half)).toEqual(whole)
+    }
+  })
+
+  test('leaves the state it starts from as it was', () => {
+    const events = placed(story)
+    for (let split = 0; split <= events.length; split++) {
+      const half = foldEvents(events.slice(0, split))
+      const copy = structuredClone(half)
+      foldEvents(events.slice(split), half)
+      expect(half).toEqual(copy)
+    }
+  })
+
+  test('applies an event that comes twice once', () => {
+    const events = placed(story)
+    const twice = events.flatMap((event, index) => [event, ...events.slice(Math.max(0, index - 3), index + 1)])
+    expect(foldEvents(twice)).toEqual(foldEvents(events))
+    expect(foldEvents(events, foldEvents(events))).toEqual(foldEvents(events))
+  })
+
+  test('goes on from the base of a summary to the same unfinished turns', () => {
+    const events = placed(story)
+    const whole = foldEvents(events)
+    for (let split = 0; split <= events.length; split++) {
+      const base = baseOf(foldEvents(events.slice(0, split)))
+      const revived = foldEvents(events.slice(split), JSON.parse(JSON.stringify(base)))
+      expect(baseOf(revived)).toEqual(baseOf(whole))
+    }
+  })
+})
+
+describe('a log that cannot be folded', () => {
+  test('an event type this version does not know is refused, never passed over', () => {
+    const unknown = { ...placed([said('t1')])[0]!, type: 'teleported' } as unknown as LogEvent
+    expect(() => foldEvents([unknown])).toThrow(EventUnknownError)
+    expect(() => foldEvents([unknown])).toThrow("Event 1 of 'story' has the type 'teleported'")
+  })
+
+  test('an event of a flow does not belong into a conversation', () => {
+    expect(() => stateOf([{ type: 'flow_started', content: {} }])).toThrow(EventUnknownError)
+  })
+
+  test('a gap in the sequence is refused', () => {
+    const [first, , third] = placed([said('t1'), said('t2'), said('t3')])
+    expect(() => foldEvents([first!, third!])).toThrow(EventInvalidError)
+    expect(() => foldEvents([first!, third!])).toThrow('the log jumps from 1 to 3')
+  })
+
+  test.each<[string, NewEvent[], string]>([
+    ['a message of a turn that never was', [replied('t9', 'm1', 1)], "turn 't9'"],
+    ['a call of a turn that never was', [called('c1', { turnId: 't9' })], "turn 't9'"],
+    ['the end of a turn that never was', [ended('t9')], "turn 't9'"],
+    ['a start of a call that never was', [started('c9')], "call 'c9'"],
+    ['a result of a call that never was', [succeeded('c9')], "call 'c9'"],
+    ['a regeneration of a message that never was', [regenerated('m9')], "message 'm9'"],
+    ['a seed in the middle', [said('t1'), { type: 'seeded', content: { state: null } }], 'first event'],
+  ])('%s is refused and named', (_, log, named) => {
+    expect(() => stateOf(log)).toThrow(EventInvalidError)
+    expect(() => stateOf(log)).toThrow(named)
+  })
+
+  test.each<[string, NewEvent]>([
+    ['a resolution of a call that never was', resolved('c9', 'approval')],
+    ['a cancel of a turn that never was', cancelled('t9')],
+  ])('%s changes nothing, because anyone may append it', (_, event) => {
+    const before = stateOf([said('t1')])
+    expect(continued(before, [event])).toEqual({ ...before, lastSeq: 2 })
+  })
+})
+
+describe('turns', () => {
+  test('the first opens, the others queue in the order they came', () => {
+    const state = stateOf([said('t1'), said('t2'), said('t3')])
+    expect(openTurn(state)?.turnId).toBe('t1')
+    expect(queuedTurns(state).map((turn) => turn.turnId)).toEqual(['t2', 't3'])
+  })
+
+  test('a message of a queued turn extends it', () => {
+    const state = stateOf([said('t1'), said('t2'), said('t3'), said('t2')])
+    expect(queuedTurns(state).map((turn) => [turn.turnId, turn.items.length])).toEqual([
+      ['t2', 2],
+      ['t3', 1],
+    ])
+  })
+
+  test('one that ended in the queue was never opened', () => {
+    const state = stateOf([said('t1'), said('t2'), cancelled('t2'), ended('t2', 'cancelled'), ended('t1')])
+    expect(findTurn(state, 't2')?.opened).toBe(false)
+    expect(openTurn(state)).toBeNull()
+  })
+
+  test('one that was cancelled in the queue does not open when its time comes', () => {
+    const state = stateOf([said('t1'), said('t2'), cancelled('t2'), ended('t1')])
+    expect(openTurn(state)).toBeNull()
+    expect(queuedTurns(state).map((turn) => turn.turnId)).toEqual(['t2'])
+  })
+
+  test('the first request to cancel counts', () => {
+    const again: NewEvent = { type: 'cancel_requested', content: { turnId: 't1', who: 'eve' } }
+    expect(findTurn(stateOf([said('t1'), cancelled('t1'), again]), 't1')?.cancel).toEqual({ who: 'bob', seq: 2 })
+  })
+
+  test('the first end counts', () => {
+    const state = stateOf([said('t1'), ended('t1', 'halted', 'hook'), ended('t1', 'failed')])
+    expect(findTurn(state, 't1')?.end).toEqual({ status: 'halted', reason: 'hook', seq: 2 })
+  })
+
+  test('a message with the id of a turn that has ended opens a new one', () => {
+    const state = stateOf([said('t1'), ended('t1'), said('t1')])
+    expect(state.turns.map((turn) => [turn.turnId, turn.firstSeq, turn.end !== null])).toEqual([
+      ['t1', 1, true],
+      ['t1', 3, false],
+    ])
+  })
+
+  test('a base keeps title, seed and unfinished turns only', () => {
+    const base = baseOf(stateOf(story))
+    expect(base.turns.map((turn) => turn.turnId)).toEqual(['t3'])
+    expect(base).toMatchObject({ lastSeq: story.length, title: 'Refunds', seed: { imported: true } })
+  })
+})
