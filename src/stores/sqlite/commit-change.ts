@@ -1,0 +1,61 @@
+import type { CommitOutcome, PreparedChange } from '../../store/driver.ts'
+import { referToBlobs } from './blobs.ts'
+import { endCall, findCall, writeCall } from './calls.ts'
+import { advanceConversation, type ConversationHead, createConversation, findConversation } from './conversations.ts'
+import type { Database } from './database.ts'
+import { appendEvents } from './events.ts'
+
+/** Must run inside a transaction. Decides by reading alone, so that a refused change leaves no trace in its group. */
+export function commitChange(db: Database, tenant: string, id: string, change: PreparedChange): CommitOutcome {
+  const now = Date.now()
+  const head = findConversation(db, tenant, id)
+  const settled = refuse(db, tenant, head, change, now)
+  if (settled) return settled
+  const lastSeq = head?.lastSeq ?? 0
+  const seq = lastSeq + change.events.length
+  const cid = head ? head.cid : createConversation(db, tenant, id, seq, change, now)
+  if (head) advanceConversation(db, head, seq, change, now)
+  appendEvents(db, cid, lastSeq, change.events, now)
+  if (change.key !== null) {
+    db.run('INSERT INTO keys (cid, key, seq, digest) VALUES (?, ?, ?, ?)', cid, change.key, seq, change.digest)
+  }
+  for (const { callId, status, result, eventIndex } of change.resolve) {
+    endCall(db, tenant, callId, { status, result, seq: eventIndex === null ? null : lastSeq + 1 + eventIndex }, now)
+  }
+  for (const call of change.calls) writeCall(db, tenant, cid, call, now)
+  referToBlobs(db, tenant, cid, change.blobs, lastSeq + 1)
+  return { type: 'ok', seq }
+}
+
+/** What to answer without writing; null when the change is to be made. */
+function refuse(
+  db: Database,
+  tenant: string,
+  head: ConversationHead | undefined,
+  change: PreparedChange,
+  now: number,
+): CommitOutcome | null {
+  const lastSeq = head?.lastSeq ?? 0
+  if (head && change.key !== null) {
+    const earlier = findKey(db, head.cid, change.key)
+    if (earlier) return earlier.digest === change.digest ? { type: 'ok', seq: earlier.seq } : { type: 'key_reused' }
+  }
+  if (change.epoch !== null && head?.leaseEpoch !== change.epoch) return { type: 'epoch', lastSeq }
+  if (change.expectedSeq !== null && change.expectedSeq !== lastSeq) return { type: 'seq', lastSeq }
+  for (const { callId, round, onlyWhenDue } of change.resolve) {
+    const call = findCall(db, tenant, callId)
+    const isOpen = call !== undefined && call.cid === head?.cid && call.status === 'pending' && call.round === round
+    const isDue = call !== undefined && call.expiresAt !== null && call.expiresAt <= now
+    if (!isOpen || (onlyWhenDue && !isDue)) return { type: 'stale', lastSeq, callId, round }
+  }
+  if (!head && !change.creates) return { type: 'missing' }
+  for (const { id: callId } of change.calls) {
+    const call = findCall(db, tenant, callId)
+    if (call && call.cid !== head?.cid) return { type: 'call_elsewhere', callId }
+  }
+  return null
+}
+
+function findKey(db: Database, cid: number, key: string): { seq: number; digest: string | null } | undefined {
+  return db.get('SELECT seq, digest FROM keys WHERE cid = ? AND key = ?', cid, key)
+}

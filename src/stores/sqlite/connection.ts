@@ -1,0 +1,61 @@
+import { StoreBusyError } from '../../errors/store-errors.ts'
+import { BusyRetry, pause } from './busy-retry.ts'
+import type { Database } from './database.ts'
+import { openDatabase } from './open-database.ts'
+import { asStoreError, isBusy, isHarmless } from './sqlite-errors.ts'
+
+/** The one connection of a store: opened by its first use, and again after an error it cannot go on from. */
+export class Connection {
+  readonly path: string
+  readonly busyTimeoutMs: number
+  #database: Database | null = null
+
+  constructor(path: string, busyTimeoutMs: number) {
+    this.path = path
+    this.busyTimeoutMs = busyTimeoutMs
+  }
+
+  /** Throws what SQLite says; `isBusy` tells whether to come back. */
+  open(): Database {
+    this.#database ??= openDatabase(this.path)
+    return this.#database
+  }
+
+  /** Reads what is committed. `work` runs at once, and again when another process was in the way. */
+  async read<T>(work: (db: Database) => T): Promise<T> {
+    let retry: BusyRetry | null = null
+    for (;;) {
+      try {
+        return work(this.open())
+      } catch (error) {
+        if (!isBusy(error)) throw this.failed(error)
+        retry ??= new BusyRetry(this.busyTimeoutMs)
+        const waitMs = retry.next(error)
+        if (waitMs instanceof StoreBusyError) throw waitMs
+        await pause(waitMs)
+      }
+    }
+  }
+
+  /** Returns what to tell the caller. The next use opens the file again where this connection cannot be trusted. */
+  failed(error: unknown, options?: { ambiguous: boolean }): unknown {
+    if (!isHarmless(error)) this.drop()
+    return asStoreError(error, this.path, options)
+  }
+
+  drop(): void {
+    const database = this.#database
+    this.#database = null
+    try {
+      database?.close()
+    } catch {
+      // It is given up because it failed; what it says while closing adds nothing.
+    }
+  }
+
+  close(): void {
+    const database = this.#database
+    this.#database = null
+    database?.close()
+  }
+}

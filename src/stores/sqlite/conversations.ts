@@ -1,0 +1,163 @@
+import type { ConversationFilter } from '../../store/conversation-record.ts'
+import type { PreparedChange, StoredAttrs, StoredConversation, Wake } from '../../store/driver.ts'
+import { mergeSettings } from '../../store/rows.ts'
+import type { Database } from './database.ts'
+
+/** What a commit has to know before it decides. */
+export type ConversationHead = {
+  readonly cid: number
+  readonly lastSeq: number
+  readonly leaseEpoch: number | null
+  readonly dormant: number
+}
+
+export function findConversation(db: Database, tenant: string, id: string): ConversationHead | undefined {
+  return db.get(
+    'SELECT cid, last_seq AS lastSeq, lease_epoch AS leaseEpoch, dormant FROM conversations WHERE tenant = ? AND id = ?',
+    tenant,
+    id,
+  )
+}
+
+export function getConversation(db: Database, tenant: string, id: string): StoredConversation | null {
+  return (
+    db.get<StoredConversation>(`SELECT ${columns} FROM conversations WHERE tenant = ? AND id = ?`, tenant, id) ?? null
+  )
+}
+
+export function listConversations(
+  db: Database,
+  tenant: string,
+  { status, agent, before, limit }: ConversationFilter & { limit: number },
+): StoredConversation[] | null {
+  return db.snapshot(() => {
+    const last = before === undefined ? undefined : getConversation(db, tenant, before)
+    if (last === null) return null
+    return db.all<StoredConversation>(
+      `SELECT ${columns} FROM conversations WHERE tenant = ?1
+       ${last ? 'AND (created_at, id) < (?2, ?3)' : 'AND ?2 IS ?3'}
+       AND (?4 IS NULL OR status = ?4) AND (?5 IS NULL OR agent = ?5)
+       ORDER BY created_at DESC, id DESC LIMIT ?6`,
+      tenant,
+      last?.createdAt ?? null,
+      last?.id ?? null,
+      status ?? null,
+      agent ?? null,
+      limit,
+    )
+  })
+}
+
+const columns = `id, kind, agent, status, settings, fsm_state AS fsmState, title, parent, last_seq AS lastSeq,
+  created_at AS createdAt, updated_at AS updatedAt`
+
+/** Returns its `cid`. */
+export function createConversation(
+  db: Database,
+  tenant: string,
+  id: string,
+  lastSeq: number,
+  { attrs, wake }: Pick<PreparedChange, 'attrs' | 'wake'>,
+  now: number,
+): number {
+  return insertConversation(db, tenant, id, {
+    ...{ kind: 'conversation', agent: null, status: 'idle', settings: '{}', fsmState: null, title: null, parent: null },
+    ...attrs,
+    childOf: attrs.childOf ?? null,
+    lastSeq,
+    createdAt: now,
+    wakeAt: wake.type === 'in' ? now + wake.ms : null,
+    isDormant: false,
+  })
+}
+
+export type NewConversation = Omit<StoredConversation, 'id' | 'updatedAt'> & {
+  readonly childOf: string | null
+  readonly wakeAt: number | null
+  readonly isDormant: boolean
+}
+
+export function insertConversation(db: Database, tenant: string, id: string, row: NewConversation): number {
+  return db.insert(
+    `INSERT INTO conversations (tenant, id, last_seq, created_at, updated_at, wake_at, dormant, kind, agent, status,
+     child_of, parent, title, fsm_state, settings) VALUES (?1, ?2, ?3, ?4, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14)`,
+    tenant,
+    id,
+    row.lastSeq,
+    row.createdAt,
+    row.wakeAt,
+    row.isDormant ? 1 : 0,
+    row.kind,
+    row.agent,
+    row.status,
+    row.childOf,
+    row.parent,
+    row.title,
+    row.fsmState,
+    row.settings,
+  )
+}
+
+/** What a change does to the row of its conversation. */
+export function advanceConversation(
+  db: Database,
+  { cid, dormant }: ConversationHead,
+  lastSeq: number,
+  { attrs, wake, releasesLease }: PreparedChange,
+  now: number,
+): void {
+  const woken = wakeUp(wake, dormant === 1, now)
+  const status = woken?.status ?? attrs.status ?? null
+  const fsmState = attrs.fsmState ?? null
+  // Naming an indexed column writes its index, so the wake-up is only named where it may change.
+  if (woken) {
+    const isDormant = woken.isDormant ? 1 : 0
+    db.run(
+      `UPDATE conversations SET last_seq = ?, updated_at = ?, status = coalesce(?, status),
+       fsm_state = coalesce(?, fsm_state), wake_at = ?, dormant = ? WHERE cid = ?`,
+      ...[lastSeq, now, status, fsmState, woken.wakeAt, isDormant, cid],
+    )
+  } else {
+    db.run(
+      `UPDATE conversations SET last_seq = ?, updated_at = ?, status = coalesce(?, status),
+       fsm_state = coalesce(?, fsm_state) WHERE cid = ?`,
+      ...[lastSeq, now, status, fsmState, cid],
+    )
+  }
+  writeRareAttrs(db, cid, attrs)
+  if (releasesLease) {
+    db.run('UPDATE conversations SET lease_holder = NULL, lease_epoch = NULL, lease_until = NULL WHERE cid = ?', cid)
+  }
+}
+
+type WakeUp = { readonly wakeAt: number | null; readonly isDormant: boolean; readonly status?: 'active' }
+
+/** Null: it stays as it is. */
+function wakeUp(wake: Wake, isDormant: boolean, now: number): WakeUp | null {
+  switch (wake.type) {
+    case 'in':
+      return { wakeAt: now + wake.ms, isDormant: false }
+    case 'expiry':
+      return isDormant ? null : { wakeAt: now, isDormant, status: 'active' }
+    case 'clear':
+      return { wakeAt: null, isDormant }
+    case 'keep':
+      return null
+  }
+}
+
+function writeRareAttrs(
+  db: Database,
+  cid: number,
+  { kind, agent, settings, title, parent, childOf }: StoredAttrs,
+): void {
+  if (kind !== undefined) db.run('UPDATE conversations SET kind = ? WHERE cid = ?', kind, cid)
+  if (agent !== undefined) db.run('UPDATE conversations SET agent = ? WHERE cid = ?', agent, cid)
+  if (title !== undefined) db.run('UPDATE conversations SET title = ? WHERE cid = ?', title, cid)
+  if (parent !== undefined) db.run('UPDATE conversations SET parent = ? WHERE cid = ?', parent, cid)
+  if (childOf !== undefined) db.run('UPDATE conversations SET child_of = ? WHERE cid = ?', childOf, cid)
+  if (settings !== undefined) {
+    const current = db.get<{ settings: string }>('SELECT settings FROM conversations WHERE cid = ?', cid)!
+    db.run('UPDATE conversations SET settings = ? WHERE cid = ?', mergeSettings(current.settings, settings), cid)
+  }
+}

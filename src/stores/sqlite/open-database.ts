@@ -1,0 +1,26 @@
+import { StoreError } from '../../errors/store-errors.ts'
+import { Database } from './database.ts'
+import { migrate } from './migrations.ts'
+
+/** Opens the file with the settings every promise of the store rests on. Throws what SQLite says, also that it is busy. */
+export function openDatabase(path: string): Database {
+  const db = new Database(path)
+  try {
+    // Waiting inside SQLite would block the event loop: whoever calls retries with timers.
+    db.exec(
+      'PRAGMA busy_timeout = 0; PRAGMA synchronous = FULL; PRAGMA cache_size = -16000; PRAGMA temp_store = MEMORY',
+    )
+    const journal = db.get<{ journal_mode: string }>('PRAGMA journal_mode = WAL')?.journal_mode
+    if (journal !== 'wal') {
+      throw new StoreError(
+        `The file system of '${path}' cannot hold a write-ahead log (journal mode is '${journal}'). Put the store on a local disk.`,
+        { retryable: false },
+      )
+    }
+    migrate(db, path)
+    return db
+  } catch (error) {
+    db.close()
+    throw error
+  }
+}

@@ -1,0 +1,63 @@
+import type { Logger } from '../../logger/logger.ts'
+import type { Driver } from '../../store/driver.ts'
+import { getBlob, putBlob } from './blobs.ts'
+import { dueCalls, getCall, inbox, pendingCalls, setDeadline } from './calls.ts'
+import { commitChange } from './commit-change.ts'
+import { Connection } from './connection.ts'
+import { getConversation, listConversations } from './conversations.ts'
+import { deleteConversation, deleteTenant } from './delete-conversation.ts'
+import { dueWork } from './due-work.ts'
+import { eventsAfter, readEvents } from './events.ts'
+import { forkConversation } from './fork-conversation.ts'
+import { GroupCommit } from './group-commit.ts'
+import { acquireLease, releaseLease, renewLeases } from './leases.ts'
+import { gcModelCalls, modelCalls, putModelCall } from './model-calls.ts'
+import { getSnapshot, putSnapshot } from './snapshots.ts'
+import { latestSummary, putSummary } from './summaries.ts'
+import { watchOthers } from './watch-others.ts'
+
+export type SqliteDriverOptions = { readonly path: string; readonly busyTimeoutMs: number; readonly logger: Logger }
+
+export function sqliteDriver({ path, busyTimeoutMs, logger }: SqliteDriverOptions): Driver {
+  const connection = new Connection(path, busyTimeoutMs)
+  const commits = new GroupCommit(connection)
+  return {
+    durable: true,
+    commit: (tenant, id, change) => commits.write((db) => commitChange(db, tenant, id, change)),
+    readEvents: (tenant, id, range) => connection.read((db) => readEvents(db, tenant, id, range)),
+    loadSince: (tenant, id) =>
+      connection.read((db) =>
+        db.snapshot(() => {
+          const summary = latestSummary(db, tenant, id)
+          return { summary, events: eventsAfter(db, tenant, id, summary?.toSeq ?? 0) }
+        }),
+      ),
+    putSummary: (tenant, id, summary) => commits.write((db) => putSummary(db, tenant, id, summary)),
+    latestSummary: (tenant, id) => connection.read((db) => latestSummary(db, tenant, id)),
+    getConversation: (tenant, id) => connection.read((db) => getConversation(db, tenant, id)),
+    listConversations: (tenant, filter) => connection.read((db) => listConversations(db, tenant, filter)),
+    deleteConversation: (tenant, id) => commits.write((db) => deleteConversation(db, tenant, id)),
+    deleteTenant: (tenant) => commits.write((db) => deleteTenant(db, tenant)),
+    getCall: (tenant, callId) => connection.read((db) => getCall(db, tenant, callId)),
+    pendingCalls: (tenant, id) => connection.read((db) => pendingCalls(db, tenant, id)),
+    inbox: (tenant, page) => connection.read((db) => inbox(db, tenant, page)),
+    setDeadline: (tenant, id, callId, inMs) => commits.write((db) => setDeadline(db, tenant, id, callId, inMs)),
+    dueCalls: (limit) => connection.read((db) => dueCalls(db, limit)),
+    putModelCall: (tenant, id, call) => commits.write((db) => putModelCall(db, tenant, id, call)),
+    modelCalls: (tenant, id) => connection.read((db) => modelCalls(db, tenant, id)),
+    gcModelCalls: (tenant, id, ttlMs) => commits.write((db) => gcModelCalls(db, tenant, id, ttlMs)),
+    fork: (tenant, id, newId, at) => commits.write((db) => forkConversation(db, tenant, id, newId, at)),
+    acquireLease: (tenant, id, holder, ttlMs) => commits.write((db) => acquireLease(db, tenant, id, holder, ttlMs)),
+    releaseLease: (tenant, id, epoch) => commits.write((db) => releaseLease(db, tenant, id, epoch)),
+    renewLeases: (holder, ttlMs) => commits.write((db) => renewLeases(db, holder, ttlMs)),
+    dueWork: (query) => connection.read((db) => dueWork(db, query)),
+    putBlob: (tenant, hash, bytes, mediaType) => commits.write((db) => putBlob(db, tenant, hash, bytes, mediaType)),
+    getBlob: (tenant, hash) => connection.read((db) => getBlob(db, tenant, hash)),
+    putSnapshot: (tenant, id, snapshot) => commits.write((db) => putSnapshot(db, tenant, id, snapshot)),
+    getSnapshot: (tenant, id) => connection.read((db) => getSnapshot(db, tenant, id)),
+    watchOthers: (emit) => watchOthers(connection, logger, emit),
+    async close() {
+      connection.close()
+    },
+  }
+}
