@@ -18,6 +18,18 @@ export const errorCodes = {
   store_closed: { family: 'store', status: 503 },
   schema_too_new: { family: 'store', status: 500 },
   missing_dependency: { family: 'usage', status: 500 },
+  invalid_definition: { family: 'usage', status: 500 },
+  schema_not_convertible: { family: 'usage', status: 500 },
+  invalid_answer: { family: 'usage', status: 422 },
+  hook_failed: { family: 'tool', status: 500 },
+  injection_overflow: { family: 'usage', status: 500 },
+  model_failed: { family: 'model', status: 502 },
+  model_interrupted: { family: 'model', status: 502 },
+  model_overloaded: { family: 'model', status: 503 },
+  model_rejected: { family: 'model', status: 502 },
+  model_unauthorized: { family: 'model', status: 502 },
+  model_unreachable: { family: 'model', status: 503 },
+  transform_failed: { family: 'usage', status: 500 },
 } as const satisfies Record<string, { family: ErrorFamily; status: number }>
 
 export type ErrorCode = keyof typeof errorCodes

@@ -1,0 +1,53 @@
+import { PerdureError } from './perdure-error.ts'
+
+/** A tool, hook, agent, scope or turn that makes no sense. `problems` lists everything that is wrong with it. */
+export class DefinitionError extends PerdureError {
+  readonly problems: readonly string[]
+
+  constructor(subject: string, problems: readonly string[]) {
+    super('invalid_definition', `${subject} cannot be defined: ${problems.join('; ')}.`)
+    this.problems = problems
+  }
+}
+
+/** A schema that checks values but cannot say what it accepts as JSON Schema, which models and people need. */
+export class SchemaNotConvertibleError extends PerdureError {
+  constructor(vendor: string, problem: string, options: { cause?: unknown } = {}) {
+    super('schema_not_convertible', `A schema of '${vendor}' cannot be turned into JSON Schema: ${problem}.`, options)
+  }
+}
+
+/** An answer, or edited arguments, that do not match the schema. The call still waits. */
+export class InvalidAnswerError extends PerdureError {
+  readonly issues: string
+
+  constructor(what: string, issues: string) {
+    super(
+      'invalid_answer',
+      `The ${what} does not match what was asked for: ${issues}. Correct it and send it again; the call still waits.`,
+    )
+    this.issues = issues
+  }
+}
+
+/** A hook threw, took too long, or returned something that hooks do not return. */
+export class HookError extends PerdureError {
+  readonly hook: string
+
+  constructor(hook: string, problem: string, options: { cause?: unknown } = {}) {
+    super('hook_failed', `The hook '${hook}' ${problem}.`, options)
+    this.hook = hook
+  }
+}
+
+export class InjectionOverflowError extends PerdureError {
+  readonly hook: string
+
+  constructor(hook: string, tokens: number, reserve: number) {
+    super(
+      'injection_overflow',
+      `With the hook '${hook}' the injections have ${tokens} tokens; 'injectionReserve' allows ${reserve}. Inject less, or raise the reserve.`,
+    )
+    this.hook = hook
+  }
+}

@@ -1,0 +1,100 @@
+import { DefinitionError } from '../errors/definition-errors.ts'
+import { unknownKeys } from '../errors/unknown-keys.ts'
+import type { AssistantMsg, UserMessage, UserPart } from '../log/events.ts'
+import type { Json } from '../log/json.ts'
+import type { Scope } from '../scope/register.ts'
+import { type PartsInput, toUserParts } from './user-parts.ts'
+
+/** What hooks and tools are given. Immutable: `inject` makes a new one. */
+export type Turn = {
+  /** Who acts. */
+  readonly scope: Scope
+  /** The `turnId` with the step; null outside a conversation. */
+  readonly turnRef: string | null
+  /** What the model is about to be given, without injections; empty in tools. Must not be changed. */
+  readonly context: readonly ContextMessage[]
+  /** The message that opened the turn. */
+  readonly userMessage: UserMessage | null
+  /** What pre-hooks have added so far for this model call. */
+  readonly injections: readonly UserPart[]
+  /** What the model answered; only in post-hooks. */
+  readonly assistantMessage: FinalMessage | null
+  /** The call this tool runs for: the same in every attempt, so it serves as idempotency key. Null in hooks. */
+  readonly callId: string | null
+  /** Aborted when the turn is cancelled, or the tool or hook has passed its time. */
+  readonly signal: AbortSignal
+  /** Tells watchers how far a server tool is. Does nothing elsewhere, and nothing after the tool has ended. */
+  reportProgress(payload: unknown): void
+}
+
+/** A message of the rendered prompt, as far as hooks may rely on it. */
+export type ContextMessage = {
+  readonly role: 'system' | 'user' | 'assistant' | 'tool'
+  readonly content: string | readonly { readonly type: string }[]
+}
+
+/** A message as the model finished it, before it is committed; its calls with their names and arguments. */
+export type FinalMessage = Pick<AssistantMsg, 'messageId' | 'parts' | 'model' | 'usage' | 'finishReason' | 'object'> & {
+  readonly text: string
+  readonly calls: readonly { readonly callId: string; readonly name: string; readonly args: Json }[]
+}
+
+export type TurnAttributes = Pick<Turn, 'scope'> & Partial<Turn>
+
+/** Throws `DefinitionError` on unknown keys and on a missing scope: nothing acts without an identity. */
+export function createTurn(attributes: TurnAttributes): Turn {
+  const problems = unknownKeys(attributes, turnKeys)
+  const { scope } = Object(attributes) as TurnAttributes
+  if (scope === undefined || scope === null) problems.push("'scope' is missing; pass who acts, or systemScope()")
+  if (problems.length > 0) throw new DefinitionError('The turn', problems)
+  const turn: Turn = {
+    turnRef: null,
+    context: [],
+    userMessage: null,
+    injections: [],
+    assistantMessage: null,
+    callId: null,
+    signal: neverAborted,
+    reportProgress: () => {},
+    ...attributes,
+  }
+  deepFreeze(turn.userMessage)
+  deepFreeze(turn.injections)
+  deepFreeze(turn.assistantMessage)
+  return Object.freeze(Object.defineProperty(turn, brand, { value: true }))
+}
+
+/** A turn with these parts after the ones it has. They land beside the user message and are trusted like it: fence what is not yours. */
+export function inject(turn: Turn, parts: PartsInput): Turn {
+  return createTurn({ ...turn, injections: [...turn.injections, ...toUserParts(parts)] })
+}
+
+/** Made by `createTurn` or `inject`: a copy by hand is not one. */
+export function isTurn(value: unknown): value is Turn {
+  return typeof value === 'object' && value !== null && brand in value
+}
+
+const brand = Symbol.for('perdure.turn')
+
+const neverAborted = new AbortController().signal
+
+const turnKeys: readonly (keyof Turn)[] = [
+  'scope',
+  'turnRef',
+  'context',
+  'userMessage',
+  'injections',
+  'assistantMessage',
+  'callId',
+  'signal',
+  'reportProgress',
+]
+
+/** What hooks see is also what is committed after them, so they must not be able to change it. */
+function deepFreeze(value: unknown): void {
+  if (typeof value !== 'object' || value === null || Object.isFrozen(value)) return
+  // Bytes cannot be frozen.
+  if (ArrayBuffer.isView(value)) return
+  Object.freeze(value)
+  for (const member of Object.values(value)) deepFreeze(member)
+}
