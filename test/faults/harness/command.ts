@@ -1,0 +1,41 @@
+import { parseArgs } from 'node:util'
+import type { StoreName } from './target.ts'
+import { exitCode, type Verdict } from './verdict.ts'
+
+export type CommandOptions = {
+  readonly store: StoreName
+  readonly seed: number
+  /** Undefined: the program's own number. */
+  readonly rounds?: number
+}
+
+/** Runs a fault program when its file is the command: one JSON line on standard output, everything else on standard error. */
+export async function runCommand(
+  file: ImportMeta,
+  program: (options: CommandOptions) => Promise<Verdict>,
+): Promise<void> {
+  if (!file.main) return
+  const verdict = await program(commandOptions())
+  process.stdout.write(`${JSON.stringify(verdict)}\n`)
+  process.exitCode = exitCode(verdict)
+}
+
+export function progress(text: string): void {
+  process.stderr.write(`${text}\n`)
+}
+
+function commandOptions(): CommandOptions {
+  const { values } = parseArgs({
+    options: { store: { type: 'string' }, seed: { type: 'string' }, rounds: { type: 'string' } },
+  })
+  const store = values.store ?? 'sqlite'
+  if (store !== 'sqlite' && store !== 'postgres') throw new Error(`--store is sqlite or postgres, not ${store}`)
+  const rounds = values.rounds === undefined ? {} : { rounds: wholeNumber('--rounds', values.rounds) }
+  return { store, seed: wholeNumber('--seed', values.seed ?? '1'), ...rounds }
+}
+
+function wholeNumber(name: string, text: string): number {
+  const value = Number(text)
+  if (!Number.isSafeInteger(value) || value < 1) throw new Error(`${name} must be a whole number of at least 1`)
+  return value
+}
