@@ -41,8 +41,8 @@ export function prepareChange(change: Change, options: PrepareOptions = {}): Pre
   const fsmState = change.fsmState ?? change.conversation?.fsmState
   // Weakest first: what woke it, what the owner found it to be, what the caller says.
   const status = isWaking && wake.type === 'in' ? { status: 'active' as const } : {}
-  const cached = fsmState ? { fsmState, status: statusOf(fsmState.state) } : {}
-  const attrs = encodeAttrs({ ...status, ...cached, ...change.conversation })
+  const cached = fsmState ? { status: statusOf(fsmState.state) } : {}
+  const attrs = encodeAttrs({ ...status, ...cached, ...change.conversation, ...(fsmState && { fsmState }) })
   return {
     events,
     blobs: [...blobs],
