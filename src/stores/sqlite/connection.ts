@@ -2,13 +2,16 @@ import { StoreBusyError } from '../../errors/store-errors.ts'
 import { BusyRetry, pause } from './busy-retry.ts'
 import type { Database } from './database.ts'
 import { openDatabase } from './open-database.ts'
-import { asStoreError, isBusy, isHarmless } from './sqlite-errors.ts'
+import { renewLog } from './renew-log.ts'
+import { asStoreError, isBusy, isDiskError, isHarmless } from './sqlite-errors.ts'
 
 /** The one connection of a store: opened by its first use, and again after an error it cannot go on from. */
 export class Connection {
   readonly path: string
   readonly busyTimeoutMs: number
   #database: Database | null = null
+  /** A sync may have failed: what is in the log may not be on disk. */
+  #isLogSuspect = false
 
   constructor(path: string, busyTimeoutMs: number) {
     this.path = path
@@ -18,6 +21,10 @@ export class Connection {
   /** Throws what SQLite says; `isBusy` tells whether to come back. */
   open(): Database {
     this.#database ??= openDatabase(this.path)
+    if (this.#isLogSuspect) {
+      renewLog(this.#database)
+      this.#isLogSuspect = false
+    }
     return this.#database
   }
 
@@ -39,6 +46,7 @@ export class Connection {
 
   /** Returns what to tell the caller. The next use opens the file again where this connection cannot be trusted. */
   failed(error: unknown, options?: { ambiguous: boolean }): unknown {
+    if (isDiskError(error)) this.#isLogSuspect = true
     if (!isHarmless(error)) this.drop()
     return asStoreError(error, this.path, options)
   }

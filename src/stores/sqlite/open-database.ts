@@ -10,7 +10,8 @@ export function openDatabase(path: string): Database {
     db.exec(
       'PRAGMA busy_timeout = 0; PRAGMA synchronous = FULL; PRAGMA cache_size = -16000; PRAGMA temp_store = MEMORY',
     )
-    const journal = db.get<{ journal_mode: string }>('PRAGMA journal_mode = WAL')?.journal_mode
+    // Read to its end: only there SQLite tells that the change of mode did not reach the disk.
+    const journal = db.all<{ journal_mode: string }>('PRAGMA journal_mode = WAL')[0]?.journal_mode
     if (journal !== 'wal') {
       throw new StoreError(
         `The file system of '${path}' cannot hold a write-ahead log (journal mode is '${journal}'). Put the store on a local disk.`,

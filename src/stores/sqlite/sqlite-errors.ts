@@ -29,6 +29,16 @@ export function isBusy(error: unknown): boolean {
   return code === sqlite.busy || code === sqlite.locked || code === sqlite.protocol
 }
 
+/** For what SQLite tells in a row instead of an error. */
+export function busyError(): Error {
+  return Object.assign(new Error('database is locked'), { code: 'ERR_SQLITE_ERROR', errcode: sqlite.busy })
+}
+
+/** A read, a write or a sync failed. */
+export function isDiskError(error: unknown): boolean {
+  return primaryCode(error) === sqlite.ioerr
+}
+
 /** Whether a connection that said this can go on after a rollback. Of all others it is not known. */
 export function isHarmless(error: unknown): boolean {
   if (!isSqliteError(error)) return true
