@@ -46,12 +46,11 @@ export function inbox(
     if (last === null) return null
     return db.all<StoredInboxCall>(
       `SELECT ${columns}, conversations.agent, conversations.title FROM ${source}
-       WHERE calls.tenant = ?1 AND calls.status = 'pending'
-       ${last ? 'AND (calls.created_at, calls.call_id) < (?2, ?3)' : 'AND ?2 IS ?3'}
-       ORDER BY calls.created_at DESC, calls.call_id DESC LIMIT ?4`,
+       WHERE calls.tenant = ? AND calls.status = 'pending' AND (calls.created_at, calls.call_id) < (?, ?)
+       ORDER BY calls.created_at DESC, calls.call_id DESC LIMIT ?`,
       tenant,
-      last?.createdAt ?? null,
-      last?.id ?? null,
+      last?.createdAt ?? Number.MAX_SAFE_INTEGER,
+      last?.id ?? '',
       limit,
     )
   })

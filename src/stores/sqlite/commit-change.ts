@@ -1,7 +1,7 @@
 import type { CommitOutcome, PreparedChange } from '../../store/driver.ts'
 import { referToBlobs } from './blobs.ts'
 import { endCall, findCall, writeCall } from './calls.ts'
-import { advanceConversation, type ConversationHead, createConversation, findConversation } from './conversations.ts'
+import { type ConversationHead, createConversation, findConversation, updateConversation } from './conversations.ts'
 import type { Database } from './database.ts'
 import { appendEvents } from './events.ts'
 
@@ -13,8 +13,8 @@ export function commitChange(db: Database, tenant: string, id: string, change: P
   if (settled) return settled
   const lastSeq = head?.lastSeq ?? 0
   const seq = lastSeq + change.events.length
-  const cid = head ? head.cid : createConversation(db, tenant, id, seq, change, now)
-  if (head) advanceConversation(db, head, seq, change, now)
+  const cid = head ? head.cid : createConversation(db, tenant, id, change, now)
+  if (head) updateConversation(db, head, change, now)
   appendEvents(db, cid, lastSeq, change.events, now)
   if (change.key !== null) {
     db.run('INSERT INTO keys (cid, key, seq, digest) VALUES (?, ?, ?, ?)', cid, change.key, seq, change.digest)

@@ -3,6 +3,12 @@ import type { PreparedChange, StoredAttrs, StoredConversation, Wake } from '../.
 import { mergeSettings } from '../../store/rows.ts'
 import type { Database } from './database.ts'
 
+/** Read from the log, so that the row cannot disagree with it and a commit that only appends need not write the row. */
+const lastSeq = 'coalesce((SELECT max(seq) FROM events WHERE events.cid = conversations.cid), 0)'
+const lastAt = 'coalesce((SELECT at FROM events WHERE events.cid = conversations.cid ORDER BY seq DESC LIMIT 1), 0)'
+const columns = `id, kind, agent, status, settings, fsm_state AS fsmState, title, parent, ${lastSeq} AS lastSeq,
+  created_at AS createdAt, max(updated_at, ${lastAt}) AS updatedAt`
+
 /** What a commit has to know before it decides. */
 export type ConversationHead = {
   readonly cid: number
@@ -13,7 +19,7 @@ export type ConversationHead = {
 
 export function findConversation(db: Database, tenant: string, id: string): ConversationHead | undefined {
   return db.get(
-    'SELECT cid, last_seq AS lastSeq, lease_epoch AS leaseEpoch, dormant FROM conversations WHERE tenant = ? AND id = ?',
+    `SELECT cid, lease_epoch AS leaseEpoch, dormant, ${lastSeq} AS lastSeq FROM conversations WHERE tenant = ? AND id = ?`,
     tenant,
     id,
   )
@@ -34,13 +40,12 @@ export function listConversations(
     const last = before === undefined ? undefined : getConversation(db, tenant, before)
     if (last === null) return null
     return db.all<StoredConversation>(
-      `SELECT ${columns} FROM conversations WHERE tenant = ?1
-       ${last ? 'AND (created_at, id) < (?2, ?3)' : 'AND ?2 IS ?3'}
+      `SELECT ${columns} FROM conversations WHERE tenant = ?1 AND (created_at, id) < (?2, ?3)
        AND (?4 IS NULL OR status = ?4) AND (?5 IS NULL OR agent = ?5)
        ORDER BY created_at DESC, id DESC LIMIT ?6`,
       tenant,
-      last?.createdAt ?? null,
-      last?.id ?? null,
+      last?.createdAt ?? Number.MAX_SAFE_INTEGER,
+      last?.id ?? '',
       status ?? null,
       agent ?? null,
       limit,
@@ -48,15 +53,11 @@ export function listConversations(
   })
 }
 
-const columns = `id, kind, agent, status, settings, fsm_state AS fsmState, title, parent, last_seq AS lastSeq,
-  created_at AS createdAt, updated_at AS updatedAt`
-
 /** Returns its `cid`. */
 export function createConversation(
   db: Database,
   tenant: string,
   id: string,
-  lastSeq: number,
   { attrs, wake }: Pick<PreparedChange, 'attrs' | 'wake'>,
   now: number,
 ): number {
@@ -64,14 +65,13 @@ export function createConversation(
     ...{ kind: 'conversation', agent: null, status: 'idle', settings: '{}', fsmState: null, title: null, parent: null },
     ...attrs,
     childOf: attrs.childOf ?? null,
-    lastSeq,
     createdAt: now,
     wakeAt: wake.type === 'in' ? now + wake.ms : null,
     isDormant: false,
   })
 }
 
-export type NewConversation = Omit<StoredConversation, 'id' | 'updatedAt'> & {
+export type NewConversation = Omit<StoredConversation, 'id' | 'lastSeq' | 'updatedAt'> & {
   readonly childOf: string | null
   readonly wakeAt: number | null
   readonly isDormant: boolean
@@ -79,31 +79,18 @@ export type NewConversation = Omit<StoredConversation, 'id' | 'updatedAt'> & {
 
 export function insertConversation(db: Database, tenant: string, id: string, row: NewConversation): number {
   return db.insert(
-    `INSERT INTO conversations (tenant, id, last_seq, created_at, updated_at, wake_at, dormant, kind, agent, status,
-     child_of, parent, title, fsm_state, settings) VALUES (?1, ?2, ?3, ?4, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14)`,
-    tenant,
-    id,
-    row.lastSeq,
-    row.createdAt,
-    row.wakeAt,
-    row.isDormant ? 1 : 0,
-    row.kind,
-    row.agent,
-    row.status,
-    row.childOf,
-    row.parent,
-    row.title,
-    row.fsmState,
-    row.settings,
+    `INSERT INTO conversations (tenant, id, created_at, updated_at, wake_at, dormant, kind, agent, status, child_of, parent,
+     title, fsm_state, settings) VALUES (?1, ?2, ?3, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13)`,
+    ...[tenant, id, row.createdAt, row.wakeAt, row.isDormant ? 1 : 0, row.kind, row.agent, row.status, row.childOf],
+    ...[row.parent, row.title, row.fsmState, row.settings],
   )
 }
 
-/** What a change does to the row of its conversation. */
-export function advanceConversation(
+/** What a change does to the row of its conversation; nothing where its events say it all. */
+export function updateConversation(
   db: Database,
   { cid, dormant }: ConversationHead,
-  lastSeq: number,
-  { attrs, wake, releasesLease }: PreparedChange,
+  { events, attrs, wake, releasesLease }: PreparedChange,
   now: number,
 ): void {
   const woken = wakeUp(wake, dormant === 1, now)
@@ -111,17 +98,16 @@ export function advanceConversation(
   const fsmState = attrs.fsmState ?? null
   // Naming an indexed column writes its index, so the wake-up is only named where it may change.
   if (woken) {
-    const isDormant = woken.isDormant ? 1 : 0
     db.run(
-      `UPDATE conversations SET last_seq = ?, updated_at = ?, status = coalesce(?, status),
-       fsm_state = coalesce(?, fsm_state), wake_at = ?, dormant = ? WHERE cid = ?`,
-      ...[lastSeq, now, status, fsmState, woken.wakeAt, isDormant, cid],
+      `UPDATE conversations SET updated_at = ?, status = coalesce(?, status), fsm_state = coalesce(?, fsm_state),
+       wake_at = ?, dormant = ? WHERE cid = ?`,
+      ...[now, status, fsmState, woken.wakeAt, woken.isDormant ? 1 : 0, cid],
     )
-  } else {
+  } else if (status !== null || fsmState !== null || events.length === 0) {
     db.run(
-      `UPDATE conversations SET last_seq = ?, updated_at = ?, status = coalesce(?, status),
-       fsm_state = coalesce(?, fsm_state) WHERE cid = ?`,
-      ...[lastSeq, now, status, fsmState, cid],
+      `UPDATE conversations SET updated_at = ?, status = coalesce(?, status), fsm_state = coalesce(?, fsm_state)
+       WHERE cid = ?`,
+      ...[now, status, fsmState, cid],
     )
   }
   writeRareAttrs(db, cid, attrs)

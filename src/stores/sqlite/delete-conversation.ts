@@ -8,7 +8,7 @@ export function deleteConversation(db: Database, tenant: string, id: string): nu
     `WITH RECURSIVE doomed (cid, id) AS (
        SELECT cid, id FROM conversations WHERE tenant = ?1 AND id = ?2
        UNION
-       SELECT child.cid, child.id FROM doomed JOIN conversations AS child
+       SELECT child.cid, child.id FROM doomed CROSS JOIN conversations AS child
        ON child.tenant = ?1 AND child.child_of = doomed.id
      ) SELECT cid, id FROM doomed`,
     tenant,

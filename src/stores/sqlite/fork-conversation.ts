@@ -28,7 +28,6 @@ export function forkConversation(
   const cid = insertConversation(db, tenant, newId, {
     ...plan.conversation,
     childOf: null,
-    lastSeq: end + plan.appended.length,
     createdAt: now,
     wakeAt: null,
     isDormant: true,

@@ -48,7 +48,7 @@ function look(db: Database, last: Seen | null): { seen: Seen; hints: WakeHint[] 
 function hintsAfter(db: Database, eventId: number): WakeHint[] {
   return db
     .all<WakeHint>(
-      `SELECT tenant, conversations.id, max(seq) AS seq FROM events JOIN conversations USING (cid)
+      `SELECT tenant, conversations.id, max(seq) AS seq FROM events NOT INDEXED JOIN conversations USING (cid)
        WHERE events.id > ? GROUP BY cid`,
       eventId,
     )

@@ -13,7 +13,6 @@ CREATE TABLE conversations (
   cid INTEGER PRIMARY KEY AUTOINCREMENT,
   tenant TEXT NOT NULL,
   id TEXT NOT NULL,
-  last_seq INTEGER NOT NULL,
   created_at INTEGER NOT NULL,
   updated_at INTEGER NOT NULL,
   wake_at INTEGER,
