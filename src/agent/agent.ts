@@ -1,0 +1,48 @@
+import type { Hook } from '../hook/create-hook.ts'
+import type { Turn } from '../hook/turn.ts'
+import type { JsonObject } from '../log/json.ts'
+import type { LanguageModel, ModelSettings } from '../model/language-model.ts'
+import type { ChunkTransformer } from '../model/stream-chunk.ts'
+import type { Schema } from '../tool/schema.ts'
+import type { Tool, ToolSet } from '../tool/tool.ts'
+import type { ContextSettings } from './context-settings.ts'
+
+/** A definition with its defaults filled in. Frozen. `Output` is the type of a turn's object; undefined without an `output` schema. */
+export type Agent<Name extends string = string, Tools extends readonly Tool[] = readonly Tool[], Output = unknown> = {
+  readonly name: Name
+  readonly model: LanguageModel
+  readonly fallbackModels: readonly LanguageModel[]
+  readonly settings: ModelSettings
+  readonly instructions: string | ((turn: Turn) => string)
+  readonly tools: Tools
+  readonly toolSet: ToolSet
+  readonly hooks: readonly Hook[]
+  readonly transformChunk: ChunkTransformer | null
+  readonly output: Schema | null
+  readonly outputJsonSchema: JsonObject | null
+  readonly untilTool: string | null
+  readonly maxSteps: number
+  /** Tokens one turn may use, input and output together; null: any number. */
+  readonly maxTokens: number | null
+  readonly maxParallelCalls: number
+  readonly maxRegenerations: number
+  readonly hookTimeoutMs: number
+  readonly retry: RetrySettings | false
+  readonly context: ContextSettings
+  readonly audit: AuditLevel
+  /** Null: conversations get no title. */
+  readonly title: TitleSettings | null
+  /** Only for inference; never there. */
+  readonly '~types'?: { readonly output: Output }
+}
+
+/** `records`: which model was called, what it used and how it went. `full`: also what it was given. */
+export type AuditLevel = 'off' | 'records' | 'full'
+
+export type RetrySettings = { readonly maxAttempts: number; readonly baseMs: number; readonly maxMs: number }
+
+/** Nulls: the agent's own model, and instructions of ours. */
+export type TitleSettings = { readonly model: LanguageModel | null; readonly instructions: string | null }
+
+export type AgentOutput<A extends Agent> = NonNullable<A['~types']>['output']
+export type AgentTools<A extends Agent> = A['tools'][number]

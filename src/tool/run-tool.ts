@@ -1,0 +1,79 @@
+import type { Clock } from '../clock/clock.ts'
+import { linkSignal } from '../hook/linked-signal.ts'
+import { createTurn, type Turn } from '../hook/turn.ts'
+import type { CallResult, Outcome } from '../log/events.ts'
+import type { Json } from '../log/json.ts'
+import { errorText } from './error-text.ts'
+import { normaliseResult } from './normalise-result.ts'
+import type { Tool } from './tool.ts'
+import { validate } from './validate.ts'
+
+export type RunToolOptions = {
+  /** Null: as long as it takes. */
+  readonly timeoutMs: number | null
+  /** Aborted when the turn is cancelled. The tool is told, and waited for. */
+  readonly signal: AbortSignal
+  readonly clock: Clock
+}
+
+export type RunResult = CallResult & { readonly outcome?: Outcome }
+
+/**
+ * Runs a server tool once with recorded arguments, which are checked against its schema again: the log may be older than the schema.
+ * Never rejects: whatever the tool does becomes a result. After a timeout its signal is aborted and what it still does is ignored.
+ */
+export async function runTool(
+  tool: Tool<string, unknown, unknown, 'server'>,
+  args: Json,
+  turn: Turn,
+  { timeoutMs, signal: parent, clock }: RunToolOptions,
+): Promise<RunResult> {
+  const { signal, abort, unlink } = linkSignal(parent)
+  let isStarted = false
+  let isOver = false
+  const toolTurn = createTurn({
+    ...turn,
+    signal,
+    reportProgress: (payload) => {
+      if (!isOver) turn.reportProgress(payload)
+    },
+  })
+
+  const attempt = async (): Promise<RunResult> => {
+    const checked = await validate(tool.input, args)
+    if (!checked.ok) return { ok: false, error: `invalid arguments for '${tool.name}': ${checked.issues}` }
+    // Whoever waited has gone, and has been told that it never ran.
+    if (isOver || signal.aborted) return { ok: false, error: 'cancelled before it was started' }
+    isStarted = true
+    return normaliseResult(await tool.run(checked.value, toolTurn))
+  }
+
+  let callOff = (): void => {}
+  const tooLate = new Promise<RunResult>((resolve) => {
+    if (timeoutMs === null) return
+    callOff = clock.after(timeoutMs, () => {
+      resolve(timedOut(timeoutMs, isStarted))
+      abort(new DOMException(`The tool '${tool.name}' took longer than ${timeoutMs} ms.`, 'TimeoutError'))
+    })
+  })
+
+  try {
+    return await Promise.race([attempt(), tooLate])
+  } catch (thrown) {
+    return { ok: false, error: errorText(thrown) }
+  } finally {
+    isOver = true
+    callOff()
+    unlink()
+  }
+}
+
+function timedOut(timeoutMs: number, isStarted: boolean): RunResult {
+  if (!isStarted)
+    return { ok: false, error: `its arguments could not be checked within ${timeoutMs} ms; it was not run` }
+  return {
+    ok: false,
+    error: `timed out after ${timeoutMs} ms: its outcome is unknown; it may have taken effect`,
+    outcome: 'unknown',
+  }
+}
