@@ -6,21 +6,21 @@ import type { Json } from '../log/json.ts'
  */
 export type Jsonify<T> = unknown extends T
   ? Json
-  : T extends Scalar
+  : [T] extends [Json]
     ? T
-    : T extends void
-      ? null
-      : T extends { toJSON(...args: never[]): infer R }
-        ? Jsonify<R>
-        : T extends NotJson
-          ? never
-          : T extends readonly unknown[]
-            ? { [Index in keyof T]: Jsonify<T[Index]> }
-            : T extends object
-              ? JsonifyObject<T>
-              : never
-
-type Scalar = null | boolean | number | string
+    : T extends null | boolean | number | string
+      ? T
+      : T extends void
+        ? null
+        : T extends { toJSON(...args: never[]): infer R }
+          ? Jsonify<R>
+          : T extends NotJson
+            ? never
+            : T extends readonly unknown[]
+              ? { [Index in keyof T]: Jsonify<T[Index]> }
+              : T extends object
+                ? JsonifyObject<T>
+                : never
 
 type NotJson =
   | bigint
