@@ -109,8 +109,8 @@ export type StoredAttrs = {
   readonly fsmState?: string
   readonly title?: string | null
   readonly parent?: string
-  /** The parent's id again, when this is a child agent of it: deletion follows it. */
-  readonly childOf?: string
+  /** Given with `parent`: its id again, when this is a child agent of it, else null. Deletion follows it. */
+  readonly childOf?: string | null
 }
 
 export type StoredCall = Omit<ToolCall, 'name' | 'args' | 'result' | 'prompt'> & {

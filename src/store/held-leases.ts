@@ -15,9 +15,10 @@ export class HeldLeases {
     this.#byEpoch.set(held.epoch, held)
   }
 
-  remove(epoch: number): void {
+  /** Nothing happens when that conversation is not held under this epoch. */
+  remove({ tenant, id, epoch }: ConversationRef & { readonly epoch: number }): void {
     const held = this.#byEpoch.get(epoch)
-    if (!held) return
+    if (held?.tenant !== tenant || held.id !== id) return
     this.#byEpoch.delete(epoch)
     if (this.#byConversation.get(keyOf(held)) === epoch) this.#byConversation.delete(keyOf(held))
   }
@@ -31,7 +32,7 @@ export class HeldLeases {
     const kept = new Set(renewed.map((lease) => lease.epoch))
     // One released while the renewal was under way is not lost.
     const lost = before.filter((held) => !kept.has(held.epoch) && this.#byEpoch.has(held.epoch))
-    for (const held of lost) this.remove(held.epoch)
+    for (const held of lost) this.remove(held)
     return lost.map(({ tenant, id }) => ({ tenant, id }))
   }
 }

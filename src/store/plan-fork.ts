@@ -130,11 +130,12 @@ function placed(events: readonly NewEvent[], conversationId: string, at: number)
   return events.map((event, index) => ({ ...event, conversationId, seq: at + 1 + index, at: 0 }))
 }
 
-/** Null where the log cannot be folded: the copy is as good as its source, and the cache is only a cache. */
+/** Null where the log cannot be folded from what is at hand: the copy is as good as its source, and the cache is only a cache. */
 function foldedState(summary: StoredSummary | null, events: readonly LogEvent[]) {
   try {
     if (events.some((event) => event.type.startsWith('flow_'))) return null
-    const base = summary?.base ? (decode(summary.base) as unknown as ConversationState) : undefined
+    if (summary && !summary.base) return null
+    const base = summary ? (decode(summary.base!) as unknown as ConversationState) : undefined
     return fsmStateOf(foldEvents(events, base))
   } catch (error) {
     if (PerdureError.isInstance(error) || error instanceof TypeError) return null

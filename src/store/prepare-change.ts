@@ -104,7 +104,7 @@ function encodeAttrs(attrs: ConversationAttrs): StoredAttrs {
   if (attrs.parent !== undefined) {
     checkId('parent id', attrs.parent.id)
     stored.parent = encode(attrs.parent, 'parent')
-    if (attrs.parent.callId !== undefined) stored.childOf = attrs.parent.id
+    stored.childOf = attrs.parent.callId === undefined ? null : attrs.parent.id
   }
   return stored
 }

@@ -38,7 +38,7 @@ export function createTenantStore(context: StoreContext, tenant: string): Tenant
     const prepared = prepareChange(change, { ...options, onLargeEvent })
     const outcome = await driver.commit(tenant, id, prepared)
     if (outcome.type === 'ok') {
-      if (change.lease === 'release' && change.epoch !== undefined) leases.remove(change.epoch)
+      if (change.lease === 'release' && change.epoch !== undefined) leases.remove({ tenant, id, epoch: change.epoch })
       for (const { expiresInMs } of prepared.calls) if (expiresInMs !== null) expiry.within(expiresInMs)
       if (prepared.events.length > 0 || prepared.wake.type === 'in') hints.emit({ tenant, id, seq: outcome.seq })
     }
@@ -233,7 +233,7 @@ export function createTenantStore(context: StoreContext, tenant: string): Tenant
       checkId('conversation id', id)
       checkWhole('epoch', epoch, 0)
       await driver.releaseLease(tenant, id, epoch)
-      leases.remove(epoch)
+      leases.remove({ tenant, id, epoch })
     },
 
     async putBlob(bytes, mediaType) {
