@@ -1,0 +1,60 @@
+import type { CommitOutcome } from '../../store/driver.ts'
+import { type Addressed, commitParameters, commitStatement } from './commit-parameters.ts'
+import type { Database, Query } from './database.ts'
+
+/** `settings`: nothing was written, because the conversation has settings to merge with. */
+export type BatchOutcome = CommitOutcome | { readonly type: 'settings' }
+
+export function commitBatch(database: Database): (batch: readonly Addressed[]) => Promise<BatchOutcome[]> {
+  const statement = commitStatement(database.schema)
+  return async (batch) => {
+    // Durable from here: a crash after the answer finds every accepted change of the batch; before it, all of them or none.
+    const rows = await database.run<OutcomeRow>(statement, commitParameters(batch, false), 'reject')
+    return inOrder(rows)
+  }
+}
+
+/** One change inside the transaction of the caller, who has merged its settings with those it has locked. */
+export async function commitMerged(
+  query: Query,
+  schema: string,
+  addressed: Addressed,
+  hasMergedSettings: boolean,
+): Promise<BatchOutcome> {
+  const rows = await query<OutcomeRow>(commitStatement(schema), commitParameters([addressed], hasMergedSettings))
+  return inOrder(rows)[0]!
+}
+
+type OutcomeRow = {
+  readonly change: number
+  readonly outcome: BatchOutcome['type'] | 'known'
+  /** For `known` that of the first time; for a refusal the log's last. */
+  readonly seq: number
+  readonly call_id: string | null
+  readonly round: number | null
+}
+
+function inOrder(rows: readonly OutcomeRow[]): BatchOutcome[] {
+  const outcomes = new Array<BatchOutcome>(rows.length)
+  for (const row of rows) outcomes[row.change - 1] = outcomeOf(row)
+  return outcomes
+}
+
+function outcomeOf({ outcome, seq, call_id, round }: OutcomeRow): BatchOutcome {
+  switch (outcome) {
+    case 'ok':
+    case 'known':
+      return { type: 'ok', seq }
+    case 'seq':
+    case 'epoch':
+      return { type: outcome, lastSeq: seq }
+    case 'stale':
+      return { type: 'stale', lastSeq: seq, callId: call_id!, round: round! }
+    case 'call_elsewhere':
+      return { type: 'call_elsewhere', callId: call_id! }
+    case 'key_reused':
+    case 'missing':
+    case 'settings':
+      return { type: outcome }
+  }
+}

@@ -1,0 +1,97 @@
+import type { PreparedChange } from '../../store/driver.ts'
+import { arrayLiteral } from './array-literal.ts'
+import { wavesOf } from './commit-waves.ts'
+
+/** A change with the conversation it is for. */
+export type Addressed = { readonly tenant: string; readonly id: string; readonly change: PreparedChange }
+
+export type CommitStatement = { readonly name: string; readonly text: string }
+
+export function commitStatement(schema: string): CommitStatement {
+  const parameters = Array.from({ length: parameterCount }, (_, index) => `$${index + 1}`)
+  return {
+    name: 'commit',
+    text: `SELECT change, outcome, seq, call_id, round FROM ${schema}.commit_changes(${parameters.join(', ')})`,
+  }
+}
+
+/** In the order the function `commit_changes` takes them. */
+export function commitParameters(batch: readonly Addressed[], hasMergedSettings: boolean): unknown[] {
+  const waves = wavesOf(batch)
+  const changes = batch.map(({ change }) => change)
+  const attrs = changes.map((change) => change.attrs)
+  const events = numbered(changes, (change) => change.events)
+  const resolves = numbered(changes, (change) => change.resolve)
+  const calls = numbered(changes, (change) => lastOfEach(change.calls))
+  const blobs = numbered(changes, (change) => change.blobs)
+  return [
+    waves.reduce((highest, wave) => Math.max(highest, wave), 0),
+    hasMergedSettings,
+    column(waves, (wave) => wave),
+    column(batch, ({ tenant }) => tenant),
+    column(batch, ({ id }) => id),
+    column(changes, ({ expectedSeq }) => expectedSeq),
+    column(changes, ({ epoch }) => epoch),
+    column(changes, ({ key }) => key),
+    column(changes, ({ digest }) => digest),
+    column(changes, ({ creates }) => creates),
+    column(changes, (change) => change.events.length),
+    column(attrs, ({ kind }) => kind ?? null),
+    column(attrs, ({ agent }) => agent ?? null),
+    column(attrs, ({ status }) => status ?? null),
+    column(attrs, ({ settings }) => settings ?? null),
+    column(attrs, ({ fsmState }) => fsmState ?? null),
+    column(attrs, ({ title }) => title ?? null),
+    column(attrs, ({ title }) => title !== undefined),
+    column(attrs, ({ parent }) => parent ?? null),
+    column(attrs, ({ childOf }) => childOf ?? null),
+    column(changes, ({ wake }) => wake.type),
+    column(changes, ({ wake }) => (wake.type === 'in' ? wake.ms : null)),
+    column(changes, ({ releasesLease }) => releasesLease),
+    column(events, ({ change }) => change),
+    column(events, ({ position }) => position),
+    column(events, ({ item }) => item.type),
+    column(events, ({ item }) => item.content),
+    column(resolves, ({ change }) => change),
+    column(resolves, ({ item }) => item.callId),
+    column(resolves, ({ item }) => item.round),
+    column(resolves, ({ item }) => item.status),
+    column(resolves, ({ item }) => item.result),
+    column(resolves, ({ item }) => item.eventIndex),
+    column(resolves, ({ item }) => item.onlyWhenDue),
+    column(calls, ({ change }) => change),
+    column(calls, ({ item }) => item.id),
+    column(calls, ({ item }) => item.name),
+    column(calls, ({ item }) => item.executor),
+    column(calls, ({ item }) => item.status),
+    column(calls, ({ item }) => item.args),
+    column(calls, ({ item }) => item.result),
+    column(calls, ({ item }) => item.round),
+    column(calls, ({ item }) => item.kind),
+    column(calls, ({ item }) => item.prompt),
+    column(calls, ({ item }) => item.expiresInMs),
+    column(blobs, ({ change }) => change),
+    column(blobs, ({ item }) => item),
+  ]
+}
+
+const parameterCount = 47
+
+/** The items of all changes in one list; both numbers count from 1. */
+function numbered<T>(
+  changes: readonly PreparedChange[],
+  itemsOf: (change: PreparedChange) => readonly T[],
+): { change: number; position: number; item: T }[] {
+  return changes.flatMap((change, index) =>
+    itemsOf(change).map((item, position) => ({ change: index + 1, position: position + 1, item })),
+  )
+}
+
+function column<T>(items: readonly T[], read: (item: T) => string | number | boolean | null): string {
+  return arrayLiteral(items.map(read))
+}
+
+/** A call written twice in one change: the last one counts. */
+function lastOfEach(calls: PreparedChange['calls']): PreparedChange['calls'] {
+  return calls.length < 2 ? calls : [...new Map(calls.map((call) => [call.id, call])).values()]
+}

@@ -1,0 +1,61 @@
+import type { ConversationFilter } from '../../store/conversation-record.ts'
+import type { Driver, StoredConversation } from '../../store/driver.ts'
+import { conversationColumns } from './columns.ts'
+import type { Database, Statement } from './database.ts'
+
+type Methods = 'getConversation' | 'listConversations' | 'deleteConversation' | 'deleteTenant'
+
+export function conversations(database: Database): Pick<Driver, Methods> {
+  const { schema } = database
+  const get = {
+    name: 'conversation',
+    text: `SELECT ${conversationColumns} FROM ${schema}.conversations WHERE tenant = $1 AND id = $2`,
+  }
+  const remove = { name: 'delete_conversation', text: `SELECT ${schema}.delete_conversation($1, $2) AS count` }
+  const removeTenant = { name: 'delete_tenant', text: `SELECT ${schema}.delete_tenant($1) AS count` }
+
+  async function getConversation(tenant: string, id: string): Promise<StoredConversation | null> {
+    return (await database.run<StoredConversation>(get, [tenant, id]))[0] ?? null
+  }
+
+  return {
+    getConversation,
+    async listConversations(tenant, filter) {
+      const last = filter.before === undefined ? undefined : await getConversation(tenant, filter.before)
+      if (last === null) return null
+      const { statement, values } = listing(schema, tenant, filter, last)
+      return database.run<StoredConversation>(statement, values)
+    },
+    async deleteConversation(tenant, id) {
+      const [row] = await database.run<{ count: number }>(remove, [tenant, id], 'reject')
+      return row!.count
+    },
+    async deleteTenant(tenant) {
+      const [row] = await database.run<{ count: number }>(removeTenant, [tenant], 'reject')
+      return row!.count
+    },
+  }
+}
+
+/** A statement for each combination of conditions, so that its plan fits it. */
+function listing(
+  schema: string,
+  tenant: string,
+  { status, agent, limit }: ConversationFilter & { limit: number },
+  last: StoredConversation | undefined,
+): { statement: Statement; values: unknown[] } {
+  const values: unknown[] = [tenant, limit]
+  const conditions = ['tenant = $1']
+  const names = ['conversations']
+  const add = (name: string, condition: (first: number) => string, ...added: unknown[]): void => {
+    names.push(name)
+    conditions.push(condition(values.length + 1))
+    values.push(...added)
+  }
+  if (status !== undefined) add('status', (n) => `status = $${n}`, status)
+  if (agent !== undefined) add('agent', (n) => `agent = $${n}`, agent)
+  if (last) add('before', (n) => `(created_at, id) < ($${n}::bigint, $${n + 1}::text)`, last.createdAt, last.id)
+  const text = `SELECT ${conversationColumns} FROM ${schema}.conversations
+    WHERE ${conditions.join(' AND ')} ORDER BY created_at DESC, id DESC LIMIT $2`
+  return { statement: { name: names.join('_'), text }, values }
+}

@@ -1,0 +1,161 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { Pool, PoolClient } from 'pg'
+import type { PerdureError } from '../../errors/perdure-error.ts'
+import type { Logger } from '../../logger/logger.ts'
+import { type FailureKind, failureOf } from './failure.ts'
+import { loadPg, type Pg } from './load-pg.ts'
+import { migrate } from './migrate.ts'
+import { quoteSchema } from './schema-name.ts'
+import { sessionSettings } from './session-settings.ts'
+
+export type DatabaseOptions = {
+  readonly connectionString: string
+  readonly schema: string
+  readonly max: number
+  readonly logger: Logger
+}
+
+/** A statement that each connection prepares once. The name must belong to this text alone. */
+export type Statement = { readonly name: string; readonly text: string }
+
+/** What to do when the connection breaks before the answer: `repeat` only where a second time changes nothing. */
+export type WhenLost = 'repeat' | 'reject'
+
+export type Query = <Row>(statement: Statement, values: readonly unknown[]) => Promise<Row[]>
+
+const connectTimeoutMs = 15_000
+const retryDelaysMs = [20, 60, 150, 300, 500, 800]
+
+/** The pool: connects on first use, migrates, and tries again what can safely be tried again. */
+export class Database {
+  readonly schema: string
+  readonly #options: DatabaseOptions
+  readonly #configured = new WeakSet<PoolClient>()
+  #opening: Promise<Pool> | null = null
+
+  constructor(options: DatabaseOptions) {
+    this.#options = options
+    this.schema = quoteSchema(options.schema)
+  }
+
+  /** One statement in its own transaction. */
+  run<Row>(statement: Statement, values: readonly unknown[], whenLost: WhenLost = 'repeat'): Promise<Row[]> {
+    return this.#attempt(whenLost, async (client, onSent) => {
+      onSent()
+      return queryOn(client)<Row>(statement, values)
+    })
+  }
+
+  /** Several statements in one transaction, begun again when it was rolled back. `work` says whether to commit. */
+  transaction<T>(
+    work: (query: Query) => Promise<{ commit: boolean; value: T }>,
+    whenLost: WhenLost = 'reject',
+  ): Promise<T> {
+    return this.#attempt(whenLost, async (client, onSent) => {
+      await client.query('BEGIN')
+      const { commit, value } = await work(queryOn(client))
+      if (commit) onSent()
+      // Durable from here: with its answer the whole transaction is on disk; a crash before it finds none of it.
+      await client.query(commit ? 'COMMIT' : 'ROLLBACK')
+      return value
+    })
+  }
+
+  async close(): Promise<void> {
+    const pool = await this.#opening?.catch(() => null)
+    await pool?.end()
+  }
+
+  async #attempt<T>(whenLost: WhenLost, work: (client: PoolClient, onSent: () => void) => Promise<T>): Promise<T> {
+    let maybeDone: PerdureError | null = null
+    for (let attempt = 0; ; attempt++) {
+      let isSent = false
+      let client: PoolClient | null = null
+      try {
+        client = await this.#connect()
+        const value = await work(client, () => {
+          isSent = true
+        })
+        client.release()
+        return value
+      } catch (error) {
+        // A connection after an error may be broken, or in the middle of a transaction.
+        client?.release(true)
+        const { kind, error: failure } = failureOf(error, isSent)
+        if (kind === 'lost') maybeDone = failure
+        if (!canRepeat(kind, whenLost) || attempt >= retryDelaysMs.length) throw maybeDone ?? failure
+        await pause(attempt)
+      }
+    }
+  }
+
+  async #connect(): Promise<PoolClient> {
+    this.#opening ??= this.#open()
+    const pool = await this.#opening.catch((error: unknown) => {
+      this.#opening = null
+      throw error
+    })
+    const client = await pool.connect()
+    if (!this.#configured.has(client)) await this.#configure(client)
+    return client
+  }
+
+  async #open(): Promise<Pool> {
+    const pg = await loadPg()
+    const { connectionString, max, logger } = this.#options
+    const pool = new pg.Pool({
+      connectionString,
+      max,
+      connectionTimeoutMillis: connectTimeoutMs,
+      allowExitOnIdle: true,
+      types: { getTypeParser: typeParsers(pg) },
+    })
+    // Without a listener a broken connection would end the process; its query is rejected anyway.
+    pool.on('connect', (client) => client.on('error', () => {}))
+    // An idle connection that breaks is replaced when one is needed.
+    pool.on('error', (error) => logger.debug('an idle connection to Postgres broke', { error }))
+    try {
+      await migrate(pool, this.#options.schema)
+      return pool
+    } catch (error) {
+      await pool.end()
+      throw error
+    }
+  }
+
+  async #configure(client: PoolClient): Promise<void> {
+    try {
+      await client.query(sessionSettings)
+      this.#configured.add(client)
+    } catch (error) {
+      client.release(true)
+      throw error
+    }
+  }
+}
+
+function queryOn(client: PoolClient): Query {
+  return async <Row>({ name, text }: Statement, values: readonly unknown[]) => {
+    const { rows } = await client.query({ name, text, values: values as unknown[] })
+    return rows as Row[]
+  }
+}
+
+function canRepeat(kind: FailureKind, whenLost: WhenLost): boolean {
+  if (kind === 'refused') return false
+  return kind !== 'lost' || whenLost === 'repeat'
+}
+
+async function pause(attempt: number): Promise<void> {
+  const delayMs = retryDelaysMs[attempt] ?? 0
+  await sleep(delayMs / 2 + (Math.random() * delayMs) / 2)
+}
+
+/** Whole numbers as numbers: all of ours are safe integers. */
+function typeParsers(pg: Pg): Pg['types']['getTypeParser'] {
+  const int8 = 20
+  return ((oid: number, format: 'text' | 'binary' = 'text') =>
+    oid === int8 && format === 'text'
+      ? Number
+      : pg.types.getTypeParser(oid, format as 'text')) as Pg['types']['getTypeParser']
+}

@@ -1,0 +1,65 @@
+import type { ClientBase, Pool } from 'pg'
+import { SchemaTooNewError } from '../../errors/store-errors.ts'
+import { createTables } from './migrations/001-create-tables.ts'
+import { createCommitFunction } from './migrations/002-create-commit-function.ts'
+import { createDeleteFunctions } from './migrations/003-create-delete-functions.ts'
+import { quoteSchema } from './schema-name.ts'
+import { nowMs } from './sql-time.ts'
+
+/** In order; never changed once released, only added to. */
+export const migrations: readonly ((schema: string) => string)[] = [
+  createTables,
+  createCommitFunction,
+  createDeleteFunctions,
+]
+
+/** Brings the schema to what this version knows. Safe when many processes do it at once: one works, the others wait for it. */
+export async function migrate(pool: Pool, schema: string): Promise<void> {
+  const client = await pool.connect()
+  let isHealthy = false
+  try {
+    if (!(await isCurrent(client, schema))) await migrateAlone(client, schema)
+    isHealthy = true
+  } finally {
+    client.release(!isHealthy)
+  }
+}
+
+async function migrateAlone(client: ClientBase, schema: string): Promise<void> {
+  const quoted = quoteSchema(schema)
+  await client.query('BEGIN')
+  // Of the new tables too: an open store may write at once.
+  await client.query('SET LOCAL synchronous_commit = on')
+  await client.query('SELECT pg_advisory_xact_lock(hashtextextended($1, 0))', [`perdure migrations of ${schema}`])
+  if (!(await hasSchema(client, schema))) await client.query(`CREATE SCHEMA ${quoted}`)
+  await client.query(
+    `CREATE TABLE IF NOT EXISTS ${quoted}.migrations (number integer PRIMARY KEY, applied_at bigint NOT NULL)`,
+  )
+  for (let number = (await versionOf(client, schema)) + 1; number <= migrations.length; number++) {
+    await client.query(migrations[number - 1]!(quoted))
+    await client.query(`INSERT INTO ${quoted}.migrations (number, applied_at) VALUES ($1, ${nowMs})`, [number])
+  }
+  await client.query('COMMIT')
+}
+
+async function isCurrent(client: ClientBase, schema: string): Promise<boolean> {
+  const table = `${quoteSchema(schema)}.migrations`
+  const { rows } = await client.query<{ found: boolean }>('SELECT to_regclass($1) IS NOT NULL AS found', [table])
+  return rows[0]?.found === true && (await versionOf(client, schema)) === migrations.length
+}
+
+/** Throws when a newer version of this package was here. */
+async function versionOf(client: ClientBase, schema: string): Promise<number> {
+  const { rows } = await client.query<{ version: number }>(
+    `SELECT coalesce(max(number), 0) AS version FROM ${quoteSchema(schema)}.migrations`,
+  )
+  const version = rows[0]?.version ?? 0
+  if (version > migrations.length) throw new SchemaTooNewError(version, migrations.length)
+  return version
+}
+
+/** Asked first, because `CREATE SCHEMA IF NOT EXISTS` needs a right that a role may lack. */
+async function hasSchema(client: ClientBase, schema: string): Promise<boolean> {
+  const { rowCount } = await client.query('SELECT 1 FROM pg_namespace WHERE nspname = $1', [schema])
+  return rowCount === 1
+}

@@ -1,0 +1,38 @@
+import type { Driver, StoredModelCall } from '../../store/driver.ts'
+import type { Database } from './database.ts'
+import { nowMs } from './sql-time.ts'
+
+/** The audit of what the model was given. */
+export function modelCalls(database: Database): Pick<Driver, 'putModelCall' | 'modelCalls' | 'gcModelCalls'> {
+  const { schema } = database
+  const put = {
+    name: 'put_model_call',
+    text: `INSERT INTO ${schema}.model_calls (tenant, conversation_id, turn_ref, rendered_context, model, usage, latency_ms,
+        status, summary_version, evictions, at)
+      SELECT tenant, id, $3, $4, $5, $6, $7::bigint, $8, $9::bigint, $10, coalesce($11::bigint, ${nowMs})
+      FROM ${schema}.conversations WHERE tenant = $1 AND id = $2 FOR UPDATE
+      RETURNING 1`,
+  }
+  const list = {
+    name: 'model_calls',
+    text: `SELECT turn_ref AS "turnRef", rendered_context AS "renderedContext", model, usage, latency_ms AS "latencyMs",
+        status, summary_version AS "summaryVersion", evictions, at
+      FROM ${schema}.model_calls WHERE tenant = $1 AND conversation_id = $2 ORDER BY turn_ref, number`,
+  }
+  const collect = {
+    name: 'gc_model_calls',
+    text: `DELETE FROM ${schema}.model_calls
+      WHERE tenant = $1 AND conversation_id = $2 AND at < ${nowMs} - $3::bigint RETURNING 1`,
+  }
+  return {
+    async putModelCall(tenant, id, call) {
+      const { turnRef, renderedContext, model, usage, latencyMs, status, summaryVersion, evictions, at } = call
+      const columns = [turnRef, renderedContext, model, usage, latencyMs, status, summaryVersion, evictions, at]
+      return (await database.run(put, [tenant, id, ...columns], 'reject')).length > 0
+    },
+    modelCalls: (tenant, id) => database.run<StoredModelCall & { at: number }>(list, [tenant, id]),
+    async gcModelCalls(tenant, id, ttlMs) {
+      return (await database.run(collect, [tenant, id, ttlMs], 'reject')).length
+    },
+  }
+}
