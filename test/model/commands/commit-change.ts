@@ -1,0 +1,49 @@
+import type { Change, CommitResult } from '../../../src/store/change.ts'
+import type { Span } from '../compare/span.ts'
+import { type Committed, commit } from '../contract/commit.ts'
+import { events } from '../contract/queries.ts'
+import type { World } from '../world.ts'
+
+type Place = { readonly tenant: string; readonly id: string; readonly via: number }
+
+/** Commits to the store and to the model. */
+export async function commitChange(world: World, place: Place, change: Change): Promise<CommitResult | undefined> {
+  return world.act(
+    () => world.handle(place.tenant, place.via).commit(place.id, change),
+    (at, actual) => expectedCommit(world, place, change, at, actual),
+  )
+}
+
+/** What the store must answer; the model has made the change when it was accepted. */
+export function expectedCommit(
+  world: World,
+  { tenant, id, via }: Place,
+  change: Change,
+  at: Span,
+  actual: CommitResult | undefined,
+): unknown {
+  const lastSeq = world.contract.tenant(tenant).conversations.get(id)?.events.length ?? 0
+  const result = commit(world.contract.tenant(tenant), id, change, at)
+  if (!result.ok) world.tally.refusals += 1
+  if (result.ok && change.lease === 'release' && change.epoch !== undefined) {
+    world.holding(via).gave(tenant, id, change.epoch)
+  }
+  if (!result.ok) return withWinner(world, tenant, id, result, actual)
+  // A store may tell when the events were written; then it is their time, and a commit that wrote none has none.
+  const written = world.contract.tenant(tenant).conversations.get(id)!.events.slice(lastSeq)
+  return actual?.ok && actual.at !== undefined ? { ...result, at: written.at(-1)?.at ?? null } : result
+}
+
+/** A stale answer names the resolution it lost to. Where the log has several of that round, any of them. */
+function withWinner(
+  world: World,
+  tenant: string,
+  id: string,
+  { winners, ...result }: Committed & { ok: false },
+  actual: CommitResult | undefined,
+): unknown {
+  if (winners.length === 0) return result
+  const told = actual && !actual.ok ? actual.winner?.seq : undefined
+  const seq = winners.find((candidate) => candidate === told) ?? winners[0]!
+  return { ...result, winner: events(world.contract.tenant(tenant), id)[seq - 1] }
+}

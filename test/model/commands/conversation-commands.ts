@@ -1,0 +1,98 @@
+import fc from 'fast-check'
+import { Exact } from '../compare/difference.ts'
+import { commit } from '../contract/commit.ts'
+import { conversationRecord, conversations } from '../contract/queries.ts'
+import { deleteConversation } from '../contract/removal.ts'
+import { attrs, countAttrs, fsmState, status } from '../generate/attrs.ts'
+import { agent, conversationId } from '../generate/names.ts'
+import { atConversation, atTenant } from '../generate/places.ts'
+import { value } from '../generate/values.ts'
+import { command } from './command.ts'
+
+export const conversationCommands = [
+  command({
+    name: 'putConversation',
+    weight: 6,
+    args: fc.record({ ...atConversation, attrs }),
+    async run(world, { tenant: name, id, via, attrs: given }) {
+      countAttrs(world, given)
+      await world.act(
+        () => world.handle(name, via).putConversation(id, given),
+        (at) => {
+          commit(world.contract.tenant(name), id, { events: [], conversation: given }, at, { creates: true })
+        },
+      )
+    },
+  }),
+  command({
+    name: 'getConversation',
+    args: fc.record(atConversation),
+    async run(world, { tenant: name, id, via }) {
+      await world.act(
+        () => world.handle(name, via).getConversation(id),
+        () => conversationRecord(world.contract.tenant(name).conversations.get(id)),
+      )
+    },
+  }),
+  command({
+    name: 'putFsmState',
+    args: fc.record({ ...atConversation, fsmState }),
+    async run(world, { tenant: name, id, via, fsmState: given }) {
+      world.stored(given.pending)
+      await world.act(
+        () => world.handle(name, via).putFsmState(id, given),
+        (at) => {
+          commit(world.contract.tenant(name), id, { events: [], fsmState: given }, at, { creates: true })
+        },
+      )
+    },
+  }),
+  command({
+    name: 'listConversations',
+    args: fc.record({
+      ...atTenant,
+      filter: fc.record(
+        { status, agent, before: conversationId, limit: fc.integer({ min: 1, max: 5 }) },
+        { requiredKeys: [] },
+      ),
+    }),
+    async run(world, { tenant: name, via, filter }) {
+      await world.act(
+        () => world.handle(name, via).listConversations(filter),
+        () => conversations(world.contract.tenant(name), filter),
+      )
+    },
+  }),
+  command({
+    name: 'deleteConversation',
+    weight: 2,
+    args: fc.record(atConversation),
+    async run(world, { tenant: name, id, via }) {
+      await world.act(
+        () => world.handle(name, via).deleteConversation(id),
+        () => deleteConversation(world.contract.tenant(name), id),
+      )
+    },
+  }),
+  command({
+    name: 'putSnapshot',
+    args: fc.record({ ...atConversation, snapshot: value }),
+    async run(world, { tenant: name, id, via, snapshot }) {
+      world.stored(snapshot)
+      await world.act(
+        () => world.handle(name, via).putSnapshot(id, snapshot),
+        () => void world.contract.tenant(name).snapshots.set(id, snapshot),
+      )
+    },
+  }),
+  command({
+    name: 'getSnapshot',
+    args: fc.record(atConversation),
+    async run(world, { tenant: name, id, via }) {
+      await world.act(
+        () => world.handle(name, via).getSnapshot(id),
+        () => new Exact(world.contract.tenant(name).snapshots.get(id) ?? null),
+      )
+    },
+  }),
+]

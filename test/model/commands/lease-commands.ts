@@ -1,0 +1,96 @@
+import fc from 'fast-check'
+import { dueWorkProblem } from '../contract/due-work.ts'
+import { isLeased } from '../contract/leases.ts'
+import type { Conversation } from '../contract/state.ts'
+import { farMs } from '../generate/durations.ts'
+import { agents, holder, pick, picked } from '../generate/names.ts'
+import { atConversation } from '../generate/places.ts'
+import { Mismatch, type World } from '../world.ts'
+import { command } from './command.ts'
+
+export const leaseCommands = [
+  command({
+    name: 'acquireLease',
+    weight: 6,
+    args: fc.record({ ...atConversation, holder, ttlMs: farMs }),
+    run: acquire,
+  }),
+  command({
+    name: 'lapseLease',
+    weight: 1,
+    args: fc.record({ ...atConversation, holder, ttlMs: fc.integer({ min: 1, max: 4 }) }),
+    async run(world, args) {
+      await acquire(world, args)
+      await world.pass(args.ttlMs + 4)
+    },
+  }),
+  command({
+    name: 'releaseLease',
+    weight: 3,
+    args: fc.record({ ...atConversation, pick }),
+    async run(world, { tenant: name, id: otherId, via, pick: index }) {
+      const leased = [...world.contract.tenant(name).conversations.values()].filter(({ lease }) => lease)
+      const { lease } = picked(leased, index) ?? {}
+      const id = index % 4 === 0 ? otherId : (picked(leased, index)?.id ?? otherId)
+      const epoch = lease && index % 5 !== 0 ? lease.epoch : index
+      await world.act(
+        () => world.handle(name, via).releaseLease(id, epoch),
+        () => {
+          const conversation = world.contract.tenant(name).conversations.get(id)
+          if (conversation?.lease?.epoch === epoch) conversation.lease = null
+          world.holding(via).gave(name, id, epoch)
+        },
+      )
+    },
+  }),
+  command({
+    name: 'renewLeases',
+    weight: 3,
+    args: fc.record({ via: fc.nat({ max: 5 }), holder, ttlMs: farMs }),
+    async run(world, { via, holder: who, ttlMs }) {
+      await world.act(
+        async () => names(await world.store(via).renewLeases(who, ttlMs)),
+        (at) => names(world.holding(via).renew(world.contract, who, at.plus(ttlMs))),
+      )
+    },
+  }),
+  command({
+    name: 'dueWork',
+    weight: 5,
+    args: fc.record({
+      via: fc.nat({ max: 5 }),
+      agents: fc.subarray(agents),
+      limit: fc.constantFrom(1, 2, 3, 1000),
+    }),
+    async run(world, { via, ...query }) {
+      const { outcome, at } = await world.observe(() => world.store(via).dueWork(query))
+      const problem = outcome.ok ? dueWorkProblem(world.contract, query, at, outcome.value) : outcome.code
+      if (problem) throw new Mismatch(`dueWork: ${problem}`)
+    },
+  }),
+]
+
+type Acquire = { tenant: string; id: string; via: number; holder: string; ttlMs: number }
+
+async function acquire(world: World, { tenant, id, via, holder: who, ttlMs }: Acquire): Promise<void> {
+  await world.act(
+    () => world.handle(tenant, via).acquireLease(id, who, ttlMs),
+    (at, actual) => {
+      const conversation = world.contract.tenant(tenant).conversations.get(id)
+      if (!conversation || (isLeased(conversation, at) && conversation.lease?.holder !== who)) return null
+      const epoch = actual?.epoch ?? 0
+      if (!(epoch > world.contract.greatestEpoch)) {
+        throw new Mismatch(`epoch ${epoch} was given after ${world.contract.greatestEpoch}`)
+      }
+      world.contract.greatestEpoch = epoch
+      const taken: Conversation['lease'] = { holder: who, epoch, until: at.plus(ttlMs) }
+      conversation.lease = taken
+      world.holding(via).took(tenant, id, who, epoch)
+      return { epoch }
+    },
+  )
+}
+
+function names(refs: readonly { readonly tenant: string; readonly id: string }[]): string[] {
+  return refs.map(({ tenant, id }) => JSON.stringify([tenant, id])).sort()
+}

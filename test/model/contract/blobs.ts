@@ -1,0 +1,47 @@
+import type { Json } from '../../../src/log/json.ts'
+import type { Tenant } from './state.ts'
+
+/** A blob stays while an event of the tenant refers to it, or somebody has put it and not referred to it yet. */
+export function putBlob(tenant: Tenant, hash: string, bytes: Uint8Array, mediaType: string): void {
+  const known = tenant.blobs.get(hash)
+  if (known) known.pins += 1
+  else tenant.blobs.set(hash, { bytes, mediaType, pins: 1, references: new Map() })
+}
+
+export function referTo(
+  tenant: Tenant,
+  id: string,
+  events: readonly { readonly content: Json }[],
+  firstSeq: number,
+): void {
+  const hashes = new Map<string, number>()
+  for (const [index, { content }] of events.entries()) {
+    for (const hash of hashesIn(content)) if (!hashes.has(hash)) hashes.set(hash, firstSeq + index)
+  }
+  for (const [hash, seq] of hashes) {
+    const blob = tenant.blobs.get(hash)
+    if (!blob) continue
+    blob.pins = Math.max(0, blob.pins - 1)
+    if (!blob.references.has(id)) blob.references.set(id, seq)
+  }
+}
+
+/** Removes what nobody refers to any more now that a conversation is gone. */
+export function forgetReferences(tenant: Tenant, id: string): void {
+  for (const [hash, blob] of tenant.blobs) {
+    if (blob.references.delete(id) && blob.references.size === 0 && blob.pins === 0) tenant.blobs.delete(hash)
+  }
+}
+
+function hashesIn(value: Json): string[] {
+  if (typeof value !== 'object' || value === null) return []
+  const own = !Array.isArray(value) && isRef(value as Readonly<Record<string, Json>>)
+  const inner = Object.values(value).flatMap(hashesIn)
+  return own ? [String((value as { blob: Json }).blob), ...inner] : inner
+}
+
+function isRef({ blob, mediaType, size }: Readonly<Record<string, Json>>): boolean {
+  return (
+    typeof blob === 'string' && /^[0-9a-f]{64}$/.test(blob) && typeof mediaType === 'string' && Number.isInteger(size)
+  )
+}

@@ -1,0 +1,133 @@
+import type { Json } from '../../../src/log/json.ts'
+import type { Change } from '../../../src/store/change.ts'
+import type { ConversationAttrs } from '../../../src/store/conversation-record.ts'
+import type { ToolCallWrite } from '../../../src/store/tool-call.ts'
+import type { Span } from '../compare/span.ts'
+import { referTo } from './blobs.ts'
+import { type Call, type Conversation, newConversation, Refused, type Tenant } from './state.ts'
+
+export type Committed =
+  | { readonly ok: true; readonly seq: number }
+  | {
+      readonly ok: false
+      readonly conflict: 'seq' | 'epoch' | 'stale'
+      readonly lastSeq: number
+      /** Seqs of the events that may be told as the winner; none: there must be no winner. */
+      readonly winners: readonly number[]
+    }
+
+/** Order of checks: key, epoch, expectedSeq, resolve. Nothing is written unless all hold. */
+export function commit(
+  tenant: Tenant,
+  id: string,
+  change: Change,
+  at: Span,
+  { creates = canCreate(change) }: { creates?: boolean } = {},
+): Committed {
+  const known = tenant.conversations.get(id)
+  const lastSeq = known?.events.length ?? 0
+  const earlier = change.key === undefined ? undefined : known?.keys.get(change.key)
+  if (earlier) {
+    if (earlier.digest !== change.digest) throw new Refused('key_reused')
+    return { ok: true, seq: earlier.seq }
+  }
+  if (change.epoch !== undefined && known?.lease?.epoch !== change.epoch) return conflict('epoch', lastSeq)
+  if (change.expectedSeq !== undefined && change.expectedSeq !== lastSeq) return conflict('seq', lastSeq)
+  for (const { callId, round } of change.resolve ?? []) {
+    const call = tenant.calls.get(callId)
+    const isOpen = call?.conversationId === id && call.status === 'pending' && call.round === round
+    if (!isOpen) return { ...conflict('stale', lastSeq), winners: winnersOf(tenant, id, callId, round) }
+  }
+  if (!known && !creates) throw new Refused('conversation_not_found')
+  for (const call of change.calls ?? []) {
+    if ((tenant.calls.get(call.id)?.conversationId ?? id) !== id) throw new Refused('invalid_argument')
+  }
+  const conversation = known ?? newConversation(id, at)
+  tenant.conversations.set(id, conversation)
+  write(tenant, conversation, change, at)
+  return { ok: true, seq: conversation.events.length }
+}
+
+function canCreate({ epoch, events }: Change): boolean {
+  return epoch === undefined && events.some(({ type }) => ['user_msg', 'seeded', 'flow_started'].includes(type))
+}
+
+function conflict(reason: 'seq' | 'epoch' | 'stale', lastSeq: number): Committed & { ok: false } {
+  return { ok: false, conflict: reason, lastSeq, winners: [] }
+}
+
+function winnersOf(tenant: Tenant, id: string, callId: string, round: number): number[] {
+  if (tenant.calls.get(callId)?.conversationId !== id) return []
+  const events = tenant.conversations.get(id)?.events ?? []
+  return events.flatMap(({ type, content }, index) => {
+    const resolution = content as { callId: string; round: number }
+    return type === 'resolution' && resolution.callId === callId && resolution.round === round ? [index + 1] : []
+  })
+}
+
+function write(tenant: Tenant, conversation: Conversation, change: Change, at: Span): void {
+  const firstSeq = conversation.events.length + 1
+  for (const { type, content } of change.events) conversation.events.push({ type, content, at: at.copy() })
+  if (change.key !== undefined) {
+    conversation.keys.set(change.key, { seq: conversation.events.length, digest: change.digest })
+  }
+  for (const { callId, status, result } of change.resolve ?? []) {
+    tenant.calls.set(callId, { ...tenant.calls.get(callId)!, status, result, resolvedAt: at.copy() })
+  }
+  for (const call of change.calls ?? []) writeCall(tenant, conversation, call, at)
+  referTo(tenant, conversation.id, change.events as readonly { content: Json }[], firstSeq)
+  writeAttrs(conversation, change, at)
+  if (change.lease === 'release') conversation.lease = null
+}
+
+export function writeCall(tenant: Tenant, { id }: Conversation, write: ToolCallWrite, at: Span): void {
+  const { id: callId, status = 'pending', expiresInMs = null } = write
+  const call: Call = {
+    id: callId,
+    conversationId: id,
+    name: write.name ?? '',
+    executor: write.executor ?? 'server',
+    status,
+    args: write.args ?? null,
+    result: write.result ?? null,
+    round: write.round ?? 1,
+    kind: write.kind ?? 'approval',
+    prompt: write.prompt ?? null,
+    expiresAt: status === 'pending' && expiresInMs !== null ? at.plus(expiresInMs) : null,
+    createdAt: tenant.calls.get(callId)?.createdAt ?? at.copy(),
+    resolvedAt: status === 'pending' ? null : at.copy(),
+  }
+  tenant.calls.set(callId, call)
+}
+
+/** Weakest first: what woke it, what its owner found, what the caller says. */
+function writeAttrs(conversation: Conversation, change: Change, at: Span): void {
+  const { wakeAt } = change
+  const isWaking = change.events.some(({ type }) => wakingTypes.includes(type))
+  const wakes = wakeAt === undefined ? isWaking : wakeAt !== null
+  if (wakes) {
+    conversation.wakeAt = at.plus(typeof wakeAt === 'object' && wakeAt ? wakeAt.inMs : 0)
+    conversation.isDormant = false
+    if (isWaking) conversation.status = 'active'
+  } else if (wakeAt === null) conversation.wakeAt = null
+  const fsmState = change.fsmState ?? change.conversation?.fsmState
+  if (fsmState) {
+    conversation.fsmState = fsmState
+    conversation.status = statuses[fsmState.state]
+  }
+  assign(conversation, change.conversation ?? {})
+  conversation.updatedAt = at.copy()
+}
+
+const wakingTypes = ['user_msg', 'resolution', 'cancel_requested', 'flow_started']
+
+const statuses = { idle: 'idle', running: 'active', awaiting_input: 'suspended', terminating: 'active' } as const
+
+function assign(conversation: Conversation, attrs: ConversationAttrs): void {
+  if (attrs.kind !== undefined) conversation.kind = attrs.kind
+  if (attrs.agent !== undefined) conversation.agent = attrs.agent
+  if (attrs.status !== undefined) conversation.status = attrs.status
+  if (attrs.settings !== undefined) conversation.settings = { ...conversation.settings, ...attrs.settings }
+  if (attrs.title !== undefined) conversation.title = attrs.title
+  if (attrs.parent !== undefined) conversation.parent = attrs.parent
+}

@@ -1,0 +1,48 @@
+import type { ConversationRef } from '../../../src/store/conversation-record.ts'
+import type { Span } from '../compare/span.ts'
+import { isLeased } from './leases.ts'
+import type { Contract } from './state.ts'
+
+type Due = ConversationRef & { readonly wakeAt: Span }
+
+/** Null when the answer is one the contract allows: all that is due, the longest due first, cut at the limit. */
+export function dueWorkProblem(
+  contract: Contract,
+  { agents, limit }: { agents: readonly string[]; limit: number },
+  now: Span,
+  actual: readonly ConversationRef[],
+): string | null {
+  const due = dueConversations(contract, agents, now)
+  const names = new Map(due.map((item) => [nameOf(item), item]))
+  const listed = actual.map((item) => names.get(nameOf(item)))
+  if (listed.includes(undefined) || new Set(listed).size !== actual.length) {
+    return `due are ${[...names.keys()].join()}, got ${actual.map(nameOf).join()}`
+  }
+  if (actual.length !== Math.min(limit, due.length)) {
+    return `${due.length} are due and the limit is ${limit}, got ${actual.length}`
+  }
+  const left = due.filter((item) => !listed.includes(item))
+  const ordered = listed as Due[]
+  for (const [index, item] of ordered.entries()) {
+    const earlier = [...ordered.slice(index + 1), ...left].find((other) => other.wakeAt.isCertainlyBefore(item.wakeAt))
+    if (earlier) return `${nameOf(earlier)} is due for longer than ${nameOf(item)} and comes after it`
+  }
+  return null
+}
+
+function dueConversations(contract: Contract, agents: readonly string[], now: Span): Due[] {
+  const due: Due[] = []
+  for (const [tenant, { conversations }] of contract.tenants) {
+    for (const conversation of conversations.values()) {
+      const { id, agent, wakeAt } = conversation
+      if (agent === null || !agents.includes(agent) || wakeAt === null || isLeased(conversation, now)) continue
+      if (wakeAt.hi <= now.lo) due.push({ tenant, id, wakeAt })
+      else if (wakeAt.lo <= now.hi) throw new Error(`a wake-up falls due while it is looked for: ${tenant} ${id}`)
+    }
+  }
+  return due
+}
+
+function nameOf({ tenant, id }: ConversationRef): string {
+  return JSON.stringify([tenant, id])
+}

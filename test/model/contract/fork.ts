@@ -1,0 +1,98 @@
+import type { JsonObject } from '../../../src/log/json.ts'
+import type { Span } from '../compare/span.ts'
+import { callStates, openCalls } from './call-states.ts'
+import { type Call, type Conversation, type Event, newConversation, Refused, type Tenant } from './state.ts'
+
+/** The source and where to cut, or what the contract answers instead. */
+export function forkSource(tenant: Tenant, id: string, newId: string, at: number | undefined) {
+  const source = tenant.conversations.get(id)
+  if (!source) throw new Refused('conversation_not_found')
+  if (tenant.conversations.has(newId)) throw new Refused('conversation_exists')
+  if (at !== undefined && at > source.events.length) throw new Refused('invalid_argument')
+  return { source, at: at ?? source.events.length }
+}
+
+/**
+ * Whether the contract says what a fork of it holds: a pending row is either told by the log or not mentioned in it at all. A row that the
+ * log has seen answered and that was opened again behind its back is neither.
+ */
+export function canFork(tenant: Tenant, source: Conversation): boolean {
+  const states = callStates(source.events)
+  return pendingRows(tenant, source.id).every((row) => {
+    const state = states.get(row.id)
+    if (state) return state.pending?.round === row.round && !state.isEnded
+    return !source.events.some(({ content }) => (content as { callId?: string }).callId === row.id)
+  })
+}
+
+/** Pending rows that no event tells of; they come along only when the whole log does. */
+export function unloggedRows(tenant: Tenant, source: Conversation, at: number): Call[] {
+  if (at !== source.events.length) return []
+  const states = callStates(source.events)
+  return pendingRows(tenant, source.id).filter(({ id }) => !states.has(id))
+}
+
+/** `fresh` gives each open call its id in the fork; `interrupted` is how the store words the end of a call it closes. */
+export function fork(
+  tenant: Tenant,
+  source: Conversation,
+  { newId, at, fresh, interrupted, now }: ForkFacts,
+): Conversation {
+  const copy = newConversation(newId, now)
+  const copied = source.events.slice(0, at)
+  copy.events = copied.map((event) => rename(event, fresh))
+  for (const state of openCalls(copied)) {
+    const callId = fresh.get(state.call.callId)!
+    if ((state.isStarted && !state.pending) || state.pending?.kind === 'sub_agent') {
+      copy.events.push({ type: 'tool_result', content: { callId, ...interrupted }, at: now.copy() })
+    } else if (state.pending) {
+      const { round, kind, prompt, expiresInMs, at: askedAt } = state.pending
+      const row = tenant.calls.get(state.call.callId)
+      const isSameRound = row?.status === 'pending' && row.round === round
+      const { name, executor, args } = state.call
+      const expiresAt = expiresInMs === null ? null : askedAt.plus(expiresInMs)
+      const logged = { name, executor, status: 'pending', args, result: null, round, kind, prompt } as const
+      const asLogged = { ...logged, expiresAt, createdAt: askedAt, resolvedAt: null }
+      const kept: Omit<Call, 'id' | 'conversationId'> = row && isSameRound ? row : asLogged
+      tenant.calls.set(callId, { ...kept, id: callId, conversationId: newId })
+    }
+  }
+  for (const row of unloggedRows(tenant, source, at)) {
+    tenant.calls.set(fresh.get(row.id)!, { ...row, id: fresh.get(row.id)!, conversationId: newId })
+  }
+  for (const summary of source.summaries.values()) {
+    if (summary.toSeq <= at) copy.summaries.set(summary.toSeq, summary)
+  }
+  for (const { references } of tenant.blobs.values()) {
+    const firstSeq = references.get(source.id)
+    if (firstSeq !== undefined && firstSeq <= at) references.set(newId, firstSeq)
+  }
+  const { kind, agent, settings, title } = source
+  Object.assign(copy, { kind, agent, settings, title, parent: { id: source.id, at }, isDormant: true })
+  tenant.conversations.set(newId, copy)
+  return copy
+}
+
+export type ForkFacts = {
+  readonly newId: string
+  readonly at: number
+  readonly fresh: ReadonlyMap<string, string>
+  readonly interrupted: JsonObject
+  readonly now: Span
+}
+
+function pendingRows(tenant: Tenant, id: string): Call[] {
+  return [...tenant.calls.values()].filter((call) => call.conversationId === id && call.status === 'pending')
+}
+
+function rename(event: Event, fresh: ReadonlyMap<string, string>): Event {
+  const content = event.content as { callId?: string; parts?: readonly { type: string; callId?: string }[] }
+  if (event.type === 'assistant_msg' && Array.isArray(content.parts)) {
+    const parts = content.parts.map((part) =>
+      part.type === 'call' && fresh.has(part.callId ?? '') ? { ...part, callId: fresh.get(part.callId!) } : part,
+    )
+    return { ...event, content: { ...content, parts } }
+  }
+  const callId = fresh.get(content.callId ?? '')
+  return callId === undefined ? event : { ...event, content: { ...content, callId } }
+}

@@ -1,0 +1,112 @@
+import type { ErrorCode } from '../../../src/errors/codes.ts'
+import type { NewEvent } from '../../../src/log/events.ts'
+import type { FsmState } from '../../../src/log/fsm-state.ts'
+import type { JsonObject } from '../../../src/log/json.ts'
+import type { ConversationKind, Parent } from '../../../src/store/conversation-record.ts'
+import type { Summary } from '../../../src/store/summary.ts'
+import type { ToolCall } from '../../../src/store/tool-call.ts'
+import type { Span } from '../compare/span.ts'
+
+/** What a store must hold, as plain values. Written from the contract; shares nothing with the drivers. */
+export class Contract {
+  readonly tenants = new Map<string, Tenant>()
+  /** Every epoch ever given out is smaller than the next. */
+  greatestEpoch = 0
+
+  tenant(name: string): Tenant {
+    let tenant = this.tenants.get(name)
+    if (!tenant) {
+      tenant = { conversations: new Map(), calls: new Map(), blobs: new Map(), snapshots: new Map() }
+      this.tenants.set(name, tenant)
+    }
+    return tenant
+  }
+}
+
+export type Tenant = {
+  readonly conversations: Map<string, Conversation>
+  readonly calls: Map<string, Call>
+  readonly blobs: Map<string, Blob>
+  readonly snapshots: Map<string, unknown>
+}
+
+export type Conversation = {
+  readonly id: string
+  kind: ConversationKind
+  agent: string | null
+  status: 'active' | 'suspended' | 'idle' | 'ended'
+  settings: JsonObject
+  fsmState: FsmState | null
+  title: string | null
+  parent: Parent | null
+  readonly createdAt: Span
+  updatedAt: Span
+  events: Event[]
+  readonly keys: Map<string, { readonly seq: number; readonly digest: string | undefined }>
+  readonly summaries: Map<number, Summary>
+  modelCalls: AuditRow[]
+  wakeAt: Span | null
+  isDormant: boolean
+  lease: { readonly holder: string; readonly epoch: number; until: Span } | null
+}
+
+export type Event = { readonly type: NewEvent['type']; readonly content: unknown; readonly at: Span }
+
+export type Call = Omit<ToolCall, 'expiresAt' | 'createdAt' | 'resolvedAt'> & {
+  readonly expiresAt: Span | null
+  readonly createdAt: Span
+  readonly resolvedAt: Span | null
+}
+
+export type Blob = {
+  readonly bytes: Uint8Array
+  readonly mediaType: string
+  pins: number
+  /** Conversation to the seq of its first event with the ref. */
+  readonly references: Map<string, number>
+}
+
+export type AuditRow = { readonly turnRef: string; readonly at: Span; readonly rest: Readonly<Record<string, unknown>> }
+
+/** The contract says no: the store must throw an error of this code. */
+export class Refused extends Error {
+  readonly code: ErrorCode
+
+  constructor(code: ErrorCode) {
+    super(code)
+    this.code = code
+  }
+}
+
+export function newConversation(id: string, at: Span): Conversation {
+  return {
+    id,
+    kind: 'conversation',
+    agent: null,
+    status: 'idle',
+    settings: {},
+    fsmState: null,
+    title: null,
+    parent: null,
+    createdAt: at.copy(),
+    updatedAt: at.copy(),
+    events: [],
+    keys: new Map(),
+    summaries: new Map(),
+    modelCalls: [],
+    wakeAt: null,
+    isDormant: false,
+    lease: null,
+  }
+}
+
+/** As databases compare text: by its UTF-8 bytes. */
+export function byBytes(left: string, right: string): number {
+  return Buffer.compare(Buffer.from(left), Buffer.from(right))
+}
+
+type Dated = { readonly id: string; readonly createdAt: Span }
+
+export function newestFirst(left: Dated, right: Dated): number {
+  return right.createdAt.at - left.createdAt.at || byBytes(right.id, left.id)
+}

@@ -1,0 +1,93 @@
+import fc from 'fast-check'
+import type { NewEvent } from '../../../src/log/events.ts'
+import type { Json } from '../../../src/log/json.ts'
+import type { Conversation, Tenant } from '../contract/state.ts'
+import type { World } from '../world.ts'
+import { pick, picked } from './names.ts'
+import { text } from './texts.ts'
+import { value } from './values.ts'
+
+/** An event before it is known what the log holds that it goes to. */
+export type EventPlan = {
+  readonly type: (typeof types)[number]
+  readonly text: string
+  readonly value: Json
+  /** Opens a turn rather than steering the last one. */
+  readonly opens: boolean
+  /** Which of the tenant's blobs it refers to; null: none. */
+  readonly blob: number | null
+}
+
+const types = [
+  'user_msg',
+  'user_msg',
+  'user_msg',
+  'assistant_msg',
+  'injection',
+  'titled',
+  'cancel_requested',
+  'turn_ended',
+  'seeded',
+  'flow_started',
+  'flow_outcome',
+] as const
+
+export const eventPlan: fc.Arbitrary<EventPlan> = fc.record({
+  type: fc.constantFrom(...types),
+  text,
+  value,
+  opens: fc.boolean(),
+  blob: fc.option(pick, { freq: 4 }),
+})
+
+export function plannedEvent(
+  world: World,
+  tenant: Tenant,
+  conversation: Conversation | undefined,
+  plan: EventPlan,
+): NewEvent {
+  const text = world.stored(plan.text)
+  const value = world.stored(plan.value)
+  const turnId = lastTurnId(conversation) ?? 'none'
+  const [hash, blob] = (plan.blob === null ? undefined : picked([...tenant.blobs], plan.blob)) ?? []
+  const file = blob
+    ? [{ type: 'file', mediaType: blob.mediaType, data: { blob: hash, mediaType: blob.mediaType, size: 3 } } as const]
+    : []
+  const parts = [{ type: 'text', text } as const, ...file]
+  switch (plan.type) {
+    case 'user_msg': {
+      const turn = plan.opens || turnId === 'none' ? `turn-${++world.counter}` : turnId
+      return {
+        type: 'user_msg',
+        content: { turnId: turn, message: { parts }, options: { value }, who: text },
+      } as NewEvent
+    }
+    case 'assistant_msg':
+      return assistantMessage(world, turnId, [...parts, { type: 'source', source: { value } }])
+    case 'injection':
+      return { type: 'injection', content: { turnId, step: 1, hook: text, parts } } as NewEvent
+    case 'titled':
+      return { type: 'titled', content: { title: text } }
+    case 'cancel_requested':
+      return { type: 'cancel_requested', content: { turnId, who: text } }
+    case 'turn_ended':
+      return { type: 'turn_ended', content: { turnId, status: 'completed', reason: text } }
+    case 'seeded':
+      return { type: 'seeded', content: { state: value } }
+    case 'flow_started':
+    case 'flow_outcome':
+      return { type: plan.type, content: { text, value, file } } as unknown as NewEvent
+  }
+}
+
+export function assistantMessage(world: World, turnId: string, parts: readonly unknown[]): NewEvent {
+  const messageId = `message-${++world.counter}`
+  const model = { provider: 'scripted', modelId: 'm' }
+  const content = { turnId, messageId, seen: 1, parts, model, usage: {}, finishReason: 'stop', status: 'complete' }
+  return { type: 'assistant_msg', content } as unknown as NewEvent
+}
+
+export function lastTurnId(conversation: Conversation | undefined): string | undefined {
+  const message = conversation?.events.findLast(({ type }) => type === 'user_msg')
+  return (message?.content as { turnId: string } | undefined)?.turnId
+}
