@@ -30,6 +30,13 @@ export const errorCodes = {
   model_unauthorized: { family: 'model', status: 502 },
   model_unreachable: { family: 'model', status: 503 },
   transform_failed: { family: 'usage', status: 500 },
+  agent_missing: { family: 'not_found', status: 404 },
+  agent_mismatch: { family: 'conflict', status: 409 },
+  conversation_busy: { family: 'conflict', status: 409 },
+  turn_not_found: { family: 'not_found', status: 404 },
+  tenant_missing: { family: 'usage', status: 403 },
+  runtime_closed: { family: 'usage', status: 503 },
+  watcher_lagged: { family: 'conflict', status: 409 },
 } as const satisfies Record<string, { family: ErrorFamily; status: number }>
 
 export type ErrorCode = keyof typeof errorCodes

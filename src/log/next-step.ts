@@ -58,12 +58,17 @@ function stepOfCalls(turn: TurnState, running: ReadonlySet<string>): Step | null
       runningHere += 1
       events.push({ type: 'tool_started', content: { callId: call.callId, attempt: call.attempts + 1 } })
     } else if (phase.type === 'started') {
-      events.push(call.ifInterrupted === 'ask' ? suspension(call, 'recovery') : result(call, interruptedEnd))
+      events.push(onInterrupted(call))
     }
   }
   if (events.length > 0) return { type: 'commit', events }
   if (runningHere > 0) return { type: 'wait' }
   return isPending ? { type: 'park', state: 'awaiting_input' } : null
+}
+
+/** What is recorded of a started call that nobody runs any more and that is not run again. */
+export function onInterrupted(call: CallState): NewEvent {
+  return call.ifInterrupted === 'ask' ? suspension(call, 'recovery') : result(call, interruptedEnd)
 }
 
 function stepOfTurn(turn: TurnState): Step {

@@ -38,8 +38,8 @@ export type ResolveCall = {
 }
 
 export type CommitResult =
-  /** `seq`: of the commit's last event; the log's last where it had none. */
-  | { readonly ok: true; readonly seq: number }
+  /** `seq`: of the commit's last event; the log's last where it had none. `at`: when its events were written, where the store tells. */
+  | { readonly ok: true; readonly seq: number; readonly at?: number }
   | {
       readonly ok: false
       readonly conflict: 'seq' | 'epoch' | 'stale'

@@ -183,7 +183,8 @@ export type PreparedResolve = {
 export type Wake = { readonly type: 'in'; readonly ms: number } | { readonly type: 'expiry' | 'clear' | 'keep' }
 
 export type CommitOutcome =
-  | { readonly type: 'ok'; readonly seq: number }
+  /** `at`: the time the events were given; absent when there were none, or a known key was met. */
+  | { readonly type: 'ok'; readonly seq: number; readonly at?: number }
   | { readonly type: 'seq' | 'epoch'; readonly lastSeq: number }
   /** The first guard that failed. */
   | { readonly type: 'stale'; readonly lastSeq: number; readonly callId: string; readonly round: number }

@@ -48,7 +48,7 @@ export function createTenantStore(context: StoreContext, tenant: string): Tenant
   async function commitResult(id: string, change: Change, outcome: CommitOutcome): Promise<CommitResult> {
     switch (outcome.type) {
       case 'ok':
-        return { ok: true, seq: outcome.seq }
+        return { ok: true, seq: outcome.seq, ...(outcome.at === undefined ? {} : { at: outcome.at }) }
       case 'seq':
       case 'epoch':
         return { ok: false, conflict: outcome.type, lastSeq: outcome.lastSeq }

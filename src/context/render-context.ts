@@ -1,0 +1,61 @@
+import type { LanguageModelV4Message, LanguageModelV4Prompt } from '@ai-sdk/provider'
+import type { BlobRef } from '../log/blob-ref.ts'
+import type { ModelRef, UserPart } from '../log/events.ts'
+import type { ConversationState, TurnState } from '../log/state.ts'
+import { orderedItems } from './ordered-items.ts'
+import { CallIds, renderAssistant, renderToolResults } from './render-assistant.ts'
+import { renderUserParts } from './render-user.ts'
+
+export type RenderOptions = {
+  readonly system: string
+  /** Whom it is rendered for: reasoning goes back only to the provider that made it. */
+  readonly model: ModelRef
+  /** Of the hooks that leave nothing in the log. Always last, so that what is before them stays the same. */
+  readonly injections?: readonly UserPart[]
+  /** Bytes of the blobs the log refers to, by hash; one that is missing is told to the model as missing. */
+  readonly blobs?: ReadonlyMap<string, Uint8Array>
+}
+
+/** What the model sees of a log: legal for every provider, whatever prefix of whatever log it is. Pure. */
+export function renderContext(state: ConversationState, options: RenderOptions): LanguageModelV4Prompt {
+  const callIds = new CallIds()
+  const messages: LanguageModelV4Message[] = []
+  if (options.system !== '') messages.push({ role: 'system', content: options.system })
+  for (const turn of state.turns) if (turn.opened) messages.push(...renderTurn(turn, options, callIds))
+  const injected = renderUserParts(options.injections ?? [], options.blobs)
+  if (injected.length > 0) messages.push({ role: 'user', content: injected })
+  return messages
+}
+
+function renderTurn(turn: TurnState, options: RenderOptions, callIds: CallIds): LanguageModelV4Message[] {
+  const messages: LanguageModelV4Message[] = []
+  const addUser = (parts: readonly UserPart[]): void => {
+    const content = renderUserParts(parts, options.blobs)
+    if (content.length > 0) messages.push({ role: 'user', content })
+  }
+  for (const item of orderedItems(turn)) {
+    if (item.type === 'user') addUser(item.message.parts)
+    else if (item.type === 'injection') addUser(item.parts)
+    else if (item.regeneration) addUser([{ type: 'text', text: item.regeneration.feedback }])
+    else {
+      const content = renderAssistant(item, turn.calls, options, callIds)
+      if (content.length === 0) continue
+      messages.push({ role: 'assistant', content })
+      const results = renderToolResults(item, turn.calls, callIds)
+      if (results.length > 0) messages.push({ role: 'tool', content: results })
+    }
+  }
+  return messages
+}
+
+/** The blobs a prompt needs, so that the caller can read them before rendering. */
+export function blobsNeeded(state: ConversationState): BlobRef[] {
+  const refs: BlobRef[] = []
+  for (const turn of state.turns) {
+    for (const item of turn.items) {
+      const parts = item.type === 'user' ? item.message.parts : item.parts
+      for (const part of parts) if (part.type === 'file' && typeof part.data !== 'string') refs.push(part.data)
+    }
+  }
+  return refs
+}

@@ -1,0 +1,40 @@
+import type { ErrorCode } from './codes.ts'
+import { PerdureError } from './perdure-error.ts'
+
+export type ModelErrorCode = Extract<ErrorCode, `model_${string}`>
+
+/**
+ * A model did not answer, or stopped in the middle. The message holds what the provider said with everything that looks like a key taken
+ * out; there is no `cause`, because providers keep request headers and bodies on their errors.
+ */
+export class ModelError extends PerdureError {
+  declare readonly code: ModelErrorCode
+  readonly provider: string
+  readonly modelId: string
+  /** The HTTP status, where there was an answer. */
+  readonly statusCode: number | null
+
+  constructor(code: ModelErrorCode, message: string, details: ModelErrorDetails) {
+    super(code, message, { retryable: details.retryable })
+    this.provider = details.provider
+    this.modelId = details.modelId
+    this.statusCode = details.statusCode
+  }
+}
+
+export type ModelErrorDetails = {
+  readonly provider: string
+  readonly modelId: string
+  readonly statusCode: number | null
+  readonly retryable: boolean
+}
+
+/** The agent's own `transformChunk` threw. Going on would show or store what it was meant to change. */
+export class TransformFailedError extends PerdureError {
+  constructor(cause: unknown) {
+    const problem = cause instanceof Error ? cause.message : String(cause)
+    super('transform_failed', `The agent's transformChunk threw: ${problem}. Make it return a chunk or nothing.`, {
+      cause,
+    })
+  }
+}

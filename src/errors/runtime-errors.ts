@@ -1,0 +1,67 @@
+import { PerdureError } from './perdure-error.ts'
+
+export class AgentMissingError extends PerdureError {
+  constructor(agent: string | null, id: string, available: readonly string[]) {
+    const what =
+      agent === null ? `The conversation '${id}' has no agent yet` : `There is no agent '${agent}' here for '${id}'`
+    super('agent_missing', `${what}. Pass one of: ${available.join(', ') || '(none is defined)'}.`)
+  }
+}
+
+export class AgentMismatchError extends PerdureError {
+  constructor(id: string, has: string, wanted: string) {
+    super(
+      'agent_mismatch',
+      `The conversation '${id}' belongs to the agent '${has}', not '${wanted}'. Use another id, or fork it.`,
+    )
+  }
+}
+
+export class BusyError extends PerdureError {
+  readonly turnId: string
+
+  constructor(id: string, turnId: string) {
+    super(
+      'conversation_busy',
+      `The conversation '${id}' is working on turn '${turnId}'. Wait for it, or pass whenBusy: 'queue', 'steer' or 'interrupt'.`,
+    )
+    this.turnId = turnId
+  }
+}
+
+export class TurnNotFoundError extends PerdureError {
+  constructor(id: string, turnId: string) {
+    super(
+      'turn_not_found',
+      `There is no turn '${turnId}' in '${id}'. Check the id, or read the history for older turns.`,
+    )
+  }
+}
+
+export class TenantMissingError extends PerdureError {
+  constructor() {
+    super('tenant_missing', 'The scope names no tenant. Pass a scope whose tenant your `tenant` function can tell.')
+  }
+}
+
+export class RuntimeClosedError extends PerdureError {
+  constructor() {
+    super('runtime_closed', 'The runtime is closed. Create a new one.')
+  }
+}
+
+/** The reader was too slow for what is published. `after` is the last event it was given: watch again from there. */
+export class WatcherLaggedError extends PerdureError {
+  readonly after: number
+
+  constructor(id: string, after: number) {
+    super(
+      'watcher_lagged',
+      `A watcher of '${id}' fell too far behind after event ${after}. Watch again with { after: ${after} }.`,
+      {
+        retryable: true,
+      },
+    )
+    this.after = after
+  }
+}

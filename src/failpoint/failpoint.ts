@@ -1,0 +1,34 @@
+/** Every place where a crash is tried. The crash matrix takes the list from here and fails when one is never passed. */
+export const failpoints = [
+  'send.before_commit',
+  'send.after_commit',
+  'resolve.before_commit',
+  'resolve.after_commit',
+  'cancel.before_commit',
+  'cancel.after_commit',
+  'lease.after_acquire',
+  'owner.before_commit',
+  'owner.after_commit',
+  'owner.before_park',
+  'owner.after_park',
+  'model.before_call',
+  'model.during_stream',
+  'model.after_stream',
+  'tool.before_run',
+  'tool.after_run',
+  'store.inside_transaction',
+  'store.after_transaction',
+] as const
+
+export type Failpoint = (typeof failpoints)[number]
+
+let handler: ((name: Failpoint) => void) | null = null
+
+/** Does nothing unless a fault program listens. */
+export function failpoint(name: Failpoint): void {
+  handler?.(name)
+}
+
+export function onFailpoint(listener: ((name: Failpoint) => void) | null): void {
+  handler = listener
+}

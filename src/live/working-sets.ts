@@ -1,0 +1,66 @@
+import type { LogEvent } from '../log/events.ts'
+import { foldEvents } from '../log/fold-events.ts'
+import { type ConversationState, emptyState } from '../log/state.ts'
+import type { TenantStore } from '../store/store.ts'
+
+/** A folded log, and the time of its last event: with the seq it tells whether the log is still the same one. */
+export type WorkingSet = { readonly state: ConversationState; readonly lastAt: number }
+
+/** Keeps the working sets of the conversations used last, so that going on with one reads only what is new. */
+export class WorkingSets {
+  readonly #kept = new Map<string, WorkingSet>()
+  readonly #limit: number
+
+  constructor(limit = 200) {
+    this.#limit = limit
+  }
+
+  /** Up to date with the store. */
+  async load(store: TenantStore, tenant: string, id: string): Promise<WorkingSet> {
+    const key = keyOf(tenant, id)
+    const kept = this.#kept.get(key)
+    const loaded = (kept && (await caughtUp(store, id, kept))) ?? (await loadWhole(store, id))
+    this.keep(tenant, id, loaded)
+    return loaded
+  }
+
+  keep(tenant: string, id: string, workingSet: WorkingSet): void {
+    const key = keyOf(tenant, id)
+    const kept = this.#kept.get(key)
+    this.#kept.delete(key)
+    this.#kept.set(key, kept && kept.state.lastSeq > workingSet.state.lastSeq ? kept : workingSet)
+    if (this.#kept.size > this.#limit) this.#kept.delete(this.#kept.keys().next().value!)
+  }
+
+  drop(tenant: string, id: string): void {
+    this.#kept.delete(keyOf(tenant, id))
+  }
+}
+
+/** Null when the log is not the one that was folded: it was deleted, and another has its name. */
+export async function caughtUp(
+  store: TenantStore,
+  id: string,
+  { state, lastAt }: WorkingSet,
+): Promise<WorkingSet | null> {
+  if (state.lastSeq === 0) return null
+  const [last, ...news] = await store.streamEvents(id, { after: state.lastSeq - 1 })
+  if (last?.seq !== state.lastSeq || last.at !== lastAt) return null
+  return withEvents({ state, lastAt }, news)
+}
+
+export async function loadWhole(store: TenantStore, id: string): Promise<WorkingSet> {
+  const { summary, events } = await store.loadSince(id)
+  const base = summary?.base ?? emptyState
+  if (!summary || summary.base) return withEvents({ state: base, lastAt: 0 }, events)
+  // A summary without a base cannot stand for what came before it.
+  return withEvents({ state: emptyState, lastAt: 0 }, await store.streamEvents(id))
+}
+
+export function withEvents({ state, lastAt }: WorkingSet, events: readonly LogEvent[]): WorkingSet {
+  return { state: foldEvents(events, state), lastAt: events.at(-1)?.at ?? lastAt }
+}
+
+function keyOf(tenant: string, id: string): string {
+  return JSON.stringify([tenant, id])
+}

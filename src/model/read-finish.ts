@@ -1,0 +1,32 @@
+import type { Usage } from '../log/events.ts'
+import type { DraftFinish } from './message-draft.ts'
+import { isRecord, textOf } from './untrusted.ts'
+
+/** The `finish` part of a stream. Both specifications have the same shape. */
+export function readFinish(part: { readonly [key: string]: unknown }): DraftFinish {
+  const { finishReason } = part
+  const { unified, raw } = isRecord(finishReason) ? finishReason : { unified: finishReason, raw: null }
+  return { reason: textOf(unified) ?? 'other', raw: textOf(raw), usage: readUsage(part['usage']) }
+}
+
+export function readUsage(usage: unknown): Usage {
+  if (!isRecord(usage)) return {}
+  const input = totals(usage['inputTokens'])
+  const output = totals(usage['outputTokens'])
+  return {
+    ...count('inputTokens', input['total']),
+    ...count('outputTokens', output['total']),
+    ...count('cacheReadTokens', input['cacheRead']),
+    ...count('cacheWriteTokens', input['cacheWrite']),
+    ...count('reasoningTokens', output['reasoning']),
+  }
+}
+
+/** A bare number is taken as the total. */
+function totals(tokens: unknown): { readonly [key: string]: unknown } {
+  return isRecord(tokens) ? tokens : { total: tokens }
+}
+
+function count(name: keyof Usage, value: unknown): Usage {
+  return typeof value === 'number' && Number.isFinite(value) && value >= 0 ? { [name]: value } : {}
+}

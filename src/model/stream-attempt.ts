@@ -1,0 +1,119 @@
+import { TransformFailedError } from '../errors/model-errors.ts'
+import { callModel } from './call-model.ts'
+import { type Fault, faultOf, ownFault } from './fault.ts'
+import type { LanguageModel } from './language-model.ts'
+import { addStreamPart, type BuildContext } from './message-builder.ts'
+import { type DraftFinish, emptyDraft, hasBegun, type MessageDraft } from './message-draft.ts'
+import type { ModelRequest } from './model-request.ts'
+import type { StreamChunk } from './stream-chunk.ts'
+import { transformChunk } from './transform-chunk.ts'
+import { unlessAborted } from './unless-aborted.ts'
+import { isRecord } from './untrusted.ts'
+
+/** What one request to one provider came to. The draft holds whatever had come. */
+export type AttemptEnd = {
+  readonly draft: MessageDraft
+  /** When the first of it came. */
+  readonly firstAt: number | null
+  readonly result: AttemptResult
+}
+
+export type AttemptResult =
+  | { readonly type: 'complete' }
+  | { readonly type: 'aborted' }
+  | { readonly type: 'failed'; readonly fault: Fault }
+  | { readonly type: 'transform_failed'; readonly error: TransformFailedError }
+
+/**
+ * Reads one answer to its end. Never rejects for what a provider does, and ends at once when the signal is aborted, also when the provider
+ * takes no notice: what it still sends is dropped.
+ */
+export async function streamAttempt(
+  model: LanguageModel,
+  request: ModelRequest,
+  onChunk: (chunk: StreamChunk) => void,
+): Promise<AttemptEnd> {
+  const { signal, clock } = request
+  const prompt = typeof request.prompt === 'function' ? request.prompt(model) : request.prompt
+  const opening = callModel(model, prompt, request)
+  const opened = await unlessAborted(opening, signal)
+  if (opened.type === 'value') return readAnswer(opened.value, request, onChunk)
+  opening.then(letGo, () => {})
+  const result: AttemptResult =
+    opened.type === 'aborted' ? opened : { type: 'failed', fault: faultOf(opened.error, clock.now()) }
+  return { draft: emptyDraft, firstAt: null, result }
+}
+
+type Reader = { read(): Promise<unknown>; cancel(): Promise<unknown> }
+
+/** A stream that never pauses must not keep the process from everything else. */
+const partsWithoutPause = 256
+
+async function readAnswer(
+  reader: Reader,
+  request: ModelRequest,
+  onChunk: (chunk: StreamChunk) => void,
+): Promise<AttemptEnd> {
+  const { signal, clock } = request
+  let draft = emptyDraft
+  let firstAt: number | null = null
+  const end = (result: AttemptResult): AttemptEnd => ({ draft, firstAt, result })
+  const fail = (fault: Fault): AttemptEnd => {
+    // Nobody cares why a message broke off as much as that it did.
+    return end({ type: 'failed', fault: hasBegun(draft) ? { ...fault, code: 'model_interrupted' } : fault })
+  }
+  const context: BuildContext = {
+    newCallId: request.newCallId,
+    transform: (chunk) => transformChunk(chunk, request.transformChunk ?? null),
+  }
+  try {
+    for (let count = 1; ; count++) {
+      if (count % partsWithoutPause === 0) await new Promise((resolve) => setImmediate(resolve))
+      const next = await unlessAborted(nextPart(reader), signal)
+      if (next.type === 'aborted') return end(next)
+      if (next.type === 'error') return fail(faultOf(next.error, clock.now()))
+      if (!next.value) return fail(cutOff)
+      const added = take(draft, next.value.part, context)
+      if (added instanceof TransformFailedError) return end({ type: 'transform_failed', error: added })
+      if ('error' in added) return fail(faultOf(added.error, clock.now()))
+      draft = added.draft
+      if (firstAt === null && hasBegun(draft)) firstAt = clock.now()
+      if (added.chunk) onChunk(added.chunk)
+      if (draft.finish) {
+        const fault = faultIn(draft.finish)
+        return fault ? fail(fault) : end({ type: 'complete' })
+      }
+    }
+  } finally {
+    letGo(reader)
+  }
+}
+
+const cutOff = ownFault('model_unreachable', 'the stream ended without a finish')
+
+/** Null at the end of the stream. */
+async function nextPart(reader: Reader): Promise<{ readonly part: unknown } | null> {
+  const result = await reader.read()
+  return isRecord(result) && result['done'] !== true ? { part: result['value'] } : null
+}
+
+/** An `error` part ends the message: what a provider sends after one is not to be relied on. */
+function take(draft: MessageDraft, part: unknown, context: BuildContext) {
+  try {
+    if (isRecord(part) && part['type'] === 'error') return { error: part['error'] }
+    return addStreamPart(draft, part, context)
+  } catch (error) {
+    return error instanceof TransformFailedError ? error : { error }
+  }
+}
+
+function faultIn({ reason, raw }: DraftFinish): Fault | null {
+  if (reason === 'interrupted') return cutOff
+  return reason === 'error' ? ownFault('model_failed', raw ?? 'it finished with an error') : null
+}
+
+/** Nothing waits for a provider to stop, and nothing it says then matters. */
+function letGo(reader: Reader): void {
+  const cancel = async (): Promise<unknown> => reader.cancel()
+  cancel().catch(() => {})
+}

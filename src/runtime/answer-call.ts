@@ -1,0 +1,96 @@
+import { InvalidAnswerError } from '../errors/definition-errors.ts'
+import { CallNotFoundError } from '../errors/store-errors.ts'
+import { failpoint } from '../failpoint/failpoint.ts'
+import { uuidV7 } from '../id/uuid-v7.ts'
+import type { LogEvent, Resolution, ResolutionStatus, SuspensionKind } from '../log/events.ts'
+import type { Json } from '../log/json.ts'
+import { type CallState, type ConversationState, findCall, type Round } from '../log/state.ts'
+import type { TenantStore } from '../store/store.ts'
+import { resolveRow } from '../turn/change-for.ts'
+
+/** A pending item, or the ids of one; a bare `callId` means its first round. */
+export type CallRef = string | { readonly callId: string; readonly round?: number }
+
+/** Who answered first, when, and with what. */
+export type Answered =
+  | { readonly accepted: true }
+  | { readonly accepted: false; readonly resolution: WinningResolution }
+
+export type WinningResolution = Omit<Resolution, 'callId' | 'round' | 'kind'> & { readonly at: number }
+
+/** What somebody wants to say to a pending call. */
+export type Answer = {
+  readonly status: Extract<ResolutionStatus, 'resolved' | 'denied'>
+  readonly value: Json
+  readonly edited?: NonNullable<Resolution['edited']>
+}
+
+export type Answering = {
+  readonly id: string
+  readonly who: string
+  readonly store: TenantStore
+  readonly state: () => Promise<ConversationState>
+  /** Called before the commit: what was answered may run at once. */
+  readonly onAnswer: (callId: string, round: number) => void
+}
+
+/** Resolves one round of one call; of all who try, one is accepted. `answerFor` checks the answer and must throw when it does not fit. */
+export async function answerCall(
+  ref: CallRef,
+  answerFor: (call: CallState, round: Round) => Promise<Answer>,
+  { id, who, store, state, onAnswer }: Answering,
+): Promise<Answered> {
+  const { callId, round: n = 1 } = typeof ref === 'string' ? { callId: ref } : ref
+  const found = findCall(await state(), callId)
+  if (!found) return await notInWorkingSet(callId, n, store)
+  const round = found.call.rounds.find((candidate) => candidate.round === n)
+  if (!round)
+    throw new InvalidAnswerError(
+      `answer to round ${n} of call '${callId}'`,
+      `it has ${found.call.rounds.length} rounds`,
+    )
+  if (round.resolution) return { accepted: false, resolution: winnerOf(round.resolution) }
+  const answer = await answerFor(found.call, round)
+  const content: Resolution = { callId, round: n, kind: round.kind, who, ...answer }
+  onAnswer(callId, n)
+  failpoint('resolve.before_commit')
+  const result = await store.commit(id, {
+    events: [{ type: 'resolution', content }],
+    resolve: [resolveRow(content)],
+    key: `answer/${uuidV7()}`,
+  })
+  // Durable from here: the call is answered, and whoever has the agent's code goes on.
+  failpoint('resolve.after_commit')
+  if (result.ok) return { accepted: true }
+  return { accepted: false, resolution: winnerFrom(result.winner, callId) }
+}
+
+/** An old call whose turn has been summarised away: only its end can be told. */
+async function notInWorkingSet(callId: string, round: number, store: TenantStore): Promise<Answered> {
+  const row = await store.getToolCall(callId)
+  if (!row || row.status === 'pending') throw new CallNotFoundError(callId)
+  const result = await store.commit(row.conversationId, {
+    events: [],
+    resolve: [{ callId, round, status: 'resolved', result: null }],
+  })
+  if (result.ok) throw new CallNotFoundError(callId)
+  return { accepted: false, resolution: winnerFrom(result.winner, callId) }
+}
+
+/** Which verb fits which kind: an approval is not answered, a question is not approved. */
+export function expectKind(call: CallState, round: Round, kinds: readonly SuspensionKind[]): void {
+  if (kinds.includes(round.kind)) return
+  throw new InvalidAnswerError(
+    `answer to call '${call.callId}'`,
+    `it waits for '${round.kind}', not for ${kinds.join(' or ')}`,
+  )
+}
+
+function winnerFrom(winner: LogEvent | undefined, callId: string): WinningResolution {
+  if (winner?.type !== 'resolution') throw new CallNotFoundError(callId)
+  return winnerOf({ ...winner.content, at: winner.at })
+}
+
+function winnerOf({ status, value, who, edited, at }: WinningResolution): WinningResolution {
+  return { status, value, who, at, ...(edited ? { edited } : {}) }
+}

@@ -1,0 +1,53 @@
+import { Channel } from '../live/channel.ts'
+import { loadWhole, type WorkingSet, type WorkingSets, withEvents } from '../live/working-sets.ts'
+import type { Store } from '../store/store.ts'
+
+/** The channels of this process: one for each conversation that is worked on or watched here. */
+export class Channels {
+  readonly #store: Store
+  readonly #workingSets: WorkingSets
+  readonly #channels = new Map<string, Channel>()
+
+  constructor(store: Store, workingSets: WorkingSets) {
+    this.#store = store
+    this.#workingSets = workingSets
+  }
+
+  of(tenant: string, id: string): Channel {
+    const key = keyOf(tenant, id)
+    const known = this.#channels.get(key)
+    if (known) return known
+    const channel = new Channel(id, (workingSet) => this.#read(tenant, id, workingSet))
+    this.#channels.set(key, channel)
+    return channel
+  }
+
+  peek(tenant: string, id: string): Channel | undefined {
+    return this.#channels.get(keyOf(tenant, id))
+  }
+
+  /** Forgets a channel nobody uses. Called when a watcher leaves or an owner lets go. */
+  tidy(tenant: string, id: string): void {
+    if (this.peek(tenant, id)?.isUnused) this.#channels.delete(keyOf(tenant, id))
+  }
+
+  /** Hints may be lost; whoever watches must not wait for ever. */
+  refreshAll(): void {
+    for (const channel of this.#channels.values()) channel.poll()
+  }
+
+  async #read(tenant: string, id: string, known: WorkingSet | null) {
+    const store = this.#store.forTenant(tenant)
+    if (!known) return { ...(await this.#workingSets.load(store, tenant, id)), events: null }
+    const { lastSeq } = known.state
+    const read = await store.streamEvents(id, { after: Math.max(0, lastSeq - 1) })
+    const isSameLog = lastSeq === 0 || (read[0]?.seq === lastSeq && read[0].at === known.lastAt)
+    if (!isSameLog) return { ...(await loadWhole(store, id)), events: null }
+    const events = lastSeq === 0 ? read : read.slice(1)
+    return { ...withEvents(known, events), events }
+  }
+}
+
+function keyOf(tenant: string, id: string): string {
+  return JSON.stringify([tenant, id])
+}

@@ -1,0 +1,211 @@
+import type { Agent } from '../agent/agent.ts'
+import { AgentMissingError, TurnNotFoundError } from '../errors/runtime-errors.ts'
+import { ConversationNotFoundError } from '../errors/store-errors.ts'
+import { failpoint } from '../failpoint/failpoint.ts'
+import { uuidV7 } from '../id/uuid-v7.ts'
+import type { Json } from '../log/json.ts'
+import { type CallState, type ConversationState, findTurn, openTurn, type Round } from '../log/state.ts'
+import type { TenantStore } from '../store/store.ts'
+import { checkAnswer, checkEditedArgs } from '../tool/check-answer.ts'
+import { viewOf } from '../view/view-of.ts'
+import { type Answer, type Answered, answerCall, type CallRef, expectKind } from './answer-call.ts'
+import type { Conversation, TurnHandle } from './conversation.ts'
+import { follow } from './follow.ts'
+import { history } from './history.ts'
+import type { Identity } from './identity.ts'
+import type { RuntimeContext } from './runtime-context.ts'
+import { sendMessage } from './send-message.ts'
+import { textStream } from './text-stream.ts'
+import { outcomeOf, type TurnOutcome } from './turn-outcome.ts'
+import { watch } from './watch.ts'
+
+/** The verbs of one conversation for one identity. */
+export function conversationHandle(
+  runtime: RuntimeContext,
+  identity: Identity,
+  id: string,
+  agentName: string | null,
+): Conversation {
+  const { channels, workingSets, scopes, agents, closed } = runtime
+  const { tenant, who, scope } = identity
+  const ref = { tenant, id }
+  const store: TenantStore = runtime.store.forTenant(tenant)
+  const state = async (): Promise<ConversationState> => (await workingSets.load(store, tenant, id)).state
+  const watched = { tenant, id, store, channels, closed }
+
+  async function agent(): Promise<Agent> {
+    const name = agentName ?? (await store.getConversation(id))?.agent ?? null
+    const found = name === null ? undefined : agents.get(name)
+    if (!found) throw new AgentMissingError(name, id, [...agents.keys()])
+    return found
+  }
+
+  /** The conversation's own agent, for taking it; null when it is not here. */
+  async function ownAgent(): Promise<string | null> {
+    return (await store.getConversation(id))?.agent ?? agentName
+  }
+
+  async function waitFor<T>(until: (state: ConversationState) => T | null): Promise<T> {
+    const letProcessEnd = runtime.keepAlive.hold()
+    try {
+      return await follow({ tenant, id, channels, until, signal: closed })
+    } finally {
+      letProcessEnd()
+    }
+  }
+
+  async function outcome(turnId: string): Promise<TurnOutcome> {
+    try {
+      return await waitFor((folded) => outcomeOf(id, folded, turnId) ?? missing(folded, turnId))
+    } catch (error) {
+      return { status: 'detached', turnId, reason: error instanceof Error ? error.message : String(error) }
+    }
+  }
+
+  /** A turn that is not in the working set has ended long ago, or never was. */
+  function missing(folded: ConversationState, turnId: string): TurnOutcome | null {
+    if (findTurn(folded, turnId)) return null
+    return { status: 'detached', turnId, reason: new TurnNotFoundError(id, turnId).message }
+  }
+
+  function turnHandle(turnId: string): TurnHandle {
+    return {
+      turnId,
+      outcome: () => outcome(turnId) as ReturnType<TurnHandle['outcome']>,
+      get textStream() {
+        return textStream(watched, turnId)
+      },
+    }
+  }
+
+  async function giving<T>(commit: () => Promise<T>, agentOf: () => Promise<string | null> = ownAgent): Promise<T> {
+    if (!runtime.worker) return commit()
+    return runtime.worker.giving(ref, await agentOf(), commit)
+  }
+
+  function answering(call: CallRef, answerFor: (call: CallState, round: Round) => Promise<Answer>): Promise<Answered> {
+    runtime.assertOpen()
+    const onAnswer = (callId: string, round: number) => scopes.rememberAnswer(tenant, id, callId, round, who, scope)
+    return giving(() => answerCall(call, answerFor, { id, who, store, state, onAnswer }))
+  }
+
+  const toolOf = async (name: string) => agents.get((await ownAgent()) ?? '')?.toolSet.get(name) ?? null
+
+  return {
+    id,
+
+    async send(message, options = {}) {
+      runtime.assertOpen()
+      const definition = await agent()
+      const onTurn = (turnId: string) => scopes.rememberTurn(tenant, id, turnId, scope)
+      const sending = { id, agent: definition, identity, store, state, onTurn }
+      const { turnId } = await giving(
+        () => sendMessage(message, options, sending),
+        async () => definition.name,
+      )
+      return turnHandle(turnId) as never
+    },
+
+    async outcome() {
+      const newest = (await state()).turns.at(-1)
+      if (!newest) return { status: 'detached', turnId: '', reason: new ConversationNotFoundError(id).message }
+      return (await outcome(newest.turnId)) as never
+    },
+
+    turn: (turnId) => turnHandle(turnId),
+
+    async cancel({ turnId } = {}) {
+      runtime.assertOpen()
+      const folded = await state()
+      const turn = turnId === undefined ? openTurn(folded) : findTurn(folded, turnId)
+      if (!turn || turn.end) return null
+      failpoint('cancel.before_commit')
+      await giving(() =>
+        store.commit(id, { events: [{ type: 'cancel_requested', content: { turnId: turn.turnId, who } }] }),
+      )
+      failpoint('cancel.after_commit')
+      const ended = (now: ConversationState) =>
+        findTurn(now, turn.turnId)?.end ? outcomeOf(id, now, turn.turnId) : null
+      return (await waitFor(ended)) as never
+    },
+
+    approve: (call, options = {}) =>
+      answering(call, async (pending, round) => {
+        expectKind(pending, round, ['approval'])
+        if (options.args === undefined) return { status: 'resolved', value: true }
+        const after = await checkEditedArgs(await toolOf(pending.name), options.args)
+        return { status: 'resolved', value: true, edited: { before: pending.args, after } }
+      }),
+
+    deny: (call, { reason } = {}) =>
+      answering(call, async (pending, round) => {
+        expectKind(pending, round, ['approval'])
+        return { status: 'denied', value: { reason: reason ?? null } }
+      }),
+
+    answer: (call, value) =>
+      answering(call, async (pending, round) => {
+        expectKind(pending, round, ['elicitation', 'client_exec', 'recovery'])
+        const question = { kind: round.kind, tool: await toolOf(pending.name), schema: round.schema }
+        return { status: 'resolved', value: await checkAnswer(question, value) }
+      }),
+
+    async view() {
+      const channel = channels.peek(tenant, id)
+      const folded = await state()
+      return channel ? channel.viewOf(folded) : viewOf(id, folded)
+    },
+
+    history: (page) => history(store, id, page),
+    events: (range) => store.streamEvents(id, range),
+    watch: (options) => watch(watched, options),
+
+    async fork({ at, id: newId = uuidV7() } = {}) {
+      runtime.assertOpen()
+      await store.fork(id, newId, at === undefined ? {} : { at })
+      return conversationHandle(runtime, identity, newId, agentName)
+    },
+
+    async continue() {
+      runtime.assertOpen()
+      await giving(() => store.commit(id, { events: [], wakeAt: 'now' }))
+    },
+
+    async stop() {
+      await runtime.worker?.release(tenant, id)
+      workingSets.drop(tenant, id)
+    },
+
+    async delete() {
+      runtime.assertOpen()
+      const isDeleted = await store.deleteConversation(id)
+      workingSets.drop(tenant, id)
+      runtime.worker?.owner(tenant, id)?.lose()
+      return isDeleted
+    },
+  }
+}
+
+/** True and false answer an approval; for everything else the value is the answer. */
+export async function resolveAny(
+  handle: Conversation,
+  state: ConversationState,
+  call: CallRef,
+  value: unknown,
+): Promise<Answered> {
+  const { callId, round = 1 } = typeof call === 'string' ? { callId: call } : call
+  const pending = state.turns.flatMap((turn) => turn.calls).find((candidate) => candidate.callId === callId)
+  const kind = pending?.rounds.find((candidate) => candidate.round === round)?.kind
+  if (kind !== 'approval') return handle.answer(call, value)
+  const decision = readDecision(value)
+  return decision.approved ? handle.approve(call, decision.options) : handle.deny(call, decision.options)
+}
+
+type Decision = { approved: boolean; options: { args?: Json; reason?: string } }
+
+function readDecision(value: unknown): Decision {
+  if (typeof value !== 'object' || value === null) return { approved: value === true, options: {} }
+  const { approved, args, reason } = value as { approved?: unknown; args?: Json; reason?: unknown }
+  const options = { ...(args === undefined ? {} : { args }), ...(typeof reason === 'string' ? { reason } : {}) }
+  return { approved: approved === true, options }
+}

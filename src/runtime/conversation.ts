@@ -1,0 +1,71 @@
+import type { Agent, AgentOutput, AgentTools } from '../agent/agent.ts'
+import type { LogEvent } from '../log/events.ts'
+import type { EventRange } from '../store/store.ts'
+import type { Schema, SchemaOutput } from '../tool/schema.ts'
+import type { Tool, ToolInput } from '../tool/tool.ts'
+import type { WatchEvent } from '../view/project-view.ts'
+import type { PendingItem, View } from '../view/view.ts'
+import type { Answered, CallRef } from './answer-call.ts'
+import type { HistoryPage } from './history.ts'
+import type { MessageInput } from './message-input.ts'
+import type { SendOptions } from './send-message.ts'
+import type { TurnOutcome } from './turn-outcome.ts'
+import type { WatchOptions } from './watch.ts'
+
+/** A handle on one conversation, for one identity. Holds nothing and does no I/O until a verb is called. */
+export type Conversation<A extends Agent = Agent> = {
+  readonly id: string
+  /** Durable when it resolves. The same key is the same turn. */
+  send<Out extends Schema | false | undefined = undefined>(
+    message: MessageInput,
+    options?: SendOptions<Out>,
+  ): Promise<TurnHandle<A, OutputOf<A, Out>>>
+  /** Of the newest turn: see `TurnHandle.outcome`. */
+  outcome(): Promise<TurnOutcome<PendingOf<A>, AgentOutput<A>>>
+  turn(turnId: string): TurnHandle<A, AgentOutput<A>>
+  /** Ends the open turn (or the one named); resolves when its end is durable. Null when there was none to end. */
+  cancel(options?: { readonly turnId?: string }): Promise<TurnOutcome<PendingOf<A>, AgentOutput<A>> | null>
+
+  /** `args` run instead of the model's; both are recorded. */
+  approve(call: CallRef, options?: { readonly args?: unknown }): Promise<Answered>
+  deny(call: CallRef, options?: { readonly reason?: string }): Promise<Answered>
+  /** For questions, client tools and interrupted calls. */
+  answer(call: CallRef, value: unknown): Promise<Answered>
+
+  view(): Promise<View>
+  /** Pages of whole turns, the newest first. */
+  history(page?: { readonly before?: number; readonly limit?: number }): Promise<HistoryPage>
+  events(range?: EventRange): Promise<LogEvent[]>
+  watch(options?: WatchOptions): AsyncGenerator<WatchEvent, void, void>
+
+  /** A copy up to `at` (inclusive; default: all), which does nothing until it is sent to, answered or continued. */
+  fork(options?: { readonly at?: number; readonly id?: string }): Promise<Conversation<A>>
+  /** Goes on with what the log says is to be done; for forks. */
+  continue(): Promise<void>
+  /** This process lets go of it; the log and what waits stay. */
+  stop(): Promise<void>
+  /** With everything that belongs to it. False when there was none. */
+  delete(): Promise<boolean>
+}
+
+export type TurnHandle<A extends Agent = Agent, Output = AgentOutput<A>> = {
+  readonly turnId: string
+  /** Resolves when the turn waits for somebody or has ended. Never rejects. */
+  outcome(): Promise<TurnOutcome<PendingOf<A>, Output>>
+  /** The text of the turn's messages as it is written; ends with the turn, or when it waits. */
+  readonly textStream: AsyncIterable<string>
+}
+
+/** What a pending item of this agent may be, told apart by `tool`. */
+export type PendingOf<A extends Agent> =
+  AgentTools<A> extends infer T ? (T extends Tool ? PendingOfTool<T> : never) : never
+
+type PendingOfTool<T extends Tool> = string extends T['name']
+  ? PendingItem
+  : Omit<PendingItem, 'tool' | 'args'> & { readonly tool: T['name']; readonly args: ToolInput<T> }
+
+export type OutputOf<A extends Agent, Out> = Out extends Schema
+  ? SchemaOutput<Out>
+  : Out extends false
+    ? undefined
+    : AgentOutput<A>

@@ -1,0 +1,52 @@
+import type { Agent } from '../agent/agent.ts'
+import type { Clock } from '../clock/clock.ts'
+import type { Logger } from '../logger/logger.ts'
+import type { Scope } from '../scope/register.ts'
+import type { ConversationFilter, ConversationRecord } from '../store/conversation-record.ts'
+import type { Page, Store } from '../store/store.ts'
+import type { PendingCall } from '../store/tool-call.ts'
+import type { Answered, CallRef } from './answer-call.ts'
+import type { Conversation } from './conversation.ts'
+import type { IdentityOptions } from './identity.ts'
+import type { RestoreScope } from './scopes.ts'
+
+export type RuntimeOptions<Agents extends readonly Agent[] = readonly Agent[]> = IdentityOptions & {
+  readonly agents: Agents
+  readonly store: Store
+  /** Rebuilds the scope of whoever acted, for work that goes on in another process. Without it: a system scope of the tenant. */
+  readonly restoreScope?: RestoreScope
+  readonly logger?: Logger
+  readonly clock?: Clock
+  /** False makes a node that takes messages and answers but runs nothing. Default: true. */
+  readonly work?: boolean
+  /** How many conversations are worked on at once. Default: 256. */
+  readonly maxConcurrentTurns?: number
+  /** How long a dead process holds its conversations. Default: 10,000. */
+  readonly leaseMs?: number
+  /** How often work that no hint told of is looked for. Default: 500. */
+  readonly pollMs?: number
+}
+
+/** The verbs of one identity. */
+export type Verbs<Agents extends readonly Agent[] = readonly Agent[]> = {
+  conversation<Name extends Agents[number]['name']>(
+    id: string,
+    options: { readonly agent: Name },
+  ): Conversation<Extract<Agents[number], { name: Name }>>
+  conversation(id: string): Conversation<Agents[number]>
+  /** Answers a call from anywhere: true or false for an approval, else the value that was asked for. */
+  resolve(conversationId: string, call: CallRef, value: unknown): Promise<Answered>
+  conversations(filter?: ConversationFilter): Promise<ConversationRecord[]>
+  /** Everything that waits for somebody, over all conversations of the tenant. */
+  inbox(page?: Page): Promise<InboxItem[]>
+}
+
+/** `agentMissing`: this process does not have the code of its agent, so an answer waits for one that does. */
+export type InboxItem = PendingCall & { readonly agentMissing: boolean }
+
+export type Runtime<Agents extends readonly Agent[] = readonly Agent[]> = Verbs<Agents> & {
+  /** The verbs for a user. The runtime's own act as the system. */
+  as(scope: Scope): Verbs<Agents>
+  /** Takes no more work, waits up to `drainMs` for what runs, and records what was started and did not finish. The store stays open. */
+  close(options?: { readonly drainMs?: number }): Promise<void>
+}

@@ -1,0 +1,167 @@
+import { createHash } from 'node:crypto'
+import type { Agent } from '../agent/agent.ts'
+import { AgentMismatchError, BusyError } from '../errors/runtime-errors.ts'
+import { ConversationNotFoundError, InvalidArgumentError } from '../errors/store-errors.ts'
+import { failpoint } from '../failpoint/failpoint.ts'
+import { uuidV7 } from '../id/uuid-v7.ts'
+import { encode } from '../log/codec.ts'
+import type { NewEvent, TurnOptions, UserMessage } from '../log/events.ts'
+import { type ConversationState, openTurn } from '../log/state.ts'
+import type { ConversationAttrs } from '../store/conversation-record.ts'
+import type { TenantStore } from '../store/store.ts'
+import type { Schema } from '../tool/schema.ts'
+import { toJsonSchema } from '../tool/to-json-schema.ts'
+import type { Identity } from './identity.ts'
+import { type MessageInput, toUserMessage } from './message-input.ts'
+
+/** What to do when a turn is open: refuse, run after it, cancel it and run next in line, or hand the message to it. */
+export type WhenBusy = 'reject' | 'queue' | 'interrupt' | 'steer'
+
+export type SendOptions<Out extends Schema | false | undefined = Schema | false | undefined> = {
+  /** The same key is the same turn, however often it is sent. */
+  readonly key?: string
+  /** Default: `reject`. */
+  readonly whenBusy?: WhenBusy
+  /** Overrides the agent's; false opts out. */
+  readonly output?: Out
+  readonly untilTool?: string
+  readonly maxSteps?: number
+  readonly maxTokens?: number
+}
+
+export type Sending = {
+  readonly id: string
+  readonly agent: Agent
+  readonly identity: Identity
+  readonly store: TenantStore
+  /** The folded log, up to date. Only called when the decision depends on it. */
+  readonly state: () => Promise<ConversationState>
+  readonly onTurn: (turnId: string) => void
+}
+
+const noSeq = Number.MAX_SAFE_INTEGER
+
+/** Appends a message. Durable when it resolves, with the turn it belongs to. */
+export async function sendMessage(
+  input: MessageInput,
+  options: SendOptions,
+  sending: Sending,
+): Promise<{ turnId: string; seq: number }> {
+  const { id, agent, identity, store } = sending
+  const { key, whenBusy = 'reject' } = options
+  if (!['reject', 'queue', 'interrupt', 'steer'].includes(whenBusy)) {
+    throw new InvalidArgumentError(
+      'whenBusy',
+      `must be 'reject', 'queue', 'interrupt' or 'steer', not '${String(whenBusy)}'`,
+    )
+  }
+  const message = await toUserMessage(input, store)
+  const content = {
+    message,
+    options: turnOptions(agent, options),
+    who: identity.who,
+    ...(key === undefined ? {} : { key }),
+  }
+  const newTurnId = key === undefined ? uuidV7() : turnIdOf(key)
+  // Unkeyed sends have a key of their own, so that a lost acknowledgement can be settled.
+  const request = { key: key ?? `send/${newTurnId}`, digest: digestOf(message, options) }
+  for (;;) {
+    const { turnId, events, expectedSeq, attrs } = await plan(whenBusy, newTurnId, sending)
+    sending.onTurn(turnId)
+    failpoint('send.before_commit')
+    const result = await store.commit(id, {
+      events: [...events, { type: 'user_msg', content: { turnId, ...content } }],
+      ...request,
+      ...(expectedSeq === null ? {} : { expectedSeq }),
+      ...(attrs ? { conversation: attrs } : {}),
+    })
+    // Durable from here: a crash finds the message, and whoever has the agent's code goes on with it.
+    failpoint('send.after_commit')
+    if (result.ok) return { seq: result.seq, turnId: key === undefined ? turnId : await turnAt(store, id, result.seq) }
+    if (whenBusy === 'reject') await refuseWhenBusy(sending)
+  }
+}
+
+type Plan = {
+  readonly turnId: string
+  readonly events: readonly NewEvent[]
+  /** Null: whatever the log is by then. */
+  readonly expectedSeq: number | null
+  readonly attrs: ConversationAttrs | null
+}
+
+async function plan(
+  whenBusy: WhenBusy,
+  newTurnId: string,
+  { id, agent, identity, store, state }: Sending,
+): Promise<Plan> {
+  const record = await store.getConversation(id)
+  if (record?.agent && record.agent !== agent.name) throw new AgentMismatchError(id, record.agent, agent.name)
+  const attrs = record?.agent ? null : { agent: agent.name }
+  const fresh = { turnId: newTurnId, events: [], attrs }
+  if (whenBusy === 'queue') return { ...fresh, expectedSeq: null }
+  if (!record) return { ...fresh, expectedSeq: 0 }
+  const { fsmState, lastSeq } = record
+  // The cache is good for one question, when it is up to date: whether anything is open.
+  if (fsmState?.lastSeq === lastSeq && fsmState.state === 'idle') return { ...fresh, expectedSeq: lastSeq }
+  const folded = await state()
+  const open = openTurn(folded)
+  if (!open) return { ...fresh, expectedSeq: folded.lastSeq }
+  if (whenBusy === 'reject') return { ...fresh, expectedSeq: noSeq }
+  if (whenBusy === 'steer') {
+    // A turn that is being cancelled is not steered: the message queues.
+    return open.cancel
+      ? { ...fresh, expectedSeq: folded.lastSeq }
+      : { ...fresh, turnId: open.turnId, expectedSeq: folded.lastSeq }
+  }
+  const cancel: NewEvent = { type: 'cancel_requested', content: { turnId: open.turnId, who: identity.who } }
+  return { ...fresh, events: open.cancel ? [] : [cancel], expectedSeq: folded.lastSeq }
+}
+
+/** A known key is answered before anything else, so a busy conversation was asked with an impossible seq, to find out. */
+async function refuseWhenBusy({ id, state }: Sending): Promise<void> {
+  const open = openTurn(await state())
+  if (open) throw new BusyError(id, open.turnId)
+}
+
+async function turnAt(store: TenantStore, id: string, seq: number): Promise<string> {
+  const [event] = await store.streamEvents(id, { after: seq - 1, before: seq + 1 })
+  if (event?.type !== 'user_msg') throw new ConversationNotFoundError(id)
+  return event.content.turnId
+}
+
+/** All options of the turn, with the agent's defaults written in: a deploy does not change a turn under way. */
+function turnOptions(agent: Agent, options: SendOptions): TurnOptions {
+  const output = options.output === undefined ? agent.outputJsonSchema : options.output && toJsonSchema(options.output)
+  const untilTool = options.untilTool ?? agent.untilTool
+  const maxTokens = options.maxTokens ?? agent.maxTokens
+  if (options.untilTool !== undefined && !agent.toolSet.has(options.untilTool)) {
+    throw new InvalidArgumentError(
+      'untilTool',
+      `is '${options.untilTool}'; the agent has ${[...agent.toolSet.keys()].join(', ')}`,
+    )
+  }
+  for (const name of ['maxSteps', 'maxTokens'] as const) {
+    const value = options[name]
+    if (value !== undefined && !(Number.isSafeInteger(value) && value > 0)) {
+      throw new InvalidArgumentError(name, `must be a whole number of at least 1, not ${String(value)}`)
+    }
+  }
+  return {
+    maxSteps: options.maxSteps ?? agent.maxSteps,
+    maxParallelCalls: agent.maxParallelCalls,
+    ...(maxTokens === null ? {} : { maxTokens }),
+    ...(untilTool === null ? {} : { untilTool }),
+    ...(output ? { output } : {}),
+  }
+}
+
+function turnIdOf(key: string): string {
+  return `turn-${createHash('sha256').update(key).digest('hex').slice(0, 32)}`
+}
+
+/** Of what the caller asked for; what the agent adds may change with a deploy between two tries. */
+function digestOf(message: UserMessage, { output, untilTool, maxSteps, maxTokens }: SendOptions): string {
+  const asked = { output: output && toJsonSchema(output), untilTool, maxSteps, maxTokens }
+  return createHash('sha256').update(encode(message)).update(JSON.stringify(asked)).digest('hex')
+}

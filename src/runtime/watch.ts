@@ -1,0 +1,113 @@
+import { WatcherLaggedError } from '../errors/runtime-errors.ts'
+import type { LogEvent } from '../log/events.ts'
+import type { TenantStore } from '../store/store.ts'
+import type { LiveEvent } from '../view/live-event.ts'
+import type { WatchEvent } from '../view/project-view.ts'
+import type { Channels } from './channels.ts'
+
+export type WatchOptions = {
+  /** Go on from here: first the events after it, then what is live. Without it, a snapshot first. */
+  readonly after?: number
+  readonly signal?: AbortSignal
+  /** How many events may wait for a slow reader before it is dropped. Default: 10,000. */
+  readonly maxBuffered?: number
+}
+
+type Watched = {
+  readonly tenant: string
+  readonly id: string
+  readonly store: TenantStore
+  readonly channels: Channels
+  readonly closed: AbortSignal
+}
+
+/**
+ * Snapshot and tail, without gap or repeat. Ends when the signal or the runtime says so. A reader that is too slow is dropped with
+ * `WatcherLaggedError`, which says where to go on.
+ */
+export async function* watch(watched: Watched, options: WatchOptions = {}): AsyncGenerator<WatchEvent, void, void> {
+  const { tenant, id, store, channels, closed } = watched
+  const { after, maxBuffered = 10_000 } = options
+  const signal = options.signal ? AbortSignal.any([options.signal, closed]) : closed
+  const channel = channels.of(tenant, id)
+  const buffer = new Buffer(id, maxBuffered, after ?? 0)
+  const stopListening = channel.listen(buffer)
+  const stop = (): void => buffer.end()
+  signal.addEventListener('abort', stop, { once: true })
+  try {
+    if (signal.aborted) return
+    await channel.refresh()
+    // From here to the next await nothing can come between the view and what was buffered after it.
+    const view = channel.view()
+    buffer.startAt(view.seq)
+    if (after === undefined) yield { type: 'snapshot', view }
+    else {
+      for (const event of await store.streamEvents(id, { after, before: view.seq + 1 })) yield event
+      if (view.drafts.length > 0) yield { type: 'snapshot', view }
+    }
+    yield* buffer.drain()
+  } finally {
+    signal.removeEventListener('abort', stop)
+    stopListening()
+    channels.tidy(tenant, id)
+  }
+}
+
+/** Holds what a reader has not taken yet. */
+class Buffer {
+  readonly #id: string
+  readonly #most: number
+  #events: (LogEvent | LiveEvent)[] = []
+  #wake: (() => void) | null = null
+  #isEnded = false
+  #error: unknown = null
+  #lastSeq: number
+
+  constructor(id: string, most: number, lastSeq: number) {
+    this.#id = id
+    this.#most = most
+    this.#lastSeq = lastSeq
+  }
+
+  /** What was buffered up to now is in the view. */
+  startAt(seq: number): void {
+    this.#events = []
+    this.#lastSeq = seq
+  }
+
+  next(event: LogEvent | LiveEvent): void {
+    if (this.#isEnded) return
+    this.#events.push(event)
+    if (this.#events.length > this.#most) {
+      this.#events = []
+      this.failed(new WatcherLaggedError(this.#id, this.#lastSeq))
+    }
+    this.#wake?.()
+  }
+
+  failed(error: unknown): void {
+    this.#error = error
+    this.end()
+  }
+
+  end(): void {
+    this.#isEnded = true
+    this.#wake?.()
+  }
+
+  async *drain(): AsyncGenerator<LogEvent | LiveEvent, void, void> {
+    for (;;) {
+      for (const event of this.#events.splice(0)) {
+        if ('content' in event) this.#lastSeq = event.seq
+        yield event
+      }
+      if (this.#events.length > 0) continue
+      if (this.#error) throw this.#error
+      if (this.#isEnded) return
+      await new Promise<void>((resolve) => {
+        this.#wake = resolve
+      })
+      this.#wake = null
+    }
+  }
+}

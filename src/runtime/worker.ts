@@ -1,0 +1,227 @@
+import type { Agent } from '../agent/agent.ts'
+import type { Clock } from '../clock/clock.ts'
+import { PerdureError } from '../errors/perdure-error.ts'
+import { failpoint } from '../failpoint/failpoint.ts'
+import { uuidV7 } from '../id/uuid-v7.ts'
+import type { WorkingSets } from '../live/working-sets.ts'
+import type { Logger } from '../logger/logger.ts'
+import type { ConversationRef } from '../store/conversation-record.ts'
+import type { Store, WakeHint } from '../store/store.ts'
+import { drive } from '../turn/drive.ts'
+import { Owner } from '../turn/owner.ts'
+import type { TurnContext } from '../turn/turn-context.ts'
+import type { Channels } from './channels.ts'
+import type { KeepAlive } from './keep-alive.ts'
+import type { Scopes } from './scopes.ts'
+
+export type WorkerParts = {
+  readonly store: Store
+  readonly agents: ReadonlyMap<string, Agent>
+  readonly channels: Channels
+  readonly workingSets: WorkingSets
+  readonly scopes: Scopes
+  readonly keepAlive: KeepAlive
+  readonly clock: Clock
+  readonly logger: Logger
+  readonly leaseMs: number
+  readonly pollMs: number
+  readonly maxConcurrentTurns: number
+}
+
+/** A conversation this process works on. `owner` is null while it is being loaded. */
+type Taken = { owner: Owner | null; done: Promise<void>; hintedSeq: number }
+
+/** Finds conversations with something to do, takes them, and drives each until it can be let go. */
+export class Worker {
+  readonly #parts: WorkerParts
+  readonly #holder = `runtime-${uuidV7()}`
+  readonly #taken = new Map<string, Taken>()
+  /** Conversations this node cannot work on as they are, by the seq they were left at. */
+  readonly #skipped = new Map<string, number>()
+  /** Conversations a verb of this process is about to take, so that the hint of its own commit starts no search. */
+  readonly #expected = new Set<string>()
+  readonly #cancelTimers: (() => void)[] = []
+  #isClosed = false
+  #isLooking = false
+  #lookAgain = false
+
+  constructor(parts: WorkerParts) {
+    this.#parts = parts
+  }
+
+  start(): void {
+    this.#every(this.#parts.pollMs, () => this.#look())
+    this.#every(Math.max(1, Math.floor(this.#parts.leaseMs / 3)), () => this.#renew())
+    void this.#look()
+  }
+
+  hint({ tenant, id, seq }: WakeHint): void {
+    const taken = this.#taken.get(keyOf(tenant, id))
+    if (taken) {
+      taken.hintedSeq = Math.max(taken.hintedSeq, seq)
+      taken.owner?.hint(seq)
+    } else if (!this.#expected.has(keyOf(tenant, id))) void this.#look()
+  }
+
+  /** Runs a commit that gives the conversation something to do, and then takes it. */
+  async giving<T>(ref: ConversationRef, agent: string | null, commit: () => Promise<T>): Promise<T> {
+    const key = keyOf(ref.tenant, ref.id)
+    this.#expected.add(key)
+    try {
+      return await commit()
+    } finally {
+      this.#expected.delete(key)
+      if (agent !== null) void this.take(ref, agent)
+    }
+  }
+
+  /** Somebody here has just given it something to do. */
+  async take(ref: ConversationRef, agent: string): Promise<void> {
+    const { agents, maxConcurrentTurns } = this.#parts
+    const key = keyOf(ref.tenant, ref.id)
+    const definition = agents.get(agent)
+    if (this.#isClosed || !definition || this.#taken.has(key) || this.#taken.size >= maxConcurrentTurns) return
+    const entry: Taken = { owner: null, done: Promise.resolve(), hintedSeq: 0 }
+    this.#taken.set(key, entry)
+    const letProcessEnd = this.#parts.keepAlive.hold()
+    entry.done = this.#work(ref, definition, entry).finally(() => {
+      this.#taken.delete(key)
+      letProcessEnd()
+      this.#parts.channels.tidy(ref.tenant, ref.id)
+      // Something came while it was being let go.
+      if (!this.#isClosed && entry.hintedSeq > (entry.owner?.state.lastSeq ?? 0)) void this.#look()
+    })
+    await entry.done
+  }
+
+  owner(tenant: string, id: string): Owner | null {
+    return this.#taken.get(keyOf(tenant, id))?.owner ?? null
+  }
+
+  /** Lets go of one conversation; this node leaves it alone until its log grows. */
+  async release(tenant: string, id: string): Promise<void> {
+    const taken = this.#taken.get(keyOf(tenant, id))
+    if (!taken?.owner) return
+    this.#skipped.set(keyOf(tenant, id), taken.owner.state.lastSeq)
+    await taken.owner.close()
+    await taken.done
+  }
+
+  async close(drainMs: number): Promise<void> {
+    this.#isClosed = true
+    for (const cancel of this.#cancelTimers) cancel()
+    const entries = [...this.#taken.values()]
+    await this.#drained(
+      entries.map(({ done }) => done),
+      drainMs,
+    )
+    const closing = [...this.#taken.values()].map(async ({ owner, done }) => {
+      await owner?.close()
+      await done
+    })
+    for (const result of await Promise.allSettled(closing)) {
+      if (result.status === 'rejected')
+        this.#parts.logger.error('closing a conversation failed', { error: result.reason })
+    }
+  }
+
+  async #work({ tenant, id }: ConversationRef, agent: Agent, entry: Taken): Promise<void> {
+    const { channels, workingSets, scopes, clock, logger, leaseMs } = this.#parts
+    const store = this.#parts.store.forTenant(tenant)
+    try {
+      const lease = await store.acquireLease(id, this.#holder, leaseMs)
+      if (!lease) return
+      failpoint('lease.after_acquire')
+      const workingSet = await workingSets.load(store, tenant, id)
+      const context: TurnContext = {
+        ...{ tenant, id, agent, store, workingSets, clock, logger },
+        channel: channels.of(tenant, id),
+        scopes: scopes.forConversation(tenant, id),
+      }
+      entry.owner = new Owner(context, lease.epoch, workingSet)
+      entry.owner.hint(entry.hintedSeq)
+      await drive(entry.owner)
+    } catch (error) {
+      await this.#letGo(tenant, id, error)
+    }
+  }
+
+  /** A log this version cannot fold is left alone until it grows or the code changes; it is not folded past. */
+  async #letGo(tenant: string, id: string, error: unknown): Promise<void> {
+    const { logger, workingSets } = this.#parts
+    logger.error('a conversation cannot be worked on here', { tenant, id, error })
+    workingSets.drop(tenant, id)
+    if (!PerdureError.isInstance(error) || !error.code.startsWith('event_')) return
+    const record = await this.#parts.store.forTenant(tenant).getConversation(id)
+    this.#skipped.set(keyOf(tenant, id), record?.lastSeq ?? 0)
+  }
+
+  async #look(): Promise<void> {
+    this.#lookAgain = true
+    if (this.#isLooking) return
+    this.#isLooking = true
+    try {
+      while (this.#lookAgain && !this.#isClosed) {
+        this.#lookAgain = false
+        await this.#takeDue()
+      }
+    } catch (error) {
+      if (!this.#isClosed) this.#parts.logger.warn('looking for work failed; trying again', { error })
+    } finally {
+      this.#isLooking = false
+    }
+  }
+
+  async #takeDue(): Promise<void> {
+    const { store, agents, maxConcurrentTurns } = this.#parts
+    const room = maxConcurrentTurns - this.#taken.size
+    if (room <= 0) return
+    for (const ref of await store.dueWork({
+      agents: [...agents.keys()],
+      limit: Math.min(room + this.#skipped.size, 1_000),
+    })) {
+      const record = await store.forTenant(ref.tenant).getConversation(ref.id)
+      if (!record?.agent) continue
+      const skippedAt = this.#skipped.get(keyOf(ref.tenant, ref.id))
+      if (skippedAt !== undefined && skippedAt >= record.lastSeq) continue
+      this.#skipped.delete(keyOf(ref.tenant, ref.id))
+      this.take(ref, record.agent).catch((error) =>
+        this.#parts.logger.error('working on a conversation failed', { ...ref, error }),
+      )
+    }
+  }
+
+  async #renew(): Promise<void> {
+    if (this.#taken.size === 0) return
+    try {
+      for (const { tenant, id } of await this.#parts.store.renewLeases(this.#holder, this.#parts.leaseMs)) {
+        this.#taken.get(keyOf(tenant, id))?.owner?.lose()
+      }
+    } catch (error) {
+      if (!this.#isClosed) this.#parts.logger.warn('renewing leases failed; trying again', { error })
+    }
+  }
+
+  #every(ms: number, work: () => Promise<void>): void {
+    const next = (): void => {
+      if (this.#isClosed) return
+      const cancel = this.#parts.clock.after(ms, () => void work().finally(next))
+      this.#cancelTimers.splice(0, this.#cancelTimers.length - 8)
+      this.#cancelTimers.push(cancel)
+    }
+    next()
+  }
+
+  async #drained(done: readonly Promise<void>[], drainMs: number): Promise<void> {
+    let cancel = (): void => {}
+    const timeout = new Promise<void>((resolve) => {
+      cancel = this.#parts.clock.after(drainMs, resolve)
+    })
+    await Promise.race([Promise.allSettled(done), timeout])
+    cancel()
+  }
+}
+
+function keyOf(tenant: string, id: string): string {
+  return JSON.stringify([tenant, id])
+}

@@ -1,0 +1,115 @@
+import { runPostHooks } from '../hook/run-post-hooks.ts'
+import { createTurn, type Turn } from '../hook/turn.ts'
+import type { AssistantPart } from '../log/events.ts'
+import type { DraftCall, MessageOutcome, Outcome, Verdict } from '../log/settle.ts'
+import type { TurnState } from '../log/state.ts'
+import type { MessagePart } from '../model/message-draft.ts'
+import type { ModelMessage } from '../model/stream-model.ts'
+import { prepareCall } from '../tool/prepare-call.ts'
+import { invalidObject, readObject, regenerations } from './read-object.ts'
+import type { TurnContext } from './turn-context.ts'
+import { unlessAborted } from './unless-aborted.ts'
+
+export type Streamed = {
+  readonly message: ModelMessage
+  readonly messageId: string
+  readonly seen: number
+  readonly turn: Turn
+  readonly turnState: TurnState
+}
+
+/** From what the model sent to an outcome: files into blobs, calls with their decisions, the object, the verdict of the post-hooks. */
+export async function finishMessage(streamed: Streamed, context: TurnContext, signal: AbortSignal): Promise<Outcome> {
+  const { message, messageId, seen, turnState } = streamed
+  const { model, usage, finishReason } = message
+  const parts = await storeFiles(message.parts, context)
+  const draft = {
+    type: 'message' as const,
+    turnId: turnState.turnId,
+    messageId,
+    seen,
+    parts,
+    model,
+    usage,
+    finishReason,
+  }
+  const cutOff: MessageOutcome = {
+    ...draft,
+    status: 'failed',
+    failure: failureOf(message),
+    calls: message.calls.map(undecided),
+  }
+  if (message.status !== 'complete') return cutOff
+  try {
+    return await unlessAborted(judged({ ...draft, status: 'complete', calls: [] }, streamed, context), signal)
+  } catch (error) {
+    // A cancel takes what the model has said; its calls are not acted on, so nothing has to be decided about them.
+    if (signal.aborted) return cutOff
+    throw error
+  }
+}
+
+async function judged(bare: MessageOutcome, streamed: Streamed, context: TurnContext): Promise<MessageOutcome> {
+  const { message, turn, turnState } = streamed
+  const calls = await Promise.all(message.calls.map((call) => prepareCall(call, context.agent.toolSet, turn)))
+  const outcome = { ...bare, calls }
+  const { output } = turnState.options
+  if (!output || calls.length > 0) return withVerdict(outcome, await postHooks(outcome, streamed, context))
+  const object = await readObject(output, bare.parts)
+  if (!object.ok) return { ...outcome, verdict: invalidObject(turnState, object.issues) }
+  const complete = { ...outcome, object: object.value }
+  return withVerdict(complete, await postHooks(complete, streamed, context))
+}
+
+async function postHooks(
+  outcome: MessageOutcome,
+  { turn, turnState }: Streamed,
+  context: TurnContext,
+): Promise<Verdict | null> {
+  const { agent, clock, logger } = context
+  if (!agent.hooks.some((hook) => hook.phase === 'post')) return null
+  const { messageId, parts, model, usage, finishReason } = outcome
+  const assistantMessage = {
+    ...{ messageId, parts, model, usage, finishReason },
+    text: parts.map((part) => (part.type === 'text' ? part.text : '')).join(''),
+    calls: outcome.calls.map(({ callId, name, args }) => ({ callId, name, args })),
+    ...(outcome.object === undefined ? {} : { object: outcome.object }),
+  }
+  const options = { hookTimeoutMs: agent.hookTimeoutMs, logger, clock }
+  const result = await runPostHooks(agent.hooks, createTurn({ ...turn, assistantMessage }), options)
+  if (result.type === 'keep') return null
+  if (result.type === 'halt') return { type: 'halt', reason: result.reason }
+  const n = regenerations(turnState) + 1
+  // A message that a hook would not let pass is not let pass because it kept coming.
+  if (n > agent.maxRegenerations) return { type: 'halt', reason: 'max_regenerations' }
+  return { type: 'regenerate', n, feedback: result.feedback }
+}
+
+function withVerdict(outcome: MessageOutcome, verdict: Verdict | null): MessageOutcome {
+  return verdict ? { ...outcome, verdict } : outcome
+}
+
+async function storeFiles(parts: readonly MessagePart[], { store }: TurnContext): Promise<AssistantPart[]> {
+  const stored = parts.map(async (part): Promise<AssistantPart> => {
+    if (part.type !== 'file') return part
+    const { data, ...rest } = part
+    return { ...rest, data: typeof data === 'string' ? data : await store.putBlob(data, part.mediaType) }
+  })
+  return await Promise.all(stored)
+}
+
+function failureOf({ error }: ModelMessage): string {
+  return error ? `${error.code}: ${error.message}` : 'model_failed'
+}
+
+/** A call of a message that was cut off: it is only told of, never run. */
+function undecided({ callId, providerCallId, name, input }: ModelMessage['calls'][number]): DraftCall {
+  const decisions = {
+    executor: 'server',
+    gated: false,
+    ifInterrupted: 'report',
+    timeoutMs: null,
+    expiresInMs: null,
+  } as const
+  return { callId, providerCallId, name, args: input, ...decisions }
+}

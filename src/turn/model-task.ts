@@ -1,0 +1,174 @@
+import { estimateTokens } from '../context/estimate-tokens.ts'
+import { blobsNeeded, renderContext } from '../context/render-context.ts'
+import { PerdureError } from '../errors/perdure-error.ts'
+import { failpoint } from '../failpoint/failpoint.ts'
+import { runPreHooks } from '../hook/run-pre-hooks.ts'
+import { createTurn, type Turn } from '../hook/turn.ts'
+import { uuidV7 } from '../id/uuid-v7.ts'
+import type { UserPart } from '../log/events.ts'
+import type { Step } from '../log/next-step.ts'
+import type { Outcome } from '../log/settle.ts'
+import { type ConversationState, findTurn, type TurnState } from '../log/state.ts'
+import { modelRef } from '../model/language-model.ts'
+import type { StreamChunk } from '../model/stream-chunk.ts'
+import { streamModel } from '../model/stream-model.ts'
+import { modelTools } from '../tool/model-tools.ts'
+import { finishMessage } from './finish-message.ts'
+import type { TurnContext } from './turn-context.ts'
+import { turnRef } from './turn-ref.ts'
+import { unlessAborted } from './unless-aborted.ts'
+
+export type ModelTask = {
+  readonly turnId: string
+  abort(): void
+  /** What came of it; a partial message when it was aborted, null when there is none. Does not reject for anything a hook or provider does. */
+  readonly ended: Promise<Outcome | null>
+}
+
+/** What the task needs of the loop: the log as it is now, and a way to have an outcome committed before it goes on. */
+export type Loop = {
+  state(): ConversationState
+  submit(outcome: Outcome): Promise<boolean>
+}
+
+type ModelStep = Extract<Step, { type: 'model' }>
+
+/** One model call of a turn: pre-hooks, rendering, the stream, the calls and the verdict on the message. */
+export function callModel(step: ModelStep, context: TurnContext, loop: Loop): ModelTask {
+  const controller = new AbortController()
+  const ended = run(step, context, loop, controller.signal).catch((error: unknown): Outcome | null => {
+    if (controller.signal.aborted) return null
+    context.logger.error('a model call failed', { tenant: context.tenant, id: context.id, turnId: step.turnId, error })
+    return { type: 'end', turnId: step.turnId, status: 'failed', reason: reasonOf(error) }
+  })
+  return { turnId: step.turnId, abort: () => controller.abort(), ended }
+}
+
+async function run(step: ModelStep, context: TurnContext, loop: Loop, signal: AbortSignal): Promise<Outcome | null> {
+  const { agent, channel, clock } = context
+  channel.emit({ type: 'state_changed', state: 'preparing' }, loop.state().lastSeq)
+  const prepared = await unlessAborted(prepare(step, context, loop, signal), signal)
+  if (prepared.type === 'halt') return { type: 'end', turnId: step.turnId, status: 'halted', reason: prepared.reason }
+
+  const { turn, system } = prepared
+  const state = loop.state()
+  const turnState = turnOf(state, step.turnId)
+  const blobs = await readBlobs(context, state)
+  const messageId = uuidV7(clock.now())
+  const deltas = liveDeltas(context, loop, step.turnId, messageId)
+  failpoint('model.before_call')
+  const message = await streamModel(
+    {
+      models: [agent.model, ...agent.fallbackModels],
+      prompt: (model) => renderContext(state, { system, model: modelRef(model), injections: turn.injections, blobs }),
+      tools: modelTools(agent.tools),
+      settings: agent.settings,
+      ...(turnState.options.output ? { output: { schema: turnState.options.output } } : {}),
+      retry: agent.retry,
+      signal,
+      clock,
+      newCallId: () => uuidV7(clock.now()),
+      transformChunk: agent.transformChunk,
+    },
+    deltas,
+  )
+  failpoint('model.after_stream')
+  return finishMessage({ message, messageId, seen: state.lastSeq, turn, turnState }, context, signal)
+}
+
+type Prepared = { type: 'go'; turn: Turn; system: string } | { type: 'halt'; reason: string }
+
+/** Runs the pre-hooks. What a durable one adds is in the log before the model is called. */
+async function prepare(step: ModelStep, context: TurnContext, loop: Loop, signal: AbortSignal): Promise<Prepared> {
+  const { agent, clock, logger, scopes } = context
+  const state = loop.state()
+  const turnState = turnOf(state, step.turnId)
+  const opened = turnState.items.find((item) => item.type === 'user')
+  const scope = await scopes.ofTurn(turnState)
+  const bare = createTurn({
+    scope,
+    turnRef: turnRef(step.turnId, step.step),
+    userMessage: opened?.message ?? null,
+    signal,
+  })
+  const system = typeof agent.instructions === 'function' ? await agent.instructions(bare) : agent.instructions
+  const preHooks = agent.hooks.filter((hook) => hook.phase === 'pre')
+  if (preHooks.length === 0) return { type: 'go', turn: bare, system }
+  const rendered = renderContext(state, { system, model: modelRef(agent.model) })
+  const result = await runPreHooks(preHooks, createTurn({ ...bare, context: rendered }), {
+    hookTimeoutMs: agent.hookTimeoutMs,
+    injectionReserve: agent.context.injectionReserve,
+    countTokens: estimateTokens,
+    durableInjections: durableInjections(turnState, step.step),
+    onDurable: async (hook, parts) => {
+      const isKept = await loop.submit({ type: 'injection', turnId: step.turnId, step: step.step, hook, parts })
+      if (!isKept) throw new DOMException('the turn has ended', 'AbortError')
+    },
+    logger,
+    clock,
+  })
+  if (result.type === 'halt') return { type: 'halt', reason: result.reason }
+  // What is in the log is rendered from there.
+  const durable = new Set(preHooks.filter((hook) => hook.durable).map((hook) => hook.name))
+  const transient = result.injections.filter(({ hook }) => !durable.has(hook)).flatMap(({ parts }) => parts)
+  return { type: 'go', turn: createTurn({ ...result.turn, injections: transient }), system }
+}
+
+function durableInjections(turn: TurnState, step: number): Map<string, readonly UserPart[]> {
+  const known = new Map<string, readonly UserPart[]>()
+  for (const item of turn.items) if (item.type === 'injection' && item.step === step) known.set(item.hook, item.parts)
+  return known
+}
+
+function liveDeltas(
+  { channel }: TurnContext,
+  loop: Loop,
+  turnId: string,
+  messageId: string,
+): (chunk: StreamChunk) => void {
+  let n = 0
+  return (chunk) => {
+    n += 1
+    const seq = loop.state().lastSeq
+    if (n === 1) channel.emit({ type: 'state_changed', state: 'streaming' }, seq)
+    const { delta } = chunk
+    if (chunk.type === 'tool_input_delta') {
+      channel.emit(
+        {
+          type: 'tool_input_delta',
+          turnId,
+          messageId,
+          n,
+          part: chunk.callId,
+          delta,
+          callId: chunk.callId,
+          name: chunk.name,
+        },
+        seq,
+      )
+    } else {
+      channel.emit({ type: chunk.type, turnId, messageId, n, part: chunk.id, delta }, seq)
+    }
+    failpoint('model.during_stream')
+  }
+}
+
+async function readBlobs({ store }: TurnContext, state: ConversationState): Promise<Map<string, Uint8Array>> {
+  const blobs = new Map<string, Uint8Array>()
+  for (const ref of blobsNeeded(state)) {
+    const found = blobs.has(ref.blob) ? null : await store.getBlob(ref)
+    if (found) blobs.set(ref.blob, found.bytes)
+  }
+  return blobs
+}
+
+function turnOf(state: ConversationState, turnId: string): TurnState {
+  const turn = findTurn(state, turnId)
+  if (!turn) throw new Error(`turn '${turnId}' is not in the log it was taken from`)
+  return turn
+}
+
+function reasonOf(error: unknown): string {
+  if (PerdureError.isInstance(error)) return `${error.code}: ${error.message}`
+  return `internal_error: ${error instanceof Error ? error.message : String(error)}`
+}

@@ -1,0 +1,372 @@
+import type { Clock } from '../clock/clock.ts'
+import { PerdureError } from '../errors/perdure-error.ts'
+import { StoreError } from '../errors/store-errors.ts'
+import { failpoint } from '../failpoint/failpoint.ts'
+import type { Channel } from '../live/channel.ts'
+import { caughtUp, loadWhole, type WorkingSet, type WorkingSets, withEvents } from '../live/working-sets.ts'
+import { callEnd, callPhase } from '../log/call-phase.ts'
+import type { LogEvent, NewEvent } from '../log/events.ts'
+import { fsmStateOf } from '../log/fsm-state.ts'
+import { onInterrupted, type Step } from '../log/next-step.ts'
+import type { CancelOutcome, Outcome } from '../log/settle.ts'
+import { type CallState, type ConversationState, findCall, openTurn } from '../log/state.ts'
+import type { CommitResult } from '../store/change.ts'
+import type { TenantStore } from '../store/store.ts'
+import { changeFor } from './change-for.ts'
+import { callModel, type ModelTask } from './model-task.ts'
+import { Signal } from './signal.ts'
+import { runCall } from './tool-task.ts'
+import type { TurnContext } from './turn-context.ts'
+
+type InHand = { readonly outcome: Outcome; readonly settled?: (isCommitted: boolean) => void }
+
+type Running = { readonly attempt: number; readonly controller: AbortController }
+
+const firstBackoffMs = 50
+const longestBackoffMs = 5_000
+
+/** This process's hold on one conversation: its lease, its folded log, and what runs for it. Used by `drive` alone. */
+export class Owner {
+  readonly #context: TurnContext
+  readonly #store: TenantStore
+  readonly #channel: Channel
+  readonly #workingSets: WorkingSets
+  readonly #epoch: number
+  readonly #signal = new Signal()
+  readonly #running = new Map<string, Running>()
+  #workingSet: WorkingSet
+  #inHand: InHand[] = []
+  #model: ModelTask | null = null
+  #hintedSeq = 0
+  #mustRead = false
+  #backoffMs = 0
+  #isLost = false
+  #isClosing = false
+
+  constructor(context: TurnContext, epoch: number, workingSet: WorkingSet) {
+    this.#context = context
+    this.#store = context.store
+    this.#channel = context.channel
+    this.#workingSets = context.workingSets
+    this.#epoch = epoch
+    this.#workingSet = workingSet
+  }
+
+  get state(): ConversationState {
+    return this.#workingSet.state
+  }
+
+  get isLost(): boolean {
+    return this.#isLost
+  }
+
+  get isBusy(): boolean {
+    return this.#model !== null || this.#running.size > 0
+  }
+
+  running(): ReadonlySet<string> {
+    return new Set(this.#running.keys())
+  }
+
+  outcomes(): Outcome[] {
+    return this.#inHand.map(({ outcome }) => outcome)
+  }
+
+  /** They are in the log, or have no place in it any more. */
+  forget(outcomes: readonly Outcome[]): void {
+    const settled = this.#inHand.filter(({ outcome }) => outcomes.includes(outcome))
+    this.#inHand = this.#inHand.filter((entry) => !settled.includes(entry))
+    for (const { outcome, settled: tell } of settled) {
+      if (outcome.type === 'result') this.#running.delete(outcome.callId)
+      tell?.(true)
+    }
+  }
+
+  /** Somebody appended; the loop reads it before it decides again. */
+  hint(seq: number): void {
+    this.#hintedSeq = Math.max(this.#hintedSeq, seq)
+    if (seq > this.state.lastSeq) this.#signal.set()
+  }
+
+  async changed(): Promise<void> {
+    if (this.#isLost || this.#inHand.length > 0 || this.#hintedSeq > this.state.lastSeq) return
+    await this.#signal.wait()
+  }
+
+  async catchUp(): Promise<void> {
+    if (this.#backoffMs > 0) await sleep(this.#backoffMs, this.#context.clock)
+    if (!this.#mustRead && this.#hintedSeq <= this.state.lastSeq) return
+    try {
+      const { id } = this.#context
+      this.#accept((await caughtUp(this.#store, id, this.#workingSet)) ?? (await loadWhole(this.#store, id)))
+      this.#mustRead = false
+      this.#backoffMs = 0
+    } catch (error) {
+      this.#storeFailed(error, 'reading the log failed')
+    }
+  }
+
+  /** One transaction: the events, the rows that go with them, the cached state, and, when it parks, letting go. */
+  async commit(events: readonly NewEvent[], after: ConversationState, { parks }: { parks: boolean }): Promise<boolean> {
+    const { id } = this.#context
+    const expectedSeq = this.state.lastSeq
+    const letGo = parks ? { wakeAt: null, lease: 'release' as const } : {}
+    const change = {
+      ...changeFor(events, after),
+      expectedSeq,
+      epoch: this.#epoch,
+      fsmState: fsmStateOf(after),
+      ...letGo,
+    }
+    failpoint(parks ? 'owner.before_park' : 'owner.before_commit')
+    let result: CommitResult
+    try {
+      result = await this.#store.commit(id, change)
+    } catch (error) {
+      await this.#commitFailed(error, events)
+      return false
+    }
+    if (!result.ok) {
+      if (result.conflict === 'epoch') this.lose()
+      this.#mustRead = true
+      return false
+    }
+    // Durable from here: a crash finds these events, and the calls they start are found interrupted unless their results are too.
+    failpoint(parks ? 'owner.after_park' : 'owner.after_commit')
+    const placed = await this.#placed(events, expectedSeq, result)
+    if (placed) this.#accept(withEvents(this.#workingSet, placed), placed)
+    this.#startCalls(events)
+    return true
+  }
+
+  callModel(step: Extract<Step, { type: 'model' }>): void {
+    if (this.#model || this.#isClosing) return
+    const task = callModel(step, this.#context, {
+      state: () => this.state,
+      submit: (outcome) => this.#submit(outcome),
+    })
+    this.#model = task
+    task.ended.then(
+      (outcome) => {
+        if (this.#model !== task) return
+        this.#model = null
+        if (outcome) this.#take({ outcome })
+      },
+      (error) => this.#crashed(error),
+    )
+  }
+
+  /** Answers `cancel_requested`: aborts what runs, and has the rest of the message, if any, in hand for the one commit. */
+  async stop(turnId: string): Promise<void> {
+    for (const { controller } of this.#running.values()) controller.abort()
+    const task = this.#model
+    this.#model = null
+    task?.abort()
+    const ended = await task?.ended
+    // A message that was finished is settled as such, and `settle` knows that its turn is being cancelled.
+    const partial = ended?.type === 'message' ? partialOf(ended) : {}
+    this.#inHand = this.#inHand.filter(({ outcome }) => outcome.type !== 'cancel')
+    this.#inHand.push({ outcome: { type: 'cancel', turnId, ...partial } })
+  }
+
+  /** Another node has it, or it was deleted. Nothing more may be written; what runs is told to stop. */
+  lose(): void {
+    this.#isLost = true
+    this.#abortAll()
+    for (const { settled } of this.#inHand.splice(0)) settled?.(false)
+    this.#workingSets.drop(this.#context.tenant, this.#context.id)
+    this.#signal.set()
+  }
+
+  /**
+   * The process ends: the model is stopped without a trace, and what was started and is not finished is recorded as its tool says, so that
+   * the next owner does not have to guess. The conversation stays due.
+   */
+  async close(): Promise<void> {
+    if (this.#isLost) return
+    this.#isClosing = true
+    const started = [...this.#running.keys()]
+    this.#abortAll()
+    const interrupted = started.filter((callId) => findCall(this.state, callId)?.call.ifInterrupted !== 'rerun')
+    const events = interrupted.flatMap((callId) => this.#interruptedEvents(callId))
+    const after = withEvents(this.#workingSet, tentative(events, this.state.lastSeq)).state
+    const change = { ...changeFor(events, after), expectedSeq: this.state.lastSeq, epoch: this.#epoch }
+    const result = await this.#store.commit(this.#context.id, { ...change, wakeAt: 'now', lease: 'release' })
+    if (!result.ok && result.conflict !== 'epoch') await this.#store.releaseLease(this.#context.id, this.#epoch)
+    this.lose()
+  }
+
+  #interruptedEvents(callId: string): NewEvent[] {
+    const call = findCall(this.state, callId)?.call
+    if (!call || callPhase(call).type !== 'started') return []
+    return [onInterrupted(call)]
+  }
+
+  #abortAll(): void {
+    for (const { controller } of this.#running.values()) controller.abort()
+    this.#running.clear()
+    this.#model?.abort()
+    this.#model = null
+    this.#channel.withdraw(this.state.lastSeq)
+  }
+
+  /** Resolves when the outcome is in the log; false when it has no place there. */
+  #submit(outcome: Outcome): Promise<boolean> {
+    if (this.#isLost) return Promise.resolve(false)
+    return new Promise((resolve) => this.#take({ outcome, settled: resolve }))
+  }
+
+  #take(entry: InHand): void {
+    if (this.#isLost) return
+    this.#inHand.push(entry)
+    this.#signal.set()
+  }
+
+  #startCalls(events: readonly NewEvent[]): void {
+    const started = events.filter((event) => event.type === 'tool_started')
+    if (started.length > 0) this.#channel.emit({ type: 'state_changed', state: 'executing_tools' }, this.state.lastSeq)
+    for (const { content } of started) {
+      const found = findCall(this.state, content.callId)
+      if (found) this.#startCall(found.call, content.attempt, found.turn.turnId)
+    }
+  }
+
+  #startCall(call: CallState, attempt: number, turnId: string): void {
+    if (this.#isLost || this.#isClosing) return
+    const controller = new AbortController()
+    const { callId } = call
+    this.#running.set(callId, { attempt, controller })
+    const turn = this.state.turns.findLast((candidate) => candidate.turnId === turnId)!
+    runCall(call, turn, this.#context, { signal: controller.signal, seq: () => this.state.lastSeq }).then(
+      (result) => {
+        if (this.#running.get(callId)?.attempt === attempt)
+          this.#take({ outcome: { type: 'result', callId, attempt, result } })
+      },
+      (error) => this.#crashed(error),
+    )
+  }
+
+  #accept(workingSet: WorkingSet, events?: readonly LogEvent[]): void {
+    this.#workingSet = workingSet
+    this.#workingSets.keep(this.#context.tenant, this.#context.id, workingSet)
+    if (events) this.#channel.publish(events)
+    for (const [callId, { controller }] of this.#running) {
+      const call = findCall(workingSet.state, callId)?.call
+      if (call && !callEnd(call)) continue
+      controller.abort()
+      this.#running.delete(callId)
+    }
+    // A model call whose turn was ended by somebody else answers nobody.
+    if (this.#model && openTurn(workingSet.state)?.turnId !== this.#model.turnId) {
+      this.#model.abort()
+      this.#model = null
+    }
+  }
+
+  /** With the place and time the store gave them; null when that has to be read. */
+  async #placed(
+    events: readonly NewEvent[],
+    after: number,
+    { seq, at }: { seq: number; at?: number },
+  ): Promise<LogEvent[] | null> {
+    if (events.length === 0) return []
+    if (at === undefined || seq !== after + events.length) {
+      this.#mustRead = true
+      while (this.#mustRead && !this.#isLost) await this.catchUp()
+      return null
+    }
+    return events.map((event, index) => ({ ...event, conversationId: this.#context.id, seq: after + 1 + index, at }))
+  }
+
+  /**
+   * The store failed, and the commit may have been made. The log tells; outcomes are settled again on it. A call whose start is in the log
+   * under our epoch was started by us and is run now, else it would be taken for interrupted.
+   */
+  async #commitFailed(error: unknown, events: readonly NewEvent[]): Promise<void> {
+    if (PerdureError.isInstance(error) && !error.retryable) {
+      this.#refused(error)
+      return
+    }
+    this.#storeFailed(error, 'a commit failed')
+    const isAmbiguous = error instanceof StoreError && error.ambiguous
+    if (!isAmbiguous || !events.some((event) => event.type === 'tool_started')) return
+    while (this.#mustRead && !this.#isLost) await this.catchUp()
+    if (this.#isLost || !(await this.#isStillOurs())) return
+    const ours = events.filter(
+      (event) =>
+        event.type === 'tool_started' &&
+        findCall(this.state, event.content.callId)?.call.attempts === event.content.attempt,
+    )
+    this.#startCalls(ours)
+  }
+
+  async #isStillOurs(): Promise<boolean> {
+    try {
+      const result = await this.#store.commit(this.#context.id, { events: [], epoch: this.#epoch })
+      if (!result.ok) this.lose()
+      return result.ok
+    } catch (error) {
+      this.#storeFailed(error, 'checking the lease failed')
+      return false
+    }
+  }
+
+  #storeFailed(error: unknown, what: string): void {
+    this.#mustRead = true
+    this.#backoffMs = Math.min(Math.max(firstBackoffMs, this.#backoffMs * 2), longestBackoffMs)
+    const { id, tenant, logger } = this.#context
+    if (
+      PerdureError.isInstance(error) &&
+      (error.code === 'event_unknown' || error.code === 'event_invalid' || error.code === 'store_closed')
+    ) {
+      logger.error('letting go of a conversation', { tenant, id, error })
+      this.lose()
+      return
+    }
+    logger.warn(`${what}; trying again in ${this.#backoffMs} ms`, { tenant, id, error })
+  }
+
+  /** The store will never take it (too large, not JSON): the turn fails truthfully instead of trying for ever. */
+  #refused(error: PerdureError): void {
+    const { id, tenant, logger } = this.#context
+    logger.error('a commit was refused', { tenant, id, error })
+    if (error.code === 'store_closed' || error.code === 'conversation_not_found') {
+      this.lose()
+      return
+    }
+    const turn = openTurn(this.state)
+    const results = this.#inHand.flatMap(({ outcome }) => (outcome.type === 'result' ? [outcome] : []))
+    for (const { settled } of this.#inHand.splice(0)) settled?.(false)
+    for (const { callId, attempt } of results) {
+      const result = {
+        ok: false as const,
+        error: `it ran, but its result cannot be recorded: ${error.message}`,
+        outcome: 'ran' as const,
+      }
+      this.#take({ outcome: { type: 'result', callId, attempt, result } })
+    }
+    if (turn && results.length === 0)
+      this.#take({ outcome: { type: 'end', turnId: turn.turnId, status: 'failed', reason: error.code } })
+  }
+
+  #crashed(error: unknown): void {
+    const { id, tenant, logger } = this.#context
+    logger.error('a task ended in a way it must not', { tenant, id, error })
+    this.#model = null
+    const turn = openTurn(this.state)
+    if (turn) this.#take({ outcome: { type: 'end', turnId: turn.turnId, status: 'failed', reason: 'internal_error' } })
+  }
+}
+
+function sleep(ms: number, clock: Clock): Promise<void> {
+  return new Promise((resolve) => clock.after(ms, resolve))
+}
+
+function partialOf(message: Extract<Outcome, { type: 'message' }>): Pick<CancelOutcome, 'partial'> {
+  const { type: _, status: __, verdict: ___, failure: ____, ...partial } = message
+  return { partial }
+}
+
+function tentative(events: readonly NewEvent[], lastSeq: number): LogEvent[] {
+  return events.map((event, index) => ({ ...event, conversationId: '', seq: lastSeq + 1 + index, at: 0 }))
+}

@@ -1,0 +1,28 @@
+import type { Agent } from '../agent/agent.ts'
+import type { Clock } from '../clock/clock.ts'
+import type { Channel } from '../live/channel.ts'
+import type { WorkingSets } from '../live/working-sets.ts'
+import type { TurnState } from '../log/state.ts'
+import type { Logger } from '../logger/logger.ts'
+import type { Scope } from '../scope/register.ts'
+import type { TenantStore } from '../store/store.ts'
+
+/** Everything that working on one conversation needs from outside. */
+export type TurnContext = {
+  readonly tenant: string
+  readonly id: string
+  readonly agent: Agent
+  readonly store: TenantStore
+  readonly channel: Channel
+  readonly workingSets: WorkingSets
+  readonly clock: Clock
+  readonly logger: Logger
+  readonly scopes: ScopeSource
+}
+
+/** Identities are never stored: they come from who acted in this process, or are restored from the id that was. */
+export type ScopeSource = {
+  ofTurn(turn: TurnState): Promise<Scope>
+  /** Of whoever let the call run: the one who approved it, else the one whose turn it is. */
+  ofCall(turn: TurnState, callId: string): Promise<Scope>
+}

@@ -1,0 +1,69 @@
+import { callEnd } from '../log/call-phase.ts'
+import type { LogEvent } from '../log/events.ts'
+import { foldEvents } from '../log/fold-events.ts'
+import { phaseOf } from '../log/fsm-state.ts'
+import { type ConversationState, findCall, openTurn } from '../log/state.ts'
+import type { LiveContent, LiveEvent } from './live-event.ts'
+
+/** The live events that follow from a committed one, so that every node announces the same whoever committed it. */
+export function announce(before: ConversationState, event: LogEvent): { state: ConversationState; live: LiveEvent[] } {
+  const state = foldEvents([event], before)
+  const contents = [...announcementsOf(event, state), ...changesOf(before, state)]
+  return {
+    state,
+    live: contents.map((content) => ({ conversationId: event.conversationId, seq: event.seq, ...content })),
+  }
+}
+
+function announcementsOf(event: LogEvent, state: ConversationState): LiveContent[] {
+  switch (event.type) {
+    case 'assistant_msg':
+      return [{ type: 'message_completed', turnId: event.content.turnId, messageId: event.content.messageId }]
+    case 'tool_started': {
+      const { callId, attempt } = event.content
+      return [{ type: 'tool_call_started', callId, name: findCall(state, callId)?.call.name ?? '', attempt }]
+    }
+    case 'suspension': {
+      const { callId, round, kind } = event.content
+      return [{ type: 'suspended', callId, round, kind }]
+    }
+    case 'tool_result':
+    case 'resolution': {
+      const found = findCall(state, event.content.callId)
+      const end = found && callEnd(found.call)
+      if (!end) return []
+      const { callId } = event.content
+      return [
+        end.ok
+          ? { type: 'tool_call_resolved', callId, result: end.result }
+          : { type: 'tool_call_errored', callId, error: end.error },
+      ]
+    }
+    case 'turn_ended':
+      return [turnEnded(event.content)]
+    default:
+      return []
+  }
+}
+
+function turnEnded({ turnId, status, reason }: Extract<LogEvent, { type: 'turn_ended' }>['content']): LiveContent {
+  switch (status) {
+    case 'completed':
+      return { type: 'turn_completed', turnId }
+    case 'failed':
+      return { type: 'turn_failed', turnId, reason }
+    case 'halted':
+      return { type: 'turn_halted', turnId, reason }
+    case 'cancelled':
+      return { type: 'cancelled', turnId }
+  }
+}
+
+function changesOf(before: ConversationState, after: ConversationState): LiveContent[] {
+  const changes: LiveContent[] = []
+  const [was, is] = [openTurn(before), openTurn(after)]
+  if (is && is.turnId !== was?.turnId) changes.push({ type: 'turn_started', turnId: is.turnId })
+  const phase = phaseOf(after)
+  if (phase !== phaseOf(before)) changes.push({ type: 'state_changed', state: phase })
+  return changes
+}

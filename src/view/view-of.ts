@@ -1,0 +1,102 @@
+import { callPhase } from '../log/call-phase.ts'
+import { phaseOf } from '../log/fsm-state.ts'
+import { type CallState, type ConversationState, openTurn, type TurnState } from '../log/state.ts'
+import type { PendingItem, View, ViewCall, ViewMessage, ViewPart } from './view.ts'
+
+type LiveParts = Pick<View, 'activity' | 'drafts' | 'progress'>
+
+const nothingLive: LiveParts = { activity: null, drafts: [], progress: {} }
+
+/** The view of a folded log, with what is live beside it. */
+export function viewOf(conversationId: string, log: ConversationState, live: LiveParts = nothingLive): View {
+  const state = phaseOf(log)
+  return {
+    conversationId,
+    seq: log.lastSeq,
+    title: log.title,
+    state,
+    activity: state === 'running' ? live.activity : null,
+    messages: log.turns.flatMap(messagesOf),
+    pending: pendingItems(conversationId, log),
+    drafts: live.drafts.filter((draft) => !isSettled(log, draft)),
+    progress: runningProgress(log, live.progress),
+    log,
+  }
+}
+
+export function pendingItems(conversationId: string, log: ConversationState): PendingItem[] {
+  const turn = openTurn(log)
+  if (!turn) return []
+  return turn.calls.flatMap((call) => {
+    const phase = callPhase(call)
+    if (phase.type !== 'pending') return []
+    const { round, kind, prompt, schema, at, expiresInMs } = phase.round
+    const expiresAt = expiresInMs === null ? null : at + expiresInMs
+    const { callId, name, args } = call
+    return [{ conversationId, turnId: turn.turnId, callId, round, kind, tool: name, args, prompt, schema, expiresAt }]
+  })
+}
+
+/** A draft whose message is in the log, or whose turn has ended without it. */
+export function isSettled(log: ConversationState, draft: { turnId: string; messageId: string }): boolean {
+  const turn = log.turns.findLast((candidate) => candidate.turnId === draft.turnId)
+  if (!turn || turn.end) return true
+  return turn.items.some((item) => item.type === 'assistant' && item.messageId === draft.messageId)
+}
+
+function runningProgress(log: ConversationState, progress: View['progress']): View['progress'] {
+  const started = new Set(
+    openTurn(log)
+      ?.calls.filter((call) => callPhase(call).type === 'started')
+      .map((call) => call.callId),
+  )
+  const kept = Object.entries(progress).filter(([callId]) => started.has(callId))
+  return kept.length === Object.keys(progress).length ? progress : Object.fromEntries(kept)
+}
+
+function messagesOf(turn: TurnState): ViewMessage[] {
+  if (!turn.opened && turn.end) return []
+  const messages: ViewMessage[] = []
+  for (const item of turn.items) {
+    if (item.type === 'user') {
+      const { seq, at, who, message } = item
+      messages.push({ role: 'user', turnId: turn.turnId, seq, at, who, parts: message.parts, isQueued: !turn.opened })
+    } else if (item.type === 'assistant' && !item.regeneration) {
+      const { messageId, seq, at, status } = item
+      const object = item.object === undefined ? {} : { object: item.object }
+      const parts = item.parts.flatMap((part) => viewPart(part, turn.calls))
+      messages.push({ role: 'assistant', turnId: turn.turnId, messageId, seq, at, status, parts, ...object })
+    }
+  }
+  return messages
+}
+
+function viewPart(
+  part: Extract<TurnState['items'][number], { type: 'assistant' }>['parts'][number],
+  calls: readonly CallState[],
+): ViewPart[] {
+  if (part.type !== 'call') return [part]
+  const call = calls.find((candidate) => candidate.callId === part.callId)
+  return call ? [viewCall(call)] : []
+}
+
+function viewCall(call: CallState): ViewCall {
+  const phase = callPhase(call)
+  const { callId, name, args, executor } = call
+  const edited = call.rounds.findLast((round) => round.resolution?.edited)?.resolution?.edited
+  return {
+    type: 'call',
+    callId,
+    name,
+    args,
+    executor,
+    phase: shownPhase(phase.type),
+    end: phase.type === 'ended' ? phase.end : null,
+    ...(edited ? { edited } : {}),
+  }
+}
+
+function shownPhase(phase: ReturnType<typeof callPhase>['type']): ViewCall['phase'] {
+  if (phase === 'ended' || phase === 'pending') return phase
+  return phase === 'started' ? 'running' : 'waiting'
+}

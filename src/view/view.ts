@@ -1,0 +1,89 @@
+import type { CallEnd } from '../log/call-phase.ts'
+import type { AssistantMsg, AssistantPart, Executor, SuspensionKind, UserPart } from '../log/events.ts'
+import type { ConversationPhase } from '../log/fsm-state.ts'
+import type { Json } from '../log/json.ts'
+import type { ConversationState } from '../log/state.ts'
+import type { Activity } from './live-event.ts'
+
+/** What a person is shown of a conversation: the working set of its log, and what is known of the message being written. */
+export type View = {
+  readonly conversationId: string
+  /** The last event in it. */
+  readonly seq: number
+  readonly title: string | null
+  readonly state: ConversationPhase
+  readonly activity: Activity | null
+  readonly messages: readonly ViewMessage[]
+  readonly pending: readonly PendingItem[]
+  /** Messages being written. Gone when they are committed or withdrawn. */
+  readonly drafts: readonly Draft[]
+  /** The latest progress of each running call. */
+  readonly progress: { readonly [callId: string]: Json }
+  /** What the rest is computed from. */
+  readonly log: ConversationState
+}
+
+export type ViewMessage = ViewUserMessage | ViewAssistantMessage
+
+export type ViewUserMessage = {
+  readonly role: 'user'
+  readonly turnId: string
+  readonly seq: number
+  readonly at: number
+  readonly who: string
+  readonly parts: readonly UserPart[]
+  readonly isQueued: boolean
+}
+
+export type ViewAssistantMessage = {
+  readonly role: 'assistant'
+  readonly turnId: string
+  readonly messageId: string
+  readonly seq: number
+  readonly at: number
+  readonly status: AssistantMsg['status']
+  readonly parts: readonly ViewPart[]
+  readonly object?: Json
+}
+
+export type ViewPart = Exclude<AssistantPart, { type: 'call' }> | ViewCall
+
+export type ViewCall = {
+  readonly type: 'call'
+  readonly callId: string
+  readonly name: string
+  readonly args: Json
+  readonly executor: Executor
+  readonly phase: 'waiting' | 'running' | 'pending' | 'ended'
+  readonly end: CallEnd | null
+  readonly edited?: { readonly before: Json; readonly after: Json }
+}
+
+/** A call somebody has to answer. Pass it to `approve`, `deny` or `answer`. */
+export type PendingItem = {
+  readonly conversationId: string
+  readonly turnId: string
+  readonly callId: string
+  readonly round: number
+  readonly kind: SuspensionKind
+  readonly tool: string
+  readonly args: Json
+  readonly prompt: Json
+  readonly schema: Json
+  readonly expiresAt: number | null
+}
+
+export type Draft = {
+  readonly turnId: string
+  readonly messageId: string
+  /** How many deltas are in it. */
+  readonly n: number
+  readonly parts: readonly DraftPart[]
+}
+
+export type DraftPart = {
+  readonly type: 'text' | 'reasoning' | 'tool_input'
+  readonly part: string
+  readonly text: string
+  readonly name?: string
+}
