@@ -1,0 +1,49 @@
+import { expect, test } from 'vitest'
+import { createHook, postHook, preHook } from './create-hook.ts'
+import { halt, regenerate } from './verdict.ts'
+
+const run = (): undefined => undefined
+
+test('a pre-hook is sequential and not durable unless told', () => {
+  expect(preHook('a', run)).toMatchObject({ name: 'a', phase: 'pre', mode: 'sequential', durable: false })
+  expect(preHook('b', run, { mode: 'parallel', durable: true })).toMatchObject({ mode: 'parallel', durable: true })
+})
+
+test('a hook is the same however it is made', () => {
+  expect(createHook({ name: 'a', phase: 'post', run })).toEqual(postHook('a', run))
+})
+
+test('a hook is frozen', () => {
+  expect(Object.isFrozen(preHook('a', run))).toBe(true)
+})
+
+test.each([
+  ['no name', { phase: 'pre', run }, /'name'/],
+  ['an empty name', { name: '', phase: 'pre', run }, /'name'/],
+  ['no phase', { name: 'a', run }, /'phase' must be 'pre' or 'post'/],
+  ['an unknown phase', { name: 'a', phase: 'during', run }, /not during/],
+  ['an unknown mode', { name: 'a', phase: 'pre', mode: 'random', run }, /'mode'/],
+  ['no function', { name: 'a', phase: 'pre' }, /'run' must be a function/],
+  ['a function of two', { name: 'a', phase: 'pre', run: (_a: unknown, _b: unknown) => {} }, /not 2 arguments/],
+  ['a durable that is no boolean', { name: 'a', phase: 'pre', run, durable: 'yes' }, /'durable'/],
+  ['a parallel post-hook', { name: 'a', phase: 'post', mode: 'parallel', run }, /post-hook cannot be parallel/],
+  ['a durable post-hook', { name: 'a', phase: 'post', durable: true, run }, /post-hook cannot be durable/],
+  ['an unknown key', { name: 'a', phase: 'pre', run, timeout: 5 }, /unknown key 'timeout'/],
+  ['not an object', null, /must be an object/],
+])('a hook with %s is refused', (_, attributes, message) => {
+  expect(() => createHook(attributes as never)).toThrow(message)
+})
+
+test('everything that is wrong with a hook is told at once', () => {
+  expect(() => createHook({ mode: 'random' } as never)).toThrow(/'name'.*'phase'.*'mode'.*'run'/)
+})
+
+test('the short forms check their options too', () => {
+  expect(() => postHook('a', run, { mode: 'parallel' } as never)).toThrow(/post-hook cannot be parallel/)
+  expect(() => preHook('a', run, { phase: 'post' } as never)).toThrow(/unknown key 'phase'/)
+})
+
+test('a verdict without words is refused', () => {
+  expect(() => halt(undefined as never)).toThrow(/'reason' must be a string/)
+  expect(() => regenerate(7 as never)).toThrow(/'feedback' must be a string/)
+})
