@@ -3,16 +3,22 @@ import { isRecord, textOf } from './untrusted.ts'
 
 /** A `file` part of a stream: v3 has bytes or base64 bare, v4 in a tagged object. Null when there is nothing in it. */
 export function generatedFile(part: { readonly [key: string]: unknown }): GeneratedFile | null {
+  const { data } = part
+  const content = contentOf(
+    isRecord(data) && !isBare(data) ? (data['type'] === 'url' ? data['url'] : data['data']) : data,
+  )
   const mediaType = textOf(part['mediaType']) ?? 'application/octet-stream'
-  const content = contentOf(part['data'])
   return content === null ? null : { type: 'file', mediaType, data: content }
+}
+
+function isBare(data: object): boolean {
+  return data instanceof Uint8Array || data instanceof URL
 }
 
 function contentOf(data: unknown): Uint8Array | string | null {
   // A copy, because a provider may go on using its buffer.
   if (data instanceof Uint8Array) return data.length > 0 ? new Uint8Array(data) : null
   if (data instanceof URL) return data.href
-  if (isRecord(data)) return contentOf(data['type'] === 'url' ? data['url'] : data['data'])
   if (typeof data !== 'string') return null
   if (data.startsWith('data:')) return bytesOf(data.slice(data.indexOf(',') + 1))
   return data.includes('://') ? data : bytesOf(data)

@@ -47,8 +47,8 @@ export function addStreamPart(draft: MessageDraft, part: unknown, context: Build
     case 'tool-result':
       return unseen(addResult(draft, part))
     case 'source': {
-      const { type: _, ...source } = toJsonObject(part) ?? {}
-      return unseen(pushPart(draft, { type: 'source', source }))
+      const { type, ...source } = toJsonObject(part) ?? {}
+      return unseen(type ? pushPart(draft, { type: 'source', source }) : draft)
     }
     case 'file': {
       const file = generatedFile(part)

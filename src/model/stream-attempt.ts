@@ -59,7 +59,7 @@ async function readAnswer(
   let firstAt: number | null = null
   const end = (result: AttemptResult): AttemptEnd => ({ draft, firstAt, result })
   const fail = (fault: Fault): AttemptEnd => {
-    // Nobody cares why a message broke off as much as that it did.
+    // Once something was shown, that it broke off matters more than why.
     return end({ type: 'failed', fault: hasBegun(draft) ? { ...fault, code: 'model_interrupted' } : fault })
   }
   const context: BuildContext = {

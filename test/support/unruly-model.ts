@@ -1,0 +1,124 @@
+import { APICallError } from '@ai-sdk/provider'
+import type { LanguageModel } from '../../src/model/language-model.ts'
+import type { AttemptReport, ModelRequest } from '../../src/model/model-request.ts'
+import type { StreamChunk } from '../../src/model/stream-chunk.ts'
+import { streamModel } from '../../src/model/stream-model.ts'
+
+export const finish = {
+  type: 'finish',
+  finishReason: { unified: 'stop', raw: 'end' },
+  usage: { inputTokens: { total: 7 }, outputTokens: { total: 2 } },
+}
+export const hello = { type: 'text-delta', id: '0', delta: 'hello' }
+
+export const ok = () => streamOf([hello, finish])
+export const overloaded = (headers: Record<string, string> = {}) => httpError(429, headers)
+
+export type TestModel = LanguageModel & { readonly asked: Record<string, unknown>[] }
+
+/** Answers each call with the next step, which may do anything. */
+export function model(steps: readonly (() => unknown)[], attributes: object = {}): TestModel {
+  const asked: Record<string, unknown>[] = []
+  const doStream = (options: Record<string, unknown>): unknown => {
+    asked.push(options)
+    const step = steps[asked.length - 1]
+    return step ? step() : Promise.reject(new Error('not expected to be asked so often'))
+  }
+  return {
+    specificationVersion: 'v4',
+    provider: 'acme',
+    modelId: 'm1',
+    supportedUrls: {},
+    doStream,
+    asked,
+    ...attributes,
+  } as unknown as TestModel
+}
+
+export function start(attributes: Partial<ModelRequest>) {
+  const chunks: StreamChunk[] = []
+  const attempts: AttemptReport[] = []
+  let calls = 0
+  const request: ModelRequest = {
+    models: [],
+    prompt: [{ role: 'user', content: [{ type: 'text', text: 'hi' }] }],
+    tools: [],
+    settings: {},
+    retry: attributes.clock ? { maxAttempts: 3, baseMs: 500, maxMs: 8000 } : { maxAttempts: 3, baseMs: 0, maxMs: 0 },
+    signal: new AbortController().signal,
+    clock: attributes.clock ?? { now: () => 0, after: soon },
+    newCallId: () => `call-${++calls}`,
+    onAttempt: (attempt) => attempts.push(attempt),
+    ...attributes,
+  }
+  return { message: streamModel(request, (chunk) => chunks.push(chunk)), chunks, attempts, request }
+}
+
+/** No test waits for a real delay. */
+function soon(_: number, callback: () => void): () => void {
+  setImmediate(callback)
+  return () => {}
+}
+
+/** The parts, and then the end or an error. */
+export function streamOf(parts: readonly unknown[], error?: unknown, isBroken = error !== undefined): Promise<unknown> {
+  const rest = [...parts]
+  const stream = new ReadableStream({
+    pull(controller) {
+      if (rest.length > 0) controller.enqueue(rest.shift())
+      else if (isBroken) controller.error(error)
+      else controller.close()
+    },
+  })
+  return Promise.resolve({ stream })
+}
+
+/** The parts, and then silence. */
+export function endlessStream(parts: readonly unknown[]) {
+  let isCancelled = false
+  const stream = new ReadableStream({
+    start: (controller) => parts.forEach((part) => void controller.enqueue(part)),
+    cancel: () => {
+      isCancelled = true
+    },
+  })
+  return { stream, wasCancelled: () => isCancelled }
+}
+
+export function lockedStream(): ReadableStream {
+  const stream = new ReadableStream()
+  stream.getReader()
+  return stream
+}
+
+export function hostilePart(): object {
+  return Object.defineProperty({}, 'type', { get: throws(undefined) })
+}
+
+export function httpError(statusCode: number, responseHeaders: Record<string, string> = {}): APICallError {
+  return new APICallError({
+    message: `scripted ${statusCode}`,
+    url: '',
+    requestBodyValues: {},
+    statusCode,
+    responseHeaders,
+  })
+}
+
+export function throws(error: unknown): () => never {
+  return () => {
+    throw error
+  }
+}
+
+export function everyProperty(value: unknown): string {
+  return JSON.stringify(value, (_, inner) =>
+    inner instanceof Error
+      ? Object.fromEntries(Object.getOwnPropertyNames(inner).map((name) => [name, inner[name as keyof Error]]))
+      : inner,
+  )
+}
+
+export function settled(): Promise<void> {
+  return new Promise((resolve) => setImmediate(resolve))
+}
