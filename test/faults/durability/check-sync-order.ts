@@ -3,7 +3,9 @@ import { readStrace, type Syscall } from './read-strace.ts'
 
 export type SyncOrder = {
   readonly acknowledged: number
+  /** Of the write-ahead log. */
   readonly syncs: number
+  /** Of any file. */
   readonly failedSyncs: number
   readonly violations: readonly string[]
 }
@@ -30,10 +32,10 @@ export function checkSyncOrder(lines: Iterable<string>): SyncOrder {
       if (isSync(call) && isLog(call.path)) log.syncBegins()
       continue
     }
+    if (isSync(call) && call.result !== 0) failedSyncs += 1
     if (!isLog(call.path)) continue
     if (isSync(call)) {
       syncs += 1
-      failedSyncs += call.result === 0 ? 0 : 1
       log.syncEnds(call.result === 0)
     } else if (call.result >= 0) apply(log, call)
   }

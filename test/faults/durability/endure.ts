@@ -24,6 +24,8 @@ export type EndureOptions = {
   readonly target: Target
   readonly input: Omit<WriterInput, 'target'>
   readonly times: number
+  /** How many answers there must be before each fault. Default: 20. */
+  readonly answersBefore?: number
   readonly child?: Pick<ChildOptions<WriterMessage>, 'wrapper' | 'user' | 'nodeArguments'>
 }
 
@@ -32,7 +34,8 @@ const recoveredAnswers = 20
 const lingerMs = 100
 
 /** A writer works, the fault begins, writes fail, the fault ends, the same process writes on. Then the store is compared with what it was told. */
-export async function endure(fault: Fault, { target, input, times, child }: EndureOptions): Promise<Endured> {
+export async function endure(fault: Fault, options: EndureOptions): Promise<Endured> {
+  const { target, input, times, answersBefore = recoveredAnswers, child } = options
   const writer = startWriter({ ...input, target }, child)
   const violations: string[] = []
   let met = 0
@@ -41,7 +44,7 @@ export async function endure(fault: Fault, { target, input, times, child }: Endu
     return writer.until((ledger) => ledger.answers >= before + count)
   }
   for (let time = 0; time < times && violations.length === 0; time++) {
-    if (!(await answersFrom(recoveredAnswers))) violations.push('the writer did not get going')
+    if (!(await answersFrom(answersBefore))) violations.push('the writer did not get going')
     const failed = writer.ledger.failures().length
     await fault.begin(writer)
     if (await writer.until((ledger) => ledger.failures().length > failed)) met += 1
