@@ -20,6 +20,7 @@ export class Connection {
 
   /** Throws what SQLite says; `isBusy` tells whether to come back. */
   open(): Database {
+    if (this.#database?.isBroken) this.drop()
     this.#database ??= openDatabase(this.path)
     if (this.#isLogSuspect) {
       renewLog(this.#database)

@@ -1,9 +1,11 @@
 import { DatabaseSync, type SQLInputValue, type StatementSync } from 'node:sqlite'
+import { isHarmless } from './sqlite-errors.ts'
 
 /** A connection that prepares each statement once. Everything is synchronous: no other code runs between two calls. */
 export class Database {
   readonly #connection: DatabaseSync
   readonly #statements = new Map<string, StatementSync>()
+  #isBroken = false
 
   constructor(path: string) {
     this.#connection = new DatabaseSync(path, { enableForeignKeyConstraints: false })
@@ -38,8 +40,23 @@ export class Database {
     try {
       return work()
     } finally {
-      this.run('ROLLBACK')
+      this.rollBack()
     }
+  }
+
+  /** Never throws, so that it does not hide what it is called for. */
+  rollBack(): void {
+    try {
+      this.run('ROLLBACK')
+    } catch (error) {
+      // Harmless: SQLite has rolled back by itself.
+      if (!isHarmless(error)) this.#isBroken = true
+    }
+  }
+
+  /** Whether it may be inside a transaction that it cannot leave. */
+  get isBroken(): boolean {
+    return this.#isBroken
   }
 
   close(): void {

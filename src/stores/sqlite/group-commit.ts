@@ -74,22 +74,13 @@ export class GroupCommit {
       for (const [index, job] of group.entries()) job.resolve(results[index])
       return null
     } catch (error) {
-      if (stage !== 'begin') this.#rollBack(db!)
+      if (stage !== 'begin') db?.rollBack()
       if (isBusy(error)) return this.#putBack(group, error)
       const reason = this.#connection.failed(error, { ambiguous: stage === 'commit' })
       if (stage === 'work' && group.length > 1) {
         this.#queue.unshift(...group.map((job) => ({ ...job, isAlone: true })))
       } else for (const job of group) job.reject(reason)
       return null
-    }
-  }
-
-  #rollBack(db: Database): void {
-    try {
-      db.run('ROLLBACK')
-    } catch {
-      // SQLite has rolled back by itself, or cannot: a new connection begins without a transaction in either case.
-      this.#connection.drop()
     }
   }
 

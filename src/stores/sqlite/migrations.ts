@@ -19,7 +19,7 @@ export function migrate(db: Database, path: string): void {
     // Durable from here: the whole schema. A crash before it finds the old one, untouched.
     db.run('COMMIT')
   } catch (error) {
-    rollBack(db)
+    db.rollBack()
     throw error
   }
 }
@@ -41,12 +41,4 @@ function refuseForeignFile(db: Database, path: string): void {
     `'${path}' is a database of another program (it has a table '${table.name}'). Choose a file of its own for the store.`,
     { retryable: false },
   )
-}
-
-function rollBack(db: Database): void {
-  try {
-    db.run('ROLLBACK')
-  } catch {
-    // SQLite has rolled back by itself; the caller closes the connection in any case.
-  }
 }

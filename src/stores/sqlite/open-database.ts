@@ -19,6 +19,8 @@ export function openDatabase(path: string): Database {
       )
     }
     migrate(db, path)
+    // What a process wrote and did not live to sync is visible after it; it must be on disk before anybody is told of it.
+    db.get('PRAGMA wal_checkpoint(PASSIVE)')
     return db
   } catch (error) {
     db.close()

@@ -1,0 +1,85 @@
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import { silentLogger } from '../../logger/logger.ts'
+import { openDatabase } from './open-database.ts'
+import { sqliteStore } from './sqlite-store.ts'
+
+let folder: string
+
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), 'perdure-'))
+})
+
+afterEach(() => rmSync(folder, { recursive: true }))
+
+test('a connection has a write-ahead log, and syncs it with every commit', () => {
+  const db = openDatabase(join(folder, 'store.db'))
+  expect(db.get('PRAGMA journal_mode')).toMatchObject({ journal_mode: 'wal' })
+  expect(db.get('PRAGMA synchronous')).toMatchObject({ synchronous: 2 })
+  expect(db.get('PRAGMA busy_timeout')).toMatchObject({ timeout: 0 })
+  db.close()
+})
+
+test('a folder that does not exist is named', async () => {
+  const error = await failureOf(join(folder, 'missing', 'store.db'))
+  expect(error).toMatchObject({ code: 'store_failed', ambiguous: false })
+  expect(error.message).toContain(`The folder '${join(folder, 'missing')}' does not exist`)
+})
+
+test('a folder in the place of the file is refused', async () => {
+  mkdirSync(join(folder, 'store.db'))
+  expect((await failureOf(join(folder, 'store.db'))).message).toContain('It is a folder')
+})
+
+test('a file that is no database is refused and left as it is', async () => {
+  writeFileSync(join(folder, 'store.db'), 'a letter to my aunt, longer than the header of a database file '.repeat(20))
+  const error = await failureOf(join(folder, 'store.db'))
+  expect(error).toMatchObject({ code: 'store_failed' })
+  expect(error.message).toContain('not an SQLite database')
+})
+
+test('a database of another program is refused', async () => {
+  change('CREATE TABLE invoices (id INTEGER)')
+  expect((await failureOf(join(folder, 'store.db'))).message).toContain("a table 'invoices'")
+})
+
+test('a schema of a newer version is refused', async () => {
+  openDatabase(join(folder, 'store.db')).close()
+  change('PRAGMA user_version = 1000')
+  expect(await failureOf(join(folder, 'store.db'))).toMatchObject({ code: 'schema_too_new' })
+})
+
+test('a store that could not be opened works when the cause is gone', async () => {
+  const store = sqliteStore({ path: join(folder, 'later', 'store.db'), logger: silentLogger })
+  await expect(store.appendEvent('chat', { type: 'titled', content: { title: 'a' } })).rejects.toMatchObject({
+    code: 'store_failed',
+    retryable: true,
+  })
+  mkdirSync(join(folder, 'later'))
+  expect(await store.appendEvent('chat', { type: 'titled', content: { title: 'a' } })).toBe(1)
+  await store.close()
+})
+
+test('what is not a file is refused at once, with what to use instead', () => {
+  expect(() => sqliteStore({ path: ':memory:' })).toThrow(/memoryStore\(\)/)
+  expect(() => sqliteStore({ path: '' })).toThrow(/must name a file/)
+})
+
+function change(sql: string): void {
+  const database = new DatabaseSync(join(folder, 'store.db'))
+  database.exec(sql)
+  database.close()
+}
+
+async function failureOf(path: string): Promise<Error> {
+  const store = sqliteStore({ path, logger: silentLogger })
+  const failure = await store.getConversation('chat').then(
+    () => new Error('it did not fail'),
+    (error: Error) => error,
+  )
+  await store.close()
+  return failure
+}
