@@ -4,10 +4,12 @@ import { PerdureError } from '../errors/perdure-error.ts'
 import { failpoint } from '../failpoint/failpoint.ts'
 import { uuidV7 } from '../id/uuid-v7.ts'
 import type { WorkingSets } from '../live/working-sets.ts'
+import type { ConversationState } from '../log/state.ts'
 import type { Logger } from '../logger/logger.ts'
 import type { ConversationRef } from '../store/conversation-record.ts'
 import type { Store, WakeHint } from '../store/store.ts'
 import { drive } from '../turn/drive.ts'
+import { generateTitle, needsTitle } from '../turn/generate-title.ts'
 import { Owner } from '../turn/owner.ts'
 import type { TurnContext } from '../turn/turn-context.ts'
 import type { Channels } from './channels.ts'
@@ -41,7 +43,10 @@ export class Worker {
   /** Conversations a verb of this process is about to take, so that the hint of its own commit starts no search. */
   readonly #expected = new Set<string>()
   readonly #cancelTimers: (() => void)[] = []
+  readonly #closing = new AbortController()
+  readonly #tasks = new Set<Promise<void>>()
   #isClosed = false
+  #isFull = false
   #isLooking = false
   #lookAgain = false
 
@@ -80,7 +85,11 @@ export class Worker {
     const { agents, maxConcurrentTurns } = this.#parts
     const key = keyOf(ref.tenant, ref.id)
     const definition = agents.get(agent)
-    if (this.#isClosed || !definition || this.#taken.has(key) || this.#taken.size >= maxConcurrentTurns) return
+    if (this.#isClosed || !definition || this.#taken.has(key)) return
+    if (this.#taken.size >= maxConcurrentTurns) {
+      this.#isFull = true
+      return
+    }
     const entry: Taken = { owner: null, done: Promise.resolve(), hintedSeq: 0 }
     this.#taken.set(key, entry)
     const letProcessEnd = this.#parts.keepAlive.hold()
@@ -88,8 +97,10 @@ export class Worker {
       this.#taken.delete(key)
       letProcessEnd()
       this.#parts.channels.tidy(ref.tenant, ref.id)
-      // Something came while it was being let go.
-      if (!this.#isClosed && entry.hintedSeq > (entry.owner?.state.lastSeq ?? 0)) void this.#look()
+      // Something came while it was being let go, or there was no room for another.
+      const hasMore = this.#isFull || entry.hintedSeq > (entry.owner?.state.lastSeq ?? 0)
+      this.#isFull = false
+      if (hasMore && !this.#isClosed) void this.#look()
     })
     await entry.done
   }
@@ -111,14 +122,13 @@ export class Worker {
     this.#isClosed = true
     for (const cancel of this.#cancelTimers) cancel()
     const entries = [...this.#taken.values()]
-    await this.#drained(
-      entries.map(({ done }) => done),
-      drainMs,
-    )
+    await this.#drained([...entries.map(({ done }) => done), ...this.#tasks], drainMs)
     const closing = [...this.#taken.values()].map(async ({ owner, done }) => {
       await owner?.close()
       await done
     })
+    this.#closing.abort()
+    await Promise.allSettled(this.#tasks)
     for (const result of await Promise.allSettled(closing)) {
       if (result.status === 'rejected')
         this.#parts.logger.error('closing a conversation failed', { error: result.reason })
@@ -141,9 +151,25 @@ export class Worker {
       entry.owner = new Owner(context, lease.epoch, workingSet)
       entry.owner.hint(entry.hintedSeq)
       await drive(entry.owner)
+      if (!entry.owner.isLost && needsTitle(entry.owner.state, context)) this.#beside(entry.owner.state, context)
     } catch (error) {
+      entry.owner?.lose()
       await this.#letGo(tenant, id, error)
     }
+  }
+
+  /** Gives it a title, while everything else goes on. */
+  #beside(state: ConversationState, context: TurnContext): void {
+    const letProcessEnd = this.#parts.keepAlive.hold()
+    const task = generateTitle(state, context, this.#closing.signal)
+      .catch((error) =>
+        this.#parts.logger.warn('no title could be recorded', { tenant: context.tenant, id: context.id, error }),
+      )
+      .finally(() => {
+        this.#tasks.delete(task)
+        letProcessEnd()
+      })
+    this.#tasks.add(task)
   }
 
   /** A log this version cannot fold is left alone until it grows or the code changes; it is not folded past. */
