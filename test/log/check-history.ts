@@ -1,0 +1,72 @@
+import { callPhase } from '../../src/log/call-phase.ts'
+import type { LogEvent } from '../../src/log/events.ts'
+import { foldEvents } from '../../src/log/fold-events.ts'
+import { type CallState, type ConversationState, emptyState, findCall, openTurn } from '../../src/log/state.ts'
+
+/** Throws when a finished history breaks a promise that holds for every log. */
+export function checkHistory(log: readonly LogEvent[]): void {
+  let state = emptyState
+  const ends = new Map<string, number>()
+  for (const event of log) {
+    const next = foldEvents([event], state)
+    checkEvent(state, event)
+    for (const callId of callIds(next)) if (isEnded(next, callId) && !isEnded(state, callId)) count(ends, callId)
+    state = next
+  }
+  for (const turn of state.turns) {
+    const turnEnds = log.filter((event) => event.type === 'turn_ended' && event.content.turnId === turn.turnId)
+    must(turnEnds.length === 1, `turn ${turn.turnId} has ${turnEnds.length} ends`)
+    must(!turn.cancel || turn.end?.status === 'cancelled', `turn ${turn.turnId} was cancelled and reads otherwise`)
+    for (const call of turn.calls) must(ends.get(call.callId) === 1, `call ${call.callId} ended otherwise than once`)
+  }
+}
+
+/** What an event may say about the state before it. */
+function checkEvent(before: ConversationState, event: LogEvent): void {
+  switch (event.type) {
+    case 'assistant_msg':
+    case 'tool_call': {
+      const open = openTurn(before)
+      return must(open?.turnId === event.content.turnId, `${event.type} ${event.seq} is not of the open turn`)
+    }
+    case 'tool_result':
+    case 'suspension':
+      return must(!isEnded(before, event.content.callId), `${event.type} ${event.seq} is about a call that has ended`)
+    case 'tool_started':
+      return checkStart(findCall(before, event.content.callId)!.call, event.content.attempt)
+    default:
+  }
+}
+
+function checkStart(call: CallState, attempt: number): void {
+  const place = `call ${call.callId}, attempt ${attempt}`
+  must(callPhase(call).type !== 'ended', `${place}: it has ended`)
+  must(attempt === call.attempts + 1, `${place}: an attempt is left out`)
+  must(call.executor === 'server', `${place}: it is not ours to run`)
+  const approval = call.rounds.find((round) => round.kind === 'approval')?.resolution
+  const isApproved = approval?.status === 'resolved' && approval.value !== false
+  must(!call.gated || isApproved, `${place}: nobody approved it`)
+  if (attempt === 1) return
+  must(call.ifInterrupted !== 'report', `${place}: it must not run twice`)
+  must(call.ifInterrupted !== 'rerun' || attempt <= 3, `${place}: it may be tried three times`)
+  const decision = call.rounds.at(-1)?.resolution
+  const isGranted = decision?.value === 'rerun' && decision.seq > call.startedSeq
+  must(call.ifInterrupted !== 'ask' || isGranted, `${place}: nobody let it run again`)
+}
+
+function isEnded(state: ConversationState, callId: string): boolean {
+  const found = findCall(state, callId)
+  return found !== null && callPhase(found.call).type === 'ended'
+}
+
+function callIds(state: ConversationState): string[] {
+  return state.turns.flatMap((turn) => turn.calls.map((call) => call.callId))
+}
+
+function count(counts: Map<string, number>, name: string): void {
+  counts.set(name, (counts.get(name) ?? 0) + 1)
+}
+
+function must(isTrue: boolean, problem: string): void {
+  if (!isTrue) throw new Error(problem)
+}
