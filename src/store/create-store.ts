@@ -30,7 +30,7 @@ export type StoreContext = {
 export function createStore(driver: Driver, options: StoreOptions = {}, clock: Clock = systemClock): Store {
   const gate = new Gate()
   const logger = options.logger ?? consoleLogger
-  const hints = new HintBus((emit) => driver.watchOthers(emit))
+  const hints = new HintBus((emit) => driver.watchOthers(emit), logger)
   const guarded = gate.guard(driver)
   const expiry = new ExpiryLoop({ driver: guarded, clock, logger, hints })
   const context: StoreContext = {

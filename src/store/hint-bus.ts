@@ -1,3 +1,4 @@
+import type { Logger } from '../logger/logger.ts'
 import type { Unsubscribe, WakeHint } from './store.ts'
 
 type Listener = (hint: WakeHint) => void
@@ -6,10 +7,12 @@ type Listener = (hint: WakeHint) => void
 export class HintBus {
   readonly #listeners = new Set<Listener>()
   readonly #watchOthers: (emit: Listener) => Unsubscribe
+  readonly #logger: Logger
   #unwatch: Unsubscribe | null = null
 
-  constructor(watchOthers: (emit: Listener) => Unsubscribe) {
+  constructor(watchOthers: (emit: Listener) => Unsubscribe, logger: Logger) {
     this.#watchOthers = watchOthers
+    this.#logger = logger
   }
 
   listen(listener: Listener): Unsubscribe {
@@ -24,7 +27,16 @@ export class HintBus {
   }
 
   emit(hint: WakeHint): void {
-    for (const listener of this.#listeners) listener(hint)
+    for (const listener of this.#listeners) this.#tell(listener, hint)
+  }
+
+  /** What was written is written: a listener that fails must not make its commit look failed. */
+  #tell(listener: Listener, hint: WakeHint): void {
+    try {
+      listener(hint)
+    } catch (error) {
+      this.#logger.error('a listener for wake hints threw', { error })
+    }
   }
 
   close(): void {

@@ -34,6 +34,14 @@ export function prepareChange(change: Change, options: PrepareOptions = {}): Pre
   if (change.epoch !== undefined) checkWhole('epoch', change.epoch, 0)
   if (change.key !== undefined) checkId('key', change.key)
   if (change.digest !== undefined) checkId('digest', change.digest)
+  checkDistinct(
+    'calls',
+    change.calls?.map((call) => call.id),
+  )
+  checkDistinct(
+    'resolve',
+    change.resolve?.map((item) => item.callId),
+  )
   const blobs = new Set<string>()
   const events = change.events.map((event) => encodeEvent(event, blobs, options))
   const isWaking = change.events.some((event) => wakingTypes.has(event.type))
@@ -58,6 +66,11 @@ export function prepareChange(change: Change, options: PrepareOptions = {}): Pre
     creates:
       options.creates ?? (change.epoch === undefined && change.events.some((event) => creatingTypes.has(event.type))),
   }
+}
+
+/** Two writes of one row in one change would depend on how a backend orders them. */
+function checkDistinct(name: string, callIds: readonly string[] = []): void {
+  if (new Set(callIds).size < callIds.length) throw new InvalidArgumentError(name, 'must not name a call twice')
 }
 
 function encodeEvent(
@@ -103,6 +116,8 @@ function encodeAttrs(attrs: ConversationAttrs): StoredAttrs {
   if (attrs.title !== undefined) stored.title = attrs.title === null ? null : encode(attrs.title, 'title')
   if (attrs.parent !== undefined) {
     checkId('parent id', attrs.parent.id)
+    if (attrs.parent.callId !== undefined) checkId('parent call id', attrs.parent.callId)
+    if (attrs.parent.at !== undefined) checkWhole('parent.at', attrs.parent.at, 0)
     stored.parent = encode(attrs.parent, 'parent')
     stored.childOf = attrs.parent.callId === undefined ? null : attrs.parent.id
   }

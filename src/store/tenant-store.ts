@@ -163,11 +163,9 @@ export function createTenantStore(context: StoreContext, tenant: string): Tenant
     async resolveToolCall(callId, status, result) {
       checkId('call id', callId)
       checkOneOf('status', status, finalStatuses)
+      encode(result, 'result')
       const row = await driver.getCall(tenant, callId)
-      if (row?.status !== 'pending') {
-        encode(result, 'result')
-        return 'stale'
-      }
+      if (row?.status !== 'pending') return 'stale'
       const { conversationId, round, kind } = row
       const content = { callId, round, kind, status: resolutionStatus(status), value: result, who: 'system' }
       const outcome = await commit(conversationId, {

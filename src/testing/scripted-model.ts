@@ -116,8 +116,8 @@ async function* play(
   yield { type: 'stream-start', warnings: [] }
   yield { type: 'response-metadata', id: `response-${context.n}`, modelId: context.modelId }
   for (const [index, chunk] of [...chunks, end].entries()) {
-    if (index > 0) await delay(delayMs, signal)
     signal?.throwIfAborted()
+    if (index > 0 && delayMs > 0) await delay(delayMs, signal)
     if (index >= cutAfter)
       throw new TypeError('terminated', { cause: Object.assign(new Error('scripted cut'), { code: 'ECONNRESET' }) })
     yield* chunk
@@ -153,7 +153,6 @@ async function collect(parts: AsyncIterator<LanguageModelV4StreamPart>): Promise
 }
 
 function delay(delayMs: number, signal: AbortSignal | undefined): Promise<void> {
-  if (delayMs <= 0) return Promise.resolve()
   return new Promise((resolve, reject) => {
     const timer = setTimeout(() => {
       signal?.removeEventListener('abort', onAbort)

@@ -1,6 +1,34 @@
 import type { Store } from '../store/store.ts'
 import { appendAndRead } from './conformance/append-and-read.ts'
+import { blobs } from './conformance/blobs.ts'
+import { callRows } from './conformance/call-rows.ts'
+import { closing } from './conformance/closing.ts'
+import { conversations } from './conformance/conversations.ts'
+import { creation } from './conformance/creation.ts'
+import { deletion } from './conformance/deletion.ts'
+import { dueWork } from './conformance/due-work.ts'
+import { expiry } from './conformance/expiry.ts'
+import { forkCalls } from './conformance/fork-calls.ts'
+import { forkDormancy } from './conformance/fork-dormancy.ts'
+import { forkLog } from './conformance/fork-log.ts'
+import { hints } from './conformance/hints.ts'
+import { ids } from './conformance/ids.ts'
+import { inbox } from './conformance/inbox.ts'
+import { keys } from './conformance/keys.ts'
+import { leasesAndEpochs } from './conformance/leases-and-epochs.ts'
+import { limitsAndBadInput } from './conformance/limits-and-bad-input.ts'
+import { listing } from './conformance/listing.ts'
+import { modelCalls } from './conformance/model-calls.ts'
+import { refusedCommits } from './conformance/refused-commits.ts'
+import { reopening } from './conformance/reopening.ts'
+import { resolveOnce } from './conformance/resolve-once.ts'
+import { rounds } from './conformance/rounds.ts'
+import { snapshots } from './conformance/snapshots.ts'
 import { createSuite, type Suite } from './conformance/suite.ts'
+import { summariesAndRevival } from './conformance/summaries-and-revival.ts'
+import { tenants } from './conformance/tenants.ts'
+import { values } from './conformance/values.ts'
+import { wakeUps } from './conformance/wake-ups.ts'
 import type { TestRunner } from './test-runner.ts'
 
 /** A store as the suite is given it. */
@@ -31,4 +59,34 @@ export function testStore(runner: TestRunner, options: StoreUnderTest): void {
   for (const declare of promises) declare(suite)
 }
 
-const promises: readonly ((suite: Suite) => void)[] = [appendAndRead]
+const promises: readonly ((suite: Suite) => void)[] = [
+  appendAndRead,
+  refusedCommits,
+  keys,
+  leasesAndEpochs,
+  creation,
+  callRows,
+  resolveOnce,
+  rounds,
+  expiry,
+  wakeUps,
+  dueWork,
+  summariesAndRevival,
+  conversations,
+  listing,
+  inbox,
+  forkLog,
+  forkCalls,
+  forkDormancy,
+  tenants,
+  values,
+  ids,
+  limitsAndBadInput,
+  blobs,
+  snapshots,
+  modelCalls,
+  deletion,
+  hints,
+  closing,
+  reopening,
+]

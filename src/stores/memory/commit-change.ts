@@ -24,7 +24,7 @@ export function commitChange(tables: TenantTables, id: string, change: PreparedC
   writeAttrs(row, change.attrs, now)
   wakeRow(row, change.wake, now)
   if (change.releasesLease) row.lease = null
-  return { type: 'ok', seq }
+  return { type: 'ok', seq, ...(change.events.length > 0 ? { at: now } : {}) }
 }
 
 function refuse(

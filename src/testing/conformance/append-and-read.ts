@@ -23,13 +23,21 @@ export function appendAndRead({ describe, test, expect }: Suite): void {
     test('the events of one commit follow each other, and its seq is that of the last', async ({ store }) => {
       await store.appendEvent('chat', userMsg())
       const result = await store.commit('chat', { events: [titled('A'), titled('B'), titled('C')] })
-      expect(result).toEqual({ ok: true, seq: 4 })
+      expect(result).toMatchObject({ ok: true, seq: 4 })
       const events = await store.streamEvents('chat', { after: 1 })
       expect(events.map(({ seq, content }) => [seq, content])).toEqual([
         [2, { title: 'A' }],
         [3, { title: 'B' }],
         [4, { title: 'C' }],
       ])
+    })
+
+    test('a commit that tells its time tells that of its events', async ({ store }) => {
+      const result = await store.commit('chat', { events: [userMsg(), titled('A')], key: 'once' })
+      const [first, second] = await store.streamEvents('chat')
+      expect(second!.at).toBe(first!.at)
+      const told = result as { at?: number }
+      if (told.at !== undefined) expect(told.at).toBe(first!.at)
     })
 
     test('a conversation that nobody knows has an empty log', async ({ store }) => {

@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { type ErrorCode, errorCodes } from '../../errors/codes.ts'
+import type { ErrorCode } from '../../errors/codes.ts'
+import { PerdureError } from '../../errors/perdure-error.ts'
 import type { Store } from '../../store/store.ts'
 import type { TestRunner } from '../test-runner.ts'
 import type { StoreUnderTest } from '../test-store.ts'
@@ -14,8 +15,8 @@ export type Suite = Pick<TestRunner, 'describe' | 'expect'> & {
   testTwoStores(name: string, body: (bench: Bench & { other: Store }) => Promise<void>): void
   /** A case on a store that keeps no audit; skipped where there is no `createWithoutAudit`. */
   testWithoutAudit(name: string, body: (bench: Bench) => Promise<void>): void
-  /** The call must be refused with an error of this code, never by a synchronous throw of another kind. */
-  refused(code: ErrorCode, call: () => unknown): Promise<Error>
+  /** The call must be refused with an error of this code. The label is shown when it is not. */
+  refused(code: ErrorCode, call: () => unknown, label?: string): Promise<Error>
 }
 
 export type Bench = {
@@ -102,12 +103,11 @@ export function createSuite({ describe, test, expect }: TestRunner, options: Sto
       const run = createWithoutAudit ? test : test.skip
       run(name, () => withStore(createWithoutAudit!, ({ store }) => body({ ...bench, store })))
     },
-    async refused(code, call) {
+    async refused(code, call, label = '') {
       const error = await thrownBy(call)
-      const found = error as Partial<Record<'code' | 'message', string>> | null
-      if (found?.code !== undefined && !(found.code in errorCodes)) throw error
-      expect(found?.code ?? found?.message ?? 'no error').toBe(code)
-      return error as Error
+      if (error !== null && !PerdureError.isInstance(error)) throw error
+      expect([label, error?.code ?? 'no error']).toEqual([label, code])
+      return error as PerdureError
     },
   }
 }

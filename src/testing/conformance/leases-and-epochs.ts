@@ -1,0 +1,205 @@
+import type { Store } from '../../store/store.ts'
+import { titled, userMsg } from './event-builders.ts'
+import type { Suite } from './suite.ts'
+
+const minute = 60_000
+
+export function leasesAndEpochs({ describe, test, testTwoStores, expect }: Suite): void {
+  describe('leases and epochs', () => {
+    test('one holder has the lease, and another one gets nothing', async ({ store }) => {
+      await store.appendEvent('chat', userMsg())
+      const lease = await store.acquireLease('chat', 'one', minute)
+      expect(Object.keys(lease!)).toEqual(['epoch'])
+      expect(Number.isSafeInteger(lease!.epoch)).toBe(true)
+      expect(await store.acquireLease('chat', 'two', minute)).toBe(null)
+    })
+
+    test('a conversation that does not exist cannot be held', async ({ store }) => {
+      expect(await store.acquireLease('nobody', 'one', minute)).toBe(null)
+      expect(await store.getConversation('nobody')).toBe(null)
+    })
+
+    test('epochs come from one counter of the whole store and grow with each acquisition', async ({ store }) => {
+      const epochs: number[] = []
+      const acme = store.forTenant('acme')
+      for (const handle of [store, acme]) await handle.appendEvent('chat', userMsg())
+      await store.appendEvent('other', userMsg())
+      for (let round = 0; round < 3; round++) {
+        epochs.push((await store.acquireLease('chat', 'one', minute))!.epoch)
+        epochs.push((await acme.acquireLease('chat', 'one', minute))!.epoch)
+        const lease = (await store.acquireLease('other', `holder-${round}`, minute))!
+        epochs.push(lease.epoch)
+        await store.releaseLease('other', lease.epoch)
+      }
+      expect(epochs).toEqual([...new Set(epochs)].sort((left, right) => left - right))
+      await store.deleteConversation('chat')
+      await store.appendEvent('chat', userMsg())
+      expect((await store.acquireLease('chat', 'one', minute))!.epoch).toBeGreaterThan(epochs.at(-1)!)
+    })
+
+    test('a commit is accepted under the current epoch only', async ({ store }) => {
+      await store.appendEvent('chat', userMsg())
+      const first = (await store.acquireLease('chat', 'one', minute))!
+      expect(await store.commit('chat', { events: [titled('A')], epoch: first.epoch })).toMatchObject({
+        ok: true,
+        seq: 2,
+      })
+      const second = (await store.acquireLease('chat', 'one', minute))!
+      const refusal = { ok: false, conflict: 'epoch', lastSeq: 2 }
+      expect(await store.commit('chat', { events: [titled('B')], epoch: first.epoch })).toEqual(refusal)
+      expect(await store.commit('chat', { events: [titled('B')], epoch: second.epoch + 1 })).toEqual(refusal)
+      expect(await store.commit('chat', { events: [titled('B')], epoch: second.epoch })).toMatchObject({
+        ok: true,
+        seq: 3,
+      })
+    })
+
+    test('the epoch of another conversation is refused', async ({ store }) => {
+      await store.appendEvent('chat', userMsg())
+      await store.appendEvent('other', userMsg())
+      await store.acquireLease('chat', 'one', minute)
+      const { epoch } = (await store.acquireLease('other', 'one', minute))!
+      expect(await store.commit('chat', { events: [titled('A')], epoch })).toMatchObject({ conflict: 'epoch' })
+    })
+
+    test('an epoch is refused where nobody holds the conversation', async ({ store }) => {
+      await store.appendEvent('chat', userMsg())
+      for (const epoch of [0, 1]) {
+        expect(await store.commit('chat', { events: [], epoch })).toEqual({ ok: false, conflict: 'epoch', lastSeq: 1 })
+      }
+    })
+
+    test('whoever has no lease may append without an epoch', async ({ store }) => {
+      await store.appendEvent('chat', userMsg())
+      const { epoch } = (await store.acquireLease('chat', 'one', minute))!
+      expect(await store.appendEvent('chat', titled('A'))).toBe(2)
+      expect(await store.commit('chat', { events: [], epoch, expectedSeq: 2 })).toMatchObject({ ok: true, seq: 2 })
+    })
+
+    test('a lapsed lease can be taken, and its commits are refused from then on', async ({ store, pass }) => {
+      await store.appendEvent('chat', userMsg())
+      const lapsed = (await store.acquireLease('chat', 'one', 10))!
+      await pass(20)
+      const taken = await store.acquireLease('chat', 'two', minute)
+      expect(taken!.epoch).toBeGreaterThan(lapsed.epoch)
+      const late = await store.commit('chat', { events: [titled('A')], epoch: lapsed.epoch })
+      expect(late).toEqual({ ok: false, conflict: 'epoch', lastSeq: 1 })
+    })
+
+    test('a lapsed lease that nobody took still lets its holder commit', async ({ store, pass }) => {
+      await store.appendEvent('chat', userMsg())
+      const { epoch } = (await store.acquireLease('chat', 'one', 10))!
+      await pass(20)
+      expect(await store.commit('chat', { events: [titled('A')], epoch })).toMatchObject({ ok: true, seq: 2 })
+    })
+
+    test('a released lease is free at once, and a late commit under it is refused', async ({ store }) => {
+      await store.appendEvent('chat', userMsg())
+      const { epoch } = (await store.acquireLease('chat', 'one', minute))!
+      await store.releaseLease('chat', epoch)
+      expect(await store.commit('chat', { events: [], epoch })).toEqual({ ok: false, conflict: 'epoch', lastSeq: 1 })
+      expect((await store.acquireLease('chat', 'two', minute)) === null).toBe(false)
+    })
+
+    test('a commit can release the lease it was made under', async ({ store }) => {
+      await store.appendEvent('chat', userMsg())
+      const { epoch } = (await store.acquireLease('chat', 'one', minute))!
+      const parked = await store.commit('chat', { events: [titled('A')], epoch, lease: 'release' })
+      expect(parked).toMatchObject({ ok: true, seq: 2 })
+      expect(await store.commit('chat', { events: [], epoch })).toMatchObject({ conflict: 'epoch' })
+      expect((await store.acquireLease('chat', 'two', minute)) === null).toBe(false)
+    })
+
+    test('releasing with an epoch that has passed does nothing', async ({ store }) => {
+      await store.appendEvent('chat', userMsg())
+      const first = (await store.acquireLease('chat', 'one', minute))!
+      const second = (await store.acquireLease('chat', 'one', minute))!
+      await store.releaseLease('chat', first.epoch)
+      await store.releaseLease('nobody', second.epoch)
+      expect(await store.acquireLease('chat', 'two', minute)).toBe(null)
+      expect(await store.commit('chat', { events: [], epoch: second.epoch })).toMatchObject({ ok: true, seq: 1 })
+    })
+
+    test('a renewal extends every lease of the holder, lapsed or not, and no other', async ({ store, pass }) => {
+      const acme = store.forTenant('acme')
+      for (const id of ['mine', 'others']) await store.appendEvent(id, userMsg())
+      await acme.appendEvent('mine', userMsg())
+      await store.acquireLease('mine', 'one', 10)
+      await acme.acquireLease('mine', 'one', 10)
+      await store.acquireLease('others', 'two', 10)
+      await pass(20)
+      expect(await store.renewLeases('one', minute)).toEqual([])
+      expect(await store.acquireLease('mine', 'three', minute)).toBe(null)
+      expect(await acme.acquireLease('mine', 'three', minute)).toBe(null)
+      expect((await store.acquireLease('others', 'three', minute)) === null).toBe(false)
+    })
+
+    test('a renewal keeps the epoch', async ({ store }) => {
+      await store.appendEvent('chat', userMsg())
+      const { epoch } = (await store.acquireLease('chat', 'one', minute))!
+      await store.renewLeases('one', minute)
+      expect(await store.commit('chat', { events: [], epoch })).toMatchObject({ ok: true, seq: 1 })
+    })
+
+    test('a renewal tells once what the holder has lost', async ({ store, pass }) => {
+      for (const id of ['kept', 'taken', 'deleted']) await store.appendEvent(id, userMsg())
+      const acme = store.forTenant('acme')
+      await acme.appendEvent('taken', userMsg())
+      await store.acquireLease('kept', 'one', minute)
+      await store.acquireLease('deleted', 'one', minute)
+      await store.acquireLease('taken', 'one', 10)
+      await acme.acquireLease('taken', 'one', 10)
+      await pass(20)
+      await store.acquireLease('taken', 'two', minute)
+      await acme.acquireLease('taken', 'two', minute)
+      await store.deleteConversation('deleted')
+      const lost = await store.renewLeases('one', minute)
+      expect(lost.map(({ tenant, id }) => `${tenant}/${id}`).sort()).toEqual([
+        'acme/taken',
+        'default/deleted',
+        'default/taken',
+      ])
+      expect(await store.renewLeases('one', minute)).toEqual([])
+      expect(await store.acquireLease('kept', 'two', minute)).toBe(null)
+    })
+
+    test('what a holder let go of is not lost', async ({ store }) => {
+      for (const id of ['released', 'parked']) await store.appendEvent(id, userMsg())
+      const released = (await store.acquireLease('released', 'one', minute))!
+      const parked = (await store.acquireLease('parked', 'one', minute))!
+      await store.releaseLease('released', released.epoch)
+      await store.commit('parked', { events: [], epoch: parked.epoch, lease: 'release' })
+      expect(await store.renewLeases('one', minute)).toEqual([])
+      expect(await store.renewLeases('nobody', minute)).toEqual([])
+    })
+
+    test('of twenty holders at once one gets the lease', async ({ store }) => {
+      await oneOfTwenty([store])
+    })
+
+    testTwoStores('of twenty holders through two stores one gets the lease', async ({ store, other }) => {
+      await oneOfTwenty([store, other])
+    })
+
+    testTwoStores('a lease that was taken through another store is lost', async ({ store, other, pass }) => {
+      await store.appendEvent('chat', userMsg())
+      const { epoch } = (await store.acquireLease('chat', 'one', 10))!
+      await pass(20)
+      expect((await other.acquireLease('chat', 'two', minute))!.epoch).toBeGreaterThan(epoch)
+      expect(await store.commit('chat', { events: [titled('A')], epoch })).toMatchObject({ conflict: 'epoch' })
+      expect(await store.renewLeases('one', minute)).toEqual([{ tenant: 'default', id: 'chat' }])
+    })
+  })
+
+  async function oneOfTwenty(stores: readonly Store[]): Promise<void> {
+    await stores[0]!.appendEvent('chat', userMsg())
+    const leases = await Promise.all(
+      Array.from({ length: 20 }, (_, index) =>
+        stores[index % stores.length]!.acquireLease('chat', `holder-${index}`, minute),
+      ),
+    )
+    const held = leases.filter((lease) => lease !== null)
+    expect(held.length).toBe(1)
+    expect(await stores[0]!.commit('chat', { events: [], epoch: held[0]!.epoch })).toMatchObject({ ok: true, seq: 1 })
+  }
+}

@@ -1,0 +1,187 @@
+import type { Change } from '../../store/change.ts'
+import type { Store } from '../../store/store.ts'
+import { fsmState, resolution, suspension, titled, userMsg } from './event-builders.ts'
+import { observe } from './observe.ts'
+import type { Suite } from './suite.ts'
+import { suspendCalls } from './suspend-calls.ts'
+
+const minute = 60_000
+
+export function refusedCommits({ describe, test, testTwoStores, expect, refused }: Suite): void {
+  describe('commits that are refused', () => {
+    test('a known key is answered before everything else is looked at', async ({ store }) => {
+      await suspendCalls(store, 'chat', ['call'])
+      await store.commit('chat', { events: [titled('A')], key: 'once' })
+      const change: Change = {
+        events: [titled('B')],
+        key: 'once',
+        epoch: 999_999,
+        expectedSeq: 77,
+        resolve: [{ callId: 'nothing', round: 1, status: 'resolved', result: null }],
+      }
+      expect(await store.commit('chat', change)).toMatchObject({ ok: true, seq: 5 })
+      expect((await store.getConversation('chat'))!.lastSeq).toBe(5)
+    })
+
+    test('a wrong epoch is told before a wrong seq, and a wrong seq before a stale answer', async ({ store }) => {
+      await suspendCalls(store, 'chat', ['call'])
+      const epoch = (await store.acquireLease('chat', 'holder', minute))!.epoch
+      const resolve = [{ callId: 'call', round: 9, status: 'resolved', result: true }] as const
+      const events = [resolution('call', { round: 9 })]
+      const conflicts = await Promise.all([
+        store.commit('chat', { events, epoch: epoch + 1, expectedSeq: 77, resolve }),
+        store.commit('chat', { events, epoch, expectedSeq: 77, resolve }),
+        store.commit('chat', { events, epoch, expectedSeq: 4, resolve }),
+      ])
+      expect(conflicts).toEqual([
+        { ok: false, conflict: 'epoch', lastSeq: 4 },
+        { ok: false, conflict: 'seq', lastSeq: 4 },
+        { ok: false, conflict: 'stale', lastSeq: 4 },
+      ])
+    })
+
+    const refusals: readonly [string, (epoch: number) => Partial<Change>, string][] = [
+      ['epoch', (epoch) => ({ epoch: epoch + 1 }), 'epoch'],
+      ['lower expectedSeq', () => ({ expectedSeq: 3 }), 'seq'],
+      ['higher expectedSeq', () => ({ expectedSeq: 5 }), 'seq'],
+      ['round', () => ({ resolve: [{ callId: 'one', round: 2, status: 'resolved', result: true }] }), 'stale'],
+      ['call', () => ({ resolve: [answer('one'), { ...answer('one'), callId: 'unknown' }] }), 'stale'],
+    ]
+    for (const [wrong, part, conflict] of refusals) {
+      test(`nothing of a commit is written when its ${wrong} is wrong`, async ({ store }) => {
+        await suspendCalls(store, 'chat', ['one'])
+        const epoch = (await store.acquireLease('chat', 'holder', minute))!.epoch
+        const before = await observe(store, { ids: ['chat'], callIds: ['one', 'two'] })
+        const result = await store.commit('chat', { ...everything(epoch), ...part(epoch) })
+        expect(result).toEqual({ ok: false, conflict, lastSeq: 4 })
+        expect(await observe(store, { ids: ['chat'], callIds: ['one', 'two'] })).toEqual(before)
+        expect(await store.acquireLease('chat', 'other', minute)).toBe(null)
+        expect(await store.commit('chat', everything(epoch))).toMatchObject({ ok: true, seq: 6 })
+      })
+    }
+
+    test('nothing of a commit is written when it uses a key for something else', async ({ store }) => {
+      await suspendCalls(store, 'chat', ['one'])
+      await store.commit('chat', { events: [], key: 'taken', digest: 'first' })
+      const epoch = (await store.acquireLease('chat', 'holder', minute))!.epoch
+      const before = await observe(store, { ids: ['chat'], callIds: ['one', 'two'] })
+      await refused('key_reused', () => store.commit('chat', { ...everything(epoch), key: 'taken', digest: 'second' }))
+      expect(await observe(store, { ids: ['chat'], callIds: ['one', 'two'] })).toEqual(before)
+      expect(await store.acquireLease('chat', 'other', minute)).toBe(null)
+    })
+
+    test('nothing of a commit is written when it would take the call of another conversation', async ({ store }) => {
+      await suspendCalls(store, 'other', ['two'])
+      await suspendCalls(store, 'chat', ['one'])
+      const epoch = (await store.acquireLease('chat', 'holder', minute))!.epoch
+      const before = await observe(store, { ids: ['chat', 'other'], callIds: ['one', 'two'] })
+      await refused('invalid_argument', () => store.commit('chat', everything(epoch)))
+      expect(await observe(store, { ids: ['chat', 'other'], callIds: ['one', 'two'] })).toEqual(before)
+    })
+
+    test('refused commits leave no gap in the sequence', async ({ store }) => {
+      await store.appendEvent('chat', userMsg())
+      for (let attempt = 0; attempt < 3; attempt++) {
+        await store.commit('chat', { events: [titled('A'), titled('B')], expectedSeq: 9 })
+        await store.commit('chat', { events: [titled('A')], epoch: 9 })
+        await store.appendEvent('chat', titled('kept'))
+      }
+      const events = await store.streamEvents('chat')
+      expect(events.map((event) => event.seq)).toEqual([1, 2, 3, 4])
+    })
+
+    test('a commit among others at once fails alone', async ({ store }) => {
+      await store.appendEvent('chat', userMsg())
+      const results = await Promise.allSettled([
+        store.commit('chat', { events: [titled('A')], expectedSeq: 50 }),
+        store.commit('one', { events: [userMsg()] }),
+        store.commit('nobody', { events: [titled('A')] }),
+        store.commit('two', { events: [userMsg()] }),
+        store.commit('chat', { events: [titled('A')] }),
+      ])
+      const told = results.map((result) =>
+        result.status === 'fulfilled' ? result.value : (result.reason as { code: string }).code,
+      )
+      expect(told.slice(1)).toMatchObject([
+        { ok: true, seq: 1 },
+        'conversation_not_found',
+        { ok: true, seq: 1 },
+        { ok: true, seq: 2 },
+      ])
+      expect(told[0]).toMatchObject({ ok: false, conflict: 'seq' })
+    })
+
+    test('a commit without events checks epoch and expectedSeq, and returns the last seq', async ({ store }) => {
+      await store.commit('chat', { events: [userMsg(), titled('A')] })
+      const epoch = (await store.acquireLease('chat', 'holder', minute))!.epoch
+      expect(await store.commit('chat', { events: [], epoch, expectedSeq: 2 })).toMatchObject({ ok: true, seq: 2 })
+      expect(await store.commit('chat', { events: [], epoch, expectedSeq: 1 })).toEqual({
+        ok: false,
+        conflict: 'seq',
+        lastSeq: 2,
+      })
+      expect(await store.commit('chat', { events: [], epoch: epoch + 1, expectedSeq: 2 })).toEqual({
+        ok: false,
+        conflict: 'epoch',
+        lastSeq: 2,
+      })
+    })
+
+    test('where there is no conversation, the same checks speak before it is missed', async ({ store }) => {
+      const events = [userMsg()]
+      const resolve = [answer('call')]
+      expect(await store.commit('nobody', { events, epoch: 1 })).toEqual({ ok: false, conflict: 'epoch', lastSeq: 0 })
+      expect(await store.commit('nobody', { events, expectedSeq: 1 })).toEqual({
+        ok: false,
+        conflict: 'seq',
+        lastSeq: 0,
+      })
+      expect(await store.commit('nobody', { events, resolve })).toEqual({ ok: false, conflict: 'stale', lastSeq: 0 })
+      await refused('conversation_not_found', () => store.commit('nobody', { events: [titled('A')], expectedSeq: 0 }))
+      expect(await store.getConversation('nobody')).toBe(null)
+      expect(await store.commit('nobody', { events, expectedSeq: 0 })).toMatchObject({ ok: true, seq: 1 })
+    })
+
+    test('of twenty commits decided on the same seq one is accepted', async ({ store }) => {
+      await oneOfTwenty([store])
+    })
+
+    testTwoStores('of twenty commits through two stores on the same seq one is accepted', async ({ store, other }) => {
+      await oneOfTwenty([store, other])
+    })
+  })
+
+  async function oneOfTwenty(stores: readonly Store[]): Promise<void> {
+    await stores[0]!.appendEvent('chat', userMsg())
+    const results = await Promise.all(
+      Array.from({ length: 20 }, (_, index) =>
+        stores[index % stores.length]!.commit('chat', { events: [titled(`title ${index}`)], expectedSeq: 1 }),
+      ),
+    )
+    const accepted = results.findIndex((result) => result.ok)
+    expect(results.filter((result) => !result.ok && result.conflict === 'seq' && result.lastSeq === 2).length).toBe(19)
+    const events = await stores[0]!.streamEvents('chat')
+    expect(events.slice(1)).toMatchObject([{ seq: 2, ...titled(`title ${accepted}`) }])
+    expect(events.length).toBe(2)
+  }
+}
+
+function answer(callId: string) {
+  return { callId, round: 1, status: 'resolved', result: true } as const
+}
+
+/** A change that writes all there is to write. */
+function everything(epoch: number): Change {
+  return {
+    events: [resolution('one'), suspension('two')],
+    key: 'everything',
+    epoch,
+    expectedSeq: 4,
+    resolve: [answer('one')],
+    calls: [{ id: 'two', name: 'refund', expiresInMs: minute }],
+    conversation: { title: 'New', settings: { colour: 'red' }, status: 'ended' },
+    fsmState: fsmState('running', 6),
+    wakeAt: 'now',
+    lease: 'release',
+  }
+}

@@ -1,0 +1,169 @@
+import type { NewEvent } from '../../log/events.ts'
+import type { Change } from '../../store/change.ts'
+import type { Store } from '../../store/store.ts'
+import {
+  assistantMsg,
+  cancelRequested,
+  flowStarted,
+  fsmState,
+  resolution,
+  suspension,
+  titled,
+  toolCall,
+  toolResult,
+  toolStarted,
+  turnEnded,
+  userMsg,
+} from './event-builders.ts'
+import type { Suite } from './suite.ts'
+import { suspendCalls } from './suspend-calls.ts'
+
+const minute = 60_000
+
+export function wakeUps({ describe, test, expect }: Suite): void {
+  describe('wake-ups', () => {
+    const waking: readonly NewEvent[] = [userMsg(), resolution('call'), cancelRequested(), flowStarted()]
+    for (const event of waking) {
+      test(`${event.type} wakes the conversation, appended or committed`, async ({ store }) => {
+        await parked(store)
+        await store.appendEvent('chat', event)
+        expect(await isDue(store)).toBe(true)
+        await store.commit('chat', { events: [], wakeAt: null })
+        expect(await isDue(store)).toBe(false)
+        await store.commit('chat', { events: [titled('A'), event] })
+        expect(await isDue(store)).toBe(true)
+      })
+    }
+
+    const quiet: readonly NewEvent[] = [
+      assistantMsg(),
+      toolCall('call'),
+      toolStarted('call'),
+      suspension('call'),
+      toolResult('call'),
+      turnEnded(),
+      titled('A'),
+      { type: 'injection', content: { turnId: 'turn-1', step: 0, hook: 'memory', parts: [] } },
+      { type: 'regeneration', content: { messageId: 'message-1', n: 1, feedback: 'shorter' } },
+    ]
+    test('no other event wakes', async ({ store }) => {
+      await parked(store)
+      for (const event of quiet) {
+        await store.appendEvent('chat', event)
+        expect([event.type, await isDue(store)]).toEqual([event.type, false])
+      }
+    })
+
+    test('an answered call wakes its conversation', async ({ store }) => {
+      await suspendCalls(store, 'chat', ['call'])
+      expect(await isDue(store)).toBe(false)
+      await store.resolveToolCall('call', 'resolved', true)
+      expect(await isDue(store)).toBe(true)
+      expect((await store.getConversation('chat'))!.status).toBe('active')
+    })
+
+    test('an explicit wake-up wins over the automatic one', async ({ store }) => {
+      const cases: readonly [Change['wakeAt'], boolean][] = [
+        [null, false],
+        [{ inMs: minute }, false],
+        [{ inMs: 0 }, true],
+        ['now', true],
+      ]
+      for (const [wakeAt, expected] of cases) {
+        await store.commit('chat', {
+          events: [userMsg()],
+          conversation: { agent: 'support' },
+          ...(wakeAt === undefined ? {} : { wakeAt }),
+        })
+        expect([wakeAt, await isDue(store)]).toEqual([wakeAt, expected])
+      }
+    })
+
+    test('a wake-up can be set without an event', async ({ store }) => {
+      await parked(store)
+      await store.commit('chat', { events: [], wakeAt: 'now' })
+      expect(await isDue(store)).toBe(true)
+    })
+
+    test('a wake-up in the future comes due in its time', async ({ store, pass, eventually }) => {
+      await parked(store)
+      await store.commit('chat', { events: [], wakeAt: { inMs: 30 } })
+      const before = (await store.getConversation('chat'))!.updatedAt
+      await eventually('it is due', () => isDue(store))
+      await store.putConversation('chat', { title: 'A' })
+      expect((await store.getConversation('chat'))!.updatedAt - before).toBeGreaterThanOrEqual(30)
+      await store.commit('chat', { events: [], wakeAt: { inMs: minute } })
+      await pass(30)
+      expect(await isDue(store)).toBe(false)
+    })
+
+    test('a message brings a wake-up in the future forward', async ({ store }) => {
+      await parked(store)
+      await store.commit('chat', { events: [], wakeAt: { inMs: minute } })
+      await store.appendEvent('chat', userMsg())
+      expect(await isDue(store)).toBe(true)
+    })
+
+    test('a commit that says nothing of it keeps the wake-up', async ({ store }) => {
+      await store.commit('chat', { events: [userMsg()], conversation: { agent: 'support' } })
+      const { epoch } = (await store.acquireLease('chat', 'one', minute))!
+      await store.commit('chat', { events: [assistantMsg()], epoch, fsmState: fsmState('running', 2) })
+      await store.putConversation('chat', { title: 'A' })
+      await store.putFsmState('chat', fsmState('idle', 2))
+      await store.upsertToolCall('chat', { id: 'call' })
+      await store.releaseLease('chat', epoch)
+      expect(await isDue(store)).toBe(true)
+    })
+
+    test('parking clears the wake-up and frees the lease in one commit', async ({ store }) => {
+      await store.commit('chat', { events: [userMsg()], conversation: { agent: 'support' } })
+      const { epoch } = (await store.acquireLease('chat', 'one', minute))!
+      const result = await store.commit('chat', {
+        events: [],
+        epoch,
+        expectedSeq: 1,
+        fsmState: fsmState('idle', 1),
+        wakeAt: null,
+        lease: 'release',
+      })
+      expect(result).toMatchObject({ ok: true, seq: 1 })
+      expect(await isDue(store)).toBe(false)
+      expect((await store.acquireLease('chat', 'two', minute)) === null).toBe(false)
+      expect((await store.getConversation('chat'))!.status).toBe('idle')
+    })
+
+    test('a message that comes while somebody works is due when the lease is free', async ({ store }) => {
+      await parked(store)
+      const { epoch } = (await store.acquireLease('chat', 'one', minute))!
+      await store.appendEvent('chat', userMsg())
+      expect(await isDue(store)).toBe(false)
+      await store.releaseLease('chat', epoch)
+      expect(await isDue(store)).toBe(true)
+    })
+
+    test('a status is what woke it, then the cached state, then what the caller says', async ({ store }) => {
+      const status = async () => (await store.getConversation('chat'))!.status
+      await store.appendEvent('chat', userMsg())
+      expect(await status()).toBe('active')
+      await store.putFsmState('chat', fsmState('awaiting_input', 1))
+      expect(await status()).toBe('suspended')
+      await store.commit('chat', { events: [userMsg()], fsmState: fsmState('idle', 2) })
+      expect(await status()).toBe('idle')
+      await store.commit('chat', {
+        events: [userMsg()],
+        fsmState: fsmState('running', 3),
+        conversation: { status: 'ended' },
+      })
+      expect(await status()).toBe('ended')
+    })
+  })
+}
+
+/** A conversation that is not due. */
+async function parked(store: Store): Promise<void> {
+  await store.commit('chat', { events: [userMsg()], conversation: { agent: 'support' }, wakeAt: null })
+}
+
+async function isDue(store: Store): Promise<boolean> {
+  return (await store.dueWork({ agents: ['support'], limit: 9 })).some(({ id }) => id === 'chat')
+}
