@@ -56,8 +56,8 @@ test('a refused change fails alone and leaves no gap', async () => {
 })
 
 test('when one write fails in an unforeseen way, the others of its group are made', async () => {
-  failOnce((sql, params) => sql.startsWith('INSERT INTO events') && params.includes('{"title":"b"}'), 19)
-  failOnce((sql, params) => sql.startsWith('INSERT INTO events') && params.includes('{"title":"b"}'), 19)
+  // In the group, and again when it is alone.
+  fail({ times: 2, errcode: 19 }, (sql, params) => sql.startsWith('INSERT INTO ev') && params.includes('{"title":"b"}'))
   const results = await Promise.allSettled(['a', 'b', 'c'].map((title) => store.appendEvent('chat', titled(title))))
   expect(results.map((result) => result.status)).toEqual(['fulfilled', 'rejected', 'fulfilled'])
   expect((results[1] as PromiseRejectedResult).reason).toBeInstanceOf(StoreError)
@@ -65,7 +65,7 @@ test('when one write fails in an unforeseen way, the others of its group are mad
 })
 
 test('a commit that fails is told as ambiguous to everybody in it, and the store goes on', async () => {
-  failOnce((sql) => sql === 'COMMIT', 1034)
+  fail({ times: 1, errcode: 1034 }, (sql) => sql === 'COMMIT')
   const results = await Promise.allSettled(['a', 'b'].map((title) => store.appendEvent('chat', titled(title))))
   expect(results).toMatchObject([
     { status: 'rejected', reason: { code: 'store_failed', ambiguous: true } },
@@ -75,7 +75,7 @@ test('a commit that fails is told as ambiguous to everybody in it, and the store
 })
 
 test('a write that fails before its commit is not ambiguous', async () => {
-  failOnce((sql) => sql.startsWith('INSERT INTO events'), 13)
+  fail({ times: 1, errcode: 13 }, (sql) => sql.startsWith('INSERT INTO events'))
   await expect(store.appendEvent('chat', titled('a'))).rejects.toMatchObject({ code: 'store_failed', ambiguous: false })
   expect(await titles()).toEqual(['first'])
 })
@@ -88,13 +88,15 @@ async function titles(): Promise<string[]> {
   return (await store.streamEvents('chat')).map((event) => (event as { content: { title: string } }).content.title)
 }
 
-/** SQLite says so instead of doing it, once more for each call of this function. */
-function failOnce(matches: (sql: string, params: unknown[]) => boolean, errcode: number): void {
+type Failure = { readonly times: number; readonly errcode: number }
+
+/** SQLite says so instead of doing it. */
+function fail({ times, errcode }: Failure, matches: (sql: string, params: unknown[]) => boolean): void {
   const { run } = Database.prototype
-  let isDone = false
+  let left = times
   vi.spyOn(Database.prototype, 'run').mockImplementation(function (this: Database, sql, ...params) {
-    if (isDone || !matches(sql, params)) return run.call(this, sql, ...params)
-    isDone = true
+    if (left === 0 || !matches(sql, params)) return run.call(this, sql, ...params)
+    left -= 1
     throw Object.assign(new Error('injected'), { code: 'ERR_SQLITE_ERROR', errcode })
   })
 }
