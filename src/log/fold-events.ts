@@ -17,6 +17,7 @@ export function foldEvents(events: Iterable<LogEvent>, base: ConversationState =
 class Fold {
   readonly #turns: TurnState[]
   readonly #owned = new Set<TurnState>()
+  #positions: Map<string, number> | null = null
   #lastSeq: number
   #title: string | null
   #seed: ConversationState['seed']
@@ -90,11 +91,13 @@ class Fold {
   #userMsg(event: EventOf<'user_msg'>): void {
     const { turnId, message, options, who } = event.content
     const item: TurnItem = { type: 'user', seq: event.seq, at: event.at, message, who }
-    const known = this.#turns.findLast((turn) => turn.turnId === turnId)
+    const positions = this.#positionsOfTurns()
+    const known = this.#turns[positions.get(turnId) ?? -1]
     if (known && !known.end) {
       this.#own(known).items.push(item)
       return
     }
+    positions.set(turnId, this.#turns.length)
     const turn: OwnedTurn = {
       turnId,
       firstSeq: event.seq,
@@ -108,6 +111,12 @@ class Fold {
     this.#turns.push(turn)
     this.#owned.add(turn)
     this.#openNext()
+  }
+
+  /** The newest of each id. Most new turns have a new id, and looking for it among all turns would make a long fold quadratic. */
+  #positionsOfTurns(): Map<string, number> {
+    this.#positions ??= new Map(this.#turns.map((turn, position) => [turn.turnId, position]))
+    return this.#positions
   }
 
   /** Opens the oldest turn of the queue when none is open. One that was cancelled in the queue stays there: it is never rendered. */
