@@ -1,0 +1,191 @@
+import { describe, expect, test } from 'vitest'
+import { EventInvalidError, EventUnknownError } from '../errors/log-errors.ts'
+import * as constructors from './event-constructors.ts'
+import type { EventContents, EventType, NewEvent } from './events.ts'
+import { validateEvent } from './validate-event.ts'
+
+const image = { blob: 'ab'.repeat(32), mediaType: 'image/png', size: 3 }
+
+/** One event of each type, with every field it can have. */
+const full: { readonly [Type in EventType]: EventContents[Type] } = {
+  user_msg: {
+    turnId: 't1',
+    message: {
+      parts: [
+        { type: 'text', text: 'hi' },
+        { type: 'file', mediaType: 'image/png', data: image, filename: 'a.png' },
+        { type: 'file', mediaType: 'image/png', data: 'https://example.com/a.png' },
+      ],
+    },
+    options: { maxSteps: 3, maxTokens: 9, maxParallelCalls: 2, untilTool: 'submit', output: false, temperature: 0 },
+    who: 'ann',
+    key: 'msg-1',
+  },
+  assistant_msg: {
+    turnId: 't1',
+    messageId: 'm1',
+    seen: 1,
+    parts: [
+      { type: 'text', text: 'hm', providerMetadata: { p: { cached: true } } },
+      { type: 'reasoning', text: 'well' },
+      { type: 'source', source: { url: 'https://example.com' } },
+      { type: 'file', mediaType: 'image/png', data: image },
+      { type: 'provider_call', providerCallId: 'p1', name: 'search', args: {} },
+      { type: 'provider_result', providerCallId: 'p1', name: 'search', result: [], isError: false },
+      { type: 'call', callId: 'c1' },
+      { type: 'plain_call', providerCallId: 'p2', name: 'refund', args: null },
+    ],
+    model: { provider: 'test', modelId: 'one' },
+    usage: { inputTokens: 1, outputTokens: 2, cacheReadTokens: 3, cacheWriteTokens: 4, reasoningTokens: 5 },
+    finishReason: 'stop',
+    status: 'complete',
+    object: null,
+  },
+  tool_call: {
+    turnId: 't1',
+    callId: 'c1',
+    providerCallId: 'p1',
+    name: 'refund',
+    args: { cents: 5 },
+    executor: 'server',
+    gated: true,
+    ifInterrupted: 'ask',
+    timeoutMs: 1_000,
+    expiresInMs: null,
+    prompt: 'Refund?',
+    schema: true,
+  },
+  tool_started: { callId: 'c1', attempt: 1 },
+  suspension: { callId: 'c1', round: 1, kind: 'approval', prompt: null, schema: true, expiresInMs: 60_000 },
+  resolution: {
+    callId: 'c1',
+    round: 1,
+    kind: 'approval',
+    status: 'resolved',
+    value: true,
+    who: 'ann',
+    edited: { before: 1, after: 2 },
+  },
+  tool_result: { callId: 'c1', ok: false, error: 'broke', outcome: 'unknown' },
+  injection: { turnId: 't1', step: 0, hook: 'memory', parts: [{ type: 'text', text: 'she likes tea' }] },
+  regeneration: { messageId: 'm1', n: 1, feedback: '' },
+  cancel_requested: { turnId: 't1', who: 'ann' },
+  turn_ended: { turnId: 't1', status: 'completed', reason: null },
+  titled: { title: 'Refunds' },
+  seeded: { state: null },
+  flow_started: { flow: 'onboarding' },
+  flow_outcome: {},
+  flow_ended: {},
+}
+
+const constructorOf: { readonly [Type in EventType]: (content: EventContents[Type]) => NewEvent } = {
+  user_msg: constructors.userMsg,
+  assistant_msg: constructors.assistantMsg,
+  tool_call: constructors.toolCall,
+  tool_started: constructors.toolStarted,
+  suspension: constructors.suspension,
+  resolution: constructors.resolution,
+  tool_result: constructors.toolResult,
+  injection: constructors.injection,
+  regeneration: constructors.regeneration,
+  cancel_requested: constructors.cancelRequested,
+  turn_ended: constructors.turnEnded,
+  titled: constructors.titled,
+  seeded: constructors.seeded,
+  flow_started: constructors.flowStarted,
+  flow_outcome: constructors.flowOutcome,
+  flow_ended: constructors.flowEnded,
+}
+
+const types = Object.keys(full) as EventType[]
+const build = constructorOf as Record<EventType, (content: unknown) => NewEvent>
+
+test('there is one constructor per event type', () => {
+  expect(Object.values(constructorOf).length).toBe(Object.keys(constructors).length)
+  expect(new Set(Object.values(constructors)).size).toBe(types.length)
+})
+
+describe.each(types)('%s', (type) => {
+  test('is built from its content', () => {
+    expect(build[type](full[type])).toEqual({ type, content: full[type] })
+  })
+
+  test.each([undefined, null, 'text', 7, []])('is refused with the content %s', (content) => {
+    expect(() => build[type](content)).toThrow("'content' must be an object")
+  })
+})
+
+describe('a field that is missing is named', () => {
+  const optional = new Set(['key', 'object', 'prompt', 'schema', 'outcome', 'edited', 'suspension.prompt'])
+  const fields = types.flatMap((type) => Object.keys(full[type]).map((field) => [type, field] as const))
+  const required = fields.filter(([type, field]) => !optional.has(field) && !type.startsWith('flow_'))
+
+  test.each([...required, ['suspension', 'prompt'], ['suspension', 'schema']] as const)('%s %s', (type, field) => {
+    const { [field]: _, ...rest } = full[type] as unknown as Record<string, unknown>
+    expect(() => build[type](rest)).toThrow(EventInvalidError)
+    expect(() => build[type](rest)).toThrow(`An event of type '${type}' is not valid: 'content.${field}' must be`)
+  })
+})
+
+describe('a value that makes no sense is named with its path', () => {
+  test.each<[EventType, object, string]>([
+    ['user_msg', { turnId: '' }, "'content.turnId' must be a string that is not empty, not ''"],
+    ['user_msg', { message: { parts: 'hi' } }, "'content.message.parts' must be a list, not 'hi'"],
+    [
+      'user_msg',
+      { message: { parts: [{ type: 'text' }] } },
+      "'content.message.parts[0].text' must be a string, not missing",
+    ],
+    [
+      'user_msg',
+      { message: { parts: [{ type: 'video' }] } },
+      "'content.message.parts[0].type' must be one of text, file, not 'video'",
+    ],
+    [
+      'user_msg',
+      { message: { parts: [{ type: 'file', mediaType: 'a/b', data: { blob: 'x' } }] } },
+      "'content.message.parts[0].data' must be a blob ref or a URL",
+    ],
+    [
+      'user_msg',
+      { options: { maxSteps: 0 } },
+      "'content.options.maxSteps' must be a whole number of at least 1, not 0",
+    ],
+    ['user_msg', { options: { maxParallelCalls: 0 } }, "'content.options.maxParallelCalls' must be"],
+    ['user_msg', { options: { output: true } }, "'content.options.output' must be an object, not true"],
+    ['assistant_msg', { seen: -1 }, "'content.seen' must be a whole number of at least 0, not -1"],
+    ['assistant_msg', { parts: [{ type: 'call' }] }, "'content.parts[0].callId' must be"],
+    ['assistant_msg', { parts: [{ type: 'toString' }] }, "'content.parts[0].type' must be one of"],
+    ['assistant_msg', { usage: { inputTokens: 1.5 } }, "'content.usage.inputTokens' must be a whole number"],
+    ['assistant_msg', { status: 'done' }, "'content.status' must be one of complete, cancelled, failed, not 'done'"],
+    ['tool_call', { executor: 'robot' }, "'content.executor' must be one of"],
+    ['tool_call', { gated: 'yes' }, "'content.gated' must be one of true, false, not 'yes'"],
+    ['tool_call', { timeoutMs: 0 }, "'content.timeoutMs' must be a whole number of at least 1, not 0"],
+    ['tool_started', { attempt: 0 }, "'content.attempt' must be"],
+    ['suspension', { kind: 'question' }, "'content.kind' must be one of"],
+    ['resolution', { round: 0 }, "'content.round' must be"],
+    ['resolution', { edited: { before: 1 } }, "'content.edited.after' must be JSON, not missing"],
+    ['tool_result', { ok: 'true', result: 1 }, "'content.ok' must be one of true, not 'true'"],
+    ['tool_result', { ok: true }, "'content.result' must be JSON, not missing"],
+    ['turn_ended', { reason: 7 }, "'content.reason' must be a string, not 7"],
+  ])('%s %j', (type, change, problem) => {
+    expect(() => build[type]({ ...full[type], ...change })).toThrow(problem)
+  })
+})
+
+test('fields that a newer version may have added are let through', () => {
+  const event = { type: 'titled', content: { title: 'Refunds', emoji: ':money:' } } as const
+  expect(validateEvent(event)).toBe(event)
+})
+
+test.each(['teleported', '__proto__', 'toString', ''])('the type %j is unknown', (type) => {
+  const event = { type, content: {} } as unknown as NewEvent
+  expect(() => validateEvent(event)).toThrow(EventUnknownError)
+})
+
+test('an event with a place in a log is named by it', () => {
+  const place = { conversationId: 'ticket-42', seq: 7, at: 0 }
+  expect(() => validateEvent({ ...place, type: 'titled', content: {} } as unknown as NewEvent)).toThrow(
+    "Event 7 (titled) of 'ticket-42' cannot be folded: 'content.title' must be a string, not missing",
+  )
+})
