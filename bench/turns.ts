@@ -1,0 +1,200 @@
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { z } from 'zod'
+import { defineAgent } from '../src/agent/define-agent.ts'
+import { loadWhole } from '../src/live/working-sets.ts'
+import { baseOf } from '../src/log/state.ts'
+import { createRuntime } from '../src/runtime/create-runtime.ts'
+import type { Runtime } from '../src/runtime/runtime.ts'
+import type { Store } from '../src/store/store.ts'
+import { postgresStore } from '../src/stores/postgres/index.ts'
+import { sqliteStore } from '../src/stores/sqlite/index.ts'
+import { scriptedModel } from '../src/testing/scripted-model.ts'
+import { defineTool } from '../src/tool/define-tool.ts'
+import { startPostgres } from '../test/setup/start-postgres.ts'
+import { inLanes, median, ratePerSecond, spread } from './measure.ts'
+import { RawPostgres } from './raw-postgres.ts'
+import { RawSqlite } from './raw-sqlite.ts'
+
+const workingSetTurns = 20
+const eventsPerTurn = 7
+const lengths = [5, 100, 1_000]
+const copies = 30
+
+type Engine = {
+  readonly name: 'sqlite' | 'postgres'
+  readonly store: Store
+  /** Four commits by the raw driver, each of one row. */
+  rawTurn(lane: number): Promise<void>
+  close(): Promise<void>
+}
+
+/**
+ * What the engine adds to a turn with one tool call: an instant model, so that only commits and our own work count. A turn is a message,
+ * an answer with a call that starts, its result, and the last answer: four commits, as the raw driver does.
+ */
+export async function benchTurns(args: readonly string[]): Promise<void> {
+  const isQuick = args.includes('--quick')
+  const only = args.includes('--only') ? args[args.indexOf('--only') + 1] : undefined
+  const rounds = isQuick ? 3 : 7
+  const ratios: Record<string, number> = {}
+  for (const open of [openSqlite, openPostgres]) {
+    if (only !== undefined && !open.name.toLowerCase().endsWith(only)) continue
+    const engine = await open()
+    try {
+      Object.assign(ratios, await benchEngine(engine, rounds, isQuick ? 100 : 300))
+    } finally {
+      await engine.close()
+    }
+  }
+  console.log(JSON.stringify({ ratios }))
+  if (isQuick) return
+  mkdirSync(new URL('results', import.meta.url), { recursive: true })
+  writeFileSync(new URL('results/turns.json', import.meta.url), `${JSON.stringify({ ratios }, null, 2)}\n`)
+}
+
+async function benchEngine(
+  { name, store, rawTurn }: Engine,
+  rounds: number,
+  turns: number,
+): Promise<Record<string, number>> {
+  const rates: Record<string, number[]> = {}
+  const note = (what: string, rate: number) => (rates[what] ??= []).push(rate)
+  for (const length of lengths) await prepare(store, length)
+  for (let round = 0; round < rounds; round++) {
+    note('raw', await ratePerSecond(turns, () => inLanes(1, turns, (lane) => rawTurn(lane))))
+    for (const length of lengths)
+      note(`length ${length}`, await withRuntime(store, (runtime) => lengthRate(runtime, length, turns)))
+    note('64 conversations', await withRuntime(store, (runtime) => wideRate(runtime, round, turns)))
+    for (const length of lengths) for (let copy = 0; copy < copies; copy++) await summarise(store, idOf(length, copy))
+  }
+  const medians = Object.fromEntries(Object.entries(rates).map(([what, values]) => [what, median(values)]))
+  console.log(`\n${name}: tool turns per second (median of ${rounds}, spread)`)
+  for (const [what, values] of Object.entries(rates)) {
+    const share = median(values) / medians['raw']!
+    console.log(
+      `  ${what.padEnd(18)} ${median(values).toFixed(0).padStart(6)}  ±${(spread(values) * 100).toFixed(0)} %  ${share.toFixed(2)}x raw`,
+    )
+  }
+  return {
+    [`${name}.turn_vs_raw`]: medians['length 5']! / medians['raw']!,
+    [`${name}.length_1000_vs_5`]: medians['length 5']! / medians['length 1000']!,
+    [`${name}.length_100_vs_5`]: medians['length 5']! / medians['length 100']!,
+    [`${name}.64_vs_1`]: medians['64 conversations']! / medians['length 5']!,
+  }
+}
+
+/** A runtime of its own, so that each measurement begins with what the store has and not with what another left in memory. */
+async function withRuntime<T>(store: Store, work: (runtime: Runtime) => Promise<T>): Promise<T> {
+  const runtime = createRuntime({ agents: [benchAgent()], store }) as unknown as Runtime
+  try {
+    return await work(runtime)
+  } finally {
+    await runtime.close()
+  }
+}
+
+/** Over several conversations, so that none grows by more than a few turns while it is measured. */
+function lengthRate(runtime: Runtime, length: number, turns: number): Promise<number> {
+  return ratePerSecond(turns, () => inLanes(1, turns, (_, n) => oneTurn(runtime, idOf(length, n % copies))))
+}
+
+function wideRate(runtime: Runtime, round: number, turns: number): Promise<number> {
+  const lanes = 64
+  const perLane = Math.max(2, Math.ceil(turns / 16))
+  return ratePerSecond(lanes * perLane, () =>
+    inLanes(lanes, perLane, (lane) => oneTurn(runtime, `wide-${round}-${lane}`)),
+  )
+}
+
+function idOf(length: number, copy: number): string {
+  return `length-${length}-${copy}`
+}
+
+function benchAgent() {
+  const look = defineTool({
+    name: 'look',
+    description: 'Look it up',
+    input: z.object({ q: z.string() }),
+    run: () => ({ found: 42 }),
+  })
+  const model = scriptedModel(({ prompt }) =>
+    prompt.at(-1)?.role === 'tool' ? 'It is 42.' : { calls: [{ tool: 'look', args: { q: 'answer' } }] },
+  )
+  return defineAgent({ name: 'bench', model, tools: [look] })
+}
+
+async function oneTurn(runtime: Runtime, id: string): Promise<void> {
+  const turn = await runtime.conversation(id, { agent: 'bench' }).send('What is the answer?')
+  const outcome = await turn.outcome()
+  if (outcome.status !== 'completed') throw new Error(`a turn ended ${JSON.stringify(outcome)}`)
+}
+
+async function prepare(store: Store, length: number): Promise<void> {
+  await withRuntime(store, async (runtime) => {
+    for (let turn = 0; turn < length; turn++) {
+      await oneTurn(runtime, idOf(length, 0))
+      if (turn % 50 === 49) await summarise(store, idOf(length, 0))
+    }
+  })
+  await summarise(store, idOf(length, 0))
+  for (let copy = 1; copy < copies; copy++) await store.fork(idOf(length, 0), idOf(length, copy))
+}
+
+/** Leaves a working set of twenty turns, whatever the length. */
+async function summarise(store: Store, id: string): Promise<void> {
+  const { state } = await loadWhole(store, id)
+  const kept = state.turns.slice(-workingSetTurns)
+  const last = state.turns.at(-workingSetTurns - 1)
+  if (!last?.end) return
+  const base = { ...baseOf(state), lastSeq: last.end.seq, turns: [] }
+  if (kept.some((turn) => turn.firstSeq < last.end!.seq)) return
+  await store.putSummary(id, { fromSeq: 1, toSeq: last.end.seq, content: 'the turns before', version: 1, base })
+}
+
+async function openSqlite(): Promise<Engine> {
+  const folder = mkdtempSync(join(tmpdir(), 'perdure-bench-'))
+  const store = sqliteStore({ path: join(folder, 'turns.db') })
+  const raw = new RawSqlite(join(folder, 'raw.db'))
+  let seq = 0
+  return {
+    name: 'sqlite',
+    store,
+    async rawTurn(lane) {
+      for (let commit = 0; commit < 4; commit++) raw.append(lane, ++seq, 'user_msg', content)
+    },
+    async close() {
+      await store.close()
+      raw.close()
+      rmSync(folder, { recursive: true })
+    },
+  }
+}
+
+async function openPostgres(): Promise<Engine> {
+  const server = await startPostgres()
+  const store = postgresStore({ connectionString: server.url, max: 8 })
+  const raw = new RawPostgres(server.url, 8)
+  await raw.createTable()
+  let seq = 0
+  return {
+    name: 'postgres',
+    store,
+    async rawTurn(lane) {
+      for (let commit = 0; commit < 4; commit++) await raw.append(`raw-${lane}`, ++seq, 'user_msg', content)
+    },
+    async close() {
+      await store.close()
+      await raw.close()
+      await server.destroy()
+    },
+  }
+}
+
+/** About what the events of one commit hold. */
+const content = JSON.stringify({
+  turnId: 'x'.repeat(36),
+  text: 'x'.repeat(80 * Math.ceil(eventsPerTurn / 4)),
+  usage: {},
+})
