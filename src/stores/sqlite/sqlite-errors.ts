@@ -1,5 +1,5 @@
-import { existsSync, statSync } from 'node:fs'
-import { dirname } from 'node:path'
+import { existsSync } from 'node:fs'
+import { dirname, sep } from 'node:path'
 import { PerdureError } from '../../errors/perdure-error.ts'
 import { StoreError } from '../../errors/store-errors.ts'
 
@@ -58,12 +58,17 @@ const harmless: ReadonlySet<number | null> = new Set([
 /** What the caller is told. Our own errors and mistakes in code pass as they are; nothing of SQLite does. */
 export function asStoreError(error: unknown, path: string, { ambiguous = false } = {}): unknown {
   if (PerdureError.isInstance(error) || !isSqliteError(error)) return error
+  const code = primaryCode(error)
   const reason = (error as Error).message
-  return new StoreError(`The store '${path}' failed: ${reason}. ${adviceFor(primaryCode(error), path)}`, {
+  return new StoreError(`The store '${path}' failed: ${reason}. ${adviceFor(code, path)}`, {
     cause: error,
     ambiguous,
+    retryable: !lasting.has(code),
   })
 }
+
+/** What does not go away by itself. */
+const lasting: ReadonlySet<number | null> = new Set([sqlite.corrupt, sqlite.notadb, sqlite.toobig])
 
 function adviceFor(code: number | null, path: string): string {
   switch (code) {
@@ -91,7 +96,8 @@ function adviceFor(code: number | null, path: string): string {
 function adviceForOpening(path: string): string {
   const folder = dirname(path)
   if (!existsSync(folder)) return `The folder '${folder}' does not exist; create it, or correct the path.`
-  if (statSync(path, { throwIfNoEntry: false })?.isDirectory()) return 'It is a folder; give the path of a file.'
+  // Only a folder can be looked into.
+  if (existsSync(`${path}${sep}`)) return 'It is a folder; give the path of a file.'
   return 'Check that this process may read and write the file and its folder.'
 }
 
