@@ -36,7 +36,7 @@ export async function judge(
   const skipped: string[] = []
   const counts: Record<string, Counts> = {}
   for (const { name, find } of parts) {
-    const finding = await find()
+    const finding = await find().catch(broken)
     const named = (text: string): string => `${name}: ${text}`
     violations.push(...finding.violations.map(named))
     notExercised.push(...(finding.notExercised ?? []).map(named))
@@ -54,6 +54,12 @@ export async function judge(
     counts,
     seconds: Math.round((performance.now() - begun) / 100) / 10,
   }
+}
+
+/** A program that cannot go on has found something, too. */
+function broken(error: unknown): Finding {
+  const what = error instanceof Error ? (error.stack ?? error.message) : String(error)
+  return { violations: [`it could not go on: ${what}`], counts: {} }
 }
 
 /** 77 is what test runners know as "skipped". */
