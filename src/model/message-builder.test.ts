@@ -1,13 +1,12 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
+import { build, cyclic, delta, end, start } from '../../test/support/build-message.ts'
 import { encode } from '../log/codec.ts'
-import { addStreamPart } from './message-builder.ts'
-import { callsOf, emptyDraft, hasBegun, partsOf } from './message-draft.ts'
-import type { ChunkTransformer, StreamChunk } from './stream-chunk.ts'
-import { transformChunk } from './transform-chunk.ts'
+import { hasBegun } from './message-draft.ts'
 
 const png = { type: 'file', mediaType: 'image/png' }
 const bytes = new Uint8Array([1, 2, 3])
+const deep = '['.repeat(300) + ']'.repeat(300)
 
 describe('parts of a message', () => {
   test.each<[string, unknown[], unknown[]]>([
@@ -161,11 +160,13 @@ describe('parts of a message', () => {
       [
         { type: 'tool-call', toolCallId: 'x', toolName: 'code', input: 'print(1', providerExecuted: true },
         { type: 'tool-call', toolCallId: 'y', toolName: 'code', input: '', providerExecuted: true },
+        { type: 'tool-call', toolCallId: 'z', toolName: 'code', input: deep, providerExecuted: true },
         { type: 'tool-result', toolCallId: 'x', toolName: 'code', result: 1n },
       ],
       [
         { type: 'provider_call', providerCallId: 'x', name: 'code', args: 'print(1' },
         { type: 'provider_call', providerCallId: 'y', name: 'code', args: {} },
+        { type: 'provider_call', providerCallId: 'z', name: 'code', args: deep },
         { type: 'provider_result', providerCallId: 'x', name: 'code', result: null },
       ],
     ],
@@ -194,123 +195,11 @@ describe('parts of a message', () => {
   })
 })
 
-describe('calls of our tools', () => {
-  const own = (toolCallId: unknown, toolName: unknown, input: unknown, more: object = {}) => ({
-    type: 'tool-call',
-    toolCallId,
-    toolName,
-    input,
-    ...more,
-  })
-
-  test('get an id of ours, and keep the one of the provider', () => {
-    const { parts, calls } = build([
-      own('x', 'refund', '{"cents":1}', { providerMetadata: { google: { thoughtSignature: 's' } } }),
-    ])
-    expect(parts).toEqual([{ type: 'call', callId: 'c1', providerMetadata: { google: { thoughtSignature: 's' } } }])
-    expect(calls).toEqual([{ callId: 'c1', providerCallId: 'x', name: 'refund', input: '{"cents":1}' }])
-  })
-
-  test('have the id under which their input was streamed', () => {
-    const { calls, chunks } = build([
-      { type: 'tool-input-start', id: 'x', toolName: 'refund' },
-      { type: 'tool-input-start', id: 'y', toolName: 'search' },
-      { type: 'tool-input-delta', id: 'x', delta: '{"a"' },
-      { type: 'tool-input-delta', id: 'y', delta: '{}' },
-      { type: 'tool-input-delta', id: 'x', delta: ':1}' },
-      { type: 'tool-input-end', id: 'x', providerMetadata: { p: { s: 1 } } },
-      own('y', 'search', '{}'),
-      own('x', 'refund', '{"a":1}'),
-    ])
-    expect(chunks).toEqual([
-      { type: 'tool_input_delta', callId: 'c1', name: 'refund', delta: '{"a"' },
-      { type: 'tool_input_delta', callId: 'c2', name: 'search', delta: '{}' },
-      { type: 'tool_input_delta', callId: 'c1', name: 'refund', delta: ':1}' },
-    ])
-    expect(calls.map(({ callId, name, input }) => [callId, name, input])).toEqual([
-      ['c1', 'refund', '{"a":1}'],
-      ['c2', 'search', '{}'],
-    ])
-  })
-
-  test('that come in one piece are shown in one', () => {
-    expect(build([own('x', 'refund', '{}')]).chunks).toEqual([
-      { type: 'tool_input_delta', callId: 'c1', name: 'refund', delta: '{}' },
-    ])
-  })
-
-  test.each([
-    ['an object', { cents: 1 }, '{"cents":1}'],
-    ['a list', [1], '[1]'],
-    ['null', null, 'null'],
-    ['nothing', undefined, ''],
-    ['what JSON cannot hold', 1n, ''],
-    ['broken JSON', '{"a', '{"a'],
-  ])('whose input is %s are passed on as text', (_, input, expected) => {
-    expect(build([own('x', 'refund', input)]).calls[0]!.input).toBe(expected)
-  })
-
-  test('whose input is missing have what was streamed of it', () => {
-    const stream = [
-      { type: 'tool-input-start', id: 'x', toolName: 'refund' },
-      { type: 'tool-input-delta', id: 'x', delta: '{"a":1}' },
-      own('x', undefined, undefined),
-    ]
-    expect(build(stream).calls).toEqual([{ callId: 'c1', providerCallId: 'x', name: 'refund', input: '{"a":1}' }])
-  })
-
-  test('that did not come whole are not calls', () => {
-    const { parts, calls, draft } = build([
-      { type: 'tool-input-start', id: 'x', toolName: 'refund' },
-      { type: 'tool-input-delta', id: 'x', delta: '{"a"' },
-    ])
-    expect([parts, calls]).toEqual([[], []])
-    expect(hasBegun(draft)).toBe(true)
-  })
-
-  test('under one id are different calls when they ask for different things', () => {
-    const { calls } = build([
-      own('0', 'refund', '{"a":1}'),
-      own('0', 'refund', '{"a":2}'),
-      own('0', 'search', '{"a":2}'),
-    ])
-    expect(calls.map(({ callId, providerCallId }) => [callId, providerCallId])).toEqual([
-      ['c1', '0'],
-      ['c2', '0'],
-      ['c3', '0'],
-    ])
-  })
-
-  test('sent twice are one call', () => {
-    expect(build([own('x', 'refund', '{}'), own('x', 'refund', '{}')]).calls).toHaveLength(1)
-  })
-
-  test('without an id or a name are calls all the same', () => {
-    const { calls } = build([own(undefined, 'roll', '{}'), own('', 'roll', '{}'), own(7, undefined, '{}')])
-    expect(calls.map(({ providerCallId, name }) => [providerCallId, name])).toEqual([
-      ['c1', 'roll'],
-      ['c2', 'roll'],
-      ['c3', ''],
-    ])
-  })
-
-  test('are not answered by the host', () => {
-    const { parts } = build([
-      own('x', 'refund', '{}'),
-      { type: 'tool-result', toolCallId: 'x', toolName: 'refund', result: 1 },
-    ])
-    expect(parts).toEqual([{ type: 'call', callId: 'c1' }])
-  })
-
-  test('input that nobody announced is left out', () => {
-    expect(build([{ type: 'tool-input-delta', id: 'x', delta: '{' }]).chunks).toEqual([])
-    expect(
-      build([
-        { type: 'tool-input-delta', delta: 7 },
-        { type: 'tool-input-end', id: 'x' },
-      ]).draft.items,
-    ).toEqual([])
-  })
+test('the bytes of a file are ours, whatever the provider does with its buffer', () => {
+  const buffer = Buffer.from([1, 2, 3])
+  const { parts } = build([{ ...png, data: buffer }])
+  buffer.fill(0)
+  expect(parts).toEqual([{ ...png, data: bytes }])
 })
 
 describe('chunks', () => {
@@ -434,40 +323,3 @@ test('whatever a provider sends, the message can be stored and its calls and par
     { numRuns: 500, seed: 20_30 },
   )
 })
-
-function build(stream: readonly unknown[], transformer: ChunkTransformer | null = null) {
-  let calls = 0
-  let draft = emptyDraft
-  const chunks: StreamChunk[] = []
-  const context = {
-    newCallId: () => `c${++calls}`,
-    transform: (chunk: StreamChunk) => transformChunk(chunk, transformer),
-  }
-  for (const part of stream) {
-    const added = addStreamPart(draft, part, context)
-    draft = added.draft
-    if (added.chunk) chunks.push(added.chunk)
-  }
-  return { draft, chunks, parts: partsOf(draft), calls: callsOf(draft) }
-}
-
-type Kind = 'text' | 'reasoning'
-
-function start(kind: Kind, id: string, providerMetadata?: unknown) {
-  return { type: `${kind}-start`, id, providerMetadata }
-}
-
-function delta(kind: Kind, id: string, text: string, providerMetadata?: unknown) {
-  return { type: `${kind}-delta`, id, delta: text, providerMetadata }
-}
-
-function end(kind: Kind, id: string, providerMetadata?: unknown) {
-  return { type: `${kind}-end`, id, providerMetadata }
-}
-
-function cyclic(): object {
-  const value: Record<string, unknown> = {}
-  value['self'] = value
-  value['data'] = value
-  return value
-}

@@ -99,11 +99,20 @@ describe('abort', () => {
   test('while it waits for the next attempt', async () => {
     const controller = new AbortController()
     const clock = fakeClock()
+    let calledOff = 0
+    const after: typeof clock.after = (delayMs, callback) => {
+      const callOff = clock.after(delayMs, callback)
+      return () => {
+        calledOff++
+        callOff()
+      }
+    }
     const busy = model([() => Promise.reject(overloaded()), ok])
-    const call = start({ models: [busy], signal: controller.signal, clock })
+    const call = start({ models: [busy], signal: controller.signal, clock: { ...clock, after } })
     await settled()
     controller.abort()
     expect((await call.message).status).toBe('aborted')
+    expect(calledOff).toBe(1)
     await clock.advance(100_000)
     expect(busy.asked).toHaveLength(1)
   })

@@ -89,8 +89,16 @@ describe.each(['v3', 'v4'] as const)('a %s model', (specificationVersion) => {
 
   test('is not asked for what nobody set', async () => {
     const asked = model([ok], { specificationVersion })
-    await start({ models: [asked], settings: { toolChoice: { type: 'auto' } } }).message
+    await start({ models: [asked] }).message
     expect(Object.keys(asked.asked[0]!).sort()).toEqual(['abortSignal', 'prompt'])
+  })
+
+  test('is not asked to choose where there is nothing to choose', async () => {
+    const asked = model([ok, ok], { specificationVersion })
+    const tool = { type: 'function' as const, name: 'refund', inputSchema: { type: 'object' as const } }
+    await start({ models: [asked], settings: { toolChoice: { type: 'auto' } } }).message
+    await start({ models: [asked], tools: [tool] }).message
+    expect(asked.asked.map((options) => 'toolChoice' in options)).toEqual([false, false])
   })
 })
 

@@ -14,19 +14,23 @@ export function unlessAborted<T>(work: Promise<T>, signal: AbortSignal): Promise
     }
     const onAbort = (): void => end({ type: 'aborted' })
     work.then(
-      // Work that was done in the same moment does not undo an abort.
-      (value) => end(signal.aborted ? { type: 'aborted' } : { type: 'value', value }),
-      (error) => end(signal.aborted ? { type: 'aborted' } : { type: 'error', error }),
+      (value) => end({ type: 'value', value }),
+      (error) => end({ type: 'error', error }),
     )
     if (signal.aborted) onAbort()
     else signal.addEventListener('abort', onAbort)
   })
 }
 
+const longestTimeoutMs = 2 ** 31 - 1
+
 /** False when the signal came first. */
 export function pause(delayMs: number, clock: Clock, signal: AbortSignal): Promise<boolean> {
   return new Promise((resolve) => {
+    // A clock does not keep the process alive, and here somebody waits for an answer.
+    const hold = setInterval(() => {}, longestTimeoutMs)
     const end = (isOver: boolean): void => {
+      clearInterval(hold)
       signal.removeEventListener('abort', onAbort)
       resolve(isOver)
     }

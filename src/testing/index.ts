@@ -1,3 +1,10 @@
 export { type FakeClock, fakeClock } from './fake-clock.ts'
+export {
+  type ModelScript,
+  type ScriptedModelCall,
+  type ScriptedModelOptions,
+  scriptedModel,
+} from './scripted-model.ts'
+export type { ScriptedError, ScriptedToolCall, Step } from './scripted-model-step.ts'
 export type { Matchers, TestFunction, TestRunner } from './test-runner.ts'
 export { type StoreUnderTest, type TestClock, testStore } from './test-store.ts'

@@ -1,7 +1,7 @@
 import type { LanguageModelV4StreamPart, LanguageModelV4Usage } from '@ai-sdk/provider'
 
 /** What a scripted model does in one call. A string is a text in one chunk. Parts come in this order: reasoning, text, object, sources, calls. */
-export type ScriptedStep =
+export type Step =
   | string
   | {
       /** A list is streamed chunk by chunk. */
@@ -39,7 +39,7 @@ type Chunk = readonly LanguageModelV4StreamPart[]
 export type StepContext = { readonly provider: string; readonly modelId: string; readonly n: number }
 
 /** The chunks of a step and what follows the last one. The same step gives the same ids, so that runs can be compared. */
-export function chunksOf(step: ScriptedStep, context: StepContext): { chunks: Chunk[]; end: Chunk } {
+export function chunksOf(step: Step, context: StepContext): { chunks: Chunk[]; end: Chunk } {
   const { text, reasoning, calls, object, sources, usage, finishReason } =
     typeof step === 'string' ? { text: step } : step
   const texts = [...(Array.isArray(text) ? text : text === undefined ? [] : [text]), ...objectText(object)]

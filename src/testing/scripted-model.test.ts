@@ -1,5 +1,5 @@
 import { APICallError } from '@ai-sdk/provider'
-import { describe, expect, test } from 'vitest'
+import { afterEach, describe, expect, test, vi } from 'vitest'
 import { systemClock } from '../clock/clock.ts'
 import { isLanguageModel, type LanguageModel } from '../model/language-model.ts'
 import type { ModelRequest } from '../model/model-request.ts'
@@ -8,6 +8,10 @@ import { streamModel } from '../model/stream-model.ts'
 import { scriptedModel } from './scripted-model.ts'
 
 const prompt = [{ role: 'user' as const, content: [{ type: 'text' as const, text: 'hi' }] }]
+
+afterEach(() => {
+  vi.useRealTimers()
+})
 
 describe.each(['v3', 'v4'] as const)('a scripted model of specification %s', (specificationVersion) => {
   const scripted = (script: Parameters<typeof scriptedModel>[0]) => scriptedModel(script, { specificationVersion })
@@ -160,10 +164,14 @@ describe.each(['v3', 'v4'] as const)('a scripted model of specification %s', (sp
   })
 
   test('pauses between its chunks, and stops when it is told to', async () => {
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
     const controller = new AbortController()
     const model = scripted({ text: ['a', 'b'], delayMs: 3_600_000 })
-    const { message } = await call(model, { signal: controller.signal }, () => controller.abort())
-    expect(message).toMatchObject({ status: 'aborted', parts: [{ text: 'a' }] })
+    const calling = call(model, { signal: controller.signal })
+    await vi.waitUntil(() => vi.getTimerCount() === 1)
+    controller.abort()
+    expect((await calling).message).toMatchObject({ status: 'aborted', parts: [{ text: 'a' }] })
+    expect(vi.getTimerCount()).toBe(0)
   })
 
   test('pauses and goes on', async () => {
@@ -213,7 +221,7 @@ describe.each(['v3', 'v4'] as const)('a scripted model of specification %s', (sp
   })
 })
 
-async function call(model: LanguageModel, attributes: Partial<ModelRequest> = {}, onChunk: () => void = () => {}) {
+async function call(model: LanguageModel, attributes: Partial<ModelRequest> = {}) {
   let calls = 0
   const chunks: StreamChunk[] = []
   const request: ModelRequest = {
@@ -227,9 +235,6 @@ async function call(model: LanguageModel, attributes: Partial<ModelRequest> = {}
     newCallId: () => `c${++calls}`,
     ...attributes,
   }
-  const message = await streamModel(request, (chunk) => {
-    chunks.push(chunk)
-    onChunk()
-  })
+  const message = await streamModel(request, (chunk) => chunks.push(chunk))
   return { message, chunks }
 }

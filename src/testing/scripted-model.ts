@@ -7,16 +7,13 @@ import {
   type LanguageModelV4GenerateResult,
   type LanguageModelV4StreamPart,
 } from '@ai-sdk/provider'
-import { chunksOf, type ScriptedError, type ScriptedStep } from './scripted-model-step.ts'
+import { chunksOf, type ScriptedError, type Step } from './scripted-model-step.ts'
 
 /**
  * One step for every call; a list with one step per call; or a function of the call. A call is one `doStream` or `doGenerate`, so a retry
  * takes the next step of a list.
  */
-export type ModelScript =
-  | ScriptedStep
-  | readonly ScriptedStep[]
-  | ((call: ScriptedModelCall) => ScriptedStep | Promise<ScriptedStep>)
+export type ModelScript = Step | readonly Step[] | ((call: ScriptedModelCall) => Step | Promise<Step>)
 
 export type ScriptedModelCall = {
   /** Counts from 1. */
@@ -79,7 +76,7 @@ export function scriptedModel(
   return model as (LanguageModelV3 | LanguageModelV4) & Recorded
 }
 
-async function stepOf(script: ModelScript, call: ScriptedModelCall): Promise<ScriptedStep> {
+async function stepOf(script: ModelScript, call: ScriptedModelCall): Promise<Step> {
   if (typeof script === 'function') return script(call)
   if (!isList(script)) return script
   const step = script[call.n - 1]
@@ -92,7 +89,7 @@ async function stepOf(script: ModelScript, call: ScriptedModelCall): Promise<Scr
   return step
 }
 
-function isList(script: ScriptedStep | readonly ScriptedStep[]): script is readonly ScriptedStep[] {
+function isList(script: Step | readonly Step[]): script is readonly Step[] {
   return Array.isArray(script)
 }
 
@@ -107,7 +104,7 @@ function scriptedError({ status, headers, message }: ScriptedError): APICallErro
 }
 
 async function* play(
-  step: ScriptedStep,
+  step: Step,
   context: Parameters<typeof chunksOf>[1],
   signal: AbortSignal | undefined,
 ): AsyncGenerator<LanguageModelV4StreamPart> {

@@ -1,0 +1,42 @@
+import { addStreamPart } from '../../src/model/message-builder.ts'
+import { callsOf, emptyDraft, partsOf } from '../../src/model/message-draft.ts'
+import type { ChunkTransformer, StreamChunk } from '../../src/model/stream-chunk.ts'
+import { transformChunk } from '../../src/model/transform-chunk.ts'
+
+/** The message that a model's stream makes, with ids in the order they were asked for. */
+export function build(stream: readonly unknown[], transformer: ChunkTransformer | null = null) {
+  let calls = 0
+  let draft = emptyDraft
+  const chunks: StreamChunk[] = []
+  const context = {
+    newCallId: () => `c${++calls}`,
+    transform: (chunk: StreamChunk) => transformChunk(chunk, transformer),
+  }
+  for (const part of stream) {
+    const added = addStreamPart(draft, part, context)
+    draft = added.draft
+    if (added.chunk) chunks.push(added.chunk)
+  }
+  return { draft, chunks, parts: partsOf(draft), calls: callsOf(draft) }
+}
+
+type Kind = 'text' | 'reasoning'
+
+export function start(kind: Kind, id: string, providerMetadata?: unknown) {
+  return { type: `${kind}-start`, id, providerMetadata }
+}
+
+export function delta(kind: Kind, id: string, text: string, providerMetadata?: unknown) {
+  return { type: `${kind}-delta`, id, delta: text, providerMetadata }
+}
+
+export function end(kind: Kind, id: string, providerMetadata?: unknown) {
+  return { type: `${kind}-end`, id, providerMetadata }
+}
+
+export function cyclic(): object {
+  const value: Record<string, unknown> = {}
+  value['self'] = value
+  value['data'] = value
+  return value
+}
