@@ -20,6 +20,7 @@ test('a hook is frozen', () => {
 test.each([
   ['no name', { phase: 'pre', run }, /'name'/],
   ['an empty name', { name: '', phase: 'pre', run }, /'name'/],
+  ['a name no log can hold', { name: 'a\n', phase: 'pre', run }, /'name'/],
   ['no phase', { name: 'a', run }, /'phase' must be 'pre' or 'post'/],
   ['an unknown phase', { name: 'a', phase: 'during', run }, /not during/],
   ['an unknown mode', { name: 'a', phase: 'pre', mode: 'random', run }, /'mode'/],

@@ -1,5 +1,6 @@
 import { DefinitionError } from '../errors/definition-errors.ts'
 import { unknownKeys } from '../errors/unknown-keys.ts'
+import { checkId } from '../store/checks.ts'
 import type { Turn } from './turn.ts'
 import type { PartsInput } from './user-parts.ts'
 import type { Halt, Regenerate } from './verdict.ts'
@@ -46,7 +47,7 @@ type Returned<T> = T | undefined | null | void | Promise<T | undefined | null | 
 export function createHook(attributes: HookAttributes): Hook {
   const problems = unknownKeys(attributes, ['name', 'phase', 'mode', 'durable', 'run'])
   const { name, phase, mode = 'sequential', durable = false, run } = Object(attributes) as Partial<Hook>
-  if (typeof name !== 'string' || name === '') problems.push("'name' must be a string that is not empty")
+  if (!isId(name)) problems.push("'name' must be a string of 1 to 255 bytes without control characters")
   if (phase !== 'pre' && phase !== 'post') problems.push(`'phase' must be 'pre' or 'post', not ${String(phase)}`)
   if (mode !== 'sequential' && mode !== 'parallel') {
     problems.push(`'mode' must be 'sequential' or 'parallel', not ${String(mode)}`)
@@ -80,6 +81,16 @@ export function preHook(
 
 export function postHook(name: string, run: PostHook['run'], options: { readonly mode?: 'sequential' } = {}): PostHook {
   return createHook({ ...checkedOptions(name, options), name, phase: 'post', run }) as PostHook
+}
+
+/** A durable hook is known again in the log by its name. */
+function isId(name: unknown): boolean {
+  try {
+    checkId('name', name)
+    return true
+  } catch {
+    return false
+  }
 }
 
 function checkedOptions(name: string, options: object): object {

@@ -59,11 +59,18 @@ test.each([
   [{ type: 'image', url: 'x' }],
   [[{ type: 'file', data: 'x' }]],
   [{ type: 'file', mediaType: 'a/b', data: { blob: 'short' } }],
+  [{ type: 'file', mediaType: '', data: 'https://example.com' }],
+  [{ type: 'text', text: 'x', providerMetadata: 'x' }],
   [{ type: 'text', text: 'x', providerMetadata: { a: new Map() } }],
 ])('injecting %j is refused', (parts) => {
   expect(() => inject(createTurn({ scope }), parts as never)).toThrow(
     expect.objectContaining({ code: expect.stringMatching(/invalid_/) }),
   )
+})
+
+test('what is not known of a part is left out', () => {
+  const part = { type: 'text', text: 'x', colour: 'red' }
+  expect(inject(createTurn({ scope }), part as never).injections).toEqual([{ type: 'text', text: 'x' }])
 })
 
 test('a copy of a turn made by hand is not a turn', () => {

@@ -84,6 +84,10 @@ test('edited arguments are checked and recorded as they were given', async () =>
   await expect(checkEditedArgs(human(z.any()), undefined)).rejects.toMatchObject({ code: 'invalid_answer' })
 })
 
+test('edited arguments that would not fit into an event beside the old ones are refused', async () => {
+  await expect(checkEditedArgs(null, { note: 'x'.repeat(500_000) })).rejects.toThrow(/at most/)
+})
+
 test('edited arguments of a tool that is gone are recorded', async () => {
   expect(await checkEditedArgs(null, { n: 1 })).toEqual({ n: 1 })
 })

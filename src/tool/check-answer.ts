@@ -1,7 +1,9 @@
 import { InvalidAnswerError } from '../errors/definition-errors.ts'
 import { answerSchema } from '../log/answer-schema.ts'
+import { encode } from '../log/codec.ts'
 import type { SuspensionKind } from '../log/events.ts'
 import type { Json, JsonObject } from '../log/json.ts'
+import { maxArgsBytes } from './call-limits.ts'
 import { normaliseValue } from './normalise-result.ts'
 import type { Schema } from './schema.ts'
 import type { Tool } from './tool.ts'
@@ -32,6 +34,9 @@ async function callResult(output: Schema, value: unknown): Promise<Json> {
 /** Edited arguments as they are recorded: as given, because `runTool` applies the schema again. Throws `InvalidAnswerError`. */
 export async function checkEditedArgs(tool: Tool | null, args: unknown): Promise<Json> {
   const recorded = record(args, 'edited arguments')
+  if (Buffer.byteLength(encode(recorded)) > maxArgsBytes) {
+    throw new InvalidAnswerError('edited arguments', `they may have at most ${maxArgsBytes} bytes`)
+  }
   if (!tool || tool.executor === 'provider') return recorded
   const checked = await validate(tool.input, recorded)
   if (!checked.ok) throw new InvalidAnswerError('edited arguments', checked.issues)

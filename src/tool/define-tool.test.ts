@@ -94,6 +94,11 @@ test.each([
   ['an expiry in a fraction', { ...common, run, expiresInMs: 1.5 }, /'expiresInMs' must be/],
   ['an expiry past a hundred years', { ...common, run, expiresInMs: 1e13 }, /'expiresInMs' must be/],
   ['an unknown retention', { ...common, run, retention: { mode: 'size', value: 3 } }, /'retention' must be 'never' or/],
+  [
+    'an answer described at great length',
+    { ...common, executor: 'human', output: { description: 'x'.repeat(300_000) } },
+    /'output' has 300018 bytes/,
+  ],
   ['an unknown key', { ...common, run, timeout: 5 }, /unknown key 'timeout' \(known: name, description/],
   ['a schema models cannot be told', { ...common, input: z.object({ at: z.date() }), run }, /JSON Schema/],
 ])('a tool with %s is refused', (_, attributes, message) => {

@@ -1,5 +1,7 @@
 import { DefinitionError } from '../errors/definition-errors.ts'
+import { encode } from '../log/codec.ts'
 import type { JsonObject } from '../log/json.ts'
+import { maxSchemaBytes } from './call-limits.ts'
 import type { Jsonify } from './jsonify.ts'
 import type { Schema, SchemaInput, SchemaOutput } from './schema.ts'
 import { toJsonSchema } from './to-json-schema.ts'
@@ -80,8 +82,15 @@ function described(attributes: Exclude<ToolAttributes, ProviderAttributes>) {
   }
 }
 
-function answered({ output }: HumanAttributes | ClientAttributes) {
-  return { output, outputJsonSchema: toJsonSchema(output) }
+function answered({ name, output }: HumanAttributes | ClientAttributes) {
+  const outputJsonSchema = toJsonSchema(output)
+  const bytes = Buffer.byteLength(encode(outputJsonSchema))
+  if (bytes > maxSchemaBytes) {
+    throw new DefinitionError(`The tool '${name}'`, [
+      `the JSON Schema of 'output' has ${bytes} bytes; it is kept with every call, so the limit is ${maxSchemaBytes}`,
+    ])
+  }
+  return { output, outputJsonSchema }
 }
 
 function gate({ approval = 'auto' }: Pick<ServerAttributes, 'approval'>) {

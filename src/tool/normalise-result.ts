@@ -1,11 +1,9 @@
 import { encode } from '../log/codec.ts'
 import type { CallResult, Outcome } from '../log/events.ts'
 import type { Json } from '../log/json.ts'
-import { maxEventBytes } from '../store/prepare-change.ts'
+import { maxResultBytes } from './call-limits.ts'
 import { errorText } from './error-text.ts'
 
-/** Room for the rest of the event that carries the result. */
-const maxResultBytes = maxEventBytes - 4_096
 /** Below what the codec takes, so that the event around it fits too. */
 const maxDepth = 400
 

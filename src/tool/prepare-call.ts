@@ -2,7 +2,7 @@ import { createTurn, type Turn } from '../hook/turn.ts'
 import { encode } from '../log/codec.ts'
 import type { Json } from '../log/json.ts'
 import type { DraftCall } from '../log/settle.ts'
-import { maxEventBytes } from '../store/prepare-change.ts'
+import { maxArgsBytes, maxPromptBytes } from './call-limits.ts'
 import { errorText, shorten } from './error-text.ts'
 import { normaliseValue } from './normalise-result.ts'
 import type { Tool, ToolSet } from './tool.ts'
@@ -17,10 +17,6 @@ export type RawCall = {
 }
 
 type CallableTool = Exclude<Tool, { executor: 'provider' }>
-
-/** Leaves room for the prompt, the schema of the answer and the rest of the event. */
-const maxArgsBytes = maxEventBytes / 2
-const maxPromptBytes = 64 * 1024
 
 /**
  * Takes the decisions about a call that are taken once. A call that cannot be made gets a result the model can read. `args` is what the model
