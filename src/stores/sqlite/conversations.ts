@@ -71,7 +71,7 @@ export function createConversation(
   })
 }
 
-export type NewConversation = Omit<StoredConversation, 'id' | 'lastSeq' | 'updatedAt'> & {
+type NewConversation = Omit<StoredConversation, 'id' | 'lastSeq' | 'updatedAt'> & {
   readonly childOf: string | null
   readonly wakeAt: number | null
   readonly isDormant: boolean

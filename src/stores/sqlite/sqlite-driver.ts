@@ -16,7 +16,7 @@ import { getSnapshot, putSnapshot } from './snapshots.ts'
 import { latestSummary, putSummary } from './summaries.ts'
 import { watchOthers } from './watch-others.ts'
 
-export type SqliteDriverOptions = { readonly path: string; readonly busyTimeoutMs: number; readonly logger: Logger }
+type SqliteDriverOptions = { readonly path: string; readonly busyTimeoutMs: number; readonly logger: Logger }
 
 export function sqliteDriver({ path, busyTimeoutMs, logger }: SqliteDriverOptions): Driver {
   const connection = new Connection(path, busyTimeoutMs)

@@ -1,17 +1,14 @@
 import { mkdtempSync, rmSync } from 'node:fs'
-import { join } from 'node:path'
+import { tmpdir } from 'node:os'
 import { afterAll, describe, expect, test } from 'vitest'
 import { testStore } from '../../testing/test-store.ts'
 import { sqliteStore } from './sqlite-store.ts'
 
-const folder = mkdtempSync('/tmp/perdure-sqlite-')
+const folder = mkdtempSync(`${tmpdir()}/perdure-`)
 let count = 0
-const create = (audit: boolean) => sqliteStore({ path: join(folder, `${++count}.db`), audit })
-const createWithoutAudit = () => create(false)
-const openAnother = () => sqliteStore({ path: join(folder, `${count}.db`) })
-
+const open = (file: number, audit = true) => sqliteStore({ path: `${folder}/${file}.db`, audit })
+const create = () => open(++count)
+const createWithoutAudit = () => open(++count, false)
+const openAnother = () => open(count)
 afterAll(() => rmSync(folder, { recursive: true }))
-testStore(
-  { describe, test, expect },
-  { create: () => create(true), createWithoutAudit, openAnother, destroy: (store) => store.close() },
-)
+testStore({ describe, test, expect }, { create, createWithoutAudit, openAnother, destroy: (store) => store.close() })
