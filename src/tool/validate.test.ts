@@ -64,11 +64,10 @@ test('a JSON Schema with a reference to nothing has an issue', async () => {
   expect(await validate({ $ref: '#/$defs/nothing' }, {})).toMatchObject({ ok: false })
 })
 
-test('a JSON Schema is not changed by using it', async () => {
-  const schema = Object.freeze({ type: 'object', properties: Object.freeze({ a: Object.freeze({ type: 'string' }) }) })
-  const before = JSON.stringify(schema)
-  await validate(schema, { a: 'x' })
-  expect(JSON.stringify(schema)).toBe(before)
+test('a JSON Schema is not changed by using it, so it may be frozen', async () => {
+  const schema = { type: 'object', properties: { a: { type: 'string' } } }
+  expect(await validate(Object.freeze(schema), { a: 'x' })).toMatchObject({ ok: true })
+  expect(Object.getOwnPropertyNames(schema.properties.a)).toEqual(['type'])
 })
 
 test('many issues are cut short', async () => {
