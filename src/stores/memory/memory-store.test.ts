@@ -1,14 +1,14 @@
 import { describe, expect, test } from 'vitest'
+import { silentLogger } from '../../logger/logger.ts'
 import { fakeClock } from '../../testing/fake-clock.ts'
 import { testStore } from '../../testing/test-store.ts'
 import { memoryStore } from './memory-store.ts'
 
 const clock = fakeClock()
-const runner = { describe, test, expect }
+const create = (audit = true) => memoryStore({ clock, audit, logger: silentLogger })
+const createWithoutAudit = () => create(false)
 
-testStore(runner, {
-  create: () => memoryStore({ clock }),
-  createWithoutAudit: () => memoryStore({ clock, audit: false }),
-  destroy: (store) => store.close(),
-  clock,
-})
+testStore(
+  { describe, test, expect },
+  { create: () => create(), createWithoutAudit, destroy: (store) => store.close(), clock },
+)

@@ -1,8 +1,9 @@
 import type { LogEvent } from '../../log/events.ts'
+import type { Store } from '../../store/store.ts'
 import { carrying, titled, userMsg } from './event-builders.ts'
 import type { Suite } from './suite.ts'
 
-export function appendAndRead({ describe, test, expect }: Suite): void {
+export function appendAndRead({ describe, test, testTwoStores, expect }: Suite): void {
   describe('appending and reading', () => {
     test('the first event has seq 1 and the next ones follow without a gap', async ({ store }) => {
       expect(await store.appendEvent('chat', userMsg())).toBe(1)
@@ -83,11 +84,12 @@ export function appendAndRead({ describe, test, expect }: Suite): void {
     })
 
     test('fifty appends at once get fifty places, and each is told its own', async ({ store }) => {
-      const numbers = Array.from({ length: 50 }, (_, number) => number)
-      const told = await Promise.all(numbers.map((number) => store.appendEvent('chat', carrying(number))))
-      const events = await store.streamEvents('chat')
-      expect(seqs(events)).toEqual(numbers.map((number) => number + 1))
-      expect(told.map((seq) => resultOf(events[seq - 1]!))).toEqual(numbers)
+      await fiftyAppends([store])
+    })
+
+    testTwoStores('fifty appends through two stores get fifty places', async ({ store, other }) => {
+      await fiftyAppends([store, other])
+      expect(await other.streamEvents('chat')).toEqual(await store.streamEvents('chat'))
     })
 
     test('appends to many conversations at once do not mix', async ({ store }) => {
@@ -111,6 +113,16 @@ export function appendAndRead({ describe, test, expect }: Suite): void {
       expect(resultOf((await store.streamEvents('chat'))[0]!)).toEqual({ list: [1] })
     })
   })
+
+  async function fiftyAppends(stores: readonly Store[]): Promise<void> {
+    const numbers = Array.from({ length: 50 }, (_, number) => number)
+    const told = await Promise.all(
+      numbers.map((number) => stores[number % stores.length]!.appendEvent('chat', carrying(number))),
+    )
+    const events = await stores[0]!.streamEvents('chat')
+    expect(seqs(events)).toEqual(numbers.map((number) => number + 1))
+    expect(told.map((seq) => resultOf(events[seq - 1]!))).toEqual(numbers)
+  }
 }
 
 function seqs(events: readonly LogEvent[]): number[] {

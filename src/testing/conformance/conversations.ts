@@ -1,8 +1,9 @@
 import type { JsonObject } from '../../log/json.ts'
+import type { Store } from '../../store/store.ts'
 import { fsmState, titled, userMsg } from './event-builders.ts'
 import type { Suite } from './suite.ts'
 
-export function conversations({ describe, test, expect }: Suite): void {
+export function conversations({ describe, test, testTwoStores, expect }: Suite): void {
   describe('conversations', () => {
     test('what a conversation is given is read back', async ({ store }) => {
       const attrs = {
@@ -57,9 +58,11 @@ export function conversations({ describe, test, expect }: Suite): void {
     })
 
     test('settings that are put at once are all kept', async ({ store }) => {
-      const names = Array.from({ length: 20 }, (_, index) => `setting-${index}`)
-      await Promise.all(names.map((name) => store.putConversation('chat', { settings: { [name]: name } })))
-      expect(Object.keys((await store.getConversation('chat'))!.settings).sort()).toEqual([...names].sort())
+      await twentySettings([store])
+    })
+
+    testTwoStores('settings that are put at once through two stores are all kept', async ({ store, other }) => {
+      await twentySettings([store, other])
     })
 
     test('the cached state is replaced whole and decides the status', async ({ store }) => {
@@ -107,4 +110,14 @@ export function conversations({ describe, test, expect }: Suite): void {
       expect(second.updatedAt).toBe((await store.streamEvents('chat')).at(-1)!.at)
     })
   })
+
+  async function twentySettings(stores: readonly Store[]): Promise<void> {
+    const names = Array.from({ length: 20 }, (_, index) => `setting-${index}`)
+    await Promise.all(
+      names.map((name, index) =>
+        stores[index % stores.length]!.putConversation('chat', { settings: { [name]: name } }),
+      ),
+    )
+    expect(Object.keys((await stores[0]!.getConversation('chat'))!.settings).sort()).toEqual([...names].sort())
+  }
 }

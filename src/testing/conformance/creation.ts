@@ -79,6 +79,7 @@ export function creation({ describe, test, expect, refused }: Suite): void {
 
     test('a conversation that is begun anew after its deletion starts at seq 1', async ({ store }) => {
       await store.commit('chat', { events: [userMsg(), titled('A')], conversation: { title: 'Old' } })
+      const { epoch } = (await store.acquireLease('chat', 'one', 60_000))!
       await store.deleteConversation('chat')
       expect(await store.commit('chat', { events: [userMsg('again')], expectedSeq: 0 })).toMatchObject({
         ok: true,
@@ -86,6 +87,7 @@ export function creation({ describe, test, expect, refused }: Suite): void {
       })
       expect(await store.getConversation('chat')).toMatchObject({ title: null, lastSeq: 1 })
       expect((await store.streamEvents('chat')).length).toBe(1)
+      expect(await store.commit('chat', { events: [], epoch })).toEqual({ ok: false, conflict: 'epoch', lastSeq: 1 })
     })
 
     test('a new conversation is idle and has nothing but its id and its times', async ({ store }) => {

@@ -8,7 +8,7 @@ import { suspendCalls } from './suspend-calls.ts'
 const minute = 60_000
 const month = 30 * 24 * 60 * minute
 
-export function expiry({ describe, test, testTwoStores, expect, refused }: Suite): void {
+export function expiry({ describe, test, testTwoStores, testLeaping, expect, refused }: Suite): void {
   describe('expiry', () => {
     test('an expired call has the exact result, its resolution and a wake-up', async ({ store, eventually }) => {
       await suspendCalls(store, 'chat', ['call'], { expiresInMs: 20 })
@@ -96,6 +96,14 @@ export function expiry({ describe, test, testTwoStores, expect, refused }: Suite
       expect(rows.map((row) => row.id)).toEqual(['century', 'month'])
       expect(rows[0]!.expiresAt! - rows[0]!.createdAt).toBeGreaterThanOrEqual(century)
       expect(rows[1]!.expiresAt! - rows[1]!.createdAt).toBeGreaterThanOrEqual(month)
+    })
+
+    testLeaping('a deadline of a month fires when the month is over', async ({ store, leap }) => {
+      await suspendCalls(store, 'chat', ['call'], { expiresInMs: month })
+      await leap(month - 1)
+      expect((await store.getToolCall('call'))!.status).toBe('pending')
+      await leap(1)
+      expect((await store.getToolCall('call'))!.status).toBe('expired')
     })
 
     test('an ended call has no deadline any more to set or to call off', async ({ store, pass }) => {

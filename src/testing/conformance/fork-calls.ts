@@ -122,7 +122,8 @@ export function forkCalls({ describe, test, expect }: Suite): void {
         { type: 'tool_result', seq: 7, content: { callId: ids[0], ok: false, outcome: 'unknown' } },
         { type: 'tool_result', seq: 8, content: { callId: ids[1], ok: false, outcome: 'unknown' } },
       ])
-      expect((await store.getConversation('copy'))!.lastSeq).toBe(8)
+      const copy = (await store.getConversation('copy'))!
+      expect([copy.lastSeq, ...appended.map((event) => event.at)]).toEqual([8, copy.createdAt, copy.createdAt])
       expect((await store.streamEvents('chat')).length).toBe(6)
       expect((await store.getToolCall('child'))!.status).toBe('pending')
     })

@@ -1,5 +1,7 @@
 import type { Store } from '../../store/store.ts'
 import { resolution, titled, userMsg } from './event-builders.ts'
+import { everythingChange } from './everything-change.ts'
+import { observe } from './observe.ts'
 import type { Suite } from './suite.ts'
 import { suspendCalls } from './suspend-calls.ts'
 
@@ -12,6 +14,16 @@ export function keys({ describe, test, testTwoStores, expect, refused }: Suite):
       expect(await store.commit('chat', change)).toMatchObject({ ok: true, seq: 2 })
       expect(await store.commit('chat', { events: [titled('C')], key: 'once' })).toMatchObject({ ok: true, seq: 2 })
       expect((await store.streamEvents('chat')).length).toBe(3)
+    })
+
+    test('nothing at all is written under a known key', async ({ store }) => {
+      await suspendCalls(store, 'chat', ['one'])
+      await store.commit('chat', { events: [], key: 'everything' })
+      const { epoch } = (await store.acquireLease('chat', 'holder', 60_000))!
+      const before = await observe(store, { ids: ['chat'], callIds: ['one', 'two'] })
+      expect(await store.commit('chat', everythingChange(epoch))).toMatchObject({ ok: true, seq: 4 })
+      expect(await observe(store, { ids: ['chat'], callIds: ['one', 'two'] })).toEqual(before)
+      expect(await store.acquireLease('chat', 'other', 60_000)).toBe(null)
     })
 
     test('the same key with the same digest is the same request, with another it is refused', async ({ store }) => {

@@ -1,6 +1,7 @@
 import type { Change } from '../../store/change.ts'
 import type { Store } from '../../store/store.ts'
-import { fsmState, resolution, suspension, titled, userMsg } from './event-builders.ts'
+import { resolution, titled, userMsg } from './event-builders.ts'
+import { answer, everythingChange } from './everything-change.ts'
 import { observe } from './observe.ts'
 import type { Suite } from './suite.ts'
 import { suspendCalls } from './suspend-calls.ts'
@@ -52,11 +53,11 @@ export function refusedCommits({ describe, test, testTwoStores, expect, refused 
         await suspendCalls(store, 'chat', ['one'])
         const epoch = (await store.acquireLease('chat', 'holder', minute))!.epoch
         const before = await observe(store, { ids: ['chat'], callIds: ['one', 'two'] })
-        const result = await store.commit('chat', { ...everything(epoch), ...part(epoch) })
+        const result = await store.commit('chat', { ...everythingChange(epoch), ...part(epoch) })
         expect(result).toEqual({ ok: false, conflict, lastSeq: 4 })
         expect(await observe(store, { ids: ['chat'], callIds: ['one', 'two'] })).toEqual(before)
         expect(await store.acquireLease('chat', 'other', minute)).toBe(null)
-        expect(await store.commit('chat', everything(epoch))).toMatchObject({ ok: true, seq: 6 })
+        expect(await store.commit('chat', everythingChange(epoch))).toMatchObject({ ok: true, seq: 6 })
       })
     }
 
@@ -65,7 +66,9 @@ export function refusedCommits({ describe, test, testTwoStores, expect, refused 
       await store.commit('chat', { events: [], key: 'taken', digest: 'first' })
       const epoch = (await store.acquireLease('chat', 'holder', minute))!.epoch
       const before = await observe(store, { ids: ['chat'], callIds: ['one', 'two'] })
-      await refused('key_reused', () => store.commit('chat', { ...everything(epoch), key: 'taken', digest: 'second' }))
+      await refused('key_reused', () =>
+        store.commit('chat', { ...everythingChange(epoch), key: 'taken', digest: 'second' }),
+      )
       expect(await observe(store, { ids: ['chat'], callIds: ['one', 'two'] })).toEqual(before)
       expect(await store.acquireLease('chat', 'other', minute)).toBe(null)
     })
@@ -75,7 +78,7 @@ export function refusedCommits({ describe, test, testTwoStores, expect, refused 
       await suspendCalls(store, 'chat', ['one'])
       const epoch = (await store.acquireLease('chat', 'holder', minute))!.epoch
       const before = await observe(store, { ids: ['chat', 'other'], callIds: ['one', 'two'] })
-      await refused('invalid_argument', () => store.commit('chat', everything(epoch)))
+      await refused('invalid_argument', () => store.commit('chat', everythingChange(epoch)))
       expect(await observe(store, { ids: ['chat', 'other'], callIds: ['one', 'two'] })).toEqual(before)
     })
 
@@ -163,25 +166,5 @@ export function refusedCommits({ describe, test, testTwoStores, expect, refused 
     const events = await stores[0]!.streamEvents('chat')
     expect(events.slice(1)).toMatchObject([{ seq: 2, ...titled(`title ${accepted}`) }])
     expect(events.length).toBe(2)
-  }
-}
-
-function answer(callId: string) {
-  return { callId, round: 1, status: 'resolved', result: true } as const
-}
-
-/** A change that writes all there is to write. */
-function everything(epoch: number): Change {
-  return {
-    events: [resolution('one'), suspension('two')],
-    key: 'everything',
-    epoch,
-    expectedSeq: 4,
-    resolve: [answer('one')],
-    calls: [{ id: 'two', name: 'refund', expiresInMs: minute }],
-    conversation: { title: 'New', settings: { colour: 'red' }, status: 'ended' },
-    fsmState: fsmState('running', 6),
-    wakeAt: 'now',
-    lease: 'release',
   }
 }

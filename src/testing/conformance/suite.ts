@@ -13,6 +13,8 @@ export type Suite = Pick<TestRunner, 'describe' | 'expect'> & {
   testReopening(name: string, body: (bench: Bench & { reopen(): Promise<Store> }) => Promise<void>): void
   /** A case with a second store over the same data; skipped where there is no `openAnother`. */
   testTwoStores(name: string, body: (bench: Bench & { other: Store }) => Promise<void>): void
+  /** A case that lets much time pass at once; skipped where there is no `clock`. */
+  testLeaping(name: string, body: (bench: Bench & { leap(ms: number): Promise<void> }) => Promise<void>): void
   /** A case on a store that keeps no audit; skipped where there is no `createWithoutAudit`. */
   testWithoutAudit(name: string, body: (bench: Bench) => Promise<void>): void
   /** The call must be refused with an error of this code. The label is shown when it is not. */
@@ -97,6 +99,11 @@ export function createSuite({ describe, test, expect }: TestRunner, options: Sto
           await body({ ...bench, store: held.store, other })
         }),
       )
+    },
+    testLeaping(name, body) {
+      const run = clock ? test : test.skip
+      const leap = (ms: number) => clock!.set(clock!.now() + ms)
+      run(name, () => withStore(options.create, ({ store }) => body({ ...bench, store, leap })))
     },
     testWithoutAudit(name, body) {
       const { createWithoutAudit } = options

@@ -54,6 +54,21 @@ export function wakeUps({ describe, test, expect }: Suite): void {
       }
     })
 
+    test('nothing that is written beside the log wakes', async ({ store }) => {
+      await parked(store)
+      await store.putConversation('chat', { title: 'A', status: 'active' })
+      await store.putFsmState('chat', fsmState('running', 1))
+      await store.upsertToolCall('chat', { id: 'call', expiresInMs: minute })
+      await store.scheduleExpiry('chat', 'call', 2 * minute)
+      await store.cancelExpiry('chat', 'call')
+      await store.putSummary('chat', { fromSeq: 1, toSeq: 1, content: null, version: 1, base: null })
+      await store.putModelCall('chat', { turnRef: 'turn' })
+      await store.putSnapshot('chat', null)
+      await store.releaseLease('chat', (await store.acquireLease('chat', 'one', minute))!.epoch)
+      await store.fork('chat', 'copy')
+      expect(await isDue(store)).toBe(false)
+    })
+
     test('an answered call wakes its conversation', async ({ store }) => {
       await suspendCalls(store, 'chat', ['call'])
       expect(await isDue(store)).toBe(false)
