@@ -1,0 +1,179 @@
+export type {
+  Agent,
+  AgentOutput,
+  AgentTools,
+  AuditLevel,
+  RetrySettings,
+  TitleSettings,
+} from './agent/agent.ts'
+export type { ContextAttributes, ContextSettings } from './agent/context-settings.ts'
+export { type AgentAttributes, defineAgent } from './agent/define-agent.ts'
+export { type Clock, systemClock } from './clock/clock.ts'
+export { type ErrorCode, type ErrorFamily, errorCodes } from './errors/codes.ts'
+export {
+  DefinitionError,
+  HookError,
+  InjectionOverflowError,
+  InvalidAnswerError,
+  SchemaNotConvertibleError,
+} from './errors/definition-errors.ts'
+export { EventInvalidError, EventTooLargeError, EventUnknownError, InvalidValueError } from './errors/log-errors.ts'
+export { ModelError, type ModelErrorCode, type ModelErrorDetails, TransformFailedError } from './errors/model-errors.ts'
+export { PerdureError } from './errors/perdure-error.ts'
+export {
+  AgentMismatchError,
+  AgentMissingError,
+  BusyError,
+  RuntimeClosedError,
+  TenantMissingError,
+  TurnNotFoundError,
+  WatcherLaggedError,
+} from './errors/runtime-errors.ts'
+export {
+  CallNotFoundError,
+  ConversationExistsError,
+  ConversationNotFoundError,
+  InvalidArgumentError,
+  InvalidIdError,
+  KeyReusedError,
+  MissingDependencyError,
+  SchemaTooNewError,
+  StoreBusyError,
+  StoreClosedError,
+  StoreError,
+} from './errors/store-errors.ts'
+export {
+  createHook,
+  type Hook,
+  type HookAttributes,
+  type ParallelPreHook,
+  type PostHook,
+  postHook,
+  preHook,
+  type SequentialPreHook,
+} from './hook/create-hook.ts'
+export {
+  type ContextMessage,
+  createTurn,
+  type FinalMessage,
+  inject,
+  type Turn,
+  type TurnAttributes,
+} from './hook/turn.ts'
+export { type Halt, halt, type Regenerate, regenerate } from './hook/verdict.ts'
+export { uuidV7 } from './id/uuid-v7.ts'
+export type { BlobRef } from './log/blob-ref.ts'
+export { type CallEnd, type CallPhase, callEnd, callPhase, effectiveArgs } from './log/call-phase.ts'
+export { decode, encode } from './log/codec.ts'
+export {
+  assistantMsg,
+  cancelRequested,
+  flowEnded,
+  flowOutcome,
+  flowStarted,
+  injection,
+  regeneration,
+  resolution,
+  seeded,
+  suspension,
+  titled,
+  toolCall,
+  toolResult,
+  toolStarted,
+  turnEnded,
+  userMsg,
+} from './log/event-constructors.ts'
+export type {
+  AssistantMsg,
+  AssistantPart,
+  CallResult,
+  EventContents,
+  EventOf,
+  EventType,
+  Executor,
+  FilePart,
+  IfInterrupted,
+  Injection,
+  LogEvent,
+  ModelRef,
+  NewEvent,
+  Resolution,
+  ResolutionStatus,
+  Suspension,
+  SuspensionKind,
+  TextPart,
+  ToolCallContent,
+  ToolResult,
+  TurnEnded,
+  TurnOptions,
+  TurnStatus,
+  Usage,
+  UserMessage,
+  UserMsg,
+  UserPart,
+} from './log/events.ts'
+export { foldEvents } from './log/fold-events.ts'
+export { type ConversationPhase, type ConversationStatus, type FsmState, fsmStateOf } from './log/fsm-state.ts'
+export type { Json, JsonObject } from './log/json.ts'
+export { nextStep, type Step } from './log/next-step.ts'
+export { type DraftCall, type MessageOutcome, type Outcome, settle, type Verdict } from './log/settle.ts'
+export { baseOf, type CallState, type ConversationState, type TurnState } from './log/state.ts'
+export { validateEvent } from './log/validate-event.ts'
+export { consoleLogger, type LogDetails, type Logger, silentLogger } from './logger/logger.ts'
+export type { LanguageModel, ModelSettings, ToolChoice } from './model/language-model.ts'
+export type { ChunkTransformer, StreamChunk } from './model/stream-chunk.ts'
+export { transformChunk } from './model/transform-chunk.ts'
+export type { Answered, CallRef, WinningResolution } from './runtime/answer-call.ts'
+export type { Conversation, OutputOf, PendingOf, TurnHandle } from './runtime/conversation.ts'
+export { createRuntime } from './runtime/create-runtime.ts'
+export type { HistoryPage } from './runtime/history.ts'
+export type { InputPart, MessageInput } from './runtime/message-input.ts'
+export type { InboxItem, Runtime, RuntimeOptions, Verbs } from './runtime/runtime.ts'
+export type { RestoreScope } from './runtime/scopes.ts'
+export type { SendOptions, WhenBusy } from './runtime/send-message.ts'
+export type { TurnOutcome } from './runtime/turn-outcome.ts'
+export type { WatchOptions } from './runtime/watch.ts'
+export {
+  type BuiltinScope,
+  createScope,
+  isSystemScope,
+  type ScopeAttributes,
+  type SystemScope,
+  systemScope,
+} from './scope/create-scope.ts'
+export type { Register, Scope } from './scope/register.ts'
+export type { Change, CommitResult, ResolveCall } from './store/change.ts'
+export type {
+  ConversationAttrs,
+  ConversationFilter,
+  ConversationKind,
+  ConversationRecord,
+  ConversationRef,
+  Parent,
+} from './store/conversation-record.ts'
+export { createStore, type StoreOptions } from './store/create-store.ts'
+export type { Driver } from './store/driver.ts'
+export type { ModelCall, NewModelCall } from './store/model-call.ts'
+export { planFork } from './store/plan-fork.ts'
+export { mergeSettings } from './store/rows.ts'
+export type { DueWorkQuery, EventRange, Page, Store, TenantStore, Unsubscribe, WakeHint } from './store/store.ts'
+export type { Summary } from './store/summary.ts'
+export type { FinalStatus, PendingCall, ToolCall, ToolCallWrite } from './store/tool-call.ts'
+export { type MemoryStoreOptions, memoryStore } from './stores/memory/memory-store.ts'
+export { defineTool } from './tool/define-tool.ts'
+export { type AiSdkTool, fromAiSdkTools } from './tool/from-ai-sdk-tools.ts'
+export type { Jsonify } from './tool/jsonify.ts'
+export type { JsonSchema, Schema, SchemaInput, SchemaOutput } from './tool/schema.ts'
+export type { Retention, Tool, ToolArgs, ToolInput, ToolName, ToolResultOf, ToolSet } from './tool/tool.ts'
+export type { ToolAttributes } from './tool/tool-attributes.ts'
+export type { Activity, LiveEvent } from './view/live-event.ts'
+export { projectView, type WatchEvent } from './view/project-view.ts'
+export type {
+  PendingItem,
+  View,
+  ViewAssistantMessage,
+  ViewCall,
+  ViewMessage,
+  ViewPart,
+  ViewUserMessage,
+} from './view/view.ts'
