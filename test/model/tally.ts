@@ -10,6 +10,8 @@ export class Tally {
   hints = 0
   values = 0
   hostileValues = 0
+  /** What is under way, for when it never ends. */
+  current = 'nothing'
   readonly commands = new Map<string, number>()
   readonly methods = new Map<string, number>()
 

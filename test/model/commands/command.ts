@@ -22,6 +22,7 @@ export function command<Args>({ name, weight = 4, args, canRun, run }: CommandKi
     (given): ModelCommand => ({
       check: (world) => canRun?.(world as World, given) ?? true,
       async run(world) {
+        world.tally.current = `${name}(${show(given).slice(0, 2000)})`
         await run(world, given)
         world.tally.count(name)
       },

@@ -1,0 +1,50 @@
+import pg from 'pg'
+
+/**
+ * What the adapter is measured against: `pg` with a pool of the same size and the adapter's session settings, its table of events with its
+ * key, and one prepared INSERT per event, each its own transaction. It is told the next seq, checks nothing, encodes nothing.
+ */
+export class RawPostgres {
+  readonly #pool: pg.Pool
+
+  constructor(connectionString: string, max: number) {
+    this.#pool = new pg.Pool({ connectionString, max })
+    this.#pool.on('connect', (client) => void client.query('SET synchronous_commit = on; SET jit = off'))
+  }
+
+  async createTable(): Promise<void> {
+    await this.#pool.query(`
+      CREATE SCHEMA raw;
+      CREATE TABLE raw.events (
+        tenant text COLLATE "C" NOT NULL,
+        conversation_id text COLLATE "C" NOT NULL,
+        seq bigint NOT NULL,
+        at bigint NOT NULL,
+        type text COLLATE "C" NOT NULL,
+        content text NOT NULL,
+        PRIMARY KEY (tenant, conversation_id, seq)
+      )`)
+  }
+
+  async append(id: string, seq: number, type: string, content: string): Promise<void> {
+    await this.#pool.query({
+      name: 'append',
+      text: 'INSERT INTO raw.events (tenant, conversation_id, seq, at, type, content) VALUES ($1, $2, $3, $4, $5, $6)',
+      values: ['default', id, seq, Date.now(), type, content],
+    })
+  }
+
+  /** With the JSON parsed, as whoever reads it must. */
+  async read(id: string): Promise<unknown[]> {
+    const { rows } = await this.#pool.query({
+      name: 'read',
+      text: 'SELECT seq, at, type, content FROM raw.events WHERE tenant = $1 AND conversation_id = $2 ORDER BY seq',
+      values: ['default', id],
+    })
+    return rows.map((row) => ({ ...row, content: JSON.parse(row.content) }))
+  }
+
+  async close(): Promise<void> {
+    await this.#pool.end()
+  }
+}

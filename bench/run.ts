@@ -1,0 +1,11 @@
+/** `npm run bench -- stores [--quick] [--only sqlite|postgres]` */
+const benches: Readonly<Record<string, () => Promise<{ run(args: readonly string[]): Promise<void> }>>> = {
+  stores: async () => ({ run: (await import('./stores.ts')).benchStores }),
+}
+
+const [name = '', ...args] = process.argv.slice(2)
+const bench = benches[name]
+if (!bench) {
+  console.error(`There is no bench '${name}'. Choose one of: ${Object.keys(benches).join(', ')}`)
+  process.exitCode = 1
+} else await (await bench()).run(args)
