@@ -43,8 +43,8 @@ export function releaseBlobs(db: Database, cid: number): void {
   if (refs.length === 0) return
   db.run('DELETE FROM blob_refs WHERE cid = ?', cid)
   for (const { bid } of refs) {
-    const sql = `DELETE FROM blobs WHERE bid = ?1 AND pins = 0
-      AND NOT EXISTS (SELECT 1 FROM blob_refs WHERE blob_refs.bid = ?1)`
+    const sql = `DELETE FROM blobs WHERE blobs.bid = ? AND pins = 0
+      AND NOT EXISTS (SELECT 1 FROM blob_refs WHERE blob_refs.bid = blobs.bid)`
     if (db.run(sql, bid) > 0) db.run('DELETE FROM blob_bytes WHERE bid = ?', bid)
   }
 }

@@ -40,9 +40,9 @@ export function listConversations(
     const last = before === undefined ? undefined : getConversation(db, tenant, before)
     if (last === null) return null
     return db.all<StoredConversation>(
-      `SELECT ${columns} FROM conversations WHERE tenant = ?1 AND (created_at, id) < (?2, ?3)
-       AND (?4 IS NULL OR status = ?4) AND (?5 IS NULL OR agent = ?5)
-       ORDER BY created_at DESC, id DESC LIMIT ?6`,
+      `SELECT ${columns} FROM conversations WHERE tenant = ? AND (created_at, id) < (?, ?)
+       AND status = coalesce(?, status) AND agent IS coalesce(?, agent)
+       ORDER BY created_at DESC, id DESC LIMIT ?`,
       tenant,
       last?.createdAt ?? Number.MAX_SAFE_INTEGER,
       last?.id ?? '',
@@ -80,9 +80,9 @@ type NewConversation = Omit<StoredConversation, 'id' | 'lastSeq' | 'updatedAt'> 
 export function insertConversation(db: Database, tenant: string, id: string, row: NewConversation): number {
   return db.insert(
     `INSERT INTO conversations (tenant, id, created_at, updated_at, wake_at, dormant, kind, agent, status, child_of, parent,
-     title, fsm_state, settings) VALUES (?1, ?2, ?3, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13)`,
-    ...[tenant, id, row.createdAt, row.wakeAt, row.isDormant ? 1 : 0, row.kind, row.agent, row.status, row.childOf],
-    ...[row.parent, row.title, row.fsmState, row.settings],
+     title, fsm_state, settings) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+    ...[tenant, id, row.createdAt, row.createdAt, row.wakeAt, row.isDormant ? 1 : 0, row.kind, row.agent],
+    ...[row.status, row.childOf, row.parent, row.title, row.fsmState, row.settings],
   )
 }
 

@@ -1,7 +1,10 @@
 import { DatabaseSync, type SQLInputValue, type StatementSync } from 'node:sqlite'
 import { isHarmless } from './sqlite-errors.ts'
 
-/** A connection that prepares each statement once. Everything is synchronous: no other code runs between two calls. */
+/**
+ * A connection that prepares each statement once. Everything is synchronous: no other code runs between two calls.
+ * Parameters must be plain `?`: the oldest Node we support cannot bind numbered ones.
+ */
 export class Database {
   readonly #connection: DatabaseSync
   readonly #statements = new Map<string, StatementSync>()

@@ -5,11 +5,11 @@ import type { Database } from './database.ts'
 export function deleteConversation(db: Database, tenant: string, id: string): number {
   db.run('DELETE FROM snapshots WHERE tenant = ? AND id = ?', tenant, id)
   const doomed = db.all<{ cid: number; id: string }>(
-    `WITH RECURSIVE doomed (cid, id) AS (
-       SELECT cid, id FROM conversations WHERE tenant = ?1 AND id = ?2
+    `WITH RECURSIVE doomed (tenant, cid, id) AS (
+       SELECT tenant, cid, id FROM conversations WHERE tenant = ? AND id = ?
        UNION
-       SELECT child.cid, child.id FROM doomed CROSS JOIN conversations AS child
-       ON child.tenant = ?1 AND child.child_of = doomed.id
+       SELECT child.tenant, child.cid, child.id FROM doomed CROSS JOIN conversations AS child
+       ON child.tenant = doomed.tenant AND child.child_of = doomed.id
      ) SELECT cid, id FROM doomed`,
     tenant,
     id,
@@ -50,7 +50,7 @@ const tables = ['events', 'keys', 'calls', 'summaries', 'model_calls', 'conversa
 function keepOrder(db: Database, newest: number): void {
   if (newestEventId(db) >= newest) return
   db.run('DELETE FROM events WHERE cid = 0')
-  db.run("INSERT INTO events (id, cid, seq, at, type, content) VALUES (?1, 0, ?1, 0, 'deleted', '')", newest)
+  db.run("INSERT INTO events (id, cid, seq, at, type, content) VALUES (?, 0, ?, 0, 'deleted', '')", newest, newest)
 }
 
 function newestEventId(db: Database): number {

@@ -11,8 +11,9 @@ export function dueWork(db: Database, { agents, limit }: DueWorkQuery): Conversa
     [...new Set(agents)].flatMap((agent) =>
       db.all<DueRow>(
         `SELECT tenant, id, wake_at AS wakeAt FROM conversations
-         WHERE agent = ?1 AND wake_at <= ?2 AND (lease_until IS NULL OR lease_until <= ?2) ORDER BY wake_at LIMIT ?3`,
+         WHERE agent = ? AND wake_at <= ? AND coalesce(lease_until, 0) <= ? ORDER BY wake_at LIMIT ?`,
         agent,
+        now,
         now,
         limit,
       ),
