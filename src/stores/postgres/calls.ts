@@ -1,7 +1,7 @@
 import type { Driver, DueCall, StoredCall, StoredInboxCall } from '../../store/driver.ts'
 import { callColumns } from './columns.ts'
 import type { Database } from './database.ts'
-import { nowMs } from './sql-time.ts'
+import { nowMs, secondary } from './sql-names.ts'
 
 type Methods = 'getCall' | 'pendingCalls' | 'inbox' | 'setDeadline' | 'dueCalls'
 
@@ -12,13 +12,17 @@ export function calls(database: Database): Pick<Driver, Methods> {
   const pending = {
     name: 'calls_pending',
     text: `SELECT ${callColumns} FROM ${schema}.calls t
-      WHERE t.tenant = $1 AND t.conversation_id = $2 AND t.status = 'pending' ORDER BY t.created_at, t.id`,
+      WHERE t.tenant ${secondary} = $1 AND t.conversation_id = $2 AND t.status = 'pending' ORDER BY t.created_at, t.id`,
   }
   const inboxPage = (condition: string): string => `SELECT ${callColumns}, c.agent, c.title
     FROM ${schema}.calls t JOIN ${schema}.conversations c ON c.tenant = t.tenant AND c.id = t.conversation_id
-    WHERE t.tenant = $1 AND t.status = 'pending' ${condition} ORDER BY t.created_at DESC, t.id DESC LIMIT $2`
+    WHERE t.tenant ${secondary} = $1 AND t.status = 'pending' ${condition}
+    ORDER BY t.created_at DESC, t.id ${secondary} DESC LIMIT $2`
   const inbox = { name: 'inbox', text: inboxPage('') }
-  const inboxBefore = { name: 'inbox_before', text: inboxPage('AND (t.created_at, t.id) < ($3::bigint, $4::text)') }
+  const inboxBefore = {
+    name: 'inbox_before',
+    text: inboxPage(`AND (t.created_at, t.id ${secondary}) < ($3::bigint, $4::text)`),
+  }
   // The conversation is locked as for a commit, so that a deadline does not move under one that relies on it.
   const setDeadline = {
     name: 'set_deadline',

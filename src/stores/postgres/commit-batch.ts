@@ -1,4 +1,4 @@
-import type { CommitOutcome } from '../../store/driver.ts'
+import type { CommitOutcome, PreparedChange } from '../../store/driver.ts'
 import { type Addressed, commitParameters, commitStatement } from './commit-parameters.ts'
 import type { Database, Query } from './database.ts'
 
@@ -10,7 +10,7 @@ export function commitBatch(database: Database): (batch: readonly Addressed[]) =
   return async (batch) => {
     // Durable from here: a crash after the answer finds every accepted change of the batch; before it, all of them or none.
     const rows = await database.run<OutcomeRow>(statement, commitParameters(batch, false), 'reject')
-    return inOrder(rows)
+    return inOrder(batch, rows)
   }
 }
 
@@ -22,7 +22,7 @@ export async function commitMerged(
   hasMergedSettings: boolean,
 ): Promise<BatchOutcome> {
   const rows = await query<OutcomeRow>(commitStatement(schema), commitParameters([addressed], hasMergedSettings))
-  return inOrder(rows)[0]!
+  return inOrder([addressed], rows)[0]!
 }
 
 type OutcomeRow = {
@@ -30,19 +30,21 @@ type OutcomeRow = {
   readonly outcome: BatchOutcome['type'] | 'known'
   /** For `known` that of the first time; for a refusal the log's last. */
   readonly seq: number
+  readonly at: number | null
   readonly call_id: string | null
   readonly round: number | null
 }
 
-function inOrder(rows: readonly OutcomeRow[]): BatchOutcome[] {
-  const outcomes = new Array<BatchOutcome>(rows.length)
-  for (const row of rows) outcomes[row.change - 1] = outcomeOf(row)
+function inOrder(batch: readonly Addressed[], rows: readonly OutcomeRow[]): BatchOutcome[] {
+  const outcomes = new Array<BatchOutcome>(batch.length)
+  for (const row of rows) outcomes[row.change - 1] = outcomeOf(row, batch[row.change - 1]!.change)
   return outcomes
 }
 
-function outcomeOf({ outcome, seq, call_id, round }: OutcomeRow): BatchOutcome {
+function outcomeOf({ outcome, seq, at, call_id, round }: OutcomeRow, change: PreparedChange): BatchOutcome {
   switch (outcome) {
     case 'ok':
+      return change.events.length > 0 ? { type: 'ok', seq, at: at! } : { type: 'ok', seq }
     case 'known':
       return { type: 'ok', seq }
     case 'seq':

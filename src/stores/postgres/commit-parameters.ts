@@ -1,4 +1,4 @@
-import type { PreparedChange } from '../../store/driver.ts'
+import type { PreparedChange, StoredAttrs } from '../../store/driver.ts'
 import { arrayLiteral } from './array-literal.ts'
 import { wavesOf } from './commit-waves.ts'
 
@@ -11,7 +11,7 @@ export function commitStatement(schema: string): CommitStatement {
   const parameters = Array.from({ length: parameterCount }, (_, index) => `$${index + 1}`)
   return {
     name: 'commit',
-    text: `SELECT change, outcome, seq, call_id, round FROM ${schema}.commit_changes(${parameters.join(', ')})`,
+    text: `SELECT change, outcome, seq, at, call_id, round FROM ${schema}.commit_changes(${parameters.join(', ')})`,
   }
 }
 
@@ -19,8 +19,8 @@ export function commitStatement(schema: string): CommitStatement {
 export function commitParameters(batch: readonly Addressed[], hasMergedSettings: boolean): unknown[] {
   const waves = wavesOf(batch)
   const changes = batch.map(({ change }) => change)
-  const attrs = changes.map((change) => change.attrs)
   const events = numbered(changes, (change) => change.events)
+  const attrs = numbered(changes, (change) => (setsSeldomAttrs(change.attrs) ? [change.attrs] : []))
   const resolves = numbered(changes, (change) => change.resolve)
   const calls = numbered(changes, (change) => lastOfEach(change.calls))
   const blobs = numbered(changes, (change) => change.blobs)
@@ -36,22 +36,24 @@ export function commitParameters(batch: readonly Addressed[], hasMergedSettings:
     column(changes, ({ digest }) => digest),
     column(changes, ({ creates }) => creates),
     column(changes, (change) => change.events.length),
-    column(attrs, ({ kind }) => kind ?? null),
-    column(attrs, ({ agent }) => agent ?? null),
-    column(attrs, ({ status }) => status ?? null),
-    column(attrs, ({ settings }) => settings ?? null),
-    column(attrs, ({ fsmState }) => fsmState ?? null),
-    column(attrs, ({ title }) => title ?? null),
-    column(attrs, ({ title }) => title !== undefined),
-    column(attrs, ({ parent }) => parent ?? null),
-    column(attrs, ({ childOf }) => childOf ?? null),
+    column(changes, ({ attrs }) => attrs.status ?? null),
+    column(changes, ({ attrs }) => attrs.fsmState ?? null),
     column(changes, ({ wake }) => wake.type),
     column(changes, ({ wake }) => (wake.type === 'in' ? wake.ms : null)),
     column(changes, ({ releasesLease }) => releasesLease),
+    column(changes, ({ attrs }) => attrs.settings !== undefined),
     column(events, ({ change }) => change),
     column(events, ({ position }) => position),
     column(events, ({ item }) => item.type),
     column(events, ({ item }) => item.content),
+    column(attrs, ({ change }) => change),
+    column(attrs, ({ item }) => item.kind ?? null),
+    column(attrs, ({ item }) => item.agent ?? null),
+    column(attrs, ({ item }) => item.settings ?? null),
+    column(attrs, ({ item }) => item.title ?? null),
+    column(attrs, ({ item }) => item.title !== undefined),
+    column(attrs, ({ item }) => item.parent ?? null),
+    column(attrs, ({ item }) => item.childOf ?? null),
     column(resolves, ({ change }) => change),
     column(resolves, ({ item }) => item.callId),
     column(resolves, ({ item }) => item.round),
@@ -75,7 +77,7 @@ export function commitParameters(batch: readonly Addressed[], hasMergedSettings:
   ]
 }
 
-const parameterCount = 47
+const parameterCount = 49
 
 /** The items of all changes in one list; both numbers count from 1. */
 function numbered<T>(
@@ -89,6 +91,11 @@ function numbered<T>(
 
 function column<T>(items: readonly T[], read: (item: T) => string | number | boolean | null): string {
   return arrayLiteral(items.map(read))
+}
+
+/** Status and cached state come with almost every commit; these are written apart, so that the others stay cheap. */
+function setsSeldomAttrs({ kind, agent, settings, title, parent }: StoredAttrs): boolean {
+  return [kind, agent, settings, title, parent].some((value) => value !== undefined)
 }
 
 /** A call written twice in one change: the last one counts. */

@@ -2,6 +2,7 @@ import type { ConversationFilter } from '../../store/conversation-record.ts'
 import type { Driver, StoredConversation } from '../../store/driver.ts'
 import { conversationColumns } from './columns.ts'
 import type { Database, Statement } from './database.ts'
+import { secondary } from './sql-names.ts'
 
 type Methods = 'getConversation' | 'listConversations' | 'deleteConversation' | 'deleteTenant'
 
@@ -45,7 +46,7 @@ function listing(
   last: StoredConversation | undefined,
 ): { statement: Statement; values: unknown[] } {
   const values: unknown[] = [tenant, limit]
-  const conditions = ['tenant = $1']
+  const conditions = [`tenant ${secondary} = $1`]
   const names = ['conversations']
   const add = (name: string, condition: (first: number) => string, ...added: unknown[]): void => {
     names.push(name)
@@ -54,8 +55,9 @@ function listing(
   }
   if (status !== undefined) add('status', (n) => `status = $${n}`, status)
   if (agent !== undefined) add('agent', (n) => `agent = $${n}`, agent)
-  if (last) add('before', (n) => `(created_at, id) < ($${n}::bigint, $${n + 1}::text)`, last.createdAt, last.id)
+  if (last)
+    add('before', (n) => `(created_at, id ${secondary}) < ($${n}::bigint, $${n + 1}::text)`, last.createdAt, last.id)
   const text = `SELECT ${conversationColumns} FROM ${schema}.conversations
-    WHERE ${conditions.join(' AND ')} ORDER BY created_at DESC, id DESC LIMIT $2`
+    WHERE ${conditions.join(' AND ')} ORDER BY created_at DESC, id ${secondary} DESC LIMIT $2`
   return { statement: { name: names.join('_'), text }, values }
 }

@@ -10,7 +10,7 @@ import type {
 import { type ForkPlan, type ForkSource, planFork } from '../../store/plan-fork.ts'
 import { callColumns, conversationColumns, eventColumns, summaryColumns } from './columns.ts'
 import type { Database, Query } from './database.ts'
-import { nowMs } from './sql-time.ts'
+import { nowMs, secondary } from './sql-names.ts'
 
 type Fork = { readonly tenant: string; readonly id: string; readonly newId: string }
 
@@ -47,13 +47,15 @@ export function forkConversation(database: Database): Driver['fork'] {
     const { kind, agent, status, settings, fsmState, title, parent } = plan.conversation
     const lastSeq = end + plan.appended.length
     const columns = [kind, agent, status, settings, fsmState, title, parent, lastSeq]
-    if ((await query(statements.insertCopy, [tenant, newId, ...columns])).length === 0) return false
+    const [copy] = await query<{ created_at: number }>(statements.insertCopy, [tenant, newId, ...columns])
+    if (!copy) return false
     const seqs = plan.replaced.map(({ seq }) => seq)
     const contents = plan.replaced.map(({ content }) => content)
     await query(statements.copyEvents, [tenant, id, newId, end, seqs])
     await query(statements.copyReplaced, [tenant, id, newId, seqs, contents])
     const types = plan.appended.map(({ type }) => type)
-    await query(statements.append, [tenant, newId, end, types, plan.appended.map(({ content }) => content)])
+    const texts = plan.appended.map(({ content }) => content)
+    await query(statements.append, [tenant, newId, end, copy.created_at, types, texts])
     await query(statements.copySummaries, [tenant, id, newId, end])
     await query(statements.copyBlobRefs, [tenant, id, newId, end])
     for (const call of plan.calls) await query(statements.insertCall, [tenant, ...callValues(call)])
@@ -94,14 +96,14 @@ function forkStatements(schema: string) {
     pending: {
       name: 'fork_pending',
       text: `SELECT ${callColumns} FROM ${schema}.calls t
-        WHERE t.tenant = $1 AND t.conversation_id = $2 AND t.status = 'pending' ORDER BY t.created_at, t.id`,
+        WHERE t.tenant ${secondary} = $1 AND t.conversation_id = $2 AND t.status = 'pending' ORDER BY t.created_at, t.id`,
     },
     insertCopy: {
       name: 'fork_insert',
       text: `INSERT INTO ${schema}.conversations
           (tenant, id, kind, agent, status, settings, fsm_state, title, parent, last_seq, is_dormant, created_at, updated_at)
         SELECT $1, $2, $3, $4, $5, $6, $7, $8, $9, $10::bigint, true, n.now, n.now FROM (SELECT ${nowMs} AS now) n
-        ON CONFLICT DO NOTHING RETURNING 1`,
+        ON CONFLICT DO NOTHING RETURNING created_at`,
     },
     copyEvents: {
       name: 'fork_copy_events',
@@ -119,8 +121,8 @@ function forkStatements(schema: string) {
     append: {
       name: 'fork_append',
       text: `INSERT INTO ${schema}.events (tenant, conversation_id, seq, at, type, content)
-        SELECT $1, $2, $3::bigint + a.position, ${nowMs}, a.type, a.content
-        FROM unnest($4::text[], $5::text[]) WITH ORDINALITY a (type, content, position)`,
+        SELECT $1, $2, $3::bigint + a.position, $4::bigint, a.type, a.content
+        FROM unnest($5::text[], $6::text[]) WITH ORDINALITY a (type, content, position)`,
     },
     copySummaries: {
       name: 'fork_copy_summaries',

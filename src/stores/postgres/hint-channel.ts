@@ -123,9 +123,9 @@ export class HintChannel {
     client.on('notification', ({ payload }) => this.#receive(payload ?? ''))
     await client.connect()
     isUp = true
-    // A hint must not keep the process alive, nor wait for the disk.
-    ;(client as Client & Unreferenced).unref()
+    // A hint must not wait for the disk, nor keep the process alive; but while it connects, a `close` may wait for it.
     await client.query('SET synchronous_commit = off')
+    ;(client as Client & Unreferenced).unref()
     return client
   }
 

@@ -1,7 +1,7 @@
 import type { ConversationRef } from '../../store/conversation-record.ts'
 import type { Driver } from '../../store/driver.ts'
 import type { Database } from './database.ts'
-import { nowMs } from './sql-time.ts'
+import { nowMs } from './sql-names.ts'
 
 type Methods = 'acquireLease' | 'releaseLease' | 'renewLeases' | 'dueWork'
 

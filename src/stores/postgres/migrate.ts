@@ -4,7 +4,7 @@ import { createTables } from './migrations/001-create-tables.ts'
 import { createCommitFunction } from './migrations/002-create-commit-function.ts'
 import { createDeleteFunctions } from './migrations/003-create-delete-functions.ts'
 import { quoteSchema } from './schema-name.ts'
-import { nowMs } from './sql-time.ts'
+import { nowMs } from './sql-names.ts'
 
 /** In order; never changed once released, only added to. */
 export const migrations: readonly ((schema: string) => string)[] = [

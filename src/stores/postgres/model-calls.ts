@@ -1,6 +1,6 @@
 import type { Driver, StoredModelCall } from '../../store/driver.ts'
 import type { Database } from './database.ts'
-import { nowMs } from './sql-time.ts'
+import { nowMs } from './sql-names.ts'
 
 /** The audit of what the model was given. */
 export function modelCalls(database: Database): Pick<Driver, 'putModelCall' | 'modelCalls' | 'gcModelCalls'> {

@@ -1,3 +1,5 @@
+import { secondary } from '../sql-names.ts'
+
 /**
  * Ids sort by their bytes. All values are text that the codec made: jsonb would reorder keys and refuse U+0000.
  * Rows of a conversation are only written by who has locked the conversation's row.
@@ -27,8 +29,8 @@ export const createTables = (schema: string): string => `
     updated_at bigint NOT NULL,
     PRIMARY KEY (tenant, id)
   ) WITH (fillfactor = 80);
-  CREATE INDEX conversations_newest ON ${schema}.conversations (tenant, created_at, id);
-  CREATE INDEX conversations_children ON ${schema}.conversations (tenant, child_of) WHERE child_of IS NOT NULL;
+  CREATE INDEX conversations_newest ON ${schema}.conversations (tenant ${secondary}, created_at, id ${secondary});
+  CREATE INDEX conversations_children ON ${schema}.conversations (tenant ${secondary}, child_of) WHERE child_of IS NOT NULL;
   CREATE INDEX conversations_due ON ${schema}.conversations (wake_at) WHERE wake_at IS NOT NULL;
   CREATE INDEX conversations_held ON ${schema}.conversations (holder) WHERE holder IS NOT NULL;
 
@@ -69,8 +71,8 @@ export const createTables = (schema: string): string => `
     resolved_seq bigint,
     PRIMARY KEY (tenant, id)
   );
-  CREATE INDEX calls_of_conversation ON ${schema}.calls (tenant, conversation_id, status);
-  CREATE INDEX calls_inbox ON ${schema}.calls (tenant, created_at, id) WHERE status = 'pending';
+  CREATE INDEX calls_of_conversation ON ${schema}.calls (tenant ${secondary}, conversation_id, status);
+  CREATE INDEX calls_inbox ON ${schema}.calls (tenant ${secondary}, created_at, id ${secondary}) WHERE status = 'pending';
   CREATE INDEX calls_due ON ${schema}.calls (expires_at) WHERE status = 'pending' AND expires_at IS NOT NULL;
 
   CREATE TABLE ${schema}.summaries (
@@ -115,7 +117,7 @@ export const createTables = (schema: string): string => `
     first_seq bigint NOT NULL,
     PRIMARY KEY (tenant, conversation_id, hash)
   );
-  CREATE INDEX blob_refs_of_blob ON ${schema}.blob_refs (tenant, hash);
+  CREATE INDEX blob_refs_of_blob ON ${schema}.blob_refs (tenant ${secondary}, hash);
 
   CREATE TABLE ${schema}.snapshots (
     tenant text COLLATE "C" NOT NULL,

@@ -1,37 +1,40 @@
-import { nowMs } from '../sql-time.ts'
+import { nowMs } from '../sql-names.ts'
 
 /**
  * Commits a batch of changes in one statement, so in one transaction and one round trip. Arrays named p_* have an element per change; those
- * of events (e_), resolves (r_), calls (c_) and blobs (b_) name their change by its position. Changes of one wave touch different
+ * of events (e_), attributes (a_), resolves (r_), calls (c_) and blobs (b_) name their change by its position. Changes of one wave touch different
  * conversations and call ids; waves follow each other in order. A refused change writes nothing, and the others are not disturbed.
  */
 export const createCommitFunction = (schema: string): string => `
   CREATE FUNCTION ${schema}.commit_changes(
     p_waves integer, p_merged_settings boolean, p_wave integer[],
     p_tenant text[], p_id text[], p_expected_seq bigint[], p_epoch bigint[], p_key text[], p_digest text[],
-    p_creates boolean[], p_event_count integer[], p_kind text[], p_agent text[], p_status text[], p_settings text[],
-    p_fsm_state text[], p_title text[], p_sets_title boolean[], p_parent text[], p_child_of text[],
-    p_wake text[], p_wake_ms bigint[], p_releases boolean[],
+    p_creates boolean[], p_event_count integer[], p_status text[], p_fsm_state text[],
+    p_wake text[], p_wake_ms bigint[], p_releases boolean[], p_has_settings boolean[],
     e_change integer[], e_index integer[], e_type text[], e_content text[],
+    a_change integer[], a_kind text[], a_agent text[], a_settings text[], a_title text[], a_sets_title boolean[],
+    a_parent text[], a_child_of text[],
     r_change integer[], r_call text[], r_round bigint[], r_status text[], r_result text[], r_event integer[], r_due boolean[],
     c_change integer[], c_id text[], c_name text[], c_executor text[], c_status text[], c_args text[], c_result text[],
     c_round bigint[], c_kind text[], c_prompt text[], c_expires_in bigint[],
     b_change integer[], b_hash text[]
-  ) RETURNS TABLE (change integer, outcome text, seq bigint, call_id text, round bigint) LANGUAGE plpgsql AS $$
+  ) RETURNS TABLE (change integer, outcome text, seq bigint, at bigint, call_id text, round bigint) LANGUAGE plpgsql AS $$
   #variable_conflict use_column
   DECLARE
+    v_creates boolean := true = ANY (p_creates);
+    v_has_keys boolean := cardinality(array_remove(p_key, NULL)) > 0;
+    v_has_placeholders boolean := false;
     v_now bigint;
     v_wave integer;
     v_last_seq bigint;
     v_count bigint;
-    v_has_placeholders boolean := false;
     -- The log's last seq before each accepted change; null for a refused one.
     v_base bigint[] := array_fill(NULL::bigint, ARRAY[cardinality(p_id)]);
   BEGIN
     -- Lock first, in one order for all, so that batches wait for each other and never in a circle. What a change may create is
     -- inserted as a placeholder, so that there is a row to lock.
     LOOP
-      IF true = ANY (p_creates) THEN
+      IF v_creates THEN
         INSERT INTO ${schema}.conversations (tenant, id, created_at, updated_at)
           SELECT DISTINCT x.tenant, x.id, 0, 0
           FROM unnest(p_tenant, p_id, p_creates) x (tenant, id, creates)
@@ -46,8 +49,10 @@ export const createCommitFunction = (schema: string): string => `
         JOIN ${schema}.conversations c ON c.tenant = x.tenant AND c.id = x.id
         ORDER BY c.tenant, c.id
         FOR UPDATE OF c;
-      -- Another transaction may have deleted one between the two statements.
-      EXIT WHEN NOT (true = ANY (p_creates)) OR NOT EXISTS (
+      GET DIAGNOSTICS v_count = ROW_COUNT;
+      EXIT WHEN NOT v_creates OR v_count = cardinality(p_id);
+      -- Some have no row: those that create none, or one that was deleted between the two statements.
+      EXIT WHEN NOT EXISTS (
         SELECT 1 FROM unnest(p_tenant, p_id, p_creates) x (tenant, id, creates)
         WHERE x.creates
           AND NOT EXISTS (SELECT 1 FROM ${schema}.conversations c WHERE c.tenant = x.tenant AND c.id = x.id)
@@ -73,12 +78,12 @@ export const createCommitFunction = (schema: string): string => `
             WHEN g.call IS NOT NULL THEN 'stale'
             WHEN coalesce(c.created_at, 0) = 0 AND NOT x.creates THEN 'missing'
             WHEN o.call IS NOT NULL THEN 'call_elsewhere'
-            WHEN x.settings IS NOT NULL AND c.created_at > 0 AND NOT p_merged_settings THEN 'settings'
+            WHEN x.has_settings AND c.created_at > 0 AND NOT p_merged_settings THEN 'settings'
             ELSE 'ok'
           END,
           coalesce(c.last_seq, 0), k.seq, coalesce(g.call, o.call), g.round
-        FROM unnest(p_wave, p_tenant, p_id, p_expected_seq, p_epoch, p_key, p_digest, p_creates, p_settings) WITH ORDINALITY
-          x (wave, tenant, id, expected_seq, epoch, key, digest, creates, settings, number)
+        FROM unnest(p_wave, p_tenant, p_id, p_expected_seq, p_epoch, p_key, p_digest, p_creates, p_has_settings)
+          WITH ORDINALITY x (wave, tenant, id, expected_seq, epoch, key, digest, creates, has_settings, number)
         LEFT JOIN ${schema}.conversations c ON c.tenant = x.tenant AND c.id = x.id
         LEFT JOIN ${schema}.commit_keys k ON k.tenant = x.tenant AND k.conversation_id = x.id AND k.key = x.key
         LEFT JOIN LATERAL (
@@ -100,9 +105,11 @@ export const createCommitFunction = (schema: string): string => `
         ) o ON cardinality(c_change) > 0
         WHERE x.wave = v_wave
       LOOP
+        at := NULL;
         IF outcome = 'ok' THEN
           v_base[change] := v_last_seq;
           seq := v_last_seq + p_event_count[change];
+          at := v_now;
         ELSIF outcome <> 'known' THEN
           seq := v_last_seq;
         END IF;
@@ -110,15 +117,9 @@ export const createCommitFunction = (schema: string): string => `
       END LOOP;
 
       UPDATE ${schema}.conversations c SET
-        kind = coalesce(x.kind, c.kind),
-        agent = coalesce(x.agent, c.agent),
-        status = CASE WHEN x.wake = 'expiry' AND NOT c.is_dormant THEN 'active' ELSE coalesce(x.status, c.status) END,
-        settings = coalesce(x.settings, c.settings),
-        fsm_state = coalesce(x.fsm_state, c.fsm_state),
-        title = CASE WHEN x.sets_title THEN x.title ELSE c.title END,
-        parent = coalesce(x.parent, c.parent),
-        child_of = CASE WHEN x.parent IS NULL THEN c.child_of ELSE x.child_of END,
         last_seq = c.last_seq + x.event_count,
+        status = CASE WHEN x.wake = 'expiry' AND NOT c.is_dormant THEN 'active' ELSE coalesce(x.status, c.status) END,
+        fsm_state = coalesce(x.fsm_state, c.fsm_state),
         wake_at = CASE
           WHEN x.wake = 'in' THEN v_now + x.wake_ms
           WHEN x.wake = 'clear' THEN NULL
@@ -126,15 +127,13 @@ export const createCommitFunction = (schema: string): string => `
           ELSE c.wake_at
         END,
         is_dormant = c.is_dormant AND x.wake <> 'in',
-        holder = CASE WHEN x.releases THEN NULL ELSE c.holder END,
-        epoch = CASE WHEN x.releases THEN NULL ELSE c.epoch END,
-        leased_until = CASE WHEN x.releases THEN NULL ELSE c.leased_until END,
+        holder = CASE WHEN NOT x.releases THEN c.holder END,
+        epoch = CASE WHEN NOT x.releases THEN c.epoch END,
+        leased_until = CASE WHEN NOT x.releases THEN c.leased_until END,
         created_at = CASE WHEN c.created_at = 0 THEN v_now ELSE c.created_at END,
         updated_at = v_now
-      FROM unnest(p_wave, p_tenant, p_id, p_event_count, p_kind, p_agent, p_status, p_settings, p_fsm_state, p_title,
-          p_sets_title, p_parent, p_child_of, p_wake, p_wake_ms, p_releases, v_base)
-        x (wave, tenant, id, event_count, kind, agent, status, settings, fsm_state, title,
-          sets_title, parent, child_of, wake, wake_ms, releases, base)
+      FROM unnest(p_wave, p_tenant, p_id, p_event_count, p_status, p_fsm_state, p_wake, p_wake_ms, p_releases, v_base)
+        x (wave, tenant, id, event_count, status, fsm_state, wake, wake_ms, releases, base)
       WHERE x.wave = v_wave AND x.base IS NOT NULL AND c.tenant = x.tenant AND c.id = x.id;
 
       INSERT INTO ${schema}.events (tenant, conversation_id, seq, at, type, content)
@@ -142,11 +141,27 @@ export const createCommitFunction = (schema: string): string => `
         FROM unnest(e_change, e_index, e_type, e_content) e (change, index, type, content)
         WHERE p_wave[e.change] = v_wave AND v_base[e.change] IS NOT NULL;
 
-      INSERT INTO ${schema}.commit_keys (tenant, conversation_id, key, digest, seq)
-        SELECT x.tenant, x.id, x.key, x.digest, x.base + x.event_count
-        FROM unnest(p_wave, p_tenant, p_id, p_key, p_digest, p_event_count, v_base)
-          x (wave, tenant, id, key, digest, event_count, base)
-        WHERE x.wave = v_wave AND x.key IS NOT NULL AND x.base IS NOT NULL;
+      IF v_has_keys THEN
+        INSERT INTO ${schema}.commit_keys (tenant, conversation_id, key, digest, seq)
+          SELECT x.tenant, x.id, x.key, x.digest, x.base + x.event_count
+          FROM unnest(p_wave, p_tenant, p_id, p_key, p_digest, p_event_count, v_base)
+            x (wave, tenant, id, key, digest, event_count, base)
+          WHERE x.wave = v_wave AND x.key IS NOT NULL AND x.base IS NOT NULL;
+      END IF;
+
+      IF cardinality(a_change) > 0 THEN
+        UPDATE ${schema}.conversations c SET
+          kind = coalesce(x.kind, c.kind),
+          agent = coalesce(x.agent, c.agent),
+          settings = coalesce(x.settings, c.settings),
+          title = CASE WHEN x.sets_title THEN x.title ELSE c.title END,
+          parent = coalesce(x.parent, c.parent),
+          child_of = CASE WHEN x.parent IS NULL THEN c.child_of ELSE x.child_of END
+        FROM unnest(a_change, a_kind, a_agent, a_settings, a_title, a_sets_title, a_parent, a_child_of)
+          x (change, kind, agent, settings, title, sets_title, parent, child_of)
+        WHERE p_wave[x.change] = v_wave AND v_base[x.change] IS NOT NULL
+          AND c.tenant = p_tenant[x.change] AND c.id = p_id[x.change];
+      END IF;
 
       IF cardinality(r_change) > 0 THEN
         UPDATE ${schema}.calls t SET

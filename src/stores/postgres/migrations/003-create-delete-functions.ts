@@ -1,3 +1,5 @@
+import { secondary } from '../sql-names.ts'
+
 /** A conversation goes with all that belongs to it; a blob goes with the last conversation that refers to it. */
 export const createDeleteFunctions = (schema: string): string => `
   -- The caller has locked the conversations, so nothing is added to them meanwhile.
@@ -9,7 +11,7 @@ export const createDeleteFunctions = (schema: string): string => `
   BEGIN
     DELETE FROM ${schema}.events t WHERE t.tenant = p_tenant AND t.conversation_id = ANY (p_ids);
     DELETE FROM ${schema}.commit_keys t WHERE t.tenant = p_tenant AND t.conversation_id = ANY (p_ids);
-    DELETE FROM ${schema}.calls t WHERE t.tenant = p_tenant AND t.conversation_id = ANY (p_ids);
+    DELETE FROM ${schema}.calls t WHERE t.tenant ${secondary} = p_tenant AND t.conversation_id = ANY (p_ids);
     DELETE FROM ${schema}.summaries t WHERE t.tenant = p_tenant AND t.conversation_id = ANY (p_ids);
     DELETE FROM ${schema}.model_calls t WHERE t.tenant = p_tenant AND t.conversation_id = ANY (p_ids);
     DELETE FROM ${schema}.snapshots t WHERE t.tenant = p_tenant AND t.id = ANY (p_ids);
@@ -20,7 +22,7 @@ export const createDeleteFunctions = (schema: string): string => `
     DELETE FROM ${schema}.blob_refs r WHERE r.tenant = p_tenant AND r.conversation_id = ANY (p_ids);
     DELETE FROM ${schema}.blobs b
       WHERE b.tenant = p_tenant AND b.hash = ANY (v_hashes) AND (b.pins = 0 OR NOT p_spares_pinned)
-        AND NOT EXISTS (SELECT 1 FROM ${schema}.blob_refs r WHERE r.tenant = p_tenant AND r.hash = b.hash);
+        AND NOT EXISTS (SELECT 1 FROM ${schema}.blob_refs r WHERE r.tenant ${secondary} = p_tenant AND r.hash = b.hash);
 
     DELETE FROM ${schema}.conversations c WHERE c.tenant = p_tenant AND c.id = ANY (p_ids);
     GET DIAGNOSTICS v_count = ROW_COUNT;
@@ -38,7 +40,8 @@ export const createDeleteFunctions = (schema: string): string => `
       WITH RECURSIVE family (id) AS (
         SELECT c.id FROM ${schema}.conversations c WHERE c.tenant = p_tenant AND c.id = p_id
         UNION
-        SELECT c.id FROM family f JOIN ${schema}.conversations c ON c.tenant = p_tenant AND c.child_of = f.id
+        SELECT c.id FROM family f JOIN ${schema}.conversations c
+          ON c.tenant ${secondary} = p_tenant AND c.child_of = f.id
       )
       SELECT coalesce(array_agg(f.id), '{}') INTO v_family FROM family f;
       EXIT WHEN v_family <@ v_locked;
@@ -58,7 +61,7 @@ export const createDeleteFunctions = (schema: string): string => `
     DELETE FROM ${schema}.snapshots t WHERE t.tenant = p_tenant;
     -- Those nobody refers to; the others go with the conversations.
     DELETE FROM ${schema}.blobs b WHERE b.tenant = p_tenant
-      AND NOT EXISTS (SELECT 1 FROM ${schema}.blob_refs r WHERE r.tenant = p_tenant AND r.hash = b.hash);
+      AND NOT EXISTS (SELECT 1 FROM ${schema}.blob_refs r WHERE r.tenant ${secondary} = p_tenant AND r.hash = b.hash);
     RETURN ${schema}.delete_locked(p_tenant, v_ids, false);
   END $$;
 `
