@@ -2,9 +2,12 @@ import type { LanguageModelV4Message, LanguageModelV4Prompt } from '@ai-sdk/prov
 import type { BlobRef } from '../log/blob-ref.ts'
 import type { ModelRef, UserPart } from '../log/events.ts'
 import type { ConversationState, TurnState } from '../log/state.ts'
+import { withBreakpoints } from './cache-breakpoints.ts'
 import { orderedItems } from './ordered-items.ts'
+import { noReduction, type Reduction } from './reduction.ts'
 import { CallIds, renderAssistant, renderToolResults } from './render-assistant.ts'
 import { renderUserParts } from './render-user.ts'
+import { isInWindow } from './window.ts'
 
 export type RenderOptions = {
   readonly system: string
@@ -14,20 +17,38 @@ export type RenderOptions = {
   readonly injections?: readonly UserPart[]
   /** Bytes of the blobs the log refers to, by hash; one that is missing is told to the model as missing. */
   readonly blobs?: ReadonlyMap<string, Uint8Array>
+  readonly reduction?: Reduction
 }
 
-/** What the model sees of a log: legal for every provider, whatever prefix of whatever log it is. Pure. */
+/**
+ * What the model sees of a log: system prompt, summary, the turns in the window, injections. Legal for every provider, whatever prefix of
+ * whatever log it is. Pure.
+ */
 export function renderContext(state: ConversationState, options: RenderOptions): LanguageModelV4Prompt {
+  const { model, reduction = noReduction, blobs } = options
   const callIds = new CallIds()
-  const messages: LanguageModelV4Message[] = []
-  if (options.system !== '') messages.push({ role: 'system', content: options.system })
-  for (const turn of state.turns) if (turn.opened) messages.push(...renderTurn(turn, options, callIds))
-  const injected = renderUserParts(options.injections ?? [], options.blobs)
-  if (injected.length > 0) messages.push({ role: 'user', content: injected })
-  return messages
+  const head: LanguageModelV4Message[] = []
+  if (options.system.trim() !== '') head.push({ role: 'system', content: options.system })
+  head.push(...renderSummary(reduction))
+  const turns = state.turns.filter((turn) => turn.opened && isInWindow(turn, reduction))
+  const tail = turns.flatMap((turn) =>
+    renderTurn(turn, { model, stubbed: reduction.stubbed, ...(blobs ? { blobs } : {}) }, callIds),
+  )
+  const injected = renderUserParts(options.injections ?? [], blobs)
+  const injections: LanguageModelV4Message[] = injected.length > 0 ? [{ role: 'user', content: injected }] : []
+  return [...withBreakpoints(head, tail, model), ...injections]
 }
 
-function renderTurn(turn: TurnState, options: RenderOptions, callIds: CallIds): LanguageModelV4Message[] {
+/** Told as a user message: what people and tools said does not gain the trust of instructions by being summed up. */
+export function renderSummary({ summary }: Pick<Reduction, 'summary'>): LanguageModelV4Message[] {
+  if (!summary || summary.text.trim() === '') return []
+  const text = `Summary of the conversation so far, in place of its earlier messages:\n\n${summary.text}`
+  return [{ role: 'user', content: [{ type: 'text', text }] }]
+}
+
+export type TurnRendering = Pick<RenderOptions, 'model' | 'blobs'> & Pick<Reduction, 'stubbed'>
+
+export function renderTurn(turn: TurnState, options: TurnRendering, callIds: CallIds): LanguageModelV4Message[] {
   const messages: LanguageModelV4Message[] = []
   const addUser = (parts: readonly UserPart[]): void => {
     const content = renderUserParts(parts, options.blobs)
@@ -41,7 +62,7 @@ function renderTurn(turn: TurnState, options: RenderOptions, callIds: CallIds): 
       const content = renderAssistant(item, turn.calls, options, callIds)
       if (content.length === 0) continue
       messages.push({ role: 'assistant', content })
-      const results = renderToolResults(item, turn.calls, callIds)
+      const results = renderToolResults(item, turn.calls, callIds, options.stubbed)
       if (results.length > 0) messages.push({ role: 'tool', content: results })
     }
   }
@@ -49,9 +70,10 @@ function renderTurn(turn: TurnState, options: RenderOptions, callIds: CallIds): 
 }
 
 /** The blobs a prompt needs, so that the caller can read them before rendering. */
-export function blobsNeeded(state: ConversationState): BlobRef[] {
+export function blobsNeeded(state: ConversationState, reduction: Reduction = noReduction): BlobRef[] {
   const refs: BlobRef[] = []
   for (const turn of state.turns) {
+    if (!turn.opened || !isInWindow(turn, reduction)) continue
     for (const item of turn.items) {
       const parts = item.type === 'user' ? item.message.parts : item.parts
       for (const part of parts) if (part.type === 'file' && typeof part.data !== 'string') refs.push(part.data)

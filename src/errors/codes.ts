@@ -37,6 +37,7 @@ export const errorCodes = {
   tenant_missing: { family: 'usage', status: 403 },
   runtime_closed: { family: 'usage', status: 503 },
   watcher_lagged: { family: 'conflict', status: 409 },
+  context_overflow: { family: 'usage', status: 413 },
 } as const satisfies Record<string, { family: ErrorFamily; status: number }>
 
 export type ErrorCode = keyof typeof errorCodes

@@ -99,3 +99,9 @@ export function findCall(state: ConversationState, callId: string): { turn: Turn
 export function baseOf(state: ConversationState): ConversationState {
   return { ...state, turns: state.turns.filter((turn) => !turn.end) }
 }
+
+/** Without the turns that had ended by then: what folding from a summary's base gives. */
+export function stateSince(state: ConversationState, toSeq: number): ConversationState {
+  const turns = state.turns.filter((turn) => !turn.end || turn.end.seq > toSeq)
+  return turns.length === state.turns.length ? state : { ...state, turns }
+}

@@ -1,5 +1,6 @@
 import type { Agent } from '../agent/agent.ts'
 import { systemClock } from '../clock/clock.ts'
+import { ContextMemories } from '../context/context-memory.ts'
 import { DefinitionError } from '../errors/definition-errors.ts'
 import { RuntimeClosedError } from '../errors/runtime-errors.ts'
 import { WorkingSets } from '../live/working-sets.ts'
@@ -29,7 +30,17 @@ export function createRuntime<const Agents extends readonly Agent[]>(options: Ru
   const { leaseMs = 10_000, pollMs = 500, maxConcurrentTurns = 256 } = options
   const shared = { store, agents, channels, workingSets, scopes, keepAlive }
   const worker =
-    options.work === false ? null : new Worker({ ...shared, clock, logger, leaseMs, pollMs, maxConcurrentTurns })
+    options.work === false
+      ? null
+      : new Worker({
+          ...shared,
+          contextMemories: new ContextMemories(),
+          clock,
+          logger,
+          leaseMs,
+          pollMs,
+          maxConcurrentTurns,
+        })
   const context: RuntimeContext = {
     ...shared,
     worker,

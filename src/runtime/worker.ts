@@ -1,5 +1,6 @@
 import type { Agent } from '../agent/agent.ts'
 import type { Clock } from '../clock/clock.ts'
+import type { ContextMemories } from '../context/context-memory.ts'
 import { PerdureError } from '../errors/perdure-error.ts'
 import { failpoint } from '../failpoint/failpoint.ts'
 import { uuidV7 } from '../id/uuid-v7.ts'
@@ -11,6 +12,7 @@ import type { Store, WakeHint } from '../store/store.ts'
 import { drive } from '../turn/drive.ts'
 import { generateTitle, needsTitle } from '../turn/generate-title.ts'
 import { Owner } from '../turn/owner.ts'
+import { summarise } from '../turn/summarise.ts'
 import type { TurnContext } from '../turn/turn-context.ts'
 import type { Channels } from './channels.ts'
 import type { KeepAlive } from './keep-alive.ts'
@@ -21,6 +23,7 @@ export type WorkerParts = {
   readonly agents: ReadonlyMap<string, Agent>
   readonly channels: Channels
   readonly workingSets: WorkingSets
+  readonly contextMemories: ContextMemories
   readonly scopes: Scopes
   readonly keepAlive: KeepAlive
   readonly clock: Clock
@@ -136,35 +139,54 @@ export class Worker {
   }
 
   async #work({ tenant, id }: ConversationRef, agent: Agent, entry: Taken): Promise<void> {
-    const { channels, workingSets, scopes, clock, logger, leaseMs } = this.#parts
+    const { channels, workingSets, contextMemories, scopes, clock, logger, leaseMs } = this.#parts
     const store = this.#parts.store.forTenant(tenant)
     try {
       const lease = await store.acquireLease(id, this.#holder, leaseMs)
       if (!lease) return
       failpoint('lease.after_acquire')
       const workingSet = await workingSets.load(store, tenant, id)
+      const memory = contextMemories.of(tenant, id)
       const context: TurnContext = {
         ...{ tenant, id, agent, store, workingSets, clock, logger },
         channel: channels.of(tenant, id),
         scopes: scopes.forConversation(tenant, id),
+        memory,
+        summariseSoon: (state) => this.#summarise(state, context),
       }
       entry.owner = new Owner(context, lease.epoch, workingSet)
       entry.owner.hint(entry.hintedSeq)
       await drive(entry.owner)
-      if (!entry.owner.isLost && needsTitle(entry.owner.state, context)) this.#beside(entry.owner.state, context)
+      const { isLost, state } = entry.owner
+      if (!isLost && needsTitle(state, context)) {
+        this.#beside('no title could be recorded', context, () => generateTitle(state, context, this.#closing.signal))
+      }
     } catch (error) {
       entry.owner?.lose()
       await this.#letGo(tenant, id, error)
     }
   }
 
-  /** Gives it a title, while everything else goes on. */
-  #beside(state: ConversationState, context: TurnContext): void {
+  #summarise(state: ConversationState, context: TurnContext): void {
+    const { memory, tenant, id } = context
+    if (memory.isSummarising) return
+    memory.isSummarising = true
+    this.#beside('no summary could be recorded', context, async () => {
+      try {
+        await summarise(state, context, memory, this.#closing.signal)
+        // The next load begins after the summary.
+        this.#parts.workingSets.drop(tenant, id)
+      } finally {
+        memory.isSummarising = false
+      }
+    })
+  }
+
+  /** Work that nothing waits for. */
+  #beside(onFailure: string, { tenant, id }: TurnContext, work: () => Promise<void>): void {
     const letProcessEnd = this.#parts.keepAlive.hold()
-    const task = generateTitle(state, context, this.#closing.signal)
-      .catch((error) =>
-        this.#parts.logger.warn('no title could be recorded', { tenant: context.tenant, id: context.id, error }),
-      )
+    const task = work()
+      .catch((error) => this.#parts.logger.warn(onFailure, { tenant, id, error }))
       .finally(() => {
         this.#tasks.delete(task)
         letProcessEnd()

@@ -1,3 +1,4 @@
+export { expectStablePrefix, type StablePrefixOptions } from './expect-stable-prefix.ts'
 export { type FakeClock, fakeClock } from './fake-clock.ts'
 export {
   type ModelScript,
@@ -8,3 +9,4 @@ export {
 export type { ScriptedError, ScriptedToolCall, Step } from './scripted-model-step.ts'
 export type { Matchers, TestFunction, TestRunner } from './test-runner.ts'
 export { type StoreUnderTest, type TestClock, testStore } from './test-store.ts'
+export { untilState } from './until-state.ts'

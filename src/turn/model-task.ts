@@ -1,11 +1,15 @@
-import { estimateTokens } from '../context/estimate-tokens.ts'
+import { assemblePrompt } from '../context/assemble-prompt.ts'
+import { calibrate } from '../context/calibration.ts'
+import { commonPrefix } from '../context/common-prefix.ts'
+import { countParts, estimateTokens } from '../context/count-tokens.ts'
+import type { Reduction } from '../context/reduction.ts'
 import { blobsNeeded, renderContext } from '../context/render-context.ts'
 import { PerdureError } from '../errors/perdure-error.ts'
 import { failpoint } from '../failpoint/failpoint.ts'
 import { runPreHooks } from '../hook/run-pre-hooks.ts'
 import { createTurn, type Turn } from '../hook/turn.ts'
 import { uuidV7 } from '../id/uuid-v7.ts'
-import type { UserPart } from '../log/events.ts'
+import type { ModelRef, UserPart } from '../log/events.ts'
 import type { Step } from '../log/next-step.ts'
 import type { Outcome } from '../log/settle.ts'
 import { type ConversationState, findTurn, type TurnState } from '../log/state.ts'
@@ -13,7 +17,9 @@ import { modelRef } from '../model/language-model.ts'
 import type { StreamChunk } from '../model/stream-chunk.ts'
 import { streamModel } from '../model/stream-model.ts'
 import { modelTools } from '../tool/model-tools.ts'
+import { auditAttempts } from './audit.ts'
 import { finishMessage } from './finish-message.ts'
+import { summariseShare, summaryText } from './summarise.ts'
 import type { TurnContext } from './turn-context.ts'
 import { turnRef } from './turn-ref.ts'
 import { unlessAborted } from './unless-aborted.ts'
@@ -45,7 +51,7 @@ export function callModel(step: ModelStep, context: TurnContext, loop: Loop): Mo
 }
 
 async function run(step: ModelStep, context: TurnContext, loop: Loop, signal: AbortSignal): Promise<Outcome | null> {
-  const { agent, channel, clock } = context
+  const { agent, channel, clock, memory } = context
   channel.emit({ type: 'state_changed', state: 'preparing' }, loop.state().lastSeq)
   const prepared = await unlessAborted(prepare(step, context, loop, signal), signal)
   if (prepared.type === 'halt') return { type: 'end', turnId: step.turnId, status: 'halted', reason: prepared.reason }
@@ -53,15 +59,18 @@ async function run(step: ModelStep, context: TurnContext, loop: Loop, signal: Ab
   const { turn, system } = prepared
   const state = loop.state()
   const turnState = turnOf(state, step.turnId)
-  const blobs = await readBlobs(context, state)
+  const assembly = await assemble(state, system, turn.injections, context)
+  const blobs = await readBlobs(context, state, assembly.reduction)
+  const prompt = (model: ModelRef) => assembly.prompt(model, blobs)
+  const ref = turnRef(step.turnId, step.step)
+  const audit = auditAttempts(context, { turnRef: ref, kind: 'turn', prompt, seen: state.lastSeq, ...assembly.audited })
   const messageId = uuidV7(clock.now())
-  const deltas = liveDeltas(context, loop, step.turnId, messageId)
   failpoint('model.before_call')
   const message = await streamModel(
     {
       models: [agent.model, ...agent.fallbackModels],
-      prompt: (model) => renderContext(state, { system, model: modelRef(model), injections: turn.injections, blobs }),
-      tools: modelTools(agent.tools),
+      prompt: (model) => prompt(modelRef(model)),
+      tools: modelTools(agent.tools, agent.model.provider),
       settings: agent.settings,
       ...(turnState.options.output ? { output: { schema: turnState.options.output } } : {}),
       retry: agent.retry,
@@ -69,11 +78,48 @@ async function run(step: ModelStep, context: TurnContext, loop: Loop, signal: Ab
       clock,
       newCallId: () => uuidV7(clock.now()),
       transformChunk: agent.transformChunk,
+      onAttempt: audit.onAttempt,
     },
-    deltas,
+    liveDeltas(context, loop, step.turnId, messageId),
   )
   failpoint('model.after_stream')
+  memory.calibration = calibrate(memory.calibration, assembly.estimated, message.usage.inputTokens)
+  await audit.written()
   return finishMessage({ message, messageId, seen: state.lastSeq, turn, turnState }, context, signal)
+}
+
+/** What this call sees, as far as it does not depend on who is called; remembered, so that the next prompt goes on from it. */
+async function assemble(
+  state: ConversationState,
+  system: string,
+  injections: readonly UserPart[],
+  context: TurnContext,
+) {
+  const { agent, memory, store, id } = context
+  if (memory.latestSummary === undefined) {
+    memory.latestSummary = summaryText(await store.latestSummary(id))
+    memory.reduction = { ...memory.reduction, summary: memory.latestSummary }
+  }
+  const { latestSummary, reduction, calibration, turnSizes } = memory
+  const model = modelRef(agent.model)
+  const assembly = assemblePrompt({
+    state,
+    agent,
+    system,
+    model,
+    injections,
+    reduction,
+    latestSummary,
+    calibration,
+    turnSizes,
+  })
+  memory.reduction = assembly.reduction
+  if (assembly.share >= summariseShare || assembly.hasReduced) context.summariseSoon(state)
+  if (agent.audit === 'off') return { ...assembly, audited: { reduction: assembly.reduction } }
+  const prompt = assembly.prompt(model, new Map())
+  const prefix = memory.lastPrompt && commonPrefix(memory.lastPrompt, prompt)
+  memory.lastPrompt = prompt
+  return { ...assembly, audited: { reduction: assembly.reduction, prefix } }
 }
 
 type Prepared = { type: 'go'; turn: Turn; system: string } | { type: 'halt'; reason: string }
@@ -94,11 +140,11 @@ async function prepare(step: ModelStep, context: TurnContext, loop: Loop, signal
   const system = typeof agent.instructions === 'function' ? await agent.instructions(bare) : agent.instructions
   const preHooks = agent.hooks.filter((hook) => hook.phase === 'pre')
   if (preHooks.length === 0) return { type: 'go', turn: bare, system }
-  const rendered = renderContext(state, { system, model: modelRef(agent.model) })
+  const rendered = renderContext(state, { system, model: modelRef(agent.model), reduction: context.memory.reduction })
   const result = await runPreHooks(preHooks, createTurn({ ...bare, context: rendered }), {
     hookTimeoutMs: agent.hookTimeoutMs,
     injectionReserve: agent.context.injectionReserve,
-    countTokens: estimateTokens,
+    countTokens: (parts) => countParts(parts, agent.context.tokenizer ?? estimateTokens),
     durableInjections: durableInjections(turnState, step.step),
     onDurable: async (hook, parts) => {
       const isKept = await loop.submit({ type: 'injection', turnId: step.turnId, step: step.step, hook, parts })
@@ -153,9 +199,13 @@ function liveDeltas(
   }
 }
 
-async function readBlobs({ store }: TurnContext, state: ConversationState): Promise<Map<string, Uint8Array>> {
+async function readBlobs(
+  { store }: TurnContext,
+  state: ConversationState,
+  reduction: Reduction,
+): Promise<Map<string, Uint8Array>> {
   const blobs = new Map<string, Uint8Array>()
-  for (const ref of blobsNeeded(state)) {
+  for (const ref of blobsNeeded(state, reduction)) {
     const found = blobs.has(ref.blob) ? null : await store.getBlob(ref)
     if (found) blobs.set(ref.blob, found.bytes)
   }

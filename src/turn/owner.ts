@@ -9,7 +9,7 @@ import type { LogEvent, NewEvent } from '../log/events.ts'
 import { fsmStateOf } from '../log/fsm-state.ts'
 import { onInterrupted, type Step } from '../log/next-step.ts'
 import type { CancelOutcome, Outcome } from '../log/settle.ts'
-import { type CallState, type ConversationState, findCall, openTurn } from '../log/state.ts'
+import { type CallState, type ConversationState, findCall, openTurn, stateSince } from '../log/state.ts'
 import type { CommitResult } from '../store/change.ts'
 import type { TenantStore } from '../store/store.ts'
 import { changeFor } from './change-for.ts'
@@ -247,17 +247,19 @@ export class Owner {
   }
 
   #accept(workingSet: WorkingSet, events?: readonly LogEvent[]): void {
-    this.#workingSet = workingSet
-    this.#workingSets.keep(this.#context.tenant, this.#context.id, workingSet)
+    const { tenant, id, memory } = this.#context
+    const state = stateSince(workingSet.state, memory.reduction.summary?.toSeq ?? 0)
+    this.#workingSet = { ...workingSet, state }
+    this.#workingSets.keep(tenant, id, this.#workingSet)
     if (events) this.#channel.publish(events)
     for (const [callId, { controller }] of this.#running) {
-      const call = findCall(workingSet.state, callId)?.call
+      const call = findCall(state, callId)?.call
       if (call && !callEnd(call)) continue
       controller.abort()
       this.#running.delete(callId)
     }
     // A model call whose turn was ended by somebody else answers nobody.
-    if (this.#model && openTurn(workingSet.state)?.turnId !== this.#model.turnId) {
+    if (this.#model && openTurn(state)?.turnId !== this.#model.turnId) {
       this.#model.abort()
       this.#model = null
     }

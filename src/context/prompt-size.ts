@@ -1,0 +1,51 @@
+import type { LanguageModelV4Message } from '@ai-sdk/provider'
+import type { ModelRef } from '../log/events.ts'
+import type { ConversationState, TurnState } from '../log/state.ts'
+import { countMessage, type Tokenizer } from './count-tokens.ts'
+import type { Reduction } from './reduction.ts'
+import { CallIds } from './render-assistant.ts'
+import { renderSummary, renderTurn } from './render-context.ts'
+import { isInWindow } from './window.ts'
+
+/** Tokens by turn and by what is stubbed in it. Turns do not change once they have ended, so most are counted once. */
+export type TurnSizes = WeakMap<TurnState, Map<string, number>>
+
+/** Counts prompts by their turns, so that trying out a reduction does not render it. */
+export class PromptSize {
+  readonly #tokenizer: Tokenizer
+  readonly #model: ModelRef
+  readonly #fixed: number
+  readonly #counted: TurnSizes
+
+  /** `fixed`: what every prompt has, as instructions and the descriptions of tools. */
+  constructor(tokenizer: Tokenizer, model: ModelRef, fixed: number, counted: TurnSizes) {
+    this.#tokenizer = tokenizer
+    this.#model = model
+    this.#fixed = fixed
+    this.#counted = counted
+  }
+
+  of(state: ConversationState, reduction: Reduction): number {
+    let tokens = this.#fixed
+    for (const message of renderSummary(reduction)) tokens += countMessage(message, this.#tokenizer)
+    for (const turn of state.turns)
+      if (turn.opened && isInWindow(turn, reduction)) tokens += this.ofTurn(turn, reduction)
+    return tokens
+  }
+
+  ofTurn(turn: TurnState, { stubbed }: Pick<Reduction, 'stubbed'>): number {
+    const stubs = turn.calls.filter((call) => stubbed.has(call.callId)).map((call) => call.callId)
+    const key = stubs.join()
+    const known = this.#counted.get(turn) ?? new Map<string, number>()
+    this.#counted.set(turn, known)
+    const counted = known.get(key)
+    if (counted !== undefined) return counted
+    const tokens = sum(renderTurn(turn, { model: this.#model, stubbed }, new CallIds()), this.#tokenizer)
+    known.set(key, tokens)
+    return tokens
+  }
+}
+
+function sum(messages: readonly LanguageModelV4Message[], tokenizer: Tokenizer): number {
+  return messages.reduce((tokens, message) => tokens + countMessage(message, tokenizer), 0)
+}
