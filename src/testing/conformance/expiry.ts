@@ -106,14 +106,36 @@ export function expiry({ describe, test, testTwoStores, testLeaping, expect, ref
       expect((await store.getToolCall('call'))!.status).toBe('expired')
     })
 
-    test('an ended call has no deadline any more to set or to call off', async ({ store, pass }) => {
-      await suspendCalls(store, 'chat', ['call'])
-      await store.resolveToolCall('call', 'resolved', null)
-      const before = await store.getToolCall('call')
-      await store.scheduleExpiry('chat', 'call', 10)
-      await store.cancelExpiry('chat', 'call')
-      await pass(30)
-      expect(await store.getToolCall('call')).toEqual(before)
+    test('the deadline of an ended call can be neither set nor called off', async ({ store, pass }) => {
+      await suspendCalls(store, 'chat', ['with', 'without'])
+      await store.scheduleExpiry('chat', 'with', minute)
+      for (const id of ['with', 'without']) {
+        await store.resolveToolCall(id, 'resolved', null)
+        const before = await store.getToolCall(id)
+        await store.cancelExpiry('chat', id)
+        expect(await store.getToolCall(id)).toEqual(before)
+        await store.scheduleExpiry('chat', id, 10)
+        await pass(30)
+        expect(await store.getToolCall(id)).toEqual(before)
+      }
+      expect((await resolutionsOf(store)).length).toBe(2)
+    })
+
+    test('a call whose deadline is moved at the last moment does not expire before the new one', async (bench) => {
+      const { store, pass, eventually } = bench
+      const ids = Array.from({ length: 30 }, (_, index) => `call-${index}`)
+      await suspendCalls(store, 'chat', ids, { expiresInMs: 25 })
+      await Promise.all(
+        ids.map(async (id, index) => {
+          await pass(10 + index)
+          await store.scheduleExpiry('chat', id, minute)
+        }),
+      )
+      const isMoved = (row: ToolCall) => row.expiresAt! - row.createdAt >= minute
+      await eventually('the others expire', async () => (await store.pendingToolCalls('chat')).every(isMoved))
+      for (const { at, content } of await resolutionsOf(store)) {
+        expect(at).toBeGreaterThanOrEqual((await store.getToolCall(content.callId))!.expiresAt!)
+      }
     })
 
     test('a deadline cannot be set for a call that is not in the conversation', async ({ store, pass }) => {

@@ -93,9 +93,9 @@ export function resolveOnce({ describe, test, testTwoStores, expect }: Suite): v
 
     test('the call of another conversation is stale, and its state stays hidden', async ({ store }) => {
       await suspendCalls(store, 'chat', ['call'])
-      await suspendCalls(store, 'other', ['elsewhere'])
-      await store.resolveToolCall('elsewhere', 'resolved', 'secret')
-      for (const callId of ['elsewhere', 'nothing']) {
+      await suspendCalls(store, 'other', ['ended', 'pending'])
+      await store.resolveToolCall('ended', 'resolved', 'secret')
+      for (const callId of ['ended', 'pending', 'nothing']) {
         const resolve = [{ callId, round: 1, status: 'resolved', result: true }] as const
         expect(await store.commit('chat', { events: [resolution(callId)], resolve })).toEqual({
           ok: false,
@@ -103,6 +103,7 @@ export function resolveOnce({ describe, test, testTwoStores, expect }: Suite): v
           lastSeq: 4,
         })
       }
+      expect((await store.pendingToolCalls('other')).map((call) => call.id)).toEqual(['pending'])
     })
 
     test('a row can be ended by a commit that brings no event for it', async ({ store }) => {

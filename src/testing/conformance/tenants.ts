@@ -19,20 +19,22 @@ export function tenants({ describe, test, expect, refused }: Suite): void {
       expect((await store.getConversation('other'))!.id).toBe('other')
     })
 
-    test('no method of one tenant sees or changes anything of another', async ({ store }) => {
-      const known = await fill(store, 'acme')
-      const what = { ids: ['chat', 'copy'], callIds: ['call'], tenant: 'acme' }
-      const before = await observe(store, what)
-      for (const [method, { act, expected }] of Object.entries(foreign)) {
-        const outcome = await outcomeOf(() => act(store.forTenant(`not acme but ${method}`), known))
-        expect([method, outcome]).toEqual([method, expected])
-        expect([method, await observe(store, what)]).toEqual([method, before])
-      }
-      const acme = store.forTenant('acme')
-      expect(await acme.commit('chat', { events: [], epoch: known.epoch })).toMatchObject({ ok: true, seq: 5 })
-      expect((await acme.getBlob(known.ref)) === null).toBe(false)
-      expect(await acme.getSnapshot('chat')).toEqual({ secret: true })
-    })
+    for (const tenant of ['acme', 'default']) {
+      test(`no method of another tenant sees or changes anything of ${tenant}`, async ({ store }) => {
+        const known = await fill(store, tenant)
+        const what = { ids: ['chat', 'copy'], callIds: ['call'], tenant }
+        const before = await observe(store, what)
+        for (const [method, { act, expected }] of Object.entries(foreign)) {
+          const outcome = await outcomeOf(() => act(store.forTenant(`not ${tenant} but ${method}`), known))
+          expect([method, outcome]).toEqual([method, expected])
+          expect([method, await observe(store, what)]).toEqual([method, before])
+        }
+        const owner = store.forTenant(tenant)
+        expect(await owner.commit('chat', { events: [], epoch: known.epoch })).toMatchObject({ ok: true, seq: 5 })
+        expect((await owner.getBlob(known.ref)) === null).toBe(false)
+        expect(await owner.getSnapshot('chat')).toEqual({ secret: true })
+      })
+    }
 
     test('the pages of one tenant do not begin at rows of another', async ({ store }) => {
       await fill(store, 'acme')
