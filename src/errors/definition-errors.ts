@@ -5,7 +5,7 @@ export class DefinitionError extends PerdureError {
   readonly problems: readonly string[]
 
   constructor(subject: string, problems: readonly string[]) {
-    super('invalid_definition', `${subject} cannot be defined: ${problems.join('; ')}.`)
+    super('invalid_definition', `${subject} cannot be defined: ${problems.join('; ')}. Correct the definition.`)
     this.problems = problems
   }
 }
@@ -13,7 +13,11 @@ export class DefinitionError extends PerdureError {
 /** A schema that checks values but cannot say what it accepts as JSON Schema, which models and people need. */
 export class SchemaNotConvertibleError extends PerdureError {
   constructor(vendor: string, problem: string, options: { cause?: unknown } = {}) {
-    super('schema_not_convertible', `A schema of '${vendor}' cannot be turned into JSON Schema: ${problem}.`, options)
+    super(
+      'schema_not_convertible',
+      `A schema of '${vendor}' cannot be turned into JSON Schema: ${problem}. Pass the JSON Schema itself, or one that can be.`,
+      options,
+    )
   }
 }
 
@@ -35,7 +39,7 @@ export class HookError extends PerdureError {
   readonly hook: string
 
   constructor(hook: string, problem: string, options: { cause?: unknown } = {}) {
-    super('hook_failed', `The hook '${hook}' ${problem}.`, options)
+    super('hook_failed', `The hook '${hook}' ${problem}. Correct the hook.`, options)
     this.hook = hook
   }
 }

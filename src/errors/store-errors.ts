@@ -3,7 +3,7 @@ import { PerdureError } from './perdure-error.ts'
 /** A limit, bound, timeout or option that makes no sense. */
 export class InvalidArgumentError extends PerdureError {
   constructor(name: string, problem: string) {
-    super('invalid_argument', `'${name}' ${problem}.`)
+    super('invalid_argument', `'${name}' ${problem}. Correct the argument.`)
   }
 }
 
@@ -55,7 +55,7 @@ export class StoreError extends PerdureError {
 
 export class StoreBusyError extends PerdureError {
   constructor(waitedMs: number, options: { cause?: unknown } = {}) {
-    super('store_busy', `Another process held the store for ${waitedMs} ms. Nothing was written; try again.`, {
+    super('store_busy', `Another process held the store for ${waitedMs} ms. Nothing was written. Try again.`, {
       retryable: true,
       ...options,
     })

@@ -1,0 +1,125 @@
+import { readdirSync, readFileSync } from 'node:fs'
+import { describe, expect, test } from 'vitest'
+import { type ErrorCode, errorCodes } from './codes.ts'
+import * as context from './context-errors.ts'
+import * as definition from './definition-errors.ts'
+import * as log from './log-errors.ts'
+import * as model from './model-errors.ts'
+import { PerdureError } from './perdure-error.ts'
+import * as runtime from './runtime-errors.ts'
+import * as store from './store-errors.ts'
+
+const place = { conversationId: 'ticket-42', seq: 7, type: 'titled' }
+const details = { provider: 'test', modelId: 'one', statusCode: null, retryable: false }
+const advised = 'It broke. Check the disk.'
+
+/** One of each class, as it is thrown. */
+const thrown: PerdureError[] = [
+  new context.ContextOverflowError(9, 8, ['system prompt: 9']),
+  new definition.DefinitionError("The tool 'refund'", ["unknown key 'nmae'"]),
+  new definition.HookError('memory', 'threw: no network'),
+  new definition.InjectionOverflowError('memory', 9, 8),
+  new definition.InvalidAnswerError('answer', 'size must be a number'),
+  new definition.SchemaNotConvertibleError('valibot', 'it has a transform'),
+  new log.EventInvalidError(place, "'content.title' must be a string, not missing"),
+  new log.EventInvalidError({ type: 'titled' }, "'content.title' must be a string, not missing"),
+  new log.EventTooLargeError('user_msg', 2_000_000, 1_048_576),
+  new log.EventUnknownError(place),
+  new log.InvalidValueError('content.at', 'a Date is not a plain object'),
+  ...modelCodes().map((code) => new model.ModelError(code, advised, details)),
+  new model.TransformFailedError(new Error('no')),
+  new runtime.AgentMismatchError('ticket-42', 'support', 'sales'),
+  new runtime.AgentMissingError('sales', 'ticket-42', ['support']),
+  new runtime.AgentMissingError(null, 'ticket-42', []),
+  new runtime.BusyError('ticket-42', 't1'),
+  new runtime.RuntimeClosedError(),
+  new runtime.TenantMissingError(),
+  new runtime.TurnNotFoundError('ticket-42', 't1'),
+  new runtime.WatcherLaggedError('ticket-42', 7),
+  new store.CallNotFoundError('c1'),
+  new store.ConversationExistsError('ticket-42'),
+  new store.ConversationNotFoundError('ticket-42'),
+  new store.InvalidArgumentError('limit', 'must be at least 1'),
+  new store.InvalidIdError('key', 'is empty'),
+  new store.KeyReusedError('ticket-42', 'msg-1'),
+  new store.MissingDependencyError('pg', 'The Postgres store', null),
+  new store.SchemaTooNewError(3, 2),
+  new store.StoreBusyError(5_000),
+  new store.StoreClosedError(),
+  new store.StoreError(advised),
+]
+
+const imperatives = 'Check|Choose|Correct|Create|Find|Inject|Make|Open|Pass|Put|Run|Send|Try|Upgrade|Use|Wait|Watch'
+
+describe('the codes', () => {
+  const sections = sectionsOf(readFileSync('docs/errors.md', 'utf8'))
+
+  test('are the headings of docs/errors.md, in their order', () => {
+    expect([...sections.keys()]).toEqual(Object.keys(errorCodes))
+  })
+
+  test.each(Object.entries(errorCodes))('%s has its status there, what happened, and what to do', (code, meaning) => {
+    const [status, ...told] = sections.get(code) ?? []
+    expect(status).toBe(`HTTP ${meaning.status}, ${meaning.family}.`)
+    expect(told.length).toBeGreaterThanOrEqual(2)
+    expect(told.at(-1)).toMatch(/^\*\*Do:\*\* [A-Z]/)
+  })
+
+  test('are each thrown by a class', () => {
+    expect([...new Set(thrown.map((error) => error.code))].toSorted()).toEqual(Object.keys(errorCodes).toSorted())
+  })
+})
+
+describe('the classes', () => {
+  const classes = [context, definition, log, model, runtime, store].flatMap((module) => Object.values(module))
+
+  test('are all among the samples of this test', () => {
+    expect(readdirSync('src/errors').filter((file) => file.endsWith('-errors.ts'))).toHaveLength(6)
+    expect([...new Set(thrown.map((error) => error.constructor))].toSorted(byName)).toEqual(classes.toSorted(byName))
+  })
+
+  test.each(thrown.map((error) => [error.name, error] as const))(
+    '%s says what happened, then what to do',
+    (_, error) => {
+      expect(error.message).toMatch(new RegExp(`^\\S.*[.;] (${imperatives})\\b.*$`, 'i'))
+      expect(error.message).not.toMatch(/undefined|\[object|\.\./)
+    },
+  )
+
+  test('are known as errors of Perdure, also to another copy of the package', () => {
+    const foreign = Object.assign(new Error('elsewhere'), { [Symbol.for('perdure.error')]: true })
+    for (const error of [...thrown, foreign]) expect(PerdureError.isInstance(error)).toBe(true)
+    for (const other of [new Error('plain'), null, 'text', {}]) expect(PerdureError.isInstance(other)).toBe(false)
+  })
+
+  test('keep their cause, and say whether to try again', () => {
+    const cause = new Error('EIO')
+    expect(new store.StoreError(advised, { cause })).toMatchObject({ cause, retryable: true, ambiguous: false })
+    expect(new store.StoreError(advised, { ambiguous: true, retryable: false })).toMatchObject({
+      ambiguous: true,
+      retryable: false,
+    })
+    expect(new store.StoreBusyError(1)).toMatchObject({ retryable: true })
+    expect(new store.KeyReusedError('a', 'b')).toMatchObject({ retryable: false })
+  })
+})
+
+function modelCodes(): model.ModelErrorCode[] {
+  const codes = Object.keys(errorCodes) as ErrorCode[]
+  return codes.filter((code): code is model.ModelErrorCode => code.startsWith('model_'))
+}
+
+/** The paragraphs below each second-level heading. */
+function sectionsOf(markdown: string): Map<string, string[]> {
+  const [, ...sections] = markdown.split(/^## /m)
+  return new Map(
+    sections.map((section) => {
+      const [heading = '', ...paragraphs] = section.trim().split(/\n{2,}/)
+      return [heading, paragraphs]
+    }),
+  )
+}
+
+function byName(a: { name: string }, b: { name: string }): number {
+  return a.name < b.name ? -1 : 1
+}
