@@ -8,21 +8,18 @@ export function putBlob(tenant: Tenant, hash: string, bytes: Uint8Array, mediaTy
   else tenant.blobs.set(hash, { bytes, mediaType, pins: 1, references: new Map() })
 }
 
+/** A commit refers from its first event on: a fork that cuts it in two may keep a blob of the other half, never lose one. */
 export function referTo(
   tenant: Tenant,
   id: string,
   events: readonly { readonly content: Json }[],
   firstSeq: number,
 ): void {
-  const hashes = new Map<string, number>()
-  for (const [index, { content }] of events.entries()) {
-    for (const hash of hashesIn(content)) if (!hashes.has(hash)) hashes.set(hash, firstSeq + index)
-  }
-  for (const [hash, seq] of hashes) {
+  for (const hash of new Set(events.flatMap(({ content }) => hashesIn(content)))) {
     const blob = tenant.blobs.get(hash)
     if (!blob) continue
     blob.pins = Math.max(0, blob.pins - 1)
-    if (!blob.references.has(id)) blob.references.set(id, seq)
+    if (!blob.references.has(id)) blob.references.set(id, firstSeq)
   }
 }
 

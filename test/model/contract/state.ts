@@ -62,7 +62,7 @@ export type Blob = {
   readonly bytes: Uint8Array
   readonly mediaType: string
   pins: number
-  /** Conversation to the seq of its first event with the ref. */
+  /** Conversation to the first seq of the commit that brought the ref. */
   readonly references: Map<string, number>
 }
 

@@ -1,0 +1,108 @@
+import type { Case, Mutant } from './mutant.ts'
+
+const suite = (test: string): Case => ({ file: 'src/stores/postgres/postgres-store.test.ts', test })
+const commitFunction = 'src/stores/postgres/migrations/002-create-commit-function.ts'
+const tables = 'src/stores/postgres/migrations/001-create-tables.ts'
+
+export const postgresMutants: readonly Mutant[] = [
+  {
+    name: 'postgres: an answer does not ask whether the call is still pending',
+    edits: [
+      {
+        file: commitFunction,
+        find: "t.conversation_id = x.id AND t.status = 'pending'",
+        replace: 't.conversation_id = x.id',
+      },
+    ],
+    killedBy: [
+      suite('the loser of a commit learns which resolution won'),
+      suite('of forty resolvers at once one wins, and the others learn its answer'),
+    ],
+  },
+  {
+    name: 'postgres: a refused commit uses up seqs',
+    edits: [
+      {
+        file: commitFunction,
+        find: 'WHERE x.wave = v_wave AND x.base IS NOT NULL AND c.tenant = x.tenant AND c.id = x.id;',
+        replace: 'WHERE x.wave = v_wave AND c.tenant = x.tenant AND c.id = x.id;',
+      },
+    ],
+    killedBy: [suite('refused commits leave no gap in the sequence')],
+  },
+  {
+    name: 'postgres: the key is checked after the epoch',
+    edits: [
+      {
+        file: commitFunction,
+        find: "            WHEN k.seq IS NOT NULL THEN 'known'\n            WHEN x.epoch IS NOT NULL AND x.epoch IS DISTINCT FROM c.epoch THEN 'epoch'\n",
+        replace:
+          "            WHEN x.epoch IS NOT NULL AND x.epoch IS DISTINCT FROM c.epoch THEN 'epoch'\n            WHEN k.seq IS NOT NULL THEN 'known'\n",
+      },
+    ],
+    killedBy: [suite('a known key is answered before everything else is looked at')],
+  },
+  {
+    name: 'postgres: the round of an answer is ignored',
+    edits: [{ file: commitFunction, find: 'AND t.round = r.round AND (NOT r.due', replace: 'AND (NOT r.due' }],
+    killedBy: [suite('a click on the first round never lands in the second')],
+  },
+  {
+    name: 'postgres: synchronous_commit is off',
+    edits: [
+      {
+        file: 'src/stores/postgres/session-settings.ts',
+        find: 'SET synchronous_commit = on;',
+        replace: 'SET synchronous_commit = off;',
+      },
+    ],
+    killedBy: [
+      {
+        file: 'test/faults/durability.test.ts',
+        test: 'Postgres acknowledges what is on disk, also when it crashes or takes no writes for a while',
+      },
+    ],
+  },
+  {
+    name: 'postgres: the content of events is jsonb',
+    edits: [
+      {
+        file: tables,
+        find: '    content text NOT NULL,\n    PRIMARY KEY (tenant, conversation_id, seq)',
+        replace: '    content jsonb NOT NULL,\n    PRIMARY KEY (tenant, conversation_id, seq)',
+      },
+      { file: commitFunction, find: 'v_now, e.type, e.content\n', replace: 'v_now, e.type, e.content::jsonb\n' },
+      {
+        file: 'src/stores/postgres/columns.ts',
+        find: "'seq, at, type, content'",
+        replace: "'seq, at, type, content::text AS content'",
+      },
+    ],
+    killedBy: [suite('every JSON value comes back unchanged from a committed event')],
+  },
+  {
+    name: 'postgres: ids sort by the language of the database',
+    edits: [
+      {
+        file: 'src/stores/postgres/sql-names.ts',
+        find: `'COLLATE "POSIX"'`,
+        replace: `'COLLATE "und-x-icu"'`,
+      },
+    ],
+    killedBy: [suite('pages show every conversation once, in one order, also those of one moment')],
+  },
+  {
+    name: 'postgres: a holder may take the lease of another',
+    edits: [
+      {
+        file: 'src/stores/postgres/leases.ts',
+        find: 'AND (epoch IS NULL OR holder = $3 OR leased_until <= ${nowMs})\n      RETURNING epoch',
+        replace: 'AND (epoch IS NULL OR holder = $3 OR leased_until >= 0)\n      RETURNING epoch',
+      },
+    ],
+    killedBy: [
+      suite('one holder has the lease, and another one gets nothing'),
+      suite('of twenty holders at once one gets the lease'),
+    ],
+  },
+]

@@ -1,0 +1,153 @@
+import type { Mutant } from './mutant.ts'
+
+const conformance = 'src/stores/memory/memory-store.test.ts'
+const model = { file: 'test/model/model.test.ts', test: 'the memory store does what the model does' }
+
+/** Bugs in what all stores share, and in the memory store. */
+export const seamMutants: readonly Mutant[] = [
+  {
+    name: 'a delay is given to setTimeout as it is',
+    edits: [
+      {
+        file: 'src/clock/clock.ts',
+        find: 'const slice = Math.min(remainingMs, longestTimeoutMs)',
+        replace: 'const slice = remainingMs',
+      },
+    ],
+    killedBy: [{ file: 'src/clock/clock.test.ts', test: 'after thirty days: not before, then once' }],
+  },
+  {
+    name: 'minus zero is written as zero',
+    edits: [
+      {
+        file: 'src/log/codec.ts',
+        find: "return value === 0 && Object.is(value, -0) ? 'negative_zero' : 'plain'",
+        replace: "return 'plain'",
+      },
+    ],
+    killedBy: [{ file: 'src/log/codec.test.ts', test: 'minus zero deep inside' }, model],
+  },
+  {
+    name: 'the size of an event is counted in characters',
+    edits: [
+      {
+        file: 'src/store/prepare-change.ts',
+        find: 'content.length * 3 > largeEventBytes ? Buffer.byteLength(content) : 0',
+        replace: 'content.length',
+      },
+    ],
+    killedBy: [{ file: conformance, test: 'an event of more than a mebibyte is refused, and all of its commit' }],
+  },
+  {
+    name: 'a request to cancel does not wake',
+    edits: [
+      {
+        file: 'src/store/prepare-change.ts',
+        find: "new Set(['user_msg', 'resolution', 'cancel_requested', 'flow_started'])",
+        replace: "new Set(['user_msg', 'resolution', 'flow_started'])",
+      },
+    ],
+    killedBy: [{ file: conformance, test: 'cancel_requested wakes the conversation, appended or committed' }],
+  },
+  {
+    name: 'an explicit wake-up loses to the automatic one',
+    edits: [
+      {
+        file: 'src/store/prepare-change.ts',
+        find: "if (wakeAt === null) return { type: 'clear' }",
+        replace: "if (wakeAt === null && !isWaking) return { type: 'clear' }",
+      },
+    ],
+    killedBy: [{ file: conformance, test: 'an explicit wake-up wins over the automatic one' }],
+  },
+  {
+    name: 'a fork shares the ids of its open calls with its source',
+    edits: [
+      {
+        file: 'src/store/plan-fork.ts',
+        find: '.map((callId) => [callId, freshId()])',
+        replace: '.map((callId) => [callId, freshId() && callId])',
+      },
+    ],
+    killedBy: [
+      { file: conformance, test: 'an open call has a fresh id, the same in all its events and in its row' },
+      { file: conformance, test: 'an answer in the source leaves the fork waiting, and the other way round' },
+    ],
+  },
+  {
+    name: 'a fork leaves started calls open',
+    edits: [
+      {
+        file: 'src/store/plan-fork.ts',
+        find: "phase.type === 'started' || (phase.type === 'pending'",
+        replace: "(phase.type === 'pending'",
+      },
+    ],
+    killedBy: [
+      { file: conformance, test: 'a call that was started, and one of a child agent, ends as unknown' },
+      model,
+    ],
+  },
+  {
+    name: 'memory: the key is checked after the epoch',
+    edits: [
+      {
+        file: 'src/stores/memory/commit-change.ts',
+        find: "  if (earlier) return earlier.digest === change.digest ? { type: 'ok', seq: earlier.seq } : { type: 'key_reused' }\n  if (change.epoch !== null && row?.lease?.epoch !== change.epoch) return { type: 'epoch', lastSeq }\n",
+        replace:
+          "  if (change.epoch !== null && row?.lease?.epoch !== change.epoch) return { type: 'epoch', lastSeq }\n  if (earlier) return earlier.digest === change.digest ? { type: 'ok', seq: earlier.seq } : { type: 'key_reused' }\n",
+      },
+    ],
+    killedBy: [
+      { file: conformance, test: 'a known key is answered before everything else is looked at' },
+      { file: conformance, test: 'a key is known after the lease and the log have moved on' },
+    ],
+  },
+  {
+    name: 'memory: the digest of a known key is ignored',
+    edits: [
+      {
+        file: 'src/stores/memory/commit-change.ts',
+        find: "earlier.digest === change.digest ? { type: 'ok', seq: earlier.seq } : { type: 'key_reused' }",
+        replace: "{ type: 'ok', seq: earlier.seq }",
+      },
+    ],
+    killedBy: [
+      { file: conformance, test: 'the same key with the same digest is the same request, with another it is refused' },
+      model,
+    ],
+  },
+  {
+    name: 'memory: the round of an answer is ignored',
+    edits: [
+      {
+        file: 'src/stores/memory/commit-change.ts',
+        find: "call.status === 'pending' && call.round === round",
+        replace: "call.status === 'pending'",
+      },
+    ],
+    killedBy: [{ file: conformance, test: 'a click on the first round never lands in the second' }],
+  },
+  {
+    name: 'a store forgets a lease when somebody releases another conversation under its epoch',
+    edits: [
+      {
+        file: 'src/store/held-leases.ts',
+        find: 'if (held?.tenant !== tenant || held.id !== id) return',
+        replace: 'if (!held || (tenant === id && tenant === held.id)) return',
+      },
+    ],
+    killedBy: [model],
+  },
+  {
+    name: 'a conversation that got another parent still goes with the first',
+    edits: [
+      {
+        file: 'src/store/prepare-change.ts',
+        find: 'stored.childOf = attrs.parent.callId === undefined ? null : attrs.parent.id',
+        replace: 'if (attrs.parent.callId !== undefined) stored.childOf = attrs.parent.id',
+      },
+    ],
+    killedBy: [model],
+  },
+]

@@ -1,0 +1,180 @@
+import type { Case, Mutant } from './mutant.ts'
+
+const suite = (test: string): Case => ({ file: 'src/stores/sqlite/sqlite-store.test.ts', test })
+const group = (test: string): Case => ({ file: 'src/stores/sqlite/group-commit.test.ts', test })
+const model = {
+  file: 'test/model/model.test.ts',
+  test: 'SQLite does what the model does, also when it is opened twice and reopened',
+}
+
+export const sqliteMutants: readonly Mutant[] = [
+  {
+    name: 'sqlite: an answer does not ask whether the call is still pending',
+    edits: [
+      {
+        file: 'src/stores/sqlite/commit-change.ts',
+        find: "call.cid === head?.cid && call.status === 'pending' && call.round === round",
+        replace: 'call.cid === head?.cid && call.round === round',
+      },
+    ],
+    killedBy: [
+      suite('the loser of a commit learns which resolution won'),
+      suite('of forty resolvers at once one wins, and the others learn its answer'),
+    ],
+  },
+  {
+    name: 'sqlite: events and rows of a change are two transactions',
+    edits: [
+      {
+        file: 'src/stores/sqlite/commit-change.ts',
+        find: '  if (change.key !== null) {\n    db.run(',
+        replace: "  db.run('COMMIT')\n  db.run('BEGIN IMMEDIATE')\n  if (change.key !== null) {\n    db.run(",
+      },
+    ],
+    killedBy: [
+      group('a write that fails before its commit is not ambiguous'),
+      {
+        file: 'test/faults/atomicity.test.ts',
+        test: 'a killed writer leaves whole commits in a SQLite file, and every one it was told of',
+      },
+    ],
+  },
+  {
+    name: 'sqlite: a group is acknowledged before its commit',
+    edits: [
+      {
+        file: 'src/stores/sqlite/group-commit.ts',
+        find: "      stage = 'commit'\n      db.run('COMMIT')\n",
+        replace:
+          "      for (const [index, job] of group.entries()) job.resolve(results[index])\n      stage = 'commit'\n      db.run('COMMIT')\n",
+      },
+    ],
+    killedBy: [group('a commit that fails is told as ambiguous to everybody in it, and the store goes on')],
+  },
+  {
+    name: 'sqlite: `before` is inclusive',
+    edits: [
+      {
+        file: 'src/stores/sqlite/events.ts',
+        find: 'AND seq > ? AND seq < ?\n     ORDER BY seq DESC',
+        replace: 'AND seq > ? AND seq <= ?\n     ORDER BY seq DESC',
+      },
+    ],
+    killedBy: [suite('bounds are exclusive, and a limit keeps the newest of the range in ascending order'), model],
+  },
+  {
+    name: 'sqlite: a limit keeps the oldest',
+    edits: [
+      { file: 'src/stores/sqlite/events.ts', find: 'ORDER BY seq DESC LIMIT ?', replace: 'ORDER BY seq LIMIT ?' },
+      { file: 'src/stores/sqlite/events.ts', find: 'return descending.reverse()', replace: 'return descending' },
+    ],
+    killedBy: [suite('bounds are exclusive, and a limit keeps the newest of the range in ascending order')],
+  },
+  {
+    name: 'sqlite: the epoch is not checked',
+    edits: [
+      {
+        file: 'src/stores/sqlite/commit-change.ts',
+        find: "  if (change.epoch !== null && head?.leaseEpoch !== change.epoch) return { type: 'epoch', lastSeq }\n",
+        replace: '',
+      },
+    ],
+    killedBy: [suite('a commit is accepted under the current epoch only')],
+  },
+  {
+    name: 'sqlite: the expected seq is not checked where there are no events',
+    edits: [
+      {
+        file: 'src/stores/sqlite/commit-change.ts',
+        find: 'if (change.expectedSeq !== null && change.expectedSeq !== lastSeq)',
+        replace: 'if (change.expectedSeq !== null && change.events.length > 0 && change.expectedSeq !== lastSeq)',
+      },
+    ],
+    killedBy: [suite('a commit without events checks epoch and expectedSeq, and returns the last seq')],
+  },
+  {
+    name: 'sqlite: synchronous is OFF',
+    edits: [
+      {
+        file: 'src/stores/sqlite/open-database.ts',
+        find: 'PRAGMA synchronous = FULL',
+        replace: 'PRAGMA synchronous = OFF',
+      },
+    ],
+    killedBy: [
+      {
+        file: 'src/stores/sqlite/open-database.test.ts',
+        test: 'a connection has a write-ahead log, and syncs it with every commit',
+      },
+    ],
+  },
+  {
+    name: 'sqlite: the inbox is not of one tenant',
+    edits: [
+      {
+        file: 'src/stores/sqlite/calls.ts',
+        find: "WHERE calls.tenant = ? AND calls.status = 'pending' AND (calls.created_at",
+        replace: "WHERE calls.tenant >= min('', ?) AND calls.status = 'pending' AND (calls.created_at",
+      },
+    ],
+    killedBy: [suite('no method of one tenant sees or changes anything of another')],
+  },
+  {
+    name: 'sqlite: an expiry does not wake the conversation',
+    edits: [
+      {
+        file: 'src/stores/sqlite/conversations.ts',
+        find: "return isDormant ? null : { wakeAt: now, isDormant, status: 'active' }",
+        replace: 'return null',
+      },
+    ],
+    killedBy: [suite('an expired call has the exact result, its resolution and a wake-up')],
+  },
+  {
+    name: 'sqlite: an expiry wakes a dormant fork',
+    edits: [
+      {
+        file: 'src/stores/sqlite/conversations.ts',
+        find: "return isDormant ? null : { wakeAt: now, isDormant, status: 'active' }",
+        replace: "return { wakeAt: now, isDormant, status: 'active' }",
+      },
+    ],
+    killedBy: [suite('an expiry in a fork is recorded and does not wake it')],
+  },
+  {
+    name: 'sqlite: the same holder gets the same epoch again',
+    edits: [
+      {
+        file: 'src/stores/sqlite/leases.ts',
+        find: '    "UPDATE meta SET value = value + 1 WHERE name = \'epoch\' RETURNING value AS epoch",\n  )!',
+        replace:
+          '    "UPDATE meta SET value = value + iif(?, 0, 1) WHERE name = \'epoch\' RETURNING value AS epoch",\n    row.holder === holder ? 1 : 0,\n  )!',
+      },
+    ],
+    killedBy: [suite('epochs come from one counter of the whole store and grow with each acquisition')],
+  },
+  {
+    name: 'sqlite: a call expires a second early',
+    edits: [
+      {
+        file: 'src/stores/sqlite/commit-change.ts',
+        find: 'call.expiresAt !== null && call.expiresAt <= now\n',
+        replace: 'call.expiresAt !== null && call.expiresAt <= now + 1000\n',
+      },
+      {
+        file: 'src/stores/sqlite/calls.ts',
+        find: "       WHERE calls.status = 'pending' AND calls.expires_at <= ? ORDER BY calls.expires_at LIMIT ?`,\n      now,",
+        replace:
+          "       WHERE calls.status = 'pending' AND calls.expires_at <= ? ORDER BY calls.expires_at LIMIT ?`,\n      now + 1000,",
+      },
+    ],
+    killedBy: [suite('a call never expires early, and only once')],
+  },
+  {
+    name: 'sqlite: a blob goes with its conversation though somebody has just put it again',
+    edits: [
+      { file: 'src/stores/sqlite/blobs.ts', find: 'WHERE blobs.bid = ? AND pins = 0', replace: 'WHERE blobs.bid = ?' },
+    ],
+    killedBy: [suite('a blob that was put again waits for its second event'), model],
+  },
+]
