@@ -6,7 +6,7 @@ import type { EventType } from './events.ts'
 import { foldEvents } from './fold-events.ts'
 import { phaseOf } from './fsm-state.ts'
 import { nextStep } from './next-step.ts'
-import { baseOf } from './state.ts'
+import { baseOf, stateSince } from './state.ts'
 
 /** What must hold for every history that people, clients, crashes and one owner can bring about. */
 const tape = fc.noBias(fc.array(fc.nat(5_039), { minLength: 50, maxLength: 400, size: 'max' }))
@@ -66,6 +66,7 @@ describe('every history', { timeout }, () => {
           const at = split + Math.floor((log.length - split) / 2)
           const whole = foldEvents(log.slice(0, at))
           const revived = foldEvents(log.slice(split, at), baseOf(foldEvents(log.slice(0, split))))
+          expect(revived).toEqual(stateSince(whole, split))
           expect(baseOf(revived)).toEqual(baseOf(whole))
           expect(nextStep(revived, nothingRuns)).toEqual(nextStep(whole, nothingRuns))
         }

@@ -1,3 +1,5 @@
+import { isDeepStrictEqual } from 'node:util'
+import { decide } from '../../src/log/decide.ts'
 import type { LogEvent, NewEvent } from '../../src/log/events.ts'
 import { foldEvents } from '../../src/log/fold-events.ts'
 import { nextStep, type Step } from '../../src/log/next-step.ts'
@@ -53,18 +55,14 @@ export class SimulatedOwner {
 
   /** Brings an outcome into the log, from a view of it that may be old. */
   settle(outcome: Outcome): void {
-    for (;;) {
-      const events = settle(this.#state, outcome)
-      if (this.#commit(events)) break
-      this.#catchUp()
-    }
+    while (!this.#commit([outcome])) this.#catchUp()
     const again = settle(this.#state, outcome)
     if (again.length > 0) throw new Error(`settled twice: ${outcome.type} gives ${JSON.stringify(again)}`)
   }
 
   /** False when others have appended since: nothing is written. */
-  #commit(settled: readonly NewEvent[]): boolean {
-    const { events, state } = this.#joined(settled)
+  #commit(outcomes: readonly Outcome[]): boolean {
+    const { events, state } = this.#decided(outcomes)
     if (this.log.length !== this.#state.lastSeq) return false
     this.append(events)
     this.#state = state
@@ -78,20 +76,23 @@ export class SimulatedOwner {
     return true
   }
 
-  /** What follows from the settled events alone joins their commit. */
-  #joined(settled: readonly NewEvent[]): { events: NewEvent[]; state: ConversationState } {
-    const events = [...settled]
-    let state = continued(this.#state, events)
+  /** What `decide` gives, made step by step first, so that decisions that go round in circles are told instead of hanging. */
+  #decided(outcomes: readonly Outcome[]): { events: readonly NewEvent[]; state: ConversationState } {
     const running = new Set(this.running.keys())
-    for (let commits = 0; commits <= maxCommitsInARow; commits++) {
+    const events = outcomes.flatMap((outcome) => settle(this.#state, outcome))
+    let state = continued(this.#state, events)
+    for (let commits = 0; ; commits++) {
       const step = nextStep(state, running)
-      if (step.type !== 'commit') return { events, state }
+      if (step.type !== 'commit') break
       if (step.events.length === 0) throw new Error('a commit without events makes no progress')
+      if (commits === maxCommitsInARow) throw new Error('the decisions go round in circles')
       for (const event of step.events) if (event.type === 'tool_started') running.add(event.content.callId)
       events.push(...step.events)
       state = continued(state, step.events)
     }
-    throw new Error('the decisions go round in circles')
+    const decision = decide(this.#state, new Set(this.running.keys()), outcomes)
+    if (!isDeepStrictEqual(decision.events, events)) throw new Error('one commit has something else than its steps')
+    return { events, state }
   }
 
   /** Ends what runs for a turn; gives what there is of its message. */
