@@ -149,6 +149,8 @@ export class Channel {
         return
       case 'state_changed':
         this.#live = { ...this.#live, activity: isActivity(event.state) ? event.state : null }
+        return
+      default: // The log has what the others tell.
     }
   }
 
