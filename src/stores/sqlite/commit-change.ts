@@ -24,7 +24,7 @@ export function commitChange(db: Database, tenant: string, id: string, change: P
   }
   for (const call of change.calls) writeCall(db, tenant, cid, call, now)
   referToBlobs(db, tenant, cid, change.blobs, lastSeq + 1)
-  return { type: 'ok', seq }
+  return change.events.length > 0 ? { type: 'ok', seq, at: now } : { type: 'ok', seq }
 }
 
 /** What to answer without writing; null when the change is to be made. */
