@@ -9,7 +9,11 @@ export type {
 export type { ContextAttributes, ContextSettings } from './agent/context-settings.ts'
 export { type AgentAttributes, defineAgent } from './agent/define-agent.ts'
 export { type Clock, systemClock } from './clock/clock.ts'
+export type { Tokenizer } from './context/count-tokens.ts'
+export { type Explanation, explain } from './context/explain.ts'
+export { gptTokenizer } from './context/gpt-tokenizer.ts'
 export { type ErrorCode, type ErrorFamily, errorCodes } from './errors/codes.ts'
+export { ContextOverflowError } from './errors/context-errors.ts'
 export {
   DefinitionError,
   HookError,
