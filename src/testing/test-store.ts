@@ -53,7 +53,22 @@ export type TestClock = {
   set(now: number): Promise<void>
 }
 
-/** Declares the cases that every store must pass, one group for each promise. Cases that need an option that is not there are skipped. */
+/**
+ * Declares the cases that every store must pass, one group for each promise. Cases that need an option that is not there are skipped.
+ *
+ * ```ts
+ * import { describe, expect, test } from 'vitest'
+ * import { testStore } from 'perdure/testing'
+ *
+ * let path = ''
+ * const open = () => myStore({ path })
+ * const create = () => {
+ *   path = newTemporaryPath()
+ *   return open()
+ * }
+ * testStore({ describe, test, expect }, { create, openAnother: open, destroy: (store) => store.close() })
+ * ```
+ */
 export function testStore(runner: TestRunner, options: StoreUnderTest): void {
   const suite = createSuite(runner, options)
   for (const declare of promises) declare(suite)

@@ -11,7 +11,7 @@ import { byteOrder } from './byte-order.ts'
 import { commitChange } from './commit-change.ts'
 import { deleteConversation } from './delete-conversation.ts'
 import { forkConversation } from './fork-conversation.ts'
-import { type ConversationRow, MemoryTables, type TenantTables } from './memory-tables.ts'
+import { type ConversationRow, MemoryTables } from './memory-tables.ts'
 
 /** Every method runs in one go, which makes it atomic. */
 export function memoryDriver(clock: Clock): Driver {
@@ -99,12 +99,16 @@ export function memoryDriver(clock: Clock): Driver {
     },
     async dueCalls(limit) {
       const now = clock.now()
-      const waiting = [...callsWithDeadline(tables)].sort((left, right) => left.expiresAt - right.expiresAt)
-      const next = waiting.find(({ expiresAt }) => expiresAt > now)
-      const due = waiting.filter(({ expiresAt }) => expiresAt <= now).slice(0, limit)
+      const due: (DueCall & { expiresAt: number })[] = []
+      let nextAt = Number.POSITIVE_INFINITY
+      for (const call of callsWithDeadline(tables)) {
+        if (call.expiresAt <= now) due.push(call)
+        else nextAt = Math.min(nextAt, call.expiresAt)
+      }
+      due.sort((left, right) => left.expiresAt - right.expiresAt)
       return {
-        due: due.map(({ expiresAt: _, ...call }) => call),
-        nextInMs: next ? next.expiresAt - now : null,
+        due: due.slice(0, limit).map(({ expiresAt: _, ...call }) => call),
+        nextInMs: nextAt === Number.POSITIVE_INFINITY ? null : nextAt - now,
       }
     },
 
@@ -225,12 +229,10 @@ function isLeased({ lease }: ConversationRow, now: number): boolean {
 }
 
 function* callsWithDeadline(tables: MemoryTables): Generator<DueCall & { expiresAt: number }> {
-  for (const [tenant, { calls }] of tables.tenants()) yield* deadlinesOf(tenant, calls)
-}
-
-function* deadlinesOf(tenant: string, calls: TenantTables['calls']): Generator<DueCall & { expiresAt: number }> {
-  for (const call of calls.values()) {
-    const { id: callId, conversationId, round, kind, expiresAt } = call
-    if (isPending(call) && expiresAt !== null) yield { tenant, id: conversationId, callId, round, kind, expiresAt }
+  for (const [tenant, { calls }] of tables.tenants()) {
+    for (const call of calls.values()) {
+      const { id: callId, conversationId, round, kind, expiresAt } = call
+      if (isPending(call) && expiresAt !== null) yield { tenant, id: conversationId, callId, round, kind, expiresAt }
+    }
   }
 }
