@@ -1,0 +1,39 @@
+import { StoreClosedError } from '../../src/errors/store-errors.ts'
+import type { Store, TenantStore } from '../../src/store/store.ts'
+
+export type MortalStore = {
+  readonly store: Store
+  /** From now on nothing is read or written through it, as when the process was killed. Its leases lapse by themselves. */
+  kill(): void
+  /** From now on its leases are not renewed, as when the process was stopped for a while. It can still read and write. */
+  freeze(): void
+}
+
+/** The same data through a handle that can die, so that one process can tell the story of two. */
+export function mortalStore(store: Store): MortalStore {
+  let isDead = false
+  let isFrozen = false
+
+  function guarded<T extends Store | TenantStore>(target: T): T {
+    return new Proxy(target, {
+      get(object, name) {
+        const member: unknown = Reflect.get(object, name)
+        if (typeof member !== 'function') return member
+        if (name === 'forTenant') return (tenant: string) => guarded(store.forTenant(tenant))
+        if (name === 'onWake') return (listener: Listener) => store.onWake((hint) => isDead || listener(hint))
+        if (name === 'renewLeases' && isFrozen) return async () => []
+        return async (...args: unknown[]) => {
+          if (isDead) throw new StoreClosedError()
+          const result: unknown = await member.apply(object, args)
+          // What was under way when the process died may be written, but nobody hears of it.
+          if (isDead) throw new StoreClosedError()
+          return result
+        }
+      },
+    })
+  }
+
+  return { store: guarded(store), kill: () => void (isDead = true), freeze: () => void (isFrozen = true) }
+}
+
+type Listener = Parameters<Store['onWake']>[0]
