@@ -83,7 +83,7 @@ function notExercised(counts: {
 }) {
   const missing: string[] = []
   if (counts.killed < counts.rounds) missing.push('not every writer was killed')
-  if (counts.roundsCutOff * 2 < counts.rounds) missing.push('fewer than half of the kills met a commit under way')
+  if (counts.roundsCutOff * 4 < counts.rounds) missing.push('fewer than a quarter of the kills met a commit under way')
   if (counts.acknowledged < counts.rounds * 5) missing.push('fewer than five commits per round were acknowledged')
   if (counts.refused === 0) missing.push('no change was refused')
   return missing

@@ -26,7 +26,7 @@ export type EndureOptions = {
   readonly times: number
   /** How many answers there must be before each fault. Default: 20. */
   readonly answersBefore?: number
-  readonly child?: Pick<ChildOptions<WriterMessage>, 'wrapper' | 'user' | 'nodeArguments'>
+  readonly child?: Pick<ChildOptions<WriterMessage>, 'wrapper' | 'nodeArguments'>
 }
 
 /** How many answers show that the store works again. */

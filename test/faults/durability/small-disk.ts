@@ -3,6 +3,7 @@ import { mkdir, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { withFolder } from '../harness/with-target.ts'
+import { canRun } from './can-run.ts'
 import type { Fault } from './endure.ts'
 
 const run = promisify(execFile)
@@ -11,11 +12,11 @@ export type SmallDisk = { readonly kind: 'mount' | 'limit'; readonly folder: str
 
 const diskBytes = 16 * 1024 * 1024
 
-/** Lends a disk that can be full: a small file system of its own, or, where that is not permitted, a limit on the size of files. */
+/** Lends a disk that can be full: a small file system of its own, or, where that is not permitted, a limit on the size of files. Null: neither works. */
 export async function withSmallDisk<T>(
   use: (disk: SmallDisk) => Promise<T>,
   kinds: readonly SmallDisk['kind'][] = ['mount', 'limit'],
-): Promise<T> {
+): Promise<T | null> {
   return withFolder(async (parent) => {
     const folder = join(parent, 'disk')
     await mkdir(folder)
@@ -26,6 +27,7 @@ export async function withSmallDisk<T>(
         await run('umount', [folder])
       }
     }
+    if (!(await canRun('prlimit'))) return null
     return use({ kind: 'limit', folder, full: fileSizeLimit() })
   })
 }

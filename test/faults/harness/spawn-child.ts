@@ -16,7 +16,6 @@ export type ChildOptions<Message extends ChildMessage> = {
   readonly wrapper?: readonly string[]
   /** Extra arguments for node, as in `['--import', file]`. */
   readonly nodeArguments?: readonly string[]
-  readonly user?: { readonly uid: number; readonly gid: number }
 }
 
 export type Child = {
@@ -34,7 +33,7 @@ export function spawnChild<Message extends ChildMessage>(options: ChildOptions<M
   const node = [process.execPath, '--disable-warning=ExperimentalWarning', ...(options.nodeArguments ?? [])]
   const script = [fileURLToPath(options.script), JSON.stringify(options.input)]
   const [command, ...rest] = [...(options.wrapper ?? []), ...node, ...script]
-  const child = spawn(command!, rest, { stdio: ['pipe', 'ignore', 'pipe', 'pipe'], ...options.user })
+  const child = spawn(command!, rest, { stdio: ['pipe', 'ignore', 'pipe', 'pipe'] })
   let complaint = ''
   child.stderr!.on('data', (chunk) => (complaint = (complaint + String(chunk)).slice(-4000)))
   // A child that was killed has closed its end.

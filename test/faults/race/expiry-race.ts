@@ -1,5 +1,6 @@
+import type { TenantStore } from '../../../src/store/store.ts'
 import { progress } from '../harness/command.ts'
-import { seededRandom } from '../harness/seeded-random.ts'
+import { type SeededRandom, seededRandom } from '../harness/seeded-random.ts'
 import { openStore, type Target } from '../harness/target.ts'
 import type { Finding } from '../harness/verdict.ts'
 import { checkAttempts, type Ending, readEndings } from './check-attempts.ts'
@@ -11,7 +12,7 @@ export type ExpiryRaceSize = { readonly seed: number; readonly calls: number }
 
 const windowMs = 3
 const callsPerWave = 50
-const firstDeadlineMs = 120
+const firstDeadlineMs = 200
 const spacingMs = 4
 const patienceMs = 10_000
 
@@ -22,16 +23,18 @@ const patienceMs = 10_000
 export async function expiryRace(target: Target, { seed, calls }: ExpiryRaceSize): Promise<Finding> {
   const random = seededRandom(seed)
   const store = await openStore(target)
-  const resolver = await startResolver({ target, who: 'resolver', atOnce: 1 })
+  const resolver = await startResolver({ target, who: 'resolver' })
   const violations: string[] = []
   const counts = { calls: 0, atTheDeadline: 0, resolved: 0, expired: 0 }
   try {
-    const maxWaves = Math.ceil(calls / callsPerWave) * 4
+    const maxWaves = Math.ceil(calls / callsPerWave) * 4 + 20
     for (let wave = 0; wave < maxWaves && (counts.atTheDeadline < calls || isLopsided(counts)); wave++) {
       const inMs = Array.from({ length: callsPerWave }, (_, index) => firstDeadlineMs + index * spacingMs)
-      const waiting = await suspendCalls(store, `expiry${wave}`, inMs)
-      const deadlines = await readDeadlines(store, waiting)
-      const offset = (): number => (random.next() * 2 - 1) * windowMs
+      const suspended = await suspendCalls(store, `expiry${wave}`, inMs)
+      const deadlines = await readDeadlines(store, `expiry${wave}`)
+      const waiting = suspended.filter(({ callId }) => deadlines.has(callId))
+      if (waiting.length === 0) continue
+      const offset = (): number => drawOffset(random, counts)
       const tasks = waiting.map((call) => ({ ...call, at: deadlines.get(call.callId)! + offset() }))
       const attempts = await resolver.resolve(tasks)
       const endings = await untilAllEnded(store, waiting)
@@ -56,20 +59,21 @@ function isLopsided({ atTheDeadline, resolved, expired }: Tally): boolean {
   return Math.min(resolved, expired) * 10 < atTheDeadline
 }
 
-async function readDeadlines(
-  store: Awaited<ReturnType<typeof openStore>>,
-  waiting: readonly WaitingCall[],
-): Promise<Map<string, number>> {
-  const pending = await store.pendingToolCalls(waiting[0]!.conversation)
-  const deadlines = new Map(pending.map((call) => [call.id, call.expiresAt!]))
-  if (deadlines.size !== waiting.length) throw new Error('calls ended before their deadlines could be read')
-  return deadlines
+/** Somewhere in the window, more often on the side of the outcome that has fallen behind. */
+function drawOffset(random: SeededRandom, { atTheDeadline, resolved, expired }: Tally): number {
+  const lead = atTheDeadline === 0 ? 0 : (resolved - expired) / atTheDeadline
+  // A hair less than the window: an attempt begins a little after its moment.
+  const edge = windowMs - 0.3
+  return Math.max(-edge, Math.min(edge, (random.next() * 2 - 1 + lead) * windowMs))
 }
 
-async function untilAllEnded(
-  store: Awaited<ReturnType<typeof openStore>>,
-  waiting: readonly WaitingCall[],
-): Promise<Map<string, Ending>> {
+/** Of the calls that still wait: on a slow machine the first may have ended. */
+async function readDeadlines(store: TenantStore, conversation: string): Promise<Map<string, number>> {
+  const pending = await store.pendingToolCalls(conversation)
+  return new Map(pending.map((call) => [call.id, call.expiresAt!]))
+}
+
+async function untilAllEnded(store: TenantStore, waiting: readonly WaitingCall[]): Promise<Map<string, Ending>> {
   const until = Date.now() + patienceMs
   for (;;) {
     const pending = await store.pendingToolCalls(waiting[0]!.conversation)

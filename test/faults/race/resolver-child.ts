@@ -5,15 +5,10 @@ import { openStore, type Target } from '../harness/target.ts'
 import type { WaitingCall } from './pending-calls.ts'
 import { sleepUntil } from './sleep-until.ts'
 
-export type ResolverInput = {
-  readonly target: Target
-  readonly who: string
-  /** How many calls it resolves at the same time when they have no set moment. */
-  readonly atOnce: number
-}
+export type ResolverInput = { readonly target: Target; readonly who: string }
 
-/** A call to resolve, at once or at a moment of the machine's clock. */
-export type Task = WaitingCall & { readonly at: number | null }
+/** A call to resolve at a moment of the machine's clock. */
+export type Task = WaitingCall & { readonly at: number }
 
 export type ResolverMessage =
   | { readonly type: 'ready' }
@@ -43,19 +38,12 @@ onParentLine((line) => {
 say<ResolverMessage>({ type: 'ready' })
 
 async function resolveAll(tasks: readonly Task[]): Promise<Attempt[]> {
-  const timed = tasks.filter(({ at }) => at !== null).toSorted((left, right) => left.at! - right.at!)
-  const untimed = tasks.filter(({ at }) => at === null)
   const attempts: Promise<Attempt>[] = []
-  for (const task of timed) {
-    await sleepUntil(task.at!)
+  for (const task of tasks.toSorted((left, right) => left.at - right.at)) {
+    await sleepUntil(task.at)
     attempts.push(resolve(task))
   }
-  const done: Attempt[] = []
-  const worker = async (): Promise<void> => {
-    for (let task = untimed.shift(); task; task = untimed.shift()) done.push(await resolve(task))
-  }
-  await Promise.all(Array.from({ length: input.atOnce }, worker))
-  return [...(await Promise.all(attempts)), ...done]
+  return Promise.all(attempts)
 }
 
 async function resolve({ callId, conversation }: Task): Promise<Attempt> {

@@ -7,15 +7,15 @@ import { startResolver } from './start-resolver.ts'
 
 export type ResolverRaceSize = { readonly processes: number; readonly calls: number }
 
-/** All start together on each heat; without that, one process would run away from the others. */
-const callsPerHeat = 10
-const atOnce = 4
+/** All start on each heat at the same moment; without that, one process would run away from the others. */
+const callsPerHeat = 5
+const headStartMs = 15
 
 /** Many processes resolve the same calls at the same time. */
 export async function resolverRace(target: Target, { processes, calls }: ResolverRaceSize): Promise<Finding> {
   const store = await openStore(target)
   const resolvers = await Promise.all(
-    Array.from({ length: processes }, (_, index) => startResolver({ target, who: `resolver${index}`, atOnce })),
+    Array.from({ length: processes }, (_, index) => startResolver({ target, who: `resolver${index}` })),
   )
   const waiting: WaitingCall[] = []
   const attempts: Attempt[] = []
@@ -23,13 +23,14 @@ export async function resolverRace(target: Target, { processes, calls }: Resolve
     while (waiting.length < calls) {
       const deadlines = Array.from({ length: Math.min(callsPerHeat, calls - waiting.length) }, () => null)
       const heat = await suspendCalls(store, `race${waiting.length}`, deadlines)
-      const tasks = heat.map((call) => ({ ...call, at: null }))
+      const at = Date.now() + headStartMs
+      const tasks = heat.map((call) => ({ ...call, at }))
       attempts.push(...(await Promise.all(resolvers.map((resolver) => resolver.resolve(tasks)))).flat())
       waiting.push(...heat)
     }
     const endings = await readEndings(store, waiting)
     const won = attempts.filter(({ outcome }) => outcome.type === 'won')
-    const losers = attempts.length - won.length
+    const losers = attempts.filter(({ outcome }) => outcome.type === 'lost').length
     const events = [...endings.values()].reduce((sum, { resolutions }) => sum + resolutions.length, 0)
     const distinctWinners = new Set(won.map(({ who }) => who)).size
     const contested = countContested(won, attempts)

@@ -43,6 +43,10 @@ export class Ledger {
         return
       case 'not_opened':
         this.notOpened.push(message.failure)
+        return
+      case 'ready':
+      case 'stopped':
+        return
     }
   }
 

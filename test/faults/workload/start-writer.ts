@@ -17,7 +17,7 @@ const patienceMs = 30_000
 /** A process that commits until it is stopped, and whose every word is kept. */
 export function startWriter(
   input: WriterInput,
-  options: Pick<ChildOptions<WriterMessage>, 'wrapper' | 'user' | 'nodeArguments'> = {},
+  options: Pick<ChildOptions<WriterMessage>, 'wrapper' | 'nodeArguments'> = {},
 ): Writer {
   const ledger = new Ledger()
   let hasEnded = false
