@@ -47,7 +47,7 @@ test('a refused change fails alone and leaves no gap', async () => {
     store.commit('chat', { events: [titled('b')], expectedSeq: 1 }),
     store.commit('chat', { events: [titled('c')], expectedSeq: 2 }),
   ])
-  expect(results).toEqual([
+  expect(results).toMatchObject([
     { ok: true, seq: 2 },
     { ok: false, conflict: 'seq', lastSeq: 2 },
     { ok: true, seq: 3 },
