@@ -38,6 +38,13 @@ export const errorCodes = {
   runtime_closed: { family: 'usage', status: 503 },
   watcher_lagged: { family: 'conflict', status: 409 },
   context_overflow: { family: 'usage', status: 413 },
+  flow_diverged: { family: 'determinism', status: 409 },
+  flow_step_failed: { family: 'tool', status: 500 },
+  no_such_flow: { family: 'not_found', status: 404 },
+  no_such_agent: { family: 'not_found', status: 404 },
+  no_session: { family: 'not_found', status: 404 },
+  session_exists: { family: 'conflict', status: 409 },
+  not_suspended: { family: 'conflict', status: 409 },
 } as const satisfies Record<string, { family: ErrorFamily; status: number }>
 
 export type ErrorCode = keyof typeof errorCodes

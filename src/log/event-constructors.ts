@@ -16,7 +16,9 @@ export const turnEnded = constructorOf('turn_ended')
 export const titled = constructorOf('titled')
 export const seeded = constructorOf('seeded')
 export const flowStarted = constructorOf('flow_started')
+export const flowOpened = constructorOf('flow_opened')
 export const flowOutcome = constructorOf('flow_outcome')
+export const flowContinued = constructorOf('flow_continued')
 export const flowEnded = constructorOf('flow_ended')
 
 function constructorOf<Type extends EventType>(

@@ -32,9 +32,11 @@ export type EventContents = {
   readonly turn_ended: TurnEnded
   readonly titled: { readonly title: string }
   readonly seeded: { readonly state: Json }
-  readonly flow_started: JsonObject
-  readonly flow_outcome: JsonObject
-  readonly flow_ended: JsonObject
+  readonly flow_started: FlowStarted
+  readonly flow_opened: { readonly position: number; readonly op: FlowOp }
+  readonly flow_outcome: FlowOutcome
+  readonly flow_continued: { readonly version: string; readonly input: Json }
+  readonly flow_ended: FlowEnded
 }
 
 export type UserMsg = {
@@ -194,3 +196,29 @@ export type Injection = {
 export type TurnStatus = 'completed' | 'cancelled' | 'failed' | 'halted'
 
 export type TurnEnded = { readonly turnId: string; readonly status: TurnStatus; readonly reason: string | null }
+
+export type FlowStarted = {
+  readonly flow: string
+  readonly version: string
+  readonly input: Json
+  readonly who: string
+}
+
+/** What a flow asked for, as it is compared on replay. Positions count a session's operations from 1, in the order they were asked for. */
+export type FlowOp =
+  | { readonly kind: 'suspend'; readonly tag: Json; readonly schema?: Json }
+  | { readonly kind: 'request'; readonly request: string; readonly payload: Json }
+  | { readonly kind: 'step'; readonly name: string; readonly input: Json; readonly ifInterrupted: 'rerun' | 'report' }
+  | { readonly kind: 'sleep'; readonly ms: number }
+  | { readonly kind: 'agent'; readonly agent: string; readonly id: string; readonly message: Json }
+  | { readonly kind: 'now' | 'random' | 'uuid' }
+
+/** What an operation came to. Replay gives them back in the order of the log. */
+export type FlowOutcome = { readonly position: number; readonly who?: string } & (
+  | { readonly ok: true; readonly value: Json }
+  | { readonly ok: false; readonly error: string }
+)
+
+export type FlowEnded =
+  | { readonly status: 'done'; readonly result: Json }
+  | { readonly status: 'failed'; readonly error: string }

@@ -89,7 +89,9 @@ describe('a log that cannot be folded', () => {
   })
 
   test('an event of a flow does not belong into a conversation', () => {
-    expect(() => stateOf([{ type: 'flow_started', content: {} }])).toThrow(EventUnknownError)
+    expect(() =>
+      stateOf([{ type: 'flow_started', content: { flow: 'f', version: '1', input: null, who: 'ann' } }]),
+    ).toThrow(EventUnknownError)
   })
 
   test('a gap in the sequence is refused', () => {

@@ -145,7 +145,15 @@ const contentChecks: { readonly [Type in Log.EventType]: Check } = {
   }),
   titled: object<Log.EventContents['titled']>({ title: text }),
   seeded: object<Log.EventContents['seeded']>({ state: json }),
-  flow_started: jsonObject,
-  flow_outcome: jsonObject,
-  flow_ended: jsonObject,
+  flow_started: object<Log.FlowStarted>({ flow: id, version: text, input: json, who: text }),
+  flow_opened: object<Log.EventContents['flow_opened']>({ position: whole(1), op: jsonObject }),
+  flow_outcome: union('ok', {
+    true: object({ ok: oneOf(true), position: whole(1), value: json, who: optional(text) }),
+    false: object({ ok: oneOf(false), position: whole(1), error: text, who: optional(text) }),
+  }),
+  flow_continued: object<Log.EventContents['flow_continued']>({ version: text, input: json }),
+  flow_ended: union('status', {
+    done: object({ status: oneOf('done'), result: json }),
+    failed: object({ status: oneOf('failed'), error: text }),
+  }),
 }

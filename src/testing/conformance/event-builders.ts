@@ -107,7 +107,7 @@ export function seeded(state: Json = { mood: 'good' }): Event<'seeded'> {
 }
 
 export function flowStarted(): Event<'flow_started'> {
-  return { type: 'flow_started', content: { flow: 'checkout', version: '1', input: null } }
+  return { type: 'flow_started', content: { flow: 'checkout', version: '1', input: null, who: 'ann' } }
 }
 
 export function fsmState(state: FsmState['state'], lastSeq: number, pending: Json = []): FsmState {

@@ -25,7 +25,7 @@ export function forkCalls({ describe, test, expect }: Suite): void {
       expect(new Set([...ids, 'one', 'two']).size).toBe(4)
       const named = (type: string) =>
         events.filter((event) => event.type === type).map((event) => (event.content as { callId: string }).callId)
-      const parts = (events[1]!.content as { parts: { callId: string }[] }).parts.map((part) => part.callId)
+      const parts = (events[1]!.content as unknown as { parts: { callId: string }[] }).parts.map((part) => part.callId)
       expect(named('tool_call')).toEqual(parts)
       expect(named('suspension')).toEqual(parts)
       expect([...ids].sort()).toEqual([...parts].sort())

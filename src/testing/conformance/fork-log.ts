@@ -1,5 +1,5 @@
 import type { Summary } from '../../store/summary.ts'
-import { assistantMsg, titled, turnEnded, userMsg } from './event-builders.ts'
+import { assistantMsg, flowStarted, titled, turnEnded, userMsg } from './event-builders.ts'
 import { observe } from './observe.ts'
 import type { Suite } from './suite.ts'
 
@@ -128,7 +128,7 @@ export function forkLog({ describe, test, expect, refused }: Suite): void {
 
     test('a fork of a flow is a flow', async ({ store }) => {
       await store.commit('flow', {
-        events: [{ type: 'flow_started', content: { flow: 'checkout' } }],
+        events: [flowStarted()],
         conversation: { kind: 'flow', agent: 'checkout' },
       })
       await store.fork('flow', 'copy')

@@ -16,33 +16,34 @@ export function ids({ describe, test, expect, refused }: Suite): void {
     })
 
     test('an odd id is as good as any other', async ({ store }) => {
-      for (const id of oddIds) {
-        await store.commit(id, { events: [userMsg(id)], key: id, digest: id, conversation: { agent: id } })
-        await store.upsertToolCall(id, { id, name: id })
-        await store.putModelCall(id, { turnRef: id })
-        await store.putSnapshot(id, id)
-        await store.forTenant(id).appendEvent(id, titled(id))
-        expect((await store.acquireLease(id, id, minute)) === null).toBe(false)
-        expect(await store.renewLeases(id, minute)).toEqual([])
-      }
-      for (const id of oddIds) {
-        expect(await store.getConversation(id)).toMatchObject({ id, agent: id, lastSeq: 1 })
-        const [event] = await store.streamEvents(id)
-        expect(event).toMatchObject({ conversationId: id, ...userMsg(id) })
-        expect(await store.getToolCall(id)).toMatchObject({ id, conversationId: id, name: id })
-        expect((await store.modelCalls(id)).map((call) => call.turnRef)).toEqual([id])
-        expect(await store.getSnapshot(id)).toBe(id)
-        expect((await store.listConversations({ agent: id })).map((record) => record.id)).toEqual([id])
-        expect((await store.forTenant(id).streamEvents(id)).map((own) => own.content)).toEqual([{ title: id }])
-        expect(await store.commit(id, { events: [titled('B')], key: id, digest: id })).toMatchObject({
-          ok: true,
-          seq: 1,
-        })
-        expect(await store.acquireLease(id, 'somebody else', minute)).toBe(null)
-      }
+      await Promise.all(oddIds.map((id) => use(store, id)))
+      await Promise.all(oddIds.map((id) => find(store, id)))
       expect((await store.listConversations({ limit: 999 })).length).toBe(oddIds.length)
     })
   })
+
+  async function use(store: Store, id: string): Promise<void> {
+    await store.commit(id, { events: [userMsg(id)], key: id, digest: id, conversation: { agent: id } })
+    await store.upsertToolCall(id, { id, name: id })
+    await store.putModelCall(id, { turnRef: id })
+    await store.putSnapshot(id, id)
+    await store.forTenant(id).appendEvent(id, titled(id))
+    expect((await store.acquireLease(id, id, minute)) === null).toBe(false)
+    expect(await store.renewLeases(id, minute)).toEqual([])
+  }
+
+  async function find(store: Store, id: string): Promise<void> {
+    expect(await store.getConversation(id)).toMatchObject({ id, agent: id, lastSeq: 1 })
+    const [event] = await store.streamEvents(id)
+    expect(event).toMatchObject({ conversationId: id, ...userMsg(id) })
+    expect(await store.getToolCall(id)).toMatchObject({ id, conversationId: id, name: id })
+    expect((await store.modelCalls(id)).map((call) => call.turnRef)).toEqual([id])
+    expect(await store.getSnapshot(id)).toBe(id)
+    expect((await store.listConversations({ agent: id })).map((record) => record.id)).toEqual([id])
+    expect((await store.forTenant(id).streamEvents(id)).map((own) => own.content)).toEqual([{ title: id }])
+    expect(await store.commit(id, { events: [titled('B')], key: id, digest: id })).toMatchObject({ ok: true, seq: 1 })
+    expect(await store.acquireLease(id, 'somebody else', minute)).toBe(null)
+  }
 }
 
 const badIds = [

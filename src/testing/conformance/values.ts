@@ -82,17 +82,17 @@ export function values({ describe, test, expect, refused }: Suite): void {
     })
 
     test('the winner of a stale answer comes back unchanged', async ({ store }) => {
-      for (const [index, value] of hostileValues.entries()) {
-        const callId = `call-${index}`
-        await store.upsertToolCall('chat', { id: callId })
-        await store.resolveToolCall(callId, 'resolved', value)
-        const lost = await store.commit('chat', {
-          events: [],
-          resolve: [{ callId, round: 1, status: 'resolved', result: null }],
-        })
-        const winner = (lost as { winner?: { content: { value: Json } } }).winner
-        expect(text(winner!.content.value)).toBe(text(value))
-      }
+      const callIds = hostileValues.map((_, index) => `call-${index}`)
+      await Promise.all(callIds.map((id) => store.upsertToolCall('chat', { id })))
+      await Promise.all(callIds.map((id, index) => store.resolveToolCall(id, 'resolved', hostileValues[index]!)))
+      const winners = await Promise.all(
+        callIds.map(async (callId) => {
+          const resolve = [{ callId, round: 1, status: 'resolved', result: null }] as const
+          const lost = await store.commit('chat', { events: [], resolve })
+          return (lost as { winner?: EventOf<'resolution'> }).winner!.content.value
+        }),
+      )
+      expect(winners.map(text)).toEqual(hostileValues.map(text))
     })
   })
 }
