@@ -5,6 +5,9 @@ export default defineConfig({
   test: {
     include: ['src/**/*.test.ts', 'test/**/*.test.ts'],
     globalSetup: ['test/setup/postgres.ts'],
+    // Nothing is asserted about time; a busy machine may take long.
+    testTimeout: 30_000,
+    hookTimeout: 60_000,
     reporters: ['default', plainSummaryReporter()],
   },
 })

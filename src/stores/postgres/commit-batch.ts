@@ -1,15 +1,15 @@
 import type { CommitOutcome, PreparedChange } from '../../store/driver.ts'
-import { type Addressed, commitParameters, commitStatement } from './commit-parameters.ts'
+import { type Addressed, commitQuery } from './commit-query.ts'
 import type { Database, Query } from './database.ts'
 
 /** `settings`: nothing was written, because the conversation has settings to merge with. */
 export type BatchOutcome = CommitOutcome | { readonly type: 'settings' }
 
 export function commitBatch(database: Database): (batch: readonly Addressed[]) => Promise<BatchOutcome[]> {
-  const statement = commitStatement(database.schema)
   return async (batch) => {
+    const { statement, values } = commitQuery(database.schema, batch, false)
     // Durable from here: a crash after the answer finds every accepted change of the batch; before it, all of them or none.
-    const rows = await database.run<OutcomeRow>(statement, commitParameters(batch, false), 'reject')
+    const rows = await database.run<OutcomeRow>(statement, values, 'reject')
     return inOrder(batch, rows)
   }
 }
@@ -21,7 +21,8 @@ export async function commitMerged(
   addressed: Addressed,
   hasMergedSettings: boolean,
 ): Promise<BatchOutcome> {
-  const rows = await query<OutcomeRow>(commitStatement(schema), commitParameters([addressed], hasMergedSettings))
+  const { statement, values } = commitQuery(schema, [addressed], hasMergedSettings)
+  const rows = await query<OutcomeRow>(statement, values)
   return inOrder([addressed], rows)[0]!
 }
 

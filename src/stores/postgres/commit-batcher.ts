@@ -1,8 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises'
+import { PerdureError } from '../../errors/perdure-error.ts'
 import { StoreError } from '../../errors/store-errors.ts'
 import type { PreparedChange } from '../../store/driver.ts'
 import type { BatchOutcome } from './commit-batch.ts'
-import type { Addressed } from './commit-parameters.ts'
+import type { Addressed } from './commit-query.ts'
 
 export type BatcherOptions = {
   /** Commits all of them in one transaction. An ambiguous `StoreError` says that they may have been committed. */
@@ -86,7 +87,7 @@ export class CommitBatcher {
       })
     } catch (error) {
       if (isAmbiguous(error)) for (const waiting of batch) this.#settleLost(waiting, error)
-      else if (batch.length > 1) await this.#sendEachAlone(batch)
+      else if (batch.length > 1 && isForGood(error)) await this.#sendEachAlone(batch)
       else for (const { reject, lost } of batch) reject(lost ?? error)
     }
   }
@@ -114,6 +115,11 @@ export class CommitBatcher {
 
 function isAmbiguous(error: unknown): boolean {
   return error instanceof StoreError && error.ambiguous
+}
+
+/** Trying the same again would fail again, so something in the batch is to blame. */
+function isForGood(error: unknown): boolean {
+  return !(PerdureError.isInstance(error) && error.retryable)
 }
 
 /** Whether sending it twice does it once: by its key, or because it only sets attributes to what it says. */

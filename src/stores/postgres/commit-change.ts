@@ -2,11 +2,11 @@ import type { CommitOutcome, PreparedChange } from '../../store/driver.ts'
 import { mergeSettings } from '../../store/rows.ts'
 import { commitBatch, commitMerged } from './commit-batch.ts'
 import { CommitBatcher, isRepeatable } from './commit-batcher.ts'
-import type { Addressed } from './commit-parameters.ts'
+import type { Addressed } from './commit-query.ts'
 import type { Database, Query } from './database.ts'
 
-const maxChanges = Number(process.env.MAXC ?? 64)
-const lanes = Number(process.env.LANES ?? 4)
+const maxChanges = 64
+const lanes = 4
 
 /** Together with others in one statement; alone when there are settings to merge, which is done here and not in the database. */
 export function commitChange(

@@ -1,32 +1,33 @@
 import type { PreparedChange, StoredAttrs } from '../../store/driver.ts'
 import { arrayLiteral } from './array-literal.ts'
 import { wavesOf } from './commit-waves.ts'
+import type { Statement } from './database.ts'
 
 /** A change with the conversation it is for. */
 export type Addressed = { readonly tenant: string; readonly id: string; readonly change: PreparedChange }
 
-export type CommitStatement = { readonly name: string; readonly text: string }
+export type CommitQuery = { readonly statement: Statement; readonly values: string[] }
 
-export function commitStatement(schema: string): CommitStatement {
-  const parameters = Array.from({ length: parameterCount }, (_, index) => `$${index + 1}`)
-  return {
-    name: 'commit',
-    text: `SELECT change, outcome, seq, at, call_id, round FROM ${schema}.commit_changes(${parameters.join(', ')})`,
-  }
+/** The function has defaults for what most commits do not have; then it is not sent. */
+export function commitQuery(schema: string, batch: readonly Addressed[], hasMergedSettings: boolean): CommitQuery {
+  const changes = batch.map(({ change }) => change)
+  const values = [...eventParameters(batch, changes, hasMergedSettings), ...otherParameters(changes)]
+  const places = values.map((_, index) => `$${index + 1}`)
+  const text = `SELECT change, outcome, seq, at, call_id, round FROM ${schema}.commit_changes(${places.join(', ')})`
+  return { statement: { name: `commit_${values.length}`, text }, values }
 }
 
 /** In the order the function `commit_changes` takes them. */
-export function commitParameters(batch: readonly Addressed[], hasMergedSettings: boolean): unknown[] {
+function eventParameters(
+  batch: readonly Addressed[],
+  changes: readonly PreparedChange[],
+  hasMergedSettings: boolean,
+): string[] {
   const waves = wavesOf(batch)
-  const changes = batch.map(({ change }) => change)
   const events = numbered(changes, (change) => change.events)
-  const attrs = numbered(changes, (change) => (setsSeldomAttrs(change.attrs) ? [change.attrs] : []))
-  const resolves = numbered(changes, (change) => change.resolve)
-  const calls = numbered(changes, (change) => lastOfEach(change.calls))
-  const blobs = numbered(changes, (change) => change.blobs)
   return [
-    waves.reduce((highest, wave) => Math.max(highest, wave), 0),
-    hasMergedSettings,
+    String(Math.max(...waves)),
+    String(hasMergedSettings),
     column(waves, (wave) => wave),
     column(batch, ({ tenant }) => tenant),
     column(batch, ({ id }) => id),
@@ -46,6 +47,17 @@ export function commitParameters(batch: readonly Addressed[], hasMergedSettings:
     column(events, ({ position }) => position),
     column(events, ({ item }) => item.type),
     column(events, ({ item }) => item.content),
+  ]
+}
+
+/** None where none of them has an item. */
+function otherParameters(changes: readonly PreparedChange[]): string[] {
+  const attrs = numbered(changes, (change) => (setsSeldomAttrs(change.attrs) ? [change.attrs] : []))
+  const resolves = numbered(changes, (change) => change.resolve)
+  const calls = numbered(changes, (change) => change.calls)
+  const blobs = numbered(changes, (change) => change.blobs)
+  if (attrs.length + resolves.length + calls.length + blobs.length === 0) return []
+  return [
     column(attrs, ({ change }) => change),
     column(attrs, ({ item }) => item.kind ?? null),
     column(attrs, ({ item }) => item.agent ?? null),
@@ -77,8 +89,6 @@ export function commitParameters(batch: readonly Addressed[], hasMergedSettings:
   ]
 }
 
-const parameterCount = 49
-
 /** The items of all changes in one list; both numbers count from 1. */
 function numbered<T>(
   changes: readonly PreparedChange[],
@@ -96,9 +106,4 @@ function column<T>(items: readonly T[], read: (item: T) => string | number | boo
 /** Status and cached state come with almost every commit; these are written apart, so that the others stay cheap. */
 function setsSeldomAttrs({ kind, agent, settings, title, parent }: StoredAttrs): boolean {
   return [kind, agent, settings, title, parent].some((value) => value !== undefined)
-}
-
-/** A call written twice in one change: the last one counts. */
-function lastOfEach(calls: PreparedChange['calls']): PreparedChange['calls'] {
-  return calls.length < 2 ? calls : [...new Map(calls.map((call) => [call.id, call])).values()]
 }

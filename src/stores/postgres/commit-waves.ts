@@ -1,4 +1,4 @@
-import type { Addressed } from './commit-parameters.ts'
+import type { Addressed } from './commit-query.ts'
 
 /** Puts changes that touch the same conversation or write the same call row into different waves, in their order. Counts from 1. */
 export function wavesOf(batch: readonly Addressed[]): number[] {

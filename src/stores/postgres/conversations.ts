@@ -12,8 +12,12 @@ export function conversations(database: Database): Pick<Driver, Methods> {
     name: 'conversation',
     text: `SELECT ${conversationColumns} FROM ${schema}.conversations WHERE tenant = $1 AND id = $2`,
   }
-  const remove = { name: 'delete_conversation', text: `SELECT ${schema}.delete_conversation($1, $2) AS count` }
-  const removeTenant = { name: 'delete_tenant', text: `SELECT ${schema}.delete_tenant($1) AS count` }
+  const remove = {
+    name: 'delete_conversation',
+    text: `SELECT ${schema}.delete_conversation($1, $2) AS count`,
+    timeoutMs: 0,
+  }
+  const removeTenant = { name: 'delete_tenant', text: `SELECT ${schema}.delete_tenant($1) AS count`, timeoutMs: 0 }
 
   async function getConversation(tenant: string, id: string): Promise<StoredConversation | null> {
     return (await database.run<StoredConversation>(get, [tenant, id]))[0] ?? null

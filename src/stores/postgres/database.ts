@@ -1,6 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Pool, PoolClient } from 'pg'
-import type { PerdureError } from '../../errors/perdure-error.ts'
 import type { Logger } from '../../logger/logger.ts'
 import { type FailureKind, failureOf } from './failure.ts'
 import { loadPg, type Pg } from './load-pg.ts'
@@ -16,7 +15,12 @@ export type DatabaseOptions = {
 }
 
 /** A statement that each connection prepares once. The name must belong to this text alone. */
-export type Statement = { readonly name: string; readonly text: string }
+export type Statement = {
+  readonly name: string
+  readonly text: string
+  /** After so long without an answer the connection counts as broken; 0: never. Default: a minute. */
+  readonly timeoutMs?: number
+}
 
 /** What to do when the connection breaks before the answer: `repeat` only where a second time changes nothing. */
 export type WhenLost = 'repeat' | 'reject'
@@ -24,6 +28,7 @@ export type WhenLost = 'repeat' | 'reject'
 export type Query = <Row>(statement: Statement, values: readonly unknown[]) => Promise<Row[]>
 
 const connectTimeoutMs = 15_000
+const answerTimeoutMs = 60_000
 const retryDelaysMs = [20, 60, 150, 300, 500, 800]
 
 /** The pool: connects on first use, migrates, and tries again what can safely be tried again. */
@@ -67,7 +72,7 @@ export class Database {
   }
 
   async #attempt<T>(whenLost: WhenLost, work: (client: PoolClient, onSent: () => void) => Promise<T>): Promise<T> {
-    let maybeDone: PerdureError | null = null
+    let maybeDone: Error | null = null
     for (let attempt = 0; ; attempt++) {
       let isSent = false
       let client: PoolClient | null = null
@@ -91,8 +96,10 @@ export class Database {
 
   async #connect(): Promise<PoolClient> {
     this.#opening ??= this.#open()
-    const pool = await this.#opening.catch((error: unknown) => {
-      this.#opening = null
+    const opening = this.#opening
+    const pool = await opening.catch((error: unknown) => {
+      // The next use opens again, unless another has begun to already.
+      if (this.#opening === opening) this.#opening = null
       throw error
     })
     const client = await pool.connect()
@@ -108,6 +115,7 @@ export class Database {
       max,
       connectionTimeoutMillis: connectTimeoutMs,
       allowExitOnIdle: true,
+      keepAlive: true,
       types: { getTypeParser: typeParsers(pg) },
     })
     // Without a listener a broken connection would end the process; its query is rejected anyway.
@@ -135,8 +143,9 @@ export class Database {
 }
 
 function queryOn(client: PoolClient): Query {
-  return async <Row>({ name, text }: Statement, values: readonly unknown[]) => {
-    const { rows } = await client.query({ name, text, values: values as unknown[] })
+  return async <Row>({ name, text, timeoutMs }: Statement, values: readonly unknown[]) => {
+    const config = { name, text, values: values as unknown[], query_timeout: timeoutMs ?? answerTimeoutMs }
+    const { rows } = await client.query(config)
     return rows as Row[]
   }
 }

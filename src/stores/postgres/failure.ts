@@ -7,7 +7,7 @@ import { InvalidArgumentError, StoreError } from '../../errors/store-errors.ts'
  */
 export type FailureKind = 'unreachable' | 'rolled_back' | 'lost' | 'refused'
 
-export type Failure = { readonly kind: FailureKind; readonly error: PerdureError }
+export type Failure = { readonly kind: FailureKind; readonly error: Error }
 
 /** `isSent`: whether the server may have got the statement whose effect is in question. */
 export function failureOf(error: unknown, isSent: boolean): Failure {
@@ -16,6 +16,7 @@ export function failureOf(error: unknown, isSent: boolean): Failure {
     // Without its cause, which quotes the string with the password.
     return { kind: 'refused', error: new InvalidArgumentError('connectionString', 'cannot be read; check its parts') }
   }
+  if (isBug(error)) return { kind: 'refused', error }
   const state = sqlState(error)
   if (state === null || isFatal(error)) {
     if (isSent) return { kind: 'lost', error: lost(error) }
@@ -61,6 +62,11 @@ function sqlState(error: unknown): string | null {
 function isFatal(error: unknown): boolean {
   const severity = (error as { severity?: unknown }).severity
   return severity === 'FATAL' || severity === 'PANIC'
+}
+
+/** Networks and servers fail with plain errors; these come from code. */
+function isBug(error: unknown): error is Error {
+  return error instanceof TypeError || error instanceof RangeError || error instanceof ReferenceError
 }
 
 function isUnreadableUrl(error: unknown): boolean {

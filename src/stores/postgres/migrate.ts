@@ -1,5 +1,5 @@
 import type { ClientBase, Pool } from 'pg'
-import { SchemaTooNewError } from '../../errors/store-errors.ts'
+import { SchemaTooNewError, StoreError } from '../../errors/store-errors.ts'
 import { createTables } from './migrations/001-create-tables.ts'
 import { createCommitFunction } from './migrations/002-create-commit-function.ts'
 import { createDeleteFunctions } from './migrations/003-create-delete-functions.ts'
@@ -31,6 +31,7 @@ async function migrateAlone(client: ClientBase, schema: string): Promise<void> {
   // Of the new tables too: an open store may write at once.
   await client.query('SET LOCAL synchronous_commit = on')
   await client.query('SELECT pg_advisory_xact_lock(hashtextextended($1, 0))', [`perdure migrations of ${schema}`])
+  await checkEncoding(client)
   if (!(await hasSchema(client, schema))) await client.query(`CREATE SCHEMA ${quoted}`)
   await client.query(
     `CREATE TABLE IF NOT EXISTS ${quoted}.migrations (number integer PRIMARY KEY, applied_at bigint NOT NULL)`,
@@ -56,6 +57,16 @@ async function versionOf(client: ClientBase, schema: string): Promise<number> {
   const version = rows[0]?.version ?? 0
   if (version > migrations.length) throw new SchemaTooNewError(version, migrations.length)
   return version
+}
+
+async function checkEncoding(client: ClientBase): Promise<void> {
+  const { rows } = await client.query<{ server_encoding: string }>('SHOW server_encoding')
+  const encoding = rows[0]?.server_encoding
+  if (encoding !== 'UTF8') {
+    throw new StoreError(`The database has the encoding ${encoding}, which cannot hold all text. Use one with UTF8.`, {
+      retryable: false,
+    })
+  }
 }
 
 /** Asked first, because `CREATE SCHEMA IF NOT EXISTS` needs a right that a role may lack. */

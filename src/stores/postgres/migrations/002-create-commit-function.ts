@@ -12,12 +12,14 @@ export const createCommitFunction = (schema: string): string => `
     p_creates boolean[], p_event_count integer[], p_status text[], p_fsm_state text[],
     p_wake text[], p_wake_ms bigint[], p_releases boolean[], p_has_settings boolean[],
     e_change integer[], e_index integer[], e_type text[], e_content text[],
-    a_change integer[], a_kind text[], a_agent text[], a_settings text[], a_title text[], a_sets_title boolean[],
-    a_parent text[], a_child_of text[],
-    r_change integer[], r_call text[], r_round bigint[], r_status text[], r_result text[], r_event integer[], r_due boolean[],
-    c_change integer[], c_id text[], c_name text[], c_executor text[], c_status text[], c_args text[], c_result text[],
-    c_round bigint[], c_kind text[], c_prompt text[], c_expires_in bigint[],
-    b_change integer[], b_hash text[]
+    a_change integer[] = '{}', a_kind text[] = '{}', a_agent text[] = '{}', a_settings text[] = '{}', a_title text[] = '{}',
+    a_sets_title boolean[] = '{}', a_parent text[] = '{}', a_child_of text[] = '{}',
+    r_change integer[] = '{}', r_call text[] = '{}', r_round bigint[] = '{}', r_status text[] = '{}', r_result text[] = '{}',
+    r_event integer[] = '{}', r_due boolean[] = '{}',
+    c_change integer[] = '{}', c_id text[] = '{}', c_name text[] = '{}', c_executor text[] = '{}', c_status text[] = '{}',
+    c_args text[] = '{}', c_result text[] = '{}', c_round bigint[] = '{}', c_kind text[] = '{}', c_prompt text[] = '{}',
+    c_expires_in bigint[] = '{}',
+    b_change integer[] = '{}', b_hash text[] = '{}'
   ) RETURNS TABLE (change integer, outcome text, seq bigint, at bigint, call_id text, round bigint) LANGUAGE plpgsql AS $$
   #variable_conflict use_column
   DECLARE
@@ -89,11 +91,10 @@ export const createCommitFunction = (schema: string): string => `
         LEFT JOIN LATERAL (
           SELECT r.call, r.round
           FROM unnest(r_change, r_call, r_round, r_due) WITH ORDINALITY r (change, call, round, due, position)
-          WHERE r.change = x.number AND NOT EXISTS (
-            SELECT 1 FROM ${schema}.calls t
-            WHERE t.tenant = x.tenant AND t.id = r.call AND t.conversation_id = x.id AND t.status = 'pending'
-              AND t.round = r.round AND (NOT r.due OR t.expires_at <= v_now)
-          )
+          LEFT JOIN ${schema}.calls t ON t.tenant = x.tenant AND t.id = r.call
+          WHERE r.change = x.number AND (
+            t.conversation_id = x.id AND t.status = 'pending' AND t.round = r.round AND (NOT r.due OR t.expires_at <= v_now)
+          ) IS NOT TRUE
           ORDER BY r.position LIMIT 1
         ) g ON cardinality(r_change) > 0
         LEFT JOIN LATERAL (
@@ -214,7 +215,8 @@ export const createCommitFunction = (schema: string): string => `
     IF v_has_placeholders THEN
       DELETE FROM ${schema}.conversations c
         USING unnest(p_tenant, p_id) x (tenant, id)
-        WHERE c.tenant = x.tenant AND c.id = x.id AND c.created_at = 0;
+        -- Not as a plain column, which would invite the index of the listing.
+        WHERE c.tenant = x.tenant AND c.id = x.id AND c.created_at + 0 = 0;
     END IF;
   END $$;
 `

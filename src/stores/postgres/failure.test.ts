@@ -1,0 +1,55 @@
+import { describe, expect, test } from 'vitest'
+import { ConversationNotFoundError } from '../../errors/store-errors.ts'
+import { failureOf } from './failure.ts'
+
+function fromServer(code: string, severity = 'ERROR'): Error {
+  return Object.assign(new Error('words of the server'), { severity, code })
+}
+
+const reset = Object.assign(new Error('read ECONNRESET'), { code: 'ECONNRESET' })
+
+describe('what a failure means', () => {
+  test.each([
+    ['a refused connection', reset, false, 'unreachable', { ambiguous: false, retryable: true }],
+    [
+      'a server that starts up',
+      fromServer('57P03', 'FATAL'),
+      false,
+      'unreachable',
+      { ambiguous: false, retryable: true },
+    ],
+    ['a wrong password', fromServer('28P01', 'FATAL'), false, 'refused', { ambiguous: false, retryable: false }],
+    ['a missing database', fromServer('3D000', 'FATAL'), false, 'refused', { ambiguous: false, retryable: false }],
+    ['a connection that broke', reset, true, 'lost', { ambiguous: true, retryable: true }],
+    ['a connection the server ended', fromServer('57P01', 'FATAL'), true, 'lost', { ambiguous: true, retryable: true }],
+    ['a deadlock', fromServer('40P01'), true, 'rolled_back', { ambiguous: false, retryable: true }],
+    ['a serialization failure', fromServer('40001'), true, 'rolled_back', { ambiguous: false, retryable: true }],
+    ['a full disk', fromServer('53100'), true, 'refused', { ambiguous: false, retryable: true }],
+    ['a statement that is wrong', fromServer('42601'), true, 'refused', { ambiguous: false, retryable: false }],
+  ])('%s', (_, error, isSent, kind, told) => {
+    const failure = failureOf(error, isSent)
+    expect(failure).toMatchObject({ kind, error: { code: 'store_failed', cause: error, ...told } })
+    expect(failure.error.message).not.toContain(error.message)
+  })
+
+  test('an error of our own is passed on as it is', () => {
+    const error = new ConversationNotFoundError('a')
+    expect(failureOf(error, true)).toEqual({ kind: 'refused', error })
+  })
+
+  test('a connection string that cannot be read is not quoted', () => {
+    const error = thrownBy(() => new URL('postgres://user:secret@host:port/db'))
+    const { error: told } = failureOf(error, false)
+    expect(told).toMatchObject({ code: 'invalid_argument' })
+    expect(JSON.stringify([told.message, told.cause ?? null, told.stack])).not.toContain('secret')
+  })
+})
+
+function thrownBy(work: () => unknown): unknown {
+  try {
+    work()
+    return null
+  } catch (error) {
+    return error
+  }
+}
