@@ -97,7 +97,7 @@ export function conversationHandle(
     async send(message, options = {}) {
       runtime.assertOpen()
       const definition = await agent()
-      const onTurn = (turnId: string) => scopes.rememberTurn(tenant, id, turnId, scope)
+      const onTurn = (turnId: string) => scopes.rememberTurn(tenant, id, turnId, who, scope)
       const sending = { id, agent: definition, identity, store, state, onTurn }
       const { turnId } = await giving(
         () => sendMessage(message, options, sending),

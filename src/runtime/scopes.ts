@@ -16,8 +16,9 @@ export class Scopes {
     this.#restore = restore
   }
 
-  rememberTurn(tenant: string, id: string, turnId: string, scope: Scope): void {
-    this.#remember(JSON.stringify([tenant, id, turnId]), scope)
+  /** Only for whoever the log says opened the turn: others may steer it, or try its key. */
+  rememberTurn(tenant: string, id: string, turnId: string, who: string, scope: Scope): void {
+    this.#remember(JSON.stringify([tenant, id, turnId, who]), scope)
   }
 
   /** Must be called before the resolution is committed: the call may run at once. */
@@ -28,7 +29,7 @@ export class Scopes {
   forConversation(tenant: string, id: string): ScopeSource {
     const ofTurn = (turn: TurnState): Promise<Scope> => {
       const who = turn.items.find((item) => item.type === 'user')?.who ?? 'system'
-      return this.#recall(JSON.stringify([tenant, id, turn.turnId]), tenant, who)
+      return this.#recall(JSON.stringify([tenant, id, turn.turnId, who]), tenant, who)
     }
     return {
       ofTurn,

@@ -1,0 +1,98 @@
+import { expect, test } from 'vitest'
+import { defineAgent } from '../../src/agent/define-agent.ts'
+import { scriptedModel } from '../../src/testing/scripted-model.ts'
+import { overStores } from './over-stores.ts'
+import { pacedModel } from './paced-model.ts'
+import { shapeOf } from './texts.ts'
+
+function echo() {
+  const model = scriptedModel(({ n }) => `answer ${n}`)
+  return { model, agent: defineAgent({ name: 'echo', model }) }
+}
+
+overStores('a message with a key', (story) => {
+  test('sent twice, it is one turn with one answer', async () => {
+    const { model, agent } = echo()
+    const chat = story.start({ agents: [agent] }).conversation('c1', { agent: 'echo' })
+    const first = await chat.send('hello', { key: 'k1' })
+    expect(await first.outcome()).toMatchObject({ status: 'completed', text: 'answer 1' })
+    const second = await chat.send('hello', { key: 'k1' })
+    expect(second.turnId).toBe(first.turnId)
+    expect(await second.outcome()).toMatchObject({ status: 'completed', text: 'answer 1' })
+    expect(model.calls).toHaveLength(1)
+    expect(shapeOf(await chat.events())).toEqual(['user_msg', 'assistant_msg complete', 'turn_ended completed'])
+  })
+
+  test('sent from two runtimes at once, it is one turn', async () => {
+    const { model, agent } = echo()
+    const store = story.openStore()
+    const runtimes = [
+      story.start({ agents: [agent], store }),
+      story.start({ agents: [agent], store: story.reopen(store) }),
+    ]
+    const chats = runtimes.map((runtime) => runtime.conversation('c1', { agent: 'echo' }))
+    const turns = await Promise.all([...chats, ...chats].map((chat) => chat.send('hello', { key: 'k1' })))
+    expect(new Set(turns.map((turn) => turn.turnId)).size).toBe(1)
+    for (const turn of turns) expect(await turn.outcome()).toMatchObject({ status: 'completed', text: 'answer 1' })
+    expect(model.calls).toHaveLength(1)
+    expect((await chats[0]!.events()).filter((event) => event.type === 'user_msg')).toHaveLength(1)
+  })
+
+  test('is refused for another message, also while the first is being answered', async () => {
+    const model = pacedModel()
+    const chat = story.start({ agents: [defineAgent({ name: 'slow', model })] }).conversation('c1', { agent: 'slow' })
+    const turn = await chat.send('hello', { key: 'k1' })
+    const call = await model.called(1)
+    const reused = { code: 'key_reused' }
+    for (const whenBusy of ['reject', 'queue', 'steer', 'interrupt'] as const) {
+      await expect(chat.send('goodbye', { key: 'k1', whenBusy })).rejects.toMatchObject(reused)
+    }
+    call.say('hi')
+    call.finish()
+    expect(await turn.outcome()).toMatchObject({ status: 'completed', text: 'hi' })
+    await expect(chat.send('goodbye', { key: 'k1' })).rejects.toMatchObject(reused)
+    await expect(chat.send('hello', { key: 'k1', maxSteps: 3 })).rejects.toMatchObject(reused)
+    expect(shapeOf(await chat.events())).toEqual(['user_msg', 'assistant_msg complete', 'turn_ended completed'])
+  })
+
+  test('sent again while it is being answered, it is the same turn, whatever is to be done when busy', async () => {
+    const model = pacedModel()
+    const chat = story.start({ agents: [defineAgent({ name: 'slow', model })] }).conversation('c1', { agent: 'slow' })
+    const turn = await chat.send('hello', { key: 'k1' })
+    const call = await model.called(1)
+    for (const whenBusy of ['reject', 'queue', 'steer', 'interrupt'] as const) {
+      expect((await chat.send('hello', { key: 'k1', whenBusy })).turnId).toBe(turn.turnId)
+    }
+    call.say('hi')
+    call.finish()
+    expect(await turn.outcome()).toMatchObject({ status: 'completed', text: 'hi' })
+    expect(model.calls).toHaveLength(1)
+  })
+
+  test('that steered a turn belongs to that turn ever after', async () => {
+    const model = pacedModel()
+    const chat = story.start({ agents: [defineAgent({ name: 'slow', model })] }).conversation('c1', { agent: 'slow' })
+    const turn = await chat.send('hello')
+    const first = await model.called(1)
+    const steering = await chat.send('in German', { key: 'k2', whenBusy: 'steer' })
+    expect(steering.turnId).toBe(turn.turnId)
+    first.say('hi')
+    first.finish()
+    const second = await model.called(2)
+    second.say('hallo')
+    second.finish()
+    expect(await turn.outcome()).toMatchObject({ status: 'completed', text: 'hallo' })
+    expect((await chat.send('in German', { key: 'k2' })).turnId).toBe(turn.turnId)
+    expect(model.calls).toHaveLength(2)
+  })
+
+  test('means something else in another conversation', async () => {
+    const { model, agent } = echo()
+    const runtime = story.start({ agents: [agent] })
+    for (const id of ['c1', 'c2']) {
+      const turn = await runtime.conversation(id, { agent: 'echo' }).send(`hello ${id}`, { key: 'k1' })
+      expect(await turn.outcome()).toMatchObject({ status: 'completed' })
+    }
+    expect(model.calls).toHaveLength(2)
+  })
+})

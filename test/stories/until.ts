@@ -1,0 +1,11 @@
+const patienceMs = 10_000
+
+/** Looks again and again until there is something to see. Only for what nothing tells of. */
+export async function until<T>(look: () => T | Promise<T>): Promise<NonNullable<T>> {
+  for (const giveUpAt = Date.now() + patienceMs; ; ) {
+    const seen = await look()
+    if (seen) return seen
+    if (Date.now() > giveUpAt) throw new Error(`not so within ${patienceMs} ms: ${look.toString()}`)
+    await new Promise((resolve) => setTimeout(resolve, 5))
+  }
+}
