@@ -3,6 +3,8 @@ export type TestRunner = {
   describe(name: string, body: () => void): unknown
   test: TestFunction
   expect(actual: unknown): Matchers
+  /** Where it is there, cases that leave no trace share a store, which makes the suite faster where opening one is slow. */
+  afterAll?(body: () => Promise<void>): unknown
 }
 
 export type TestFunction = {

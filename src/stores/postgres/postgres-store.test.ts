@@ -1,11 +1,11 @@
-import { describe, expect, inject, test } from 'vitest'
-import { emptySchema } from '../../../test/setup/empty-schema.ts'
+import { afterAll, describe, expect, inject, test } from 'vitest'
 import { testStore } from '../../testing/test-store.ts'
 import { postgresStore } from './index.ts'
 
 const connectionString = inject('postgresUrl')
-const empty = emptySchema(connectionString, 'suite')
-const open = (audit = true) => postgresStore({ connectionString, schema: 'suite', max: 4, audit })
+let created = 0
+const open = (audit = true) => postgresStore({ connectionString, schema: `suite_${created}`, max: 4, audit })
+const create = (audit?: boolean) => (created++, open(audit))
+const store = { create: () => create(), createWithoutAudit: () => create(false), openAnother: () => open() }
 
-const ways = { create: () => open(), createWithoutAudit: () => open(false), openAnother: () => open() }
-testStore({ describe, test, expect }, { ...ways, destroy: (store) => store.close().then(empty) })
+testStore({ describe, test, expect, afterAll }, { ...store, destroy: (opened) => opened.close() })

@@ -1,9 +1,9 @@
 import { titled, userMsg } from './event-builders.ts'
 import type { Suite } from './suite.ts'
 
-export function closing({ describe, test, expect, refused }: Suite): void {
+export function closing({ describe, testAlone, expect, refused }: Suite): void {
   describe('closing', () => {
-    test('a closed store refuses everything, through every handle', async ({ store }) => {
+    testAlone('a closed store refuses everything, through every handle', async ({ store }) => {
       await store.appendEvent('chat', userMsg())
       const acme = store.forTenant('acme')
       await store.close()
@@ -24,12 +24,12 @@ export function closing({ describe, test, expect, refused }: Suite): void {
       for (const call of calls) await refused('store_closed', call)
     })
 
-    test('closing twice, also at once, is closing once', async ({ store }) => {
+    testAlone('closing twice, also at once, is closing once', async ({ store }) => {
       await Promise.all([store.close(), store.close()])
       await store.close()
     })
 
-    test('what was begun before is finished, what comes after is refused', async ({ store }) => {
+    testAlone('what was begun before is finished, what comes after is refused', async ({ store }) => {
       const begun = Promise.allSettled(Array.from({ length: 10 }, () => store.appendEvent('chat', userMsg())))
       const closed = store.close()
       const late = refused('store_closed', () => store.appendEvent('chat', userMsg()))
@@ -39,7 +39,7 @@ export function closing({ describe, test, expect, refused }: Suite): void {
       expect(seqs.sort((left, right) => Number(left) - Number(right))).toEqual([1, 2, 3, 4, 5, 6, 7, 8, 9, 10])
     })
 
-    test('nobody hears anything of a closed store', async ({ store, pass }) => {
+    testAlone('nobody hears anything of a closed store', async ({ store, pass }) => {
       let heard = 0
       const stop = store.onWake(() => {
         heard += 1

@@ -3,9 +3,9 @@ import { titled, userMsg } from './event-builders.ts'
 import type { Suite } from './suite.ts'
 import { suspendCalls } from './suspend-calls.ts'
 
-export function hints({ describe, test, testTwoStores, expect }: Suite): void {
+export function hints({ describe, testAlone, testTwoStores, expect }: Suite): void {
   describe('hints', () => {
-    test('whoever listens hears of every log that grows, with its last seq', async ({ store, eventually }) => {
+    testAlone('whoever listens hears of every log that grows, with its last seq', async ({ store, eventually }) => {
       const heard = listen(store)
       await store.appendEvent('chat', userMsg())
       await store.commit('chat', { events: [titled('A'), titled('B')] })
@@ -18,7 +18,7 @@ export function hints({ describe, test, testTwoStores, expect }: Suite): void {
       ])
     })
 
-    test('answers, expiries and wake-ups are heard of', async ({ store, eventually }) => {
+    testAlone('answers, expiries and wake-ups are heard of', async ({ store, eventually }) => {
       await suspendCalls(store, 'chat', ['one', 'two'])
       const heard = listen(store)
       await store.resolveToolCall('one', 'resolved', true)
@@ -30,7 +30,7 @@ export function hints({ describe, test, testTwoStores, expect }: Suite): void {
       await eventually('the wake-up is heard', async () => heard.length > before)
     })
 
-    test('what was refused is not heard of', async ({ store, pass }) => {
+    testAlone('what was refused is not heard of', async ({ store, pass }) => {
       await store.appendEvent('chat', userMsg())
       const heard = listen(store)
       await store.commit('chat', { events: [titled('A')], expectedSeq: 9 })
@@ -39,7 +39,7 @@ export function hints({ describe, test, testTwoStores, expect }: Suite): void {
       expect(heard).toEqual([])
     })
 
-    test('what is heard of can be read', async ({ store, eventually }) => {
+    testAlone('what is heard of can be read', async ({ store, eventually }) => {
       const read: number[] = []
       store.onWake(({ id, seq }) => {
         void store.streamEvents(id, { after: seq - 1 }).then((events) => read.push(events[0]?.seq ?? 0))
@@ -49,7 +49,7 @@ export function hints({ describe, test, testTwoStores, expect }: Suite): void {
       expect(read.sort()).toEqual([1, 2, 3])
     })
 
-    test('several may listen, and each may stop', async ({ store, eventually, pass }) => {
+    testAlone('several may listen, and each may stop', async ({ store, eventually, pass }) => {
       const first: WakeHint[] = []
       const second: WakeHint[] = []
       const stop = store.onWake((hint) => first.push(hint))
@@ -65,7 +65,7 @@ export function hints({ describe, test, testTwoStores, expect }: Suite): void {
       expect(first.length).toBe(before)
     })
 
-    test('a listener that throws harms neither the commit nor the others', async ({ store, eventually }) => {
+    testAlone('a listener that throws harms neither the commit nor the others', async ({ store, eventually }) => {
       store.onWake(() => {
         throw new Error('a listener of the conformance suite throws on purpose')
       })

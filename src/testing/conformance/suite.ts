@@ -4,11 +4,14 @@ import { PerdureError } from '../../errors/perdure-error.ts'
 import type { Store } from '../../store/store.ts'
 import type { TestRunner } from '../test-runner.ts'
 import type { StoreUnderTest } from '../test-store.ts'
+import { SharedStores } from './shared-stores.ts'
 
 /** What a file of the suite is written with. */
 export type Suite = Pick<TestRunner, 'describe' | 'expect'> & {
-  /** A case on a store of its own, empty at its beginning. */
+  /** A case on a store that is empty at its beginning. Must not close it, nor listen to it. */
   test(name: string, body: (bench: Bench) => Promise<void>): void
+  /** A case on a store that nobody had before and nobody has after. */
+  testAlone(name: string, body: (bench: Bench) => Promise<void>): void
   /** A case that closes the store and opens it again; skipped where there is no `reopen`. */
   testReopening(name: string, body: (bench: Bench & { reopen(): Promise<Store> }) => Promise<void>): void
   /** A case with a second store over the same data; skipped where there is no `openAnother`. */
@@ -35,7 +38,8 @@ export type Bench = {
 const patienceMs = 4_000
 const pollMs = 10
 
-export function createSuite({ describe, test, expect }: TestRunner, options: StoreUnderTest): Suite {
+export function createSuite(runner: TestRunner, options: StoreUnderTest): Suite {
+  const { describe, test, expect } = runner
   const { clock, openAnother } = options
   const reopen = options.reopen ?? (openAnother && closeAndOpen(openAnother))
 
@@ -70,12 +74,19 @@ export function createSuite({ describe, test, expect }: TestRunner, options: Sto
     await cleanUp()
   }
 
+  const shared = runner.afterAll ? new SharedStores(options) : null
+  runner.afterAll?.(async () => shared?.destroy())
+
   const bench = { canReopen: reopen !== undefined, pass, eventually }
 
   return {
     describe,
     expect,
     test(name, body) {
+      if (shared) test(name, () => shared.lend((store) => body({ ...bench, store })))
+      else test(name, () => withStore(options.create, ({ store }) => body({ ...bench, store })))
+    },
+    testAlone(name, body) {
       test(name, () => withStore(options.create, ({ store }) => body({ ...bench, store })))
     },
     testReopening(name, body) {
