@@ -21,6 +21,15 @@ export {
   InvalidAnswerError,
   SchemaNotConvertibleError,
 } from './errors/definition-errors.ts'
+export {
+  DeterminismError,
+  FlowStepError,
+  NoSessionError,
+  NoSuchAgentError,
+  NoSuchFlowError,
+  NotSuspendedError,
+  SessionExistsError,
+} from './errors/flow-errors.ts'
 export { EventInvalidError, EventTooLargeError, EventUnknownError, InvalidValueError } from './errors/log-errors.ts'
 export { ModelError, type ModelErrorCode, type ModelErrorDetails, TransformFailedError } from './errors/model-errors.ts'
 export { PerdureError } from './errors/perdure-error.ts'

@@ -32,6 +32,15 @@ export class NoSuchFlowError extends PerdureError {
   }
 }
 
+export class NoSuchAgentError extends PerdureError {
+  constructor(agent: string, available: readonly string[]) {
+    super(
+      'no_such_agent',
+      `There is no agent '${agent}' here. Register it with createRuntime; there are: ${available.join(', ') || 'none'}.`,
+    )
+  }
+}
+
 export class NoSessionError extends PerdureError {
   constructor(id: string) {
     super('no_session', `There is no session '${id}'. Start it first.`)
