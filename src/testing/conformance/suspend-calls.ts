@@ -10,7 +10,7 @@ type Options = {
 }
 
 /** The seq of the log that `suspendCalls` leaves: a message, an answer, and two events for each call. */
-export function seqAfter(callIds: readonly string[]): number {
+function seqAfter(callIds: readonly string[]): number {
   return 2 + 2 * callIds.length
 }
 
