@@ -12,7 +12,7 @@ import type { PreparedChange, PreparedResolve, StoredAttrs, StoredCallWrite, Wak
 import type { ToolCallWrite } from './tool-call.ts'
 
 export const maxEventBytes = 1024 * 1024
-export const largeEventBytes = 256 * 1024
+const largeEventBytes = 256 * 1024
 
 /** Events after which somebody who has the agent's code must look at the conversation. */
 const wakingTypes = new Set(['user_msg', 'resolution', 'cancel_requested', 'flow_started'])

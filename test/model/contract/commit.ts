@@ -80,7 +80,7 @@ function write(tenant: Tenant, conversation: Conversation, change: Change, at: S
   if (change.lease === 'release') conversation.lease = null
 }
 
-export function writeCall(tenant: Tenant, { id }: Conversation, write: ToolCallWrite, at: Span): void {
+function writeCall(tenant: Tenant, { id }: Conversation, write: ToolCallWrite, at: Span): void {
   const { id: callId, status = 'pending', expiresInMs = null } = write
   const call: Call = {
     id: callId,

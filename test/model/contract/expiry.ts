@@ -1,7 +1,7 @@
 import type { Span } from '../compare/span.ts'
 import type { Call, Tenant } from './state.ts'
 
-export const expiredResult = { ok: false, error: 'tool call expired: no response' }
+const expiredResult = { ok: false, error: 'tool call expired: no response' }
 
 /** Ends a call whose deadline has passed. A dormant fork records it and is left alone. */
 export function expire(tenant: Tenant, call: Call, at: Span): void {

@@ -14,11 +14,11 @@ export const conversationIds = [
 export const forkIds = ['fork', 'fork ', '🍴', 'c']
 export const tenants = ['default', `o'brien"; -- 🏢`]
 export const agents = ['support', '__proto__', 'agent "x"', '🤖']
-export const holders = ['worker-1', "worker'2", 'worker-1 ']
+const holders = ['worker-1', "worker'2", 'worker-1 ']
 export const keys = ['k', 'K', '🔑', "k'; --"]
 export const digests = ['one', 'two', undefined]
 /** Rows that no event tells of. */
-export const rowIds = ['row-1', 'row-2', "row'3", 'ROW-1', '🧾']
+const rowIds = ['row-1', 'row-2', "row'3", 'ROW-1', '🧾']
 
 /** A few much more often than the others: what happens to one conversation matters more than how many there are. */
 export const tenant = fc.constantFrom(tenants[0]!, tenants[0]!, tenants[0]!, tenants[1]!)
