@@ -8,8 +8,7 @@ export class RawPostgres {
   readonly #pool: pg.Pool
 
   constructor(connectionString: string, max: number) {
-    this.#pool = new pg.Pool({ connectionString, max })
-    this.#pool.on('connect', (client) => void client.query('SET synchronous_commit = on; SET jit = off'))
+    this.#pool = new pg.Pool({ connectionString, max, options: '-c synchronous_commit=on -c jit=off' })
   }
 
   async createTable(): Promise<void> {

@@ -17,9 +17,12 @@ export type CheckOptions = {
 export type BackendFactory = () => Backend
 
 /** Runs random commands against a store and the model until so many have run. Throws on a difference, with the shrunk commands. */
-export async function checkStore(backend: BackendFactory, options: CheckOptions): Promise<Tally> {
+export async function checkStore(
+  backend: BackendFactory,
+  options: CheckOptions,
+  tally: Tally = new Tally(),
+): Promise<Tally> {
   const { operations, seed, sequenceLength = 250 } = options
-  const tally = new Tally()
   const command = fc.oneof(...allCommands)
   const sequence = fc.commands([command], { size: 'max', maxCommands: sequenceLength })
   const property = fc.asyncProperty(sequence, (commands) => runSequence(backend, tally, commands))

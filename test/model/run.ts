@@ -3,6 +3,7 @@ import { freshDatabase } from '../setup/fresh-database.ts'
 import { startPostgres } from '../setup/start-postgres.ts'
 import { type Backend, memoryBackend, postgresBackend, type StoreName, sqliteBackend } from './backends.ts'
 import { checkStore } from './check-store.ts'
+import { Tally } from './tally.ts'
 
 const { values } = parseArgs({
   options: {
@@ -16,10 +17,16 @@ const store = values.store as StoreName
 const operations = Number(values.ops)
 const seed = Number(values.seed)
 const startedAt = Date.now()
+const tally = new Tally()
+let isDone = false
+// With nothing left to wait for, Node ends in the middle of an await that never comes back.
+process.once('exit', () => {
+  if (!isDone) console.log(JSON.stringify({ ok: false, store, seed, neverEnded: tally.current }))
+})
 const { open, destroy } = await prepare(store)
 try {
-  const tally = await checkStore(open, { operations, seed })
-  const { commands, methods, ...counts } = tally
+  await checkStore(open, { operations, seed }, tally)
+  const { commands, methods, current: _, ...counts } = tally
   const report = { ...counts, methods: methods.size, commands: Object.fromEntries(commands) }
   console.log(JSON.stringify({ ok: true, store, seed, seconds: secondsSince(startedAt), ...report }))
 } catch (error) {
@@ -27,6 +34,7 @@ try {
   console.log(JSON.stringify({ ok: false, store, seed, seconds: secondsSince(startedAt) }))
   process.exitCode = 1
 } finally {
+  isDone = true
   await destroy()
 }
 

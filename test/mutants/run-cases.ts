@@ -4,7 +4,11 @@ import { readFile, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Case } from './mutant.ts'
 
-export type CaseResult = Case & { readonly status: 'passed' | 'failed' | 'missing' }
+export type CaseResult = Case & {
+  readonly status: 'passed' | 'failed' | 'missing'
+  /** What the runner says of a failed one. */
+  readonly message: string
+}
 
 /** Runs only the named cases in a workspace. A case that was not run, also because its file could not be loaded, is `missing`. */
 export async function runCases(root: string, cases: readonly Case[], postgresUrl: string): Promise<CaseResult[]> {
@@ -25,13 +29,17 @@ export async function runCases(root: string, cases: readonly Case[], postgresUrl
   )
   await once(child, 'exit')
   const results = await readReport(report)
-  return cases.map((one) => ({ ...one, status: statusOf(results, one) }))
+  return cases.map((one) => ({ ...one, ...outcomeOf(results, one) }))
 }
 
 type Report = {
   readonly testResults: readonly {
     readonly name: string
-    readonly assertionResults: readonly { readonly title: string; readonly status: string }[]
+    readonly assertionResults: readonly {
+      readonly title: string
+      readonly status: string
+      readonly failureMessages?: readonly string[]
+    }[]
   }[]
 }
 
@@ -43,12 +51,12 @@ async function readReport(path: string): Promise<Report> {
   }
 }
 
-function statusOf({ testResults }: Report, { file, test }: Case): CaseResult['status'] {
-  const statuses = testResults
+function outcomeOf({ testResults }: Report, { file, test }: Case): Pick<CaseResult, 'status' | 'message'> {
+  const runs = testResults
     .filter(({ name }) => name.endsWith(file))
     .flatMap(({ assertionResults }) => assertionResults)
     .filter(({ title }) => title === test)
-    .map(({ status }) => status)
-  if (statuses.includes('failed')) return 'failed'
-  return statuses.includes('passed') ? 'passed' : 'missing'
+  const failed = runs.find(({ status }) => status === 'failed')
+  if (failed) return { status: 'failed', message: failed.failureMessages?.[0] ?? '' }
+  return { status: runs.some(({ status }) => status === 'passed') ? 'passed' : 'missing', message: '' }
 }

@@ -23,6 +23,7 @@ try {
   for (let job = 0; job < Number(values.jobs); job++) workspaces.push(await Workspace.copyOf(tree))
   const soundness = await runCases(workspaces[0]!.root, namedCases(chosen), await freshDatabase(server.url))
   const unsound = soundness.filter(({ status }) => status !== 'passed')
+  for (const { test, status, message } of unsound) console.error(`without a mutant: ${test}: ${status}\n${message}`)
   const verdicts: Verdict[] = []
   const queue = unsound.length > 0 ? [] : [...chosen]
   await Promise.all(
