@@ -1,6 +1,3 @@
-/** Something done many times: how often per second, in each round. */
-export type Rates = readonly number[]
-
 export function median(values: readonly number[]): number {
   const sorted = values.toSorted((left, right) => left - right)
   const middle = sorted.length / 2

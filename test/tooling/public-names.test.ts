@@ -1,0 +1,28 @@
+import { readFileSync } from 'node:fs'
+import { expect, test } from 'vitest'
+import * as root from '../../src/index.ts'
+import * as postgres from '../../src/stores/postgres/index.ts'
+import * as sqlite from '../../src/stores/sqlite/index.ts'
+import * as testing from '../../src/testing/index.ts'
+
+/** What programs outside rely on: adding is fine, renaming is not. */
+test.each([
+  ['perdure', ['createRuntime', 'defineAgent', 'defineTool', 'fromAiSdkTools', 'memoryStore'], root],
+  ['perdure', ['preHook', 'postHook', 'createHook', 'inject', 'halt', 'regenerate', 'transformChunk'], root],
+  ['perdure', ['createScope', 'systemScope', 'createTurn', 'PerdureError', 'foldEvents', 'nextStep', 'settle'], root],
+  ['perdure/sqlite', ['sqliteStore'], sqlite],
+  ['perdure/postgres', ['postgresStore'], postgres],
+  ['perdure/testing', ['testStore', 'scriptedModel', 'fakeClock', 'untilState', 'expectStablePrefix'], testing],
+])('%s offers %j', (_, names, module) => {
+  expect(names.filter((name) => !(name in module))).toEqual([])
+})
+
+test('every subpath of the package has its source', () => {
+  const { exports } = JSON.parse(readFileSync('package.json', 'utf8'))
+  const entries = Object.values<string | { default: string }>(exports)
+  const sources = entries.flatMap((entry) => (typeof entry === 'string' ? [] : [entry.default]))
+  for (const built of sources) {
+    const source = built.replace('./dist/', 'src/').replace(/\.js$/, '.ts')
+    expect(readFileSync(source, 'utf8')).toContain('export ')
+  }
+})
