@@ -15,6 +15,8 @@ export type ContextMemory = {
   /** The prompt of the call before, for telling what broke the common prefix. */
   lastPrompt: LanguageModelV4Prompt | null
   isSummarising: boolean
+  /** A title is being generated. */
+  isTitling: boolean
   readonly turnSizes: TurnSizes
 }
 
@@ -48,6 +50,7 @@ function newMemory(): ContextMemory {
     latestSummary: undefined,
     lastPrompt: null,
     isSummarising: false,
+    isTitling: false,
     turnSizes: new WeakMap(),
   }
 }

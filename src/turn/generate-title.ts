@@ -13,8 +13,9 @@ const instructions =
 const longestTitle = 120
 
 /** Whether a turn has ended well and the conversation has no title yet. A title that failed is tried again after the next turn. */
-export function needsTitle(state: ConversationState, { agent }: TurnContext): boolean {
-  return agent.title !== null && state.title === null && state.turns.some((turn) => turn.end?.status === 'completed')
+export function needsTitle(state: ConversationState, { agent, memory }: TurnContext): boolean {
+  if (agent.title === null || state.title !== null || memory.isTitling) return false
+  return state.turns.some((turn) => turn.end?.status === 'completed')
 }
 
 /** Names the conversation, beside its turns: nothing waits for it, and it needs no lease, because the log takes one title only. */
@@ -23,7 +24,18 @@ export async function generateTitle(
   context: TurnContext,
   signal: AbortSignal,
 ): Promise<void> {
-  const { agent, clock, store, id } = context
+  const { memory } = context
+  memory.isTitling = true
+  try {
+    const title = await askForTitle(state, context, signal)
+    if (title !== '') await record(title, context)
+  } finally {
+    memory.isTitling = false
+  }
+}
+
+async function askForTitle(state: ConversationState, context: TurnContext, signal: AbortSignal): Promise<string> {
+  const { agent, clock, id } = context
   const system = agent.title?.instructions ?? instructions
   const models = [agent.title?.model ?? agent.model]
   const ask = { role: 'user' as const, content: [{ type: 'text' as const, text: system }] }
@@ -44,8 +56,12 @@ export async function generateTitle(
   if (message.status !== 'complete' || title === '') {
     if (message.status !== 'aborted')
       context.logger.warn('no title could be generated', { tenant: context.tenant, id, error: message.error })
-    return
+    return ''
   }
+  return title
+}
+
+async function record(title: string, { store, id }: TurnContext): Promise<void> {
   for (let isDone = false; !isDone; ) {
     const { state: now } = await loadWhole(store, id)
     const events = settle(now, { type: 'title', title })
