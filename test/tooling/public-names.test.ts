@@ -10,11 +10,14 @@ test.each([
   ['perdure', ['createRuntime', 'defineAgent', 'defineTool', 'fromAiSdkTools', 'memoryStore'], root],
   ['perdure', ['preHook', 'postHook', 'createHook', 'inject', 'halt', 'regenerate', 'transformChunk'], root],
   ['perdure', ['createScope', 'systemScope', 'createTurn', 'PerdureError', 'foldEvents', 'nextStep', 'settle'], root],
-  ['perdure/sqlite', ['sqliteStore'], sqlite],
-  ['perdure/postgres', ['postgresStore'], postgres],
   ['perdure/testing', ['testStore', 'scriptedModel', 'fakeClock', 'untilState', 'expectStablePrefix'], testing],
 ])('%s offers %j', (_, names, module) => {
   expect(names.filter((name) => !(name in module))).toEqual([])
+})
+
+test('each durable store is offered by its own entry', () => {
+  expect(Object.keys(sqlite)).toEqual(['sqliteStore'])
+  expect(Object.keys(postgres)).toEqual(['postgresStore'])
 })
 
 test('every subpath of the package has its source', () => {
