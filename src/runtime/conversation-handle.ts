@@ -180,7 +180,7 @@ export function conversationHandle(
       runtime.assertOpen()
       const isDeleted = await store.deleteConversation(id)
       workingSets.drop(tenant, id)
-      runtime.worker?.owner(tenant, id)?.lose()
+      runtime.worker?.lose(tenant, id)
       return isDeleted
     },
   }

@@ -3,54 +3,54 @@ import { systemClock } from '../clock/clock.ts'
 import { ContextMemories } from '../context/context-memory.ts'
 import { DefinitionError } from '../errors/definition-errors.ts'
 import { RuntimeClosedError } from '../errors/runtime-errors.ts'
+import type { Flow } from '../flow/define-flow.ts'
 import { WorkingSets } from '../live/working-sets.ts'
 import { consoleLogger } from '../logger/logger.ts'
 import { systemScope } from '../scope/create-scope.ts'
 import type { Scope } from '../scope/register.ts'
+import { askAgent } from './ask-agent.ts'
 import { Channels } from './channels.ts'
-import { conversationHandle, resolveAny } from './conversation-handle.ts'
-import { identify } from './identity.ts'
+import { flowAgentName } from './flow-session.ts'
+import { HintWaiters } from './hint-waiters.ts'
 import { KeepAlive } from './keep-alive.ts'
-import type { Runtime, RuntimeOptions, Verbs } from './runtime.ts'
+import type { Runtime, RuntimeOptions } from './runtime.ts'
 import type { RuntimeContext } from './runtime-context.ts'
 import { Scopes } from './scopes.ts'
+import { verbs } from './verbs.ts'
 import { Worker } from './worker.ts'
 
 const defaultDrainMs = 10_000
 
 /** Puts the parts together and begins to work. */
 export function createRuntime<const Agents extends readonly Agent[]>(options: RuntimeOptions<Agents>): Runtime<Agents> {
-  const agents = agentsByName(options.agents)
-  const { store, clock = systemClock, logger = consoleLogger } = options
+  const { store, clock = systemClock, logger = consoleLogger, work = true } = options
+  const { leaseMs = 10_000, pollMs = 500, maxConcurrentTurns = 256 } = options
+  const closing = new AbortController()
   const workingSets = new WorkingSets()
   const channels = new Channels(store, workingSets)
-  const scopes = new Scopes(options.restoreScope)
-  const keepAlive = new KeepAlive()
-  const closing = new AbortController()
-  const { leaseMs = 10_000, pollMs = 500, maxConcurrentTurns = 256 } = options
-  const shared = { store, agents, channels, workingSets, scopes, keepAlive }
-  const worker =
-    options.work === false
-      ? null
-      : new Worker({
-          ...shared,
-          contextMemories: new ContextMemories(),
-          clock,
-          logger,
-          leaseMs,
-          pollMs,
-          maxConcurrentTurns,
-        })
+  const waiters = new HintWaiters(clock, pollMs, closing.signal)
+  const shared = {
+    ...{ store, channels, workingSets },
+    agents: byName(options.agents, (name) => name),
+    flows: byName(options.flows ?? [], flowAgentName),
+    scopes: new Scopes(options.restoreScope),
+    keepAlive: new KeepAlive(),
+  }
+  const settings = { clock, logger, leaseMs, pollMs, maxConcurrentTurns }
+  const parts = { ...shared, ...settings, contextMemories: new ContextMemories(), askAgent: askAgent(() => context) }
+  const worker = work ? new Worker(parts) : null
   const context: RuntimeContext = {
     ...shared,
     worker,
     closed: closing.signal,
+    nextHint: (ref) => waiters.next(ref),
     assertOpen: () => {
       if (closing.signal.aborted) throw new RuntimeClosedError()
     },
   }
   const stopListening = store.onWake((hint) => {
     worker?.hint(hint)
+    waiters.hint(hint)
     channels.peek(hint.tenant, hint.id)?.hint(hint.seq)
   })
   const stopPolling = every(pollMs, clock.after, () => channels.refreshAll())
@@ -67,40 +67,17 @@ export function createRuntime<const Agents extends readonly Agent[]>(options: Ru
   return {
     ...verbs<Agents>(context, options, systemScope() as Scope),
     as: (scope) => verbs<Agents>(context, options, scope),
-    close: ({ drainMs = defaultDrainMs } = {}) => (closed ??= close(drainMs)),
-  }
-}
-
-function verbs<Agents extends readonly Agent[]>(
-  context: RuntimeContext,
-  options: RuntimeOptions<Agents>,
-  scope: Scope,
-): Verbs<Agents> {
-  // Not before a verb is called: a runtime whose tenants are told by the scope can be created without one.
-  const identity = () => identify(scope, options)
-  const storeOf = () => context.store.forTenant(identity().tenant)
-  const conversation = (id: string, { agent }: { agent?: string } = {}) =>
-    conversationHandle(context, identity(), id, agent ?? null)
-  return {
-    conversation: conversation as Verbs<Agents>['conversation'],
-    async resolve(conversationId, call, value) {
-      const { tenant } = identity()
-      const { state } = await context.workingSets.load(context.store.forTenant(tenant), tenant, conversationId)
-      return resolveAny(conversation(conversationId), state, call, value)
-    },
-    conversations: async (filter) => storeOf().listConversations(filter),
-    inbox: async (page) => {
-      const items = await storeOf().pendingInbox(page)
-      return items.map((item) => ({ ...item, agentMissing: item.agent === null || !context.agents.has(item.agent) }))
+    close: ({ drainMs = defaultDrainMs } = {}) => {
+      closed ??= close(drainMs)
+      return closed
     },
   }
 }
 
-function agentsByName(agents: readonly Agent[]): Map<string, Agent> {
-  const byName = new Map(agents.map((agent) => [agent.name, agent]))
-  if (byName.size < agents.length)
-    throw new DefinitionError('The runtime', ['two agents have the same name; give each its own'])
-  return byName
+function byName<T extends Agent | Flow>(definitions: readonly T[], keyOf: (name: string) => string): Map<string, T> {
+  const named = new Map(definitions.map((definition) => [keyOf(definition.name), definition]))
+  if (named.size === definitions.length) return named
+  throw new DefinitionError('The runtime', ['two agents or two flows have the same name; give each its own'])
 }
 
 function every(ms: number, after: (ms: number, callback: () => void) => () => void, work: () => void): () => void {

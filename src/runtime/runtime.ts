@@ -1,17 +1,21 @@
 import type { Agent } from '../agent/agent.ts'
 import type { Clock } from '../clock/clock.ts'
+import type { Flow } from '../flow/define-flow.ts'
 import type { Logger } from '../logger/logger.ts'
 import type { Scope } from '../scope/register.ts'
 import type { ConversationFilter, ConversationRecord } from '../store/conversation-record.ts'
 import type { Page, Store } from '../store/store.ts'
 import type { PendingCall } from '../store/tool-call.ts'
+import type { Jsonify } from '../tool/jsonify.ts'
 import type { Answered, CallRef } from './answer-call.ts'
 import type { Conversation } from './conversation.ts'
+import type { FlowSession } from './flow-session.ts'
 import type { IdentityOptions } from './identity.ts'
 import type { RestoreScope } from './scopes.ts'
 
 export type RuntimeOptions<Agents extends readonly Agent[] = readonly Agent[]> = IdentityOptions & {
   readonly agents: Agents
+  readonly flows?: readonly Flow[]
   readonly store: Store
   /** Rebuilds the scope of whoever acted, for work that goes on in another process. Without it: a system scope of the tenant. */
   readonly restoreScope?: RestoreScope
@@ -34,6 +38,7 @@ export type Verbs<Agents extends readonly Agent[] = readonly Agent[]> = {
     options: { readonly agent: Name },
   ): Conversation<Extract<Agents[number], { name: Name }>>
   conversation(id: string): Conversation<Agents[number]>
+  flow<Input, Result>(flow: Flow<string, Input, Result>, id: string): FlowSession<Input, Jsonify<Result>>
   /** Answers a call from anywhere: true or false for an approval, else the value that was asked for. */
   resolve(conversationId: string, call: CallRef, value: unknown): Promise<Answered>
   conversations(filter?: ConversationFilter): Promise<ConversationRecord[]>

@@ -3,6 +3,9 @@ import type { Clock } from '../clock/clock.ts'
 import type { ContextMemories } from '../context/context-memory.ts'
 import { PerdureError } from '../errors/perdure-error.ts'
 import { failpoint } from '../failpoint/failpoint.ts'
+import type { Flow } from '../flow/define-flow.ts'
+import { type FlowContext, FlowOwner } from '../flow/flow-owner.ts'
+import { foldFlow } from '../flow/flow-state.ts'
 import { uuidV7 } from '../id/uuid-v7.ts'
 import type { WorkingSets } from '../live/working-sets.ts'
 import type { ConversationState } from '../log/state.ts'
@@ -15,12 +18,16 @@ import { Owner } from '../turn/owner.ts'
 import { summarise } from '../turn/summarise.ts'
 import type { TurnContext } from '../turn/turn-context.ts'
 import type { Channels } from './channels.ts'
+import type { Hold } from './hold.ts'
 import type { KeepAlive } from './keep-alive.ts'
 import type { Scopes } from './scopes.ts'
 
 export type WorkerParts = {
   readonly store: Store
   readonly agents: ReadonlyMap<string, Agent>
+  /** By the name their sessions have in the store. */
+  readonly flows: ReadonlyMap<string, Flow>
+  readonly askAgent: (ref: ConversationRef) => FlowContext['askAgent']
   readonly channels: Channels
   readonly workingSets: WorkingSets
   readonly contextMemories: ContextMemories
@@ -34,7 +41,9 @@ export type WorkerParts = {
 }
 
 /** A conversation this process works on. `owner` is null while it is being loaded. */
-type Taken = { owner: Owner | null; done: Promise<void>; hintedSeq: number }
+type Taken = { owner: Hold | null; done: Promise<unknown>; hintedSeq: number }
+
+type Work = (epoch: number, entry: Taken) => Promise<void>
 
 /** Finds conversations with something to do, takes them, and drives each until it can be let go. */
 export class Worker {
@@ -83,40 +92,51 @@ export class Worker {
     }
   }
 
-  /** Somebody here has just given it something to do. */
-  async take(ref: ConversationRef, agent: string): Promise<void> {
-    const { agents, maxConcurrentTurns } = this.#parts
+  /**
+   * Takes it, if nobody else has it, and works on it until it is let go; `name` is its agent's or flow's. Resolves with what stopped the work,
+   * where something did.
+   */
+  async take(ref: ConversationRef, name: string): Promise<unknown> {
     const key = keyOf(ref.tenant, ref.id)
-    const definition = agents.get(agent)
-    if (this.#isClosed || !definition || this.#taken.has(key)) return
-    if (this.#taken.size >= maxConcurrentTurns) {
+    const work = this.#workOf(ref, name)
+    const taken = this.#taken.get(key)
+    if (taken) return taken.done
+    if (this.#isClosed || !work) return undefined
+    if (this.#taken.size >= this.#parts.maxConcurrentTurns) {
       this.#isFull = true
-      return
+      return undefined
     }
     const entry: Taken = { owner: null, done: Promise.resolve(), hintedSeq: 0 }
     this.#taken.set(key, entry)
     const letProcessEnd = this.#parts.keepAlive.hold()
-    entry.done = this.#work(ref, definition, entry).finally(() => {
+    entry.done = this.#holding(ref, entry, work).finally(() => {
       this.#taken.delete(key)
       letProcessEnd()
       this.#parts.channels.tidy(ref.tenant, ref.id)
       // Something came while it was being let go, or there was no room for another.
-      const hasMore = this.#isFull || entry.hintedSeq > (entry.owner?.state.lastSeq ?? 0)
+      const hasMore = this.#isFull || entry.hintedSeq > (entry.owner?.lastSeq ?? 0)
       this.#isFull = false
       if (hasMore && !this.#isClosed) void this.#look()
     })
-    await entry.done
+    return await entry.done
   }
 
-  owner(tenant: string, id: string): Owner | null {
-    return this.#taken.get(keyOf(tenant, id))?.owner ?? null
+  #workOf(ref: ConversationRef, name: string): Work | null {
+    const agent = this.#parts.agents.get(name)
+    if (agent) return (epoch, entry) => this.#driveConversation(ref, agent, epoch, entry)
+    const flow = this.#parts.flows.get(name)
+    return flow ? (epoch, entry) => this.#driveFlow(ref, flow, epoch, entry) : null
+  }
+
+  lose(tenant: string, id: string): void {
+    this.#taken.get(keyOf(tenant, id))?.owner?.lose()
   }
 
   /** Lets go of one conversation; this node leaves it alone until its log grows. */
   async release(tenant: string, id: string): Promise<void> {
     const taken = this.#taken.get(keyOf(tenant, id))
     if (!taken?.owner) return
-    this.#skipped.set(keyOf(tenant, id), taken.owner.state.lastSeq)
+    this.#skipped.set(keyOf(tenant, id), taken.owner.lastSeq)
     await taken.owner.close()
     await taken.done
   }
@@ -138,33 +158,57 @@ export class Worker {
     }
   }
 
-  async #work({ tenant, id }: ConversationRef, agent: Agent, entry: Taken): Promise<void> {
-    const { channels, workingSets, contextMemories, scopes, clock, logger, leaseMs } = this.#parts
-    const store = this.#parts.store.forTenant(tenant)
+  async #holding({ tenant, id }: ConversationRef, entry: Taken, work: Work): Promise<unknown> {
     try {
-      const lease = await store.acquireLease(id, this.#holder, leaseMs)
-      if (!lease) return
+      const lease = await this.#parts.store.forTenant(tenant).acquireLease(id, this.#holder, this.#parts.leaseMs)
+      if (!lease) return undefined
       failpoint('lease.after_acquire')
-      const workingSet = await workingSets.load(store, tenant, id)
-      const memory = contextMemories.of(tenant, id)
-      const context: TurnContext = {
-        ...{ tenant, id, agent, store, workingSets, clock, logger },
-        channel: channels.of(tenant, id),
-        scopes: scopes.forConversation(tenant, id),
-        memory,
-        summariseSoon: (state) => this.#summarise(state, context),
-      }
-      entry.owner = new Owner(context, lease.epoch, workingSet)
-      entry.owner.hint(entry.hintedSeq)
-      await drive(entry.owner)
-      const { isLost, state } = entry.owner
-      if (!isLost && needsTitle(state, context)) {
-        this.#beside('no title could be recorded', context, () => generateTitle(state, context, this.#closing.signal))
-      }
+      await work(lease.epoch, entry)
+      return undefined
     } catch (error) {
       entry.owner?.lose()
       await this.#letGo(tenant, id, error)
+      return error
     }
+  }
+
+  async #driveConversation({ tenant, id }: ConversationRef, agent: Agent, epoch: number, entry: Taken): Promise<void> {
+    const { channels, workingSets, contextMemories, scopes, clock, logger } = this.#parts
+    const store = this.#parts.store.forTenant(tenant)
+    const workingSet = await workingSets.load(store, tenant, id)
+    const context: TurnContext = {
+      ...{ tenant, id, agent, store, workingSets, clock, logger },
+      channel: channels.of(tenant, id),
+      scopes: scopes.forConversation(tenant, id),
+      memory: contextMemories.of(tenant, id),
+      summariseSoon: (state) => this.#summarise(state, context),
+    }
+    const owner = new Owner(context, epoch, workingSet)
+    entry.owner = owner
+    owner.hint(entry.hintedSeq)
+    await drive(owner)
+    const { isLost, state } = owner
+    if (isLost || !needsTitle(state, context)) return
+    this.#beside('no title could be recorded', context, () => generateTitle(state, context, this.#closing.signal))
+  }
+
+  async #driveFlow(ref: ConversationRef, flow: Flow, epoch: number, entry: Taken): Promise<void> {
+    const { tenant, id } = ref
+    const { clock, logger } = this.#parts
+    const store = this.#parts.store.forTenant(tenant)
+    const state = foldFlow(await store.streamEvents(id))
+    if (!state || state.ended) {
+      await store.commit(id, { events: [], epoch, wakeAt: null, lease: 'release' })
+      return
+    }
+    const owner = new FlowOwner(
+      { tenant, id, flow, store, clock, logger, askAgent: this.#parts.askAgent(ref) },
+      epoch,
+      state,
+    )
+    entry.owner = owner
+    owner.hint(entry.hintedSeq)
+    await owner.drive()
   }
 
   #summarise(state: ConversationState, context: TurnContext): void {
@@ -199,7 +243,9 @@ export class Worker {
     const { logger, workingSets } = this.#parts
     logger.error('a conversation cannot be worked on here', { tenant, id, error })
     workingSets.drop(tenant, id)
-    if (!PerdureError.isInstance(error) || !error.code.startsWith('event_')) return
+    const isHopeless =
+      PerdureError.isInstance(error) && (error.code.startsWith('event_') || error.code === 'flow_diverged')
+    if (!isHopeless) return
     const record = await this.#parts.store.forTenant(tenant).getConversation(id)
     this.#skipped.set(keyOf(tenant, id), record?.lastSeq ?? 0)
   }
@@ -221,11 +267,12 @@ export class Worker {
   }
 
   async #takeDue(): Promise<void> {
-    const { store, agents, maxConcurrentTurns } = this.#parts
+    const { store, agents, flows, maxConcurrentTurns } = this.#parts
+    const names = [...agents.keys(), ...flows.keys()]
     const room = maxConcurrentTurns - this.#taken.size
     if (room <= 0) return
     for (const ref of await store.dueWork({
-      agents: [...agents.keys()],
+      agents: names,
       limit: Math.min(room + this.#skipped.size, 1_000),
     })) {
       const record = await store.forTenant(ref.tenant).getConversation(ref.id)
@@ -260,7 +307,7 @@ export class Worker {
     next()
   }
 
-  async #drained(done: readonly Promise<void>[], drainMs: number): Promise<void> {
+  async #drained(done: readonly Promise<unknown>[], drainMs: number): Promise<void> {
     let cancel = (): void => {}
     const timeout = new Promise<void>((resolve) => {
       cancel = this.#parts.clock.after(drainMs, resolve)

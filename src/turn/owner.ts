@@ -56,6 +56,10 @@ export class Owner {
     return this.#workingSet.state
   }
 
+  get lastSeq(): number {
+    return this.state.lastSeq
+  }
+
   get isLost(): boolean {
     return this.#isLost
   }

@@ -1,0 +1,9 @@
+/** This process's hold on a conversation or session. */
+export type Hold = {
+  readonly lastSeq: number
+  hint(seq: number): void
+  /** Somebody else has it: nothing more may be written. */
+  lose(): void
+  /** Lets go in good order. */
+  close(): Promise<void>
+}

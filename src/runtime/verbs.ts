@@ -1,0 +1,43 @@
+import type { Agent } from '../agent/agent.ts'
+import { NoSuchFlowError } from '../errors/flow-errors.ts'
+import type { Scope } from '../scope/register.ts'
+import { conversationHandle, resolveAny } from './conversation-handle.ts'
+import { flowAgentName, flowSession } from './flow-session.ts'
+import { type IdentityOptions, identify } from './identity.ts'
+import type { Verbs } from './runtime.ts'
+import type { RuntimeContext } from './runtime-context.ts'
+
+/** The verbs of a runtime for whoever the scope says. */
+export function verbs<Agents extends readonly Agent[]>(
+  context: RuntimeContext,
+  options: IdentityOptions,
+  scope: Scope,
+): Verbs<Agents> {
+  // Not before a verb is called: a runtime whose tenants are told by the scope can be created without one.
+  const identity = () => identify(scope, options)
+  const storeOf = () => context.store.forTenant(identity().tenant)
+  const conversation = (id: string, { agent }: { agent?: string } = {}) =>
+    conversationHandle(context, identity(), id, agent ?? null)
+  return {
+    conversation: conversation as Verbs<Agents>['conversation'],
+    flow: ((flow, id) => {
+      const registered = context.flows.get(flowAgentName(flow.name))
+      if (!registered)
+        throw new NoSuchFlowError(
+          flow.name,
+          [...context.flows.values()].map(({ name }) => name),
+        )
+      return flowSession(context, identity(), registered, id)
+    }) as Verbs<Agents>['flow'],
+    async resolve(conversationId, call, value) {
+      const { tenant } = identity()
+      const { state } = await context.workingSets.load(context.store.forTenant(tenant), tenant, conversationId)
+      return resolveAny(conversation(conversationId), state, call, value)
+    },
+    conversations: async (filter) => storeOf().listConversations(filter),
+    inbox: async (page) => {
+      const items = await storeOf().pendingInbox(page)
+      return items.map((item) => ({ ...item, agentMissing: item.agent === null || !context.agents.has(item.agent) }))
+    },
+  }
+}
