@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Pool, PoolClient } from 'pg'
+import { failpoint } from '../../failpoint/failpoint.ts'
 import type { Logger } from '../../logger/logger.ts'
 import { type FailureKind, failureOf } from './failure.ts'
 import { loadPg, type Pg } from './load-pg.ts'
@@ -47,7 +48,13 @@ export class Database {
   run<Row>(statement: Statement, values: readonly unknown[], whenLost: WhenLost = 'repeat'): Promise<Row[]> {
     return this.#attempt(whenLost, async (client, onSent) => {
       onSent()
-      return queryOn(client)<Row>(statement, values)
+      const answer = queryOn(client)<Row>(statement, values)
+      if (whenLost === 'repeat') return answer
+      // The server has the statement, and nobody here knows yet what became of it.
+      failpoint('store.inside_transaction')
+      const rows = await answer
+      failpoint('store.after_transaction')
+      return rows
     })
   }
 
@@ -60,8 +67,10 @@ export class Database {
       await client.query('BEGIN')
       const { commit, value } = await work(queryOn(client))
       if (commit) onSent()
+      failpoint('store.inside_transaction')
       // Durable from here: with its answer the whole transaction is on disk; a crash before it finds none of it.
       await client.query(commit ? 'COMMIT' : 'ROLLBACK')
+      failpoint('store.after_transaction')
       return value
     })
   }

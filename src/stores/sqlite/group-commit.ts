@@ -1,4 +1,5 @@
 import { StoreBusyError } from '../../errors/store-errors.ts'
+import { failpoint } from '../../failpoint/failpoint.ts'
 import { BusyRetry } from './busy-retry.ts'
 import type { Connection } from './connection.ts'
 import type { Database } from './database.ts'
@@ -68,9 +69,11 @@ export class GroupCommit {
       db.run('BEGIN IMMEDIATE')
       stage = 'work'
       const results = group.map((job) => job.work(db!))
+      failpoint('store.inside_transaction')
       stage = 'commit'
       db.run('COMMIT')
       // Durable from here: every change of the group. A crash before it finds none of them.
+      failpoint('store.after_transaction')
       for (const [index, job] of group.entries()) job.resolve(results[index])
       return null
     } catch (error) {
