@@ -7,6 +7,7 @@ import type { Json } from '../log/json.ts'
 import { type CallState, type ConversationState, findCall, type Round } from '../log/state.ts'
 import type { TenantStore } from '../store/store.ts'
 import { resolveRow } from '../turn/change-for.ts'
+import type { LeaseWish } from './worker.ts'
 
 /** A pending item, or the ids of one; a bare `callId` means its first round. */
 export type CallRef = string | { readonly callId: string; readonly round?: number }
@@ -32,13 +33,14 @@ export type Answering = {
   readonly state: () => Promise<ConversationState>
   /** Called before the commit: what was answered may run at once. */
   readonly onAnswer: (callId: string, round: number) => void
+  readonly lease: LeaseWish
 }
 
 /** Resolves one round of one call; of all who try, one is accepted. `answerFor` checks the answer and must throw when it does not fit. */
 export async function answerCall(
   ref: CallRef,
   answerFor: (call: CallState, round: Round) => Promise<Answer>,
-  { id, who, store, state, onAnswer }: Answering,
+  { id, who, store, state, onAnswer, lease }: Answering,
 ): Promise<Answered> {
   const { callId, round: n = 1 } = typeof ref === 'string' ? { callId: ref } : ref
   const found = findCall(await state(), callId)
@@ -58,7 +60,9 @@ export async function answerCall(
     events: [{ type: 'resolution', content }],
     resolve: [resolveRow(content)],
     key: `answer/${uuidV7()}`,
+    ...lease.acquire(),
   })
+  if (result.ok) lease.got(result)
   // Durable from here: the call is answered, and whoever has the agent's code goes on.
   failpoint('resolve.after_commit')
   if (result.ok) return { accepted: true }

@@ -18,6 +18,7 @@ import { sendMessage } from './send-message.ts'
 import { textStream } from './text-stream.ts'
 import { outcomeOf, type TurnOutcome } from './turn-outcome.ts'
 import { watch } from './watch.ts'
+import { type LeaseWish, noLeaseWish } from './worker.ts'
 
 /** The verbs of one conversation for one identity. */
 export function conversationHandle(
@@ -78,15 +79,18 @@ export function conversationHandle(
     }
   }
 
-  async function giving<T>(commit: () => Promise<T>, agentOf: () => Promise<string | null> = ownAgent): Promise<T> {
-    if (!runtime.worker) return commit()
+  async function giving<T>(
+    commit: (lease: LeaseWish) => Promise<T>,
+    agentOf: () => Promise<string | null> = ownAgent,
+  ): Promise<T> {
+    if (!runtime.worker) return commit(noLeaseWish)
     return runtime.worker.giving(ref, await agentOf(), commit)
   }
 
   function answering(call: CallRef, answerFor: (call: CallState, round: Round) => Promise<Answer>): Promise<Answered> {
     runtime.assertOpen()
     const onAnswer = (callId: string, round: number) => scopes.rememberAnswer(tenant, id, callId, round, who, scope)
-    return giving(() => answerCall(call, answerFor, { id, who, store, state, onAnswer }))
+    return giving((lease) => answerCall(call, answerFor, { id, who, store, state, onAnswer, lease }))
   }
 
   const toolOf = async (name: string) => agents.get((await ownAgent()) ?? '')?.toolSet.get(name) ?? null
@@ -100,7 +104,7 @@ export function conversationHandle(
       const onTurn = (turnId: string) => scopes.rememberTurn(tenant, id, turnId, who, scope)
       const sending = { id, agent: definition, identity, store, state, onTurn }
       const { turnId } = await giving(
-        () => sendMessage(message, options, sending),
+        (lease) => sendMessage(message, options, { ...sending, lease }),
         async () => definition.name,
       )
       return turnHandle(turnId) as never

@@ -13,6 +13,7 @@ import type { Schema } from '../tool/schema.ts'
 import { toJsonSchema } from '../tool/to-json-schema.ts'
 import type { Identity } from './identity.ts'
 import { type MessageInput, toUserMessage } from './message-input.ts'
+import type { LeaseWish } from './worker.ts'
 
 /** What to do when a turn is open: refuse, run after it, cancel it and run next in line, or hand the message to it. */
 export type WhenBusy = 'reject' | 'queue' | 'interrupt' | 'steer'
@@ -37,6 +38,7 @@ export type Sending = {
   /** The folded log, up to date. Only called when the decision depends on it. */
   readonly state: () => Promise<ConversationState>
   readonly onTurn: (turnId: string) => void
+  readonly lease: LeaseWish
 }
 
 const noSeq = Number.MAX_SAFE_INTEGER
@@ -74,7 +76,9 @@ export async function sendMessage(
       ...request,
       ...(expectedSeq === null ? {} : { expectedSeq }),
       ...(attrs ? { conversation: attrs } : {}),
+      ...sending.lease.acquire(),
     })
+    if (result.ok) sending.lease.got(result)
     // Durable from here: a crash finds the message, and whoever has the agent's code goes on with it.
     failpoint('send.after_commit')
     if (result.ok) return { seq: result.seq, turnId: key === undefined ? turnId : await turnAt(store, id, result.seq) }

@@ -10,6 +10,7 @@ import { uuidV7 } from '../id/uuid-v7.ts'
 import type { WorkingSets } from '../live/working-sets.ts'
 import type { ConversationState } from '../log/state.ts'
 import type { Logger } from '../logger/logger.ts'
+import type { Change } from '../store/change.ts'
 import type { ConversationRef } from '../store/conversation-record.ts'
 import type { Store, WakeHint } from '../store/store.ts'
 import { drive } from '../turn/drive.ts'
@@ -42,6 +43,15 @@ export type WorkerParts = {
 
 /** A conversation this process works on. `owner` is null while it is being loaded. */
 type Taken = { owner: Hold | null; done: Promise<unknown>; hintedSeq: number }
+
+/** What a commit says when it wants the lease, and is told when it has it. */
+export type LeaseWish = {
+  /** To be spread into the change, just before it is committed. */
+  acquire(): Pick<Change, 'acquire'>
+  got(result: { readonly epoch?: number }): void
+}
+
+export const noLeaseWish: LeaseWish = { acquire: () => ({}), got: () => {} }
 
 type Work = (epoch: number, entry: Taken) => Promise<void>
 
@@ -80,36 +90,46 @@ export class Worker {
     } else if (!this.#expected.has(keyOf(tenant, id))) void this.#look()
   }
 
-  /** Runs a commit that gives the conversation something to do, and then takes it. */
-  async giving<T>(ref: ConversationRef, agent: string | null, commit: () => Promise<T>): Promise<T> {
+  /** Runs a commit that gives the conversation something to do, and then takes it; the commit may bring the lease with it. */
+  async giving<T>(ref: ConversationRef, agent: string | null, commit: (lease: LeaseWish) => Promise<T>): Promise<T> {
     const key = keyOf(ref.tenant, ref.id)
+    let epoch: number | undefined
+    const wish: LeaseWish = {
+      acquire: () => {
+        const canTake = !this.#taken.has(key) && this.#taken.size < this.#parts.maxConcurrentTurns && !this.#isClosed
+        return agent !== null && canTake ? { acquire: { holder: this.#holder, ttlMs: this.#parts.leaseMs } } : {}
+      },
+      got: (result) => {
+        epoch = result.epoch
+      },
+    }
     this.#expected.add(key)
     try {
-      return await commit()
+      return await commit(wish)
     } finally {
       this.#expected.delete(key)
-      if (agent !== null) void this.take(ref, agent)
+      if (agent !== null) void this.take(ref, agent, epoch)
     }
   }
 
   /**
-   * Takes it, if nobody else has it, and works on it until it is let go; `name` is its agent's or flow's. Resolves with what stopped the work,
-   * where something did.
+   * Takes it, if nobody else has it, and works on it until it is let go; `name` is its agent's or flow's, `epoch` that of a lease which is ours
+   * already. Resolves with what stopped the work, where something did.
    */
-  async take(ref: ConversationRef, name: string): Promise<unknown> {
+  async take(ref: ConversationRef, name: string, epoch?: number): Promise<unknown> {
     const key = keyOf(ref.tenant, ref.id)
     const work = this.#workOf(ref, name)
     const taken = this.#taken.get(key)
-    if (taken) return taken.done
-    if (this.#isClosed || !work) return undefined
-    if (this.#taken.size >= this.#parts.maxConcurrentTurns) {
-      this.#isFull = true
-      return undefined
+    const isFull = this.#taken.size >= this.#parts.maxConcurrentTurns
+    if (taken || this.#isClosed || !work || isFull) {
+      this.#isFull ||= isFull
+      if (epoch !== undefined) await this.#parts.store.forTenant(ref.tenant).releaseLease(ref.id, epoch)
+      return taken?.done
     }
     const entry: Taken = { owner: null, done: Promise.resolve(), hintedSeq: 0 }
     this.#taken.set(key, entry)
     const letProcessEnd = this.#parts.keepAlive.hold()
-    entry.done = this.#holding(ref, entry, work).finally(() => {
+    entry.done = this.#holding(ref, entry, work, epoch).finally(() => {
       this.#taken.delete(key)
       letProcessEnd()
       this.#parts.channels.tidy(ref.tenant, ref.id)
@@ -158,18 +178,23 @@ export class Worker {
     }
   }
 
-  async #holding({ tenant, id }: ConversationRef, entry: Taken, work: Work): Promise<unknown> {
+  async #holding({ tenant, id }: ConversationRef, entry: Taken, work: Work, known?: number): Promise<unknown> {
     try {
-      const lease = await this.#parts.store.forTenant(tenant).acquireLease(id, this.#holder, this.#parts.leaseMs)
-      if (!lease) return undefined
+      const epoch = known ?? (await this.#acquire(tenant, id))
+      if (epoch === null) return undefined
       failpoint('lease.after_acquire')
-      await work(lease.epoch, entry)
+      await work(epoch, entry)
       return undefined
     } catch (error) {
       entry.owner?.lose()
       await this.#letGo(tenant, id, error)
       return error
     }
+  }
+
+  async #acquire(tenant: string, id: string): Promise<number | null> {
+    const lease = await this.#parts.store.forTenant(tenant).acquireLease(id, this.#holder, this.#parts.leaseMs)
+    return lease?.epoch ?? null
   }
 
   async #driveConversation({ tenant, id }: ConversationRef, agent: Agent, epoch: number, entry: Taken): Promise<void> {

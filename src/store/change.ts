@@ -25,7 +25,10 @@ export type Change = {
   readonly fsmState?: FsmState
   /** Default: now when an event wakes, otherwise as it was. */
   readonly wakeAt?: 'now' | { readonly inMs: number } | null
+  /** Only with `epoch`: nobody else's lease is given back. */
   readonly lease?: 'release'
+  /** Takes the lease in the same transaction, when nobody has it; the result then has its `epoch`. Not in a change that was known by its key. */
+  readonly acquire?: { readonly holder: string; readonly ttlMs: number }
   /** Upserted like `putConversation`, in the same transaction. */
   readonly conversation?: ConversationAttrs
 }
@@ -39,7 +42,7 @@ export type ResolveCall = {
 
 export type CommitResult =
   /** `seq`: of the commit's last event; the log's last where it had none. `at`: when its events were written, where the store tells. */
-  | { readonly ok: true; readonly seq: number; readonly at?: number }
+  | { readonly ok: true; readonly seq: number; readonly at?: number; readonly epoch?: number }
   | {
       readonly ok: false
       readonly conflict: 'seq' | 'epoch' | 'stale'

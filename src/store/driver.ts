@@ -160,6 +160,8 @@ export type PreparedChange = {
   readonly attrs: StoredAttrs
   readonly wake: Wake
   readonly releasesLease: boolean
+  /** Take the lease for this holder, when the change is made and no lease is live. */
+  readonly acquires: { readonly holder: string; readonly ttlMs: number } | null
   /** Whether it may bring a conversation into being. */
   readonly creates: boolean
 }
@@ -184,7 +186,7 @@ export type Wake = { readonly type: 'in'; readonly ms: number } | { readonly typ
 
 export type CommitOutcome =
   /** `at`: the time the events were given; absent when there were none, or a known key was met. */
-  | { readonly type: 'ok'; readonly seq: number; readonly at?: number }
+  | { readonly type: 'ok'; readonly seq: number; readonly at?: number; readonly epoch?: number }
   | { readonly type: 'seq' | 'epoch'; readonly lastSeq: number }
   /** The first guard that failed. */
   | { readonly type: 'stale'; readonly lastSeq: number; readonly callId: string; readonly round: number }

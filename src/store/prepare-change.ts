@@ -34,6 +34,12 @@ export function prepareChange(change: Change, options: PrepareOptions = {}): Pre
   if (change.epoch !== undefined) checkWhole('epoch', change.epoch, 0)
   if (change.key !== undefined) checkId('key', change.key)
   if (change.digest !== undefined) checkId('digest', change.digest)
+  if (change.lease === 'release' && change.epoch === undefined)
+    throw new InvalidArgumentError('lease', "can only be released with its 'epoch'")
+  if (change.acquire) {
+    checkId('holder', change.acquire.holder)
+    checkDuration('ttlMs', change.acquire.ttlMs)
+  }
   checkDistinct(
     'calls',
     change.calls?.map((call) => call.id),
@@ -63,6 +69,7 @@ export function prepareChange(change: Change, options: PrepareOptions = {}): Pre
     attrs,
     wake,
     releasesLease: change.lease === 'release',
+    acquires: change.acquire ?? null,
     creates:
       options.creates ?? (change.epoch === undefined && change.events.some((event) => creatingTypes.has(event.type))),
   }

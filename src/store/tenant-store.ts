@@ -39,6 +39,9 @@ export function createTenantStore(context: StoreContext, tenant: string): Tenant
     const outcome = await driver.commit(tenant, id, prepared)
     if (outcome.type === 'ok') {
       if (change.lease === 'release' && change.epoch !== undefined) leases.remove({ tenant, id, epoch: change.epoch })
+      if (change.acquire && outcome.epoch !== undefined) {
+        leases.add({ tenant, id, holder: change.acquire.holder, epoch: outcome.epoch })
+      }
       for (const { expiresInMs } of prepared.calls) if (expiresInMs !== null) expiry.within(expiresInMs)
       if (prepared.events.length > 0 || prepared.wake.type === 'in') hints.emit({ tenant, id, seq: outcome.seq })
     }
@@ -48,7 +51,7 @@ export function createTenantStore(context: StoreContext, tenant: string): Tenant
   async function commitResult(id: string, change: Change, outcome: CommitOutcome): Promise<CommitResult> {
     switch (outcome.type) {
       case 'ok':
-        return { ok: true, seq: outcome.seq, ...(outcome.at === undefined ? {} : { at: outcome.at }) }
+        return { ok: true, seq: outcome.seq, ...written(outcome) }
       case 'seq':
       case 'epoch':
         return { ok: false, conflict: outcome.type, lastSeq: outcome.lastSeq }
@@ -267,6 +270,10 @@ function checkRange({ after, before, limit }: EventRange): void {
 function checkPage({ before, limit }: { before?: string; limit: number }): void {
   if (before !== undefined) checkId('before', before)
   checkWhole('limit', limit, 1)
+}
+
+function written({ at, epoch }: { at?: number; epoch?: number }): { at?: number; epoch?: number } {
+  return { ...(at === undefined ? {} : { at }), ...(epoch === undefined ? {} : { epoch }) }
 }
 
 /** A client that reports an error has answered; only the row tells the two apart. */

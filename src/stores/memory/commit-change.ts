@@ -1,9 +1,15 @@
 import type { CommitOutcome, PreparedChange, StoredAttrs, StoredCallWrite, Wake } from '../../store/driver.ts'
 import { mergeSettings } from '../../store/rows.ts'
-import { type ConversationRow, newConversationRow, type TenantTables } from './memory-tables.ts'
+import { type ConversationRow, isLeased, newConversationRow, type TenantTables } from './memory-tables.ts'
 
 /** Checks first, then writes: it runs in one go, so nothing can come between. */
-export function commitChange(tables: TenantTables, id: string, change: PreparedChange, now: number): CommitOutcome {
+export function commitChange(
+  tables: TenantTables,
+  id: string,
+  change: PreparedChange,
+  now: number,
+  nextEpoch: () => number,
+): CommitOutcome {
   const known = tables.conversations.get(id)
   const refusal = refuse(tables, id, known, change, now)
   if (refusal) return refusal
@@ -24,7 +30,11 @@ export function commitChange(tables: TenantTables, id: string, change: PreparedC
   writeAttrs(row, change.attrs, now)
   wakeRow(row, change.wake, now)
   if (change.releasesLease) row.lease = null
-  return { type: 'ok', seq, ...(change.events.length > 0 ? { at: now } : {}) }
+  const at = change.events.length > 0 ? { at: now } : {}
+  if (!change.acquires || isLeased(row, now)) return { type: 'ok', seq, ...at }
+  const { holder, ttlMs } = change.acquires
+  row.lease = { holder, epoch: nextEpoch(), until: now + ttlMs }
+  return { type: 'ok', seq, ...at, epoch: row.lease.epoch }
 }
 
 function refuse(

@@ -11,7 +11,7 @@ import { byteOrder } from './byte-order.ts'
 import { commitChange } from './commit-change.ts'
 import { deleteConversation } from './delete-conversation.ts'
 import { forkConversation } from './fork-conversation.ts'
-import { type ConversationRow, MemoryTables } from './memory-tables.ts'
+import { type ConversationRow, isLeased, MemoryTables } from './memory-tables.ts'
 
 /** Every method runs in one go, which makes it atomic. */
 export function memoryDriver(clock: Clock): Driver {
@@ -22,7 +22,7 @@ export function memoryDriver(clock: Clock): Driver {
     durable: false,
 
     async commit(tenant, id, change) {
-      return commitChange(tables.tenant(tenant), id, change, clock.now())
+      return commitChange(tables.tenant(tenant), id, change, clock.now(), () => tables.nextEpoch())
     },
     async readEvents(tenant, id, range) {
       return eventsIn(rowOf(tenant, id), range)
@@ -222,10 +222,6 @@ function newestFirst(left: Dated, right: Dated): number {
 
 function isPending(call: StoredCall): boolean {
   return call.status === 'pending'
-}
-
-function isLeased({ lease }: ConversationRow, now: number): boolean {
-  return lease !== null && lease.until > now
 }
 
 function* callsWithDeadline(tables: MemoryTables): Generator<DueCall & { expiresAt: number }> {

@@ -62,6 +62,10 @@ export type BlobRow = {
   readonly references: Map<string, number>
 }
 
+export function isLeased({ lease }: ConversationRow, now: number): boolean {
+  return lease !== null && lease.until > now
+}
+
 export function newConversationRow(id: string, now: number): ConversationRow {
   return {
     columns: {

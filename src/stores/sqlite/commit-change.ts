@@ -4,6 +4,7 @@ import { endCall, findCall, writeCall } from './calls.ts'
 import { type ConversationHead, createConversation, findConversation, updateConversation } from './conversations.ts'
 import type { Database } from './database.ts'
 import { appendEvents } from './events.ts'
+import { takeLease } from './leases.ts'
 
 /** Must run inside a transaction. Decides by reading alone, so that a refused change leaves no trace in its group. */
 export function commitChange(db: Database, tenant: string, id: string, change: PreparedChange): CommitOutcome {
@@ -24,7 +25,10 @@ export function commitChange(db: Database, tenant: string, id: string, change: P
   }
   for (const call of change.calls) writeCall(db, tenant, cid, call, now)
   referToBlobs(db, tenant, cid, change.blobs, lastSeq + 1)
-  return change.events.length > 0 ? { type: 'ok', seq, at: now } : { type: 'ok', seq }
+  const at = change.events.length > 0 ? { at: now } : {}
+  const isFree = change.acquires !== null && !(head?.leaseUntil && head.leaseUntil > now && !change.releasesLease)
+  if (!change.acquires || !isFree) return { type: 'ok', seq, ...at }
+  return { type: 'ok', seq, ...at, epoch: takeLease(db, cid, change.acquires.holder, now + change.acquires.ttlMs) }
 }
 
 /** What to answer without writing; null when the change is to be made. */

@@ -14,12 +14,13 @@ export type ConversationHead = {
   readonly cid: number
   readonly lastSeq: number
   readonly leaseEpoch: number | null
+  readonly leaseUntil: number | null
   readonly dormant: number
 }
 
 export function findConversation(db: Database, tenant: string, id: string): ConversationHead | undefined {
   return db.get(
-    `SELECT cid, lease_epoch AS leaseEpoch, dormant, ${lastSeq} AS lastSeq FROM conversations WHERE tenant = ? AND id = ?`,
+    `SELECT cid, lease_epoch AS leaseEpoch, lease_until AS leaseUntil, dormant, ${lastSeq} AS lastSeq FROM conversations WHERE tenant = ? AND id = ?`,
     tenant,
     id,
   )

@@ -11,12 +11,17 @@ export function acquireLease(db: Database, tenant: string, id: string, holder: s
   )
   if (!row) return null
   if (row.until !== null && row.until > now && row.holder !== holder) return null
+  return takeLease(db, row.cid, holder, now + ttlMs)
+}
+
+/** Must only be called when the lease is free. */
+export function takeLease(db: Database, cid: number, holder: string, until: number): number {
   const { epoch } = db.get<{ epoch: number }>(
     "UPDATE meta SET value = value + 1 WHERE name = 'epoch' RETURNING value AS epoch",
   )!
   db.run(
     'UPDATE conversations SET lease_holder = ?, lease_epoch = ?, lease_until = ? WHERE cid = ?',
-    ...[holder, epoch, now + ttlMs, row.cid],
+    ...[holder, epoch, until, cid],
   )
   return epoch
 }
