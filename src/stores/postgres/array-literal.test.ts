@@ -24,7 +24,9 @@ test('Postgres reads an array as it was written, whatever the texts are', async 
   try {
     const { rows } = await client.query(
       'SELECT $1::text[] AS texts, $2::int8[]::text AS numbers, $3::bool[] AS flags',
-      [arrayLiteral(texts), arrayLiteral([1, null, Number.MAX_SAFE_INTEGER]), arrayLiteral([true, false, null])],
+      [texts, [1, null, Number.MAX_SAFE_INTEGER], [true, false, null]].map((items) =>
+        arrayLiteral<string | number | boolean | null>(items, (item) => item),
+      ),
     )
     expect(rows[0]).toEqual({ texts, numbers: '{1,NULL,9007199254740991}', flags: [true, false, null] })
   } finally {

@@ -1,15 +1,22 @@
 type Element = string | number | boolean | null
 
-/** A Postgres array as text. Faster than the general one of `pg`, because the kinds of elements are known. */
-export function arrayLiteral(elements: readonly Element[]): string {
+/** A Postgres array as text, of what `read` finds in each item. Must be fast: a batch has about twenty of them. */
+export function arrayLiteral<T>(items: readonly T[], read: (item: T) => Element): string {
   let text = '{'
-  for (let index = 0; index < elements.length; index++) {
+  for (let index = 0; index < items.length; index++) {
+    const element = read(items[index]!)
     if (index > 0) text += ','
-    const element = elements[index]!
-    if (typeof element === 'string') text += `"${element.replace(special, '\\$&')}"`
-    else text += element === null ? 'NULL' : String(element)
+    if (typeof element === 'string') text += quote(element)
+    else text += element === null ? 'NULL' : element
   }
   return `${text}}`
 }
 
-const special = /["\\]/g
+/** Without control characters and lone surrogates, which ids and encoded values do not have, JSON escapes just what an array does. */
+function quote(text: string): string {
+  if (text.isWellFormed() && !control.test(text)) return JSON.stringify(text)
+  return `"${text.replaceAll('\\', '\\\\').replaceAll('"', '\\"')}"`
+}
+
+// biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for
+const control = /[\u0000-\u001f]/

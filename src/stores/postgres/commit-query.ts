@@ -28,25 +28,25 @@ function eventParameters(
   return [
     String(Math.max(...waves)),
     String(hasMergedSettings),
-    column(waves, (wave) => wave),
-    column(batch, ({ tenant }) => tenant),
-    column(batch, ({ id }) => id),
-    column(changes, ({ expectedSeq }) => expectedSeq),
-    column(changes, ({ epoch }) => epoch),
-    column(changes, ({ key }) => key),
-    column(changes, ({ digest }) => digest),
-    column(changes, ({ creates }) => creates),
-    column(changes, (change) => change.events.length),
-    column(changes, ({ attrs }) => attrs.status ?? null),
-    column(changes, ({ attrs }) => attrs.fsmState ?? null),
-    column(changes, ({ wake }) => wake.type),
-    column(changes, ({ wake }) => (wake.type === 'in' ? wake.ms : null)),
-    column(changes, ({ releasesLease }) => releasesLease),
-    column(changes, ({ attrs }) => attrs.settings !== undefined),
-    column(events, ({ change }) => change),
-    column(events, ({ position }) => position),
-    column(events, ({ item }) => item.type),
-    column(events, ({ item }) => item.content),
+    arrayLiteral(waves, (wave) => wave),
+    arrayLiteral(batch, ({ tenant }) => tenant),
+    arrayLiteral(batch, ({ id }) => id),
+    arrayLiteral(changes, ({ expectedSeq }) => expectedSeq),
+    arrayLiteral(changes, ({ epoch }) => epoch),
+    arrayLiteral(changes, ({ key }) => key),
+    arrayLiteral(changes, ({ digest }) => digest),
+    arrayLiteral(changes, ({ creates }) => creates),
+    arrayLiteral(changes, (change) => change.events.length),
+    arrayLiteral(changes, ({ attrs }) => attrs.status ?? null),
+    arrayLiteral(changes, ({ attrs }) => attrs.fsmState ?? null),
+    arrayLiteral(changes, ({ wake }) => wake.type),
+    arrayLiteral(changes, ({ wake }) => (wake.type === 'in' ? wake.ms : null)),
+    arrayLiteral(changes, ({ releasesLease }) => releasesLease),
+    arrayLiteral(changes, ({ attrs }) => attrs.settings !== undefined),
+    arrayLiteral(events, ({ change }) => change),
+    arrayLiteral(events, ({ position }) => position),
+    arrayLiteral(events, ({ item }) => item.type),
+    arrayLiteral(events, ({ item }) => item.content),
   ]
 }
 
@@ -58,49 +58,49 @@ function otherParameters(changes: readonly PreparedChange[]): string[] {
   const blobs = numbered(changes, (change) => change.blobs)
   if (attrs.length + resolves.length + calls.length + blobs.length === 0) return []
   return [
-    column(attrs, ({ change }) => change),
-    column(attrs, ({ item }) => item.kind ?? null),
-    column(attrs, ({ item }) => item.agent ?? null),
-    column(attrs, ({ item }) => item.settings ?? null),
-    column(attrs, ({ item }) => item.title ?? null),
-    column(attrs, ({ item }) => item.title !== undefined),
-    column(attrs, ({ item }) => item.parent ?? null),
-    column(attrs, ({ item }) => item.childOf ?? null),
-    column(resolves, ({ change }) => change),
-    column(resolves, ({ item }) => item.callId),
-    column(resolves, ({ item }) => item.round),
-    column(resolves, ({ item }) => item.status),
-    column(resolves, ({ item }) => item.result),
-    column(resolves, ({ item }) => item.eventIndex),
-    column(resolves, ({ item }) => item.onlyWhenDue),
-    column(calls, ({ change }) => change),
-    column(calls, ({ item }) => item.id),
-    column(calls, ({ item }) => item.name),
-    column(calls, ({ item }) => item.executor),
-    column(calls, ({ item }) => item.status),
-    column(calls, ({ item }) => item.args),
-    column(calls, ({ item }) => item.result),
-    column(calls, ({ item }) => item.round),
-    column(calls, ({ item }) => item.kind),
-    column(calls, ({ item }) => item.prompt),
-    column(calls, ({ item }) => item.expiresInMs),
-    column(blobs, ({ change }) => change),
-    column(blobs, ({ item }) => item),
+    arrayLiteral(attrs, ({ change }) => change),
+    arrayLiteral(attrs, ({ item }) => item.kind ?? null),
+    arrayLiteral(attrs, ({ item }) => item.agent ?? null),
+    arrayLiteral(attrs, ({ item }) => item.settings ?? null),
+    arrayLiteral(attrs, ({ item }) => item.title ?? null),
+    arrayLiteral(attrs, ({ item }) => item.title !== undefined),
+    arrayLiteral(attrs, ({ item }) => item.parent ?? null),
+    arrayLiteral(attrs, ({ item }) => item.childOf ?? null),
+    arrayLiteral(resolves, ({ change }) => change),
+    arrayLiteral(resolves, ({ item }) => item.callId),
+    arrayLiteral(resolves, ({ item }) => item.round),
+    arrayLiteral(resolves, ({ item }) => item.status),
+    arrayLiteral(resolves, ({ item }) => item.result),
+    arrayLiteral(resolves, ({ item }) => item.eventIndex),
+    arrayLiteral(resolves, ({ item }) => item.onlyWhenDue),
+    arrayLiteral(calls, ({ change }) => change),
+    arrayLiteral(calls, ({ item }) => item.id),
+    arrayLiteral(calls, ({ item }) => item.name),
+    arrayLiteral(calls, ({ item }) => item.executor),
+    arrayLiteral(calls, ({ item }) => item.status),
+    arrayLiteral(calls, ({ item }) => item.args),
+    arrayLiteral(calls, ({ item }) => item.result),
+    arrayLiteral(calls, ({ item }) => item.round),
+    arrayLiteral(calls, ({ item }) => item.kind),
+    arrayLiteral(calls, ({ item }) => item.prompt),
+    arrayLiteral(calls, ({ item }) => item.expiresInMs),
+    arrayLiteral(blobs, ({ change }) => change),
+    arrayLiteral(blobs, ({ item }) => item),
   ]
 }
+
+type Numbered<T> = { readonly change: number; readonly position: number; readonly item: T }
 
 /** The items of all changes in one list; both numbers count from 1. */
 function numbered<T>(
   changes: readonly PreparedChange[],
   itemsOf: (change: PreparedChange) => readonly T[],
-): { change: number; position: number; item: T }[] {
-  return changes.flatMap((change, index) =>
-    itemsOf(change).map((item, position) => ({ change: index + 1, position: position + 1, item })),
-  )
-}
-
-function column<T>(items: readonly T[], read: (item: T) => string | number | boolean | null): string {
-  return arrayLiteral(items.map(read))
+): Numbered<T>[] {
+  const result: Numbered<T>[] = []
+  for (const [index, change] of changes.entries()) {
+    for (const [place, item] of itemsOf(change).entries()) result.push({ change: index + 1, position: place + 1, item })
+  }
+  return result
 }
 
 /** Status and cached state come with almost every commit; these are written apart, so that the others stay cheap. */

@@ -1,7 +1,8 @@
 import { randomUUID } from 'node:crypto'
-import type { Client } from 'pg'
+import type { Client, QueryConfig } from 'pg'
 import type { Logger } from '../../logger/logger.ts'
 import type { Unsubscribe, WakeHint } from '../../store/store.ts'
+import { hintPayloads, hintsIn } from './hint-payload.ts'
 import { loadPg } from './load-pg.ts'
 
 export type HintChannelOptions = {
@@ -10,9 +11,9 @@ export type HintChannelOptions = {
   readonly logger: Logger
 }
 
-const maxPayloadBytes = 7_900
 /** Under load hints are gathered; a lone one is sent at once. */
 const minIntervalMs = 5
+const pauseAfterFailureMs = 1_000
 const reconnectDelaysMs = [50, 200, 1_000, 3_000]
 const closeWithinMs = 1_000
 
@@ -27,6 +28,7 @@ export class HintChannel {
   readonly #self = randomUUID()
   readonly #waiting = new Map<string, WakeHint>()
   #client: Promise<Client> | null = null
+  #lastQuery: Promise<unknown> = Promise.resolve()
   #sending: Promise<void> | null = null
   #emit: ((hint: WakeHint) => void) | null = null
   #reconnects = 0
@@ -68,22 +70,23 @@ export class HintChannel {
     while (this.#waiting.size > 0) {
       const batch = [...this.#waiting.values()]
       this.#waiting.clear()
+      let pauseMs = minIntervalMs
       try {
-        const client = await this.#connect()
-        for (const payload of payloads(this.#self, batch)) {
-          await client.query({ name: 'hint', text: 'SELECT pg_notify($1, $2)', values: [this.#name, payload] })
+        for (const payload of hintPayloads(this.#self, batch)) {
+          await this.#query({ name: 'hint', text: 'SELECT pg_notify($1, $2)', values: [this.#name, payload] })
         }
       } catch (error) {
+        pauseMs = pauseAfterFailureMs
         this.#options.logger.debug('hints to other processes were lost', { error })
       }
-      if (!this.#isClosed) await delay(minIntervalMs)
+      if (this.#isClosed) return
+      await delay(pauseMs)
     }
   }
 
   async #listenAgain(): Promise<void> {
     try {
-      const client = await this.#connect()
-      await client.query(`LISTEN "${this.#name}"`)
+      await this.#query({ text: `LISTEN "${this.#name}"` })
       this.#reconnects = 0
     } catch (error) {
       this.#options.logger.debug('listening for hints failed; trying again', { error })
@@ -98,6 +101,13 @@ export class HintChannel {
     setTimeout(() => {
       if (!this.#isClosed && this.#emit) void this.#listenAgain()
     }, delayMs).unref()
+  }
+
+  /** One at a time, as `pg` wants it. */
+  #query(config: QueryConfig): Promise<unknown> {
+    const result = this.#lastQuery.then(async () => (await this.#connect()).query(config))
+    this.#lastQuery = result.catch(() => {})
+    return result
   }
 
   #connect(): Promise<Client> {
@@ -130,47 +140,12 @@ export class HintChannel {
   }
 
   #receive(payload: string): void {
-    const [sender, hints] = parse(payload)
-    if (sender === this.#self) return
-    for (const [tenant, id, seq] of hints) this.#emit?.({ tenant, id, seq })
+    for (const hint of hintsIn(payload, this.#self)) this.#emit?.(hint)
   }
 }
 
 /** Missing in the types of `pg`. */
 type Unreferenced = { ref(): void; unref(): void }
-
-type Payload = [sender: string, hints: [tenant: string, id: string, seq: number][]]
-
-function payloads(sender: string, hints: readonly WakeHint[]): string[] {
-  const result: string[] = []
-  let part: string[] = []
-  let bytes = 0
-  const flush = (): void => {
-    if (part.length > 0) result.push(`["${sender}",[${part.join(',')}]]`)
-    part = []
-    bytes = 100
-  }
-  flush()
-  for (const { tenant, id, seq } of hints) {
-    const text = JSON.stringify([tenant, id, seq])
-    const size = Buffer.byteLength(text) + 1
-    if (bytes + size > maxPayloadBytes) flush()
-    part.push(text)
-    bytes += size
-  }
-  flush()
-  return result
-}
-
-/** Anybody may notify on the channel: what is not ours is no hint. */
-function parse(payload: string): Payload {
-  try {
-    const value = JSON.parse(payload) as Payload
-    return Array.isArray(value) && Array.isArray(value[1]) ? value : ['', []]
-  } catch {
-    return ['', []]
-  }
-}
 
 function delay(ms: number): Promise<void> {
   return new Promise((resolve) => setTimeout(resolve, ms).unref())

@@ -23,7 +23,6 @@ export const createCommitFunction = (schema: string): string => `
   ) RETURNS TABLE (change integer, outcome text, seq bigint, at bigint, call_id text, round bigint) LANGUAGE plpgsql AS $$
   #variable_conflict use_column
   DECLARE
-    v_creates boolean := true = ANY (p_creates);
     v_has_keys boolean := cardinality(array_remove(p_key, NULL)) > 0;
     v_has_placeholders boolean := false;
     v_now bigint;
@@ -36,29 +35,24 @@ export const createCommitFunction = (schema: string): string => `
     -- Lock first, in one order for all, so that batches wait for each other and never in a circle. What a change may create is
     -- inserted as a placeholder, so that there is a row to lock.
     LOOP
-      IF v_creates THEN
-        INSERT INTO ${schema}.conversations (tenant, id, created_at, updated_at)
-          SELECT DISTINCT x.tenant, x.id, 0, 0
-          FROM unnest(p_tenant, p_id, p_creates) x (tenant, id, creates)
-          WHERE x.creates
-            AND NOT EXISTS (SELECT 1 FROM ${schema}.conversations c WHERE c.tenant = x.tenant AND c.id = x.id)
-          ORDER BY x.tenant, x.id
-          ON CONFLICT DO NOTHING;
-        v_has_placeholders := v_has_placeholders OR FOUND;
-      END IF;
       PERFORM 1
         FROM unnest(p_tenant, p_id) x (tenant, id)
         JOIN ${schema}.conversations c ON c.tenant = x.tenant AND c.id = x.id
         ORDER BY c.tenant, c.id
         FOR UPDATE OF c;
       GET DIAGNOSTICS v_count = ROW_COUNT;
-      EXIT WHEN NOT v_creates OR v_count = cardinality(p_id);
-      -- Some have no row: those that create none, or one that was deleted between the two statements.
-      EXIT WHEN NOT EXISTS (
+      EXIT WHEN v_count = cardinality(p_id) OR NOT EXISTS (
         SELECT 1 FROM unnest(p_tenant, p_id, p_creates) x (tenant, id, creates)
         WHERE x.creates
           AND NOT EXISTS (SELECT 1 FROM ${schema}.conversations c WHERE c.tenant = x.tenant AND c.id = x.id)
       );
+      INSERT INTO ${schema}.conversations (tenant, id, created_at, updated_at)
+        SELECT DISTINCT x.tenant, x.id, 0, 0
+        FROM unnest(p_tenant, p_id, p_creates) x (tenant, id, creates)
+        WHERE x.creates
+        ORDER BY x.tenant, x.id
+        ON CONFLICT DO NOTHING;
+      v_has_placeholders := v_has_placeholders OR FOUND;
     END LOOP;
     IF cardinality(b_hash) > 0 THEN
       PERFORM 1
@@ -70,52 +64,11 @@ export const createCommitFunction = (schema: string): string => `
     v_now := ${nowMs};
 
     FOR v_wave IN 1 .. p_waves LOOP
-      FOR change, outcome, v_last_seq, seq, call_id, round IN
-        SELECT x.number,
-          CASE
-            WHEN k.seq IS NOT NULL AND k.digest IS DISTINCT FROM x.digest THEN 'key_reused'
-            WHEN k.seq IS NOT NULL THEN 'known'
-            WHEN x.epoch IS NOT NULL AND x.epoch IS DISTINCT FROM c.epoch THEN 'epoch'
-            WHEN x.expected_seq <> coalesce(c.last_seq, 0) THEN 'seq'
-            WHEN g.call IS NOT NULL THEN 'stale'
-            WHEN coalesce(c.created_at, 0) = 0 AND NOT x.creates THEN 'missing'
-            WHEN o.call IS NOT NULL THEN 'call_elsewhere'
-            WHEN x.has_settings AND c.created_at > 0 AND NOT p_merged_settings THEN 'settings'
-            ELSE 'ok'
-          END,
-          coalesce(c.last_seq, 0), k.seq, coalesce(g.call, o.call), g.round
-        FROM unnest(p_wave, p_tenant, p_id, p_expected_seq, p_epoch, p_key, p_digest, p_creates, p_has_settings)
-          WITH ORDINALITY x (wave, tenant, id, expected_seq, epoch, key, digest, creates, has_settings, number)
-        LEFT JOIN ${schema}.conversations c ON c.tenant = x.tenant AND c.id = x.id
-        LEFT JOIN ${schema}.commit_keys k ON k.tenant = x.tenant AND k.conversation_id = x.id AND k.key = x.key
-        LEFT JOIN LATERAL (
-          SELECT r.call, r.round
-          FROM unnest(r_change, r_call, r_round, r_due) WITH ORDINALITY r (change, call, round, due, position)
-          LEFT JOIN ${schema}.calls t ON t.tenant = x.tenant AND t.id = r.call
-          WHERE r.change = x.number AND (
-            t.conversation_id = x.id AND t.status = 'pending' AND t.round = r.round AND (NOT r.due OR t.expires_at <= v_now)
-          ) IS NOT TRUE
-          ORDER BY r.position LIMIT 1
-        ) g ON cardinality(r_change) > 0
-        LEFT JOIN LATERAL (
-          SELECT w.call
-          FROM unnest(c_change, c_id) WITH ORDINALITY w (change, call, position)
-          JOIN ${schema}.calls t ON t.tenant = x.tenant AND t.id = w.call AND t.conversation_id <> x.id
-          WHERE w.change = x.number
-          ORDER BY w.position LIMIT 1
-        ) o ON cardinality(c_change) > 0
-        WHERE x.wave = v_wave
-      LOOP
-        at := NULL;
-        IF outcome = 'ok' THEN
-          v_base[change] := v_last_seq;
-          seq := v_last_seq + p_event_count[change];
-          at := v_now;
-        ELSIF outcome <> 'known' THEN
-          seq := v_last_seq;
-        END IF;
-        RETURN NEXT;
-      END LOOP;
+      IF cardinality(r_change) + cardinality(c_change) > 0 THEN
+        ${judge(schema, true)}
+      ELSE
+        ${judge(schema, false)}
+      END IF;
 
       UPDATE ${schema}.conversations c SET
         last_seq = c.last_seq + x.event_count,
@@ -219,4 +172,59 @@ export const createCommitFunction = (schema: string): string => `
         WHERE c.tenant = x.tenant AND c.id = x.id AND c.created_at + 0 = 0;
     END IF;
   END $$;
+`
+
+/** Finds the outcome of each change of the wave, in the order of checks. Most changes have nothing to do with call rows. */
+const judge = (schema: string, hasCalls: boolean): string => `
+      FOR change, outcome, v_last_seq, seq, call_id, round IN
+        SELECT x.number,
+          CASE
+            WHEN k.seq IS NOT NULL AND k.digest IS DISTINCT FROM x.digest THEN 'key_reused'
+            WHEN k.seq IS NOT NULL THEN 'known'
+            WHEN x.epoch IS NOT NULL AND x.epoch IS DISTINCT FROM c.epoch THEN 'epoch'
+            WHEN x.expected_seq <> coalesce(c.last_seq, 0) THEN 'seq'
+            ${hasCalls ? "WHEN g.call IS NOT NULL THEN 'stale'" : ''}
+            WHEN coalesce(c.created_at, 0) = 0 AND NOT x.creates THEN 'missing'
+            ${hasCalls ? "WHEN o.call IS NOT NULL THEN 'call_elsewhere'" : ''}
+            WHEN x.has_settings AND c.created_at > 0 AND NOT p_merged_settings THEN 'settings'
+            ELSE 'ok'
+          END,
+          coalesce(c.last_seq, 0), k.seq, ${hasCalls ? 'coalesce(g.call, o.call), g.round' : 'NULL, NULL'}
+        FROM unnest(p_wave, p_tenant, p_id, p_expected_seq, p_epoch, p_key, p_digest, p_creates, p_has_settings)
+          WITH ORDINALITY x (wave, tenant, id, expected_seq, epoch, key, digest, creates, has_settings, number)
+        LEFT JOIN ${schema}.conversations c ON c.tenant = x.tenant AND c.id = x.id
+        LEFT JOIN ${schema}.commit_keys k ON k.tenant = x.tenant AND k.conversation_id = x.id AND k.key = x.key
+        ${hasCalls ? callChecks(schema) : ''}
+        WHERE x.wave = v_wave
+      LOOP
+        at := NULL;
+        IF outcome = 'ok' THEN
+          v_base[change] := v_last_seq;
+          seq := v_last_seq + p_event_count[change];
+          at := v_now;
+        ELSIF outcome <> 'known' THEN
+          seq := v_last_seq;
+        END IF;
+        RETURN NEXT;
+      END LOOP;
+`
+
+/** g: the first guard that fails; o: the first call row that belongs to another conversation. */
+const callChecks = (schema: string): string => `
+        LEFT JOIN LATERAL (
+          SELECT r.call, r.round
+          FROM unnest(r_change, r_call, r_round, r_due) WITH ORDINALITY r (change, call, round, due, position)
+          LEFT JOIN ${schema}.calls t ON t.tenant = x.tenant AND t.id = r.call
+          WHERE r.change = x.number AND (
+            t.conversation_id = x.id AND t.status = 'pending' AND t.round = r.round AND (NOT r.due OR t.expires_at <= v_now)
+          ) IS NOT TRUE
+          ORDER BY r.position LIMIT 1
+        ) g ON true
+        LEFT JOIN LATERAL (
+          SELECT w.call
+          FROM unnest(c_change, c_id) WITH ORDINALITY w (change, call, position)
+          JOIN ${schema}.calls t ON t.tenant = x.tenant AND t.id = w.call AND t.conversation_id <> x.id
+          WHERE w.change = x.number
+          ORDER BY w.position LIMIT 1
+        ) o ON true
 `
