@@ -1,16 +1,18 @@
+import { PerdureError } from '../errors/perdure-error.ts'
 import type { LogEvent } from '../log/events.ts'
 import type { ConversationState } from '../log/state.ts'
 import { announce } from '../view/announce.ts'
-import { appendDelta } from '../view/drafts.ts'
 import type { LiveContent, LiveEvent } from '../view/live-event.ts'
-import { isActivity } from '../view/project-view.ts'
+import { nothingLive, withLive, withoutSettled } from '../view/live-parts.ts'
 import type { View } from '../view/view.ts'
 import { viewOf } from '../view/view-of.ts'
 import type { WorkingSet } from './working-sets.ts'
 
+/** Must not throw. */
 export type Listener = {
-  /** Must not throw. */
   next(event: LogEvent | LiveEvent): void
+  /** The log is another one now: it was deleted, or deleted and begun anew. What was told before is void. */
+  replaced(view: View): void
   failed(error: unknown): void
 }
 
@@ -25,8 +27,10 @@ export class Channel {
   readonly #read: Reader
   readonly #listeners = new Set<Listener>()
   #workingSet: WorkingSet | null = null
-  #live: Pick<View, 'activity' | 'drafts' | 'progress'> = { activity: null, drafts: [], progress: {} }
-  #refreshing: Promise<ConversationState> | null = null
+  #live = nothingLive
+  #owners = 0
+  #reading: Promise<ConversationState> | null = null
+  #nextReading: Promise<ConversationState> | null = null
   #hintedSeq = 0
 
   constructor(conversationId: string, read: Reader) {
@@ -35,7 +39,7 @@ export class Channel {
   }
 
   get isUnused(): boolean {
-    return this.#listeners.size === 0 && this.#live.drafts.length === 0
+    return this.#listeners.size === 0 && this.#owners === 0
   }
 
   /** The state as far as it is known here. Null before the first `refresh`. */
@@ -57,16 +61,32 @@ export class Channel {
     this.#listeners.add(listener)
     return () => {
       this.#listeners.delete(listener)
-      if (this.#listeners.size === 0) this.#workingSet = null
+      if (this.#listeners.size > 0) return
+      this.#workingSet = null
+      this.#hintedSeq = 0
     }
   }
 
-  /** Reads what the store has and this channel does not. */
+  /** An owner works here: whoever comes to watch must find this channel, because it publishes to no other. */
+  attach(): () => void {
+    this.#owners += 1
+    let isAttached = true
+    return () => {
+      if (isAttached) this.#owners -= 1
+      isAttached = false
+    }
+  }
+
+  /** Reads what the store has by now and this channel does not. A reading that began before would miss what was written since. */
   refresh(): Promise<ConversationState> {
-    this.#refreshing ??= this.#refresh().finally(() => {
-      this.#refreshing = null
-    })
-    return this.#refreshing
+    if (this.#nextReading !== null) return this.#nextReading
+    if (this.#reading === null) return this.#startReading()
+    const next = (): Promise<ConversationState> => {
+      this.#nextReading = null
+      return this.#startReading()
+    }
+    this.#nextReading = this.#reading.then(next, next)
+    return this.#nextReading
   }
 
   /** Somebody appended, here or elsewhere. */
@@ -76,27 +96,26 @@ export class Channel {
     // The owner, when it is here, publishes before this runs, and then there is nothing to read.
     setImmediate(() => {
       if (this.#listeners.size === 0 || (this.state?.lastSeq ?? 0) >= seq) return
-      this.refresh().catch((error) => this.#fail(error))
+      this.refresh().catch((error) => this.#readFailed(error))
     })
   }
 
   /** Looks at the store in case a hint was lost. */
   poll(): void {
-    if (this.#listeners.size > 0) this.refresh().catch((error) => this.#fail(error))
+    if (this.#listeners.size > 0) this.refresh().catch((error) => this.#readFailed(error))
   }
 
   /** The owner's commit, durable already. */
   publish(events: readonly LogEvent[]): void {
-    if (!this.#workingSet) {
-      this.#forgetDrafts(events)
-      return
+    for (const event of events) {
+      if (this.#workingSet) this.#apply(event)
+      else this.#live = withoutSettled(this.#live, event)
     }
-    for (const event of events) this.#apply(event)
   }
 
   emit(content: LiveContent, seq: number): void {
     const event: LiveEvent = { conversationId: this.conversationId, seq, ...content }
-    this.#keep(event)
+    this.#live = withLive(this.#live, event)
     for (const listener of this.#listeners) listener.next(event)
   }
 
@@ -104,16 +123,30 @@ export class Channel {
   withdraw(seq: number): void {
     for (const { turnId, messageId } of this.#live.drafts)
       this.emit({ type: 'message_discarded', turnId, messageId }, seq)
-    this.#live = { activity: null, drafts: [], progress: {} }
+    this.#live = nothingLive
   }
 
-  async #refresh(): Promise<ConversationState> {
+  #startReading(): Promise<ConversationState> {
+    this.#reading = this.#readOn().finally(() => {
+      this.#reading = null
+    })
+    return this.#reading
+  }
+
+  async #readOn(): Promise<ConversationState> {
     const before = this.#workingSet
     const { events, ...loaded } = await this.#read(before)
-    // Null events: there was nothing to go on from, or the log was replaced.
-    if (events === null || !this.#workingSet) this.#workingSet = loaded
-    else for (const event of events) this.#apply(event)
-    return this.#workingSet.state
+    if (!this.#workingSet) this.#workingSet = loaded
+    else if (events) for (const event of events) this.#apply(event)
+    else this.#replace(loaded)
+    return loaded.state
+  }
+
+  #replace(workingSet: WorkingSet): void {
+    this.#workingSet = workingSet
+    this.#live = nothingLive
+    this.#hintedSeq = 0
+    for (const listener of this.#listeners) listener.replaced(this.view())
   }
 
   #apply(event: LogEvent): void {
@@ -127,48 +160,17 @@ export class Channel {
       return
     }
     this.#workingSet = { state: announced.state, lastAt: event.at }
-    this.#forgetDrafts([event])
+    this.#live = withoutSettled(this.#live, event)
+    for (const live of announced.live) this.#live = withLive(this.#live, live)
     for (const listener of this.#listeners) {
       listener.next(event)
       for (const live of announced.live) listener.next(live)
     }
   }
 
-  #keep(event: LiveEvent): void {
-    switch (event.type) {
-      case 'text_delta':
-      case 'reasoning_delta':
-      case 'tool_input_delta':
-        this.#live = { ...this.#live, drafts: appendDelta(this.#live.drafts, event) }
-        return
-      case 'message_discarded':
-        this.#live = { ...this.#live, drafts: this.#live.drafts.filter((draft) => draft.messageId !== event.messageId) }
-        return
-      case 'tool_progress':
-        this.#live = { ...this.#live, progress: { ...this.#live.progress, [event.callId]: event.payload } }
-        return
-      case 'state_changed':
-        this.#live = { ...this.#live, activity: isActivity(event.state) ? event.state : null }
-        return
-      default: // The log has what the others tell.
-    }
-  }
-
-  #forgetDrafts(events: readonly LogEvent[]): void {
-    for (const event of events) {
-      if (event.type === 'assistant_msg') {
-        const { messageId } = event.content
-        this.#live = { ...this.#live, drafts: this.#live.drafts.filter((draft) => draft.messageId !== messageId) }
-      }
-      if (event.type === 'tool_result') {
-        const { [event.content.callId]: _, ...progress } = this.#live.progress
-        this.#live = { ...this.#live, progress }
-      }
-      if (event.type === 'turn_ended') {
-        const drafts = this.#live.drafts.filter((draft) => draft.turnId !== event.content.turnId)
-        this.#live = { ...this.#live, activity: null, drafts }
-      }
-    }
+  /** A store that is away for a moment is asked again at the next poll. */
+  #readFailed(error: unknown): void {
+    if (!PerdureError.isInstance(error) || !error.retryable) this.#fail(error)
   }
 
   #fail(error: unknown): void {

@@ -55,11 +55,19 @@ export function conversationHandle(
     }
   }
 
-  async function outcome(turnId: string): Promise<TurnOutcome> {
+  async function outcome(turnIdOf: () => Promise<string | null>): Promise<TurnOutcome> {
+    let turnId: string | null = null
     try {
-      return await waitFor((folded) => outcomeOf(id, folded, turnId) ?? missing(folded, turnId))
+      turnId = await turnIdOf()
+      if (turnId === null) throw new ConversationNotFoundError(id)
+      const wanted = turnId
+      return await waitFor((folded) => outcomeOf(id, folded, wanted) ?? missing(folded, wanted))
     } catch (error) {
-      return { status: 'detached', turnId, reason: error instanceof Error ? error.message : String(error) }
+      return {
+        status: 'detached',
+        turnId: turnId ?? '',
+        reason: error instanceof Error ? error.message : String(error),
+      }
     }
   }
 
@@ -72,7 +80,7 @@ export function conversationHandle(
   function turnHandle(turnId: string): TurnHandle {
     return {
       turnId,
-      outcome: () => outcome(turnId) as ReturnType<TurnHandle['outcome']>,
+      outcome: () => outcome(async () => turnId) as ReturnType<TurnHandle['outcome']>,
       get textStream() {
         return textStream(watched, turnId)
       },
@@ -110,11 +118,7 @@ export function conversationHandle(
       return turnHandle(turnId) as never
     },
 
-    async outcome() {
-      const newest = (await state()).turns.at(-1)
-      if (!newest) return { status: 'detached', turnId: '', reason: new ConversationNotFoundError(id).message }
-      return (await outcome(newest.turnId)) as never
-    },
+    outcome: () => outcome(async () => (await state()).turns.at(-1)?.turnId ?? null) as never,
 
     turn: (turnId) => turnHandle(turnId),
 
@@ -129,7 +133,7 @@ export function conversationHandle(
       )
       failpoint('cancel.after_commit')
       const ended = (now: ConversationState) =>
-        findTurn(now, turn.turnId)?.end ? outcomeOf(id, now, turn.turnId) : null
+        findTurn(now, turn.turnId)?.end ? outcomeOf(id, now, turn.turnId) : missing(now, turn.turnId)
       return (await waitFor(ended)) as never
     },
 
@@ -185,6 +189,7 @@ export function conversationHandle(
       const isDeleted = await store.deleteConversation(id)
       workingSets.drop(tenant, id)
       runtime.worker?.lose(tenant, id)
+      channels.peek(tenant, id)?.poll()
       return isDeleted
     },
   }

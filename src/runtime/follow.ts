@@ -13,20 +13,31 @@ type Follow<T> = {
 /** Waits until the log says something. Rejects when the signal is aborted or the log cannot be read. */
 export async function follow<T>({ tenant, id, channels, until, signal }: Follow<T>): Promise<T> {
   const channel = channels.of(tenant, id)
-  let stopListening = (): void => {}
+  let stop = (): void => {}
   try {
     return await new Promise<T>((resolve, reject) => {
+      let isUpToDate = false
       const look = (): void => {
-        const found = channel.state && until(channel.state)
+        const found = isUpToDate && channel.state ? until(channel.state) : null
         if (found !== null) resolve(found)
       }
-      stopListening = channel.listen({ next: look, failed: reject })
-      signal.addEventListener('abort', () => reject(signal.reason), { once: true })
-      if (signal.aborted) reject(signal.reason)
-      channel.refresh().then(look, reject)
+      const onAbort = (): void => reject(signal.reason)
+      const stopListening = channel.listen({ next: look, replaced: look, failed: reject })
+      signal.addEventListener('abort', onAbort, { once: true })
+      stop = () => {
+        stopListening()
+        signal.removeEventListener('abort', onAbort)
+      }
+      if (signal.aborted) onAbort()
+      // What is known here may be older than what the caller has just written.
+      const begin = (): void => {
+        isUpToDate = true
+        look()
+      }
+      channel.refresh().then(begin, reject)
     })
   } finally {
-    stopListening()
+    stop()
     channels.tidy(tenant, id)
   }
 }

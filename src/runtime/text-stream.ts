@@ -1,3 +1,4 @@
+import { findTurn } from '../log/state.ts'
 import type { WatchEvent } from '../view/project-view.ts'
 import { projectView } from '../view/project-view.ts'
 import type { View } from '../view/view.ts'
@@ -20,7 +21,7 @@ export async function* textStream(
       told.set(messageId, text.length)
       yield text.slice(from)
     }
-    if (outcomeOf(view.conversationId, view.log, turnId)) return
+    if (!findTurn(view.log, turnId) || outcomeOf(view.conversationId, view.log, turnId)) return
   }
 }
 

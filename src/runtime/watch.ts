@@ -1,8 +1,7 @@
 import { WatcherLaggedError } from '../errors/runtime-errors.ts'
-import type { LogEvent } from '../log/events.ts'
 import type { TenantStore } from '../store/store.ts'
-import type { LiveEvent } from '../view/live-event.ts'
 import type { WatchEvent } from '../view/project-view.ts'
+import type { View } from '../view/view.ts'
 import type { Channels } from './channels.ts'
 
 export type WatchOptions = {
@@ -57,9 +56,10 @@ export async function* watch(watched: Watched, options: WatchOptions = {}): Asyn
 class Buffer {
   readonly #id: string
   readonly #most: number
-  #events: (LogEvent | LiveEvent)[] = []
+  #events: WatchEvent[] = []
   #wake: (() => void) | null = null
   #isEnded = false
+  #hasLagged = false
   #error: unknown = null
   #lastSeq: number
 
@@ -75,14 +75,20 @@ class Buffer {
     this.#lastSeq = seq
   }
 
-  next(event: LogEvent | LiveEvent): void {
+  next(event: WatchEvent): void {
     if (this.#isEnded) return
     this.#events.push(event)
     if (this.#events.length > this.#most) {
       this.#events = []
-      this.failed(new WatcherLaggedError(this.#id, this.#lastSeq))
+      this.#hasLagged = true
+      this.end()
     }
     this.#wake?.()
+  }
+
+  replaced(view: View): void {
+    this.#events = []
+    this.next({ type: 'snapshot', view })
   }
 
   failed(error: unknown): void {
@@ -95,13 +101,14 @@ class Buffer {
     this.#wake?.()
   }
 
-  async *drain(): AsyncGenerator<LogEvent | LiveEvent, void, void> {
+  async *drain(): AsyncGenerator<WatchEvent, void, void> {
     for (;;) {
-      for (const event of this.#events.splice(0)) {
-        if ('content' in event) this.#lastSeq = event.seq
+      for (let event = this.#events.shift(); event; event = this.#events.shift()) {
+        if (event.type === 'snapshot') this.#lastSeq = event.view.seq
+        else if ('content' in event) this.#lastSeq = event.seq
         yield event
       }
-      if (this.#events.length > 0) continue
+      if (this.#hasLagged) throw new WatcherLaggedError(this.#id, this.#lastSeq)
       if (this.#error) throw this.#error
       if (this.#isEnded) return
       await new Promise<void>((resolve) => {

@@ -34,6 +34,7 @@ export class Owner {
   readonly #epoch: number
   readonly #signal = new Signal()
   readonly #running = new Map<string, Running>()
+  readonly #detach: () => void
   #workingSet: WorkingSet
   #inHand: InHand[] = []
   #model: ModelTask | null = null
@@ -50,6 +51,7 @@ export class Owner {
     this.#workingSets = context.workingSets
     this.#epoch = epoch
     this.#workingSet = workingSet
+    this.#detach = context.channel.attach()
   }
 
   get state(): ConversationState {
@@ -140,6 +142,7 @@ export class Owner {
     const placed = await this.#placed(events, expectedSeq, result)
     if (placed) this.#accept(withEvents(this.#workingSet, placed), placed)
     this.#startCalls(events)
+    if (parks) this.#detach()
     return true
   }
 
@@ -179,6 +182,7 @@ export class Owner {
     this.#abortAll()
     for (const { settled } of this.#inHand.splice(0)) settled?.(false)
     this.#workingSets.drop(this.#context.tenant, this.#context.id)
+    this.#detach()
     this.#signal.set()
   }
 

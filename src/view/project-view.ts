@@ -1,7 +1,7 @@
 import type { LogEvent } from '../log/events.ts'
 import { foldEvents } from '../log/fold-events.ts'
-import { appendDelta } from './drafts.ts'
-import type { Activity, LiveEvent } from './live-event.ts'
+import type { LiveEvent } from './live-event.ts'
+import { withLive } from './live-parts.ts'
 import type { View } from './view.ts'
 import { isSettled, viewOf } from './view-of.ts'
 
@@ -21,31 +21,17 @@ export function projectView(view: View, event: WatchEvent): View {
 }
 
 function projectLive(view: View, event: LiveEvent): View {
+  const live = withLive(view, event)
+  if (live === view) return view
   switch (event.type) {
     case 'text_delta':
     case 'reasoning_delta':
-    case 'tool_input_delta': {
-      const drafts = appendDelta(view.drafts, event)
-      return drafts === view.drafts || isSettled(view.log, event) ? view : { ...view, drafts }
-    }
-    case 'message_discarded': {
-      const drafts = view.drafts.filter((draft) => draft.messageId !== event.messageId)
-      return drafts.length === view.drafts.length ? view : { ...view, drafts }
-    }
-    case 'tool_progress':
-      return viewOf(view.conversationId, view.log, {
-        ...view,
-        progress: { ...view.progress, [event.callId]: event.payload },
-      })
+    case 'tool_input_delta':
+      return isSettled(view.log, event) ? view : { ...view, drafts: live.drafts }
     case 'state_changed':
-      if (!isActivity(event.state) || event.seq < view.seq || view.activity === event.state) return view
-      return viewOf(view.conversationId, view.log, { ...view, activity: event.state })
+      // One that was sent before what the view has is late.
+      return event.seq < view.seq ? view : viewOf(view.conversationId, view.log, live)
     default:
-      // The others announce what the log says.
-      return view
+      return viewOf(view.conversationId, view.log, live)
   }
-}
-
-export function isActivity(state: string): state is Activity {
-  return state === 'preparing' || state === 'streaming' || state === 'executing_tools'
 }

@@ -1,11 +1,8 @@
 import { callPhase } from '../log/call-phase.ts'
 import { phaseOf } from '../log/fsm-state.ts'
 import { type CallState, type ConversationState, openTurn, type TurnState } from '../log/state.ts'
+import { type LiveParts, nothingLive } from './live-parts.ts'
 import type { PendingItem, View, ViewCall, ViewMessage, ViewPart } from './view.ts'
-
-type LiveParts = Pick<View, 'activity' | 'drafts' | 'progress'>
-
-const nothingLive: LiveParts = { activity: null, drafts: [], progress: {} }
 
 /** The view of a folded log, with what is live beside it. */
 export function viewOf(conversationId: string, log: ConversationState, live: LiveParts = nothingLive): View {

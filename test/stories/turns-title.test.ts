@@ -61,22 +61,28 @@ overStores('the title of a conversation', (story) => {
         await both.opened
         return title
       })
-    const agentOf = (title: string) =>
-      defineAgent({ name: 'chat', model: scriptedModel('fine'), title: { model: titles(title) } })
+    const isOver = gate()
+    const model = scriptedModel(async ({ prompt }) => {
+      if (JSON.stringify(prompt).includes('hold the line')) await isOver.opened
+      return 'fine'
+    })
+    const agentOf = (title: string) => defineAgent({ name: 'chat', model, title: { model: titles(title) } })
     const store = story.openStore()
-    const first = story.start({ agents: [agentOf('Hats')], store })
+    const first = story.start({ agents: [agentOf('Hats')], store, maxConcurrentTurns: 1 })
     const chat = first.conversation('c1', { agent: 'chat' })
     await (await chat.send('one')).outcome()
     await until(() => asked === 1)
-    // The second node takes the next turn while the first still waits for its title.
-    const other = story.reopen(store)
-    const second = story.start({ agents: [agentOf('Caps')], store: other })
+    // The first node has its hands full, so that the second takes the next turn while the first still waits for its title.
+    const holding = await first.conversation('c0', { agent: 'chat' }).send('hold the line')
+    await until(() => model.calls.length === 2)
+    const second = story.start({ agents: [agentOf('Caps')], store: story.reopen(store) })
     const turn = await second.conversation('c1', { agent: 'chat' }).send('two')
     expect(await turn.outcome()).toMatchObject({ status: 'completed' })
     const title = await until(async () => (await chat.view()).title)
     expect(['Hats', 'Caps']).toContain(title)
-    await first.close()
-    await second.close()
+    isOver.open()
+    await holding.outcome()
+    await Promise.all([first.close(), second.close()])
     const events = await store.streamEvents('c1')
     expect(events.filter((event) => event.type === 'titled')).toMatchObject([{ content: { title } }])
     expect(await store.getConversation('c1')).toMatchObject({ title })
