@@ -28,8 +28,8 @@ export async function commitMerged(
 
 type OutcomeRow = {
   readonly change: number
-  readonly outcome: BatchOutcome['type'] | 'known'
-  /** For `known` that of the first time; for a refusal the log's last. */
+  readonly outcome: BatchOutcome['type'] | 'known' | 'leased'
+  /** For `known` that of the first time; for a refusal the log's last; for `leased`, which follows an `ok`, the epoch. */
   readonly seq: number
   readonly at: number | null
   readonly call_id: string | null
@@ -38,11 +38,18 @@ type OutcomeRow = {
 
 function inOrder(batch: readonly Addressed[], rows: readonly OutcomeRow[]): BatchOutcome[] {
   const outcomes = new Array<BatchOutcome>(batch.length)
-  for (const row of rows) outcomes[row.change - 1] = outcomeOf(row, batch[row.change - 1]!.change)
+  for (const row of rows) {
+    const index = row.change - 1
+    const made = outcomes[index]
+    if (row.outcome !== 'leased') outcomes[index] = outcomeOf({ ...row, outcome: row.outcome }, batch[index]!.change)
+    else if (made?.type === 'ok') outcomes[index] = { ...made, epoch: row.seq }
+  }
   return outcomes
 }
 
-function outcomeOf({ outcome, seq, at, call_id, round }: OutcomeRow, change: PreparedChange): BatchOutcome {
+type JudgedRow = OutcomeRow & { readonly outcome: Exclude<OutcomeRow['outcome'], 'leased'> }
+
+function outcomeOf({ outcome, seq, at, call_id, round }: JudgedRow, change: PreparedChange): BatchOutcome {
   switch (outcome) {
     case 'ok':
       return change.events.length > 0 ? { type: 'ok', seq, at: at! } : { type: 'ok', seq }

@@ -56,7 +56,8 @@ function otherParameters(changes: readonly PreparedChange[]): string[] {
   const resolves = numbered(changes, (change) => change.resolve)
   const calls = numbered(changes, (change) => change.calls)
   const blobs = numbered(changes, (change) => change.blobs)
-  if (attrs.length + resolves.length + calls.length + blobs.length === 0) return []
+  const leases = numbered(changes, ({ acquires }) => (acquires ? [acquires] : []))
+  if (attrs.length + resolves.length + calls.length + blobs.length + leases.length === 0) return []
   return [
     arrayLiteral(attrs, ({ change }) => change),
     arrayLiteral(attrs, ({ item }) => item.kind ?? null),
@@ -86,6 +87,9 @@ function otherParameters(changes: readonly PreparedChange[]): string[] {
     arrayLiteral(calls, ({ item }) => item.expiresInMs),
     arrayLiteral(blobs, ({ change }) => change),
     arrayLiteral(blobs, ({ item }) => item),
+    arrayLiteral(leases, ({ change }) => change),
+    arrayLiteral(leases, ({ item }) => item.holder),
+    arrayLiteral(leases, ({ item }) => item.ttlMs),
   ]
 }
 

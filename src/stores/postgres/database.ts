@@ -30,6 +30,8 @@ export type Query = <Row>(statement: Statement, values: readonly unknown[]) => P
 
 const connectTimeoutMs = 15_000
 const answerTimeoutMs = 60_000
+/** Where one attempt takes long, as with a host that does not answer, another is not made. */
+const repeatWithinMs = 5_000
 const retryDelaysMs = [20, 60, 150, 300, 500, 800]
 
 /** The pool: connects on first use, migrates, and tries again what can safely be tried again. */
@@ -81,6 +83,7 @@ export class Database {
   }
 
   async #attempt<T>(whenLost: WhenLost, work: (client: PoolClient, onSent: () => void) => Promise<T>): Promise<T> {
+    const until = performance.now() + repeatWithinMs
     let maybeDone: Error | null = null
     for (let attempt = 0; ; attempt++) {
       let isSent = false
@@ -97,7 +100,8 @@ export class Database {
         client?.release(true)
         const { kind, error: failure } = failureOf(error, isSent)
         if (kind === 'lost') maybeDone = failure
-        if (!canRepeat(kind, whenLost) || attempt >= retryDelaysMs.length) throw maybeDone ?? failure
+        const isLast = attempt >= retryDelaysMs.length || performance.now() > until
+        if (isLast || !canRepeat(kind, whenLost)) throw maybeDone ?? failure
         await pause(attempt)
       }
     }

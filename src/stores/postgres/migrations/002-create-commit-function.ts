@@ -2,7 +2,7 @@ import { nowMs } from '../sql-names.ts'
 
 /**
  * Commits a batch of changes in one statement, so in one transaction and one round trip. Arrays named p_* have an element per change; those
- * of events (e_), attributes (a_), resolves (r_), calls (c_) and blobs (b_) name their change by its position. Changes of one wave touch different
+ * of events (e_), attributes (a_), resolves (r_), calls (c_), blobs (b_) and leases (l_) name their change by its position. Changes of one wave touch different
  * conversations and call ids; waves follow each other in order. A refused change writes nothing, and the others are not disturbed.
  */
 export const createCommitFunction = (schema: string): string => `
@@ -19,7 +19,8 @@ export const createCommitFunction = (schema: string): string => `
     c_change integer[] = '{}', c_id text[] = '{}', c_name text[] = '{}', c_executor text[] = '{}', c_status text[] = '{}',
     c_args text[] = '{}', c_result text[] = '{}', c_round bigint[] = '{}', c_kind text[] = '{}', c_prompt text[] = '{}',
     c_expires_in bigint[] = '{}',
-    b_change integer[] = '{}', b_hash text[] = '{}'
+    b_change integer[] = '{}', b_hash text[] = '{}',
+    l_change integer[] = '{}', l_holder text[] = '{}', l_ms bigint[] = '{}'
   ) RETURNS TABLE (change integer, outcome text, seq bigint, at bigint, call_id text, round bigint) LANGUAGE plpgsql AS $$
   #variable_conflict use_column
   DECLARE
@@ -89,6 +90,20 @@ export const createCommitFunction = (schema: string): string => `
       FROM unnest(p_wave, p_tenant, p_id, p_event_count, p_status, p_fsm_state, p_wake, p_wake_ms, p_releases, v_base)
         x (wave, tenant, id, event_count, status, fsm_state, wake, wake_ms, releases, base)
       WHERE x.wave = v_wave AND x.base IS NOT NULL AND c.tenant = x.tenant AND c.id = x.id;
+
+      IF cardinality(l_change) > 0 THEN
+        -- A second row for the change, which has the epoch as its seq.
+        FOR change, outcome, seq IN
+          UPDATE ${schema}.conversations c SET
+            holder = l.holder, epoch = nextval('${schema}.epochs'), leased_until = v_now + l.ms
+          FROM unnest(l_change, l_holder, l_ms) l (change, holder, ms)
+          WHERE p_wave[l.change] = v_wave AND v_base[l.change] IS NOT NULL
+            AND c.tenant = p_tenant[l.change] AND c.id = p_id[l.change] AND coalesce(c.leased_until, 0) <= v_now
+          RETURNING l.change, 'leased', c.epoch
+        LOOP
+          RETURN NEXT;
+        END LOOP;
+      END IF;
 
       INSERT INTO ${schema}.events (tenant, conversation_id, seq, at, type, content)
         SELECT p_tenant[e.change], p_id[e.change], v_base[e.change] + e.index, v_now, e.type, e.content
