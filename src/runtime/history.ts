@@ -25,34 +25,65 @@ export async function history(
     const isWhole = events.length < read || events[0]?.seq === 1
     const starts = turnStarts(events)
     if (!isWhole && starts.length <= limit) continue
-    const first = starts.at(-limit) ?? starts[0]
-    if (first === undefined) return { messages: [], before: null }
-    const messages = fold(id, events, first)
-    return { messages, before: isWhole && first === starts[0] ? null : first }
+    const page = starts.slice(-limit)
+    const [first] = page
+    if (!first) return { messages: [], before: null }
+    // The turn before the page tells whether the first one of it is still queued.
+    const folded = starts.slice(-limit - 1)
+    const rest = before === undefined ? [] : await readToEnd(store, id, events, page)
+    const messages = fold(id, [...events, ...rest], folded)
+    const isInPage = new Set(page.map(({ turnId }) => turnId))
+    return {
+      messages: messages.filter(({ turnId }) => isInPage.has(turnId)),
+      before: isWhole && first === starts[0] ? null : first.seq,
+    }
   }
 }
 
-/** Seqs of the messages that began a turn. */
-function turnStarts(events: readonly LogEvent[]): number[] {
+type Start = { readonly turnId: string; readonly seq: number }
+
+/** Of each turn, its first message. */
+function turnStarts(events: readonly LogEvent[]): Start[] {
   const seen = new Set<string>()
   return events.flatMap((event) => {
     if (event.type !== 'user_msg' || seen.has(event.content.turnId)) return []
     seen.add(event.content.turnId)
-    return [event.seq]
+    return [{ turnId: event.content.turnId, seq: event.seq }]
   })
 }
 
-/** Folds only the turns that begin in the page; what is left of earlier ones belongs to the page before. */
-function fold(id: string, events: readonly LogEvent[], from: number): readonly ViewMessage[] {
-  const names = new Set<string>()
+/** A turn that was queued ends after later ones have begun: what is left of the page's turns is read on from there. */
+async function readToEnd(
+  store: TenantStore,
+  id: string,
+  events: readonly LogEvent[],
+  page: readonly Start[],
+): Promise<LogEvent[]> {
+  const open = new Set(page.map(({ turnId }) => turnId))
+  const rest: LogEvent[] = []
+  const close = ({ type, content }: LogEvent) => type === 'turn_ended' && open.delete(content.turnId)
+  events.forEach(close)
+  let after = events.at(-1)?.seq ?? 0
+  for (let read = page.length * eventsPerTurn; open.size > 0; read *= 4) {
+    const more = await store.streamEvents(id, { after, before: after + 1 + read })
+    if (more.length === 0) break
+    more.forEach(close)
+    rest.push(...more)
+    after = more.at(-1)!.seq
+  }
+  return rest
+}
+
+/** Folds only these turns, in places of their own. */
+function fold(id: string, events: readonly LogEvent[], turns: readonly Start[]): readonly ViewMessage[] {
+  const names = new Set(turns.map(({ turnId }) => turnId))
+  const from = turns[0]?.seq ?? 0
   const own: LogEvent[] = []
   const places: number[] = []
   for (const event of events) {
-    if (event.seq < from) continue
-    if (event.type === 'user_msg') names.add(event.content.turnId)
+    if (event.seq < from || !isAbout(event, names)) continue
     if (event.type === 'assistant_msg') names.add(event.content.messageId)
-    if (event.type === 'tool_call' && names.has(event.content.turnId)) names.add(event.content.callId)
-    if (!isAbout(event, names)) continue
+    if (event.type === 'tool_call') names.add(event.content.callId)
     places.push(event.seq)
     own.push({ ...event, seq: places.length })
   }
@@ -60,8 +91,7 @@ function fold(id: string, events: readonly LogEvent[], from: number): readonly V
   return messages.map((message) => ({ ...message, seq: places[message.seq - 1]! }))
 }
 
-function isAbout({ type, content }: LogEvent, names: ReadonlySet<string>): boolean {
-  if (type === 'titled' || type === 'seeded') return true
+function isAbout({ content }: LogEvent, names: ReadonlySet<string>): boolean {
   const { turnId, callId, messageId } = content as { turnId?: string; callId?: string; messageId?: string }
   const name = turnId ?? callId ?? messageId
   return name !== undefined && names.has(name)
