@@ -37,6 +37,49 @@ export function leasesAndEpochs({ describe, test, testTwoStores, expect }: Suite
       expect((await store.acquireLease('chat', 'one', minute))!.epoch).toBeGreaterThan(epochs.at(-1)!)
     })
 
+    test('a commit can bring the lease with it when nobody has it, in the same transaction', async ({ store }) => {
+      const acquire = { holder: 'one', ttlMs: minute }
+      const first = await store.commit('chat', { events: [userMsg()], acquire })
+      if (!first.ok) throw new Error(`refused: ${first.conflict}`)
+      expect(await store.acquireLease('chat', 'two', minute)).toBe(null)
+      expect(await store.commit('chat', { events: [titled('A')], epoch: first.epoch! })).toMatchObject({
+        ok: true,
+        seq: 2,
+      })
+      const second = await store.commit('chat', { events: [titled('B')], acquire: { holder: 'two', ttlMs: minute } })
+      expect(second).toMatchObject({ ok: true, seq: 3 })
+      expect('epoch' in second).toBe(false)
+      const own = await store.commit('chat', { events: [titled('C')], acquire })
+      expect('epoch' in own).toBe(false)
+      await store.releaseLease('chat', first.epoch!)
+      const third = await store.commit('chat', { events: [], acquire: { holder: 'two', ttlMs: minute } })
+      if (!third.ok) throw new Error(`refused: ${third.conflict}`)
+      expect(third.epoch).toBeGreaterThan(first.epoch!)
+      expect((await store.acquireLease('chat', 'two', minute))!.epoch).toBeGreaterThan(third.epoch!)
+    })
+
+    test('a refused commit and one known by its key bring no lease', async ({ store }) => {
+      await store.commit('chat', { events: [userMsg()], key: 'once' })
+      const acquire = { holder: 'one', ttlMs: minute }
+      expect(await store.commit('chat', { events: [titled('A')], expectedSeq: 7, acquire })).toMatchObject({
+        ok: false,
+      })
+      const known = await store.commit('chat', { events: [userMsg()], key: 'once', acquire })
+      expect(known).toEqual({ ok: true, seq: 1 })
+      expect((await store.acquireLease('chat', 'two', minute)) === null).toBe(false)
+    })
+
+    test('a lease is released only with its epoch', async ({ store }) => {
+      await store.appendEvent('chat', userMsg())
+      const lease = (await store.acquireLease('chat', 'one', minute))!
+      let code: unknown
+      await store.commit('chat', { events: [titled('A')], lease: 'release' }).catch((error) => {
+        code = error.code
+      })
+      expect(code).toBe('invalid_argument')
+      expect(await store.commit('chat', { events: [titled('A')], epoch: lease.epoch })).toMatchObject({ ok: true })
+    })
+
     test('a commit is accepted under the current epoch only', async ({ store }) => {
       await store.appendEvent('chat', userMsg())
       const first = (await store.acquireLease('chat', 'one', minute))!
