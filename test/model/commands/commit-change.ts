@@ -1,8 +1,10 @@
 import type { Change, CommitResult } from '../../../src/store/change.ts'
 import type { Span } from '../compare/span.ts'
 import { type Committed, commit } from '../contract/commit.ts'
+import { isLeased } from '../contract/leases.ts'
 import { events } from '../contract/queries.ts'
 import type { World } from '../world.ts'
+import { takeLease } from './take-lease.ts'
 
 type Place = { readonly tenant: string; readonly id: string; readonly via: number }
 
@@ -17,21 +19,38 @@ export async function commitChange(world: World, place: Place, change: Change): 
 /** What the store must answer; the model has made the change when it was accepted. */
 export function expectedCommit(
   world: World,
-  { tenant, id, via }: Place,
+  place: Place,
   change: Change,
   at: Span,
   actual: CommitResult | undefined,
 ): unknown {
+  const { tenant, id, via } = place
   const lastSeq = world.contract.tenant(tenant).conversations.get(id)?.events.length ?? 0
   const result = commit(world.contract.tenant(tenant), id, change, at)
-  if (!result.ok) world.tally.refusals += 1
-  if (result.ok && change.lease === 'release' && change.epoch !== undefined) {
-    world.holding(via).gave(tenant, id, change.epoch)
+  if (!result.ok) {
+    world.tally.refusals += 1
+    return withWinner(world, tenant, id, result, actual)
   }
-  if (!result.ok) return withWinner(world, tenant, id, result, actual)
+  if (change.lease === 'release' && change.epoch !== undefined) world.holding(via).gave(tenant, id, change.epoch)
+  const told = { ok: true, seq: result.seq, ...takenLease(world, place, change, at, actual, result.isKnown) }
   // A store may tell when the events were written; then it is their time, and a commit that wrote none has none.
   const written = world.contract.tenant(tenant).conversations.get(id)!.events.slice(lastSeq)
-  return actual?.ok && actual.at !== undefined ? { ...result, at: written.at(-1)?.at ?? null } : result
+  return actual?.ok && actual.at !== undefined ? { ...told, at: written.at(-1)?.at ?? null } : told
+}
+
+/** A change may take the lease with it, where nobody has it. */
+function takenLease(
+  world: World,
+  { tenant, id, via }: Place,
+  { acquire }: Change,
+  at: Span,
+  actual: CommitResult | undefined,
+  isKnown: boolean,
+): { readonly epoch?: number } {
+  const conversation = world.contract.tenant(tenant).conversations.get(id)!
+  if (!acquire || isKnown || isLeased(conversation, at)) return {}
+  const { holder, ttlMs } = acquire
+  return { epoch: takeLease(world, { tenant, id, via, holder, ttlMs }, at, actual?.ok ? actual.epoch : undefined) }
 }
 
 /** A stale answer names the resolution it lost to. Where the log has several of that round, any of them. */

@@ -15,6 +15,7 @@ const group = fc.uniqueArray(
     id: fc.constantFrom(...conversationIds),
     plan: changePlan.map((plan) => ({
       ...plan,
+      acquire: null,
       calls: [],
       events: plan.events.map((event) => ({ ...event, blob: null })),
     })),
@@ -94,7 +95,10 @@ export const commitCommands = [
           const all = Array.from({ length: times }, (_, via) => world.handle(name, via).commit(id, change))
           return (await Promise.all(all)).map(withoutTime)
         },
-        (at) => Array.from({ length: times }, () => commit(tenant, id, change, at)),
+        (at) => {
+          const { seq } = commit(tenant, id, change, at) as { seq: number }
+          return Array.from({ length: times }, () => ({ ok: true, seq }))
+        },
       )
     },
   }),

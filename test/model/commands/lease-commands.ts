@@ -1,12 +1,12 @@
 import fc from 'fast-check'
 import { dueWorkProblem } from '../contract/due-work.ts'
 import { isLeased } from '../contract/leases.ts'
-import type { Conversation } from '../contract/state.ts'
 import { farMs } from '../generate/durations.ts'
 import { agents, holder, pick, picked } from '../generate/names.ts'
 import { atConversation } from '../generate/places.ts'
 import { Mismatch, type World } from '../world.ts'
 import { command } from './command.ts'
+import { takeLease } from './take-lease.ts'
 
 export const leaseCommands = [
   command({
@@ -78,15 +78,7 @@ async function acquire(world: World, { tenant, id, via, holder: who, ttlMs }: Ac
     (at, actual) => {
       const conversation = world.contract.tenant(tenant).conversations.get(id)
       if (!conversation || (isLeased(conversation, at) && conversation.lease?.holder !== who)) return null
-      const epoch = actual?.epoch ?? 0
-      if (!(epoch > world.contract.greatestEpoch)) {
-        throw new Mismatch(`epoch ${epoch} was given after ${world.contract.greatestEpoch}`)
-      }
-      world.contract.greatestEpoch = epoch
-      const taken: Conversation['lease'] = { holder: who, epoch, until: at.plus(ttlMs) }
-      conversation.lease = taken
-      world.holding(via).took(tenant, id, who, epoch)
-      return { epoch }
+      return { epoch: takeLease(world, { tenant, id, via, holder: who, ttlMs }, at, actual?.epoch) }
     },
   )
 }

@@ -7,7 +7,8 @@ import { referTo } from './blobs.ts'
 import { type Call, type Conversation, newConversation, Refused, type Tenant } from './state.ts'
 
 export type Committed =
-  | { readonly ok: true; readonly seq: number }
+  /** `isKnown`: by its key, so that nothing was written. */
+  | { readonly ok: true; readonly seq: number; readonly isKnown: boolean }
   | {
       readonly ok: false
       readonly conflict: 'seq' | 'epoch' | 'stale'
@@ -29,7 +30,7 @@ export function commit(
   const earlier = change.key === undefined ? undefined : known?.keys.get(change.key)
   if (earlier) {
     if (earlier.digest !== change.digest) throw new Refused('key_reused')
-    return { ok: true, seq: earlier.seq }
+    return { ok: true, seq: earlier.seq, isKnown: true }
   }
   if (change.epoch !== undefined && known?.lease?.epoch !== change.epoch) return conflict('epoch', lastSeq)
   if (change.expectedSeq !== undefined && change.expectedSeq !== lastSeq) return conflict('seq', lastSeq)
@@ -45,7 +46,7 @@ export function commit(
   const conversation = known ?? newConversation(id, at)
   tenant.conversations.set(id, conversation)
   write(tenant, conversation, change, at)
-  return { ok: true, seq: conversation.events.length }
+  return { ok: true, seq: conversation.events.length, isKnown: false }
 }
 
 function canCreate({ epoch, events }: Change): boolean {

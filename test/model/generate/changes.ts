@@ -7,7 +7,7 @@ import { attrs, countAttrs, fsmState } from './attrs.ts'
 import { countCall, finalStatus, rowWrite } from './calls.ts'
 import { farMs } from './durations.ts'
 import { eventPlan, plannedEvent } from './events.ts'
-import { digests, keys, pick, picked } from './names.ts'
+import { digests, holder, keys, pick, picked } from './names.ts'
 import { value } from './values.ts'
 
 /** Mostly absent or right, sometimes wrong. */
@@ -42,7 +42,9 @@ export const changePlan = fc.record({
     { weight: 1, arbitrary: fc.constantFrom('now' as const, null) },
     { weight: 1, arbitrary: farMs.map((inMs) => ({ inMs })) },
   ),
+  /** Only where there is a right epoch to release. */
   releases: fc.constantFrom(false, false, false, true),
+  acquire: fc.option(fc.record({ holder, ttlMs: farMs }), { freq: 2 }),
   conversation: fc.option(attrs, { freq: 2 }),
 })
 
@@ -71,7 +73,8 @@ export function plannedChange(world: World, target: Target, plan: ChangePlan): C
     ...(resolve.length > 0 && { resolve }),
     ...(plan.fsmState && { fsmState: plan.fsmState }),
     ...(plan.wakeAt !== undefined && { wakeAt: plan.wakeAt }),
-    ...(plan.releases && { lease: 'release' as const }),
+    ...(plan.releases && plan.epoch === 'right' && epoch !== undefined && { lease: 'release' as const }),
+    ...(plan.acquire && { acquire: plan.acquire }),
     ...(plan.conversation && { conversation: plan.conversation }),
   }
 }
