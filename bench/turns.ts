@@ -10,9 +10,9 @@ import type { Runtime } from '../src/runtime/runtime.ts'
 import type { Store } from '../src/store/store.ts'
 import { postgresStore } from '../src/stores/postgres/index.ts'
 import { sqliteStore } from '../src/stores/sqlite/index.ts'
-import { scriptedModel } from '../src/testing/scripted-model.ts'
 import { defineTool } from '../src/tool/define-tool.ts'
 import { startPostgres } from '../test/setup/start-postgres.ts'
+import { instantModel } from './instant-model.ts'
 import { inLanes, median, ratePerSecond, spread } from './measure.ts'
 import { RawPostgres } from './raw-postgres.ts'
 import { RawSqlite } from './raw-sqlite.ts'
@@ -119,10 +119,7 @@ function benchAgent() {
     input: z.object({ q: z.string() }),
     run: () => ({ found: 42 }),
   })
-  const model = scriptedModel(({ prompt }) =>
-    prompt.at(-1)?.role === 'tool' ? 'It is 42.' : { calls: [{ tool: 'look', args: { q: 'answer' } }] },
-  )
-  return defineAgent({ name: 'bench', model, tools: [look] })
+  return defineAgent({ name: 'bench', model: instantModel(), tools: [look] })
 }
 
 async function oneTurn(runtime: Runtime, id: string): Promise<void> {
