@@ -28,6 +28,8 @@ export class Channel {
   readonly #listeners = new Set<Listener>()
   #workingSet: WorkingSet | null = null
   #live = nothingLive
+  /** Sent at a place in the log that the listeners have not been told of yet. */
+  #early: LiveEvent[] = []
   #owners = 0
   #reading: Promise<ConversationState> | null = null
   #nextReading: Promise<ConversationState> | null = null
@@ -63,6 +65,7 @@ export class Channel {
       this.#listeners.delete(listener)
       if (this.#listeners.size > 0) return
       this.#workingSet = null
+      this.#early = []
       this.#hintedSeq = 0
     }
   }
@@ -116,7 +119,9 @@ export class Channel {
   emit(content: LiveContent, seq: number): void {
     const event: LiveEvent = { conversationId: this.conversationId, seq, ...content }
     this.#live = withLive(this.#live, event)
-    for (const listener of this.#listeners) listener.next(event)
+    if (this.#listeners.size === 0) return
+    this.#early.push(event)
+    this.#tellEarly()
   }
 
   /** The owner is gone: what it had not committed is withdrawn. */
@@ -124,6 +129,17 @@ export class Channel {
     for (const { turnId, messageId } of this.#live.drafts)
       this.emit({ type: 'message_discarded', turnId, messageId }, seq)
     this.#live = nothingLive
+    this.#early = this.#early.filter(({ type }) => type === 'message_discarded')
+  }
+
+  /** Nobody is told what is live before the log it was sent at: it would mean nothing to them yet. */
+  #tellEarly(): void {
+    const known = this.state?.lastSeq ?? Number.POSITIVE_INFINITY
+    const isLater = this.#early.findIndex(({ seq }) => seq > known)
+    for (const event of this.#early.splice(0, isLater < 0 ? this.#early.length : isLater)) {
+      this.#live = withLive(this.#live, event)
+      for (const listener of this.#listeners) listener.next(event)
+    }
   }
 
   #startReading(): Promise<ConversationState> {
@@ -145,6 +161,7 @@ export class Channel {
   #replace(workingSet: WorkingSet): void {
     this.#workingSet = workingSet
     this.#live = nothingLive
+    this.#early = []
     this.#hintedSeq = 0
     for (const listener of this.#listeners) listener.replaced(this.view())
   }
@@ -166,6 +183,7 @@ export class Channel {
       listener.next(event)
       for (const live of announced.live) listener.next(live)
     }
+    this.#tellEarly()
   }
 
   /** A store that is away for a moment is asked again at the next poll. */
@@ -177,6 +195,7 @@ export class Channel {
     const listeners = [...this.#listeners]
     this.#listeners.clear()
     this.#workingSet = null
+    this.#early = []
     for (const listener of listeners) listener.failed(error)
   }
 }
