@@ -1,6 +1,7 @@
 /** `npm run bench -- stores [--quick] [--only sqlite|postgres]` */
 const benches: Readonly<Record<string, () => Promise<{ run(args: readonly string[]): Promise<void> }>>> = {
   stores: async () => ({ run: (await import('./stores.ts')).benchStores }),
+  turns: async () => ({ run: (await import('./turns.ts')).benchTurns }),
 }
 
 const [name = '', ...args] = process.argv.slice(2)
