@@ -1,6 +1,7 @@
-import type { Mutant } from './mutant.ts'
+import type { Case, Mutant } from './mutant.ts'
 
 const conformance = 'src/stores/memory/memory-store.test.ts'
+const found = (test: string): Case => ({ file: 'test/model/found-by-the-model.test.ts', test })
 const model = { file: 'test/model/model.test.ts', test: 'the memory store does what the model does' }
 
 /** Bugs in what all stores share, and in the memory store. */
@@ -137,7 +138,7 @@ export const seamMutants: readonly Mutant[] = [
         replace: 'if (!held || (tenant === id && tenant === held.id)) return',
       },
     ],
-    killedBy: [model],
+    killedBy: [found('a lease that is lost is told of, whatever else was released under its epoch')],
   },
   {
     name: 'a conversation that got another parent still goes with the first',
@@ -148,6 +149,6 @@ export const seamMutants: readonly Mutant[] = [
         replace: 'if (attrs.parent.callId !== undefined) stored.childOf = attrs.parent.id',
       },
     ],
-    killedBy: [model],
+    killedBy: [found('a conversation that got another parent no longer goes with the first')],
   },
 ]

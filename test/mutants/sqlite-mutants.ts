@@ -32,11 +32,8 @@ export const sqliteMutants: readonly Mutant[] = [
       },
     ],
     killedBy: [
-      group('a write that fails before its commit is not ambiguous'),
-      {
-        file: 'test/faults/atomicity.test.ts',
-        test: 'a killed writer leaves whole commits in a SQLite file, and every one it was told of',
-      },
+      { file: 'src/stores/sqlite/atomic-change.test.ts', test: 'at its key' },
+      { file: 'src/stores/sqlite/atomic-change.test.ts', test: 'at the row it writes' },
     ],
   },
   {
@@ -117,7 +114,7 @@ export const sqliteMutants: readonly Mutant[] = [
         replace: "WHERE calls.tenant >= min('', ?) AND calls.status = 'pending' AND (calls.created_at",
       },
     ],
-    killedBy: [suite('no method of one tenant sees or changes anything of another')],
+    killedBy: [suite('no method of another tenant sees or changes anything of acme')],
   },
   {
     name: 'sqlite: an expiry does not wake the conversation',
