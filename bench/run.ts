@@ -1,6 +1,7 @@
 /** `npm run bench -- stores [--quick] [--only sqlite|postgres]` */
 const benches: Readonly<Record<string, () => Promise<{ run(args: readonly string[]): Promise<void> }>>> = {
   stores: async () => ({ run: (await import('./stores.ts')).benchStores }),
+  parked: async () => ({ run: (await import('./parked.ts')).benchParked }),
   turns: async () => ({ run: (await import('./turns.ts')).benchTurns }),
 }
 
