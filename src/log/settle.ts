@@ -75,7 +75,9 @@ export function settle(state: ConversationState, outcome: Outcome): NewEvent[] {
     case 'end': {
       const turn = liveTurn(state, outcome.turnId)
       if (!turn) return []
-      return turn.cancel ? terminate(turn, null) : [ended(turn, outcome.status, outcome.reason)]
+      if (turn.cancel) return terminate(turn, null)
+      // Seldom any: a turn ends this way between its calls, unless something broke. A turn never ends over an open call.
+      return [...turn.calls.flatMap((call) => cancelCall(call, 'system')), ended(turn, outcome.status, outcome.reason)]
     }
     case 'injection':
       return settleInjection(state, outcome)

@@ -8,7 +8,7 @@ import { callEnd, callPhase } from '../log/call-phase.ts'
 import type { LogEvent, NewEvent } from '../log/events.ts'
 import { fsmStateOf } from '../log/fsm-state.ts'
 import { onInterrupted, type Step } from '../log/next-step.ts'
-import type { CancelOutcome, Outcome } from '../log/settle.ts'
+import { type CancelOutcome, type Outcome, settle } from '../log/settle.ts'
 import { type CallState, type ConversationState, findCall, openTurn, stateSince } from '../log/state.ts'
 import type { CommitResult } from '../store/change.ts'
 import type { TenantStore } from '../store/store.ts'
@@ -194,9 +194,13 @@ export class Owner {
     if (this.#isLost) return
     this.#isClosing = true
     const started = [...this.#running.keys()]
+    const results = this.#inHand.filter(({ outcome }) => outcome.type === 'result').map(({ outcome }) => outcome)
     this.#abortAll()
-    const interrupted = started.filter((callId) => findCall(this.state, callId)?.call.ifInterrupted !== 'rerun')
-    const events = interrupted.flatMap((callId) => this.#interruptedEvents(callId))
+    const events = results.flatMap((outcome) => settle(this.state, outcome))
+    for (const callId of started) {
+      const isKnown = events.some((event) => event.type === 'tool_result' && event.content.callId === callId)
+      if (!isKnown) events.push(...this.#interruptedEvents(callId))
+    }
     const after = withEvents(this.#workingSet, tentative(events, this.state.lastSeq)).state
     const change = { ...changeFor(events, after), expectedSeq: this.state.lastSeq, epoch: this.#epoch }
     const result = await this.#store.commit(this.#context.id, { ...change, wakeAt: 'now', lease: 'release' })
@@ -206,7 +210,7 @@ export class Owner {
 
   #interruptedEvents(callId: string): NewEvent[] {
     const call = findCall(this.state, callId)?.call
-    if (!call || callPhase(call).type !== 'started') return []
+    if (!call || callPhase(call).type !== 'started' || call.ifInterrupted === 'rerun') return []
     return [onInterrupted(call)]
   }
 
@@ -300,8 +304,10 @@ export class Owner {
     this.#storeFailed(error, 'a commit failed')
     const isAmbiguous = error instanceof StoreError && error.ambiguous
     if (!isAmbiguous || !events.some((event) => event.type === 'tool_started')) return
-    while (this.#mustRead && !this.#isLost) await this.catchUp()
-    if (this.#isLost || !(await this.#isStillOurs())) return
+    do {
+      while (this.#mustRead && !this.#isLost) await this.catchUp()
+      if (this.#isLost) return
+    } while (!(await this.#isStillOurs()))
     const ours = events.filter(
       (event) =>
         event.type === 'tool_started' &&
@@ -310,6 +316,7 @@ export class Owner {
     this.#startCalls(ours)
   }
 
+  /** False when it is lost, or when that could not be found out. */
   async #isStillOurs(): Promise<boolean> {
     try {
       const result = await this.#store.commit(this.#context.id, { events: [], epoch: this.#epoch })
