@@ -1,4 +1,4 @@
-import type { LogEvent, NewEvent } from './events.ts'
+import type { LogEvent, NewEvent, TurnEnded } from './events.ts'
 import { foldEvents } from './fold-events.ts'
 import { nextStep, type Step } from './next-step.ts'
 import { type Outcome, settle } from './settle.ts'
@@ -16,8 +16,14 @@ export type Decision = {
 /**
  * Settles the outcomes in hand and folds what follows from them into the same commit: a message with its calls, suspensions and starts, or a
  * message with the turn's end. A call that is started here counts as running, because it will be as soon as the commit is durable.
+ * `endsAlone` names a turn whose end is told elsewhere before it is committed: what it follows from must be durable by then.
  */
-export function decide(state: ConversationState, running: ReadonlySet<string>, outcomes: readonly Outcome[]): Decision {
+export function decide(
+  state: ConversationState,
+  running: ReadonlySet<string>,
+  outcomes: readonly Outcome[],
+  endsAlone: string | null = null,
+): Decision {
   const events: NewEvent[] = []
   const runningThen = new Set(running)
   let after = state
@@ -33,11 +39,18 @@ export function decide(state: ConversationState, running: ReadonlySet<string>, o
   for (;;) {
     const step = nextStep(after, runningThen)
     if (step.type !== 'commit') return { events, after, step }
+    if (events.length > 0 && endOf(endsAlone, step.events)) return { events, after, step: { type: 'wait' } }
     append(step.events)
   }
 }
 
+/** The end of that turn among some events. */
+export function endOf(turnId: string | null, events: readonly NewEvent[]): TurnEnded | null {
+  for (const event of events) if (event.type === 'turn_ended' && event.content.turnId === turnId) return event.content
+  return null
+}
+
 /** `at` is the store's to give; nothing is decided by it. */
-function tentative(events: readonly NewEvent[], lastSeq: number): LogEvent[] {
+export function tentative(events: readonly NewEvent[], lastSeq: number): LogEvent[] {
   return events.map((event, index) => ({ ...event, conversationId: '', seq: lastSeq + 1 + index, at: 0 }))
 }

@@ -66,6 +66,8 @@ export type TurnOptions = JsonObject & {
   readonly maxSteps?: number
   readonly maxTokens?: number
   readonly maxParallelCalls?: number
+  /** How many levels of child agents there may be below the turn. */
+  readonly maxDepth?: number
   readonly untilTool?: string
   /** JSON Schema of the object that ends the turn; `false` opts out of the agent's default. */
   readonly output?: JsonObject | false

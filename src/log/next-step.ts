@@ -1,14 +1,11 @@
 import { answerSchema } from './answer-schema.ts'
-import { callEnd, callPhase, interruptedEnd } from './call-phase.ts'
+import { type CallEnd, callEnd, callPhase, interruptedEnd } from './call-phase.ts'
+import { childRefusal } from './child-budget.ts'
 import type { NewEvent, SuspensionKind, TurnStatus } from './events.ts'
-import {
-  type AssistantItem,
-  type CallState,
-  type ConversationState,
-  openTurn,
-  queuedTurns,
-  type TurnState,
-} from './state.ts'
+import { type CallState, type ConversationState, keptMessages, openTurn, queuedTurns, type TurnState } from './state.ts'
+import { tokensUsed } from './turn-usage.ts'
+
+export { keptMessages }
 
 /** What the owner of a conversation does next. */
 export type Step =
@@ -48,7 +45,7 @@ function stepOfCalls(turn: TurnState, running: ReadonlySet<string>): Step | null
     if (running.has(call.callId)) continue
     const phase = callPhase(call)
     if (phase.type === 'pending') isPending = true
-    if (phase.type === 'unasked') events.push(suspension(call, phase.kind))
+    if (phase.type === 'unasked') events.push(asked(call, phase.kind, turn))
     if (phase.type === 'recovered') events.push(result(call, phase.end))
     const isDue =
       phase.type === 'ready' ||
@@ -86,21 +83,14 @@ function stepOfTurn(turn: TurnState): Step {
   return { type: 'model', turnId: turn.turnId, step: messages.length }
 }
 
-/** The turn's messages that were not regenerated: a regenerated one is not a step. */
-export function keptMessages(turn: TurnState): AssistantItem[] {
-  return turn.items.filter((item) => item.type === 'assistant' && !item.regeneration) as AssistantItem[]
-}
-
 function hasNewsAfter(turn: TurnState, seen: number): boolean {
   return turn.items.some((item) => item.type === 'user' && item.seq > seen)
 }
 
-function tokensUsed(turn: TurnState): number {
-  let tokens = 0
-  for (const item of turn.items) {
-    if (item.type === 'assistant') tokens += (item.usage.inputTokens ?? 0) + (item.usage.outputTokens ?? 0)
-  }
-  return tokens
+/** A child agent that may not be started is not asked about either. */
+function asked(call: CallState, kind: SuspensionKind, turn: TurnState): NewEvent {
+  const refusal = call.executor === 'agent' ? childRefusal(turn) : null
+  return refusal === null ? suspension(call, kind) : result(call, { ok: false, error: refusal })
 }
 
 function suspension(call: CallState, kind: SuspensionKind): NewEvent {
@@ -121,8 +111,8 @@ function suspension(call: CallState, kind: SuspensionKind): NewEvent {
   }
 }
 
-function result(call: CallState, callEnd: typeof interruptedEnd): NewEvent {
-  return { type: 'tool_result', content: { callId: call.callId, ...callEnd } }
+function result(call: CallState, end: CallEnd): NewEvent {
+  return { type: 'tool_result', content: { callId: call.callId, ...end } }
 }
 
 function end(turn: TurnState, status: TurnStatus, reason: string | null): Step {

@@ -95,6 +95,11 @@ export function findCall(state: ConversationState, callId: string): { turn: Turn
   return turn && call ? { turn, call } : null
 }
 
+/** The turn's messages that were not regenerated: a regenerated one is not a step. */
+export function keptMessages(turn: TurnState): AssistantItem[] {
+  return turn.items.filter((item) => item.type === 'assistant' && !item.regeneration) as AssistantItem[]
+}
+
 /** What a summary keeps of the state at its end, so that revival does not read what came before it. */
 export function baseOf(state: ConversationState): ConversationState {
   return { ...state, turns: state.turns.filter((turn) => !turn.end) }

@@ -82,6 +82,7 @@ const contentChecks: { readonly [Type in Log.EventType]: Check } = {
       maxSteps: optional(whole(1)),
       maxTokens: optional(whole(1)),
       maxParallelCalls: optional(whole(1)),
+      maxDepth: optional(whole(0)),
       untilTool: optional(text),
       output: optional(either(oneOf(false), jsonObject)),
     }),

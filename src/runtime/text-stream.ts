@@ -21,7 +21,7 @@ export async function* textStream(
       told.set(messageId, text.length)
       yield text.slice(from)
     }
-    if (!findTurn(view.log, turnId) || outcomeOf(view.conversationId, view.log, turnId)) return
+    if (!findTurn(view.log, turnId) || outcomeOf(view.conversationId, view.log, turnId, view.children)) return
   }
 }
 

@@ -1,10 +1,10 @@
 import type { TurnStatus, Usage } from '../log/events.ts'
-import { phaseOf } from '../log/fsm-state.ts'
 import type { Json } from '../log/json.ts'
-import { keptMessages } from '../log/next-step.ts'
-import { type ConversationState, findTurn, openTurn, type TurnState } from '../log/state.ts'
-import type { PendingItem } from '../view/view.ts'
-import { pendingItems } from '../view/view-of.ts'
+import { type ConversationState, findTurn, keptMessages, openTurn, type TurnState } from '../log/state.ts'
+import { usageOf } from '../log/turn-usage.ts'
+import { noChildren } from '../view/live-parts.ts'
+import type { Children, PendingItem } from '../view/view.ts'
+import { isWaiting, pendingItems } from '../view/view-of.ts'
 
 /** How a turn stands when it cannot go on by itself. */
 export type TurnOutcome<Pending = PendingItem, Output = unknown> =
@@ -19,16 +19,22 @@ type Ended = {
   /** Of the last message. */
   readonly text: string
   readonly reason: string | null
+  /** With that of its child agents. */
   readonly usage: Usage
 }
 
-/** Null while the turn runs or is queued. */
-export function outcomeOf(conversationId: string, state: ConversationState, turnId: string): TurnOutcome | null {
+/** Null while the turn runs, here or in a child agent, or is queued. */
+export function outcomeOf(
+  conversationId: string,
+  state: ConversationState,
+  turnId: string,
+  children: Children = noChildren,
+): TurnOutcome | null {
   const turn = findTurn(state, turnId)
   if (!turn) return null
   if (turn.end) return endedOutcome(turn, turn.end)
-  if (openTurn(state) !== turn || phaseOf(state) !== 'awaiting_input') return null
-  return { status: 'waiting', turnId, pending: pendingItems(conversationId, state) }
+  if (openTurn(state) !== turn || !isWaiting(state, children)) return null
+  return { status: 'waiting', turnId, pending: [...pendingItems(conversationId, state), ...children.pending] }
 }
 
 function endedOutcome(turn: TurnState, { status, reason }: NonNullable<TurnState['end']>): TurnOutcome {
@@ -36,13 +42,4 @@ function endedOutcome(turn: TurnState, { status, reason }: NonNullable<TurnState
   const text = (last?.parts ?? []).map((part) => (part.type === 'text' ? part.text : '')).join('')
   const ended = { turnId: turn.turnId, text, reason, usage: usageOf(turn) }
   return status === 'completed' ? { ...ended, status, object: last?.object as Json } : { ...ended, status }
-}
-
-function usageOf(turn: TurnState): Usage {
-  const total: Record<string, number> = {}
-  for (const item of turn.items) {
-    if (item.type !== 'assistant') continue
-    for (const [name, tokens] of Object.entries(item.usage)) total[name] = (total[name] ?? 0) + tokens
-  }
-  return total
 }

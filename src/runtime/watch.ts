@@ -3,6 +3,7 @@ import type { TenantStore } from '../store/store.ts'
 import type { WatchEvent } from '../view/project-view.ts'
 import type { View } from '../view/view.ts'
 import type { Channels } from './channels.ts'
+import { WatchedChildren } from './watched-children.ts'
 
 export type WatchOptions = {
   /** Go on from here: first the events after it, then what is live. Without it, a snapshot first. */
@@ -31,23 +32,25 @@ export async function* watch(watched: Watched, options: WatchOptions = {}): Asyn
   const channel = channels.of(tenant, id)
   const buffer = new Buffer(id, maxBuffered, after ?? 0)
   const stopListening = channel.listen(buffer)
+  const children = new WatchedChildren(channel, channels, tenant, (event) => buffer.next(event))
   const stop = (): void => buffer.end()
   signal.addEventListener('abort', stop, { once: true })
   try {
     if (signal.aborted) return
-    await channel.refresh()
+    await children.read(await channel.refresh())
     // From here to the next await nothing can come between the view and what was buffered after it.
-    const view = channel.view()
+    const view = children.begin(channel.view())
     buffer.startAt(view.seq)
     if (after === undefined) yield { type: 'snapshot', view }
     else {
       for (const event of await store.streamEvents(id, { after, before: view.seq + 1 })) yield event
-      if (view.drafts.length > 0) yield { type: 'snapshot', view }
+      if (view.drafts.length > 0 || view.children.pending.length > 0) yield { type: 'snapshot', view }
     }
     yield* buffer.drain()
   } finally {
     signal.removeEventListener('abort', stop)
     stopListening()
+    children.stop()
     channels.tidy(tenant, id)
   }
 }

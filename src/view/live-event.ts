@@ -1,5 +1,6 @@
 import type { SuspensionKind } from '../log/events.ts'
 import type { Json } from '../log/json.ts'
+import type { Children } from './view.ts'
 
 /** Finer than what the log yields; known only where the turn runs. */
 export type Activity = 'preparing' | 'streaming' | 'executing_tools'
@@ -23,6 +24,8 @@ export type LiveContent =
   | { readonly type: 'tool_call_resolved'; readonly callId: string; readonly result: Json }
   | { readonly type: 'tool_call_errored'; readonly callId: string; readonly error: string }
   | { readonly type: 'suspended'; readonly callId: string; readonly round: number; readonly kind: SuspensionKind }
+  /** A child agent has begun or ceased to wait for somebody; told to whoever watches the conversation that called it. */
+  | (Children & { readonly type: 'children_changed' })
   | { readonly type: 'turn_completed'; readonly turnId: string }
   | { readonly type: 'turn_failed'; readonly turnId: string; readonly reason: string | null }
   | { readonly type: 'turn_halted'; readonly turnId: string; readonly reason: string | null }

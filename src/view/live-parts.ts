@@ -1,12 +1,14 @@
 import type { LogEvent } from '../log/events.ts'
 import { appendDelta } from './drafts.ts'
 import type { Activity, LiveEvent } from './live-event.ts'
-import type { View } from './view.ts'
+import type { Children, View } from './view.ts'
 
 /** What a view shows beside its log. */
-export type LiveParts = Pick<View, 'activity' | 'drafts' | 'progress'>
+export type LiveParts = Pick<View, 'activity' | 'drafts' | 'progress' | 'children'>
 
-export const nothingLive: LiveParts = { activity: null, drafts: [], progress: {} }
+export const noChildren: Children = { waiting: [], pending: [] }
+
+export const nothingLive: LiveParts = { activity: null, drafts: [], progress: {}, children: noChildren }
 
 /** With what a live event tells. The same object when it tells nothing that is kept. */
 export function withLive(parts: LiveParts, event: LiveEvent): LiveParts {
@@ -24,6 +26,10 @@ export function withLive(parts: LiveParts, event: LiveEvent): LiveParts {
     case 'state_changed': {
       const activity = isActivity(event.state) ? event.state : null
       return activity === parts.activity ? parts : { ...parts, activity }
+    }
+    case 'children_changed': {
+      const { waiting, pending } = event
+      return { ...parts, children: { waiting, pending } }
     }
     default:
       // The others announce what the log says.

@@ -1,12 +1,15 @@
 import { callPhase } from '../log/call-phase.ts'
+import { childCalls } from '../log/child-call.ts'
 import { phaseOf } from '../log/fsm-state.ts'
 import { type CallState, type ConversationState, openTurn, type TurnState } from '../log/state.ts'
-import { type LiveParts, nothingLive } from './live-parts.ts'
-import type { PendingItem, View, ViewCall, ViewMessage, ViewPart } from './view.ts'
+import { type LiveParts, noChildren, nothingLive } from './live-parts.ts'
+import type { Children, PendingItem, View, ViewCall, ViewMessage, ViewPart } from './view.ts'
 
 /** The view of a folded log, with what is live beside it. */
 export function viewOf(conversationId: string, log: ConversationState, live: LiveParts = nothingLive): View {
-  const state = phaseOf(log)
+  const children = openChildren(log, live.children)
+  const phase = phaseOf(log)
+  const state = phase === 'awaiting_input' && !isWaiting(log, children) ? 'running' : phase
   return {
     conversationId,
     seq: log.lastSeq,
@@ -14,24 +17,43 @@ export function viewOf(conversationId: string, log: ConversationState, live: Liv
     state,
     activity: state === 'running' ? live.activity : null,
     messages: log.turns.flatMap(messagesOf),
-    pending: pendingItems(conversationId, log),
+    pending: [...pendingItems(conversationId, log), ...children.pending],
+    children,
     drafts: live.drafts.filter((draft) => !isSettled(log, draft)),
     progress: runningProgress(log, live.progress),
     log,
   }
 }
 
+/** What of the conversation itself waits for somebody. A call that a child agent works on does not. */
 export function pendingItems(conversationId: string, log: ConversationState): PendingItem[] {
   const turn = openTurn(log)
   if (!turn) return []
   return turn.calls.flatMap((call) => {
     const phase = callPhase(call)
-    if (phase.type !== 'pending') return []
+    if (phase.type !== 'pending' || phase.round.kind === 'sub_agent') return []
     const { round, kind, prompt, schema, at, expiresInMs } = phase.round
     const expiresAt = expiresInMs === null ? null : at + expiresInMs
     const { callId, name, args } = call
-    return [{ conversationId, turnId: turn.turnId, callId, round, kind, tool: name, args, prompt, schema, expiresAt }]
+    const { turnId } = turn
+    const path = [{ conversationId, callId }]
+    return [{ conversationId, turnId, callId, round, kind, tool: name, args, prompt, schema, expiresAt, path }]
   })
+}
+
+/** Whether nothing runs or can run, here or in a child agent, until somebody answers. */
+export function isWaiting(log: ConversationState, { waiting }: Pick<Children, 'waiting'>): boolean {
+  return phaseOf(log) === 'awaiting_input' && childCalls(log).every(({ callId }) => waiting.includes(callId))
+}
+
+/** Without the children whose calls have ended since. */
+function openChildren(log: ConversationState, { waiting, pending }: Children): Children {
+  if (waiting.length === 0 && pending.length === 0) return noChildren
+  const open = new Set(childCalls(log).map(({ callId }) => callId))
+  return {
+    waiting: waiting.filter((callId) => open.has(callId)),
+    pending: pending.filter(({ path }) => open.has(path[0]?.callId ?? '')),
+  }
 }
 
 /** A draft whose message is in the log, or whose turn has ended without it. */

@@ -14,7 +14,9 @@ export type View = {
   readonly state: ConversationPhase
   readonly activity: Activity | null
   readonly messages: readonly ViewMessage[]
+  /** What waits for somebody, here and in child agents. */
   readonly pending: readonly PendingItem[]
+  readonly children: Children
   /** Messages being written. Gone when they are committed or withdrawn. */
   readonly drafts: readonly Draft[]
   /** The latest progress of each running call. */
@@ -71,6 +73,17 @@ export type PendingItem = {
   readonly prompt: Json
   readonly schema: Json
   readonly expiresAt: number | null
+  /** From the conversation somebody talks to, over the calls of child agents, down to this call. */
+  readonly path: CallPath
+}
+
+export type CallPath = readonly { readonly conversationId: string; readonly callId: string }[]
+
+/** Where the child agents of a conversation stand. */
+export type Children = {
+  /** The calls whose child cannot go on, nor anything below it, until somebody answers. */
+  readonly waiting: readonly string[]
+  readonly pending: readonly PendingItem[]
 }
 
 export type Draft = {
