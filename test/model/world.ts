@@ -19,6 +19,8 @@ export class World {
   readonly holdings: Holdings[] = []
   readonly stores: Store[] = []
   readonly hints: WakeHint[] = []
+  /** The longest each log has ever been: a hint may come after what it tells of was deleted. */
+  readonly longest = new Map<string, number>()
   readonly tally: Tally
   readonly backend: Backend
   /** For ids that must be new. */
@@ -133,10 +135,16 @@ export class World {
     }
   }
 
+  #remember(tenant: string, id: string, seq: number): void {
+    const key = JSON.stringify([tenant, id])
+    if (seq > (this.longest.get(key) ?? -1)) this.longest.set(key, seq)
+  }
+
   /** New rows are ordered by a time only the store knows, so it is read at once. */
   async #learn(): Promise<void> {
     for (const [name, tenant] of this.contract.tenants) {
       for (const conversation of tenant.conversations.values()) {
+        this.#remember(name, conversation.id, conversation.events.length)
         if (conversation.createdAt.isKnown) continue
         const { id } = conversation
         this.same(await this.handle(name, 0).getConversation(id), conversationRecord(conversation), 'new conversation')
