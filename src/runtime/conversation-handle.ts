@@ -1,4 +1,5 @@
 import type { Agent } from '../agent/agent.ts'
+import { InvalidAnswerError } from '../errors/definition-errors.ts'
 import { AgentMissingError, TurnNotFoundError } from '../errors/runtime-errors.ts'
 import { ConversationNotFoundError } from '../errors/store-errors.ts'
 import { failpoint } from '../failpoint/failpoint.ts'
@@ -213,8 +214,11 @@ export async function resolveAny(
 type Decision = { approved: boolean; options: { args?: Json; reason?: string } }
 
 function readDecision(value: unknown): Decision {
-  if (typeof value !== 'object' || value === null) return { approved: value === true, options: {} }
-  const { approved, args, reason } = value as { approved?: unknown; args?: Json; reason?: unknown }
+  const given = typeof value === 'object' && value !== null ? value : { approved: value }
+  const { approved, args, reason } = given as { approved?: unknown; args?: Json; reason?: unknown }
+  // What is neither yes nor no decides nothing: a decision cannot be taken back.
+  if (typeof approved !== 'boolean')
+    throw new InvalidAnswerError('decision', 'it must be true, false or { approved, args?, reason? }')
   const options = { ...(args === undefined ? {} : { args }), ...(typeof reason === 'string' ? { reason } : {}) }
-  return { approved: approved === true, options }
+  return { approved, options }
 }

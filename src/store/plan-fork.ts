@@ -1,5 +1,5 @@
 import { PerdureError } from '../errors/perdure-error.ts'
-import { callPhase, interruptedEnd } from '../log/call-phase.ts'
+import { callPhase, effectiveArgs, interruptedEnd } from '../log/call-phase.ts'
 import { decode, encode } from '../log/codec.ts'
 import type { LogEvent, NewEvent } from '../log/events.ts'
 import { type CallEvent, foldCall, isCallEvent, newCall } from '../log/fold-call.ts'
@@ -114,7 +114,7 @@ function rowOf(call: CallState, conversationId: string, id: string, pending: rea
     name: encode(call.name),
     executor: call.executor,
     status: 'pending',
-    args: encode(call.args),
+    args: encode(effectiveArgs(call)),
     result: null,
     round: round.round,
     kind: round.kind,

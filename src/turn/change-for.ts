@@ -1,5 +1,5 @@
+import { effectiveArgs } from '../log/call-phase.ts'
 import type { NewEvent, Resolution, Suspension } from '../log/events.ts'
-import type { Json } from '../log/json.ts'
 import { type ConversationState, findCall } from '../log/state.ts'
 import type { Change, ResolveCall } from '../store/change.ts'
 import type { FinalStatus, ToolCallWrite } from '../store/tool-call.ts'
@@ -25,18 +25,21 @@ export function changeFor(
   }
 }
 
-export function resolveRow({ callId, round, status, value }: Resolution): ResolveCall {
-  return { callId, round, status: rowStatus(status, value), result: value }
+export function resolveRow(resolution: Resolution): ResolveCall {
+  const { callId, round, value } = resolution
+  return { callId, round, status: rowStatus(resolution), result: value }
 }
 
-function rowStatus(status: Resolution['status'], value: Json): FinalStatus {
+/** Those who run a call answer with how it went; to everybody else `ok` is a word like any other. */
+function rowStatus({ kind, status, value }: Resolution): FinalStatus {
+  const tellsHowItWent = kind === 'client_exec' || kind === 'sub_agent'
   const isError = typeof value === 'object' && value !== null && 'ok' in value && value.ok === false
-  return status === 'resolved' && isError ? 'errored' : status
+  return status === 'resolved' && tellsHowItWent && isError ? 'errored' : status
 }
 
 function callRow({ callId, round, kind, prompt, expiresInMs }: Suspension, after: ConversationState): ToolCallWrite {
   const found = findCall(after, callId)
   if (!found) throw new Error(`suspension of '${callId}' without its call`)
-  const { name, executor, args } = found.call
-  return { id: callId, name, executor, args, round, kind, prompt, expiresInMs }
+  const { name, executor } = found.call
+  return { id: callId, name, executor, args: effectiveArgs(found.call), round, kind, prompt, expiresInMs }
 }

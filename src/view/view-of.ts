@@ -1,4 +1,4 @@
-import { callPhase } from '../log/call-phase.ts'
+import { callPhase, effectiveArgs } from '../log/call-phase.ts'
 import { childCalls } from '../log/child-call.ts'
 import { phaseOf } from '../log/fsm-state.ts'
 import { type CallState, type ConversationState, openTurn, type TurnState } from '../log/state.ts'
@@ -34,8 +34,9 @@ export function pendingItems(conversationId: string, log: ConversationState): Pe
     if (phase.type !== 'pending' || phase.round.kind === 'sub_agent') return []
     const { round, kind, prompt, schema, at, expiresInMs } = phase.round
     const expiresAt = expiresInMs === null ? null : at + expiresInMs
-    const { callId, name, args } = call
+    const { callId, name } = call
     const { turnId } = turn
+    const args = effectiveArgs(call)
     const path = [{ conversationId, callId }]
     return [{ conversationId, turnId, callId, round, kind, tool: name, args, prompt, schema, expiresAt, path }]
   })
