@@ -1,0 +1,70 @@
+import type { NewEvent } from '../../src/log/events.ts'
+import type { Change, CommitResult } from '../../src/store/change.ts'
+import type { BrokenRule } from './plan.ts'
+import type { SimulatedProcess } from './simulated-process.ts'
+
+type Commit = (change: Change) => Promise<CommitResult>
+
+type Place = {
+  readonly process: SimulatedProcess
+  readonly now: number
+  /** Of the latest lease on the conversation. */
+  readonly epoch: number
+}
+
+/** A store that does not keep one of the rules, to see whether anybody notices. */
+export function breaking(rule: BrokenRule, commit: Commit, place: Place): Commit {
+  return (change) => {
+    switch (rule) {
+      case 'an owner names the seq it decided on': {
+        const { expectedSeq: _, ...rest } = change
+        return commit(change.epoch === undefined ? change : rest)
+      }
+      case 'an owner names its epoch':
+        return change.epoch === undefined ? commit(change) : underAnyEpoch(change, commit, place)
+      case 'a key is taken once': {
+        const { key: _, digest: __, ...rest } = change
+        return commit(rest)
+      }
+      case 'a round is resolved once':
+        return withoutGuard(change, commit)
+      case 'a start is durable before its tool runs':
+        return has(change, 'tool_started') ? answeredEarly(change, commit, place) : commit(change)
+      case 'what is told is durable':
+        return isAnswer(change) ? answeredEarly(change, commit, place) : commit(change)
+      case 'an answer wakes the conversation':
+        return commit(isAnswer(change) ? { ...change, wakeAt: null } : change)
+    }
+  }
+}
+
+function has({ events }: Change, type: NewEvent['type']): boolean {
+  return events.some((event) => event.type === type)
+}
+
+function isAnswer(change: Change): boolean {
+  return has(change, 'resolution') && change.epoch === undefined
+}
+
+/** Whoever has it now: they do not ask whether it is they. */
+async function underAnyEpoch(change: Change, commit: Commit, { epoch }: Place): Promise<CommitResult> {
+  const result = await commit({ ...change, epoch })
+  if (result.ok || result.conflict !== 'epoch') return result
+  const { epoch: _, lease: __, ...rest } = change
+  return commit(rest)
+}
+
+/** The row is ended whoever comes, but nobody is refused. */
+async function withoutGuard(change: Change, commit: Commit): Promise<CommitResult> {
+  const result = await commit(change)
+  if (result.ok || result.conflict !== 'stale') return result
+  const { resolve: _, ...rest } = change
+  return commit(rest)
+}
+
+/** Says that it is done, and does it a little later. */
+async function answeredEarly(change: Change, commit: Commit, { process, now }: Place): Promise<CommitResult> {
+  const { expectedSeq = 0, events } = change
+  setImmediate(() => process.enter(() => void commit(change)))
+  return { ok: true, seq: expectedSeq + events.length, at: now }
+}

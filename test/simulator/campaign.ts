@@ -1,0 +1,62 @@
+import { failpoints } from '../../src/failpoint/failpoint.ts'
+import { type SeededRandom, seededRandom } from '../faults/harness/seeded-random.ts'
+import { type Crash, foreignActions, type Plan } from './plan.ts'
+import { randomPlan } from './random-plan.ts'
+import { scenarios } from './scenarios/all-scenarios.ts'
+import type { Scenario } from './scenarios/scenario.ts'
+import { Tally } from './tally.ts'
+import type { Passings } from './world.ts'
+
+export type CampaignOptions = {
+  readonly seed: number
+  /** Runs with several things going wrong at random, beside those that go through everything one by one. */
+  readonly runs: number
+  /** Every pair of passings; without it, one pair of passings for every pair of failpoints. */
+  readonly isFull?: boolean
+  /** Of the runs that go through every step with something else than a crash. Default: all of them. */
+  readonly share?: number
+}
+
+/** A crash at every passing of every failpoint; a second one after it; appends, stalls and failures at every step; and all of it at random. */
+export async function campaign({ seed, runs, isFull = false, share = 1 }: CampaignOptions): Promise<Tally> {
+  const tally = new Tally()
+  const random = seededRandom(seed)
+  const second: SecondCrash[] = []
+  for (const scenario of scenarios) {
+    const { lives, steps, commits } = await tally.run({ scenarios: [scenario] })
+    for (const first of crashesAt(lives[0]!)) {
+      const report = await tally.run({ scenarios: [scenario], crashes: [first] })
+      for (const next of crashesAt(report.lives[1]!)) second.push({ scenario, crashes: [first, next] })
+    }
+    for (const plan of disturbances(scenario, steps, commits)) if (random.chance(share)) await tally.run(plan)
+  }
+  const chosen = isFull ? second : onePerPair(second, random)
+  for (const { scenario, crashes } of chosen) await tally.run({ scenarios: [scenario], crashes })
+  for (let run = 0; run < runs; run++) await tally.run(randomPlan(random))
+  return tally
+}
+
+type SecondCrash = { readonly scenario: Scenario; readonly crashes: readonly [Crash, Crash] }
+
+/** Every passing of a life, as a place to crash at. */
+export function crashesAt(life: Passings): Crash[] {
+  return failpoints.flatMap((failpoint) =>
+    Array.from({ length: life[failpoint] }, (_, index) => ({ failpoint, nth: index + 1 })),
+  )
+}
+
+function disturbances(scenario: Scenario, steps: number, commits: number): Plan[] {
+  const alone = { scenarios: [scenario] }
+  const everyStep = Array.from({ length: steps }, (_, index) => index + 1)
+  const everyCommit = Array.from({ length: commits }, (_, index) => index + 1)
+  return [
+    ...everyStep.flatMap((step) => foreignActions.map((action) => ({ ...alone, foreign: [{ action, step }] }))),
+    ...everyStep.flatMap((step) => [1, 4, 10, 1_000].map((steps) => ({ ...alone, stall: { step, steps } }))),
+    ...everyCommit.flatMap((commit) => [true, false].map((isMade) => ({ ...alone, failures: [{ commit, isMade }] }))),
+  ]
+}
+
+function onePerPair(all: readonly SecondCrash[], random: SeededRandom): SecondCrash[] {
+  const name = ({ crashes: [first, second] }: SecondCrash): string => `${first.failpoint} ${second.failpoint}`
+  return [...Map.groupBy(all, name).values()].map((group) => random.pick(group))
+}

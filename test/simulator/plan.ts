@@ -1,0 +1,41 @@
+import type { Failpoint } from '../../src/failpoint/failpoint.ts'
+import type { Scenario } from './scenarios/scenario.ts'
+
+/** What goes wrong in one run, and when. Empty: nothing does. */
+export type Plan = {
+  readonly scenarios: readonly Scenario[]
+  /** One after the other: the passings of each are counted from the crash before it. */
+  readonly crashes?: readonly Crash[]
+  /** What somebody in another process appends just before a step: a call that a process makes to the store. */
+  readonly foreign?: readonly ForeignAppend[]
+  /** A process that stops at a step and goes on, unaware, when others have made so many steps. */
+  readonly stall?: { readonly step: number; readonly steps: number } | null
+  /** Commits, counted from 1, that fail: made, so that only the answer is lost, or not made. */
+  readonly failures?: readonly { readonly commit: number; readonly isMade: boolean }[]
+  /** Processes that work from the beginning. Default: 1. */
+  readonly workers?: number
+  /** A rule that is not kept, to see that it is missed. */
+  readonly broken?: BrokenRule | null
+}
+
+export type Crash = { readonly failpoint: Failpoint; readonly nth: number }
+
+export const foreignActions = ['cancel', 'steer', 'queue', 'interrupt', 'answer'] as const
+
+export type ForeignAction = (typeof foreignActions)[number]
+
+export type ForeignAppend = { readonly action: ForeignAction; readonly step: number }
+
+export type BrokenRule =
+  | 'an owner names the seq it decided on'
+  | 'an owner names its epoch'
+  | 'a key is taken once'
+  | 'a round is resolved once'
+  | 'a start is durable before its tool runs'
+  | 'what is told is durable'
+  | 'an answer wakes the conversation'
+
+export function describePlan({ scenarios, broken, ...rest }: Plan): string {
+  const names = scenarios.length > 3 ? `${scenarios.length} scenarios` : scenarios.map(({ name }) => name).join(' and ')
+  return `${names} ${JSON.stringify(rest)}${broken ? ` without "${broken}"` : ''}`
+}

@@ -1,0 +1,52 @@
+import type { Change, CommitResult } from '../../src/store/change.ts'
+import type { Store, TenantStore } from '../../src/store/store.ts'
+import type { SimulatedProcess } from './simulated-process.ts'
+
+/** What happens around the calls that a process makes to the store. */
+export type Calls = {
+  /** Before each call that is not a matter of the clock. */
+  before(): Promise<void>
+  /** Makes a commit, or does what is to happen instead. */
+  commit(id: string, change: Change, commit: (change: Change) => Promise<CommitResult>): Promise<CommitResult>
+  /** It has just taken a conversation. */
+  leased(id: string, epoch: number): Promise<void>
+}
+
+/** These are made when time passes: steps that counted them would depend on how much of it does. */
+const timed = new Set(['dueWork', 'renewLeases', 'getConversation'])
+
+/** The shared store as one process sees it: a dead process is never answered, a stalled one later. */
+export function processStore(data: Store, process: SimulatedProcess, calls: Calls): Store {
+  const wrap = <T extends Store | TenantStore>(target: T): T =>
+    new Proxy(target, {
+      get(object, name: string) {
+        const member: unknown = Reflect.get(object, name)
+        if (typeof member !== 'function') return member
+        if (name === 'forTenant') return (tenant: string) => wrap(data.forTenant(tenant))
+        if (name === 'onWake') return onWake
+        return (...args: unknown[]) => call(name, args, (given) => member.apply(object, given))
+      },
+    })
+
+  const onWake: Store['onWake'] = (listener) => data.onWake((hint) => process.enter(() => listener(hint)))
+
+  async function call(name: string, args: unknown[], invoke: (args: unknown[]) => Promise<unknown>): Promise<unknown> {
+    await process.goOn()
+    if (!timed.has(name)) await calls.before()
+    await process.goOn()
+    const [id, change] = args as [string, Change]
+    const answer =
+      name === 'commit'
+        ? calls.commit(id, change, (given) => invoke([id, given]) as Promise<CommitResult>)
+        : invoke(args)
+    // Also a failure is heard of only by who is there to hear it.
+    await Promise.allSettled([answer])
+    await process.goOn()
+    if (name !== 'acquireLease') return answer
+    const lease = (await answer) as Awaited<ReturnType<Store['acquireLease']>>
+    if (lease) await calls.leased(id, lease.epoch)
+    return lease
+  }
+
+  return wrap(data)
+}

@@ -1,0 +1,69 @@
+import type { LogEvent } from '../../../src/log/events.ts'
+import { foldEvents } from '../../../src/log/fold-events.ts'
+import { keptMessages } from '../../../src/log/next-step.ts'
+import type { TurnState } from '../../../src/log/state.ts'
+import { checkHistory } from '../../log/check-history.ts'
+
+/** What holds for every log of a conversation that has come to rest. */
+export function checkLog(log: readonly LogEvent[]): string[] {
+  const problems: string[] = []
+  log.forEach((event, index) => {
+    if (event.seq !== index + 1) problems.push(`event ${index + 1} has seq ${event.seq}`)
+  })
+  if (problems.length > 0) return problems
+  for (const [name, count] of doubles(log)) problems.push(`${name} is in the log ${count} times`)
+  try {
+    checkHistory(log)
+    for (const turn of foldEvents(log).turns) problems.push(...checkTurn(turn))
+  } catch (error) {
+    problems.push(error instanceof Error ? error.message : String(error))
+  }
+  return problems
+}
+
+/** What may be said once only. */
+function doubles(log: readonly LogEvent[]): [name: string, count: number][] {
+  const counts = new Map<string, number>()
+  for (const event of log) {
+    const name = nameOf(event)
+    if (name !== null) counts.set(name, (counts.get(name) ?? 0) + 1)
+  }
+  return [...counts].filter(([, count]) => count > 1)
+}
+
+function nameOf(event: LogEvent): string | null {
+  switch (event.type) {
+    case 'user_msg':
+      return event.content.key === undefined ? null : `the message with key '${event.content.key}'`
+    case 'assistant_msg':
+      return `message ${event.content.messageId}`
+    case 'tool_call':
+      return `call ${event.content.callId}`
+    case 'tool_started':
+      return `start ${event.content.attempt} of ${event.content.callId}`
+    case 'suspension':
+      return `suspension ${event.content.round} of ${event.content.callId}`
+    case 'resolution':
+      return `resolution ${event.content.round} of ${event.content.callId}`
+    case 'tool_result':
+      return `result of ${event.content.callId}`
+    case 'injection':
+      return `injection of ${event.content.hook} at step ${event.content.step} of ${event.content.turnId}`
+    case 'turn_ended':
+      return `end of ${event.content.turnId}`
+    default:
+      return null
+  }
+}
+
+function checkTurn(turn: TurnState): string[] {
+  const problems: string[] = []
+  const last = keptMessages(turn).at(-1)
+  if (turn.end?.status === 'completed') {
+    const unread = turn.items.filter((item) => item.type === 'user' && item.seq > (last?.seen ?? 0))
+    if (unread.length > 0) problems.push(`turn ${turn.turnId} was completed without an answer to a message`)
+  }
+  const said = JSON.stringify(turn.items)
+  if (said.includes('never said')) problems.push(`turn ${turn.turnId} has what was never said`)
+  return problems
+}

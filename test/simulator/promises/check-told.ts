@@ -1,0 +1,32 @@
+import { isDeepStrictEqual } from 'node:util'
+import type { LogEvent } from '../../../src/log/events.ts'
+import type { Told } from '../scenarios/scenario.ts'
+
+/** Whatever somebody was told is in the log. */
+export function checkTold(log: readonly LogEvent[], told: readonly Told[]): string[] {
+  return told.flatMap((told) => (isTrue(told, log) ? [] : [`somebody was told what is not so: ${describe(told)}`]))
+}
+
+function isTrue(told: Told, log: readonly LogEvent[]): boolean {
+  switch (told.type) {
+    case 'sent':
+      return log.some(
+        ({ type, content }) => type === 'user_msg' && content.key === told.key && content.turnId === told.turnId,
+      )
+    case 'answered':
+      return log.some(
+        ({ type, content }) => type === 'resolution' && content.callId === told.callId && content.round === told.round,
+      )
+    case 'ended':
+      return log.some(
+        ({ type, content }) =>
+          type === 'turn_ended' && content.turnId === told.turnId && content.status === told.status,
+      )
+    case 'seen':
+      return isDeepStrictEqual(log[told.event.seq - 1], told.event)
+  }
+}
+
+function describe(told: Told): string {
+  return told.type === 'seen' ? `event ${told.event.seq}, ${told.event.type}` : JSON.stringify(told)
+}

@@ -1,0 +1,236 @@
+import { postHook, preHook } from '../../../src/hook/create-hook.ts'
+import { inject } from '../../../src/hook/turn.ts'
+import { regenerate } from '../../../src/hook/verdict.ts'
+import type { Scenario } from './scenario.ts'
+
+const done = (tool: string): string => `${tool} = "${tool} done"`
+
+export const scenarios: readonly Scenario[] = [
+  {
+    name: 'plain',
+    messages: ['say hello', 'say it again'],
+    transcripts: [
+      [
+        'user: say hello',
+        'assistant: Hello there.',
+        'completed',
+        'user: say it again',
+        'assistant: Hello again.',
+        'completed',
+      ],
+    ],
+  },
+  {
+    name: 'parallel-tools',
+    messages: ['pay, look and book'],
+    transcripts: [
+      [
+        'user: pay, look and book',
+        'assistant: At once.',
+        done('pay'),
+        done('look'),
+        done('book'),
+        'assistant: All three are done.',
+        'completed',
+      ],
+    ],
+  },
+  {
+    name: 'tools-one-by-one',
+    messages: ['pay, look, ship'],
+    transcripts: [
+      [
+        'user: pay, look, ship',
+        'assistant: ',
+        done('pay'),
+        'assistant: Then look.',
+        done('look'),
+        'assistant: ',
+        done('ship'),
+        'assistant: One after the other.',
+        'completed',
+      ],
+    ],
+  },
+  {
+    name: 'approved',
+    messages: ['refund me'],
+    transcripts: [['user: refund me', 'assistant: ', done('refund'), 'assistant: It is refunded.', 'completed']],
+  },
+  {
+    name: 'approved-while-nobody-ran',
+    messages: ['refund me'],
+    isApprovedBeforehand: true,
+    transcripts: [['user: refund me', 'assistant: ', done('refund'), 'assistant: It is refunded.', 'completed']],
+  },
+  {
+    name: 'denied',
+    messages: ['wipe the disk'],
+    transcripts: [
+      ['user: wipe the disk', 'assistant: ', 'wipe failed: tool call denied: no', 'assistant: Then not.', 'completed'],
+    ],
+  },
+  {
+    name: 'elicitation',
+    messages: ['ask me'],
+    transcripts: [['user: ask me', 'assistant: ', 'colour = "blue"', 'assistant: A fine colour.', 'completed']],
+  },
+  {
+    name: 'expiry',
+    messages: ['ask nobody'],
+    transcripts: [
+      [
+        'user: ask nobody',
+        'assistant: ',
+        'nobody failed: tool call expired: no response',
+        'assistant: Nobody is there.',
+        'completed',
+      ],
+    ],
+  },
+  {
+    name: 'gated-client-tool',
+    messages: ['look at my screen'],
+    transcripts: [
+      [
+        'user: look at my screen',
+        'assistant: ',
+        'screen = "a cat"',
+        done('pay'),
+        'assistant: I have seen it.',
+        'completed',
+      ],
+    ],
+  },
+  {
+    name: 'cancelled-while-streaming',
+    messages: ['be cancelled', 'say hello'],
+    transcripts: [['user: be cancelled', 'cancelled', 'user: say hello', 'assistant: Hello there.', 'completed']],
+  },
+  {
+    name: 'cancelled-while-a-tool-runs',
+    messages: ['work until cancelled', 'say it again'],
+    transcripts: [
+      [
+        'user: work until cancelled',
+        'assistant: It takes long.',
+        done('pay'),
+        'slow is unknown',
+        'cancelled',
+        'user: say it again',
+        'assistant: Hello again.',
+        'completed',
+      ],
+    ],
+  },
+  {
+    name: 'steered',
+    messages: ['be steered'],
+    transcripts: [
+      ['user: be steered', 'assistant: Go(steer) straight.', 'user: turn left', 'assistant: I turn left.', 'completed'],
+      // The message was lost with its process, and the next model call saw what had come meanwhile.
+      ['user: be steered', 'user: turn left', 'assistant: I turn left.', 'completed'],
+    ],
+  },
+  {
+    name: 'queued',
+    messages: ['be queued behind'],
+    transcripts: [
+      [
+        'user: be queued behind',
+        'assistant: First(queue) this.',
+        'completed',
+        'user: then that',
+        'assistant: Then that.',
+        'completed',
+      ],
+    ],
+  },
+  {
+    name: 'interrupted',
+    messages: ['be interrupted'],
+    transcripts: [
+      [
+        'user: be interrupted',
+        'cancelled',
+        'user: do this instead',
+        'assistant: ',
+        done('look'),
+        'assistant: This instead.',
+        'completed',
+      ],
+    ],
+  },
+  {
+    name: 'durable-hook',
+    messages: ['with a note'],
+    agent: (host) => ({
+      hooks: [
+        preHook(
+          'note',
+          (turn) => {
+            if (!host.isAlive()) return new Promise(() => {})
+            return inject(turn, `note of ${turn.turnRef?.slice(-4) ?? 'nothing'}`)
+          },
+          { durable: true },
+        ),
+      ],
+    }),
+    transcripts: [
+      [
+        'user: with a note',
+        'note: note of 0000',
+        'assistant: ',
+        done('look'),
+        'note: note of 0001',
+        'assistant: Noted and done.',
+        'completed',
+      ],
+    ],
+  },
+  {
+    name: 'regenerated',
+    messages: ['be rude'],
+    agent: () => ({
+      hooks: [
+        postHook('manners', ({ assistantMessage }) =>
+          assistantMessage?.text === 'Shut up.' ? regenerate('Be polite.') : undefined,
+        ),
+      ],
+    }),
+    transcripts: [
+      ['user: be rude', 'assistant: Shut up.', 'feedback: Be polite.', 'assistant: Good day.', 'completed'],
+    ],
+  },
+  {
+    name: 'structured-output',
+    messages: ['give me an object'],
+    agent: () => ({
+      output: { type: 'object', properties: { answer: { type: 'number' } }, required: ['answer'] },
+    }),
+    transcripts: [
+      [
+        'user: give me an object',
+        'assistant: {"answer":"many"}',
+        'feedback: Your answer does not fit the schema',
+        'assistant: {"answer":42}',
+        'object: {"answer":42}',
+        'completed',
+      ],
+    ],
+  },
+  {
+    name: 'long-day',
+    messages: ['refund me', 'be cancelled', 'ask me', 'work until cancelled', 'pay, look and book'],
+    transcripts: [
+      [
+        ...['user: refund me', 'assistant: ', done('refund'), 'assistant: It is refunded.', 'completed'],
+        ...['user: be cancelled', 'cancelled'],
+        ...['user: ask me', 'assistant: ', 'colour = "blue"', 'assistant: A fine colour.', 'completed'],
+        ...['user: work until cancelled', 'assistant: It takes long.', done('pay'), 'slow is unknown', 'cancelled'],
+        ...['user: pay, look and book', 'assistant: At once.', done('pay'), done('look'), done('book')],
+        ...['assistant: All three are done.', 'completed'],
+      ],
+    ],
+  },
+]

@@ -1,0 +1,102 @@
+import { PerdureError } from '../../../src/errors/perdure-error.ts'
+import type { TurnHandle } from '../../../src/runtime/conversation.ts'
+import type { WhenBusy } from '../../../src/runtime/send-message.ts'
+import type { PendingItem } from '../../../src/view/view.ts'
+import type { Host, Scenario } from './scenario.ts'
+
+const mostRounds = 200
+
+/** Tells a scenario to its end. Whoever does it again after a crash sends the same keys and answers what still waits. */
+export async function play(scenario: Scenario, host: Host): Promise<void> {
+  for (const [index, text] of scenario.messages.entries()) {
+    const turn = await send(scenario, host, text, index === 0 ? 'reject' : 'queue')
+    await attend(turn, scenario, host)
+  }
+}
+
+/** Sees and passes on every event that is committed, until the process ends. */
+export async function watch(scenario: Scenario, host: Host): Promise<void> {
+  const id = host.idOf(scenario)
+  for await (const event of host.chat(scenario).watch()) {
+    if ('content' in event) host.tell({ type: 'seen', id, event })
+  }
+}
+
+/** What people do when they read a certain piece of a message that is being written. */
+export function interruptions(scenario: Scenario, host: Host): (delta: string, signal?: AbortSignal) => Promise<void> {
+  return async (delta, signal) => {
+    switch (delta) {
+      case '(cancel)':
+        return await Promise.race([cancel(scenario, host, 'be cancelled'), untilAborted(signal)])
+      case '(interrupt)':
+        await send(scenario, host, 'do this instead', 'interrupt')
+        return await untilAborted(signal)
+      case '(steer)':
+        return void (await send(scenario, host, 'turn left', 'steer'))
+      case '(queue)':
+        return void (await send(scenario, host, 'then that', 'queue'))
+      default:
+    }
+  }
+}
+
+export async function send(scenario: Scenario, host: Host, text: string, whenBusy: WhenBusy): Promise<TurnHandle> {
+  const turn = await insisting(host, () => host.chat(scenario).send(text, { key: text, whenBusy }))
+  host.tell({ type: 'sent', id: host.idOf(scenario), key: text, turnId: turn.turnId })
+  return turn
+}
+
+/** Ends the turn of that message. Resolves when its end is durable. */
+export async function cancel(scenario: Scenario, host: Host, text: string): Promise<void> {
+  const { turnId } = await send(scenario, host, text, 'queue')
+  const ended = await insisting(host, () => host.chat(scenario).cancel({ turnId }))
+  if (ended) host.tell({ type: 'ended', id: host.idOf(scenario), turnId: ended.turnId, status: ended.status })
+}
+
+/** Says what there is to say to a pending call. False when everybody leaves it alone. */
+export async function answer(scenario: Scenario, host: Host, pending: PendingItem): Promise<boolean> {
+  const chat = host.chat(scenario)
+  const { callId, round, kind, tool } = pending
+  if (tool === 'nobody') return false
+  await insisting(host, () => {
+    if (kind === 'approval') return tool === 'wipe' ? chat.deny(pending, { reason: 'no' }) : chat.approve(pending)
+    if (kind === 'recovery') return chat.answer(pending, tool === 'ship' ? { result: 'ship done' } : 'rerun')
+    return chat.answer(pending, kind === 'client_exec' ? { ok: true, result: 'a cat' } : 'blue')
+  })
+  // Accepted or too late: either way somebody's answer is there.
+  host.tell({ type: 'answered', id: host.idOf(scenario), callId, round })
+  return true
+}
+
+async function attend(turn: TurnHandle, scenario: Scenario, host: Host): Promise<void> {
+  for (let round = 0; round < mostRounds; round++) {
+    const outcome = await turn.outcome()
+    if (outcome.status === 'detached') throw new Error(`the turn cannot be followed: ${outcome.reason}`)
+    if (outcome.status !== 'waiting') {
+      host.tell({ type: 'ended', id: host.idOf(scenario), turnId: turn.turnId, status: outcome.status })
+      return
+    }
+    const answers = outcome.pending.map((pending) => answer(scenario, host, pending))
+    if (!(await Promise.all(answers)).includes(true)) await host.pause()
+  }
+  throw new Error(`turn '${turn.turnId}' still waits after ${mostRounds} answers`)
+}
+
+/** People try again when they hear of a store that failed. */
+async function insisting<T>(host: Host, work: () => Promise<T>): Promise<T> {
+  for (;;) {
+    try {
+      return await work()
+    } catch (error) {
+      if (!PerdureError.isInstance(error) || !error.retryable) throw error
+      await host.pause()
+    }
+  }
+}
+
+export function untilAborted(signal: AbortSignal | undefined): Promise<void> {
+  return new Promise((resolve) => {
+    if (signal?.aborted) resolve()
+    signal?.addEventListener('abort', () => resolve(), { once: true })
+  })
+}

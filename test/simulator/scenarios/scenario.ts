@@ -1,0 +1,40 @@
+import type { LanguageModelV4Prompt } from '@ai-sdk/provider'
+import type { AgentAttributes } from '../../../src/agent/define-agent.ts'
+import type { LogEvent } from '../../../src/log/events.ts'
+import type { Conversation } from '../../../src/runtime/conversation.ts'
+
+/** A conversation that is told to its end, whatever process dies on the way. Everything in it can be done again. */
+export type Scenario = {
+  /** Also the name of its agent, and the end of its conversation's id. */
+  readonly name: string
+  /** Each is sent when the turn of the one before has ended. What the model says to it is in `script.ts`. */
+  readonly messages: readonly string[]
+  readonly agent?: (host: Host) => Pick<AgentAttributes, 'hooks' | 'output'>
+  /** Its call is approved while no process runs, and only then the scenario begins. */
+  readonly isApprovedBeforehand?: true
+  /** What may be read in the end. The first is what is read when nothing went wrong; see `transcript.ts`. */
+  readonly transcripts: readonly (readonly string[])[]
+}
+
+/** The process a scenario is told in, as its tools, its model and the people at it see it. */
+export type Host = {
+  /** False: nothing that this process does may be seen any more. */
+  isAlive(): boolean
+  idOf(scenario: Scenario): string
+  chat(scenario: Scenario): Conversation
+  /** Something outside has happened for good. */
+  effect(effect: Effect): void
+  /** Somebody was told something, which must stay true. */
+  tell(told: Told): void
+  /** A model was asked. */
+  asked(scenario: Scenario, prompt: LanguageModelV4Prompt): void
+  pause(): Promise<void>
+}
+
+export type Effect = { readonly id: string; readonly tool: string; readonly callId: string }
+
+export type Told =
+  | { readonly type: 'sent'; readonly id: string; readonly key: string; readonly turnId: string }
+  | { readonly type: 'answered'; readonly id: string; readonly callId: string; readonly round: number }
+  | { readonly type: 'ended'; readonly id: string; readonly turnId: string; readonly status: string }
+  | { readonly type: 'seen'; readonly id: string; readonly event: LogEvent }

@@ -1,0 +1,55 @@
+import type { LanguageModelV4Prompt } from '@ai-sdk/provider'
+import type { Step } from '../../../src/testing/scripted-model-step.ts'
+
+const call = (tool: string) => ({ tool, args: { what: tool } })
+
+/** What the model says to a message, step by step. A chunk in parentheses makes somebody do that while the message is being written. */
+const script: Readonly<Record<string, readonly Step[]>> = {
+  'say hello': [{ text: ['Hello', ' there', '.'] }],
+  'say it again': ['Hello again.'],
+  'pay, look and book': [{ text: 'At once.', calls: [call('pay'), call('look'), call('book')] }, 'All three are done.'],
+  'pay, look, ship': [
+    { reasoning: 'Pay first.', calls: [call('pay')] },
+    { text: ['Then', ' look.'], calls: [call('look')] },
+    { reasoning: 'Now ship.', calls: [call('ship')] },
+    'One after the other.',
+  ],
+  'refund me': [{ calls: [call('refund')] }, 'It is refunded.'],
+  'wipe the disk': [{ calls: [call('wipe')] }, 'Then not.'],
+  'ask me': [{ calls: [call('colour')] }, 'A fine colour.'],
+  'ask nobody': [{ calls: [call('nobody')] }, 'Nobody is there.'],
+  'look at my screen': [{ calls: [call('screen'), call('pay')] }, 'I have seen it.'],
+  'be cancelled': [{ text: ['As I was', '(cancel)', ' never said'] }],
+  'work until cancelled': [{ text: 'It takes long.', calls: [call('pay'), call('slow')] }, 'never said'],
+  'be steered': [{ text: ['Go', '(steer)', ' straight.'] }],
+  'turn left': ['I turn left.'],
+  'be queued behind': [{ text: ['First', '(queue)', ' this.'] }],
+  'then that': ['Then that.'],
+  'be interrupted': [{ text: ['I was', '(interrupt)', ' never said'] }],
+  'do this instead': [{ calls: [call('look')] }, 'This instead.'],
+  'with a note': [{ calls: [call('look')] }, 'Noted and done.'],
+  'be rude': [{ text: 'Shut up.', calls: [call('pay')] }],
+  'Be polite.': ['Good day.'],
+  'give me an object': [{ object: { answer: 'many' } }],
+  'Your answer does not fit the schema': [{ object: { answer: 42 } }],
+  'by the way': ['I see.'],
+  'when you are done': [{ calls: [call('pay')] }, 'That too.'],
+}
+
+/** A function of the prompt alone: a model that is asked again after a crash says the same again. */
+export function stepFor(prompt: LanguageModelV4Prompt): Step {
+  for (let index = prompt.length - 1; index >= 0; index--) {
+    const steps = stepsFor(prompt[index]!)
+    if (!steps) continue
+    const done = prompt.slice(index).filter((message) => message.role === 'assistant').length
+    return steps[done] ?? 'There is nothing left to do.'
+  }
+  throw new Error(`nothing in the prompt is in the script: ${JSON.stringify(prompt)}`)
+}
+
+function stepsFor(message: LanguageModelV4Prompt[number]): readonly Step[] | null {
+  if (message.role !== 'user') return null
+  const text = message.content.map((part) => (part.type === 'text' ? part.text : '')).join('')
+  const found = Object.keys(script).find((known) => text.startsWith(known))
+  return found === undefined ? null : script[found]!
+}

@@ -1,0 +1,57 @@
+import type { Turn } from '../../../src/hook/turn.ts'
+import type { IfInterrupted } from '../../../src/log/events.ts'
+import { defineTool } from '../../../src/tool/define-tool.ts'
+import type { Tool } from '../../../src/tool/tool.ts'
+import { cancel, untilAborted } from './people.ts'
+import type { Host, Scenario } from './scenario.ts'
+
+const input = { type: 'object', properties: { what: { type: 'string' } }, required: ['what'] }
+
+/** What is done about a run that was cut off, of the tools that run on the server. */
+export const ifInterrupted: Readonly<Record<string, IfInterrupted>> = {
+  pay: 'report',
+  refund: 'report',
+  wipe: 'report',
+  look: 'rerun',
+  slow: 'rerun',
+  book: 'ask',
+  ship: 'ask',
+}
+
+/** Tools whose runs are counted outside. */
+export function scenarioTools(scenario: Scenario, host: Host): Tool[] {
+  const happen = (tool: string, { callId }: Turn): Promise<string> | string => {
+    if (!host.isAlive()) return new Promise(() => {})
+    host.effect({ id: host.idOf(scenario), tool, callId: callId ?? 'none' })
+    return `${tool} done`
+  }
+  const server = (name: string, attributes: { readonly approval?: 'required' } = {}): Tool =>
+    defineTool({
+      name,
+      description: name,
+      input,
+      ifInterrupted: ifInterrupted[name]!,
+      ...attributes,
+      run: (_, turn) => happen(name, turn),
+    })
+  const slow = defineTool({
+    name: 'slow',
+    description: 'slow',
+    input,
+    ifInterrupted: ifInterrupted['slow']!,
+    run: async (_, turn) => {
+      await happen('slow', turn)
+      await Promise.race([cancel(scenario, host, 'work until cancelled'), untilAborted(turn.signal)])
+      return 'too late'
+    },
+  })
+  const output = { type: 'string' }
+  return [
+    ...['pay', 'look', 'book', 'ship'].map((name) => server(name)),
+    ...['refund', 'wipe'].map((name) => server(name, { approval: 'required' })),
+    slow,
+    defineTool({ name: 'colour', description: 'colour', input, executor: 'human', output }),
+    defineTool({ name: 'nobody', description: 'nobody', input, executor: 'human', output, expiresInMs: 40 }),
+    defineTool({ name: 'screen', description: 'screen', input, executor: 'client', output, approval: 'required' }),
+  ]
+}

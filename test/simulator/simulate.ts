@@ -1,0 +1,30 @@
+import { type Failpoint, onFailpoint } from '../../src/failpoint/failpoint.ts'
+import { describePlan, type Plan } from './plan.ts'
+import { Simulation } from './simulation.ts'
+import type { Passings } from './world.ts'
+
+export type Report = {
+  /** What broke a promise, with the plan that shows it. */
+  readonly problems: readonly string[]
+  /** How often each failpoint was passed: before the first crash, between it and the second, and so on. */
+  readonly lives: readonly Passings[]
+  /** Where processes died. */
+  readonly crashes: readonly Failpoint[]
+  readonly steps: number
+  readonly commits: number
+  readonly appended: number
+  readonly stalled: number
+  readonly failed: number
+}
+
+/** One run of a plan to its end. Must not run beside another: failpoints have one listener. */
+export async function simulate(plan: Plan): Promise<Report> {
+  const simulation = new Simulation(plan)
+  onFailpoint((name) => simulation.passed(name))
+  try {
+    const report = await simulation.run()
+    return { ...report, problems: report.problems.map((problem) => `${problem} (${describePlan(plan)})`) }
+  } finally {
+    onFailpoint(null)
+  }
+}

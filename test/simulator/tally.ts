@@ -1,0 +1,40 @@
+import { type Failpoint, failpoints } from '../../src/failpoint/failpoint.ts'
+import type { Plan } from './plan.ts'
+import { type Report, simulate } from './simulate.ts'
+
+/** Runs plans and adds up what they came to. */
+export class Tally {
+  readonly violations: string[] = []
+  readonly #pairs = new Set<string>()
+  readonly #hits = new Map<Failpoint, number>()
+  readonly #counts = { runs: 0, crashes: 0, appended: 0, stalled: 0, failed: 0 }
+
+  async run(plan: Plan): Promise<Report> {
+    const report = await simulate(plan)
+    this.violations.push(...report.problems)
+    this.#counts.runs += 1
+    for (const name of ['appended', 'stalled', 'failed'] as const) this.#counts[name] += report[name]
+    for (const [index, name] of report.crashes.entries()) {
+      this.#counts.crashes += 1
+      this.#hits.set(name, (this.#hits.get(name) ?? 0) + 1)
+      if (index > 0) this.#pairs.add(pairName(report.crashes[index - 1]!, name))
+    }
+    return report
+  }
+
+  hasPair(first: Failpoint, second: Failpoint): boolean {
+    return this.#pairs.has(pairName(first, second))
+  }
+
+  summary() {
+    const all = failpoints.flatMap((first) => failpoints.map((second) => pairName(first, second)))
+    const missing = all.filter((name) => !this.#pairs.has(name))
+    const hits = Object.fromEntries(failpoints.map((name) => [name, this.#hits.get(name) ?? 0]))
+    const neverHit = failpoints.filter((name) => !this.#hits.has(name))
+    return { ...this.#counts, pairs: all.length - missing.length, missingPairs: missing, hits, neverHit }
+  }
+}
+
+function pairName(first: Failpoint, second: Failpoint): string {
+  return `${first}, ${second}`
+}

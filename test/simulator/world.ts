@@ -1,0 +1,140 @@
+import { type Failpoint, failpoints } from '../../src/failpoint/failpoint.ts'
+import type { LogEvent } from '../../src/log/events.ts'
+import { silentLogger } from '../../src/logger/logger.ts'
+import type { Conversation } from '../../src/runtime/conversation.ts'
+import { createRuntime } from '../../src/runtime/create-runtime.ts'
+import type { Runtime } from '../../src/runtime/runtime.ts'
+import type { Store } from '../../src/store/store.ts'
+import { memoryStore } from '../../src/stores/memory/memory-store.ts'
+import { fakeClock } from '../../src/testing/fake-clock.ts'
+import type { Moment } from './promises/check-conversation.ts'
+import { checkPrompt } from './promises/check-prompt.ts'
+import { play, watch } from './scenarios/people.ts'
+import type { Effect, Host, Scenario, Told } from './scenarios/scenario.ts'
+import { scenarioAgent } from './scenarios/scenario-agent.ts'
+import { SimulatedProcess } from './simulated-process.ts'
+
+export type Passings = Record<Failpoint, number>
+
+export const noPassings = (): Passings => Object.fromEntries(failpoints.map((name) => [name, 0])) as Passings
+
+/** How long, by the simulated clock, a dead process holds what it had, and how often the others look. */
+const timing = { leaseMs: 90, pollMs: 40 }
+const pauseMs = 10
+
+export type Started = {
+  readonly process: SimulatedProcess
+  readonly host: Host
+  readonly runtime: Runtime
+  /** How many of its people are not done. */
+  playing: number
+}
+
+/** The shared store, everything outside it, and the processes. */
+export class World {
+  readonly scenarios: readonly Scenario[]
+  readonly clock = fakeClock()
+  readonly data: Store = memoryStore({ clock: this.clock, logger: silentLogger })
+  readonly effects: Effect[] = []
+  readonly told: Told[] = []
+  readonly problems: string[] = []
+  readonly interrupted = new Set<string>()
+  readonly started: Started[] = []
+  /** What was known when a process died, of each conversation. */
+  readonly moments: Promise<readonly Moment[]>[] = []
+  /** Grows with everything that happens, so that nothing happening can be noticed. */
+  activity = 0
+
+  constructor(scenarios: readonly Scenario[]) {
+    this.scenarios = scenarios
+  }
+
+  idOf = (scenario: Scenario): string => `c-${scenario.name}`
+
+  log(scenario: Scenario): Promise<LogEvent[]> {
+    return this.data.streamEvents(this.idOf(scenario))
+  }
+
+  /** A new process; `plays`: with people who tell the scenarios in it. */
+  start(process: SimulatedProcess, store: Store, options: { work?: boolean; plays?: boolean } = {}): Started {
+    const { work = true, plays = false } = options
+    let started!: Started
+    process.enter(() => {
+      const host = this.#host(process, () => started.runtime)
+      const agents = this.scenarios.map((scenario) => scenarioAgent(scenario, host))
+      const logger = {
+        ...silentLogger,
+        error: (message: string, details?: object) => this.#complaint(message, details),
+      }
+      const runtime = createRuntime({ agents, store, clock: process.clock(this.clock), logger, work, ...timing })
+      started = { process, host, runtime, playing: plays ? this.scenarios.length : 0 }
+      this.started.push(started)
+      if (!plays) return
+      for (const scenario of this.scenarios) {
+        watch(scenario, host).catch((error) => this.#failed(process, scenario, error))
+        play(scenario, host)
+          .catch((error) => this.#failed(process, scenario, error))
+          .finally(() => (started.playing -= 1))
+      }
+    })
+    return started
+  }
+
+  kill(process: SimulatedProcess): void {
+    process.kill()
+    const [effects, told] = [[...this.effects], [...this.told]]
+    // The store reads in one go, so this is the log of this very moment.
+    const logs = this.scenarios.map(async (scenario) => {
+      const log = await this.log(scenario)
+      const id = this.idOf(scenario)
+      return { log, effects: effects.filter((one) => one.id === id), told: told.filter((one) => one.id === id) }
+    })
+    this.moments.push(Promise.all(logs))
+  }
+
+  /** Until nothing happens any more without time passing. */
+  async settle(): Promise<void> {
+    for (let quiet = 0; quiet < 3; quiet++) {
+      const before = this.activity
+      await new Promise((resolve) => setImmediate(resolve))
+      if (this.activity !== before) quiet = 0
+    }
+  }
+
+  #host(process: SimulatedProcess, runtime: () => Runtime): Host {
+    return {
+      isAlive: () => !process.isDead,
+      idOf: this.idOf,
+      chat: (scenario) => runtime().conversation(this.idOf(scenario), { agent: scenario.name }) as Conversation,
+      effect: (effect) => {
+        if (!process.isDead) this.#note(this.effects, effect)
+      },
+      tell: (told) => {
+        if (!process.isDead) this.#note(this.told, told)
+      },
+      asked: (scenario, prompt) => {
+        if (process.isDead) return
+        const problems = checkPrompt(prompt).map((problem) => `${scenario.name}: a prompt is not legal: ${problem}`)
+        this.problems.push(...problems)
+      },
+      pause: () => new Promise((resolve) => process.clock(this.clock).after(pauseMs, resolve)),
+    }
+  }
+
+  #note<T>(list: T[], item: T): void {
+    list.push(item)
+    this.activity += 1
+  }
+
+  #failed(process: SimulatedProcess, scenario: Scenario, error: unknown): void {
+    if (process.isDead) return
+    this.problems.push(`${scenario.name}: somebody could not go on: ${error instanceof Error ? error.stack : error}`)
+  }
+
+  #complaint(message: string, details: object | undefined): void {
+    const process = SimulatedProcess.current()
+    if (process?.isDead) return
+    const { error } = (details ?? {}) as { error?: unknown }
+    this.problems.push(`an error was logged: ${message}: ${error instanceof Error ? error.stack : String(error)}`)
+  }
+}
