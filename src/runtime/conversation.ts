@@ -27,7 +27,7 @@ export type Conversation<A extends Agent = Agent> = {
   cancel(options?: { readonly turnId?: string }): Promise<TurnOutcome<PendingOf<A>, AgentOutput<A>> | null>
 
   /** `args` run instead of the model's; both are recorded. */
-  approve(call: CallRef, options?: { readonly args?: unknown }): Promise<Answered>
+  approve<Call extends CallRef>(call: Call, options?: { readonly args?: EditedArgs<Call> }): Promise<Answered>
   deny(call: CallRef, options?: { readonly reason?: string }): Promise<Answered>
   /** For questions, client tools and interrupted calls. */
   answer(call: CallRef, value: unknown): Promise<Answered>
@@ -62,7 +62,16 @@ export type PendingOf<A extends Agent> =
 
 type PendingOfTool<T extends Tool> = string extends T['name']
   ? PendingItem
-  : Omit<PendingItem, 'tool' | 'args'> & { readonly tool: T['name']; readonly args: ToolInput<T> }
+  : T['executor'] extends 'provider'
+    ? never
+    : Omit<PendingItem, 'tool' | 'args'> & { readonly tool: T['name']; readonly args: ToolInput<T> }
+
+/** What may run instead of the model's arguments: what the tool of a pending item takes. Anything where the tool is not known. */
+type EditedArgs<Call> = Call extends { readonly tool: infer Name extends string; readonly args: infer Args }
+  ? string extends Name
+    ? unknown
+    : Args
+  : unknown
 
 export type OutputOf<A extends Agent, Out> = Out extends Schema
   ? SchemaOutput<Out>

@@ -22,7 +22,9 @@ import { Worker } from './worker.ts'
 const defaultDrainMs = 10_000
 
 /** Puts the parts together and begins to work. */
-export function createRuntime<const Agents extends readonly Agent[]>(options: RuntimeOptions<Agents>): Runtime<Agents> {
+export function createRuntime<const Agents extends readonly Agent[]>(
+  options: RuntimeOptions<Agents>,
+): Runtime<Readonly<Agents>> {
   const { store, clock = systemClock, logger = consoleLogger, work = true } = options
   const { leaseMs = 10_000, pollMs = 500, maxConcurrentTurns = 256 } = options
   const closing = new AbortController()

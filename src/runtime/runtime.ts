@@ -36,7 +36,7 @@ export type Verbs<Agents extends readonly Agent[] = readonly Agent[]> = {
   conversation<Name extends Agents[number]['name']>(
     id: string,
     options: { readonly agent: Name },
-  ): Conversation<Extract<Agents[number], { name: Name }>>
+  ): Conversation<AgentNamed<Agents[number], Name>>
   conversation(id: string): Conversation<Agents[number]>
   flow<Input, Result>(flow: Flow<string, Input, Result>, id: string): FlowSession<Input, Jsonify<Result>>
   /** Answers a call from anywhere: true or false for an approval, else the value that was asked for. */
@@ -45,6 +45,9 @@ export type Verbs<Agents extends readonly Agent[] = readonly Agent[]> = {
   /** Everything that waits for somebody, over all conversations of the tenant. */
   inbox(page?: Page): Promise<InboxItem[]>
 }
+
+/** The agent of that name; where names are only known at run time, whichever may have it. */
+type AgentNamed<A extends Agent, Name extends string> = A extends Agent ? (Name extends A['name'] ? A : never) : never
 
 /** `agentMissing`: this process does not have the code of its agent, so an answer waits for one that does. */
 export type InboxItem = PendingCall & { readonly agentMissing: boolean }

@@ -65,7 +65,7 @@ overStores('arguments that a person has changed', (story) => {
     const turn = await chat.send('refund')
     const call = await onlyPendingOf(turn)
     for (const args of [{ orderId: 'o1', cents: 'many' }, {}, null, 'x', { orderId: 'o1', cents: 1n }]) {
-      await expect(chat.approve(call, { args })).rejects.toMatchObject({ code: 'invalid_answer' })
+      await expect(chat.approve(call.callId, { args })).rejects.toMatchObject({ code: 'invalid_answer' })
     }
     expect(await onlyPendingOf(turn)).toEqual(call)
     expect(runs).toEqual([])
