@@ -37,6 +37,8 @@ export type ConversationAttrs = {
 export type ConversationFilter = {
   readonly status?: ConversationStatus
   readonly agent?: string
+  /** Only the direct forks of this one. */
+  readonly forkOf?: string
   readonly before?: string
   readonly limit?: number
 }

@@ -25,7 +25,7 @@ export type Driver = {
   putSummary(tenant: string, id: string, summary: StoredSummary): Promise<boolean>
   latestSummary(tenant: string, id: string): Promise<StoredSummary | null>
   getConversation(tenant: string, id: string): Promise<StoredConversation | null>
-  /** Newest first: by `createdAt`, then by the bytes of the id. Null when `before` names no conversation. */
+  /** Newest first: by `createdAt`, then by the bytes of the id; `forkOf` as `forkParents` says. Null when `before` names no conversation. */
   listConversations(
     tenant: string,
     filter: ConversationFilter & { limit: number },
@@ -51,7 +51,7 @@ export type Driver = {
   modelCalls(tenant: string, id: string): Promise<(StoredModelCall & { at: number })[]>
   gcModelCalls(tenant: string, id: string, ttlMs: number): Promise<number>
   /** Reads the source, calls `planFork`, writes the copy: one transaction. Order of checks: missing, exists, past the end. */
-  fork(tenant: string, id: string, newId: string, at: number | null): Promise<ForkOutcome>
+  fork(tenant: string, id: string, newId: string, request: ForkRequest): Promise<ForkOutcome>
   acquireLease(tenant: string, id: string, holder: string, ttlMs: number): Promise<number | null>
   releaseLease(tenant: string, id: string, epoch: number): Promise<void>
   /** Extends what the holder still has, lapsed or not; returns it. */
@@ -195,5 +195,8 @@ export type CommitOutcome =
   | { readonly type: 'missing' }
   /** A call row of that id belongs to another conversation of the tenant. */
   | { readonly type: 'call_elsewhere'; readonly callId: string }
+
+/** `at` null: all of it. `agent` null: the source's. */
+export type ForkRequest = { readonly at: number | null; readonly agent: string | null }
 
 export type ForkOutcome = 'ok' | 'missing' | 'exists' | { readonly pastEnd: number }

@@ -17,6 +17,8 @@ export type ForkSource = {
   readonly events: readonly StoredEvent[]
   readonly pending: readonly StoredCall[]
   readonly at: number
+  /** Whose the copy is; null: the source's. */
+  readonly agent: string | null
 }
 
 export type ForkPlan = {
@@ -52,7 +54,8 @@ export function planFork(source: ForkSource, newId: string, freshId: () => strin
     else if (phase.type === 'pending') calls.push(rowOf(call, newId, fresh.get(callId)!, source.pending))
   }
   for (const row of unlogged) calls.push({ ...row, id: fresh.get(row.id)!, conversationId: newId })
-  const fsmState = foldedState(source.summary, [...renamed, ...placed(appended, newId, at)])
+  const isFlow = conversation.kind === 'flow'
+  const fsmState = isFlow ? null : foldedState(source.summary, [...renamed, ...placed(appended, newId, at)])
   return {
     replaced: renamed
       .filter((event, index) => event !== events[index])
@@ -61,7 +64,7 @@ export function planFork(source: ForkSource, newId: string, freshId: () => strin
     calls,
     conversation: {
       kind: conversation.kind,
-      agent: conversation.agent,
+      agent: source.agent ?? conversation.agent,
       status: fsmState ? statusOf(fsmState.state) : 'idle',
       settings: conversation.settings,
       fsmState: fsmState && encode(fsmState),

@@ -7,7 +7,7 @@ import { statusOf } from '../log/fsm-state.ts'
 import type { Json } from '../log/json.ts'
 import type { Change, ResolveCall } from './change.ts'
 import { checkDuration, checkId, checkOneOf, checkWhole } from './checks.ts'
-import type { ConversationAttrs } from './conversation-record.ts'
+import type { ConversationAttrs, Parent } from './conversation-record.ts'
 import type { PreparedChange, PreparedResolve, StoredAttrs, StoredCallWrite, Wake } from './driver.ts'
 import type { ToolCallWrite } from './tool-call.ts'
 
@@ -125,10 +125,15 @@ function encodeAttrs(attrs: ConversationAttrs): StoredAttrs {
     checkId('parent id', attrs.parent.id)
     if (attrs.parent.callId !== undefined) checkId('parent call id', attrs.parent.callId)
     if (attrs.parent.at !== undefined) checkWhole('parent.at', attrs.parent.at, 0)
-    stored.parent = encode(attrs.parent, 'parent')
+    stored.parent = encodeParent(attrs.parent)
     stored.childOf = attrs.parent.callId === undefined ? null : attrs.parent.id
   }
   return stored
+}
+
+/** In this order, which `forkParents` relies on. */
+function encodeParent({ id, at, callId }: Parent): string {
+  return encode({ id, ...(at === undefined ? {} : { at }), ...(callId === undefined ? {} : { callId }) })
 }
 
 function encodeSettings(settings: unknown): string {

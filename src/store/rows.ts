@@ -24,6 +24,15 @@ export function decodeConversation(row: StoredConversation): ConversationRecord 
   }
 }
 
+/**
+ * The encoded parents of the direct forks of a conversation are those from `from` up to but not including `to`, by their bytes: `at` begins
+ * with a digit, and the colon comes right after the digits.
+ */
+export function forkParents(id: string): { readonly from: string; readonly to: string } {
+  const from = `{"id":${encode(id)},"at":`
+  return { from, to: `${from}:` }
+}
+
 export function decodeCall(row: StoredCall): ToolCall {
   return {
     id: row.id,

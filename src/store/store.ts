@@ -78,8 +78,8 @@ export type TenantStore = {
   deleteConversation(id: string): Promise<boolean>
   /** Everything that waits for somebody in this tenant, newest first. `before` is the id of the last call of the page before. */
   pendingInbox(page?: Page): Promise<PendingCall[]>
-  /** Copies the log up to `at` (inclusive; default: all of it) to a new conversation that does nothing by itself. */
-  fork(id: string, newId: string, options?: { readonly at?: number }): Promise<void>
+  /** Copies the log up to `at` (inclusive; default: all of it) to a new conversation that does nothing by itself. `agent`: whose it is from then on. */
+  fork(id: string, newId: string, options?: { readonly at?: number; readonly agent?: string }): Promise<void>
 
   /** Null when another holder has it, or there is no such conversation. Each acquisition has a greater epoch. */
   acquireLease(id: string, holder: string, ttlMs: number): Promise<{ epoch: number } | null>

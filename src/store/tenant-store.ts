@@ -134,6 +134,7 @@ export function createTenantStore(context: StoreContext, tenant: string): Tenant
       checkPage({ ...filter, limit })
       if (filter.status !== undefined) checkOneOf('status', filter.status, ['active', 'suspended', 'idle', 'ended'])
       if (filter.agent !== undefined) checkId('agent', filter.agent)
+      if (filter.forkOf !== undefined) checkId('forkOf', filter.forkOf)
       const rows = await driver.listConversations(tenant, { ...rest, limit })
       if (!rows) throw new ConversationNotFoundError(filter.before ?? '')
       return rows.map(decodeConversation)
@@ -206,11 +207,12 @@ export function createTenantStore(context: StoreContext, tenant: string): Tenant
       return driver.gcModelCalls(tenant, id, ttlMs)
     },
 
-    async fork(id, newId, { at } = {}) {
+    async fork(id, newId, { at, agent } = {}) {
       checkId('conversation id', id)
       checkId('new conversation id', newId)
       if (at !== undefined) checkWhole('at', at, 0)
-      const outcome = await driver.fork(tenant, id, newId, at ?? null)
+      if (agent !== undefined) checkId('agent', agent)
+      const outcome = await driver.fork(tenant, id, newId, { at: at ?? null, agent: agent ?? null })
       if (outcome === 'missing') throw new ConversationNotFoundError(id)
       if (outcome === 'exists') throw new ConversationExistsError(newId)
       if (outcome !== 'ok')

@@ -1,5 +1,5 @@
 import { uuidV7 } from '../../id/uuid-v7.ts'
-import type { ForkOutcome } from '../../store/driver.ts'
+import type { ForkOutcome, ForkRequest } from '../../store/driver.ts'
 import { planFork } from '../../store/plan-fork.ts'
 import { type ConversationRow, newConversationRow, type TenantTables } from './memory-tables.ts'
 
@@ -7,7 +7,7 @@ export function forkConversation(
   tables: TenantTables,
   id: string,
   newId: string,
-  at: number | null,
+  { at, agent }: ForkRequest,
   now: number,
 ): ForkOutcome {
   const source = tables.conversations.get(id)
@@ -30,6 +30,7 @@ export function forkConversation(
         .map((callId) => tables.calls.get(callId)!)
         .filter((call) => call.status === 'pending'),
       at: end,
+      agent,
     },
     newId,
     () => uuidV7(),

@@ -7,6 +7,7 @@ import type {
   StoredEventRange,
   StoredSummary,
 } from '../../store/driver.ts'
+import { forkParents } from '../../store/rows.ts'
 import { byteOrder } from './byte-order.ts'
 import { commitChange } from './commit-change.ts'
 import { deleteConversation } from './delete-conversation.ts'
@@ -44,7 +45,7 @@ export function memoryDriver(clock: Clock): Driver {
       const row = rowOf(tenant, id)
       return row ? columnsOf(row) : null
     },
-    async listConversations(tenant, { status, agent, before, limit }) {
+    async listConversations(tenant, { status, agent, forkOf, before, limit }) {
       const { conversations } = tables.tenant(tenant)
       if (before !== undefined && !conversations.has(before)) return null
       const rows = [...conversations.values()].map(columnsOf).sort(newestFirst)
@@ -52,7 +53,10 @@ export function memoryDriver(clock: Clock): Driver {
       return rows
         .slice(from)
         .filter(
-          (row) => (status === undefined || row.status === status) && (agent === undefined || row.agent === agent),
+          (row) =>
+            (status === undefined || row.status === status) &&
+            (agent === undefined || row.agent === agent) &&
+            (forkOf === undefined || row.parent?.startsWith(forkParents(forkOf).from)),
         )
         .slice(0, limit)
     },
@@ -130,8 +134,8 @@ export function memoryDriver(clock: Clock): Driver {
       return removed
     },
 
-    async fork(tenant, id, newId, at) {
-      return forkConversation(tables.tenant(tenant), id, newId, at, clock.now())
+    async fork(tenant, id, newId, request) {
+      return forkConversation(tables.tenant(tenant), id, newId, request, clock.now())
     },
 
     async acquireLease(tenant, id, holder, ttlMs) {

@@ -1,5 +1,6 @@
 import type { ConversationFilter } from '../../store/conversation-record.ts'
 import type { Driver, StoredConversation } from '../../store/driver.ts'
+import { forkParents } from '../../store/rows.ts'
 import { conversationColumns } from './columns.ts'
 import type { Database, Statement } from './database.ts'
 import { secondary } from './sql-names.ts'
@@ -46,7 +47,7 @@ export function conversations(database: Database): Pick<Driver, Methods> {
 function listing(
   schema: string,
   tenant: string,
-  { status, agent, limit }: ConversationFilter & { limit: number },
+  { status, agent, forkOf, limit }: ConversationFilter & { limit: number },
   last: StoredConversation | undefined,
 ): { statement: Statement; values: unknown[] } {
   const values: unknown[] = [tenant, limit]
@@ -59,6 +60,10 @@ function listing(
   }
   if (status !== undefined) add('status', (n) => `status = $${n}`, status)
   if (agent !== undefined) add('agent', (n) => `agent = $${n}`, agent)
+  if (forkOf !== undefined) {
+    const { from, to } = forkParents(forkOf)
+    add('forks', (n) => `parent COLLATE "C" >= $${n} AND parent COLLATE "C" < $${n + 1}`, from, to)
+  }
   if (last)
     add('before', (n) => `(created_at, id ${secondary}) < ($${n}::bigint, $${n + 1}::text)`, last.createdAt, last.id)
   const text = `SELECT ${conversationColumns} FROM ${schema}.conversations

@@ -2,6 +2,7 @@ import { uuidV7 } from '../../id/uuid-v7.ts'
 import type {
   Driver,
   ForkOutcome,
+  ForkRequest,
   StoredCall,
   StoredConversation,
   StoredEvent,
@@ -18,14 +19,14 @@ type Fork = { readonly tenant: string; readonly id: string; readonly newId: stri
 export function forkConversation(database: Database): Driver['fork'] {
   const statements = forkStatements(database.schema)
 
-  async function fork(query: Query, { tenant, id, newId }: Fork, at: number | null): Promise<ForkOutcome> {
+  async function fork(query: Query, { tenant, id, newId }: Fork, { at, agent }: ForkRequest): Promise<ForkOutcome> {
     const [conversation] = await query<StoredConversation>(statements.lockSource, [tenant, id])
     if (!conversation) return 'missing'
     if ((await query(statements.exists, [tenant, newId])).length > 0) return 'exists'
     const end = at ?? conversation.lastSeq
     if (end > conversation.lastSeq) return { pastEnd: conversation.lastSeq }
     const source = await readSource(query, tenant, conversation, end)
-    const plan = planFork(source, newId, () => uuidV7())
+    const plan = planFork({ ...source, agent }, newId, () => uuidV7())
     return (await writeCopy(query, { tenant, id, newId }, end, plan)) ? 'ok' : 'exists'
   }
 
@@ -34,7 +35,7 @@ export function forkConversation(database: Database): Driver['fork'] {
     tenant: string,
     conversation: StoredConversation,
     at: number,
-  ): Promise<ForkSource> {
+  ): Promise<Omit<ForkSource, 'agent'>> {
     const { id } = conversation
     const [summary = null] = await query<StoredSummary>(statements.summary, [tenant, id, at])
     const events = await query<StoredEvent>(statements.events, [tenant, id, summary?.toSeq ?? 0, at])
@@ -62,9 +63,9 @@ export function forkConversation(database: Database): Driver['fork'] {
     return true
   }
 
-  return (tenant, id, newId, at) =>
+  return (tenant, id, newId, request) =>
     database.transaction(async (query) => {
-      const value = await fork(query, { tenant, id, newId }, at)
+      const value = await fork(query, { tenant, id, newId }, request)
       return { commit: value === 'ok', value }
     })
 }

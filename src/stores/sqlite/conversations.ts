@@ -1,6 +1,6 @@
 import type { ConversationFilter } from '../../store/conversation-record.ts'
 import type { PreparedChange, StoredAttrs, StoredConversation, Wake } from '../../store/driver.ts'
-import { mergeSettings } from '../../store/rows.ts'
+import { forkParents, mergeSettings } from '../../store/rows.ts'
 import type { Database } from './database.ts'
 
 /** Read from the log, so that the row cannot disagree with it and a commit that only appends need not write the row. */
@@ -35,16 +35,22 @@ export function getConversation(db: Database, tenant: string, id: string): Store
 export function listConversations(
   db: Database,
   tenant: string,
-  { status, agent, before, limit }: ConversationFilter & { limit: number },
+  { status, agent, forkOf, before, limit }: ConversationFilter & { limit: number },
 ): StoredConversation[] | null {
   return db.snapshot(() => {
     const last = before === undefined ? undefined : getConversation(db, tenant, before)
     if (last === null) return null
+    // A conversation has few forks; walking along all conversations by age would read the tenant's.
+    const index = forkOf === undefined ? 'by_age' : 'forks'
+    const { from, to } = forkParents(forkOf ?? '')
+    const ofParent = forkOf === undefined ? '' : 'AND parent >= ? AND parent < ?'
     return db.all<StoredConversation>(
-      `SELECT ${columns} FROM conversations WHERE tenant = ? AND (created_at, id) < (?, ?)
+      `SELECT ${columns} FROM conversations INDEXED BY conversations_${index}
+       WHERE tenant = ? ${ofParent} AND (created_at, id) < (?, ?)
        AND status = coalesce(?, status) AND agent IS coalesce(?, agent)
        ORDER BY created_at DESC, id DESC LIMIT ?`,
       tenant,
+      ...(forkOf === undefined ? [] : [from, to]),
       last?.createdAt ?? Number.MAX_SAFE_INTEGER,
       last?.id ?? '',
       status ?? null,

@@ -1,5 +1,5 @@
 import { uuidV7 } from '../../id/uuid-v7.ts'
-import type { ForkOutcome, StoredConversation, StoredEvent } from '../../store/driver.ts'
+import type { ForkOutcome, ForkRequest, StoredConversation, StoredEvent } from '../../store/driver.ts'
 import { planFork } from '../../store/plan-fork.ts'
 import { copyBlobRefs } from './blobs.ts'
 import { insertCall, pendingCalls } from './calls.ts'
@@ -14,7 +14,7 @@ export function forkConversation(
   tenant: string,
   id: string,
   newId: string,
-  at: number | null,
+  { at, agent }: ForkRequest,
 ): ForkOutcome {
   const conversation = getConversation(db, tenant, id)
   if (!conversation) return 'missing'
@@ -23,7 +23,7 @@ export function forkConversation(
   const end = at ?? lastSeq
   if (end > lastSeq) return { pastEnd: lastSeq }
   const now = Date.now()
-  const plan = planFork(readSource(db, tenant, conversation, end), newId, uuidV7)
+  const plan = planFork({ ...readSource(db, tenant, conversation, end), agent }, newId, uuidV7)
   const fromCid = findConversation(db, tenant, id)!.cid
   const cid = insertConversation(db, tenant, newId, {
     ...plan.conversation,

@@ -1,9 +1,10 @@
 import { SchemaTooNewError, StoreError } from '../../errors/store-errors.ts'
 import type { Database } from './database.ts'
 import { createTables } from './migrations/001-create-tables.ts'
+import { indexForks } from './migrations/002-index-forks.ts'
 
 /** The schema's version is the number of migrations that have run. Must only be added to. */
-const migrations: readonly string[] = [createTables]
+const migrations: readonly string[] = [createTables, indexForks]
 
 /** Brings the file to the current schema. Of several processes that open it at once, one does it and the others find it done. */
 export function migrate(db: Database, path: string): void {

@@ -46,7 +46,7 @@ export function sqliteDriver({ path, busyTimeoutMs, logger }: SqliteDriverOption
     putModelCall: (tenant, id, call) => commits.write((db) => putModelCall(db, tenant, id, call)),
     modelCalls: (tenant, id) => connection.read((db) => modelCalls(db, tenant, id)),
     gcModelCalls: (tenant, id, ttlMs) => commits.write((db) => gcModelCalls(db, tenant, id, ttlMs)),
-    fork: (tenant, id, newId, at) => commits.write((db) => forkConversation(db, tenant, id, newId, at)),
+    fork: (tenant, id, newId, request) => commits.write((db) => forkConversation(db, tenant, id, newId, request)),
     acquireLease: (tenant, id, holder, ttlMs) => commits.write((db) => acquireLease(db, tenant, id, holder, ttlMs)),
     releaseLease: (tenant, id, epoch) => commits.write((db) => releaseLease(db, tenant, id, epoch)),
     renewLeases: (holder, ttlMs) => commits.write((db) => renewLeases(db, holder, ttlMs)),

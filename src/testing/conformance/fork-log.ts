@@ -37,6 +37,15 @@ export function forkLog({ describe, test, expect, refused }: Suite): void {
       expect(await observe(store, { ids: ['chat', 'other', 'copy'] })).toEqual(before)
     })
 
+    test('a fork may be given to another agent', async ({ store }) => {
+      await store.commit('chat', { events: [userMsg()], conversation: { agent: 'support' } })
+      await store.fork('chat', 'copy', { agent: 'sales' })
+      expect(await store.getConversation('copy')).toMatchObject({ agent: 'sales', parent: { id: 'chat', at: 1 } })
+      expect(await store.getConversation('chat')).toMatchObject({ agent: 'support' })
+      await refused('invalid_id', () => store.fork('chat', 'copy-2', { agent: '' }))
+      expect(await store.getConversation('copy-2')).toBe(null)
+    })
+
     test('of ten forks to one id at once one is made', async ({ store }) => {
       await store.commit('chat', { events: [userMsg(), titled('A')] })
       const results = await Promise.allSettled(Array.from({ length: 10 }, () => store.fork('chat', 'copy')))

@@ -44,6 +44,36 @@ export function listing({ describe, test, expect, refused }: Suite): void {
       expect(await ids({ status: 'idle', before: 'four' })).toEqual(['three', 'two'])
     })
 
+    test('a list can be narrowed to the direct forks of a conversation', async ({ store, pass }) => {
+      for (const id of ['chat', 'chat 2', 'c"h\\at', 'cha', '😀'])
+        await store.commit(id, { events: [userMsg(), userMsg()] })
+      const forks = [
+        ['chat', 'fork-1', 2],
+        ['chat', 'fork-2', 0],
+        ['fork-1', 'fork-of-fork', 1],
+        ['chat 2', 'other', 1],
+        ['c"h\\at', 'odd', 1],
+        ['😀', 'smile', 1],
+        ['chat', 'fork-3', 1],
+      ] as const
+      for (const [id, newId, at] of forks) {
+        await store.fork(id, newId, { at })
+        await pass(3)
+      }
+      await store.putConversation('child', { parent: { id: 'chat', callId: 'call-1' } })
+      await store.putConversation('told', { parent: { at: 9, id: 'chat' } })
+      const ids = async (forkOf: string, page: { before?: string; limit?: number } = {}) =>
+        (await store.listConversations({ forkOf, ...page })).map((record) => record.id)
+      expect(await ids('chat')).toEqual(['told', 'fork-3', 'fork-2', 'fork-1'])
+      expect(await ids('chat', { limit: 2, before: 'told' })).toEqual(['fork-3', 'fork-2'])
+      expect(await ids('fork-1')).toEqual(['fork-of-fork'])
+      expect(await ids('c"h\\at')).toEqual(['odd'])
+      expect(await ids('😀')).toEqual(['smile'])
+      expect(await ids('cha')).toEqual([])
+      await store.deleteConversation('chat')
+      expect(await ids('chat')).toEqual(['told', 'fork-3', 'fork-2', 'fork-1'])
+    })
+
     test('pages show every conversation once, in one order, also those of one moment', async ({ store }) => {
       const names = ['a', 'A', 'B', 'b', 'aa', 'é', '～', '😀', 'z', 'Z', '0', '10', '9', ' x', "x'y", 'x%']
       await Promise.all(names.map((id) => store.appendEvent(id, userMsg())))

@@ -52,7 +52,7 @@ export const conversationCommands = [
     args: fc.record({
       ...atTenant,
       filter: fc.record(
-        { status, agent, before: conversationId, limit: fc.integer({ min: 1, max: 5 }) },
+        { status, agent, forkOf: conversationId, before: conversationId, limit: fc.integer({ min: 1, max: 5 }) },
         { requiredKeys: [] },
       ),
     }),

@@ -43,10 +43,11 @@ export function conversationRecord(conversation: Conversation | undefined): unkn
   }
 }
 
-export function conversations(tenant: Tenant, { status, agent, before, limit = pageSize }: ConversationFilter) {
+export function conversations(tenant: Tenant, { status, agent, forkOf, before, limit = pageSize }: ConversationFilter) {
   const all = [...tenant.conversations.values()].sort(newestFirst)
   return pageAfter(all, before, 'conversation_not_found')
     .filter((row) => (status === undefined || row.status === status) && (agent === undefined || row.agent === agent))
+    .filter(({ parent }) => forkOf === undefined || (parent?.id === forkOf && parent.at !== undefined))
     .slice(0, limit)
     .map(conversationRecord)
 }
