@@ -1,3 +1,4 @@
+import type { ErrorCode } from './codes.ts'
 import { PerdureError } from './perdure-error.ts'
 
 /** The code of a flow does not ask for what its record holds. Raised before anything is written. */
@@ -53,18 +54,34 @@ export class SessionExistsError extends PerdureError {
   }
 }
 
+/** Who resumed first, when, and with what. */
+export type WinningAnswer = { readonly who: string; readonly at: number; readonly value: unknown }
+
+/** Nothing waits for an answer, or somebody else has given it: then `winner` says who. */
 export class NotSuspendedError extends PerdureError {
-  constructor(id: string, status: string) {
+  readonly winner: WinningAnswer | null
+
+  constructor(id: string, status: string, winner: WinningAnswer | null = null) {
     super(
       'not_suspended',
-      `The session '${id}' waits for nothing: it is ${status}. Ask for its status before you resume.`,
+      winner
+        ? `The session '${id}' was resumed by '${winner.who}' first; it is ${status}. Ask for its status before you resume.`
+        : `The session '${id}' does not wait for that: it is ${status}. Ask for its status before you resume.`,
     )
+    this.winner = winner
   }
 }
 
-/** A step of a flow has thrown; what it threw is in the record as text. Flows may catch it. */
+/**
+ * What a flow asked for has failed: a step threw, an agent could not be asked. What was thrown is in the record as text, with its code where it
+ * was an error of ours. Flows may catch it.
+ */
 export class FlowStepError extends PerdureError {
-  constructor(message: string) {
-    super('flow_step_failed', message)
+  /** `unknown`: interrupted, it may have run. `ran`: it ran, but its result could not be recorded. */
+  readonly outcome: 'unknown' | 'ran' | null
+
+  constructor(message: string, code: ErrorCode = 'flow_step_failed', outcome: 'unknown' | 'ran' | null = null) {
+    super(code, message)
+    this.outcome = outcome
   }
 }

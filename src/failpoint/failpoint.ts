@@ -20,7 +20,21 @@ export const failpoints = [
   'store.after_transaction',
 ] as const
 
-export type Failpoint = (typeof failpoints)[number]
+/** Those that only sessions pass. */
+export const flowFailpoints = [
+  'flow.before_start',
+  'flow.after_start',
+  'flow.before_resume',
+  'flow.after_resume',
+  'flow.before_commit',
+  'flow.after_commit',
+  'flow.before_park',
+  'flow.after_park',
+  'flow.before_step',
+  'flow.after_step',
+] as const
+
+export type Failpoint = (typeof failpoints)[number] | (typeof flowFailpoints)[number]
 
 let handler: ((name: Failpoint) => void) | null = null
 

@@ -1,53 +1,70 @@
 import { randomUUID } from 'node:crypto'
 import type { Clock } from '../clock/clock.ts'
 import { PerdureError } from '../errors/perdure-error.ts'
-import type { FlowOp, FlowOutcome, NewEvent } from '../log/events.ts'
+import { failpoint } from '../failpoint/failpoint.ts'
+import type { FlowOp, FlowOpened, FlowOutcome, LogEvent, NewEvent } from '../log/events.ts'
 import type { Json } from '../log/json.ts'
 import type { Logger } from '../logger/logger.ts'
 import type { CommitResult } from '../store/change.ts'
 import type { TenantStore } from '../store/store.ts'
-import { normaliseValue as recordable } from '../tool/normalise-result.ts'
-import type { AgentAnswer, Flow } from './define-flow.ts'
+import { errorText } from '../tool/error-text.ts'
+import { normaliseValue } from '../tool/normalise-result.ts'
+import { checkFlowInput } from './check-flow-input.ts'
+import { decideFlow, type FlowDecision, type FlowHand, nextDueMs, returned } from './decide-flow.ts'
+import type { FlowRegistry } from './flow-registry.ts'
 import { FlowRun, type LiveOp, type Standstill } from './flow-run.ts'
-import { type FlowState, foldFlow, openOps } from './flow-state.ts'
+import { type FlowState, foldFlow, openOps, pendingOp } from './flow-state.ts'
+import type { AgentAnswer } from './flow-verbs.ts'
+import { type LoadedFlow, putAway } from './load-flow.ts'
+import { operationId } from './operation-id.ts'
+
+export type AgentOp = Extract<FlowOp, { kind: 'agent' }>
 
 export type FlowContext = {
   readonly tenant: string
   readonly id: string
-  readonly flow: Flow
+  readonly flows: FlowRegistry
   readonly store: TenantStore
   readonly clock: Clock
   readonly logger: Logger
-  /** Sends the message once, whoever asks and however often, and tells how its turn ended; null while it has not. */
-  readonly askAgent: (op: Extract<FlowOp, { kind: 'agent' }>, key: string) => Promise<AgentAnswer | null>
+  /**
+   * Sends the message once, whoever asks and however often, and tells how its turn ended; null while it has not, and then the session is woken
+   * when it has. `id` makes it one message.
+   */
+  readonly askAgent: (op: AgentOp, id: string, who: string) => Promise<AgentAnswer | null>
 }
 
-/** How often an agent's turn is looked at, when nothing else wakes the session. */
-const agentPollMs = 1_000
+const firstBackoffMs = 50
+const longestBackoffMs = 5_000
 
-type Result = FlowOutcome
-
-/**
- * This process's hold on one session. Replays it, runs what it asks for, and records what came of that, until it waits for somebody, sleeps or
- * has ended. What is to be run is in the log before it runs.
- */
+/** This process's hold on one session: its lease, its record, its running code, and the steps that run for it. Used by `driveFlow` alone. */
 export class FlowOwner {
   readonly #context: FlowContext
   readonly #epoch: number
-  readonly #running = new Map<number, AbortController>()
   #state: FlowState
-  #run: FlowRun
-  #delivered = 0
-  #inHand: Result[] = []
+  #summarisedTo: number
+  #run: FlowRun | null = null
+  #standstill: Standstill | null = null
+  /** How many of the record's outcomes the code has been given. */
+  #given = 0
+  #running = new Map<number, AbortController>()
+  #openedHere = new Set<number>()
+  #unanswered = new Set<number>()
+  #inHand: FlowOutcome[] = []
   #wake: (() => void) | null = null
+  #isWoken = false
   #hintedSeq = 0
+  #mustRead = false
+  #mustProve = false
+  #backoffMs = 0
   #isLost = false
+  #dueInMs: number | null = null
 
-  constructor(context: FlowContext, epoch: number, state: FlowState) {
+  constructor(context: FlowContext, epoch: number, { state, summarisedTo }: LoadedFlow) {
     this.#context = context
     this.#epoch = epoch
     this.#state = state
-    this.#run = new FlowRun(context.id, context.flow, state)
+    this.#summarisedTo = summarisedTo
   }
 
   get lastSeq(): number {
@@ -58,15 +75,22 @@ export class FlowOwner {
     return this.#isLost
   }
 
-  hint(seq: number): void {
-    this.#hintedSeq = Math.max(this.#hintedSeq, seq)
-    this.#wake?.()
+  /** When it was let go: how soon it is due again; null when nothing will be. */
+  get dueInMs(): number | null {
+    return this.#dueInMs
   }
 
+  /** Somebody appended; the loop reads it before it decides again. */
+  hint(seq: number): void {
+    this.#hintedSeq = Math.max(this.#hintedSeq, seq)
+    if (seq > this.lastSeq) this.#signal()
+  }
+
+  /** Another node has it, or it was deleted. Nothing more may be written; what runs is told to stop. */
   lose(): void {
     this.#isLost = true
-    for (const controller of this.#running.values()) controller.abort()
-    this.#wake?.()
+    this.#abortAll()
+    this.#signal()
   }
 
   /** The process ends: steps that run are told to stop and stay open in the log; whoever goes on decides by their `ifInterrupted`. */
@@ -76,222 +100,281 @@ export class FlowOwner {
     await this.#context.store.releaseLease(this.#context.id, this.#epoch)
   }
 
-  /** Throws `DeterminismError` when code and record differ; nothing has been written then. */
-  async drive(): Promise<void> {
-    let standstill = await this.#replayed()
-    while (!this.#isLost) {
-      if (this.#hintedSeq > this.lastSeq) {
-        await this.#catchUp()
-        standstill = await this.#deliverNew(standstill)
-        continue
-      }
-      const events = await this.#decide(standstill)
-      const parks = this.#running.size === 0 && isSettled(standstill, this.#state, events)
-      if (events.length > 0 || parks) {
-        const isCommitted = await this.#commit(events, parks)
-        if (isCommitted && parks) return
-        if (!isCommitted) this.#hintedSeq = Math.max(this.#hintedSeq, this.lastSeq + 1)
-        else if (standstill.type === 'continued') standstill = await this.#replayed()
-        else standstill = await this.#deliverNew(standstill)
-        continue
-      }
-      if (standstill.type === 'blocked') this.#startSteps(standstill.ops)
-      if (this.#inHand.length === 0 && this.#hintedSeq <= this.lastSeq) await this.#changed()
-    }
-  }
-
-  async #replayed(): Promise<Standstill> {
-    this.#run = new FlowRun(this.#context.id, this.#context.flow, this.#state)
-    this.#delivered = this.#state.outcomes.length
-    return await this.#run.replay(this.#state.input)
-  }
-
-  async #deliverNew(standstill: Standstill): Promise<Standstill> {
-    let stands = standstill
-    for (const outcome of this.#state.outcomes.slice(this.#delivered)) {
-      stands = await this.#run.deliver(outcome)
-      this.#delivered += 1
-    }
-    return stands
-  }
-
-  /** What is to be recorded now: the end, operations that are new, and outcomes that are there. */
-  async #decide(standstill: Standstill): Promise<NewEvent[]> {
-    if (standstill.type === 'done') return [ended(recordable(standstill.result))]
-    if (standstill.type === 'failed')
-      return [{ type: 'flow_ended', content: { status: 'failed', error: textOf(standstill.error) } }]
-    if (standstill.type === 'continued') {
-      return [{ type: 'flow_continued', content: { version: this.#context.flow.version, input: standstill.input } }]
-    }
-    const known = new Set(this.#state.ops.map(({ position }) => position))
-    const events: NewEvent[] = []
-    for (const { position, op } of standstill.ops) {
-      if (!known.has(position)) events.push({ type: 'flow_opened', content: { position, op } })
-      const outcome = await this.#outcomeOf(position, op, known.has(position))
-      if (outcome) events.push({ type: 'flow_outcome', content: outcome })
-    }
-    return events
-  }
-
-  async #outcomeOf(position: number, op: FlowOp, wasOpened: boolean): Promise<FlowOutcome | null> {
-    const inHand = this.#inHand.find((result) => result.position === position)
-    if (inHand) return inHand
-    switch (op.kind) {
-      case 'now':
-        return { position, ok: true, value: this.#context.clock.now() }
-      case 'random':
-        return { position, ok: true, value: Math.random() }
-      case 'uuid':
-        return { position, ok: true, value: randomUUID() }
-      case 'sleep':
-        return wasOpened && this.#remainingMs(position, op) === 0 ? { position, ok: true, value: null } : null
-      case 'agent':
-        return wasOpened ? await this.#askAgent(position, op) : null
-      case 'step': {
-        const isInterrupted = wasOpened && !this.#running.has(position) && op.ifInterrupted === 'report'
-        return isInterrupted
-          ? { position, ok: false, error: `step '${op.name}' was interrupted; its outcome is unknown` }
-          : null
-      }
-      default:
-        return null
-    }
-  }
-
-  async #askAgent(position: number, op: Extract<FlowOp, { kind: 'agent' }>): Promise<FlowOutcome | null> {
-    try {
-      const answer = await this.#context.askAgent(op, this.#keyOf(position))
-      return answer ? { position, ok: true, value: answer as unknown as Json } : null
-    } catch (error) {
-      // What will not get better by waiting is the flow's to handle.
-      if (PerdureError.isInstance(error) && !error.retryable) return { position, ok: false, error: error.message }
-      throw error
-    }
-  }
-
-  /** Steps whose start is in the log and that do not run yet. */
-  #startSteps(ops: readonly LiveOp[]): void {
-    for (const { position, op, run } of ops) {
-      const isOpened = this.#state.ops.some((opened) => opened.position === position)
-      if (op.kind !== 'step' || !run || !isOpened || this.#running.has(position) || this.#isLost) continue
-      const controller = new AbortController()
-      this.#running.set(position, controller)
-      const step = { id: this.#keyOf(position), signal: controller.signal }
-      Promise.resolve()
-        .then(() => run(step))
-        .then(
-          (value) => this.#take({ position, ...recordedOutcome(value) }),
-          (error: unknown) => this.#take({ position, ok: false, error: textOf(error) }),
-        )
-    }
-  }
-
-  #take(outcome: FlowOutcome): void {
+  /** Reads what others appended, and brings the code to where the record is. */
+  async catchUp(): Promise<void> {
+    if (this.#backoffMs > 0) await new Promise<void>((resolve) => this.#context.clock.after(this.#backoffMs, resolve))
     if (this.#isLost) return
-    this.#inHand.push(outcome)
-    this.#wake?.()
+    if (this.#mustRead || this.#hintedSeq > this.lastSeq) await this.#read()
+    if (!this.#isLost) await this.#bringCodeUp()
   }
 
-  async #commit(events: readonly NewEvent[], parks: boolean): Promise<boolean> {
+  async decide(): Promise<FlowDecision> {
+    const standstill = this.#standstill!
+    if (standstill.type !== 'continued') return decideFlow(standstill, this.#state, this.#hand())
+    const { flows, id } = this.#context
+    try {
+      const flow = flows.find(this.#state.flow)
+      const input = await checkFlowInput(flow, standstill.input)
+      const continued: NewEvent = { type: 'flow_continued', content: { version: flow.version, input } }
+      return { events: [continued], parks: false, wakeInMs: null }
+    } catch (error) {
+      this.#context.logger.warn('a flow cannot go on with what it gave continueAs', { id, error })
+      return decideFlow({ type: 'failed', error }, this.#state, this.#hand())
+    }
+  }
+
+  /** One transaction: the events, the status, and, when it parks, letting go. */
+  async commit({ events, parks, wakeInMs }: FlowDecision): Promise<boolean> {
     const { store, id } = this.#context
-    const letGo = parks ? { wakeAt: this.#wakeAt(events), lease: 'release' as const } : {}
-    const status = statusAfter(events, parks)
-    const conversation = status ? { conversation: { status } } : {}
-    const expectedSeq = this.lastSeq
-    const result: CommitResult = await store.commit(id, {
-      events,
-      expectedSeq,
-      epoch: this.#epoch,
-      ...conversation,
-      ...letGo,
-    })
-    if (!result.ok) {
-      if (result.conflict === 'epoch') this.lose()
+    const wakeAt = wakeInMs === null ? null : { inMs: wakeInMs }
+    const after = parks ? foldFlow(tentative(events, this.lastSeq), this.#state) : null
+    for (const event of events) if (event.type === 'flow_opened') this.#openedHere.add(event.content.position)
+    failpoint(parks ? 'flow.before_park' : 'flow.before_commit')
+    let result: CommitResult
+    try {
+      result = await store.commit(id, {
+        events,
+        expectedSeq: this.lastSeq,
+        epoch: this.#epoch,
+        ...(after ? { conversation: { status: statusOf(after) }, wakeAt, lease: 'release' as const } : {}),
+      })
+    } catch (error) {
+      this.#commitFailed(error)
       return false
     }
-    // Durable from here: a crash finds which steps were begun and what is known of them.
-    if (events.length > 0) await this.#catchUp()
-    for (const event of events) {
-      if (event.type !== 'flow_outcome') continue
-      this.#running.delete(event.content.position)
-      this.#inHand = this.#inHand.filter((result) => result.position !== event.content.position)
+    if (!result.ok) {
+      if (result.conflict === 'epoch') this.lose()
+      this.#mustRead = true
+      return false
     }
+    // Durable from here: a crash finds which operations were begun and what is known of them.
+    failpoint(parks ? 'flow.after_park' : 'flow.after_commit')
+    this.#dueInMs = wakeInMs
+    if (parks) this.lose()
+    else await this.#accept(events, result)
     return true
   }
 
-  #wakeAt(events: readonly NewEvent[]): { inMs: number } | null {
-    if (events.some((event) => event.type === 'flow_ended')) return null
-    const opened = events.flatMap((event) =>
-      event.type === 'flow_opened' ? [{ ...event.content, at: this.#context.clock.now() }] : [],
-    )
-    const waits = [...openOps(this.#state), ...opened].flatMap(({ position, op }) => {
-      if (op.kind === 'sleep') return [this.#remainingMs(position, op)]
-      return op.kind === 'agent' ? [agentPollMs] : []
-    })
-    return waits.length === 0 ? null : { inMs: Math.min(...waits) }
+  /** Begins with what is open in the log and does not run yet: steps, and messages to agents. */
+  async actOnOpened(): Promise<void> {
+    if (this.#mustProve) await this.#prove()
+    const standstill = this.#standstill
+    if (this.#isLost || standstill?.type !== 'blocked') return
+    for (const live of standstill.ops) {
+      const opened = this.#state.ops[live.position - 1]
+      if (!opened || this.#running.has(live.position)) continue
+      if (live.op.kind === 'step') this.#startStep(live, opened)
+      if (live.op.kind === 'agent' && !this.#unanswered.has(live.position)) this.#askAgent(live.op, opened)
+    }
   }
 
-  #remainingMs(position: number, { ms }: Extract<FlowOp, { kind: 'sleep' }>): number {
-    const at = this.#state.ops.find((opened) => opened.position === position)?.at ?? this.#context.clock.now()
-    return Math.max(0, at + ms - this.#context.clock.now())
-  }
-
-  async #catchUp(): Promise<void> {
-    const { store, id } = this.#context
-    const folded = foldFlow(await store.streamEvents(id, { after: this.lastSeq }), this.#state)
-    if (folded) this.#state = folded
-    else this.lose()
-    if (this.#hintedSeq > this.lastSeq) this.#hintedSeq = this.lastSeq
-  }
-
-  #keyOf(position: number): string {
-    return `${this.#context.id}/${this.#state.generation}/${position}`
-  }
-
-  async #changed(): Promise<void> {
-    const agents = openOps(this.#state).some(({ op }) => op.kind === 'agent')
+  /** Until an outcome is in hand, somebody appends, or something is due. */
+  async changed(): Promise<void> {
+    if (this.#isWoken || this.#isLost || this.#hintedSeq > this.lastSeq || this.#backoffMs > 0) {
+      this.#isWoken = false
+      return
+    }
+    const { clock } = this.#context
+    const dueMs = nextDueMs(openOps(this.#state), clock.now())
     await new Promise<void>((resolve) => {
-      const cancel = agents ? this.#context.clock.after(agentPollMs, resolve) : () => {}
+      const cancel = dueMs === null ? () => {} : clock.after(dueMs, resolve)
       this.#wake = () => {
         cancel()
         resolve()
       }
     })
     this.#wake = null
+    this.#isWoken = false
+    this.#unanswered.clear()
+  }
+
+  #hand(): FlowHand {
+    const { clock, id } = this.#context
+    return {
+      outcomes: this.#inHand,
+      running: new Set(this.#running.keys()),
+      openedHere: this.#openedHere,
+      unanswered: this.#unanswered,
+      now: clock.now(),
+      draw: (kind) => draw(kind, clock),
+      newId: (position) => operationId(id, this.#state.generation, position),
+    }
+  }
+
+  async #read(): Promise<void> {
+    const { store, id } = this.#context
+    try {
+      const events = await store.streamEvents(id, { after: this.lastSeq })
+      this.#apply(events)
+      this.#mustRead = false
+      this.#hintedSeq = Math.min(this.#hintedSeq, this.lastSeq)
+      this.#backoffMs = 0
+    } catch (error) {
+      this.#storeFailed(error, 'reading the log of a session failed')
+    }
+  }
+
+  async #bringCodeUp(): Promise<void> {
+    if (!this.#run) {
+      const flow = this.#context.flows.replaying(this.#context.id, this.#state)
+      this.#run = new FlowRun(this.#context.id, flow, this.#state, () => this.#signal())
+      this.#given = this.#state.outcomes.length
+      this.#standstill = await this.#run.replay()
+      return
+    }
+    for (const outcome of this.#state.outcomes.slice(this.#given)) {
+      await this.#run.deliver(outcome)
+      this.#given += 1
+    }
+    this.#standstill = this.#run.standstill()
+  }
+
+  /** With the place and time the store gave them, or as they are read back. */
+  async #accept(events: readonly NewEvent[], { seq, at }: { seq: number; at?: number }): Promise<void> {
+    const { id, store, logger, tenant } = this.#context
+    if (at === undefined || seq !== this.lastSeq + events.length) {
+      this.#mustRead = true
+      return
+    }
+    const first = this.lastSeq + 1
+    this.#apply(events.map((event, index): LogEvent => ({ ...event, conversationId: id, seq: first + index, at })))
+    if (!events.some((event) => event.type === 'flow_continued')) return
+    try {
+      const loaded = { state: this.#state, summarisedTo: this.#summarisedTo }
+      this.#summarisedTo = await putAway(store, id, loaded)
+    } catch (error) {
+      logger.warn('the past of a session could not be put away', { tenant, id, error })
+    }
+  }
+
+  #apply(events: readonly LogEvent[]): void {
+    const { generation } = this.#state
+    this.#state = foldFlow(events, this.#state)!
+    if (this.#state.ended) this.lose()
+    if (this.#state.generation !== generation) this.#beginAgain()
+    const settled = new Set(this.#state.outcomes.map(({ position }) => position))
+    this.#inHand = this.#inHand.filter(({ position }) => !settled.has(position))
+    for (const [position, controller] of this.#running) {
+      if (!settled.has(position)) continue
+      controller.abort()
+      this.#running.delete(position)
+    }
+  }
+
+  /** A fresh record: positions count from 1 again, and what ran for the old one answers nobody. */
+  #beginAgain(): void {
+    this.#abortAll()
+    this.#run = null
+    this.#given = 0
+    this.#openedHere = new Set()
+    this.#unanswered = new Set()
+    this.#inHand = []
+  }
+
+  #startStep({ position, run }: LiveOp, opened: FlowOpened): void {
+    const controller = new AbortController()
+    this.#running.set(position, controller)
+    const step = { id: opened.id!, signal: controller.signal }
+    Promise.resolve()
+      .then(() => {
+        failpoint('flow.before_step')
+        return run!(step)
+      })
+      .then(
+        (value) => this.#take(controller, { position, ...returned(normaliseValue(value)) }),
+        (error: unknown) => this.#take(controller, { position, ok: false, ...thrown(error) }),
+      )
+  }
+
+  #askAgent(op: AgentOp, { position, id }: FlowOpened): void {
+    const controller = new AbortController()
+    this.#running.set(position, controller)
+    this.#context.askAgent(op, id!, this.#state.who).then(
+      (answer) => {
+        if (answer) this.#take(controller, { position, ok: true, value: answer as unknown as Json })
+        else this.#notYet(controller, position)
+      },
+      (error: unknown) => {
+        // What will not get better by waiting is the flow's to handle.
+        const isFinal = PerdureError.isInstance(error) && !error.retryable && error.code !== 'runtime_closed'
+        if (isFinal) this.#take(controller, { position, ok: false, ...thrown(error) })
+        else this.#notYet(controller, position, error)
+      },
+    )
+  }
+
+  #notYet(controller: AbortController, position: number, error?: unknown): void {
+    if (controller.signal.aborted) return
+    if (error) this.#context.logger.warn('asking an agent failed; trying again', { id: this.#context.id, error })
+    this.#running.delete(position)
+    this.#unanswered.add(position)
+    this.#signal()
+  }
+
+  #take(controller: AbortController, outcome: FlowOutcome): void {
+    failpoint('flow.after_step')
+    if (this.#isLost || this.#running.get(outcome.position) !== controller) return
+    this.#inHand.push(outcome)
+    this.#signal()
+  }
+
+  #abortAll(): void {
+    for (const controller of this.#running.values()) controller.abort()
+    this.#running = new Map()
+  }
+
+  #signal(): void {
+    this.#isWoken = true
+    this.#wake?.()
+  }
+
+  /** After a commit that may have been made: what is open under our epoch was opened by us, and is run now. */
+  async #prove(): Promise<void> {
+    const { store, id } = this.#context
+    try {
+      const result = await store.commit(id, { events: [], epoch: this.#epoch })
+      if (!result.ok) this.lose()
+      this.#mustProve = false
+    } catch (error) {
+      this.#storeFailed(error, 'checking the lease of a session failed')
+    }
+  }
+
+  #commitFailed(error: unknown): void {
+    if (!PerdureError.isInstance(error) || error.retryable) {
+      this.#mustProve = true
+      this.#storeFailed(error, 'a commit of a session failed')
+      return
+    }
+    // Deleted meanwhile, or the process ends. Anything else the store will never take.
+    if (error.code !== 'conversation_not_found' && error.code !== 'store_closed') throw error
+    this.lose()
+  }
+
+  #storeFailed(error: unknown, what: string): void {
+    const { id, tenant, logger } = this.#context
+    if (PerdureError.isInstance(error) && !error.retryable) throw error
+    this.#mustRead = true
+    this.#backoffMs = Math.min(Math.max(firstBackoffMs, this.#backoffMs * 2), longestBackoffMs)
+    logger.warn(`${what}; trying again in ${this.#backoffMs} ms`, { tenant, id, error })
   }
 }
 
-/** Whether nothing can go on here: it has ended, or waits for somebody, for a time, or for an agent. */
-function isSettled(standstill: Standstill, state: FlowState, events: readonly NewEvent[]): boolean {
-  if (standstill.type === 'done' || standstill.type === 'failed') return true
-  if (standstill.type === 'continued') return false
-  const settledNow = new Set(events.flatMap((event) => (event.type === 'flow_outcome' ? [event.content.position] : [])))
-  if (settledNow.size > 0) return false
-  const known = new Set(state.ops.map(({ position }) => position))
-  return standstill.ops.every(({ position, op }) => {
-    if (op.kind === 'suspend' || op.kind === 'request' || op.kind === 'sleep') return true
-    return op.kind === 'agent' && known.has(position)
-  })
+function draw(kind: 'now' | 'random' | 'uuid', clock: Clock): Json {
+  if (kind === 'now') return clock.now()
+  return kind === 'random' ? Math.random() : randomUUID()
 }
 
-function statusAfter(events: readonly NewEvent[], parks: boolean): 'ended' | 'suspended' | null {
-  if (events.some((event) => event.type === 'flow_ended')) return 'ended'
-  return parks ? 'suspended' : null
+function thrown(error: unknown): { error: string; code?: string } {
+  return { error: errorText(error), ...(PerdureError.isInstance(error) ? { code: error.code } : {}) }
 }
 
-function ended(outcome: ReturnType<typeof recordable>): NewEvent {
-  if (outcome.ok) return { type: 'flow_ended', content: { status: 'done', result: outcome.value } }
-  return {
-    type: 'flow_ended',
-    content: { status: 'failed', error: `its result cannot be recorded: ${outcome.problem}` },
-  }
+/** `suspended` only when somebody is waited for; one that sleeps goes on by itself. */
+function statusOf(state: FlowState): 'ended' | 'suspended' | 'active' {
+  if (state.ended) return 'ended'
+  return pendingOp(state) ? 'suspended' : 'active'
 }
 
-function recordedOutcome(value: unknown): { ok: true; value: Json } | { ok: false; error: string } {
-  const outcome = recordable(value)
-  return outcome.ok ? outcome : { ok: false, error: `it ran, but its result cannot be recorded: ${outcome.problem}` }
-}
-
-function textOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error)
+function tentative(events: readonly NewEvent[], lastSeq: number): LogEvent[] {
+  return events.map((event, index) => ({ ...event, conversationId: '', seq: lastSeq + 1 + index, at: 0 }))
 }

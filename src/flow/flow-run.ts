@@ -1,126 +1,187 @@
-import { setImmediate as nextMacrotask } from 'node:timers/promises'
+import { setImmediate as nextMacrotask, setTimeout as sleep } from 'node:timers/promises'
+import type { ErrorCode } from '../errors/codes.ts'
 import { DeterminismError, FlowStepError } from '../errors/flow-errors.ts'
-import { encode } from '../log/codec.ts'
 import type { FlowOp, FlowOutcome } from '../log/events.ts'
 import type { Json } from '../log/json.ts'
-import type { Flow, FlowVerbs } from './define-flow.ts'
-import type { FlowState } from './flow-state.ts'
-import { flowVerbs } from './flow-verbs.ts'
+import type { Flow } from './define-flow.ts'
+import type { FlowState, RecordedOp } from './flow-state.ts'
+import { type AskedFor, flowVerbs } from './flow-verbs.ts'
+import { isSameOp } from './same-op.ts'
 
-/** An operation the code has asked for and that has no outcome yet. `run` is there for steps. */
-export type LiveOp = { readonly position: number; readonly op: FlowOp; readonly run: StepFunction | null }
+/** An operation the code has asked for and that has no outcome yet. */
+export type LiveOp = AskedFor & { readonly position: number }
 
-export type StepFunction = (step: { readonly id: string; readonly signal: AbortSignal }) => unknown
+/** Where the code stands when nothing can go on without an outcome. `asked` counts the operations it has asked for. */
+export type Standstill = { readonly type: 'blocked'; readonly ops: readonly LiveOp[]; readonly asked: number } | Ended
 
-/** Where the code stands when nothing can go on without an outcome. */
-export type Standstill =
-  | { readonly type: 'blocked'; readonly ops: readonly LiveOp[] }
+type Ended =
   | { readonly type: 'done'; readonly result: unknown }
   | { readonly type: 'failed'; readonly error: unknown }
   | { readonly type: 'continued'; readonly input: Json }
 
 type Asked = LiveOp & { readonly resolve: (value: never) => void; readonly reject: (error: unknown) => void }
 
+/** How long the code may be busy with something that is not the flow's, before it counts as waiting for it. */
+const outsideMs = 5_000
+const patientTurns = 100
+
 /**
  * One execution of a flow's code. First it is replayed: the outcomes of the record are given back one by one, in their order, so that races
- * end as they did. Then `deliver` adds new ones.
+ * end as they did. Then `deliver` adds new ones. Both throw `DeterminismError` when code and record differ.
  */
 export class FlowRun {
   readonly #id: string
-  readonly #state: FlowState
   readonly #flow: Flow
-  readonly #asked = new Map<number, Asked>()
-  readonly #settled = new Set<number>()
-  #ended: Standstill | null = null
+  readonly #state: FlowState
+  readonly #open = new Map<number, Asked>()
+  readonly #onLateAsk: () => void
+  #ended: Ended | null = null
   #diverged: DeterminismError | null = null
-  #position = 0
+  #asked = 0
+  #isGiving = false
 
-  constructor(id: string, flow: Flow, state: FlowState) {
+  constructor(id: string, flow: Flow, state: FlowState, onLateAsk: () => void = () => {}) {
     this.#id = id
     this.#flow = flow
     this.#state = state
+    this.#onLateAsk = onLateAsk
   }
 
-  /** Runs the code against its record. Throws `DeterminismError` when they differ; nothing has been written then. */
-  async replay(input: unknown): Promise<Standstill> {
-    const { version } = this.#state
-    if (version !== this.#flow.version && !this.#flow.compatible.includes(version)) {
-      throw new DeterminismError(this.#id, 0, { version }, { version: this.#flow.version })
+  async replay(): Promise<Standstill> {
+    const { input, ops, outcomes } = this.#state
+    await this.#quietAfter(() => this.#begin(input))
+    let next = 0
+    for (const outcome of outcomes) {
+      while (ops[next] && ops[next]!.seq < outcome.seq) this.#expect(ops[next++]!)
+      await this.#give(outcome)
     }
-    this.#begin(input)
-    await this.#quiet()
-    for (const outcome of this.#state.outcomes) await this.#give(outcome)
-    for (const { position, op } of this.#state.ops) {
-      if (!this.#asked.has(position) && !this.#settled.has(position))
-        throw new DeterminismError(this.#id, position, op, this.#whatInstead())
-    }
-    return this.#standstill()
+    while (ops[next]) this.#expect(ops[next++]!)
+    return this.standstill()
   }
 
   /** An outcome that is in the log by now. */
   async deliver(outcome: FlowOutcome): Promise<Standstill> {
     await this.#give(outcome)
-    return this.#standstill()
+    return this.standstill()
   }
 
-  #begin(input: unknown): void {
-    const verbs: FlowVerbs = flowVerbs(
-      this.#id,
-      (op, run) => this.#ask(op, run),
-      (next) => this.#continueAs(next),
+  standstill(): Standstill {
+    if (this.#diverged) throw this.#diverged
+    if (this.#ended) return this.#ended
+    const ops = [...this.#open.values()].map(({ position, op, run, schema }) => ({ position, op, run, schema }))
+    return { type: 'blocked', ops, asked: this.#asked }
+  }
+
+  #begin(input: Json): void {
+    const verbs = flowVerbs(
+      (asked) => this.#ask(asked),
+      (next) => this.#end({ type: 'continued', input: next }),
     )
-    const finished = (ended: Standstill): void => {
-      this.#ended ??= ended
-    }
     Promise.resolve()
       .then(() => this.#flow.run(verbs, input))
       .then(
-        (result) => finished({ type: 'done', result }),
-        (error: unknown) => finished({ type: 'failed', error }),
+        (result) => void this.#end({ type: 'done', result }),
+        (error: unknown) => void this.#end({ type: 'failed', error }),
       )
   }
 
-  #ask(op: FlowOp, run: StepFunction | null): Promise<never> {
-    this.#position += 1
-    const position = this.#position
-    const recorded = this.#state.ops.find((candidate) => candidate.position === position)
-    if (recorded && encode(recorded.op) !== encode(op))
-      this.#diverged ??= new DeterminismError(this.#id, position, recorded.op, op)
-    return new Promise((resolve, reject) => this.#asked.set(position, { position, op, run, resolve, reject }))
-  }
-
-  #continueAs(input: Json): Promise<never> {
-    this.#ended ??= { type: 'continued', input }
+  #end(ended: Ended): Promise<never> {
+    if (!this.#ended && !this.#isGiving) this.#late({ end: ended.type })
+    this.#ended ??= ended
     return new Promise(() => {})
   }
 
-  async #give(outcome: FlowOutcome): Promise<void> {
-    const asked = this.#asked.get(outcome.position)
-    if (!asked) {
-      const recorded = this.#state.ops.find(({ position }) => position === outcome.position)?.op ?? outcome
-      throw new DeterminismError(this.#id, outcome.position, recorded, this.#whatInstead())
-    }
-    this.#asked.delete(outcome.position)
-    this.#settled.add(outcome.position)
-    if (outcome.ok) asked.resolve(outcome.value as never)
-    else asked.reject(new FlowStepError(outcome.error))
-    await this.#quiet()
+  #ask({ op, run, schema }: AskedFor): Promise<never> {
+    this.#asked += 1
+    const position = this.#asked
+    const recorded = this.#recordedAt(position)
+    if (recorded && !isSameOp(recorded, op)) this.#diverged ??= this.#difference(position, recorded, op)
+    if (!this.#isGiving && !this.#ended) this.#late(op)
+    const promise = new Promise<never>((resolve, reject) => {
+      this.#open.set(position, { position, op: recorded ?? op, run, schema, resolve, reject })
+    })
+    // The code may look at it later; until then it must not count as a failure that nobody handles.
+    promise.catch(() => {})
+    return promise
   }
 
-  /** Lets the code run until it waits for an outcome, or for something that is not the flow's to give. */
-  async #quiet(): Promise<void> {
+  /** The code went on without an outcome: something that no record holds has moved it. */
+  #late(actual: unknown): void {
+    this.#diverged ??= this.#difference(
+      this.#asked,
+      { waits: 'for an outcome' },
+      { after: 'waiting for something outside the flow', asks: actual },
+    )
+    this.#onLateAsk()
+  }
+
+  /** When this was written the code had asked for so many operations, and this was one of them. */
+  #expect({ position, op, asked }: RecordedOp): void {
+    if (position > this.#asked) throw this.#difference(position, op, this.#whatInstead())
+    if (asked < this.#asked && !this.#ended) {
+      throw this.#difference(asked + 1, null, this.#open.get(asked + 1)?.op ?? this.#whatInstead())
+    }
+    if (asked > this.#asked) {
+      throw this.#difference(
+        this.#asked + 1,
+        this.#recordedAt(this.#asked + 1) ?? 'another operation',
+        this.#whatInstead(),
+      )
+    }
+  }
+
+  async #give(outcome: FlowOutcome): Promise<void> {
+    const asked = this.#open.get(outcome.position)
+    if (!asked) {
+      const recorded = this.#recordedAt(outcome.position) ?? outcome
+      throw this.#difference(outcome.position, recorded, this.#whatInstead())
+    }
+    await this.#quietAfter(() => {
+      this.#open.delete(outcome.position)
+      if (outcome.ok) asked.resolve(givenBack(asked.op, outcome.value) as never)
+      else asked.reject(new FlowStepError(outcome.error, outcome.code as ErrorCode, outcome.outcome ?? null))
+    })
+  }
+
+  /** Lets the code run until it waits for an outcome. */
+  async #quietAfter(act: () => void): Promise<void> {
+    this.#isGiving = true
+    act()
     await nextMacrotask()
-    while (!this.#ended && this.#asked.size === 0 && !this.#diverged) await nextMacrotask()
+    if (this.#isStuck()) await this.#patience()
+    this.#isGiving = false
     if (this.#diverged) throw this.#diverged
   }
 
-  #standstill(): Standstill {
-    if (this.#ended) return this.#ended
-    return { type: 'blocked', ops: [...this.#asked.values()].map(({ position, op, run }) => ({ position, op, run })) }
+  /** The code waits for something that is not the flow's to give, and for nothing else. */
+  #isStuck(): boolean {
+    return !this.#ended && this.#open.size === 0 && !this.#diverged
+  }
+
+  async #patience(): Promise<void> {
+    for (let turn = 0; turn < patientTurns && this.#isStuck(); turn++) await nextMacrotask()
+    for (const until = performance.now() + outsideMs; this.#isStuck() && performance.now() < until; ) await sleep(5)
+    if (!this.#isStuck()) return
+    this.#diverged = this.#difference(this.#asked + 1, this.#recordedAt(this.#asked + 1) ?? null, {
+      waits: 'for something outside the flow; do that in a step',
+    })
+  }
+
+  #recordedAt(position: number): FlowOp | undefined {
+    return this.#state.ops[position - 1]?.op
   }
 
   #whatInstead(): unknown {
     if (this.#ended) return { end: this.#ended.type }
-    return [...this.#asked.values()].at(-1)?.op ?? null
+    return [...this.#open.values()].at(-1)?.op ?? null
   }
+
+  #difference(position: number, recorded: unknown, actual: unknown): DeterminismError {
+    return new DeterminismError(this.#id, position, recorded, actual)
+  }
+}
+
+/** A sleep resolves with nothing, as its type says; JSON has only null for that. */
+function givenBack(op: FlowOp, value: Json): Json | undefined {
+  return op.kind === 'sleep' ? undefined : value
 }

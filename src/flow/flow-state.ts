@@ -1,8 +1,8 @@
 import { EventInvalidError, EventUnknownError } from '../errors/log-errors.ts'
-import type { FlowEnded, FlowOp, FlowOutcome, LogEvent } from '../log/events.ts'
+import type { EventOf, FlowEnded, FlowOp, FlowOpened, FlowOutcome, LogEvent } from '../log/events.ts'
 import type { Json } from '../log/json.ts'
 
-/** What the log of a session folds to: the record that its flow is replayed against. Plain JSON. */
+/** What the log of a session folds to: the record that its flow is replayed against. Plain JSON; must be treated as immutable. */
 export type FlowState = {
   readonly lastSeq: number
   readonly flow: string
@@ -11,61 +11,110 @@ export type FlowState = {
   readonly who: string
   /** How often it went on with a fresh record. */
   readonly generation: number
-  /** By position, those that are in the log. */
-  readonly ops: readonly OpenedOp[]
+  /** By position, from 1 without gaps. */
+  readonly ops: readonly RecordedOp[]
   /** In the order they came. */
-  readonly outcomes: readonly FlowOutcome[]
+  readonly outcomes: readonly RecordedOutcome[]
   readonly ended: FlowEnded | null
 }
 
-export type OpenedOp = { readonly position: number; readonly op: FlowOp; readonly at: number }
+export type RecordedOp = FlowOpened & { readonly seq: number; readonly at: number }
 
-/** Null for an empty log. */
+export type RecordedOutcome = FlowOutcome & { readonly seq: number; readonly at: number }
+
+/** Null for an empty log. Throws on an event it does not know, and on one that makes no sense after those before it. */
 export function foldFlow(events: Iterable<LogEvent>, base: FlowState | null = null): FlowState | null {
-  let state = base
-  for (const event of events) if (event.seq > (state?.lastSeq ?? 0)) state = apply(state, event)
+  let fold = base && foldOf(base)
+  for (const event of events) {
+    if (event.seq <= (fold?.lastSeq ?? 0)) continue
+    fold = apply(fold, event)
+  }
+  if (!fold) return null
+  const { settled: _, ...state } = fold
   return state
 }
 
-function apply(state: FlowState | null, event: LogEvent): FlowState {
-  if (event.type === 'flow_started') {
-    return { ...event.content, lastSeq: event.seq, generation: 0, ops: [], outcomes: [], ended: null }
-  }
-  if (!state || event.seq !== state.lastSeq + 1)
-    throw new EventInvalidError(event, 'the session has no start before it, or a gap')
-  const next = { ...state, lastSeq: event.seq }
+type Fold = { -readonly [Key in keyof FlowState]: FlowState[Key] } & {
+  ops: RecordedOp[]
+  outcomes: RecordedOutcome[]
+  settled: Set<number>
+}
+
+/** Copies once, so that folding n events costs n. */
+function foldOf(state: FlowState): Fold {
+  const settled = new Set(state.outcomes.map(({ position }) => position))
+  return { ...state, ops: [...state.ops], outcomes: [...state.outcomes], settled }
+}
+
+function apply(fold: Fold | null, event: LogEvent): Fold {
+  if (event.seq !== (fold?.lastSeq ?? 0) + 1) throw new EventInvalidError(event, 'the log has a gap before it')
+  if (!fold) return started(event)
+  if (fold.ended && event.type !== 'titled') throw new EventInvalidError(event, 'the session has ended before it')
   switch (event.type) {
     case 'flow_opened':
-      return { ...next, ops: [...state.ops, { ...event.content, at: event.at }] }
+      opened(fold, event)
+      break
     case 'flow_outcome':
-      return { ...next, outcomes: [...state.outcomes, event.content] }
+      settled(fold, event)
+      break
     case 'flow_continued':
-      return { ...next, ...event.content, generation: state.generation + 1, ops: [], outcomes: [] }
+      Object.assign(fold, event.content, { generation: fold.generation + 1, ops: [], outcomes: [], settled: new Set() })
+      break
     case 'flow_ended':
-      return { ...next, ended: event.content }
+      fold.ended = event.content
+      break
     case 'titled':
-    case 'seeded':
-      return next
+      break
     default:
       throw new EventUnknownError(event)
   }
+  fold.lastSeq = event.seq
+  return fold
+}
+
+function started(event: LogEvent): Fold {
+  if (event.type !== 'flow_started') throw new EventInvalidError(event, 'a session begins with flow_started')
+  const { flow, version, input, who } = event.content
+  const fresh = { generation: 0, ops: [], outcomes: [], settled: new Set<number>(), ended: null }
+  return { flow, version, input, who, lastSeq: event.seq, ...fresh }
+}
+
+function opened(fold: Fold, event: EventOf<'flow_opened'>): void {
+  const { position } = event.content
+  if (position !== fold.ops.length + 1) {
+    throw new EventInvalidError(event, `it opens position ${position} after ${fold.ops.length}`)
+  }
+  fold.ops.push({ ...event.content, seq: event.seq, at: event.at })
+}
+
+function settled(fold: Fold, event: EventOf<'flow_outcome'>): void {
+  const { position } = event.content
+  if (position > fold.ops.length) throw new EventInvalidError(event, `position ${position} was not opened before it`)
+  if (fold.settled.has(position)) throw new EventInvalidError(event, `position ${position} has an outcome already`)
+  fold.settled.add(position)
+  fold.outcomes.push({ ...event.content, seq: event.seq, at: event.at })
 }
 
 /** Operations without an outcome, in the order they were asked for. */
-export function openOps({ ops, outcomes }: FlowState): OpenedOp[] {
-  const settled = new Set(outcomes.map((outcome) => outcome.position))
-  return ops.filter(({ position }) => !settled.has(position)).toSorted((left, right) => left.position - right.position)
+export function openOps({ ops, outcomes }: FlowState): RecordedOp[] {
+  const settledPositions = new Set(outcomes.map(({ position }) => position))
+  return ops.filter(({ position }) => !settledPositions.has(position))
 }
 
-/** The suspension or request that somebody has to answer next; null while anything runs or can run. */
-export function pendingOp(state: FlowState): OpenedOp | null {
-  if (state.ended) return null
-  const open = openOps(state)
-  const isWaiting =
-    open.length > 0 && open.every(({ op }) => isAnswered(op) || op.kind === 'sleep' || op.kind === 'agent')
-  return isWaiting ? (open.find(({ op }) => isAnswered(op)) ?? null) : null
+export type Answerable = RecordedOp & { readonly op: Extract<FlowOp, { kind: 'suspend' | 'request' }> }
+
+/** The suspensions and requests that wait for an answer, in the order they were asked for. */
+export function answerableOps(state: FlowState): Answerable[] {
+  if (state.ended) return []
+  return openOps(state).filter((opened): opened is Answerable => isAnswered(opened.op))
 }
 
-export function isAnswered(op: FlowOp): op is Extract<FlowOp, { kind: 'suspend' | 'request' }> {
+/** What somebody has to answer next; null while anything runs. */
+export function pendingOp(state: FlowState): Answerable | null {
+  const isRunning = openOps(state).some(({ op }) => !isAnswered(op) && op.kind !== 'sleep' && op.kind !== 'agent')
+  return isRunning ? null : (answerableOps(state)[0] ?? null)
+}
+
+function isAnswered(op: FlowOp): boolean {
   return op.kind === 'suspend' || op.kind === 'request'
 }

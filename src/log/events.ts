@@ -33,7 +33,7 @@ export type EventContents = {
   readonly titled: { readonly title: string }
   readonly seeded: { readonly state: Json }
   readonly flow_started: FlowStarted
-  readonly flow_opened: { readonly position: number; readonly op: FlowOp }
+  readonly flow_opened: FlowOpened
   readonly flow_outcome: FlowOutcome
   readonly flow_continued: { readonly version: string; readonly input: Json }
   readonly flow_ended: FlowEnded
@@ -206,20 +206,39 @@ export type FlowStarted = {
   readonly who: string
 }
 
-/** What a flow asked for, as it is compared on replay. Positions count a session's operations from 1, in the order they were asked for. */
+/** What a flow asked for. Positions count a session's operations from 1, in the order they were asked for. */
 export type FlowOp =
   | { readonly kind: 'suspend'; readonly tag: Json; readonly schema?: Json }
   | { readonly kind: 'request'; readonly request: string; readonly payload: Json }
   | { readonly kind: 'step'; readonly name: string; readonly input: Json; readonly ifInterrupted: 'rerun' | 'report' }
   | { readonly kind: 'sleep'; readonly ms: number }
-  | { readonly kind: 'agent'; readonly agent: string; readonly id: string; readonly message: Json }
+  /** `id`: null for a conversation of its own. */
+  | { readonly kind: 'agent'; readonly agent: string; readonly id: string | null; readonly message: string }
   | { readonly kind: 'now' | 'random' | 'uuid' }
+
+/** An operation the code has asked for. Those of one commit come before its outcomes, so `asked` holds when all before it is replayed. */
+export type FlowOpened = {
+  readonly position: number
+  readonly op: FlowOp
+  /** How many operations the code had asked for when this was written. */
+  readonly asked: number
+  /** Of a step or a message to an agent: the same in every attempt, and in a fork that finds it under way. */
+  readonly id?: string
+}
 
 /** What an operation came to. Replay gives them back in the order of the log. */
 export type FlowOutcome = { readonly position: number; readonly who?: string } & (
   | { readonly ok: true; readonly value: Json }
-  | { readonly ok: false; readonly error: string }
+  | FlowFailure
 )
+
+/** `code`: of an error of ours, so that a replay throws one with the same. */
+export type FlowFailure = {
+  readonly ok: false
+  readonly error: string
+  readonly code?: string
+  readonly outcome?: Outcome
+}
 
 export type FlowEnded =
   | { readonly status: 'done'; readonly result: Json }

@@ -74,7 +74,7 @@ const full: { readonly [Type in EventType]: EventContents[Type] } = {
   titled: { title: 'Refunds' },
   seeded: { state: null },
   flow_started: { flow: 'onboarding', version: '1', input: null, who: 'ann' },
-  flow_opened: { position: 1, op: { kind: 'now' } },
+  flow_opened: { position: 1, op: { kind: 'now' }, asked: 1 },
   flow_outcome: { position: 1, ok: true, value: 7 },
   flow_continued: { version: '1', input: null },
   flow_ended: { status: 'done', result: null },

@@ -74,6 +74,17 @@ const usage = object<Log.Usage>({
   reasoningTokens: optional(whole(0)),
 })
 
+const flowOp = union('kind', {
+  suspend: object({ tag: json, schema: optional(json) }),
+  request: object({ request: text, payload: json }),
+  step: object({ name: text, input: json, ifInterrupted: oneOf('rerun', 'report') }),
+  sleep: object({ ms: whole(0) }),
+  agent: object({ agent: id, id: nullable(id), message: text }),
+  now: jsonObject,
+  random: jsonObject,
+  uuid: jsonObject,
+} satisfies Record<Log.FlowOp['kind'], Check>)
+
 const contentChecks: { readonly [Type in Log.EventType]: Check } = {
   user_msg: object<Log.UserMsg>({
     turnId: id,
@@ -147,10 +158,17 @@ const contentChecks: { readonly [Type in Log.EventType]: Check } = {
   titled: object<Log.EventContents['titled']>({ title: text }),
   seeded: object<Log.EventContents['seeded']>({ state: json }),
   flow_started: object<Log.FlowStarted>({ flow: id, version: text, input: json, who: text }),
-  flow_opened: object<Log.EventContents['flow_opened']>({ position: whole(1), op: jsonObject }),
+  flow_opened: object<Log.FlowOpened>({ position: whole(1), op: flowOp, asked: whole(1), id: optional(id) }),
   flow_outcome: union('ok', {
     true: object({ ok: oneOf(true), position: whole(1), value: json, who: optional(text) }),
-    false: object({ ok: oneOf(false), position: whole(1), error: text, who: optional(text) }),
+    false: object({
+      ok: oneOf(false),
+      position: whole(1),
+      error: text,
+      code: optional(text),
+      outcome: optional(oneOf('unknown', 'ran')),
+      who: optional(text),
+    }),
   }),
   flow_continued: object<Log.EventContents['flow_continued']>({ version: text, input: json }),
   flow_ended: union('status', {

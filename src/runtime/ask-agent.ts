@@ -1,25 +1,42 @@
 import { NoSuchAgentError } from '../errors/flow-errors.ts'
 import type { FlowContext } from '../flow/flow-owner.ts'
-import { systemScope } from '../scope/create-scope.ts'
-import type { Scope } from '../scope/register.ts'
+import type { AgentAnswer } from '../flow/flow-verbs.ts'
+import { foldEvents } from '../log/fold-events.ts'
+import { findTurn } from '../log/state.ts'
 import type { ConversationRef } from '../store/conversation-record.ts'
 import { conversationHandle } from './conversation-handle.ts'
 import type { RuntimeContext } from './runtime-context.ts'
 import { outcomeOf } from './turn-outcome.ts'
 
 /** How a flow talks to an agent: the key makes it one message, however often it is asked, and the log tells when the turn has ended. */
-export function askAgent(context: () => RuntimeContext): (ref: ConversationRef) => FlowContext['askAgent'] {
-  return ({ tenant, id }) =>
-    async (op, key) => {
-      const runtime = context()
-      if (!runtime.agents.has(op.agent)) throw new NoSuchAgentError(op.agent, [...runtime.agents.keys()])
-      const identity = { tenant, who: `flow:${id}`, scope: systemScope(tenant) as Scope }
-      const conversation = conversationHandle(runtime, identity, op.id, op.agent)
-      const { turnId } = await conversation.send(String(op.message), { key, whenBusy: 'queue' })
-      const { state } = await runtime.workingSets.load(runtime.store.forTenant(tenant), tenant, op.id)
-      const outcome = outcomeOf(op.id, state, turnId)
-      if (!outcome || outcome.status === 'waiting' || outcome.status === 'detached') return null
-      const object = outcome.status === 'completed' ? ((outcome.object as never) ?? null) : null
-      return { status: outcome.status, text: outcome.text, object, reason: outcome.reason }
-    }
+export function askAgent(context: () => RuntimeContext): (session: ConversationRef) => FlowContext['askAgent'] {
+  return (session) => async (op, key, who) => {
+    const runtime = context()
+    const { tenant } = session
+    if (!runtime.agents.has(op.agent)) throw new NoSuchAgentError(op.agent, [...runtime.agents.keys()])
+    const ref = { tenant, id: op.id ?? key }
+    const scope = await runtime.scopes.ofSession(tenant, session.id, who)
+    const conversation = conversationHandle(runtime, { tenant, who, scope }, ref.id, op.agent)
+    const { turnId } = await conversation.send(op.message, { key: `flow/${key}`, whenBusy: 'queue' })
+    const look = (): Promise<AgentAnswer | null> => answerOf(runtime, ref, turnId)
+    const answer = await look()
+    if (!answer) runtime.turnWaiters.wait(ref, session, async () => (await look()) !== null)
+    return answer
+  }
+}
+
+/** Null while the turn has not ended, also when it waits for somebody. */
+async function answerOf(
+  { store, workingSets }: RuntimeContext,
+  { tenant, id }: ConversationRef,
+  turnId: string,
+): Promise<AgentAnswer | null> {
+  const tenantStore = store.forTenant(tenant)
+  const { state } = await workingSets.load(tenantStore, tenant, id)
+  // A turn that ended long ago may have been put away under a summary.
+  const known = findTurn(state, turnId) ? state : foldEvents(await tenantStore.streamEvents(id))
+  const outcome = outcomeOf(id, known, turnId)
+  if (!outcome || outcome.status === 'waiting' || outcome.status === 'detached') return null
+  const object = outcome.status === 'completed' ? ((outcome.object as never) ?? null) : null
+  return { status: outcome.status, text: outcome.text, object, reason: outcome.reason }
 }

@@ -3,19 +3,19 @@ import { systemClock } from '../clock/clock.ts'
 import { ContextMemories } from '../context/context-memory.ts'
 import { DefinitionError } from '../errors/definition-errors.ts'
 import { RuntimeClosedError } from '../errors/runtime-errors.ts'
-import type { Flow } from '../flow/define-flow.ts'
+import { FlowRegistry } from '../flow/flow-registry.ts'
 import { WorkingSets } from '../live/working-sets.ts'
 import { consoleLogger } from '../logger/logger.ts'
 import { systemScope } from '../scope/create-scope.ts'
 import type { Scope } from '../scope/register.ts'
 import { askAgent } from './ask-agent.ts'
 import { Channels } from './channels.ts'
-import { flowAgentName } from './flow-session.ts'
 import { HintWaiters } from './hint-waiters.ts'
 import { KeepAlive } from './keep-alive.ts'
 import type { Runtime, RuntimeOptions } from './runtime.ts'
 import type { RuntimeContext } from './runtime-context.ts'
 import { Scopes } from './scopes.ts'
+import { TurnWaiters } from './turn-waiters.ts'
 import { verbs } from './verbs.ts'
 import { Worker } from './worker.ts'
 
@@ -33,8 +33,8 @@ export function createRuntime<const Agents extends readonly Agent[]>(
   const waiters = new HintWaiters(clock, pollMs, closing.signal)
   const shared = {
     ...{ store, channels, workingSets },
-    agents: byName(options.agents, (name) => name),
-    flows: byName(options.flows ?? [], flowAgentName),
+    agents: byName(options.agents),
+    flows: new FlowRegistry(options.flows ?? []),
     scopes: new Scopes(options.restoreScope),
     keepAlive: new KeepAlive(),
   }
@@ -45,7 +45,8 @@ export function createRuntime<const Agents extends readonly Agent[]>(
     ...shared,
     worker,
     closed: closing.signal,
-    nextHint: (ref) => waiters.next(ref),
+    turnWaiters: new TurnWaiters(store, logger, (session) => worker?.settled(session) ?? Promise.resolve()),
+    hintsOf: (ref) => waiters.listen(ref),
     assertOpen: () => {
       if (closing.signal.aborted) throw new RuntimeClosedError()
     },
@@ -53,6 +54,7 @@ export function createRuntime<const Agents extends readonly Agent[]>(
   const stopListening = store.onWake((hint) => {
     worker?.hint(hint)
     waiters.hint(hint)
+    context.turnWaiters.hint(hint)
     channels.peek(hint.tenant, hint.id)?.hint(hint.seq)
   })
   const stopPolling = every(pollMs, clock.after, () => channels.refreshAll())
@@ -62,6 +64,7 @@ export function createRuntime<const Agents extends readonly Agent[]>(
   async function close(drainMs: number): Promise<void> {
     await worker?.close(drainMs)
     closing.abort(new RuntimeClosedError())
+    waiters.tellAll()
     stopPolling()
     stopListening()
   }
@@ -76,10 +79,10 @@ export function createRuntime<const Agents extends readonly Agent[]>(
   }
 }
 
-function byName<T extends Agent | Flow>(definitions: readonly T[], keyOf: (name: string) => string): Map<string, T> {
-  const named = new Map(definitions.map((definition) => [keyOf(definition.name), definition]))
-  if (named.size === definitions.length) return named
-  throw new DefinitionError('The runtime', ['two agents or two flows have the same name; give each its own'])
+function byName(agents: readonly Agent[]): Map<string, Agent> {
+  const named = new Map(agents.map((agent) => [agent.name, agent]))
+  if (named.size === agents.length) return named
+  throw new DefinitionError('The runtime', ['two agents have the same name; give each its own'])
 }
 
 function every(ms: number, after: (ms: number, callback: () => void) => () => void, work: () => void): () => void {

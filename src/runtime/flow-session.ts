@@ -1,46 +1,57 @@
-import { InvalidAnswerError } from '../errors/definition-errors.ts'
-import { NoSessionError, NotSuspendedError, SessionExistsError } from '../errors/flow-errors.ts'
-import { InvalidArgumentError } from '../errors/store-errors.ts'
-import type { Flow } from '../flow/define-flow.ts'
-import { FlowRun } from '../flow/flow-run.ts'
-import { type FlowState, foldFlow, isAnswered, pendingOp } from '../flow/flow-state.ts'
+import { NoSessionError, SessionExistsError } from '../errors/flow-errors.ts'
+import { failpoint } from '../failpoint/failpoint.ts'
+import { checkFlowInput } from '../flow/check-flow-input.ts'
+import { type Flow, sessionAgent } from '../flow/define-flow.ts'
+import { answerableOps, type FlowState, pendingOp } from '../flow/flow-state.ts'
+import { type LoadedFlow, loadFlow } from '../flow/load-flow.ts'
 import { tagOf } from '../flow/requests.ts'
-import type { FlowOutcome } from '../log/events.ts'
-import type { Json, JsonObject } from '../log/json.ts'
-import { normaliseValue } from '../tool/normalise-result.ts'
-import { validate } from '../tool/validate.ts'
+import type { FlowOutcome, LogEvent } from '../log/events.ts'
+import type { Json } from '../log/json.ts'
+import type { ConversationRecord } from '../store/conversation-record.ts'
+import type { EventRange, Page } from '../store/store.ts'
+import { type FlowStanding, type FlowStatus, standingOf } from './flow-standing.ts'
 import type { Identity } from './identity.ts'
+import { digestOf, requestKey } from './request-key.ts'
+import { type ResumeOptions, resumeSession } from './resume-session.ts'
 import type { RuntimeContext } from './runtime-context.ts'
-
-export type FlowStanding<Result = Json> =
-  | { readonly status: 'suspended'; readonly tag: Json }
-  | { readonly status: 'done'; readonly result: Result }
-  | { readonly status: 'failed'; readonly error: string }
-
-export type FlowStatus = 'none' | 'running' | 'suspended' | 'done' | 'failed'
+import { type LeaseWish, noLeaseWish } from './worker.ts'
 
 /** What a session consists of: replaying the flow against it gives where it stands. */
-export type FlowRecord = Pick<FlowState, 'flow' | 'version' | 'input' | 'outcomes'>
+export type FlowRecord = Pick<FlowState, 'flow' | 'version' | 'input'> & { readonly outcomes: readonly FlowOutcome[] }
+
+/** Something a session waits for an answer to. `seq` names it in `resume`. */
+export type FlowSuspension = {
+  readonly seq: number
+  readonly tag: Json
+  /** JSON Schema of the answer; null: anything. */
+  readonly schema: Json
+  readonly at: number
+}
 
 /** A handle on one session of a flow. No I/O until a verb is called. */
 export type FlowSession<Input = Json, Result = Json> = {
   readonly id: string
-  /** Resolves when it waits for somebody or has ended. */
-  start(input: Input): Promise<FlowStanding<Result>>
-  /** Answers what it waits for; of several who try, one wins. */
-  resume(value: unknown): Promise<FlowStanding<Result>>
+  /** Resolves when it waits for somebody or has ended. The same key is the same start. */
+  start(input: Input, options?: { readonly key?: string }): Promise<FlowStanding<Result>>
+  /** Answers what it waits for; of several who try, one wins and the others are told. The same key is the same answer. */
+  resume(value: unknown, options?: ResumeOptions): Promise<FlowStanding<Result>>
   status(): Promise<FlowStatus>
   /** What it waits for; null when it waits for nobody. */
   pending(): Promise<Json>
+  /** All that waits for an answer, also while something runs. */
+  suspensions(): Promise<FlowSuspension[]>
   /** Null when there is none. */
   result(): Promise<Result | null>
   record(): Promise<FlowRecord | null>
-  /** A copy that goes its own way from here. */
-  fork(newId: string): Promise<FlowSession<Input, Result>>
-}
-
-export function flowAgentName(flow: string): string {
-  return `flow:${flow}`
+  events(range?: EventRange): Promise<LogEvent[]>
+  /** A copy up to `at` (inclusive; default: all), which does nothing until it is resumed or continued. */
+  fork(newId: string, options?: { readonly at?: number }): Promise<FlowSession<Input, Result>>
+  /** Its direct forks, the newest first. */
+  forks(page?: Page): Promise<ConversationRecord[]>
+  /** Goes on with what the record says is to be done; for forks. */
+  continue(): Promise<FlowStanding<Result>>
+  /** With everything that belongs to it. False when there was none. */
+  delete(): Promise<boolean>
 }
 
 export function flowSession(
@@ -49,129 +60,138 @@ export function flowSession(
   flow: Flow,
   id: string,
 ): FlowSession<unknown, Json> {
-  const { tenant, who } = identity
+  const { tenant, who, scope } = identity
   const store = runtime.store.forTenant(tenant)
   const ref = { tenant, id }
-  const load = async (): Promise<FlowState | null> => foldFlow(await store.streamEvents(id))
+  const agent = sessionAgent(flow.name)
+
+  async function load(): Promise<LoadedFlow | null> {
+    const loaded = await loadFlow(store, id)
+    return loaded?.state.flow === flow.name ? loaded : null
+  }
 
   async function loaded(): Promise<FlowState> {
-    const state = await load()
-    if (!state) throw new NoSessionError(id)
-    return state
+    const found = await load()
+    if (!found) throw new NoSessionError(id)
+    return found.state
+  }
+
+  async function giving<T>(commit: (lease: LeaseWish) => Promise<T>): Promise<T> {
+    return runtime.worker ? runtime.worker.giving(ref, agent, commit) : commit(noLeaseWish)
   }
 
   /** Works on it here, where it can be, and waits until nothing goes on without somebody. */
   async function standing(): Promise<FlowStanding> {
     const letProcessEnd = runtime.keepAlive.hold()
+    const hints = runtime.hintsOf(ref)
     try {
-      const problem = await runtime.worker?.take(ref, flowAgentName(flow.name))
+      const problem = await runtime.worker?.take(ref, agent)
       if (problem) throw problem
       for (;;) {
-        const found = standingOf(await loaded())
+        const found = standingOf(await loaded(), await store.getConversation(id))
         if (found) return found
-        await runtime.nextHint(ref)
+        await hints.next()
       }
     } finally {
+      hints.stop()
       letProcessEnd()
     }
+  }
+
+  async function fork(newId: string, at: number | undefined): Promise<void> {
+    await loaded()
+    if (await store.getConversation(newId)) throw new SessionExistsError(newId)
+    await store.fork(id, newId, at === undefined ? {} : { at })
+    const copy = await loadFlow(store, newId)
+    // Only for lists: what it waits for is in its log.
+    if (copy) await store.putConversation(newId, { status: statusOfFork(copy.state) })
   }
 
   return {
     id,
 
-    async start(input) {
+    async start(input, { key } = {}) {
       runtime.assertOpen()
-      const checked = await checkedInput(flow, input)
-      const content = { flow: flow.name, version: flow.version, input: checked, who }
-      const conversation = { kind: 'flow' as const, agent: flowAgentName(flow.name), status: 'active' as const }
-      const result = await store.commit(id, {
-        events: [{ type: 'flow_started', content }],
-        expectedSeq: 0,
-        conversation,
+      const content = { flow: flow.name, version: flow.version, input: await checkFlowInput(flow, input), who }
+      runtime.scopes.rememberSession(tenant, id, who, scope)
+      failpoint('flow.before_start')
+      const result = await giving(async (lease) => {
+        const committed = await store.commit(id, {
+          events: [{ type: 'flow_started', content }],
+          expectedSeq: 0,
+          ...requestKey('start', key, digestOf(content.flow, content.input)),
+          conversation: { kind: 'flow', agent, status: 'active' },
+          ...lease.acquire(),
+        })
+        if (committed.ok) lease.got(committed)
+        return committed
       })
       if (!result.ok) throw new SessionExistsError(id)
       // Durable from here: whoever has the flow's code goes on with it.
+      failpoint('flow.after_start')
       return await standing()
     },
 
-    async resume(value) {
+    async resume(value, options = {}) {
       runtime.assertOpen()
-      const state = await loaded()
-      const pending = pendingOp(state)
-      if (!pending || !isAnswered(pending.op)) throw new NotSuspendedError(id, statusOf(state))
-      // Before anything is written: code that differs from the record must not take an answer.
-      await new FlowRun(id, flow, state).replay(state.input)
-      const schema = pending.op.kind === 'suspend' ? pending.op.schema : undefined
-      const content: FlowOutcome = {
-        position: pending.position,
-        ok: true,
-        value: await checkedAnswer(schema, value),
-        who,
-      }
-      const result = await store.commit(id, {
-        events: [{ type: 'flow_outcome', content }],
-        expectedSeq: state.lastSeq,
-        wakeAt: 'now',
-        conversation: { status: 'active' },
-      })
-      if (!result.ok)
-        throw new NotSuspendedError(id, `${statusOf(await loaded())}, because somebody else answered first`)
+      await resumeSession(value, options, { id, who, store, flows: runtime.flows, loaded, giving })
       return await standing()
     },
 
     async status() {
-      const state = await load()
-      return state ? statusOf(state) : 'none'
+      const found = await load()
+      if (!found) return 'none'
+      return standingOf(found.state, await store.getConversation(id))?.status ?? 'running'
     },
     async pending() {
-      const state = await load()
-      const pending = state && pendingOp(state)
-      return pending && isAnswered(pending.op) ? tagOf(pending.op) : null
+      const found = await load()
+      const stands = found && standingOf(found.state, await store.getConversation(id))
+      return stands?.status === 'suspended' ? stands.tag : null
+    },
+    async suspensions() {
+      const found = await load()
+      const open = found ? answerableOps(found.state) : []
+      return open.map(({ seq, at, op }) => ({ seq, at, tag: tagOf(op), schema: schemaIn(op) }))
     },
     async result() {
-      const ended = (await load())?.ended
+      const ended = (await load())?.state.ended
       return ended?.status === 'done' ? ended.result : null
     },
     async record() {
-      const state = await load()
-      if (!state) return null
-      const { flow: name, version, input, outcomes } = state
-      return { flow: name, version, input, outcomes }
+      const found = await load()
+      if (!found) return null
+      const { flow: name, version, input, outcomes } = found.state
+      return { flow: name, version, input, outcomes: outcomes.map(({ seq: _, at: __, ...outcome }) => outcome) }
     },
-    async fork(newId) {
+    events: (range) => store.streamEvents(id, range),
+
+    async fork(newId, { at } = {}) {
+      runtime.assertOpen()
+      await fork(newId, at)
+      return flowSession(runtime, identity, flow, newId)
+    },
+    forks: (page) => store.listConversations({ ...page, forkOf: id }),
+
+    async continue() {
       runtime.assertOpen()
       await loaded()
-      if (await store.getConversation(newId)) throw new SessionExistsError(newId)
-      await store.fork(id, newId)
-      return flowSession(runtime, identity, flow, newId)
+      await giving(() => store.commit(id, { events: [], wakeAt: 'now', conversation: { status: 'active' } }))
+      return await standing()
+    },
+    async delete() {
+      runtime.assertOpen()
+      const isDeleted = (await load()) !== null && (await store.deleteConversation(id))
+      if (isDeleted) runtime.worker?.lose(tenant, id)
+      return isDeleted
     },
   }
 }
 
-function statusOf(state: FlowState): FlowStatus {
-  return standingOf(state)?.status ?? 'running'
+function statusOfFork(state: FlowState): 'ended' | 'suspended' | 'idle' {
+  if (state.ended) return 'ended'
+  return pendingOp(state) ? 'suspended' : 'idle'
 }
 
-function standingOf(state: FlowState): FlowStanding | null {
-  if (state.ended) return state.ended
-  const pending = pendingOp(state)
-  return pending && isAnswered(pending.op) ? { status: 'suspended', tag: tagOf(pending.op) } : null
-}
-
-async function checkedInput(flow: Flow, input: unknown): Promise<Json> {
-  const recorded = normaliseValue(input)
-  if (!recorded.ok) throw new InvalidArgumentError('input', `cannot be recorded: ${recorded.problem}`)
-  if (!flow.input) return recorded.value
-  const checked = await validate(flow.input, recorded.value)
-  if (!checked.ok) throw new InvalidArgumentError('input', `does not fit the flow '${flow.name}': ${checked.issues}`)
-  return recorded.value
-}
-
-async function checkedAnswer(schema: Json | undefined, value: unknown): Promise<Json> {
-  const recorded = normaliseValue(value)
-  if (!recorded.ok) throw new InvalidAnswerError('answer', recorded.problem)
-  if (typeof schema !== 'object' || schema === null) return recorded.value
-  const checked = await validate(schema as JsonObject, recorded.value)
-  if (!checked.ok) throw new InvalidAnswerError('answer', checked.issues)
-  return recorded.value
+function schemaIn(op: { readonly kind: string; readonly schema?: Json }): Json {
+  return op.schema ?? null
 }

@@ -1,12 +1,19 @@
 import type { Clock } from '../clock/clock.ts'
 import type { ConversationRef } from '../store/conversation-record.ts'
 
+/** What was appended to one log while somebody listens. Must be stopped. */
+export type Hints = {
+  /** Resolves when something was appended since the last call, or after a while. Rejects when the runtime is closed. */
+  next(): Promise<void>
+  stop(): void
+}
+
 /** Those who wait for a log to grow. Hints may be lost, so nobody waits longer than `pollMs`. */
 export class HintWaiters {
   readonly #clock: Clock
   readonly #pollMs: number
   readonly #closed: AbortSignal
-  readonly #waiting = new Map<string, Set<() => void>>()
+  readonly #listening = new Map<string, Set<() => void>>()
 
   constructor(clock: Clock, pollMs: number, closed: AbortSignal) {
     this.#clock = clock
@@ -15,24 +22,48 @@ export class HintWaiters {
   }
 
   hint({ tenant, id }: ConversationRef): void {
-    for (const wake of this.#waiting.get(JSON.stringify([tenant, id])) ?? []) wake()
+    for (const tell of this.#listening.get(keyOf(tenant, id)) ?? []) tell()
   }
 
-  async next({ tenant, id }: ConversationRef): Promise<void> {
-    this.#closed.throwIfAborted()
-    const key = JSON.stringify([tenant, id])
-    const waiting = this.#waiting.get(key) ?? new Set()
-    this.#waiting.set(key, waiting)
-    await new Promise<void>((resolve) => {
-      const cancel = this.#clock.after(this.#pollMs, resolve)
-      const wake = (): void => {
-        cancel()
-        resolve()
-      }
-      waiting.add(wake)
-    })
-    waiting.clear()
-    this.#waiting.delete(key)
-    this.#closed.throwIfAborted()
+  /** Tells everybody, whatever they wait for. */
+  tellAll(): void {
+    for (const listeners of this.#listening.values()) for (const tell of listeners) tell()
   }
+
+  /** Listens from now on, so that what comes between a look and the wait after it is not missed. */
+  listen({ tenant, id }: ConversationRef): Hints {
+    const key = keyOf(tenant, id)
+    let isTold = false
+    let wake = (): void => {}
+    const tell = (): void => {
+      isTold = true
+      wake()
+    }
+    const listeners = this.#listening.get(key) ?? new Set()
+    this.#listening.set(key, listeners.add(tell))
+    return {
+      next: async () => {
+        this.#closed.throwIfAborted()
+        if (!isTold) {
+          await new Promise<void>((resolve) => {
+            const cancel = this.#clock.after(this.#pollMs, resolve)
+            wake = () => {
+              cancel()
+              resolve()
+            }
+          })
+        }
+        isTold = false
+        this.#closed.throwIfAborted()
+      },
+      stop: () => {
+        listeners.delete(tell)
+        if (listeners.size === 0 && this.#listening.get(key) === listeners) this.#listening.delete(key)
+      },
+    }
+  }
+}
+
+function keyOf(tenant: string, id: string): string {
+  return JSON.stringify([tenant, id])
 }

@@ -1,6 +1,7 @@
 import type { Agent } from '../agent/agent.ts'
 import type { Clock } from '../clock/clock.ts'
 import type { Flow } from '../flow/define-flow.ts'
+import type { Json } from '../log/json.ts'
 import type { Logger } from '../logger/logger.ts'
 import type { Scope } from '../scope/register.ts'
 import type { ConversationFilter, ConversationRecord } from '../store/conversation-record.ts'
@@ -15,6 +16,7 @@ import type { RestoreScope } from './scopes.ts'
 
 export type RuntimeOptions<Agents extends readonly Agent[] = readonly Agent[]> = IdentityOptions & {
   readonly agents: Agents
+  /** By name and version; of several versions of a flow, the last is the newest. */
   readonly flows?: readonly Flow[]
   readonly store: Store
   /** Rebuilds the scope of whoever acted, for work that goes on in another process. Without it: a system scope of the tenant. */
@@ -38,7 +40,9 @@ export type Verbs<Agents extends readonly Agent[] = readonly Agent[]> = {
     options: { readonly agent: Name },
   ): Conversation<AgentNamed<Agents[number], Name>>
   conversation(id: string): Conversation<Agents[number]>
+  /** Of a registered flow; a bare name stands for its newest version. */
   flow<Input, Result>(flow: Flow<string, Input, Result>, id: string): FlowSession<Input, Jsonify<Result>>
+  flow(name: string, id: string): FlowSession<unknown, Json>
   /** Answers a call from anywhere: true or false for an approval, else the value that was asked for. */
   resolve(conversationId: string, call: CallRef, value: unknown): Promise<Answered>
   conversations(filter?: ConversationFilter): Promise<ConversationRecord[]>

@@ -26,6 +26,15 @@ export class Scopes {
     this.#remember(JSON.stringify([tenant, id, callId, round, who]), scope)
   }
 
+  rememberSession(tenant: string, id: string, who: string, scope: Scope): void {
+    this.#remember(JSON.stringify([tenant, id, who]), scope)
+  }
+
+  /** Of whoever started a session, for what its flow sends to agents. */
+  ofSession(tenant: string, id: string, who: string): Promise<Scope> {
+    return this.#recall(JSON.stringify([tenant, id, who]), tenant, who)
+  }
+
   forConversation(tenant: string, id: string): ScopeSource {
     const ofTurn = (turn: TurnState): Promise<Scope> => {
       const who = turn.items.find((item) => item.type === 'user')?.who ?? 'system'

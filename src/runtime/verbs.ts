@@ -1,8 +1,8 @@
 import type { Agent } from '../agent/agent.ts'
-import { NoSuchFlowError } from '../errors/flow-errors.ts'
+import type { Flow } from '../flow/define-flow.ts'
 import type { Scope } from '../scope/register.ts'
 import { conversationHandle, resolveAny } from './conversation-handle.ts'
-import { flowAgentName, flowSession } from './flow-session.ts'
+import { flowSession } from './flow-session.ts'
 import { type IdentityOptions, identify } from './identity.ts'
 import type { Verbs } from './runtime.ts'
 import type { RuntimeContext } from './runtime-context.ts'
@@ -20,15 +20,8 @@ export function verbs<Agents extends readonly Agent[]>(
     conversationHandle(context, identity(), id, agent ?? null)
   return {
     conversation: conversation as Verbs<Agents>['conversation'],
-    flow: ((flow, id) => {
-      const registered = context.flows.get(flowAgentName(flow.name))
-      if (!registered)
-        throw new NoSuchFlowError(
-          flow.name,
-          [...context.flows.values()].map(({ name }) => name),
-        )
-      return flowSession(context, identity(), registered, id)
-    }) as Verbs<Agents>['flow'],
+    flow: ((flow: string | Flow, id: string) =>
+      flowSession(context, identity(), context.flows.find(flow), id)) as Verbs<Agents>['flow'],
     async resolve(conversationId, call, value) {
       const { tenant } = identity()
       const { state } = await context.workingSets.load(context.store.forTenant(tenant), tenant, conversationId)

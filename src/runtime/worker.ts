@@ -3,12 +3,9 @@ import type { Clock } from '../clock/clock.ts'
 import type { ContextMemories } from '../context/context-memory.ts'
 import { PerdureError } from '../errors/perdure-error.ts'
 import { failpoint } from '../failpoint/failpoint.ts'
-import type { Flow } from '../flow/define-flow.ts'
-import { type FlowContext, FlowOwner } from '../flow/flow-owner.ts'
-import { foldFlow } from '../flow/flow-state.ts'
 import { uuidV7 } from '../id/uuid-v7.ts'
 import type { WorkingSets } from '../live/working-sets.ts'
-import type { ConversationState } from '../log/state.ts'
+import type { TurnState } from '../log/state.ts'
 import type { Logger } from '../logger/logger.ts'
 import type { Change } from '../store/change.ts'
 import type { ConversationRef } from '../store/conversation-record.ts'
@@ -19,16 +16,14 @@ import { Owner } from '../turn/owner.ts'
 import { summarise } from '../turn/summarise.ts'
 import type { TurnContext } from '../turn/turn-context.ts'
 import type { Channels } from './channels.ts'
+import { type FlowWork, workOnFlow } from './flow-work.ts'
 import type { Hold } from './hold.ts'
 import type { KeepAlive } from './keep-alive.ts'
 import type { Scopes } from './scopes.ts'
 
-export type WorkerParts = {
+export type WorkerParts = FlowWork & {
   readonly store: Store
   readonly agents: ReadonlyMap<string, Agent>
-  /** By the name their sessions have in the store. */
-  readonly flows: ReadonlyMap<string, Flow>
-  readonly askAgent: (ref: ConversationRef) => FlowContext['askAgent']
   readonly channels: Channels
   readonly workingSets: WorkingSets
   readonly contextMemories: ContextMemories
@@ -144,21 +139,28 @@ export class Worker {
   #workOf(ref: ConversationRef, name: string): Work | null {
     const agent = this.#parts.agents.get(name)
     if (agent) return (epoch, entry) => this.#driveConversation(ref, agent, epoch, entry)
-    const flow = this.#parts.flows.get(name)
-    return flow ? (epoch, entry) => this.#driveFlow(ref, flow, epoch, entry) : null
+    const isFlow = this.#parts.flows.sessionAgents().includes(name)
+    return isFlow ? (epoch, entry) => this.#driveFlow(ref, epoch, entry) : null
   }
 
   lose(tenant: string, id: string): void {
     this.#taken.get(keyOf(tenant, id))?.owner?.lose()
   }
 
+  /** Resolves when this process does not work on it; at once when it does not. */
+  async settled({ tenant, id }: ConversationRef): Promise<unknown> {
+    return this.#taken.get(keyOf(tenant, id))?.done
+  }
+
   /** Lets go of one conversation; this node leaves it alone until its log grows. */
   async release(tenant: string, id: string): Promise<void> {
     const taken = this.#taken.get(keyOf(tenant, id))
     if (!taken?.owner) return
-    this.#skipped.set(keyOf(tenant, id), taken.owner.lastSeq)
+    // What it records while letting go is not what it waits for.
+    this.#skipped.set(keyOf(tenant, id), Number.POSITIVE_INFINITY)
     await taken.owner.close()
     await taken.done
+    this.#skipped.set(keyOf(tenant, id), taken.owner.lastSeq)
   }
 
   async close(drainMs: number): Promise<void> {
@@ -179,15 +181,16 @@ export class Worker {
   }
 
   async #holding({ tenant, id }: ConversationRef, entry: Taken, work: Work, known?: number): Promise<unknown> {
+    let epoch = known ?? null
     try {
-      const epoch = known ?? (await this.#acquire(tenant, id))
+      epoch ??= await this.#acquire(tenant, id)
       if (epoch === null) return undefined
       failpoint('lease.after_acquire')
       await work(epoch, entry)
       return undefined
     } catch (error) {
       entry.owner?.lose()
-      await this.#letGo(tenant, id, error)
+      await this.#letGo(tenant, id, error, epoch)
       return error
     }
   }
@@ -201,12 +204,13 @@ export class Worker {
     const { channels, workingSets, contextMemories, scopes, clock, logger } = this.#parts
     const store = this.#parts.store.forTenant(tenant)
     const workingSet = await workingSets.load(store, tenant, id)
+    if (this.#isClosed) return store.releaseLease(id, epoch)
     const context: TurnContext = {
       ...{ tenant, id, agent, store, workingSets, clock, logger },
       channel: channels.of(tenant, id),
       scopes: scopes.forConversation(tenant, id),
       memory: contextMemories.of(tenant, id),
-      summariseSoon: (state) => this.#summarise(state, context),
+      summariseSoon: (span) => this.#summarise(span, context),
     }
     const owner = new Owner(context, epoch, workingSet)
     entry.owner = owner
@@ -217,34 +221,21 @@ export class Worker {
     this.#beside('no title could be recorded', context, () => generateTitle(state, context, this.#closing.signal))
   }
 
-  async #driveFlow(ref: ConversationRef, flow: Flow, epoch: number, entry: Taken): Promise<void> {
-    const { tenant, id } = ref
-    const { clock, logger } = this.#parts
-    const store = this.#parts.store.forTenant(tenant)
-    const state = foldFlow(await store.streamEvents(id))
-    if (!state || state.ended) {
-      await store.commit(id, { events: [], epoch, wakeAt: null, lease: 'release' })
-      return
-    }
-    const owner = new FlowOwner(
-      { tenant, id, flow, store, clock, logger, askAgent: this.#parts.askAgent(ref) },
-      epoch,
-      state,
-    )
-    entry.owner = owner
-    owner.hint(entry.hintedSeq)
-    await owner.drive()
+  async #driveFlow(ref: ConversationRef, epoch: number, entry: Taken): Promise<void> {
+    const dueInMs = await workOnFlow(ref, this.#parts, epoch, (owner) => {
+      entry.owner = owner
+      owner.hint(entry.hintedSeq)
+    })
+    // Polling would find it late.
+    if (dueInMs !== null && dueInMs <= this.#parts.pollMs) this.#parts.clock.after(dueInMs, () => void this.#look())
   }
 
-  #summarise(state: ConversationState, context: TurnContext): void {
-    const { memory, tenant, id } = context
-    if (memory.isSummarising) return
+  #summarise(span: readonly TurnState[], context: TurnContext): void {
+    const { memory } = context
     memory.isSummarising = true
     this.#beside('no summary could be recorded', context, async () => {
       try {
-        await summarise(state, context, memory, this.#closing.signal)
-        // The next load begins after the summary.
-        this.#parts.workingSets.drop(tenant, id)
+        await summarise(span, context, this.#closing.signal)
       } finally {
         memory.isSummarising = false
       }
@@ -264,15 +255,20 @@ export class Worker {
   }
 
   /** A log this version cannot fold is left alone until it grows or the code changes; it is not folded past. */
-  async #letGo(tenant: string, id: string, error: unknown): Promise<void> {
+  async #letGo(tenant: string, id: string, error: unknown, epoch: number | null): Promise<void> {
     const { logger, workingSets } = this.#parts
     logger.error('a conversation cannot be worked on here', { tenant, id, error })
     workingSets.drop(tenant, id)
+    const store = this.#parts.store.forTenant(tenant)
     const isHopeless =
       PerdureError.isInstance(error) && (error.code.startsWith('event_') || error.code === 'flow_diverged')
-    if (!isHopeless) return
-    const record = await this.#parts.store.forTenant(tenant).getConversation(id)
-    this.#skipped.set(keyOf(tenant, id), record?.lastSeq ?? 0)
+    try {
+      if (isHopeless) this.#skipped.set(keyOf(tenant, id), (await store.getConversation(id))?.lastSeq ?? 0)
+      // Another node may have the code for it.
+      if (epoch !== null) await store.releaseLease(id, epoch)
+    } catch (failure) {
+      logger.warn('a conversation could not be let go; its lease lapses by itself', { tenant, id, error: failure })
+    }
   }
 
   async #look(): Promise<void> {
@@ -293,7 +289,7 @@ export class Worker {
 
   async #takeDue(): Promise<void> {
     const { store, agents, flows, maxConcurrentTurns } = this.#parts
-    const names = [...agents.keys(), ...flows.keys()]
+    const names = [...agents.keys(), ...flows.sessionAgents()]
     const room = maxConcurrentTurns - this.#taken.size
     if (room <= 0) return
     for (const ref of await store.dueWork({

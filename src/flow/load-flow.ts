@@ -1,0 +1,44 @@
+import type { TenantStore } from '../store/store.ts'
+import { type FlowState, foldFlow } from './flow-state.ts'
+
+/** A folded session, and up to where a summary stands for its log. */
+export type LoadedFlow = { readonly state: FlowState; readonly summarisedTo: number }
+
+const summaryVersion = 1
+/** How many events may lie behind a fresh record before they are put away. */
+const eventsPerSummary = 200
+
+/** Reads what the record needs: the latest summary and what came after it. Null when there is no session of that id. */
+export async function loadFlow(store: TenantStore, id: string): Promise<LoadedFlow | null> {
+  const { summary, events } = await store.loadSince(id)
+  if (summary && summary.version !== summaryVersion) return loadWhole(store, id)
+  const base = summary && flowStateIn(summary.content)
+  if (!base && events[0]?.type !== 'flow_started') return null
+  const state = foldFlow(events, base)
+  return state && { state, summarisedTo: base?.lastSeq ?? 0 }
+}
+
+/** A summary of another version of this code: the log is the truth. */
+async function loadWhole(store: TenantStore, id: string): Promise<LoadedFlow | null> {
+  const state = foldFlow(await store.streamEvents(id))
+  return state && { state, summarisedTo: 0 }
+}
+
+/**
+ * Puts away what lies behind a record that has just begun, so that a session of any length is loaded from its last part. A cache: without
+ * it, more is read. Returns up to where there is a summary now.
+ */
+export async function putAway(store: TenantStore, id: string, { state, summarisedTo }: LoadedFlow): Promise<number> {
+  const { lastSeq, ops } = state
+  if (ops.length > 0 || lastSeq - summarisedTo < eventsPerSummary) return summarisedTo
+  const content = { ...state, ops: [], outcomes: [] }
+  await store.putSummary(id, { fromSeq: 1, toSeq: lastSeq, version: summaryVersion, content, base: null })
+  return lastSeq
+}
+
+/** A conversation's summary is a text. */
+function flowStateIn(content: unknown): FlowState | null {
+  return typeof content === 'object' && content !== null && 'generation' in content
+    ? (content as unknown as FlowState)
+    : null
+}

@@ -1,0 +1,25 @@
+import { type FlowState, pendingOp } from '../flow/flow-state.ts'
+import { tagOf } from '../flow/requests.ts'
+import type { Json } from '../log/json.ts'
+import type { ConversationRecord } from '../store/conversation-record.ts'
+
+export type FlowStanding<Result = Json> =
+  | { readonly status: 'suspended'; readonly tag: Json }
+  | { readonly status: 'done'; readonly result: Result }
+  | { readonly status: 'failed'; readonly error: string }
+
+export type FlowStatus = 'none' | 'running' | 'suspended' | 'done' | 'failed'
+
+/**
+ * How a session stands when it cannot go on by itself; null while it can. The log alone does not tell whether the code has seen its last outcome,
+ * so a session counts as suspended only when whoever worked on it has let it go as such.
+ */
+export function standingOf(state: FlowState, record: ConversationRecord | null): FlowStanding | null {
+  if (state.ended) return state.ended
+  const pending = isLetGo(state, record) ? pendingOp(state) : null
+  return pending && { status: 'suspended', tag: tagOf(pending.op) }
+}
+
+export function isLetGo(state: FlowState, record: ConversationRecord | null): boolean {
+  return record?.status === 'suspended' && record.lastSeq === state.lastSeq
+}

@@ -1,0 +1,37 @@
+import type { Clock } from '../clock/clock.ts'
+import { driveFlow } from '../flow/drive-flow.ts'
+import { type FlowContext, FlowOwner } from '../flow/flow-owner.ts'
+import type { FlowRegistry } from '../flow/flow-registry.ts'
+import { loadFlow } from '../flow/load-flow.ts'
+import type { Logger } from '../logger/logger.ts'
+import type { ConversationRef } from '../store/conversation-record.ts'
+import type { Store } from '../store/store.ts'
+import type { Hold } from './hold.ts'
+
+export type FlowWork = {
+  readonly store: Store
+  readonly flows: FlowRegistry
+  readonly askAgent: (ref: ConversationRef) => FlowContext['askAgent']
+  readonly clock: Clock
+  readonly logger: Logger
+}
+
+/** Drives a session under a lease until it can be let go. Resolves with how soon it is due again, where it is. */
+export async function workOnFlow(
+  { tenant, id }: ConversationRef,
+  { flows, clock, logger, ...work }: FlowWork,
+  epoch: number,
+  onOwner: (owner: Hold) => void,
+): Promise<number | null> {
+  const store = work.store.forTenant(tenant)
+  const loaded = await loadFlow(store, id)
+  if (!loaded || loaded.state.ended) {
+    await store.commit(id, { events: [], epoch, wakeAt: null, lease: 'release' })
+    return null
+  }
+  const context = { tenant, id, flows, store, clock, logger, askAgent: work.askAgent({ tenant, id }) }
+  const owner = new FlowOwner(context, epoch, loaded)
+  onOwner(owner)
+  await driveFlow(owner)
+  return owner.dueInMs
+}

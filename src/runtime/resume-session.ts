@@ -1,0 +1,117 @@
+import { InvalidAnswerError } from '../errors/definition-errors.ts'
+import { DeterminismError, NotSuspendedError } from '../errors/flow-errors.ts'
+import { failpoint } from '../failpoint/failpoint.ts'
+import type { FlowRegistry } from '../flow/flow-registry.ts'
+import { FlowRun, type LiveOp } from '../flow/flow-run.ts'
+import { type Answerable, answerableOps, type FlowState } from '../flow/flow-state.ts'
+import { tagOf } from '../flow/requests.ts'
+import { encode } from '../log/codec.ts'
+import type { Json } from '../log/json.ts'
+import type { TenantStore } from '../store/store.ts'
+import { normaliseValue } from '../tool/normalise-result.ts'
+import { validate } from '../tool/validate.ts'
+import { isLetGo } from './flow-standing.ts'
+import { digestOf, requestKey } from './request-key.ts'
+import type { LeaseWish } from './worker.ts'
+
+export type ResumeOptions = {
+  /** The same key is the same answer, however often it is given. */
+  readonly key?: string
+  /** Which suspension is meant, where there are several: the one with this tag, */
+  readonly tag?: Json
+  /** or exactly this one, so that a second click never answers the next. */
+  readonly seq?: number
+}
+
+export type Resuming = {
+  readonly id: string
+  readonly who: string
+  readonly store: TenantStore
+  readonly flows: FlowRegistry
+  readonly loaded: () => Promise<FlowState>
+  readonly giving: <T>(commit: (lease: LeaseWish) => Promise<T>) => Promise<T>
+}
+
+const noSeq = Number.MAX_SAFE_INTEGER
+
+/** Records an answer. Throws before anything is written when code and record differ, when nothing waits, or when the answer does not fit. */
+export async function resumeSession(value: unknown, options: ResumeOptions, resuming: Resuming): Promise<void> {
+  const { id, who, store, loaded, giving } = resuming
+  const given = recorded(value)
+  const request = requestKey('resume', options.key, digestOf(given))
+  if (options.key !== undefined && (await isKnown(request, resuming))) return
+  let { seq } = options
+  for (;;) {
+    const state = await loaded()
+    const opened = chosen(state, { ...options, ...(seq === undefined ? {} : { seq }) }, id)
+    // Whatever comes meanwhile, this is the one that was meant.
+    seq = opened.seq
+    const live = await waitingCode(opened, state, resuming)
+    const answer = await checkedAnswer(live, given)
+    failpoint('flow.before_resume')
+    const result = await giving(async (lease) => {
+      const committed = await store.commit(id, {
+        events: [{ type: 'flow_outcome', content: { position: opened.position, ok: true, value: answer, who } }],
+        expectedSeq: state.lastSeq,
+        ...request,
+        wakeAt: 'now',
+        conversation: { status: 'active' },
+        ...lease.acquire(),
+      })
+      if (committed.ok) lease.got(committed)
+      return committed
+    })
+    // Durable from here: the answer is in the record, and whoever has the flow's code goes on.
+    failpoint('flow.after_resume')
+    if (result.ok) return
+  }
+}
+
+/** A known key is answered before anything else, so it is asked for with an impossible seq. */
+async function isKnown(request: ReturnType<typeof requestKey>, { id, store, loaded }: Resuming): Promise<boolean> {
+  await loaded()
+  return (await store.commit(id, { events: [], ...request, expectedSeq: noSeq })).ok
+}
+
+function chosen(state: FlowState, { tag, seq }: ResumeOptions, id: string): Answerable {
+  const open = answerableOps(state)
+  const found = open.find(
+    (candidate) =>
+      (seq === undefined || candidate.seq === seq) &&
+      (tag === undefined || encode(tagOf(candidate.op)) === encode(recorded(tag))),
+  )
+  if (found) return found
+  const status = state.ended?.status ?? (open.length > 0 ? 'suspended' : 'running')
+  throw new NotSuspendedError(id, status, seq === undefined ? null : winnerOf(state, seq))
+}
+
+function winnerOf({ ops, outcomes }: FlowState, seq: number) {
+  const position = ops.find((opened) => opened.seq === seq)?.position
+  const outcome = outcomes.find((candidate) => candidate.position === position)
+  if (!outcome?.ok) return null
+  return { who: outcome.who ?? 'system', at: outcome.at, value: outcome.value }
+}
+
+/** Code that differs from the record must not take an answer. */
+async function waitingCode(opened: Answerable, state: FlowState, { id, store, flows }: Resuming): Promise<LiveOp> {
+  const standstill = await new FlowRun(id, flows.replaying(id, state), state).replay()
+  const live =
+    standstill.type === 'blocked' ? standstill.ops.find(({ position }) => position === opened.position) : null
+  if (live) return live
+  // The code has ended, and nobody has written that down yet; or it was let go while it waited, and is another now.
+  if (!isLetGo(state, await store.getConversation(id))) throw new NotSuspendedError(id, 'running')
+  throw new DeterminismError(id, opened.position, opened.op, { end: standstill.type })
+}
+
+async function checkedAnswer({ schema }: LiveOp, given: Json): Promise<Json> {
+  if (!schema) return given
+  const checked = await validate(schema, given)
+  if (!checked.ok) throw new InvalidAnswerError('answer', checked.issues)
+  return recorded(checked.value)
+}
+
+function recorded(value: unknown): Json {
+  const normalised = normaliseValue(value)
+  if (!normalised.ok) throw new InvalidAnswerError('answer', normalised.problem)
+  return normalised.value
+}
