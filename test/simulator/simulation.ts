@@ -186,7 +186,8 @@ export class Simulation {
       const id = this.#world.idOf(scenario)
       const log = await this.#world.log(scenario)
       const own = <T extends { readonly id: string }>(all: readonly T[]) => all.filter((one) => one.id === id)
-      const { isDisturbed } = this.#foreigner
+      // A call that is cut off for the third time is not run again, and the scenarios do not go on from there.
+      const isDisturbed = this.#foreigner.isDisturbed || this.#crashes.length + this.#counts.stalled > 2
       const ending = { scenario, log, effects: own(effects), told: own(told), interrupted, isDisturbed }
       problems.push(...checkConversation(ending))
       for (const moment of moments) problems.push(...checkMoment(scenario, moment[index]!, log))

@@ -67,7 +67,7 @@ export class World {
         error: (message: string, details?: object) => this.#complaint(message, details),
       }
       const runtime = createRuntime({ agents, store, clock: process.clock(this.clock), logger, work, ...timing })
-      started = { process, host, runtime, playing: plays ? this.scenarios.length : 0 }
+      started = { process, host, runtime: runtime as unknown as Runtime, playing: plays ? this.scenarios.length : 0 }
       this.started.push(started)
       if (!plays) return
       for (const scenario of this.scenarios) {

@@ -40,7 +40,7 @@ export function interruptions(scenario: Scenario, host: Host): (delta: string, s
   }
 }
 
-export async function send(scenario: Scenario, host: Host, text: string, whenBusy: WhenBusy): Promise<TurnHandle> {
+async function send(scenario: Scenario, host: Host, text: string, whenBusy: WhenBusy): Promise<TurnHandle> {
   const turn = await insisting(host, () => host.chat(scenario).send(text, { key: text, whenBusy }))
   host.tell({ type: 'sent', id: host.idOf(scenario), key: text, turnId: turn.turnId })
   return turn

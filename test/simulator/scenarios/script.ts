@@ -20,7 +20,7 @@ const script: Readonly<Record<string, readonly Step[]>> = {
   'ask nobody': [{ calls: [call('nobody')] }, 'Nobody is there.'],
   'look at my screen': [{ calls: [call('screen'), call('pay')] }, 'I have seen it.'],
   'be cancelled': [{ text: ['As I was', '(cancel)', ' never said'] }],
-  'work until cancelled': [{ text: 'It takes long.', calls: [call('pay'), call('slow')] }, 'never said'],
+  'work until cancelled': [{ text: 'It takes long.', calls: [call('pay'), call('slow')] }, 'It was cut off too often.'],
   'be steered': [{ text: ['Go', '(steer)', ' straight.'] }],
   'turn left': ['I turn left.'],
   'be queued behind': [{ text: ['First', '(queue)', ' this.'] }],
