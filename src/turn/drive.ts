@@ -8,6 +8,10 @@ import type { Owner } from './owner.ts'
 export async function drive(owner: Owner): Promise<void> {
   while (!owner.isLost) {
     await owner.catchUp()
+    if (owner.isClosing) {
+      await owner.handOver()
+      continue
+    }
     const outcomes = owner.outcomes()
     const { events, after, step } = decide(owner.state, owner.running(), outcomes)
 
@@ -17,7 +21,7 @@ export async function drive(owner: Owner): Promise<void> {
     }
     const parks = step.type === 'park'
     if (events.length > 0 || parks) {
-      const isCommitted = await owner.commit(events, after, { parks })
+      const isCommitted = await owner.commit(events, after, parks ? 'park' : 'go_on')
       if (isCommitted) owner.forget(outcomes)
       if (isCommitted && parks) return
       continue

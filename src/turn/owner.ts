@@ -4,15 +4,16 @@ import { StoreError } from '../errors/store-errors.ts'
 import { failpoint } from '../failpoint/failpoint.ts'
 import type { Channel } from '../live/channel.ts'
 import { caughtUp, loadWhole, type WorkingSet, type WorkingSets, withEvents } from '../live/working-sets.ts'
-import { callEnd, callPhase } from '../log/call-phase.ts'
+import { callEnd } from '../log/call-phase.ts'
 import type { LogEvent, NewEvent } from '../log/events.ts'
 import { fsmStateOf } from '../log/fsm-state.ts'
-import { onInterrupted, type Step } from '../log/next-step.ts'
-import { type CancelOutcome, type Outcome, settle } from '../log/settle.ts'
+import type { Step } from '../log/next-step.ts'
+import type { CancelOutcome, Outcome } from '../log/settle.ts'
 import { type CallState, type ConversationState, findCall, openTurn, stateSince } from '../log/state.ts'
 import type { CommitResult } from '../store/change.ts'
 import type { TenantStore } from '../store/store.ts'
 import { changeFor } from './change-for.ts'
+import { handOverEvents } from './hand-over-events.ts'
 import { callModel, type ModelTask } from './model-task.ts'
 import { Signal } from './signal.ts'
 import { runCall } from './tool-task.ts'
@@ -21,6 +22,13 @@ import type { TurnContext } from './turn-context.ts'
 type InHand = { readonly outcome: Outcome; readonly settled?: (isCommitted: boolean) => void }
 
 type Running = { readonly attempt: number; readonly controller: AbortController }
+
+type LettingGo = 'park' | 'hand_over'
+
+const lettingGo = {
+  park: { wakeAt: null, lease: 'release' },
+  hand_over: { wakeAt: 'now', lease: 'release' },
+} as const
 
 const firstBackoffMs = 50
 const longestBackoffMs = 5_000
@@ -43,6 +51,7 @@ export class Owner {
   #backoffMs = 0
   #isLost = false
   #isClosing = false
+  #interrupted: readonly string[] = []
 
   constructor(context: TurnContext, epoch: number, workingSet: WorkingSet) {
     this.#context = context
@@ -64,6 +73,10 @@ export class Owner {
 
   get isLost(): boolean {
     return this.#isLost
+  }
+
+  get isClosing(): boolean {
+    return this.#isClosing
   }
 
   get isBusy(): boolean {
@@ -112,17 +125,20 @@ export class Owner {
     }
   }
 
-  /** One transaction: the events, the rows that go with them, the cached state, and, when it parks, letting go. */
-  async commit(events: readonly NewEvent[], after: ConversationState, { parks }: { parks: boolean }): Promise<boolean> {
+  /**
+   * One transaction: the events, the rows that go with them, the cached state, and letting go: `park` when there is nothing to do, `hand_over`
+   * when somebody else is to go on.
+   */
+  async commit(events: readonly NewEvent[], after: ConversationState, lets: 'go_on' | LettingGo): Promise<boolean> {
     const { id } = this.#context
     const expectedSeq = this.state.lastSeq
-    const letGo = parks ? { wakeAt: null, lease: 'release' as const } : {}
+    const parks = lets === 'park'
     const change = {
       ...changeFor(events, after),
       expectedSeq,
       epoch: this.#epoch,
       fsmState: fsmStateOf(after),
-      ...letGo,
+      ...(lets === 'go_on' ? {} : lettingGo[lets]),
     }
     failpoint(parks ? 'owner.before_park' : 'owner.before_commit')
     let result: CommitResult
@@ -147,7 +163,8 @@ export class Owner {
   }
 
   callModel(step: Extract<Step, { type: 'model' }>): void {
-    if (this.#model || this.#isClosing) return
+    // It may have been lost while the log was read, and then whoever has it calls the model.
+    if (this.#model || this.#isLost) return
     const task = callModel(step, this.#context, {
       state: () => this.state,
       submit: (outcome) => this.#submit(outcome),
@@ -186,32 +203,27 @@ export class Owner {
     this.#signal.set()
   }
 
-  /**
-   * The process ends: the model is stopped without a trace, and what was started and is not finished is recorded as its tool says, so that
-   * the next owner does not have to guess. The conversation stays due.
-   */
+  /** The process ends: what runs is told to stop, and the loop hands over. What returns from now on was stopped, and tells nothing. */
   async close(): Promise<void> {
-    if (this.#isLost) return
+    if (this.#isLost || this.#isClosing) return
     this.#isClosing = true
-    const started = [...this.#running.keys()]
-    const results = this.#inHand.filter(({ outcome }) => outcome.type === 'result').map(({ outcome }) => outcome)
+    const isKnown = (callId: string) =>
+      this.#inHand.some(({ outcome }) => outcome.type === 'result' && outcome.callId === callId)
+    this.#interrupted = [...this.#running.keys()].filter((callId) => !isKnown(callId))
     this.#abortAll()
-    const events = results.flatMap((outcome) => settle(this.state, outcome))
-    for (const callId of started) {
-      const isKnown = events.some((event) => event.type === 'tool_result' && event.content.callId === callId)
-      if (!isKnown) events.push(...this.#interruptedEvents(callId))
-    }
-    const after = withEvents(this.#workingSet, tentative(events, this.state.lastSeq)).state
-    const change = { ...changeFor(events, after), expectedSeq: this.state.lastSeq, epoch: this.#epoch }
-    const result = await this.#store.commit(this.#context.id, { ...change, wakeAt: 'now', lease: 'release' })
-    if (!result.ok && result.conflict !== 'epoch') await this.#store.releaseLease(this.#context.id, this.#epoch)
-    this.lose()
+    this.#signal.set()
   }
 
-  #interruptedEvents(callId: string): NewEvent[] {
-    const call = findCall(this.state, callId)?.call
-    if (!call || callPhase(call).type !== 'started' || call.ifInterrupted === 'rerun') return []
-    return [onInterrupted(call)]
+  /**
+   * The model was stopped without a trace; what was started and is not finished is recorded as its tool says, so that the next owner does not
+   * have to guess. The conversation stays due.
+   */
+  async handOver(): Promise<void> {
+    const events = handOverEvents(this.state, this.outcomes(), this.#interrupted)
+    const after = withEvents(this.#workingSet, tentative(events, this.state.lastSeq)).state
+    const isDone = await this.commit(events, after, 'hand_over')
+    // A store that fails is not waited for now: its lease lapses, and whoever comes next finds what was started.
+    if (isDone || this.#backoffMs > 0) this.lose()
   }
 
   #abortAll(): void {
@@ -244,9 +256,14 @@ export class Owner {
   }
 
   #startCall(call: CallState, attempt: number, turnId: string): void {
-    if (this.#isLost || this.#isClosing) return
+    if (this.#isLost) return
     const controller = new AbortController()
     const { callId } = call
+    if (this.#isClosing) {
+      const result = { ok: false as const, error: 'the process was about to end: it was not run' }
+      if (call.ifInterrupted !== 'rerun') this.#take({ outcome: { type: 'result', callId, attempt, result } })
+      return
+    }
     this.#running.set(callId, { attempt, controller })
     const turn = this.state.turns.findLast((candidate) => candidate.turnId === turnId)!
     runCall(call, turn, this.#context, { signal: controller.signal, seq: () => this.state.lastSeq }).then(
