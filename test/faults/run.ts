@@ -11,6 +11,7 @@ const programs = {
   atomicity: { stores: ['sqlite', 'postgres'], shortRounds: 20 },
   durability: { stores: ['sqlite', 'postgres'], shortRounds: 2 },
   race: { stores: ['sqlite', 'postgres'], shortRounds: 200 },
+  'double-approval': { stores: ['sqlite', 'postgres'], shortRounds: 100 },
   'lost-acknowledgement': { stores: ['postgres'], shortRounds: 10 },
 } as const satisfies Record<string, { stores: readonly string[]; shortRounds: number }>
 
