@@ -1,10 +1,10 @@
 const patienceMs = 10_000
 
 /** Looks again and again until there is something to see. Only for what nothing tells of. */
-export async function until<T>(look: () => T | Promise<T>): Promise<NonNullable<T>> {
+export async function until<T>(look: () => T | Promise<T>): Promise<Exclude<NonNullable<T>, false>> {
   for (const giveUpAt = Date.now() + patienceMs; ; ) {
     const seen = await look()
-    if (seen) return seen
+    if (seen) return seen as Exclude<NonNullable<T>, false>
     if (Date.now() > giveUpAt) throw new Error(`not so within ${patienceMs} ms: ${look.toString()}`)
     await new Promise((resolve) => setTimeout(resolve, 5))
   }

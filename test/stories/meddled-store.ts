@@ -1,0 +1,21 @@
+import type { Change } from '../../src/store/change.ts'
+import type { Store, TenantStore } from '../../src/store/store.ts'
+
+/** The same store, with somebody who may write just before each of an owner's commits, so that it meets a log it did not know. */
+export function meddledStore(store: Store, meddle: (change: Change) => Promise<unknown>): Store {
+  return meddled(store)
+
+  function meddled<T extends Store | TenantStore>(target: T): T {
+    return new Proxy(target, {
+      get(object, name) {
+        const member: unknown = Reflect.get(object, name)
+        if (name === 'forTenant') return (tenant: string) => meddled(store.forTenant(tenant))
+        if (name !== 'commit' || typeof member !== 'function') return member
+        return async (id: string, change: Change) => {
+          if (change.epoch !== undefined) await meddle(change)
+          return member.call(object, id, change)
+        }
+      },
+    })
+  }
+}
