@@ -112,6 +112,7 @@ export class Owner {
     await this.#signal.wait()
   }
 
+  /** Rejects when the log has an event that cannot be folded here. */
   async catchUp(): Promise<void> {
     if (this.#backoffMs > 0) await sleep(this.#backoffMs, this.#context.clock)
     if (!this.#mustRead && this.#hintedSeq <= this.state.lastSeq) return
@@ -121,6 +122,8 @@ export class Owner {
       this.#mustRead = false
       this.#backoffMs = 0
     } catch (error) {
+      // Nothing can be decided past an event that cannot be folded.
+      if (PerdureError.isInstance(error) && error.code.startsWith('event_')) throw error
       this.#storeFailed(error, 'reading the log failed')
     }
   }
@@ -349,10 +352,7 @@ export class Owner {
     this.#mustRead = true
     this.#backoffMs = Math.min(Math.max(firstBackoffMs, this.#backoffMs * 2), longestBackoffMs)
     const { id, tenant, logger } = this.#context
-    if (
-      PerdureError.isInstance(error) &&
-      (error.code === 'event_unknown' || error.code === 'event_invalid' || error.code === 'store_closed')
-    ) {
+    if (PerdureError.isInstance(error) && error.code === 'store_closed') {
       logger.error('letting go of a conversation', { tenant, id, error })
       this.lose()
       return
