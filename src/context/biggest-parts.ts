@@ -1,31 +1,45 @@
-import type { ConversationState } from '../log/state.ts'
-import type { Tokenizer } from './count-tokens.ts'
-import { countParts } from './count-tokens.ts'
-import type { Reduction } from './reduction.ts'
+import type { Agent } from '../agent/agent.ts'
+import type { UserPart } from '../log/events.ts'
+import type { ConversationState, TurnState } from '../log/state.ts'
+import { countParts, countTools, type Tokenizer } from './count-tokens.ts'
+import { type Reduction, visibleTurns } from './reduction.ts'
 import { renderCallOutput } from './render-call-output.ts'
-import { isInWindow } from './window.ts'
 
-/** What takes most room in a prompt, named so that somebody can find it in the log. */
-export function biggestParts(state: ConversationState, reduction: Reduction, tokenizer: Tokenizer, most = 3): string[] {
-  const parts: { name: string; tokens: number }[] = []
-  for (const turn of state.turns) {
-    if (!turn.opened || !isInWindow(turn, reduction)) continue
-    for (const item of turn.items) {
-      if (item.type === 'user')
-        parts.push({ name: `message ${item.seq}`, tokens: countParts(item.message.parts, tokenizer) })
-      if (item.type === 'injection')
-        parts.push({ name: `injection of '${item.hook}'`, tokens: countParts(item.parts, tokenizer) })
-      if (item.type === 'assistant')
-        parts.push({ name: `answer ${item.seq}`, tokens: tokenizer(JSON.stringify(item.parts)) })
-    }
-    for (const call of turn.calls) {
-      if (reduction.stubbed.has(call.callId)) continue
-      parts.push({
-        name: `result of '${call.name}' (${call.callId})`,
-        tokens: tokenizer(JSON.stringify(renderCallOutput(call))),
-      })
-    }
-  }
+type Part = { readonly name: string; readonly tokens: number }
+
+export type PromptContents = {
+  readonly state: ConversationState
+  readonly agent: Pick<Agent, 'tools'>
+  readonly system: string
+  readonly injections: readonly UserPart[]
+  readonly reduction: Reduction
+}
+
+/** What takes most room in a prompt, named so that somebody can find it. */
+export function biggestParts(contents: PromptContents, tokenizer: Tokenizer, most = 3): string[] {
+  const { state, agent, system, injections, reduction } = contents
+  const parts: Part[] = [
+    { name: 'the instructions', tokens: tokenizer(system) },
+    { name: `the descriptions of ${agent.tools.length} tools`, tokens: countTools(agent.tools, tokenizer) },
+    { name: 'the summary', tokens: tokenizer(reduction.summary?.text ?? '') },
+    { name: 'the injections of this call', tokens: countParts(injections, tokenizer) },
+    ...visibleTurns(state.turns, reduction).flatMap((turn) => partsOfTurn(turn, reduction, tokenizer)),
+  ]
   const biggest = parts.toSorted((left, right) => right.tokens - left.tokens).slice(0, most)
-  return biggest.map(({ name, tokens }) => `${name}: ${tokens} tokens`)
+  return biggest.filter(({ tokens }) => tokens > 0).map(({ name, tokens }) => `${name}: ${tokens} tokens`)
+}
+
+function partsOfTurn({ items, calls }: TurnState, { stubbed }: Reduction, tokenizer: Tokenizer): Part[] {
+  const said = items.map((item): Part => {
+    if (item.type === 'user') return { name: `message ${item.seq}`, tokens: countParts(item.message.parts, tokenizer) }
+    if (item.type === 'injection')
+      return { name: `injection ${item.seq} of '${item.hook}'`, tokens: countParts(item.parts, tokenizer) }
+    return { name: `answer ${item.seq}`, tokens: tokenizer(JSON.stringify(item.parts)) }
+  })
+  const kept = calls.filter((call) => !stubbed.has(call.callId))
+  const results = kept.flatMap((call): Part[] => [
+    { name: `arguments of '${call.name}' (${call.callId})`, tokens: tokenizer(JSON.stringify(call.args)) },
+    { name: `result of '${call.name}' (${call.callId})`, tokens: tokenizer(JSON.stringify(renderCallOutput(call))) },
+  ])
+  return [...said, ...results]
 }

@@ -10,8 +10,12 @@ export function withBreakpoints(
   tail: readonly LanguageModelV4Message[],
   model: ModelRef,
 ): LanguageModelV4Message[] {
-  const isTold = model.provider.startsWith('anthropic') || model.provider.includes('.anthropic')
-  return isTold ? [...marked(head), ...marked(tail)] : [...head, ...tail]
+  return isTold(model) ? [...marked(head), ...marked(tail)] : [...head, ...tail]
+}
+
+/** Its models are also reached through others, who pass the marks on. */
+function isTold({ provider, modelId }: ModelRef): boolean {
+  return /anthropic|claude/i.test(`${provider} ${modelId}`)
 }
 
 function marked(messages: readonly LanguageModelV4Message[]): LanguageModelV4Message[] {

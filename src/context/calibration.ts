@@ -4,12 +4,15 @@ export type Calibration = { readonly factor: number }
 export const uncalibrated: Calibration = { factor: 1 }
 
 const weightOfNews = 0.5
-/** A provider that counts something else entirely must not make us blind. */
-const [least, most] = [0.25, 4]
+/** What stands around a short prompt weighs more than the prompt. */
+const leastTokens = 500
+/** Fewer than this cannot be an error of the estimate: whoever counted did not count this prompt. More can, and must not be overlooked. */
+const leastRatio = 0.4
+const [leastFactor, mostFactor] = [0.5, 4]
 
 /** `reported` is what the provider counted for a prompt that was estimated, uncorrected, at `estimated`. */
 export function calibrate({ factor }: Calibration, estimated: number, reported: number | undefined): Calibration {
-  if (reported === undefined || reported <= 0 || estimated <= 0) return { factor }
-  const seen = Math.min(most, Math.max(least, reported / estimated))
+  if (reported === undefined || estimated < leastTokens || reported / estimated < leastRatio) return { factor }
+  const seen = Math.min(mostFactor, Math.max(leastFactor, reported / estimated))
   return { factor: factor * (1 - weightOfNews) + seen * weightOfNews }
 }

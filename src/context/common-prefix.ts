@@ -1,8 +1,15 @@
-import type { LanguageModelV4Message, LanguageModelV4Prompt } from '@ai-sdk/provider'
+import { createHash } from 'node:crypto'
+import type { LanguageModelV4Prompt } from '@ai-sdk/provider'
 import { withoutBreakpoint } from './cache-breakpoints.ts'
+import { promptJson } from './prompt-json.ts'
+
+/** A prompt as far as comparing needs it: cheap to keep. */
+export type PromptTrace = readonly MessageTrace[]
+
+type MessageTrace = { readonly role: string; readonly characters: number; readonly digest: string }
 
 export type CommonPrefix = {
-  /** Messages both prompts begin with. */
+  /** Messages that both prompts begin with. */
   readonly messages: number
   /** Characters of those, and of the whole prompt. */
   readonly characters: number
@@ -11,25 +18,27 @@ export type CommonPrefix = {
   readonly brokenBy: string | null
 }
 
+export function traceOf(prompt: LanguageModelV4Prompt): PromptTrace {
+  return prompt.map((message) => {
+    const text = promptJson(withoutBreakpoint(message))
+    return { role: message.role, characters: text.length, digest: createHash('sha1').update(text).digest('base64') }
+  })
+}
+
 /** How much of a prompt the provider may have cached from the one before. */
-export function commonPrefix(earlier: LanguageModelV4Prompt, later: LanguageModelV4Prompt): CommonPrefix {
-  const before = earlier.map(textOf)
-  const now = later.map(textOf)
-  const differs = now.findIndex((text, index) => text !== before[index])
-  const messages = differs < 0 ? now.length : differs
-  const length = (texts: readonly string[]) => texts.reduce((total, text) => total + text.length, 0)
-  const isBroken = messages < before.length
-  const brokenBy = isBroken ? describe(earlier[messages]!, later[messages], messages) : null
-  return { messages, characters: length(now.slice(0, messages)), of: length(now), brokenBy }
+export function commonPrefix(earlier: PromptTrace, later: PromptTrace): CommonPrefix {
+  const differs = later.findIndex((message, index) => message.digest !== earlier[index]?.digest)
+  const messages = differs < 0 ? later.length : differs
+  const brokenBy = messages < earlier.length ? describe(earlier[messages]!, later[messages], messages) : null
+  return { messages, characters: charactersOf(later.slice(0, messages)), of: charactersOf(later), brokenBy }
 }
 
-function textOf(message: LanguageModelV4Message): string {
-  return JSON.stringify(withoutBreakpoint(message))
-}
-
-function describe(was: LanguageModelV4Message, is: LanguageModelV4Message | undefined, index: number): string {
+function describe(was: MessageTrace, is: MessageTrace | undefined, index: number): string {
   if (!is) return `message ${index} (${was.role}) is gone`
-  return was.role === is.role
-    ? `message ${index} (${was.role}) has changed`
-    : `message ${index} was ${was.role} and is ${is.role}`
+  if (was.role !== is.role) return `message ${index} was of ${was.role} and is of ${is.role}`
+  return was.role === 'system' ? 'the instructions have changed' : `message ${index} (${was.role}) has changed`
+}
+
+function charactersOf(trace: PromptTrace): number {
+  return trace.reduce((total, { characters }) => total + characters, 0)
 }

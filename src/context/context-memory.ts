@@ -1,5 +1,8 @@
-import type { LanguageModelV4Prompt } from '@ai-sdk/provider'
+import type { Origin, WorkingSet } from '../live/working-sets.ts'
+import { stateSince } from '../log/state.ts'
+import type { Summary } from '../store/summary.ts'
 import { type Calibration, uncalibrated } from './calibration.ts'
+import type { PromptTrace } from './common-prefix.ts'
 import type { TurnSizes } from './prompt-size.ts'
 import { noReduction, type Reduction, type SummaryText } from './reduction.ts'
 
@@ -8,16 +11,42 @@ import { noReduction, type Reduction, type SummaryText } from './reduction.ts'
  * provider's cache is colder for it.
  */
 export type ContextMemory = {
+  /** Of the working set it goes with. */
+  origin: Origin | null
   reduction: Reduction
   calibration: Calibration
-  /** The latest there is; undefined before it was looked up. */
-  latestSummary: SummaryText | null | undefined
-  /** The prompt of the call before, for telling what broke the common prefix. */
-  lastPrompt: LanguageModelV4Prompt | null
+  /** The newest this process knows of; it is shown when the next reduction comes. */
+  latestSummary: SummaryText | null
+  /** Of the call before, for telling what broke the common prefix. */
+  lastPrompt: PromptTrace | null
   isSummarising: boolean
   /** A title is being generated. */
   isTitling: boolean
-  readonly turnSizes: TurnSizes
+  turnSizes: TurnSizes
+}
+
+/**
+ * Brings memory and working set together. A memory of another log, or of one that was loaded anew, begins again with what stands for the
+ * turns that are not there; turns that a summary now stands for are let go.
+ */
+export function remember(memory: ContextMemory, workingSet: WorkingSet): WorkingSet {
+  if (memory.origin !== workingSet.origin) {
+    const summary = summaryText(workingSet.origin.summary)
+    Object.assign(memory, beginning(), { origin: workingSet.origin, latestSummary: summary })
+    memory.reduction = { ...noReduction, summary }
+  }
+  const { summary } = memory.reduction
+  if (!summary || summary.toSeq <= (workingSet.origin.summary?.toSeq ?? 0)) return workingSet
+  const { toSeq, version, text } = summary
+  memory.origin = { summary: { toSeq, version, content: text } }
+  return { ...workingSet, state: stateSince(workingSet.state, toSeq), origin: memory.origin }
+}
+
+export function summaryText(summary: Pick<Summary, 'toSeq' | 'version' | 'content'> | null): SummaryText | null {
+  if (!summary) return null
+  const { toSeq, version, content } = summary
+  const text = typeof content === 'string' ? content : JSON.stringify(content)
+  return { toSeq, version, text: content === null ? '' : text }
 }
 
 /** The memories of the conversations used last. */
@@ -31,26 +60,21 @@ export class ContextMemories {
 
   of(tenant: string, id: string): ContextMemory {
     const key = JSON.stringify([tenant, id])
-    const memory = this.#kept.get(key) ?? newMemory()
+    const memory = this.#kept.get(key) ?? { ...beginning(), isSummarising: false, isTitling: false }
     this.#kept.delete(key)
     this.#kept.set(key, memory)
     if (this.#kept.size > this.#limit) this.#kept.delete(this.#kept.keys().next().value!)
     return memory
   }
-
-  drop(tenant: string, id: string): void {
-    this.#kept.delete(JSON.stringify([tenant, id]))
-  }
 }
 
-function newMemory(): ContextMemory {
+function beginning(): Omit<ContextMemory, 'isSummarising' | 'isTitling'> {
   return {
+    origin: null,
     reduction: noReduction,
     calibration: uncalibrated,
-    latestSummary: undefined,
+    latestSummary: null,
     lastPrompt: null,
-    isSummarising: false,
-    isTitling: false,
     turnSizes: new WeakMap(),
   }
 }

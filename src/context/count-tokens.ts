@@ -1,5 +1,6 @@
 import type { LanguageModelV4Message } from '@ai-sdk/provider'
 import type { UserPart } from '../log/events.ts'
+import type { Tool } from '../tool/tool.ts'
 
 /** Counts the tokens of a text. */
 export type Tokenizer = (text: string) => number
@@ -8,23 +9,6 @@ export type Tokenizer = (text: string) => number
 const tokensPerFile = 800
 /** What a provider adds around a message or part. */
 const tokensPerPart = 4
-
-/**
- * A cheap guess: four characters a token, fewer where the script is dense. Within a third of what providers count for prose and code in
- * European languages, and within a half elsewhere; `Calibration` corrects it by what they report.
- */
-export const estimateTokens: Tokenizer = (text) => {
-  let dense = 0
-  // Sampling keeps long texts cheap.
-  const step = Math.max(1, Math.floor(text.length / 256))
-  let seen = 0
-  for (let index = 0; index < text.length; index += step) {
-    seen += 1
-    if (text.charCodeAt(index) > 0x2e80) dense += 1
-  }
-  const denseShare = seen === 0 ? 0 : dense / seen
-  return Math.ceil(text.length * (denseShare + (1 - denseShare) / 4))
-}
 
 export function countParts(parts: readonly UserPart[], tokenizer: Tokenizer): number {
   let tokens = 0
@@ -40,6 +24,16 @@ export function countMessage(message: LanguageModelV4Message, tokenizer: Tokeniz
   return tokens
 }
 
+/** Of the descriptions of tools, which every request carries. */
+export function countTools(tools: readonly Tool[], tokenizer: Tokenizer): number {
+  let tokens = 0
+  for (const tool of tools) {
+    const schema = 'inputJsonSchema' in tool ? JSON.stringify(tool.inputJsonSchema) : ''
+    tokens += tokensPerPart + tokenizer(tool.name) + tokenizer(tool.description) + tokenizer(schema)
+  }
+  return tokens
+}
+
 type Part = Exclude<LanguageModelV4Message['content'], string>[number]
 
 function countPart(part: Part, tokenizer: Tokenizer): number {
@@ -50,8 +44,13 @@ function countPart(part: Part, tokenizer: Tokenizer): number {
     case 'tool-call':
       return tokenizer(part.toolName) + tokenizer(JSON.stringify(part.input) ?? '')
     case 'tool-result':
-      return tokenizer(JSON.stringify(part.output))
+      return tokenizer(outputText(part.output))
     default:
       return tokensPerFile
   }
+}
+
+function outputText(output: Extract<Part, { type: 'tool-result' }>['output']): string {
+  const { value = '' } = output as { value?: unknown }
+  return typeof value === 'string' ? value : JSON.stringify(value)
 }

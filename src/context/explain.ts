@@ -1,8 +1,9 @@
-import type { LogEvent } from '../log/events.ts'
+import { callEnd } from '../log/call-phase.ts'
+import type { EventOf, LogEvent } from '../log/events.ts'
 import { foldEvents } from '../log/fold-events.ts'
-import { type ConversationState, emptyState, type TurnState } from '../log/state.ts'
+import type { CallState, ConversationState, TurnState } from '../log/state.ts'
 import type { ModelCall } from '../store/model-call.ts'
-import type { Evictions } from './reduction.ts'
+import type { Eviction } from './evictions.ts'
 
 /** How one event was in one prompt. */
 export type Explanation = {
@@ -12,64 +13,104 @@ export type Explanation = {
   readonly why: string
 }
 
-/** Answers "why did it forget that?": for each event the call could have seen, how it was in its prompt. Pure. */
-export function explain(
-  events: readonly LogEvent[],
-  call: Pick<ModelCall, 'renderedContext' | 'evictions'>,
-): Explanation[] {
-  const { seen } = (call.renderedContext ?? {}) as { readonly seen?: number }
-  const evictions = (call.evictions ?? { summaryToSeq: null, windowFrom: 0, stubbed: [] }) as unknown as Evictions
-  const known = events.filter((event) => seen === undefined || event.seq <= seen)
-  const state = foldEvents(known, { ...emptyState, lastSeq: (known[0]?.seq ?? 1) - 1 })
+type Shown = Pick<Explanation, 'shown' | 'why'>
+
+/**
+ * Answers "why did it forget that?": for each event, how it was in the prompt of a model call, told from the call's audit row. `events` is
+ * the log from its beginning. Pure.
+ */
+export function explain(events: readonly LogEvent[], call: Pick<ModelCall, 'evictions'>): Explanation[] {
+  const { seen = events.length, evicted = [] } = (call.evictions ?? {}) as { seen?: number; evicted?: Eviction[] }
+  const state = foldEvents(events.filter((event) => event.seq <= seen))
   const turnOf = turnFinder(state)
-  return known.map((event) => ({ seq: event.seq, type: event.type, ...explainEvent(event, turnOf(event), evictions) }))
+  return events.map((event) => {
+    const { seq, type } = event
+    if (seq > seen) return { seq, type, shown: 'not_shown', why: 'it came after this call' }
+    const turn = turnOf(event)
+    return { seq, type, ...(turn ? (ofTurn(turn, evicted) ?? ofEvent(event, turn, evicted)) : notTold) }
+  })
 }
 
-function explainEvent(
-  event: LogEvent,
-  turn: TurnState | undefined,
-  { summaryToSeq, windowFrom, stubbed }: Evictions,
-): Pick<Explanation, 'shown' | 'why'> {
-  if (!turn) return { shown: 'not_shown', why: 'the model is not told of it' }
-  if (!turn.opened) return { shown: 'not_shown', why: 'its turn was still queued' }
-  if (summaryToSeq !== null && turn.end && turn.end.seq <= summaryToSeq) {
-    return { shown: 'summarised', why: `its turn is covered by the summary up to ${summaryToSeq}` }
+const verbatim: Shown = { shown: 'verbatim', why: 'its turn is in the window' }
+const notTold: Shown = { shown: 'not_shown', why: 'the model is not told of such events' }
+
+/** Null when the turn is in the window. */
+function ofTurn(turn: TurnState, evicted: readonly Eviction[]): Shown | null {
+  if (!turn.opened) return { shown: 'not_shown', why: 'its turn was in the queue' }
+  for (const eviction of evicted) {
+    const { shown, why } = eviction
+    if (shown === 'summarised' && turn.end && turn.end.seq <= eviction.toSeq) return { shown, why }
+    if (shown === 'outside_window' && turn.end && turn.firstSeq < eviction.beforeSeq) return { shown, why }
   }
-  if (turn.firstSeq < windowFrom && turn.end) {
-    return { shown: 'outside_window', why: `its turn began before ${windowFrom}, where the window begins` }
-  }
+  return null
+}
+
+function ofEvent(event: LogEvent, turn: TurnState, evicted: readonly Eviction[]): Shown {
   switch (event.type) {
     case 'user_msg':
+      return ofParts(event.content.message.parts)
     case 'injection':
+      return ofParts(event.content.parts)
+    case 'assistant_msg':
+      return ofAssistant(event, turn)
     case 'tool_call':
-      return { shown: 'verbatim', why: 'it is in the window' }
-    case 'assistant_msg': {
-      const item = turn.items.find((candidate) => candidate.seq === event.seq)
-      const isReplaced = item?.type === 'assistant' && item.regeneration !== null
-      if (isReplaced) return { shown: 'not_shown', why: 'the message was regenerated' }
-      return { shown: 'verbatim', why: 'it is in the window' }
-    }
-    case 'tool_result':
-    case 'resolution':
-      if (stubbed.includes(event.content.callId))
-        return { shown: 'stubbed', why: 'the retention of its tool had passed' }
-      return { shown: 'verbatim', why: 'it is in the window' }
+      return verbatim
     case 'regeneration':
-      return { shown: 'verbatim', why: 'its feedback is in the window' }
+      return { shown: 'verbatim', why: 'its feedback stands in place of the message' }
+    case 'resolution':
+    case 'tool_result': {
+      const call = turn.calls.find((candidate) => candidate.callId === event.content.callId)
+      return call ? ofEnd(event, call, evicted) : notTold
+    }
     default:
-      return { shown: 'not_shown', why: 'the model is not told of it' }
+      return notTold
   }
+}
+
+function ofAssistant({ seq, content }: EventOf<'assistant_msg'>, turn: TurnState): Shown {
+  const item = turn.items.find((candidate) => candidate.seq === seq)
+  if (item?.type === 'assistant' && item.regeneration) return { shown: 'not_shown', why: 'it was regenerated' }
+  const { parts, status } = content
+  const hidden = status === 'complete' ? ['reasoning', 'source', 'plain_call'] : ['source']
+  const isEmpty = parts.every((part) => hidden.includes(part.type) || isBlank(part))
+  if (isEmpty) return { shown: 'not_shown', why: 'it has nothing that is shown' }
+  return status === 'complete' ? verbatim : { shown: 'verbatim', why: `it is marked as cut off: ${status}` }
+}
+
+/** The event that ended a call is its result in the prompt; others are only told where a person changed the arguments. */
+function ofEnd(event: EventOf<'resolution' | 'tool_result'>, call: CallState, evicted: readonly Eviction[]): Shown {
+  const isEdit = event.type === 'resolution' && event.content.edited !== undefined
+  const isEnd = callEnd(call) !== null && event.seq === endSeq(call)
+  if (!isEnd && !isEdit) return notTold
+  const stub = evicted.find((eviction) => eviction.shown === 'stubbed' && eviction.callId === call.callId)
+  return stub ? { shown: 'stubbed', why: stub.why } : verbatim
+}
+
+function endSeq(call: CallState): number {
+  return call.result?.seq ?? call.rounds.at(-1)?.resolution?.seq ?? 0
+}
+
+function ofParts(parts: readonly { readonly type: string; readonly text?: string }[]): Shown {
+  return parts.every(isBlank) ? { shown: 'not_shown', why: 'it is empty' } : verbatim
+}
+
+function isBlank(part: { readonly type: string; readonly text?: string }): boolean {
+  return part.type === 'text' && (part.text ?? '').trim() === ''
 }
 
 function turnFinder(state: ConversationState): (event: LogEvent) => TurnState | undefined {
   const byName = new Map<string, TurnState>()
+  const bySeq = new Map<number, TurnState>()
   for (const turn of state.turns) {
     byName.set(turn.turnId, turn)
     for (const call of turn.calls) byName.set(call.callId, turn)
-    for (const item of turn.items) if (item.type === 'assistant') byName.set(item.messageId, turn)
+    for (const item of turn.items) {
+      bySeq.set(item.seq, turn)
+      if (item.type === 'assistant') byName.set(item.messageId, turn)
+    }
   }
-  return ({ content }) => {
+  return ({ seq, content }) => {
     const { turnId, callId, messageId } = content as { turnId?: string; callId?: string; messageId?: string }
-    return byName.get(turnId ?? callId ?? messageId ?? '')
+    return bySeq.get(seq) ?? byName.get(turnId ?? callId ?? messageId ?? '')
   }
 }

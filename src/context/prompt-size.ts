@@ -1,11 +1,10 @@
 import type { LanguageModelV4Message } from '@ai-sdk/provider'
 import type { ModelRef } from '../log/events.ts'
 import type { ConversationState, TurnState } from '../log/state.ts'
+import { CallIds } from './call-ids.ts'
 import { countMessage, type Tokenizer } from './count-tokens.ts'
-import type { Reduction } from './reduction.ts'
-import { CallIds } from './render-assistant.ts'
+import { type Reduction, visibleTurns } from './reduction.ts'
 import { renderSummary, renderTurn } from './render-context.ts'
-import { isInWindow } from './window.ts'
 
 /** Tokens by turn and by what is stubbed in it. Turns do not change once they have ended, so most are counted once. */
 export type TurnSizes = WeakMap<TurnState, Map<string, number>>
@@ -28,9 +27,12 @@ export class PromptSize {
   of(state: ConversationState, reduction: Reduction): number {
     let tokens = this.#fixed
     for (const message of renderSummary(reduction)) tokens += countMessage(message, this.#tokenizer)
-    for (const turn of state.turns)
-      if (turn.opened && isInWindow(turn, reduction)) tokens += this.ofTurn(turn, reduction)
+    for (const turn of visibleTurns(state.turns, reduction)) tokens += this.ofTurn(turn, reduction)
     return tokens
+  }
+
+  ofText(text: string): number {
+    return this.#tokenizer(text)
   }
 
   ofTurn(turn: TurnState, { stubbed }: Pick<Reduction, 'stubbed'>): number {

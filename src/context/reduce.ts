@@ -1,66 +1,80 @@
 import type { ContextSettings } from '../agent/context-settings.ts'
-import type { ConversationState, TurnState } from '../log/state.ts'
-import { openTurn } from '../log/state.ts'
+import type { ConversationState } from '../log/state.ts'
 import type { Retention, ToolSet } from '../tool/tool.ts'
-import type { Reduction } from './reduction.ts'
+import type { Limits } from './limits.ts'
+import { isInWindow, isSummarised, type Reduction, visibleTurns } from './reduction.ts'
 import { stubbedCalls } from './retention.ts'
-import { isInWindow, isSummarised, windowFrom } from './window.ts'
-
-/** Reducing goes down to this share of the budget, so that it happens in jumps and not at every turn. */
-export const reducedShare = 0.6
 
 export type ReduceInput = {
   readonly state: ConversationState
   readonly reduction: Reduction
-  readonly settings: Pick<ContextSettings, 'workingBudget' | 'injectionReserve' | 'windowTurns' | 'retention'>
+  /** The newest summary there is, whether it is shown yet or not. */
+  readonly latest: Reduction['summary']
+  readonly settings: Pick<ContextSettings, 'windowTurns' | 'retention'>
   readonly tools: ToolSet
-  /** Tokens of the prompt that this reduction gives, corrected, without injections. */
+  readonly limits: Pick<Limits, 'budget' | 'target'>
+  /** Tokens of the prompt that a reduction gives, corrected, without injections. */
   readonly count: (reduction: Reduction) => number
 }
 
-/** What a prompt may have before hooks add to it. */
-export function budgetOf({ workingBudget, injectionReserve }: ReduceInput['settings']): number {
-  return Math.max(1, workingBudget - injectionReserve)
-}
-
 /**
- * The reduction for the next prompt: the same one while the prompt is within the budget, else one that leaves at most 60 % of it, by the
+ * The reduction for the next prompt: the same one while the prompt is within the budget, else one that brings it down to the target, by the
  * cheapest means that do: stubs for old results, then the summary that is at hand, then fewer turns. Pure. The open turn is never cut.
  */
-export function reduce(input: ReduceInput, latest: Reduction['summary']): Reduction {
-  const { state, settings, tools, count } = input
-  const reduction = withLateSummary(state, input.reduction, latest)
-  const budget = budgetOf(settings)
-  if (count(reduction) <= budget) return reduction
-  const target = budget * reducedShare
-  const visible = state.turns.filter((turn) => turn.opened && isInWindow(turn, reduction))
-  const stubbed = new Set([...reduction.stubbed, ...stubbedCalls(visible, retentionOf(settings.retention, tools))])
-  let next: Reduction = { ...reduction, stubbed }
-  if (count(next) <= target) return next
-  if (latest && latest.toSeq > (reduction.summary?.toSeq ?? 0)) next = { ...next, summary: latest }
-  next = { ...next, windowFrom: Math.max(next.windowFrom, windowFrom(visible, settings.windowTurns)) }
-  for (const turn of cuttable(state, next)) {
-    if (count(next) <= target) return next
+export function reduce(input: ReduceInput): Reduction {
+  const { state, limits, count } = input
+  const before = withLateSummary(input)
+  if (count(before) <= limits.budget) return before
+  let next = withStubs(before, input)
+  if (count(next) > limits.target) next = withWindow(withSummary(next, input), input)
+  for (const turn of visibleTurns(state.turns, next)) {
+    if (!turn.end || count(next) <= limits.target) break
     next = { ...next, windowFrom: turn.firstSeq + 1 }
   }
-  return next
+  return showsTheSame(before, next, input) ? before : tidied(next, input)
 }
 
-/** A summary that came after its turns had to be cut is taken at once: what they said is missing until then. */
-function withLateSummary(state: ConversationState, reduction: Reduction, latest: Reduction['summary']): Reduction {
-  if (!latest || latest.toSeq <= (reduction.summary?.toSeq ?? 0)) return reduction
+/** A summary that came after its turns had to be cut is shown at once: what they said is missing until then. */
+function withLateSummary({ state, reduction, latest }: ReduceInput): Reduction {
+  if (!isNewer(latest, reduction)) return reduction
   const isMissed = state.turns.some(
     (turn) => turn.opened && !isInWindow(turn, reduction) && !isSummarised(turn, reduction.summary),
   )
   return isMissed ? { ...reduction, summary: latest } : reduction
 }
 
-/** Oldest first. */
-function cuttable(state: ConversationState, reduction: Reduction): readonly TurnState[] {
-  const open = openTurn(state)
-  return state.turns.filter((turn) => turn.opened && turn !== open && isInWindow(turn, reduction))
+export function withStubs(reduction: Reduction, { state, settings, tools }: ReduceInput): Reduction {
+  const retentionOf = (name: string): Retention => tools.get(name)?.retention ?? settings.retention
+  const stubbed = stubbedCalls(visibleTurns(state.turns, reduction), retentionOf)
+  // What is a stub stays one: a result that came back would move everything after it.
+  return { ...reduction, stubbed: new Map([...stubbed, ...reduction.stubbed]) }
 }
 
-function retentionOf(fallback: Retention, tools: ToolSet): (toolName: string) => Retention {
-  return (toolName) => tools.get(toolName)?.retention ?? fallback
+export function withSummary(reduction: Reduction, { latest }: ReduceInput): Reduction {
+  return isNewer(latest, reduction) ? { ...reduction, summary: latest } : reduction
+}
+
+function withWindow(reduction: Reduction, { state, settings }: ReduceInput): Reduction {
+  const visible = visibleTurns(state.turns, reduction)
+  const first = visible.length > settings.windowTurns ? visible.at(-settings.windowTurns) : undefined
+  return first ? { ...reduction, windowFrom: Math.max(reduction.windowFrom, first.firstSeq) } : reduction
+}
+
+function isNewer(latest: Reduction['summary'], { summary }: Reduction): boolean {
+  return latest !== null && latest.toSeq > (summary?.toSeq ?? 0)
+}
+
+function showsTheSame(left: Reduction, right: Reduction, { state }: ReduceInput): boolean {
+  if (left.summary !== right.summary) return false
+  const [before, after] = [left, right].map((reduction) => visibleTurns(state.turns, reduction))
+  if (before!.length !== after!.length) return false
+  return after!.every((turn) =>
+    turn.calls.every(({ callId }) => left.stubbed.has(callId) === right.stubbed.has(callId)),
+  )
+}
+
+/** Without the stubs of calls that are not shown any more, so that a long conversation does not gather them. */
+function tidied(reduction: Reduction, { state }: ReduceInput): Reduction {
+  const shown = new Set(visibleTurns(state.turns, reduction).flatMap((turn) => turn.calls.map((call) => call.callId)))
+  return { ...reduction, stubbed: new Map([...reduction.stubbed].filter(([callId]) => shown.has(callId))) }
 }

@@ -1,4 +1,4 @@
-import type { Json } from '../log/json.ts'
+import type { TurnState } from '../log/state.ts'
 
 /**
  * What is left out of prompts. Stays as it is from one reduction to the next, so that between them a prompt only grows and the provider's
@@ -9,25 +9,28 @@ export type Reduction = {
   readonly summary: SummaryText | null
   /** Turns that began before this seq are outside the window. */
   readonly windowFrom: number
-  /** Calls whose results are replaced by a stub. */
-  readonly stubbed: ReadonlySet<string>
+  /** Calls whose results are replaced by a stub, each with the reason. */
+  readonly stubbed: ReadonlyMap<string, string>
 }
 
 export type SummaryText = { readonly toSeq: number; readonly version: number; readonly text: string }
 
-export const noReduction: Reduction = { summary: null, windowFrom: 0, stubbed: new Set() }
+export const noReduction: Reduction = { summary: null, windowFrom: 0, stubbed: new Map() }
 
-/** How it is kept in the audit, for `explain`. */
-export type Evictions = {
-  readonly summaryToSeq: number | null
-  readonly windowFrom: number
-  readonly stubbed: readonly string[]
+/** Whether a turn is rendered verbatim. One that is open always is. */
+export function isInWindow(
+  turn: TurnState,
+  { summary, windowFrom }: Pick<Reduction, 'summary' | 'windowFrom'>,
+): boolean {
+  if (turn.firstSeq < windowFrom && turn.end !== null) return false
+  return !isSummarised(turn, summary)
 }
 
-export function evictionsOf({ summary, windowFrom, stubbed }: Reduction): Evictions & { readonly [key: string]: Json } {
-  return { summaryToSeq: summary?.toSeq ?? null, windowFrom, stubbed: [...stubbed] }
+export function isSummarised(turn: TurnState, summary: Reduction['summary']): boolean {
+  return summary !== null && turn.end !== null && turn.end.seq <= summary.toSeq
 }
 
-export function textOfSummary(content: Json): string {
-  return typeof content === 'string' ? content : JSON.stringify(content)
+/** The turns a prompt shows, in their order. */
+export function visibleTurns(turns: readonly TurnState[], reduction: Reduction): TurnState[] {
+  return turns.filter((turn) => turn.opened && isInWindow(turn, reduction))
 }

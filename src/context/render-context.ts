@@ -3,11 +3,12 @@ import type { BlobRef } from '../log/blob-ref.ts'
 import type { ModelRef, UserPart } from '../log/events.ts'
 import type { ConversationState, TurnState } from '../log/state.ts'
 import { withBreakpoints } from './cache-breakpoints.ts'
+import { CallIds } from './call-ids.ts'
+import { fillGaps } from './fill-gaps.ts'
 import { orderedItems } from './ordered-items.ts'
-import { noReduction, type Reduction } from './reduction.ts'
-import { CallIds, renderAssistant, renderToolResults } from './render-assistant.ts'
+import { noReduction, type Reduction, visibleTurns } from './reduction.ts'
+import { renderAssistant, renderToolResults } from './render-assistant.ts'
 import { renderUserParts } from './render-user.ts'
-import { isInWindow } from './window.ts'
 
 export type RenderOptions = {
   readonly system: string
@@ -28,23 +29,24 @@ export function renderContext(state: ConversationState, options: RenderOptions):
   const { model, reduction = noReduction, blobs } = options
   const callIds = new CallIds()
   const head: LanguageModelV4Message[] = []
-  if (options.system.trim() !== '') head.push({ role: 'system', content: options.system })
+  if (options.system.trim() !== '') head.push({ role: 'system', content: options.system.toWellFormed() })
   head.push(...renderSummary(reduction))
-  const turns = state.turns.filter((turn) => turn.opened && isInWindow(turn, reduction))
-  const tail = turns.flatMap((turn) =>
+  const tail = visibleTurns(state.turns, reduction).flatMap((turn) =>
     renderTurn(turn, { model, stubbed: reduction.stubbed, ...(blobs ? { blobs } : {}) }, callIds),
   )
   const injected = renderUserParts(options.injections ?? [], blobs)
   const injections: LanguageModelV4Message[] = injected.length > 0 ? [{ role: 'user', content: injected }] : []
-  return [...withBreakpoints(head, tail, model), ...injections]
+  return [...withBreakpoints(head, fillGaps(tail, head.at(-1)), model), ...injections]
 }
 
 /** Told as a user message: what people and tools said does not gain the trust of instructions by being summed up. */
 export function renderSummary({ summary }: Pick<Reduction, 'summary'>): LanguageModelV4Message[] {
   if (!summary || summary.text.trim() === '') return []
-  const text = `Summary of the conversation so far, in place of its earlier messages:\n\n${summary.text}`
+  const text = `${summaryHeading}\n\n${summary.text.toWellFormed()}`
   return [{ role: 'user', content: [{ type: 'text', text }] }]
 }
+
+export const summaryHeading = 'Summary of the conversation so far, in place of its earlier messages:'
 
 export type TurnRendering = Pick<RenderOptions, 'model' | 'blobs'> & Pick<Reduction, 'stubbed'>
 
@@ -59,10 +61,11 @@ export function renderTurn(turn: TurnState, options: TurnRendering, callIds: Cal
     else if (item.type === 'injection') addUser(item.parts)
     else if (item.regeneration) addUser([{ type: 'text', text: item.regeneration.feedback }])
     else {
-      const content = renderAssistant(item, turn.calls, options, callIds)
+      const rendering = { model: options.model, calls: turn.calls, callIds }
+      const content = renderAssistant(item, rendering)
       if (content.length === 0) continue
       messages.push({ role: 'assistant', content })
-      const results = renderToolResults(item, turn.calls, callIds, options.stubbed)
+      const results = renderToolResults(item, rendering, options.stubbed)
       if (results.length > 0) messages.push({ role: 'tool', content: results })
     }
   }
@@ -70,14 +73,17 @@ export function renderTurn(turn: TurnState, options: TurnRendering, callIds: Cal
 }
 
 /** The blobs a prompt needs, so that the caller can read them before rendering. */
-export function blobsNeeded(state: ConversationState, reduction: Reduction = noReduction): BlobRef[] {
-  const refs: BlobRef[] = []
-  for (const turn of state.turns) {
-    if (!turn.opened || !isInWindow(turn, reduction)) continue
-    for (const item of turn.items) {
-      const parts = item.type === 'user' ? item.message.parts : item.parts
-      for (const part of parts) if (part.type === 'file' && typeof part.data !== 'string') refs.push(part.data)
-    }
-  }
-  return refs
+export function blobsNeeded(
+  state: ConversationState,
+  reduction: Reduction = noReduction,
+  injections: readonly UserPart[] = [],
+): BlobRef[] {
+  const items = visibleTurns(state.turns, reduction).flatMap((turn) => turn.items)
+  const parts = items.flatMap((item): readonly UserPart[] => {
+    if (item.type === 'user') return item.message.parts
+    // What a model made is only told of.
+    return item.type === 'injection' ? item.parts : []
+  })
+  const files = [...parts, ...injections].filter((part) => part.type === 'file')
+  return files.flatMap(({ data }) => (typeof data === 'string' ? [] : [data]))
 }

@@ -7,7 +7,7 @@ export function renderUserParts(
 ): (LanguageModelV4TextPart | LanguageModelV4FilePart)[] {
   return parts.flatMap((part) => {
     if (part.type === 'file') return [renderFile(part, blobs)]
-    return part.text.trim() === '' ? [] : [{ type: 'text' as const, text: part.text }]
+    return part.text.trim() === '' ? [] : [{ type: 'text' as const, text: part.text.toWellFormed() }]
   })
 }
 
@@ -15,13 +15,13 @@ function renderFile(
   part: FilePart,
   blobs: ReadonlyMap<string, Uint8Array>,
 ): LanguageModelV4TextPart | LanguageModelV4FilePart {
-  const filename = part.filename === undefined ? {} : { filename: part.filename }
+  const filename = part.filename === undefined ? {} : { filename: part.filename.toWellFormed() }
+  const name = filename.filename ?? ''
   if (typeof part.data === 'string') {
-    if (!URL.canParse(part.data))
-      return { type: 'text', text: `[file ${part.filename ?? ''}: its address is not a URL]` }
+    if (!URL.canParse(part.data)) return { type: 'text', text: `[file ${name}: its address is not a URL]` }
     return { type: 'file', mediaType: part.mediaType, data: { type: 'url', url: new URL(part.data) }, ...filename }
   }
   const bytes = blobs.get(part.data.blob)
-  if (!bytes) return { type: 'text', text: `[file ${part.filename ?? ''} is no longer available]` }
+  if (!bytes) return { type: 'text', text: `[file ${name} is no longer available]` }
   return { type: 'file', mediaType: part.mediaType, data: { type: 'data', data: bytes }, ...filename }
 }

@@ -2,30 +2,36 @@ import { callEnd } from '../log/call-phase.ts'
 import type { AssistantItem, CallState, TurnState } from '../log/state.ts'
 import { orderedItems } from './ordered-items.ts'
 
-const longestResult = 4_000
+/** How much of each piece is told, tried in this order until everything fits. */
+const lengths = [4_000, 1_000, 200, 50]
 
-/** Turns as plain text, for a model that is to sum them up. */
-export function transcript(turns: readonly TurnState[]): string {
-  return turns
-    .filter((turn) => turn.opened)
-    .flatMap(linesOf)
-    .join('\n')
+/** Turns as plain text, for a model that is to sum them up or name them. At most `mostCharacters` long. */
+export function transcript(turns: readonly TurnState[], mostCharacters = Number.POSITIVE_INFINITY): string {
+  const opened = turns.filter((turn) => turn.opened)
+  let text = ''
+  for (const length of lengths) {
+    text = opened.flatMap((turn) => linesOf(turn, length)).join('\n')
+    if (text.length <= mostCharacters) return text.toWellFormed()
+  }
+  return cut(text, mostCharacters).toWellFormed()
 }
 
-function linesOf(turn: TurnState): string[] {
+function linesOf(turn: TurnState, length: number): string[] {
   return orderedItems(turn).flatMap((item) => {
-    if (item.type === 'user') return [`User: ${textOf(item.message.parts)}`]
+    if (item.type === 'user') return [`User: ${cut(textOf(item.message.parts), 4 * length)}`]
     if (item.type === 'injection') return []
-    return item.regeneration ? [] : assistantLines(item, turn.calls)
+    return item.regeneration ? [] : assistantLines(item, turn.calls, length)
   })
 }
 
-function assistantLines(item: AssistantItem, calls: readonly CallState[]): string[] {
-  const text = textOf(item.parts)
+function assistantLines(item: AssistantItem, calls: readonly CallState[], length: number): string[] {
+  const text = cut(textOf(item.parts), 4 * length)
   const said = text === '' ? [] : [`Assistant: ${text}${item.status === 'complete' ? '' : ` [${item.status}]`}`]
   const called = item.parts.flatMap((part) => {
     const call = part.type === 'call' ? calls.find((candidate) => candidate.callId === part.callId) : undefined
-    return call ? [`Tool ${call.name}(${cut(JSON.stringify(call.args))}): ${cut(JSON.stringify(callEnd(call)))}`] : []
+    if (!call) return []
+    const args = cut(JSON.stringify(call.args), length)
+    return [`Tool ${call.name}(${args}): ${cut(JSON.stringify(callEnd(call)), length)}`]
   })
   return [...said, ...called]
 }
@@ -41,6 +47,6 @@ function textOf(
     .join('')
 }
 
-function cut(text: string): string {
-  return text.length <= longestResult ? text : `${text.slice(0, longestResult)}…`
+function cut(text: string, length: number): string {
+  return text.length <= length ? text : `${text.slice(0, length)}…`
 }

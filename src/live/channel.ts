@@ -176,7 +176,7 @@ export class Channel {
       this.#fail(error)
       return
     }
-    this.#workingSet = { state: announced.state, lastAt: event.at }
+    this.#workingSet = { ...known, state: announced.state, lastAt: event.at }
     this.#live = withoutSettled(this.#live, event)
     for (const live of announced.live) this.#live = withLive(this.#live, live)
     for (const listener of this.#listeners) {

@@ -2,9 +2,13 @@ import type { LogEvent } from '../log/events.ts'
 import { foldEvents } from '../log/fold-events.ts'
 import { type ConversationState, emptyState } from '../log/state.ts'
 import type { TenantStore } from '../store/store.ts'
+import type { Summary } from '../store/summary.ts'
 
 /** A folded log, and the time of its last event: with the seq it tells whether the log is still the same one. */
-export type WorkingSet = { readonly state: ConversationState; readonly lastAt: number }
+export type WorkingSet = { readonly state: ConversationState; readonly lastAt: number; readonly origin: Origin }
+
+/** What stands for the turns a working set may not have. The same object for as long as it is the same log with the same beginning. */
+export type Origin = { readonly summary: Pick<Summary, 'toSeq' | 'version' | 'content'> | null }
 
 /** Keeps the working sets of the conversations used last, so that going on with one reads only what is new. */
 export class WorkingSets {
@@ -38,27 +42,25 @@ export class WorkingSets {
 }
 
 /** Null when the log is not the one that was folded: it was deleted, and another has its name. */
-export async function caughtUp(
-  store: TenantStore,
-  id: string,
-  { state, lastAt }: WorkingSet,
-): Promise<WorkingSet | null> {
+export async function caughtUp(store: TenantStore, id: string, known: WorkingSet): Promise<WorkingSet | null> {
+  const { state, lastAt } = known
   if (state.lastSeq === 0) return null
   const [last, ...news] = await store.streamEvents(id, { after: state.lastSeq - 1 })
   if (last?.seq !== state.lastSeq || last.at !== lastAt) return null
-  return withEvents({ state, lastAt }, news)
+  return withEvents(known, news)
 }
 
 export async function loadWhole(store: TenantStore, id: string): Promise<WorkingSet> {
   const { summary, events } = await store.loadSince(id)
-  const base = summary?.base ?? emptyState
-  if (!summary || summary.base) return withEvents({ state: base, lastAt: 0 }, events)
-  // A summary without a base cannot stand for what came before it.
-  return withEvents({ state: emptyState, lastAt: 0 }, await store.streamEvents(id))
+  const origin = { summary }
+  if (summary?.base) return withEvents({ state: summary.base, lastAt: 0, origin }, events)
+  // Without a base nothing can be decided from what comes after the summary alone.
+  const whole = summary ? await store.streamEvents(id) : events
+  return withEvents({ state: emptyState, lastAt: 0, origin }, whole)
 }
 
-export function withEvents({ state, lastAt }: WorkingSet, events: readonly LogEvent[]): WorkingSet {
-  return { state: foldEvents(events, state), lastAt: events.at(-1)?.at ?? lastAt }
+export function withEvents({ state, lastAt, origin }: WorkingSet, events: readonly LogEvent[]): WorkingSet {
+  return { state: foldEvents(events, state), lastAt: events.at(-1)?.at ?? lastAt, origin }
 }
 
 function keyOf(tenant: string, id: string): string {

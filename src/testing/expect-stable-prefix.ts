@@ -1,28 +1,75 @@
-import type { LanguageModelV4Prompt } from '@ai-sdk/provider'
-import { commonPrefix } from '../context/common-prefix.ts'
+import type { LanguageModelV4Message, LanguageModelV4Prompt } from '@ai-sdk/provider'
+import { type CommonPrefix, commonPrefix, type PromptTrace, traceOf } from '../context/common-prefix.ts'
+import { summaryHeading } from '../context/render-context.ts'
 
 type Call = { readonly prompt: unknown }
 
 export type StablePrefixOptions = {
-  /** How many times the prefix may move: once for each reduction the test expects. Default: 0. */
+  /** How many reductions there may be at most. Default: any number. */
   readonly reductions?: number
+  /** How often another node took the conversation over: each may move the prefix once. Default: 0. */
+  readonly takeovers?: number
 }
 
 /**
- * Throws when a prompt does not begin with the whole of the one before (but for its last message, where injections are), more often than
- * reductions explain. What moves the prefix makes the provider's cache useless: a hook, a reducer, instructions that change.
+ * Throws when a prompt does not begin with the whole of the one before (but for what hooks injected at its end), and no reduction explains
+ * it. What else moves the prefix makes the provider's cache useless: a hook, instructions that change. `calls` are those of one
+ * conversation, in their order, as `scriptedModel` records them.
  */
-export function expectStablePrefix(calls: readonly Call[], { reductions = 0 }: StablePrefixOptions = {}): void {
-  const broken: string[] = []
+export function expectStablePrefix(
+  calls: readonly Call[],
+  { reductions, takeovers = 0 }: StablePrefixOptions = {},
+): void {
+  const moves: string[] = []
+  let reduced = 0
+  let jumpedAt = 0
   for (const [index, call] of calls.entries()) {
-    const before = calls[index - 1]?.prompt as LanguageModelV4Prompt | undefined
-    if (!before) continue
-    const { messages, brokenBy } = commonPrefix(before, call.prompt as LanguageModelV4Prompt)
-    // Injections are at the very end and are gone in the next prompt.
-    if (brokenBy !== null && messages < before.length - 1) broken.push(`call ${index + 1}: ${brokenBy}`)
+    if (index === 0) continue
+    const before = calls[index - 1]!.prompt as LanguageModelV4Prompt
+    const now = call.prompt as LanguageModelV4Prompt
+    const [earlier, later] = [traceOf(before), traceOf(now)]
+    const prefix = commonPrefix(earlier, later)
+    if (prefix.brokenBy === null || isInjection(before, prefix)) continue
+    // One right after another is no jump.
+    const isJump = sizeOf(later) <= sizeOf(earlier) * jump && jumpedAt !== index - 1
+    if (isJump) jumpedAt = index
+    if (isJump || isNewSummary(before, now)) reduced += 1
+    else moves.push(`call ${index + 1}: ${prefix.brokenBy}`)
   }
-  if (broken.length <= reductions) return
-  throw new Error(
-    `The prompt prefix moved ${broken.length} times, ${reductions} were expected. ${broken.join('; ')}. Put what changes into an injection.`,
-  )
+  if (moves.length > takeovers) {
+    throw new Error(
+      `The prompt prefix moved ${moves.length} times without a reduction. ${moves.join('; ')}. Put what changes into an injection.`,
+    )
+  }
+  if (reductions !== undefined && reduced > reductions) {
+    throw new Error(`There were ${reduced} reductions; at most ${reductions} were expected.`)
+  }
+}
+
+/** Injections are a message of the user's after one of the user's or a tool's, at the very end, and are gone in the next prompt. */
+function isInjection(before: LanguageModelV4Prompt, { messages }: CommonPrefix): boolean {
+  const [beside, last] = before.slice(-2)
+  return messages === before.length - 1 && last?.role === 'user' && (beside?.role === 'user' || beside?.role === 'tool')
+}
+
+/** A reduction leaves out so much at once that it cannot happen at every turn, or it shows a new summary. */
+const jump = 0.8
+
+function isNewSummary(before: LanguageModelV4Prompt, now: LanguageModelV4Prompt): boolean {
+  const summary = summaryIn(now)
+  return summary !== null && summary !== summaryIn(before)
+}
+
+function sizeOf(trace: PromptTrace): number {
+  return trace.reduce((total, { characters }) => total + characters, 0)
+}
+
+function summaryIn(prompt: LanguageModelV4Prompt): string | null {
+  const texts = prompt.slice(0, 2).map(textOf)
+  return texts.find((text) => text.startsWith(summaryHeading)) ?? null
+}
+
+function textOf({ content }: LanguageModelV4Message): string {
+  const [first] = typeof content === 'string' ? [] : content
+  return first?.type === 'text' ? first.text : ''
 }

@@ -10,3 +10,5 @@ export type { ScriptedError, ScriptedToolCall, Step } from './scripted-model-ste
 export type { Matchers, TestFunction, TestRunner } from './test-runner.ts'
 export { type StoreUnderTest, type TestClock, testStore } from './test-store.ts'
 export { untilState } from './until-state.ts'
+export { validatePrompt } from './validate-prompt.ts'
+export type { PromptProvider } from './validate-prompt-rules.ts'

@@ -1,60 +1,56 @@
 import type { LanguageModelV4Prompt } from '@ai-sdk/provider'
 import type { CommonPrefix } from '../context/common-prefix.ts'
-import { evictionsOf, noReduction, type Reduction } from '../context/reduction.ts'
+import { evictionsOf } from '../context/evictions.ts'
+import { promptJson } from '../context/prompt-json.ts'
+import { noReduction, type Reduction } from '../context/reduction.ts'
+import type { ModelRef } from '../log/events.ts'
 import type { Json } from '../log/json.ts'
 import type { AttemptReport } from '../model/model-request.ts'
+import type { NewModelCall } from '../store/model-call.ts'
 import type { TurnContext } from './turn-context.ts'
 
 export type AuditedCall = {
+  /** A summary's begins with `summary/`, a title's with `title/`. */
   readonly turnRef: string
-  readonly kind: 'turn' | 'summary' | 'title'
-  readonly prompt: LanguageModelV4Prompt | ((provider: AttemptReport['model']) => LanguageModelV4Prompt)
+  readonly prompt: LanguageModelV4Prompt | ((model: ModelRef) => LanguageModelV4Prompt)
   /** The last event the prompt was rendered from. */
   readonly seen: number
   readonly reduction?: Reduction
+  /** What the prompt has in common with the one before; null when that is not known here. */
   readonly prefix?: CommonPrefix | null
 }
 
+export type Audit = {
+  readonly onAttempt: (attempt: AttemptReport) => void
+  /** Resolves when all rows are there. */
+  readonly written: () => Promise<void>
+}
+
 /** Writes one row for each attempt of a model call, as the agent's `audit` says. What cannot be written is logged and changes nothing. */
-export function auditAttempts(
-  context: TurnContext,
-  call: AuditedCall,
-): { onAttempt: (attempt: AttemptReport) => void; written: () => Promise<void> } {
-  const { agent, store, id, tenant, logger } = context
+export function auditAttempts({ agent, store, id, tenant, logger }: TurnContext, call: AuditedCall): Audit {
   if (agent.audit === 'off') return { onAttempt: () => {}, written: async () => {} }
-  const writes: Promise<void>[] = []
+  let writes = Promise.resolve()
   const onAttempt = (attempt: AttemptReport): void => {
-    const { summary = null } = call.reduction ?? noReduction
-    const row = {
-      turnRef: call.turnRef,
-      renderedContext: renderedContext(call, attempt, agent.audit === 'full'),
-      model: { ...attempt.model },
-      usage: { ...attempt.usage },
-      latencyMs: Math.max(0, Math.round(attempt.latencyMs)),
-      status: attempt.status,
-      summaryVersion: summary?.version ?? null,
-      evictions: evictionsOf(call.reduction ?? noReduction),
-    }
+    const row = rowOf(call, attempt, agent.audit === 'full')
     const failed = (error: unknown) => logger.warn('an audit row could not be written', { tenant, id, error })
-    writes.push(store.putModelCall(id, row).catch(failed))
+    // One after the other: rows of one call are told apart by their order.
+    writes = writes.then(() => store.putModelCall(id, row)).catch(failed)
   }
-  return { onAttempt, written: async () => void (await Promise.all(writes)) }
+  return { onAttempt, written: () => writes }
 }
 
-function renderedContext({ kind, prompt, seen, prefix }: AuditedCall, attempt: AttemptReport, isFull: boolean): Json {
-  const rendered = typeof prompt === 'function' ? prompt(attempt.model) : prompt
+function rowOf(call: AuditedCall, attempt: AttemptReport, isFull: boolean): NewModelCall {
+  const { turnRef, prompt, seen, reduction = noReduction, prefix = null } = call
+  const { model, usage, latencyMs, status, timeToFirstTokenMs, error } = attempt
+  const rendered = typeof prompt === 'function' ? prompt(model) : prompt
   return {
-    kind,
-    seen,
-    attempt: attempt.attempt,
-    timeToFirstTokenMs: attempt.timeToFirstTokenMs,
-    ...(attempt.error === undefined ? {} : { error: attempt.error }),
-    ...(prefix ? { prefix: { ...prefix } } : {}),
-    ...(isFull ? { prompt: JSON.parse(JSON.stringify(rendered, withoutBytes)) as Json } : {}),
+    turnRef,
+    renderedContext: isFull ? (JSON.parse(promptJson(rendered)) as Json) : null,
+    model: { ...model, attempt: attempt.attempt, ...(error === undefined ? {} : { error }) },
+    usage: { ...usage, timeToFirstTokenMs },
+    latencyMs: Math.max(0, Math.round(latencyMs)),
+    status,
+    summaryVersion: reduction.summary?.version ?? null,
+    evictions: { seen, evicted: evictionsOf(reduction), prefix: prefix && { ...prefix } },
   }
-}
-
-/** Files are in blobs already; the audit says which kind and how long. */
-function withoutBytes(_key: string, value: unknown): unknown {
-  return value instanceof Uint8Array ? `[${value.byteLength} bytes]` : value
 }

@@ -1,15 +1,13 @@
-import { assemblePrompt } from '../context/assemble-prompt.ts'
 import { calibrate } from '../context/calibration.ts'
-import { commonPrefix } from '../context/common-prefix.ts'
-import { countParts, estimateTokens } from '../context/count-tokens.ts'
-import type { Reduction } from '../context/reduction.ts'
-import { blobsNeeded, renderContext } from '../context/render-context.ts'
+import { countParts } from '../context/count-tokens.ts'
+import { estimateTokens } from '../context/estimate-tokens.ts'
+import { renderContext } from '../context/render-context.ts'
 import { PerdureError } from '../errors/perdure-error.ts'
 import { failpoint } from '../failpoint/failpoint.ts'
 import { runPreHooks } from '../hook/run-pre-hooks.ts'
 import { createTurn, type Turn } from '../hook/turn.ts'
 import { uuidV7 } from '../id/uuid-v7.ts'
-import type { ModelRef, UserPart } from '../log/events.ts'
+import type { UserPart } from '../log/events.ts'
 import type { Step } from '../log/next-step.ts'
 import type { Outcome } from '../log/settle.ts'
 import { type ConversationState, findTurn, type TurnState } from '../log/state.ts'
@@ -19,7 +17,7 @@ import { streamModel } from '../model/stream-model.ts'
 import { modelTools } from '../tool/model-tools.ts'
 import { auditAttempts } from './audit.ts'
 import { finishMessage } from './finish-message.ts'
-import { summariseShare, summaryText } from './summarise.ts'
+import { nextPrompt } from './next-prompt.ts'
 import type { TurnContext } from './turn-context.ts'
 import { turnRef } from './turn-ref.ts'
 import { unlessAborted } from './unless-aborted.ts'
@@ -59,11 +57,9 @@ async function run(step: ModelStep, context: TurnContext, loop: Loop, signal: Ab
   const { turn, system } = prepared
   const state = loop.state()
   const turnState = turnOf(state, step.turnId)
-  const assembly = await assemble(state, system, turn.injections, context)
-  const blobs = await readBlobs(context, state, assembly.reduction)
-  const prompt = (model: ModelRef) => assembly.prompt(model, blobs)
+  const { prompt, estimated, reduction, prefix } = await nextPrompt(state, system, turn.injections, context)
   const ref = turnRef(step.turnId, step.step)
-  const audit = auditAttempts(context, { turnRef: ref, kind: 'turn', prompt, seen: state.lastSeq, ...assembly.audited })
+  const audit = auditAttempts(context, { turnRef: ref, prompt, seen: state.lastSeq, reduction, prefix })
   const messageId = uuidV7(clock.now())
   failpoint('model.before_call')
   const message = await streamModel(
@@ -83,43 +79,9 @@ async function run(step: ModelStep, context: TurnContext, loop: Loop, signal: Ab
     liveDeltas(context, loop, step.turnId, messageId),
   )
   failpoint('model.after_stream')
-  memory.calibration = calibrate(memory.calibration, assembly.estimated, message.usage.inputTokens)
+  memory.calibration = calibrate(memory.calibration, estimated, message.usage.inputTokens)
   await audit.written()
   return finishMessage({ message, messageId, seen: state.lastSeq, turn, turnState }, context, signal)
-}
-
-/** What this call sees, as far as it does not depend on who is called; remembered, so that the next prompt goes on from it. */
-async function assemble(
-  state: ConversationState,
-  system: string,
-  injections: readonly UserPart[],
-  context: TurnContext,
-) {
-  const { agent, memory, store, id } = context
-  if (memory.latestSummary === undefined) {
-    memory.latestSummary = summaryText(await store.latestSummary(id))
-    memory.reduction = { ...memory.reduction, summary: memory.latestSummary }
-  }
-  const { latestSummary, reduction, calibration, turnSizes } = memory
-  const model = modelRef(agent.model)
-  const assembly = assemblePrompt({
-    state,
-    agent,
-    system,
-    model,
-    injections,
-    reduction,
-    latestSummary,
-    calibration,
-    turnSizes,
-  })
-  memory.reduction = assembly.reduction
-  if (assembly.share >= summariseShare || assembly.hasReduced) context.summariseSoon(state)
-  if (agent.audit === 'off') return { ...assembly, audited: { reduction: assembly.reduction } }
-  const prompt = assembly.prompt(model, new Map())
-  const prefix = memory.lastPrompt && commonPrefix(memory.lastPrompt, prompt)
-  memory.lastPrompt = prompt
-  return { ...assembly, audited: { reduction: assembly.reduction, prefix } }
 }
 
 type Prepared = { type: 'go'; turn: Turn; system: string } | { type: 'halt'; reason: string }
@@ -197,19 +159,6 @@ function liveDeltas(
     }
     failpoint('model.during_stream')
   }
-}
-
-async function readBlobs(
-  { store }: TurnContext,
-  state: ConversationState,
-  reduction: Reduction,
-): Promise<Map<string, Uint8Array>> {
-  const blobs = new Map<string, Uint8Array>()
-  for (const ref of blobsNeeded(state, reduction)) {
-    const found = blobs.has(ref.blob) ? null : await store.getBlob(ref)
-    if (found) blobs.set(ref.blob, found.bytes)
-  }
-  return blobs
 }
 
 function turnOf(state: ConversationState, turnId: string): TurnState {

@@ -1,4 +1,5 @@
 import type { Clock } from '../clock/clock.ts'
+import { remember } from '../context/context-memory.ts'
 import { PerdureError } from '../errors/perdure-error.ts'
 import { StoreError } from '../errors/store-errors.ts'
 import { failpoint } from '../failpoint/failpoint.ts'
@@ -9,7 +10,7 @@ import type { LogEvent, NewEvent } from '../log/events.ts'
 import { fsmStateOf } from '../log/fsm-state.ts'
 import type { Step } from '../log/next-step.ts'
 import type { CancelOutcome, Outcome } from '../log/settle.ts'
-import { type CallState, type ConversationState, findCall, openTurn, stateSince } from '../log/state.ts'
+import { type CallState, type ConversationState, findCall, openTurn } from '../log/state.ts'
 import type { CommitResult } from '../store/change.ts'
 import type { TenantStore } from '../store/store.ts'
 import { changeFor } from './change-for.ts'
@@ -59,7 +60,7 @@ export class Owner {
     this.#channel = context.channel
     this.#workingSets = context.workingSets
     this.#epoch = epoch
-    this.#workingSet = workingSet
+    this.#workingSet = remember(context.memory, workingSet)
     this.#detach = context.channel.attach()
   }
 
@@ -280,8 +281,8 @@ export class Owner {
 
   #accept(workingSet: WorkingSet, events?: readonly LogEvent[]): void {
     const { tenant, id, memory } = this.#context
-    const state = stateSince(workingSet.state, memory.reduction.summary?.toSeq ?? 0)
-    this.#workingSet = { ...workingSet, state }
+    this.#workingSet = remember(memory, workingSet)
+    const { state } = this.#workingSet
     this.#workingSets.keep(tenant, id, this.#workingSet)
     if (events) this.#channel.publish(events)
     for (const [callId, { controller }] of this.#running) {

@@ -1,15 +1,14 @@
-import type { ContextMemory } from '../context/context-memory.ts'
-import { estimateTokens } from '../context/count-tokens.ts'
-import { PromptSize } from '../context/prompt-size.ts'
-import { budgetOf, reducedShare } from '../context/reduce.ts'
-import { type SummaryText, textOfSummary } from '../context/reduction.ts'
+import { summaryText } from '../context/context-memory.ts'
+import { limitsOf } from '../context/limits.ts'
+import { summaryShare } from '../context/plan-summary.ts'
+import { isSummarised, noReduction, type SummaryText } from '../context/reduction.ts'
 import { transcript } from '../context/transcript.ts'
-import { isInWindow, isSummarised } from '../context/window.ts'
 import { uuidV7 } from '../id/uuid-v7.ts'
 import { foldEvents } from '../log/fold-events.ts'
 import { baseOf, type ConversationState, emptyState, type TurnState } from '../log/state.ts'
 import { modelRef } from '../model/language-model.ts'
 import { streamModel } from '../model/stream-model.ts'
+import type { Summary } from '../store/summary.ts'
 import { auditAttempts } from './audit.ts'
 import type { TurnContext } from './turn-context.ts'
 
@@ -19,52 +18,36 @@ const instructions = [
   'what is promised or open. Keep names and ids exactly. Leave out pleasantries. Write in the language of the conversation.',
 ].join(' ')
 
-/** Summarising begins before the budget is full, so that the summary is at hand when the reduction comes. */
-export const summariseShare = 0.8
-
-/** Sums up the oldest turns, down to where a reduction would cut, beside whatever else goes on. Tried again at the next model call when it fails. */
+/**
+ * Sums up the oldest turns, beside whatever else goes on, into a summary that also stands for all before them. Any number of nodes may do
+ * so at once: the one that reaches furthest counts. When it fails nothing is lost, and it is planned again at the next model call.
+ */
 export async function summarise(
-  state: ConversationState,
+  planned: readonly TurnState[],
   context: TurnContext,
-  memory: ContextMemory,
   signal: AbortSignal,
 ): Promise<void> {
-  const span = oldestSpan(state, context, memory)
-  const toSeq = span.at(-1)?.end?.seq
-  if (toSeq === undefined) return
-  const previous = memory.latestSummary ?? null
-  const text = context.agent.context.summarise === false ? null : await summaryOf(span, previous, context, signal)
-  if (text === '') return
-  const base = await baseAt(toSeq, context)
-  const version = (previous?.version ?? 0) + 1
-  await context.store.putSummary(context.id, { fromSeq: 1, toSeq, content: text, version, base })
+  const { store, id, memory, agent } = context
+  const { origin } = memory
+  const stored = await store.latestSummary(id)
+  const previous = summaryText(stored)
+  const span = planned.filter((turn) => !isSummarised(turn, previous))
+  const last = span.at(-1)
+  if (!last?.end) return
+  const text = agent.context.summarise === false ? previous?.text : await sumUp(span, previous, context, signal)
+  if (text === '' && agent.context.summarise !== false) return
+  const toSeq = last.end.seq
+  const base = await baseAt(last, stored, context)
+  const newest = await store.latestSummary(id)
+  if (!base || (newest && newest.toSeq >= toSeq)) return
+  const version = (newest?.version ?? 0) + 1
+  await store.putSummary(id, { fromSeq: 1, toSeq, content: text || null, version, base })
   // Durable from here: revival reads nothing before `toSeq`.
-  memory.latestSummary = { toSeq, version, text: text ?? '' }
+  if (memory.origin === origin) memory.latestSummary = { toSeq, version, text: text ?? '' }
 }
 
-/** The ended turns, oldest first, that must go for the rest to be within the reduced budget. Only as far as no turn is open across their end. */
-function oldestSpan(
-  state: ConversationState,
-  { agent }: TurnContext,
-  { reduction, calibration, latestSummary, turnSizes }: ContextMemory,
-): TurnState[] {
-  const { context: settings, model } = agent
-  const size = new PromptSize(settings.tokenizer ?? estimateTokens, modelRef(model), 0, turnSizes)
-  const open = state.turns.filter((turn) => turn.opened && !isSummarised(turn, latestSummary ?? null))
-  const tokens = (turn: TurnState) =>
-    isInWindow(turn, reduction) ? size.ofTurn(turn, reduction) * calibration.factor : 0
-  let rest = open.reduce((total, turn) => total + tokens(turn), 0)
-  const span: TurnState[] = []
-  for (const turn of open) {
-    const isOverWindow = open.length - span.length > settings.windowTurns
-    if (!turn.end || (rest <= budgetOf(settings) * reducedShare && !isOverWindow)) break
-    span.push(turn)
-    rest -= tokens(turn)
-  }
-  return span
-}
-
-async function summaryOf(
+/** Empty when no summary could be made. */
+async function sumUp(
   span: readonly TurnState[],
   previous: SummaryText | null,
   context: TurnContext,
@@ -72,17 +55,21 @@ async function summaryOf(
 ): Promise<string> {
   const { agent, clock, logger, tenant, id } = context
   const settings = agent.context.summarise === false ? null : agent.context.summarise
+  const { budget } = limitsOf(agent, modelRef(agent.model))
+  const words = Math.max(50, Math.floor(budget * summaryShare * wordsPerToken))
   const earlier = previous?.text ? `Summary so far:\n${previous.text}\n\n` : ''
-  const ask = `${earlier}Messages to add to the summary:\n${transcript(span)}`
+  const messages = transcript(span, budget * charactersPerToken * 2)
+  const ask = `${earlier}Messages to add to the summary:\n${messages}\n\nWrite the new summary of all of it, in at most ${words} words.`
   const prompt = [
     { role: 'system' as const, content: settings?.instructions ?? instructions },
     { role: 'user' as const, content: [{ type: 'text' as const, text: ask }] },
   ]
+  const last = span.at(-1)!
   const audit = auditAttempts(context, {
-    turnRef: `summary/${span.at(-1)?.turnId ?? ''}`,
-    kind: 'summary',
+    turnRef: `summary/${last.turnId}`,
     prompt,
-    seen: 0,
+    seen: last.end!.seq,
+    reduction: { ...noReduction, summary: previous },
   })
   const message = await streamModel(
     {
@@ -99,31 +86,27 @@ async function summaryOf(
     () => {},
   )
   await audit.written()
-  const text = message.parts
-    .map((part) => (part.type === 'text' ? part.text : ''))
-    .join('')
-    .trim()
-  if (message.status === 'complete' && text !== '') return text
+  const text = message.parts.map((part) => (part.type === 'text' ? part.text : '')).join('')
+  // One that did not keep to its length must not take the room it was made for.
+  if (message.status === 'complete' && text.trim() !== '')
+    return text.trim().slice(0, budget * summaryShare * charactersPerToken * 3)
   if (message.status !== 'aborted')
     logger.warn('no summary could be made; trying again later', { tenant, id, error: message.error })
   return ''
 }
 
-/** Title and unfinished turns at that point, from the log itself. */
-async function baseAt(toSeq: number, { store, id }: TurnContext): Promise<ConversationState> {
-  const { summary } = await store.loadSince(id)
-  const from = summary?.base && summary.toSeq <= toSeq ? summary.base : emptyState
-  const events = await store.streamEvents(id, { after: from.lastSeq, before: toSeq + 1 })
-  return baseOf(foldEvents(events, from))
-}
+const wordsPerToken = 0.6
+const charactersPerToken = 4
 
-export function summaryText(
-  summary: { toSeq: number; version: number; content: Parameters<typeof textOfSummary>[0] } | null,
-): SummaryText | null {
-  if (!summary) return null
-  return {
-    toSeq: summary.toSeq,
-    version: summary.version,
-    text: summary.content === null ? '' : textOfSummary(summary.content),
-  }
+/** Title and unfinished turns where that turn ended, from the log itself; null when the log is not the one it was in. */
+async function baseAt(
+  { turnId, end }: TurnState,
+  stored: Summary | null,
+  { store, id }: TurnContext,
+): Promise<ConversationState | null> {
+  const from = stored?.base ?? emptyState
+  const events = await store.streamEvents(id, { after: from.lastSeq, before: end!.seq + 1 })
+  const last = events.at(-1)
+  if (last?.seq !== end!.seq || last.type !== 'turn_ended' || last.content.turnId !== turnId) return null
+  return baseOf(foldEvents(events, from))
 }

@@ -3,7 +3,7 @@ import type { Clock } from '../clock/clock.ts'
 import type { ContextMemory } from '../context/context-memory.ts'
 import type { Channel } from '../live/channel.ts'
 import type { WorkingSets } from '../live/working-sets.ts'
-import type { ConversationState, TurnState } from '../log/state.ts'
+import type { TurnState } from '../log/state.ts'
 import type { Logger } from '../logger/logger.ts'
 import type { Scope } from '../scope/register.ts'
 import type { TenantStore } from '../store/store.ts'
@@ -20,8 +20,8 @@ export type TurnContext = {
   readonly logger: Logger
   readonly scopes: ScopeSource
   readonly memory: ContextMemory
-  /** Begins to sum up the oldest turns, beside what goes on here. */
-  readonly summariseSoon: (state: ConversationState) => void
+  /** Begins to sum up these turns, beside what goes on here. */
+  readonly summariseSoon: (span: readonly TurnState[]) => void
 }
 
 /** Identities are never stored: they come from who acted in this process, or are restored from the id that was. */

@@ -1,0 +1,91 @@
+import type { LanguageModelV4Prompt } from '@ai-sdk/provider'
+import { type Assembly, assemblePrompt } from '../context/assemble-prompt.ts'
+import { type CommonPrefix, commonPrefix, traceOf } from '../context/common-prefix.ts'
+import { summaryText } from '../context/context-memory.ts'
+import { planSummary } from '../context/plan-summary.ts'
+import type { Reduction } from '../context/reduction.ts'
+import { whatReduced } from '../context/reduction-news.ts'
+import { blobsNeeded, renderContext } from '../context/render-context.ts'
+import type { ModelRef, UserPart } from '../log/events.ts'
+import type { ConversationState } from '../log/state.ts'
+import { modelRef } from '../model/language-model.ts'
+import type { TurnContext } from './turn-context.ts'
+
+export type NextPrompt = {
+  readonly prompt: (model: ModelRef) => LanguageModelV4Prompt
+  /** Tokens, before they are corrected. */
+  readonly estimated: number
+  readonly reduction: Reduction
+  readonly prefix: CommonPrefix | null
+}
+
+/**
+ * What the next model call of a turn sees; remembered, so that the prompt after it goes on from it. Rejects with `ContextOverflowError` when
+ * it does not fit. Begins to sum up the oldest turns when they will have to go soon.
+ */
+export async function nextPrompt(
+  state: ConversationState,
+  system: string,
+  injections: readonly UserPart[],
+  context: TurnContext,
+): Promise<NextPrompt> {
+  const { agent, memory, logger, tenant, id } = context
+  const before = memory.reduction
+  const assembly = await assemble(state, system, injections, context)
+  const { reduction, estimated } = assembly
+  if (assembly.overflow) throw assembly.overflow
+  memory.reduction = reduction
+  const news = assembly.hasReduced ? whatReduced(before, reduction) : null
+  if (news) logger.debug('the context was reduced', { tenant, id, news })
+  if (!memory.isSummarising) {
+    const span = planSummary({ ...assembly.reduced, isSummedUp: agent.context.summarise !== false })
+    if (span.length > 0) context.summariseSoon(span)
+  }
+  const prefix = agent.audit === 'off' ? null : prefixOf(state, system, news, context)
+  const blobs = await readBlobs(context, state, reduction, injections)
+  return { prompt: (model) => assembly.prompt(model, blobs), estimated, reduction, prefix }
+}
+
+async function assemble(
+  state: ConversationState,
+  system: string,
+  injections: readonly UserPart[],
+  { agent, memory, store, id }: TurnContext,
+): Promise<Assembly> {
+  const { reduction, calibration, turnSizes } = memory
+  const given = { state, agent, system, model: modelRef(agent.model), injections, reduction, calibration, turnSizes }
+  const assembly = assemblePrompt({ ...given, latest: memory.latestSummary })
+  if (!assembly.hasReduced) return assembly
+  // Something is about to be left out; another node may have summed it up.
+  const stored = summaryText(await store.latestSummary(id))
+  if (!stored || stored.toSeq <= (memory.latestSummary?.toSeq ?? 0)) return assembly
+  memory.latestSummary = stored
+  return assemblePrompt({ ...given, latest: stored })
+}
+
+/** Compares what comes of the log: injections are made anew for each call. */
+function prefixOf(
+  state: ConversationState,
+  system: string,
+  news: string | null,
+  { agent, memory }: TurnContext,
+): CommonPrefix | null {
+  const trace = traceOf(renderContext(state, { system, model: modelRef(agent.model), reduction: memory.reduction }))
+  const prefix = memory.lastPrompt && commonPrefix(memory.lastPrompt, trace)
+  memory.lastPrompt = trace
+  return prefix?.brokenBy && news ? { ...prefix, brokenBy: news } : prefix
+}
+
+async function readBlobs(
+  { store }: TurnContext,
+  state: ConversationState,
+  reduction: Reduction,
+  injections: readonly UserPart[],
+): Promise<Map<string, Uint8Array>> {
+  const blobs = new Map<string, Uint8Array>()
+  for (const ref of blobsNeeded(state, reduction, injections)) {
+    const found = blobs.has(ref.blob) ? null : await store.getBlob(ref)
+    if (found) blobs.set(ref.blob, found.bytes)
+  }
+  return blobs
+}
