@@ -77,6 +77,7 @@ export { type Halt, halt, type Regenerate, regenerate } from './hook/verdict.ts'
 export { uuidV7 } from './id/uuid-v7.ts'
 export type { BlobRef } from './log/blob-ref.ts'
 export { type CallEnd, type CallPhase, callEnd, callPhase, effectiveArgs } from './log/call-phase.ts'
+export { childIdOf } from './log/child-call.ts'
 export { decode, encode } from './log/codec.ts'
 export {
   assistantMsg,
@@ -140,8 +141,9 @@ export type { Answered, CallRef, WinningResolution } from './runtime/answer-call
 export type { Conversation, OutputOf, PendingOf, TurnHandle } from './runtime/conversation.ts'
 export { createRuntime } from './runtime/create-runtime.ts'
 export type { HistoryPage } from './runtime/history.ts'
+export type { InboxItem } from './runtime/inbox.ts'
 export type { InputPart, MessageInput } from './runtime/message-input.ts'
-export type { InboxItem, Runtime, RuntimeOptions, Verbs } from './runtime/runtime.ts'
+export type { Runtime, RuntimeOptions, Verbs } from './runtime/runtime.ts'
 export type { RestoreScope } from './runtime/scopes.ts'
 export type { SendOptions, WhenBusy } from './runtime/send-message.ts'
 export type { TurnOutcome } from './runtime/turn-outcome.ts'
@@ -182,6 +184,8 @@ export type { ToolAttributes } from './tool/tool-attributes.ts'
 export type { Activity, LiveEvent } from './view/live-event.ts'
 export { projectView, type WatchEvent } from './view/project-view.ts'
 export type {
+  CallPath,
+  Children,
   PendingItem,
   View,
   ViewAssistantMessage,

@@ -40,6 +40,7 @@ const agentKeys = [
   'maxSteps',
   'maxTokens',
   'maxParallelCalls',
+  'maxDepth',
   'maxRegenerations',
   'hookTimeoutMs',
   'retry',
@@ -49,7 +50,14 @@ const agentKeys = [
 ]
 
 /** The least each may be. */
-const agentNumbers = { maxSteps: 1, maxTokens: 1, maxParallelCalls: 1, maxRegenerations: 0, hookTimeoutMs: 1 }
+const agentNumbers = {
+  maxSteps: 1,
+  maxTokens: 1,
+  maxParallelCalls: 1,
+  maxDepth: 0,
+  maxRegenerations: 0,
+  hookTimeoutMs: 1,
+}
 const retryNumbers = { maxAttempts: 1, baseMs: 0, maxMs: 0 }
 const contextNumbers = { workingBudget: 1, ceiling: 1, injectionReserve: 0, windowTurns: 1 }
 

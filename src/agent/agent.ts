@@ -22,9 +22,11 @@ export type Agent<Name extends string = string, Tools extends readonly Tool[] = 
   readonly outputJsonSchema: JsonObject | null
   readonly untilTool: string | null
   readonly maxSteps: number
-  /** Tokens one turn may use, input and output together; null: any number. */
+  /** Tokens one turn may use with its child agents, input and output together; null: any number. */
   readonly maxTokens: number | null
   readonly maxParallelCalls: number
+  /** How many levels of child agents there may be below a turn of it. */
+  readonly maxDepth: number
   readonly maxRegenerations: number
   readonly hookTimeoutMs: number
   readonly retry: RetrySettings | false

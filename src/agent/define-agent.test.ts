@@ -34,6 +34,7 @@ test('an agent has defaults for everything but its name and model', () => {
     maxSteps: 20,
     maxTokens: null,
     maxParallelCalls: 8,
+    maxDepth: 4,
     maxRegenerations: 2,
     hookTimeoutMs: 5_000,
     retry: { maxAttempts: 3, baseMs: 500, maxMs: 8_000 },

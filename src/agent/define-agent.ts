@@ -1,6 +1,7 @@
 import { DefinitionError } from '../errors/definition-errors.ts'
 import { createHook, type Hook, type HookAttributes } from '../hook/create-hook.ts'
 import type { Turn } from '../hook/turn.ts'
+import { defaultMaxDepth } from '../log/child-budget.ts'
 import type { LanguageModel, ModelSettings } from '../model/language-model.ts'
 import type { ChunkTransformer } from '../model/stream-chunk.ts'
 import type { Schema, SchemaOutput } from '../tool/schema.ts'
@@ -35,6 +36,8 @@ export type AgentAttributes<
   readonly maxTokens?: number
   /** Default: 8. */
   readonly maxParallelCalls?: number
+  /** Levels of child agents. Default: 4. */
+  readonly maxDepth?: number
   /** Default: 2. */
   readonly maxRegenerations?: number
   /** Default: 5,000. */
@@ -74,6 +77,7 @@ export function defineAgent(attributes: AgentAttributes): Agent {
     maxSteps: attributes.maxSteps ?? 20,
     maxTokens: attributes.maxTokens ?? null,
     maxParallelCalls: attributes.maxParallelCalls ?? 8,
+    maxDepth: attributes.maxDepth ?? defaultMaxDepth,
     maxRegenerations: attributes.maxRegenerations ?? 2,
     hookTimeoutMs: attributes.hookTimeoutMs ?? 5_000,
     retry: retrySettings(attributes.retry),

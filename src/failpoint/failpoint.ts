@@ -34,7 +34,17 @@ export const flowFailpoints = [
   'flow.after_step',
 ] as const
 
-export type Failpoint = (typeof failpoints)[number] | (typeof flowFailpoints)[number]
+/** Those that only a conversation with child agents passes. Their own matrix takes them from here. */
+export const childFailpoints = [
+  'child.before_send',
+  'child.after_send',
+  'child.before_resolve_parent',
+  'child.after_resolve_parent',
+  'child.before_cancel',
+  'child.after_cancel',
+] as const
+
+export type Failpoint = (typeof failpoints)[number] | (typeof flowFailpoints)[number] | (typeof childFailpoints)[number]
 
 let handler: ((name: Failpoint) => void) | null = null
 

@@ -8,18 +8,24 @@ import type { Json } from '../log/json.ts'
 import { type CallState, type ConversationState, findTurn, openTurn, type Round } from '../log/state.ts'
 import type { TenantStore } from '../store/store.ts'
 import { checkAnswer, checkEditedArgs } from '../tool/check-answer.ts'
+import { childrenOf, withChildren } from '../view/children-of.ts'
+import type { Children } from '../view/view.ts'
 import { viewOf } from '../view/view-of.ts'
+import { parentCallOf } from './admit-child.ts'
 import { type Answer, type Answered, answerCall, type CallRef, expectKind } from './answer-call.ts'
+import { childOfCall } from './child-of-call.ts'
 import type { Conversation, TurnHandle } from './conversation.ts'
 import { follow } from './follow.ts'
 import { history } from './history.ts'
 import type { Identity } from './identity.ts'
+import { loadChildren } from './load-children.ts'
+import { resolveChildCall } from './resolve-child-call.ts'
 import type { RuntimeContext } from './runtime-context.ts'
 import { sendMessage } from './send-message.ts'
 import { textStream } from './text-stream.ts'
 import { outcomeOf, type TurnOutcome } from './turn-outcome.ts'
 import { watch } from './watch.ts'
-import { type LeaseWish, noLeaseWish } from './worker.ts'
+import type { LeaseWish } from './worker.ts'
 
 /** The verbs of one conversation for one identity. */
 export function conversationHandle(
@@ -34,6 +40,7 @@ export function conversationHandle(
   const store: TenantStore = runtime.store.forTenant(tenant)
   const state = async (): Promise<ConversationState> => (await workingSets.load(store, tenant, id)).state
   const watched = { tenant, id, store, channels, closed }
+  const family = { tenant, store, workingSets }
 
   async function agent(): Promise<Agent> {
     const name = agentName ?? (await store.getConversation(id))?.agent ?? null
@@ -47,7 +54,7 @@ export function conversationHandle(
     return (await store.getConversation(id))?.agent ?? agentName
   }
 
-  async function waitFor<T>(until: (state: ConversationState) => T | null): Promise<T> {
+  async function waitFor<T>(until: (state: ConversationState, children: Children) => T | null): Promise<T> {
     const letProcessEnd = runtime.keepAlive.hold()
     try {
       return await follow({ tenant, id, channels, until, signal: closed })
@@ -62,7 +69,7 @@ export function conversationHandle(
       turnId = await turnIdOf()
       if (turnId === null) throw new ConversationNotFoundError(id)
       const wanted = turnId
-      return await waitFor((folded) => outcomeOf(id, folded, wanted) ?? missing(folded, wanted))
+      return await waitFor((folded, children) => outcomeOf(id, folded, wanted, children) ?? missing(folded, wanted))
     } catch (error) {
       return {
         status: 'detached',
@@ -92,12 +99,18 @@ export function conversationHandle(
     commit: (lease: LeaseWish) => Promise<T>,
     agentOf: () => Promise<string | null> = ownAgent,
   ): Promise<T> {
-    if (!runtime.worker) return commit(noLeaseWish)
-    return runtime.worker.giving(ref, await agentOf(), commit)
+    return runtime.giving(ref, runtime.worker && (await agentOf()), commit)
   }
 
-  function answering(call: CallRef, answerFor: (call: CallState, round: Round) => Promise<Answer>): Promise<Answered> {
+  /** An answer to a child agent goes straight to it: `inChild` gives it there. */
+  async function answering(
+    call: CallRef,
+    inChild: (child: Conversation) => Promise<Answered>,
+    answerFor: (call: CallState, round: Round) => Promise<Answer>,
+  ): Promise<Answered> {
     runtime.assertOpen()
+    const childId = await childOfCall(store, id, call)
+    if (childId !== null) return inChild(conversationHandle(runtime, identity, childId, null))
     const onAnswer = (callId: string, round: number) => scopes.rememberAnswer(tenant, id, callId, round, who, scope)
     return giving((lease) => answerCall(call, answerFor, { id, who, store, state, onAnswer, lease }))
   }
@@ -139,30 +152,47 @@ export function conversationHandle(
     },
 
     approve: (call, options = {}) =>
-      answering(call, async (pending, round) => {
-        expectKind(pending, round, ['approval'])
-        if (options.args === undefined) return { status: 'resolved', value: true }
-        const after = await checkEditedArgs(await toolOf(pending.name), options.args)
-        return { status: 'resolved', value: true, edited: { before: pending.args, after } }
-      }),
+      answering(
+        call,
+        (child) => child.approve(call, options),
+        async (pending, round) => {
+          expectKind(pending, round, ['approval'])
+          if (options.args === undefined) return { status: 'resolved', value: true }
+          const after = await checkEditedArgs(await toolOf(pending.name), options.args)
+          return { status: 'resolved', value: true, edited: { before: pending.args, after } }
+        },
+      ),
 
-    deny: (call, { reason } = {}) =>
-      answering(call, async (pending, round) => {
-        expectKind(pending, round, ['approval'])
-        return { status: 'denied', value: { reason: reason ?? null } }
-      }),
+    deny: (call, options = {}) =>
+      answering(
+        call,
+        (child) => child.deny(call, options),
+        async (pending, round) => {
+          expectKind(pending, round, ['approval'])
+          return { status: 'denied', value: { reason: options.reason ?? null } }
+        },
+      ),
 
     answer: (call, value) =>
-      answering(call, async (pending, round) => {
-        expectKind(pending, round, ['elicitation', 'client_exec', 'recovery'])
-        const question = { kind: round.kind, tool: await toolOf(pending.name), schema: round.schema }
-        return { status: 'resolved', value: await checkAnswer(question, value) }
-      }),
+      answering(
+        call,
+        (child) => child.answer(call, value),
+        async (pending, round) => {
+          expectKind(pending, round, ['elicitation', 'client_exec', 'recovery'])
+          const question = { kind: round.kind, tool: await toolOf(pending.name), schema: round.schema }
+          return { status: 'resolved', value: await checkAnswer(question, value) }
+        },
+      ),
 
     async view() {
       const channel = channels.peek(tenant, id)
       const folded = await state()
-      return channel ? channel.viewOf(folded) : viewOf(id, folded)
+      const children = await loadChildren(family, folded)
+      const view = channel ? channel.viewOf(folded) : viewOf(id, folded)
+      return withChildren(
+        view,
+        childrenOf(id, folded, (childId) => children.get(childId) ?? null),
+      )
     },
 
     history: (page) => history(store, id, page),
@@ -187,10 +217,16 @@ export function conversationHandle(
 
     async delete() {
       runtime.assertOpen()
+      const children = await loadChildren(family, await state())
+      const parent = await parentCallOf(store, id)
+      const ended = { ok: false, error: 'the conversation of the agent was deleted' }
+      if (parent) await resolveChildCall(runtime, tenant, parent, ended, who)
       const isDeleted = await store.deleteConversation(id)
-      workingSets.drop(tenant, id)
-      runtime.worker?.lose(tenant, id)
-      channels.peek(tenant, id)?.poll()
+      for (const gone of [id, ...children.keys()]) {
+        workingSets.drop(tenant, gone)
+        runtime.worker?.lose(tenant, gone)
+        channels.peek(tenant, gone)?.poll()
+      }
       return isDeleted
     },
   }

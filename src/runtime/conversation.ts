@@ -64,7 +64,10 @@ type PendingOfTool<T extends Tool> = string extends T['name']
   ? PendingItem
   : T['executor'] extends 'provider'
     ? never
-    : Omit<PendingItem, 'tool' | 'args'> & { readonly tool: T['name']; readonly args: ToolInput<T> }
+    :
+        | (Omit<PendingItem, 'tool' | 'args'> & { readonly tool: T['name']; readonly args: ToolInput<T> })
+        // What a child agent waits for is of its own tools.
+        | (T['executor'] extends 'agent' ? PendingItem : never)
 
 /** What may run instead of the model's arguments: what the tool of a pending item takes. Anything where the tool is not known. */
 type EditedArgs<Call> = Call extends { readonly tool: infer Name extends string; readonly args: infer Args }

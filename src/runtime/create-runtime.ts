@@ -1,13 +1,13 @@
 import type { Agent } from '../agent/agent.ts'
 import { systemClock } from '../clock/clock.ts'
 import { ContextMemories } from '../context/context-memory.ts'
-import { DefinitionError } from '../errors/definition-errors.ts'
 import { RuntimeClosedError } from '../errors/runtime-errors.ts'
 import { FlowRegistry } from '../flow/flow-registry.ts'
 import { WorkingSets } from '../live/working-sets.ts'
 import { consoleLogger } from '../logger/logger.ts'
 import { systemScope } from '../scope/create-scope.ts'
 import type { Scope } from '../scope/register.ts'
+import { agentsByName } from './agents-by-name.ts'
 import { askAgent } from './ask-agent.ts'
 import { Channels } from './channels.ts'
 import { HintWaiters } from './hint-waiters.ts'
@@ -17,7 +17,7 @@ import type { RuntimeContext } from './runtime-context.ts'
 import { Scopes } from './scopes.ts'
 import { TurnWaiters } from './turn-waiters.ts'
 import { verbs } from './verbs.ts'
-import { Worker } from './worker.ts'
+import { noLeaseWish, Worker } from './worker.ts'
 
 const defaultDrainMs = 10_000
 
@@ -33,7 +33,7 @@ export function createRuntime<const Agents extends readonly Agent[]>(
   const waiters = new HintWaiters(clock, pollMs, closing.signal)
   const shared = {
     ...{ store, channels, workingSets },
-    agents: byName(options.agents),
+    agents: agentsByName(options.agents),
     flows: new FlowRegistry(options.flows ?? []),
     scopes: new Scopes(options.restoreScope),
     keepAlive: new KeepAlive(),
@@ -47,6 +47,7 @@ export function createRuntime<const Agents extends readonly Agent[]>(
     closed: closing.signal,
     turnWaiters: new TurnWaiters(store, logger, (session) => worker?.settled(session) ?? Promise.resolve()),
     hintsOf: (ref) => waiters.listen(ref),
+    giving: (ref, agent, commit) => (worker ? worker.giving(ref, agent, commit) : commit(noLeaseWish)),
     assertOpen: () => {
       if (closing.signal.aborted) throw new RuntimeClosedError()
     },
@@ -77,12 +78,6 @@ export function createRuntime<const Agents extends readonly Agent[]>(
       return closed
     },
   }
-}
-
-function byName(agents: readonly Agent[]): Map<string, Agent> {
-  const named = new Map(agents.map((agent) => [agent.name, agent]))
-  if (named.size === agents.length) return named
-  throw new DefinitionError('The runtime', ['two agents have the same name; give each its own'])
 }
 
 function every(ms: number, after: (ms: number, callback: () => void) => () => void, work: () => void): () => void {

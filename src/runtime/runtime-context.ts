@@ -8,7 +8,7 @@ import type { Hints } from './hint-waiters.ts'
 import type { KeepAlive } from './keep-alive.ts'
 import type { Scopes } from './scopes.ts'
 import type { TurnWaiters } from './turn-waiters.ts'
-import type { Worker } from './worker.ts'
+import type { LeaseWish, Worker } from './worker.ts'
 
 /** What the handles of one runtime share. */
 export type RuntimeContext = {
@@ -25,6 +25,8 @@ export type RuntimeContext = {
   /** Aborted when the runtime is closed. */
   readonly closed: AbortSignal
   assertOpen(): void
+  /** Runs a commit that gives a conversation something to do, and works on it here where that is possible. */
+  giving<T>(ref: ConversationRef, agent: string | null, commit: (lease: LeaseWish) => Promise<T>): Promise<T>
   /** Listens for what is appended to it. Must be stopped. */
   hintsOf(ref: ConversationRef): Hints
 }

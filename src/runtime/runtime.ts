@@ -6,12 +6,12 @@ import type { Logger } from '../logger/logger.ts'
 import type { Scope } from '../scope/register.ts'
 import type { ConversationFilter, ConversationRecord } from '../store/conversation-record.ts'
 import type { Page, Store } from '../store/store.ts'
-import type { PendingCall } from '../store/tool-call.ts'
 import type { Jsonify } from '../tool/jsonify.ts'
 import type { Answered, CallRef } from './answer-call.ts'
 import type { Conversation } from './conversation.ts'
 import type { FlowSession } from './flow-session.ts'
 import type { IdentityOptions } from './identity.ts'
+import type { InboxItem } from './inbox.ts'
 import type { RestoreScope } from './scopes.ts'
 
 export type RuntimeOptions<Agents extends readonly Agent[] = readonly Agent[]> = IdentityOptions & {
@@ -52,9 +52,6 @@ export type Verbs<Agents extends readonly Agent[] = readonly Agent[]> = {
 
 /** The agent of that name; where names are only known at run time, whichever may have it. */
 type AgentNamed<A extends Agent, Name extends string> = A extends Agent ? (Name extends A['name'] ? A : never) : never
-
-/** `agentMissing`: this process does not have the code of its agent, so an answer waits for one that does. */
-export type InboxItem = PendingCall & { readonly agentMissing: boolean }
 
 export type Runtime<Agents extends readonly Agent[] = readonly Agent[]> = Verbs<Agents> & {
   /** The verbs for a user. The runtime's own act as the system. */

@@ -1,6 +1,7 @@
-import { findCall, type TurnState } from '../log/state.ts'
+import type { TurnState } from '../log/state.ts'
 import { systemScope } from '../scope/create-scope.ts'
 import type { Scope } from '../scope/register.ts'
+import type { ConversationRef } from '../store/conversation-record.ts'
 import type { ScopeSource } from '../turn/turn-context.ts'
 
 export type RestoreScope = (tenant: string, who: string) => Scope | Promise<Scope>
@@ -35,20 +36,19 @@ export class Scopes {
     return this.#recall(JSON.stringify([tenant, id, who]), tenant, who)
   }
 
+  /** Whoever let a call run acts in the child agent it starts, too. Returns their stored id. */
+  handOn(from: ConversationRef, turn: TurnState, callId: string, child: { id: string; turnId: string }): string {
+    const { key, who } = actorOfCall(from, turn, callId)
+    const scope = this.#remembered.get(key)
+    if (scope !== undefined) this.rememberTurn(from.tenant, child.id, child.turnId, who, scope)
+    return who
+  }
+
   forConversation(tenant: string, id: string): ScopeSource {
-    const ofTurn = (turn: TurnState): Promise<Scope> => {
-      const who = turn.items.find((item) => item.type === 'user')?.who ?? 'system'
-      return this.#recall(JSON.stringify([tenant, id, turn.turnId, who]), tenant, who)
-    }
+    const recall = ({ key, who }: Actor): Promise<Scope> => this.#recall(key, tenant, who)
     return {
-      ofTurn,
-      ofCall: (turn, callId) => {
-        const call = findCall({ lastSeq: 0, title: null, seed: null, turns: [turn] }, callId)?.call
-        const granted = call?.rounds.findLast((round) => round.resolution?.status === 'resolved')
-        if (!granted?.resolution) return ofTurn(turn)
-        const { who } = granted.resolution
-        return this.#recall(JSON.stringify([tenant, id, callId, granted.round, who]), tenant, who)
-      },
+      ofTurn: (turn) => recall(actorOfTurn({ tenant, id }, turn)),
+      ofCall: (turn, callId) => recall(actorOfCall({ tenant, id }, turn, callId)),
     }
   }
 
@@ -63,4 +63,21 @@ export class Scopes {
     if (remembered !== undefined) return remembered
     return this.#restore ? await this.#restore(tenant, who) : (systemScope(tenant) as Scope)
   }
+}
+
+/** Whose scope it is, and what it is remembered by. */
+type Actor = { readonly key: string; readonly who: string }
+
+function actorOfTurn({ tenant, id }: ConversationRef, turn: TurnState): Actor {
+  const who = turn.items.find((item) => item.type === 'user')?.who ?? 'system'
+  return { key: JSON.stringify([tenant, id, turn.turnId, who]), who }
+}
+
+/** The one who approved it, else the one whose turn it is. */
+function actorOfCall(ref: ConversationRef, turn: TurnState, callId: string): Actor {
+  const call = turn.calls.find((candidate) => candidate.callId === callId)
+  const granted = call?.rounds.findLast((round) => round.resolution?.status === 'resolved')
+  if (!granted?.resolution) return actorOfTurn(ref, turn)
+  const { who } = granted.resolution
+  return { key: JSON.stringify([ref.tenant, ref.id, callId, granted.round, who]), who }
 }

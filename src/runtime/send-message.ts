@@ -27,6 +27,7 @@ export type SendOptions<Out extends Schema | false | undefined = Schema | false 
   readonly output?: Out
   readonly untilTool?: string
   readonly maxSteps?: number
+  /** With those of child agents. */
   readonly maxTokens?: number
 }
 
@@ -135,7 +136,7 @@ async function turnAt(store: TenantStore, id: string, seq: number): Promise<stri
 }
 
 /** All options of the turn, with the agent's defaults written in: a deploy does not change a turn under way. */
-function turnOptions(agent: Agent, options: SendOptions): TurnOptions {
+export function turnOptions(agent: Agent, options: SendOptions): TurnOptions {
   const output = options.output === undefined ? agent.outputJsonSchema : options.output && toJsonSchema(options.output)
   const untilTool = options.untilTool ?? agent.untilTool
   const maxTokens = options.maxTokens ?? agent.maxTokens
@@ -154,6 +155,7 @@ function turnOptions(agent: Agent, options: SendOptions): TurnOptions {
   return {
     maxSteps: options.maxSteps ?? agent.maxSteps,
     maxParallelCalls: agent.maxParallelCalls,
+    ...(agent.tools.some((tool) => tool.executor === 'agent') ? { maxDepth: agent.maxDepth } : {}),
     ...(maxTokens === null ? {} : { maxTokens }),
     ...(untilTool === null ? {} : { untilTool }),
     ...(output ? { output } : {}),

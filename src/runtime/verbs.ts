@@ -1,9 +1,11 @@
 import type { Agent } from '../agent/agent.ts'
 import type { Flow } from '../flow/define-flow.ts'
 import type { Scope } from '../scope/register.ts'
+import { childOfCall } from './child-of-call.ts'
 import { conversationHandle, resolveAny } from './conversation-handle.ts'
 import { flowSession } from './flow-session.ts'
 import { type IdentityOptions, identify } from './identity.ts'
+import { inbox } from './inbox.ts'
 import type { Verbs } from './runtime.ts'
 import type { RuntimeContext } from './runtime-context.ts'
 
@@ -24,13 +26,12 @@ export function verbs<Agents extends readonly Agent[]>(
       flowSession(context, identity(), context.flows.find(flow), id)) as Verbs<Agents>['flow'],
     async resolve(conversationId, call, value) {
       const { tenant } = identity()
-      const { state } = await context.workingSets.load(context.store.forTenant(tenant), tenant, conversationId)
-      return resolveAny(conversation(conversationId), state, call, value)
+      const store = context.store.forTenant(tenant)
+      const id = (await childOfCall(store, conversationId, call)) ?? conversationId
+      const { state } = await context.workingSets.load(store, tenant, id)
+      return resolveAny(conversation(id), state, call, value)
     },
     conversations: async (filter) => storeOf().listConversations(filter),
-    inbox: async (page) => {
-      const items = await storeOf().pendingInbox(page)
-      return items.map((item) => ({ ...item, agentMissing: item.agent === null || !context.agents.has(item.agent) }))
-    },
+    inbox: async (page) => inbox(storeOf(), context.agents, page),
   }
 }

@@ -15,7 +15,9 @@ import { generateTitle, needsTitle } from '../turn/generate-title.ts'
 import { Owner } from '../turn/owner.ts'
 import { summarise } from '../turn/summarise.ts'
 import type { TurnContext } from '../turn/turn-context.ts'
+import { admitChild, parentCallOf } from './admit-child.ts'
 import type { Channels } from './channels.ts'
+import { childFamily, type FamilyParts } from './child-family.ts'
 import { type FlowWork, workOnFlow } from './flow-work.ts'
 import type { Hold } from './hold.ts'
 import type { KeepAlive } from './keep-alive.ts'
@@ -53,6 +55,7 @@ type Work = (epoch: number, entry: Taken) => Promise<void>
 /** Finds conversations with something to do, takes them, and drives each until it can be let go. */
 export class Worker {
   readonly #parts: WorkerParts
+  readonly #family: FamilyParts
   readonly #holder = `runtime-${uuidV7()}`
   readonly #taken = new Map<string, Taken>()
   /** Conversations this node cannot work on as they are, by the seq they were left at. */
@@ -62,6 +65,8 @@ export class Worker {
   readonly #cancelTimers: (() => void)[] = []
   readonly #closing = new AbortController()
   readonly #tasks = new Set<Promise<void>>()
+  /** Owners that only wait for their children. */
+  #patient = 0
   #isClosed = false
   #isFull = false
   #isLooking = false
@@ -69,6 +74,8 @@ export class Worker {
 
   constructor(parts: WorkerParts) {
     this.#parts = parts
+    const giving: FamilyParts['giving'] = (ref, agent, commit) => this.giving(ref, agent, commit)
+    this.#family = { ...parts, giving, makeRoom: () => this.#makeRoom() }
   }
 
   start(): void {
@@ -91,7 +98,7 @@ export class Worker {
     let epoch: number | undefined
     const wish: LeaseWish = {
       acquire: () => {
-        const canTake = !this.#taken.has(key) && this.#taken.size < this.#parts.maxConcurrentTurns && !this.#isClosed
+        const canTake = !this.#taken.has(key) && this.#room > 0 && !this.#isClosed
         return agent !== null && canTake ? { acquire: { holder: this.#holder, ttlMs: this.#parts.leaseMs } } : {}
       },
       got: (result) => {
@@ -115,7 +122,7 @@ export class Worker {
     const key = keyOf(ref.tenant, ref.id)
     const work = this.#workOf(ref, name)
     const taken = this.#taken.get(key)
-    const isFull = this.#taken.size >= this.#parts.maxConcurrentTurns
+    const isFull = this.#room <= 0
     if (taken || this.#isClosed || !work || isFull) {
       this.#isFull ||= isFull
       if (epoch !== undefined) await this.#parts.store.forTenant(ref.tenant).releaseLease(ref.id, epoch)
@@ -134,6 +141,18 @@ export class Worker {
       if (hasMore && !this.#isClosed) void this.#look()
     })
     return await entry.done
+  }
+
+  get #room(): number {
+    return this.#parts.maxConcurrentTurns + this.#patient - this.#taken.size
+  }
+
+  #makeRoom(): () => void {
+    this.#patient += 1
+    void this.#look()
+    return () => {
+      this.#patient -= 1
+    }
   }
 
   #workOf(ref: ConversationRef, name: string): Work | null {
@@ -200,15 +219,19 @@ export class Worker {
     return lease?.epoch ?? null
   }
 
-  async #driveConversation({ tenant, id }: ConversationRef, agent: Agent, epoch: number, entry: Taken): Promise<void> {
+  async #driveConversation(ref: ConversationRef, agent: Agent, epoch: number, entry: Taken): Promise<void> {
+    const { tenant, id } = ref
     const { channels, workingSets, contextMemories, scopes, clock, logger } = this.#parts
     const store = this.#parts.store.forTenant(tenant)
+    const parent = await parentCallOf(store, id)
+    if (parent && !(await admitChild(store, id, (await workingSets.load(store, tenant, id)).state, parent))) return
     const workingSet = await workingSets.load(store, tenant, id)
     if (this.#isClosed) return store.releaseLease(id, epoch)
     const context: TurnContext = {
       ...{ tenant, id, agent, store, workingSets, clock, logger },
       channel: channels.of(tenant, id),
       scopes: scopes.forConversation(tenant, id),
+      family: childFamily(this.#family, ref, agent, parent),
       memory: contextMemories.of(tenant, id),
       summariseSoon: (span) => this.#summarise(span, context),
     }
@@ -288,9 +311,9 @@ export class Worker {
   }
 
   async #takeDue(): Promise<void> {
-    const { store, agents, flows, maxConcurrentTurns } = this.#parts
+    const { store, agents, flows } = this.#parts
     const names = [...agents.keys(), ...flows.sessionAgents()]
-    const room = maxConcurrentTurns - this.#taken.size
+    const room = this.#room
     if (room <= 0) return
     for (const ref of await store.dueWork({
       agents: names,

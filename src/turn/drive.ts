@@ -1,5 +1,6 @@
 import { decide } from '../log/decide.ts'
 import type { Owner } from './owner.ts'
+import { stopChildren } from './stop-children.ts'
 
 /**
  * The loop: fold, decide, act, settle, commit, again. Starting a turn, going on after an answer, and recovering after a crash are all this.
@@ -13,20 +14,29 @@ export async function drive(owner: Owner): Promise<void> {
       continue
     }
     const outcomes = owner.outcomes()
-    const { events, after, step } = decide(owner.state, owner.running(), outcomes)
+    const { events, after, step } = decide(owner.state, owner.running(), outcomes, owner.children.linkedTurnId)
 
     if (step.type === 'terminate') {
       await owner.stop(step.turnId)
+      await stopChildren(owner)
       continue
     }
-    const parks = step.type === 'park'
+    // Not let go before every child agent has been started: nobody else would.
+    const isComplete = owner.children.unstarted(after).length === 0
+    const parks = step.type === 'park' && isComplete
     if (events.length > 0 || parks) {
+      if (!(await owner.attempt('resolving the parent failed', () => owner.children.tellParent(events, after))))
+        continue
       const isCommitted = await owner.commit(events, after, parks ? 'park' : 'go_on')
       if (isCommitted) owner.forget(outcomes)
       if (isCommitted && parks) return
       continue
     }
     owner.forget(outcomes)
+    if (!isComplete) {
+      await owner.attempt('starting child agents failed', () => owner.children.start(after))
+      continue
+    }
     if (step.type === 'model') owner.callModel(step)
     await owner.changed()
   }

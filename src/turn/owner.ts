@@ -5,7 +5,7 @@ import { StoreError } from '../errors/store-errors.ts'
 import { failpoint } from '../failpoint/failpoint.ts'
 import type { Channel } from '../live/channel.ts'
 import { caughtUp, loadWhole, type WorkingSet, type WorkingSets, withEvents } from '../live/working-sets.ts'
-import { callEnd } from '../log/call-phase.ts'
+import { tentative } from '../log/decide.ts'
 import type { LogEvent, NewEvent } from '../log/events.ts'
 import { fsmStateOf } from '../log/fsm-state.ts'
 import type { Step } from '../log/next-step.ts'
@@ -14,15 +14,15 @@ import { type CallState, type ConversationState, findCall, openTurn } from '../l
 import type { CommitResult } from '../store/change.ts'
 import type { TenantStore } from '../store/store.ts'
 import { changeFor } from './change-for.ts'
+import { ChildCalls } from './child-calls.ts'
 import { handOverEvents } from './hand-over-events.ts'
+import { InHand } from './in-hand.ts'
+import { insteadOfRefused } from './instead-of-refused.ts'
 import { callModel, type ModelTask } from './model-task.ts'
+import { RunningCalls } from './running-calls.ts'
 import { Signal } from './signal.ts'
 import { runCall } from './tool-task.ts'
 import type { TurnContext } from './turn-context.ts'
-
-type InHand = { readonly outcome: Outcome; readonly settled?: (isCommitted: boolean) => void }
-
-type Running = { readonly attempt: number; readonly controller: AbortController }
 
 type LettingGo = 'park' | 'hand_over'
 
@@ -42,10 +42,14 @@ export class Owner {
   readonly #workingSets: WorkingSets
   readonly #epoch: number
   readonly #signal = new Signal()
-  readonly #running = new Map<string, Running>()
+  readonly #inHand = new InHand()
+  readonly #running = new RunningCalls({
+    result: (outcome) => this.#take(outcome),
+    crashed: (error) => this.#crashed(error),
+  })
   readonly #detach: () => void
+  readonly children: ChildCalls
   #workingSet: WorkingSet
-  #inHand: InHand[] = []
   #model: ModelTask | null = null
   #hintedSeq = 0
   #mustRead = false
@@ -62,6 +66,7 @@ export class Owner {
     this.#epoch = epoch
     this.#workingSet = remember(context.memory, workingSet)
     this.#detach = context.channel.attach()
+    this.children = new ChildCalls(context.family, context.agent.name)
   }
 
   get state(): ConversationState {
@@ -80,26 +85,22 @@ export class Owner {
     return this.#isClosing
   }
 
-  get isBusy(): boolean {
-    return this.#model !== null || this.#running.size > 0
+  get clock(): Clock {
+    return this.#context.clock
   }
 
   running(): ReadonlySet<string> {
-    return new Set(this.#running.keys())
+    return this.#running.ids()
   }
 
   outcomes(): Outcome[] {
-    return this.#inHand.map(({ outcome }) => outcome)
+    return this.#inHand.outcomes()
   }
 
   /** They are in the log, or have no place in it any more. */
   forget(outcomes: readonly Outcome[]): void {
-    const settled = this.#inHand.filter(({ outcome }) => outcomes.includes(outcome))
-    this.#inHand = this.#inHand.filter((entry) => !settled.includes(entry))
-    for (const { outcome, settled: tell } of settled) {
-      if (outcome.type === 'result') this.#running.delete(outcome.callId)
-      tell?.(true)
-    }
+    for (const outcome of outcomes) if (outcome.type === 'result') this.#running.forget(outcome.callId)
+    this.#inHand.settle(outcomes)
   }
 
   /** Somebody appended; the loop reads it before it decides again. */
@@ -109,13 +110,22 @@ export class Owner {
   }
 
   async changed(): Promise<void> {
-    if (this.#isLost || this.#inHand.length > 0 || this.#hintedSeq > this.state.lastSeq) return
+    if (this.#isLost || !this.#inHand.isEmpty || this.#hintedSeq > this.state.lastSeq) return
     await this.#signal.wait()
+  }
+
+  /** Reads the log when somebody has appended, or after a while. */
+  async readNext(withinMs: number): Promise<void> {
+    const callOff = this.clock.after(withinMs, () => this.#signal.set())
+    if (!this.#isLost && this.#hintedSeq <= this.state.lastSeq) await this.#signal.wait()
+    callOff()
+    this.#mustRead = true
+    await this.catchUp()
   }
 
   /** Rejects when the log has an event that cannot be folded here. */
   async catchUp(): Promise<void> {
-    if (this.#backoffMs > 0) await sleep(this.#backoffMs, this.#context.clock)
+    if (this.#backoffMs > 0) await sleep(this.#backoffMs, this.clock)
     if (!this.#mustRead && this.#hintedSeq <= this.state.lastSeq) return
     try {
       const { id } = this.#context
@@ -178,7 +188,7 @@ export class Owner {
       (outcome) => {
         if (this.#model !== task) return
         this.#model = null
-        if (outcome) this.#take({ outcome })
+        if (outcome) this.#take(outcome)
       },
       (error) => this.#crashed(error),
     )
@@ -186,22 +196,32 @@ export class Owner {
 
   /** Answers `cancel_requested`: aborts what runs, and has the rest of the message, if any, in hand for the one commit. */
   async stop(turnId: string): Promise<void> {
-    for (const { controller } of this.#running.values()) controller.abort()
+    this.#running.abort()
     const task = this.#model
     this.#model = null
     task?.abort()
     const ended = await task?.ended
     // A message that was finished is settled as such, and `settle` knows that its turn is being cancelled.
     const partial = ended?.type === 'message' ? partialOf(ended) : {}
-    this.#inHand = this.#inHand.filter(({ outcome }) => outcome.type !== 'cancel')
-    this.#inHand.push({ outcome: { type: 'cancel', turnId, ...partial } })
+    this.#inHand.replaceCancel({ type: 'cancel', turnId, ...partial })
+  }
+
+  /** Something that other conversations need. False when the store failed; it is tried again, on the log as it is then. */
+  async attempt(what: string, work: () => Promise<void>): Promise<boolean> {
+    try {
+      await work()
+      return true
+    } catch (error) {
+      this.#storeFailed(error, what)
+      return false
+    }
   }
 
   /** Another node has it, or it was deleted. Nothing more may be written; what runs is told to stop. */
   lose(): void {
     this.#isLost = true
     this.#abortAll()
-    for (const { settled } of this.#inHand.splice(0)) settled?.(false)
+    this.#inHand.drop()
     this.#workingSets.drop(this.#context.tenant, this.#context.id)
     this.#detach()
     this.#signal.set()
@@ -211,9 +231,7 @@ export class Owner {
   async close(): Promise<void> {
     if (this.#isLost || this.#isClosing) return
     this.#isClosing = true
-    const isKnown = (callId: string) =>
-      this.#inHand.some(({ outcome }) => outcome.type === 'result' && outcome.callId === callId)
-    this.#interrupted = [...this.#running.keys()].filter((callId) => !isKnown(callId))
+    this.#interrupted = [...this.#running.ids()].filter((callId) => !this.#inHand.hasResult(callId))
     this.#abortAll()
     this.#signal.set()
   }
@@ -231,7 +249,6 @@ export class Owner {
   }
 
   #abortAll(): void {
-    for (const { controller } of this.#running.values()) controller.abort()
     this.#running.clear()
     this.#model?.abort()
     this.#model = null
@@ -241,12 +258,12 @@ export class Owner {
   /** Resolves when the outcome is in the log; false when it has no place there. */
   #submit(outcome: Outcome): Promise<boolean> {
     if (this.#isLost) return Promise.resolve(false)
-    return new Promise((resolve) => this.#take({ outcome, settled: resolve }))
+    return new Promise((resolve) => this.#take(outcome, resolve))
   }
 
-  #take(entry: InHand): void {
+  #take(outcome: Outcome, settled?: (isCommitted: boolean) => void): void {
     if (this.#isLost) return
-    this.#inHand.push(entry)
+    this.#inHand.add(outcome, settled)
     this.#signal.set()
   }
 
@@ -261,22 +278,15 @@ export class Owner {
 
   #startCall(call: CallState, attempt: number, turnId: string): void {
     if (this.#isLost) return
-    const controller = new AbortController()
     const { callId } = call
     if (this.#isClosing) {
       const result = { ok: false as const, error: 'the process was about to end: it was not run' }
-      if (call.ifInterrupted !== 'rerun') this.#take({ outcome: { type: 'result', callId, attempt, result } })
+      if (call.ifInterrupted !== 'rerun') this.#take({ type: 'result', callId, attempt, result })
       return
     }
-    this.#running.set(callId, { attempt, controller })
     const turn = this.state.turns.findLast((candidate) => candidate.turnId === turnId)!
-    runCall(call, turn, this.#context, { signal: controller.signal, seq: () => this.state.lastSeq }).then(
-      (result) => {
-        if (this.#running.get(callId)?.attempt === attempt)
-          this.#take({ outcome: { type: 'result', callId, attempt, result } })
-      },
-      (error) => this.#crashed(error),
-    )
+    const run = (signal: AbortSignal) => runCall(call, turn, this.#context, { signal, seq: () => this.state.lastSeq })
+    this.#running.start(callId, attempt, run)
   }
 
   #accept(workingSet: WorkingSet, events?: readonly LogEvent[]): void {
@@ -285,12 +295,7 @@ export class Owner {
     const { state } = this.#workingSet
     this.#workingSets.keep(tenant, id, this.#workingSet)
     if (events) this.#channel.publish(events)
-    for (const [callId, { controller }] of this.#running) {
-      const call = findCall(state, callId)?.call
-      if (call && !callEnd(call)) continue
-      controller.abort()
-      this.#running.delete(callId)
-    }
+    this.#running.abortEnded(state)
     // A model call whose turn was ended by somebody else answers nobody.
     if (this.#model && openTurn(state)?.turnId !== this.#model.turnId) {
       this.#model.abort()
@@ -369,19 +374,9 @@ export class Owner {
       this.lose()
       return
     }
-    const turn = openTurn(this.state)
-    const results = this.#inHand.flatMap(({ outcome }) => (outcome.type === 'result' ? [outcome] : []))
-    for (const { settled } of this.#inHand.splice(0)) settled?.(false)
-    for (const { callId, attempt } of results) {
-      const result = {
-        ok: false as const,
-        error: `it ran, but its result cannot be recorded: ${error.message}`,
-        outcome: 'ran' as const,
-      }
-      this.#take({ outcome: { type: 'result', callId, attempt, result } })
-    }
-    if (turn && results.length === 0)
-      this.#take({ outcome: { type: 'end', turnId: turn.turnId, status: 'failed', reason: error.code } })
+    const instead = insteadOfRefused(error, this.outcomes(), openTurn(this.state))
+    this.#inHand.drop()
+    for (const outcome of instead) this.#take(outcome)
   }
 
   #crashed(error: unknown): void {
@@ -389,7 +384,7 @@ export class Owner {
     logger.error('a task ended in a way it must not', { tenant, id, error })
     this.#model = null
     const turn = openTurn(this.state)
-    if (turn) this.#take({ outcome: { type: 'end', turnId: turn.turnId, status: 'failed', reason: 'internal_error' } })
+    if (turn) this.#take({ type: 'end', turnId: turn.turnId, status: 'failed', reason: 'internal_error' })
   }
 }
 
@@ -400,8 +395,4 @@ function sleep(ms: number, clock: Clock): Promise<void> {
 function partialOf(message: Extract<Outcome, { type: 'message' }>): Pick<CancelOutcome, 'partial'> {
   const { type: _, status: __, verdict: ___, failure: ____, ...partial } = message
   return { partial }
-}
-
-function tentative(events: readonly NewEvent[], lastSeq: number): LogEvent[] {
-  return events.map((event, index) => ({ ...event, conversationId: '', seq: lastSeq + 1 + index, at: 0 }))
 }

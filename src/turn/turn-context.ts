@@ -7,6 +7,7 @@ import type { TurnState } from '../log/state.ts'
 import type { Logger } from '../logger/logger.ts'
 import type { Scope } from '../scope/register.ts'
 import type { TenantStore } from '../store/store.ts'
+import type { Family } from './family.ts'
 
 /** Everything that working on one conversation needs from outside. */
 export type TurnContext = {
@@ -19,6 +20,7 @@ export type TurnContext = {
   readonly clock: Clock
   readonly logger: Logger
   readonly scopes: ScopeSource
+  readonly family: Family
   readonly memory: ContextMemory
   /** Begins to sum up these turns, beside what goes on here. */
   readonly summariseSoon: (span: readonly TurnState[]) => void

@@ -77,7 +77,10 @@ overStores('a session of a flow', (story) => {
 
   test('is walled off from other tenants', async () => {
     const runtime = story.start({ agents: [], flows: [approval] })
-    await runtime.as(createScope({ tenant: 'a' })).flow(approval, 's1').start({ amount: 1 })
+    await runtime
+      .as(createScope({ tenant: 'a' }))
+      .flow(approval, 's1')
+      .start({ amount: 1 })
     const stranger = runtime.as(createScope({ tenant: 'b' })).flow(approval, 's1')
     expect(await stranger.status()).toBe('none')
     await expect(stranger.resume({ ok: true })).rejects.toMatchObject({ code: 'no_session' })

@@ -1,0 +1,95 @@
+import type { Agent } from '../agent/agent.ts'
+import { errorCodes } from '../errors/codes.ts'
+import { PerdureError } from '../errors/perdure-error.ts'
+import { failpoint } from '../failpoint/failpoint.ts'
+import { childIdOf, childTurnIdOf } from '../log/child-call.ts'
+import type { ConversationRef } from '../store/conversation-record.ts'
+import type { Store } from '../store/store.ts'
+import { errorText } from '../tool/error-text.ts'
+import type { Family, ParentCall } from '../turn/family.ts'
+import { resolveChildCall } from './resolve-child-call.ts'
+import type { Scopes } from './scopes.ts'
+import { startChild } from './start-child.ts'
+import type { LeaseWish } from './worker.ts'
+
+export type FamilyParts = {
+  readonly store: Store
+  readonly agents: ReadonlyMap<string, Agent>
+  readonly scopes: Scopes
+  giving<T>(ref: ConversationRef, agent: string | null, commit: (lease: LeaseWish) => Promise<T>): Promise<T>
+  makeRoom(): () => void
+}
+
+/** How the owner of a conversation reaches its child agents, and whoever called it. */
+export function childFamily(
+  parts: FamilyParts,
+  { tenant, id }: ConversationRef,
+  agent: Agent,
+  parent: ParentCall | null,
+): Family {
+  const { agents } = parts
+  const store = parts.store.forTenant(tenant)
+  const who = `agent:${agent.name}`
+  const refuse = (callId: string, error: string): Promise<void> =>
+    resolveChildCall(parts, tenant, { conversationId: id, callId }, { ok: false, error }, who)
+
+  return {
+    parent,
+    makeRoom: () => parts.makeRoom(),
+
+    async start(call, turn) {
+      const tool = agent.toolSet.get(call.name)
+      const child = tool?.executor === 'agent' ? agents.get(tool.agent.name) : undefined
+      if (!child) {
+        const problem = tool ? 'does not start an agent any more' : 'is no longer there'
+        return refuse(call.callId, `The tool '${call.name}' ${problem}. No agent was started.`)
+      }
+      try {
+        await startChild(parts, { tenant, id }, { call, turn, child })
+      } catch (error) {
+        if (!isRefusal(error)) throw error
+        await refuse(call.callId, `the agent '${child.name}' could not be started: ${errorText(error)}`)
+      }
+    },
+
+    async cancel(callId, canceller) {
+      const childId = childIdOf(callId)
+      const name = (await store.getConversation(childId))?.agent ?? null
+      if (name === null) return
+      failpoint('child.before_cancel')
+      const content = { turnId: childTurnIdOf(callId), who: canceller }
+      const change = { events: [{ type: 'cancel_requested' as const, content }], key: `cancel/${callId}` }
+      const known = agents.has(name) ? name : null
+      await parts.giving({ tenant, id: childId }, known, () => unlessGone(store.commit(childId, change)))
+      // Durable from here: whoever works on the child ends it, and tells here.
+      failpoint('child.after_cancel')
+    },
+
+    async resolveParent(value) {
+      if (!parent) return
+      failpoint('child.before_resolve_parent')
+      try {
+        await resolveChildCall(parts, tenant, parent, value, who)
+      } catch (error) {
+        if (!isRefusal(error)) throw error
+        const told = { ok: false, error: `its result cannot be recorded: ${errorText(error)}` }
+        await resolveChildCall(parts, tenant, parent, told, who)
+      }
+      // Durable from here: whoever waits goes on, and this conversation has only its own end left to record.
+      failpoint('child.after_resolve_parent')
+    },
+  }
+}
+
+/** The store will never take it. */
+function isRefusal(error: unknown): boolean {
+  return PerdureError.isInstance(error) && errorCodes[error.code].family === 'usage' && error.code !== 'runtime_closed'
+}
+
+async function unlessGone(commit: Promise<unknown>): Promise<void> {
+  try {
+    await commit
+  } catch (error) {
+    if (!PerdureError.isInstance(error) || error.code !== 'conversation_not_found') throw error
+  }
+}

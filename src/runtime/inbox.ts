@@ -1,0 +1,57 @@
+import type { Agent } from '../agent/agent.ts'
+import type { Page, TenantStore } from '../store/store.ts'
+import type { PendingCall } from '../store/tool-call.ts'
+import type { CallPath } from '../view/view.ts'
+import { parentCallOf } from './admit-child.ts'
+
+/** Something that waits for somebody. */
+export type InboxItem = PendingCall & {
+  /** This process does not have the code of its agent, so an answer waits for one that does. */
+  readonly agentMissing: boolean
+  /** From the conversation somebody talks to, over the calls of child agents, down to this call. */
+  readonly path: CallPath
+}
+
+const defaultPage = 100
+
+/** A page of what waits for somebody in a tenant, the newest first. What waits for a child agent is not in it: the child's own calls are. */
+export async function inbox(
+  store: TenantStore,
+  agents: ReadonlyMap<string, Agent>,
+  { before, limit = defaultPage }: Page = {},
+): Promise<InboxItem[]> {
+  const found: PendingCall[] = []
+  for (let cursor = before; ; ) {
+    const rows = await store.pendingInbox({ ...(cursor === undefined ? {} : { before: cursor }), limit })
+    found.push(...rows.filter(({ kind }) => kind !== 'sub_agent'))
+    cursor = rows.at(-1)?.id
+    if (rows.length < limit || found.length >= limit) break
+  }
+  const paths = new Paths(store)
+  const items = found.slice(0, limit).map(async (call): Promise<InboxItem> => {
+    const agentMissing = call.agent === null || !agents.has(call.agent)
+    return { ...call, agentMissing, path: await paths.of(call.conversationId, call.id) }
+  })
+  return Promise.all(items)
+}
+
+/** Looks each conversation up once. */
+class Paths {
+  readonly #store: TenantStore
+  readonly #above = new Map<string, Promise<CallPath>>()
+
+  constructor(store: TenantStore) {
+    this.#store = store
+  }
+
+  async of(conversationId: string, callId: string): Promise<CallPath> {
+    const above = this.#above.get(conversationId) ?? this.#pathTo(conversationId)
+    this.#above.set(conversationId, above)
+    return [...(await above), { conversationId, callId }]
+  }
+
+  async #pathTo(conversationId: string): Promise<CallPath> {
+    const parent = await parentCallOf(this.#store, conversationId)
+    return parent ? this.of(parent.conversationId, parent.callId) : []
+  }
+}

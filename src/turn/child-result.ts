@@ -1,0 +1,24 @@
+import { callEnd } from '../log/call-phase.ts'
+import type { TurnEnded } from '../log/events.ts'
+import type { Json } from '../log/json.ts'
+import { keptMessages, type TurnState } from '../log/state.ts'
+import { usageOf } from '../log/turn-usage.ts'
+
+/** What a child agent's turn is to the call it was started for: its object, what it was to call, or its text; else why there is none. */
+export function childResult(agent: string, turn: TurnState, { status, reason }: TurnEnded): Json {
+  const usage = { ...usageOf(turn) }
+  if (status === 'completed') return { ok: true, result: resultOf(turn, reason), usage }
+  const what = status === 'cancelled' ? 'was cancelled' : status === 'halted' ? 'was halted' : 'failed'
+  return { ok: false, error: `the agent '${agent}' ${what}${reason === null ? '' : `: ${reason}`}`, usage }
+}
+
+function resultOf(turn: TurnState, reason: string | null): Json {
+  const last = keptMessages(turn).at(-1)
+  if (last?.object !== undefined) return last.object
+  if (reason === 'until_tool') {
+    const ended = turn.calls.findLast((call) => call.name === turn.options.untilTool && callEnd(call)?.ok)
+    const end = ended && callEnd(ended)
+    if (end?.ok) return end.result
+  }
+  return (last?.parts ?? []).map((part) => (part.type === 'text' ? part.text : '')).join('')
+}

@@ -1,0 +1,43 @@
+import type { Outcome } from '../log/settle.ts'
+
+type Entry = { readonly outcome: Outcome; readonly settled?: (isCommitted: boolean) => void }
+
+/** What has happened here and is not in the log yet. */
+export class InHand {
+  #entries: Entry[] = []
+
+  get isEmpty(): boolean {
+    return this.#entries.length === 0
+  }
+
+  outcomes(): Outcome[] {
+    return this.#entries.map(({ outcome }) => outcome)
+  }
+
+  /** `settled` is told whether it got into the log. */
+  add(outcome: Outcome, settled?: (isCommitted: boolean) => void): void {
+    this.#entries.push(settled ? { outcome, settled } : { outcome })
+  }
+
+  /** They are in the log, or have no place in it any more. */
+  settle(outcomes: readonly Outcome[]): void {
+    const settled = this.#entries.filter(({ outcome }) => outcomes.includes(outcome))
+    this.#entries = this.#entries.filter((entry) => !settled.includes(entry))
+    for (const entry of settled) entry.settled?.(true)
+  }
+
+  /** Nothing will come of them. */
+  drop(): void {
+    for (const { settled } of this.#entries.splice(0)) settled?.(false)
+  }
+
+  hasResult(callId: string): boolean {
+    return this.#entries.some(({ outcome }) => outcome.type === 'result' && outcome.callId === callId)
+  }
+
+  /** There is only ever one cancel. */
+  replaceCancel(cancel: Extract<Outcome, { type: 'cancel' }>): void {
+    this.#entries = this.#entries.filter(({ outcome }) => outcome.type !== 'cancel')
+    this.add(cancel)
+  }
+}

@@ -1,0 +1,60 @@
+import { callEnd } from '../log/call-phase.ts'
+import type { ResultOutcome } from '../log/settle.ts'
+import { type ConversationState, findCall } from '../log/state.ts'
+
+type Running = { readonly attempt: number; readonly controller: AbortController }
+
+type Reports = {
+  result(outcome: ResultOutcome): void
+  crashed(error: unknown): void
+}
+
+/** The calls this process is executing for one conversation. */
+export class RunningCalls {
+  readonly #running = new Map<string, Running>()
+  readonly #reports: Reports
+
+  constructor(reports: Reports) {
+    this.#reports = reports
+  }
+
+  ids(): Set<string> {
+    return new Set(this.#running.keys())
+  }
+
+  start(callId: string, attempt: number, run: (signal: AbortSignal) => Promise<ResultOutcome['result']>): void {
+    const controller = new AbortController()
+    this.#running.set(callId, { attempt, controller })
+    run(controller.signal).then(
+      (result) => {
+        if (this.#running.get(callId)?.attempt === attempt)
+          this.#reports.result({ type: 'result', callId, attempt, result })
+      },
+      (error) => this.#reports.crashed(error),
+    )
+  }
+
+  /** Tells them to stop. What they still return is reported. */
+  abort(): void {
+    for (const { controller } of this.#running.values()) controller.abort()
+  }
+
+  forget(callId: string): void {
+    this.#running.delete(callId)
+  }
+
+  /** Stops those that the log says have ended otherwise, or does not know. */
+  abortEnded(state: ConversationState): void {
+    for (const [callId, { controller }] of this.#running) {
+      const call = findCall(state, callId)?.call
+      if (call && !callEnd(call)) continue
+      controller.abort()
+      this.#running.delete(callId)
+    }
+  }
+
+  clear(): void {
+    this.abort()
+    this.#running.clear()
+  }
+}

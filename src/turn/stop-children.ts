@@ -1,0 +1,21 @@
+import type { Owner } from './owner.ts'
+
+const patienceMs = 10_000
+const pollMs = 500
+
+/** Asks the child agents of a turn that is being cancelled to end. Each ends its call here when it does; one that does not in time is not waited for. */
+export async function stopChildren(owner: Owner): Promise<void> {
+  const { children, clock } = owner
+  const giveUpAt = clock.now() + patienceMs
+  const leaveRoom = children.makeRoom()
+  try {
+    const isLeft = (): boolean => owner.isLost || owner.isClosing
+    while (!isLeft() && children.areOpen(owner.state) && clock.now() < giveUpAt) {
+      const isAsked = await owner.attempt('cancelling child agents failed', () => children.cancel(owner.state))
+      if (isAsked) await owner.readNext(pollMs)
+      else await owner.catchUp()
+    }
+  } finally {
+    leaveRoom()
+  }
+}

@@ -1,0 +1,33 @@
+import { z } from 'zod'
+import type { Agent } from '../../src/agent/agent.ts'
+import { defineAgent } from '../../src/agent/define-agent.ts'
+import type { ScriptedModelCall } from '../../src/testing/scripted-model.ts'
+import { scriptedModel } from '../../src/testing/scripted-model.ts'
+import type { ScriptedToolCall } from '../../src/testing/scripted-model-step.ts'
+import { defineTool } from '../../src/tool/define-tool.ts'
+import type { Tool } from '../../src/tool/tool.ts'
+
+/** A tool that hands its one text to another agent. */
+export function childTool(name: string, agent: Agent, options: { approval?: 'required'; description?: string } = {}) {
+  return defineTool({
+    name,
+    description: 'Ask another agent',
+    input: z.object({ task: z.string() }),
+    executor: 'agent',
+    agent,
+    ...options,
+  })
+}
+
+/** An agent that makes these calls at once, and says `Done.` when it has their results. */
+export function bossOf(
+  tools: readonly Tool[],
+  calls: readonly ScriptedToolCall[],
+  attributes: Partial<Parameters<typeof defineAgent>[0]> = {},
+) {
+  const model = scriptedModel(({ prompt }: ScriptedModelCall) =>
+    prompt.some((message) => message.role === 'tool') ? 'Done.' : { calls },
+  )
+  const boss = defineAgent({ ...attributes, name: 'boss', model, tools }) as Agent<'boss'>
+  return { boss, model }
+}
