@@ -245,9 +245,10 @@ export class Worker {
   }
 
   async #driveFlow(ref: ConversationRef, epoch: number, entry: Taken): Promise<void> {
-    const dueInMs = await workOnFlow(ref, this.#parts, epoch, (owner) => {
+    const dueInMs = await workOnFlow(ref, this.#parts, epoch, async (owner) => {
       entry.owner = owner
       owner.hint(entry.hintedSeq)
+      if (this.#isClosed) await owner.close()
     })
     // Polling would find it late.
     if (dueInMs !== null && dueInMs <= this.#parts.pollMs) this.#parts.clock.after(dueInMs, () => void this.#look())
@@ -336,8 +337,18 @@ export class Worker {
       for (const { tenant, id } of await this.#parts.store.renewLeases(this.#holder, this.#parts.leaseMs)) {
         this.#taken.get(keyOf(tenant, id))?.owner?.lose()
       }
+      await this.#hintAll()
     } catch (error) {
       if (!this.#isClosed) this.#parts.logger.warn('renewing leases failed; trying again', { error })
+    }
+  }
+
+  /** A hint may have been lost, and an owner that waits for a tool would not look by itself. */
+  async #hintAll(): Promise<void> {
+    for (const [key, { owner }] of this.#taken) {
+      const [tenant, id] = JSON.parse(key) as [string, string]
+      const record = await this.#parts.store.forTenant(tenant).getConversation(id)
+      owner?.hint(record?.lastSeq ?? 0)
     }
   }
 

@@ -7,12 +7,15 @@ export type MortalStore = {
   kill(): void
   /** From now on its leases are not renewed, as when the process was stopped for a while. It can still read and write. */
   freeze(): void
+  /** From now on it is not told when a log has grown, as when the connection for hints was lost. */
+  deafen(): void
 }
 
 /** The same data through a handle that can die, so that one process can tell the story of two. */
 export function mortalStore(store: Store): MortalStore {
   let isDead = false
   let isFrozen = false
+  let isDeaf = false
 
   function guarded<T extends Store | TenantStore>(target: T): T {
     return new Proxy(target, {
@@ -20,7 +23,7 @@ export function mortalStore(store: Store): MortalStore {
         const member: unknown = Reflect.get(object, name)
         if (typeof member !== 'function') return member
         if (name === 'forTenant') return (tenant: string) => guarded(store.forTenant(tenant))
-        if (name === 'onWake') return (listener: Listener) => store.onWake((hint) => isDead || listener(hint))
+        if (name === 'onWake') return (listener: Listener) => store.onWake((hint) => isDead || isDeaf || listener(hint))
         if (name === 'renewLeases' && isFrozen) return async () => []
         return async (...args: unknown[]) => {
           if (isDead) throw new StoreClosedError()
@@ -33,7 +36,12 @@ export function mortalStore(store: Store): MortalStore {
     })
   }
 
-  return { store: guarded(store), kill: () => void (isDead = true), freeze: () => void (isFrozen = true) }
+  return {
+    store: guarded(store),
+    kill: () => void (isDead = true),
+    freeze: () => void (isFrozen = true),
+    deafen: () => void (isDeaf = true),
+  }
 }
 
 type Listener = Parameters<Store['onWake']>[0]
