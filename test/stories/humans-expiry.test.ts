@@ -84,6 +84,34 @@ overStores('a call that nobody answers in time', (story) => {
     expect((await chat.events()).filter((event) => event.type === 'resolution')).toHaveLength(1)
   })
 
+  test('expires in its second round too: the client that was to run it never answered', async () => {
+    const fill = defineTool({
+      name: 'fill',
+      description: 'Fill in a form',
+      executor: 'client',
+      approval: 'required',
+      expiresInMs: 2_000,
+      input: z.object({}),
+      output: z.string(),
+    })
+    const model = scriptedModel(({ n }) => (n === 1 ? { calls: [{ tool: 'fill', args: {} }] } : 'Too late.'))
+    const agent = defineAgent({ name: 'browser', model, tools: [fill] })
+    const runtime = story.start({ agents: [agent] })
+    const chat = runtime.conversation('c1', { agent: 'browser' })
+    const turn = await chat.send('fill it in')
+    await chat.approve(await onlyPendingOf(turn))
+    const second = await onlyPendingOf(turn)
+    expect(second).toMatchObject({ round: 2, kind: 'client_exec' })
+    // Its own deadline, brought forward so that the story does not take as long.
+    await runtime.store.scheduleExpiry('c1', second.callId, 20)
+    expect(await untilEnded(turn)).toMatchObject({ status: 'completed', text: 'Too late.' })
+    expect(toolResults(model, 2)).toEqual([['fill', expired]])
+    expect(await chat.answer(second, { ok: true, result: 'ok' })).toMatchObject({
+      accepted: false,
+      resolution: { status: 'expired' },
+    })
+  })
+
   test('expires also while nobody is alive: whoever comes next finds it expired and goes on', async (context) => {
     if (story.name === 'memory') context.skip('nothing outlives the process')
     const before = bank(150)

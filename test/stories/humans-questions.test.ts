@@ -58,7 +58,8 @@ overStores('a question to a person', (story) => {
     const chat = story.start({ agents: [agent] }).conversation('c1', { agent: 'interviewer' })
     const turn = await chat.send('order')
     const call = await onlyPendingOf(turn)
-    for (const value of [{ count: 'three' }, {}, null, 3, undefined, { count: 1n }]) {
+    const tooMuch = { count: 3, note: 'x'.repeat(2 * 1024 * 1024) }
+    for (const value of [{ count: 'three' }, {}, null, 3, undefined, { count: 1n }, tooMuch]) {
       await expect(chat.answer(call, value)).rejects.toMatchObject({
         name: 'InvalidAnswerError',
         code: 'invalid_answer',

@@ -6,65 +6,76 @@ import { scriptedModel } from '../../src/testing/scripted-model.ts'
 import { defineTool } from '../../src/tool/define-tool.ts'
 import type { ServerAttributes } from '../../src/tool/tool-attributes.ts'
 import { overStores } from './over-stores.ts'
-import { onlyPendingOf } from './pending-of.ts'
+import { onlyPendingOf, pendingOf } from './pending-of.ts'
 
 const input = z.object({ cents: z.number().default(7) })
 
-function till(approval: ServerAttributes<string, typeof input>['approval']) {
-  const runs: number[] = []
-  const pay = defineTool({
-    name: 'pay',
-    description: 'Pay',
-    input,
-    ...(approval === undefined ? {} : { approval }),
-    run: ({ cents }) => void runs.push(cents),
+type Approval = ServerAttributes<string, typeof input>['approval']
+
+/** An agent with one such tool for each form, all of which the model calls at once. */
+function till(forms: Record<string, Approval>) {
+  const runs: string[] = []
+  const names = Object.keys(forms)
+  const tools = names.map((name) => {
+    const approval = forms[name]
+    const run = ({ cents }: { cents: number }) => void runs.push(`${name} ${cents}`)
+    return defineTool({ name, description: 'Pay', input, ...(approval === undefined ? {} : { approval }), run })
   })
   const model = scriptedModel(({ prompt }) =>
-    prompt.some((message) => message.role === 'tool') ? 'Done.' : { calls: [{ tool: 'pay', args: {} }] },
+    prompt.some((message) => message.role === 'tool') ? 'Done.' : { calls: names.map((tool) => ({ tool, args: {} })) },
   )
-  return { agent: defineAgent({ name: 'till', model, tools: [pay] }), runs }
+  return { agent: defineAgent({ name: 'till', model, tools }), runs }
 }
 
 overStores('whether a person has to agree', (story) => {
-  test.each([
-    ['by default', undefined],
-    ["when approval is 'auto'", 'auto' as const],
-    ['when the function says false', () => false],
-    ['when the function says false later', async () => false],
-  ])('nobody is asked %s', async (_, approval) => {
-    const { agent, runs } = till(approval)
+  test('nobody is asked by default, with auto, or when the function says false', async () => {
+    const { agent, runs } = till({
+      by_default: undefined,
+      auto: 'auto',
+      a_function: () => false,
+      an_async_function: async () => false,
+    })
     const turn = await story
       .start({ agents: [agent] })
       .conversation('c1', { agent: 'till' })
       .send('pay')
     expect(await turn.outcome()).toMatchObject({ status: 'completed' })
-    expect(runs).toEqual([7])
+    expect(runs.toSorted()).toEqual(['a_function 7', 'an_async_function 7', 'auto 7', 'by_default 7'])
   })
 
-  test.each([
-    ["when approval is 'required'", 'required' as const],
-    ['when the function says true', () => true],
-    ['when the function says true later', async () => true],
-    ['when the function throws', () => Promise.reject(new Error('no idea'))],
-    ['when the function says nothing', () => undefined as unknown as boolean],
-    ['when the function says something else', () => 0 as unknown as boolean],
-  ])('somebody is asked %s', async (_, approval) => {
-    const { agent, runs } = till(approval)
+  test('somebody is asked with required, when the function says true, and whenever it is not clear', async () => {
+    const forms = {
+      required: 'required' as const,
+      a_function: () => true,
+      an_async_function: async () => true,
+      failing: () => Promise.reject(new Error('no idea')),
+      silent: () => undefined as unknown as boolean,
+      unclear: () => 0 as unknown as boolean,
+    }
+    const { agent, runs } = till(forms)
     const chat = story.start({ agents: [agent] }).conversation('c1', { agent: 'till' })
     const turn = await chat.send('pay')
-    const call = await onlyPendingOf(turn)
-    expect(call).toMatchObject({ tool: 'pay', kind: 'approval', prompt: 'Pay' })
+    const pending = await pendingOf(turn)
+    expect(pending.map(({ tool, kind, prompt }) => [tool, kind, prompt])).toEqual(
+      Object.keys(forms).map((name) => [name, 'approval', 'Pay']),
+    )
     expect(runs).toEqual([])
-    await chat.approve(call)
+    for (const call of pending) await chat.approve(call)
     expect(await turn.outcome()).toMatchObject({ status: 'completed' })
-    expect(runs).toEqual([7])
+    expect(runs.toSorted()).toEqual(
+      Object.keys(forms)
+        .map((name) => `${name} 7`)
+        .toSorted(),
+    )
   })
 
   test('the function is given the checked arguments, who acts and the call', async () => {
     const asked: unknown[] = []
-    const { agent } = till((args, turn) => {
-      asked.push([args, turn.scope.user, turn.callId])
-      return true
+    const { agent } = till({
+      pay: (args, turn) => {
+        asked.push([args, turn.scope.user, turn.callId])
+        return true
+      },
     })
     const runtime = story.start({ agents: [agent] })
     const turn = await runtime
@@ -77,21 +88,23 @@ overStores('whether a person has to agree', (story) => {
 
   test('it is decided once: a later deploy does not change it for a call that waits', async () => {
     const data = story.openStore()
-    const before = till('required')
+    const before = till({ pay: 'required' })
     const runtime = story.start({ agents: [before.agent], store: data })
     const turn = await runtime.conversation('c1', { agent: 'till' }).send('pay')
     const call = await onlyPendingOf(turn)
     await runtime.close()
 
     let asked = 0
-    const after = till(() => {
-      asked += 1
-      return false
+    const after = till({
+      pay: () => {
+        asked += 1
+        return false
+      },
     })
     const chat = story.start({ agents: [after.agent], store: story.reopen(data) }).conversation('c1')
     expect(await onlyPendingOf(chat.turn(turn.turnId))).toEqual(call)
     expect(await chat.approve(call)).toEqual({ accepted: true })
     expect(await chat.turn(turn.turnId).outcome()).toMatchObject({ status: 'completed' })
-    expect([before.runs, after.runs, asked]).toEqual([[], [7], 0])
+    expect([before.runs, after.runs, asked]).toEqual([[], ['pay 7'], 0])
   })
 })
