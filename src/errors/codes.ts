@@ -45,6 +45,17 @@ export const errorCodes = {
   no_session: { family: 'not_found', status: 404 },
   session_exists: { family: 'conflict', status: 409 },
   not_suspended: { family: 'conflict', status: 409 },
+  invalid_request: { family: 'usage', status: 400 },
+  unauthenticated: { family: 'usage', status: 401 },
+  host_not_allowed: { family: 'usage', status: 403 },
+  origin_not_allowed: { family: 'usage', status: 403 },
+  route_not_found: { family: 'not_found', status: 404 },
+  method_not_allowed: { family: 'usage', status: 405 },
+  media_type_refused: { family: 'usage', status: 415 },
+  request_too_large: { family: 'usage', status: 413 },
+  rate_limited: { family: 'usage', status: 429 },
+  server_failed: { family: 'store', status: 500 },
+  server_unreachable: { family: 'store', status: 503 },
 } as const satisfies Record<string, { family: ErrorFamily; status: number }>
 
 export type ErrorCode = keyof typeof errorCodes

@@ -8,6 +8,7 @@ import * as log from './log-errors.ts'
 import * as model from './model-errors.ts'
 import { PerdureError } from './perdure-error.ts'
 import * as runtime from './runtime-errors.ts'
+import * as server from './server-errors.ts'
 import * as store from './store-errors.ts'
 
 const place = { conversationId: 'ticket-42', seq: 7, type: 'titled' }
@@ -44,6 +45,18 @@ const thrown: PerdureError[] = [
   new runtime.TenantMissingError(),
   new runtime.TurnNotFoundError('ticket-42', 't1'),
   new runtime.WatcherLaggedError('ticket-42', 7),
+  new server.HostNotAllowedError(),
+  new server.InvalidRequestError('body', 'message: is required'),
+  new server.MediaTypeError(),
+  new server.MethodNotAllowedError(['GET']),
+  new server.OriginNotAllowedError(),
+  new server.RateLimitedError(500),
+  new server.RemoteError({ code: 'rate_limited', detail: advised, status: 429, retryable: true }),
+  new server.RequestTooLargeError('body', 1024),
+  new server.RouteNotFoundError(),
+  new server.ServerFailedError(),
+  new server.ServerUnreachableError('connection refused'),
+  new server.UnauthenticatedError(),
   new store.CallNotFoundError('c1'),
   new store.ConversationExistsError('ticket-42'),
   new store.ConversationNotFoundError('ticket-42'),

@@ -12,6 +12,7 @@ import type { Conversation } from './conversation.ts'
 import type { FlowSession } from './flow-session.ts'
 import type { IdentityOptions } from './identity.ts'
 import type { InboxItem } from './inbox.ts'
+import type { Inspection } from './inspect.ts'
 import type { RestoreScope } from './scopes.ts'
 
 export type RuntimeOptions<Agents extends readonly Agent[] = readonly Agent[]> = IdentityOptions & {
@@ -48,6 +49,8 @@ export type Verbs<Agents extends readonly Agent[] = readonly Agent[]> = {
   conversations(filter?: ConversationFilter): Promise<ConversationRecord[]>
   /** Everything that waits for somebody, over all conversations of the tenant. */
   inbox(page?: Page): Promise<InboxItem[]>
+  /** What is kept beside the log: the record, the model calls, the snapshot. */
+  inspect(id: string): Inspection
 }
 
 /** The agent of that name; where names are only known at run time, whichever may have it. */

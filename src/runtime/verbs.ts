@@ -6,6 +6,7 @@ import { conversationHandle, resolveAny } from './conversation-handle.ts'
 import { flowSession } from './flow-session.ts'
 import { type IdentityOptions, identify } from './identity.ts'
 import { inbox } from './inbox.ts'
+import { inspect } from './inspect.ts'
 import type { Verbs } from './runtime.ts'
 import type { RuntimeContext } from './runtime-context.ts'
 
@@ -31,6 +32,7 @@ export function verbs<Agents extends readonly Agent[]>(
       const { state } = await context.workingSets.load(store, tenant, id)
       return resolveAny(conversation(id), state, call, value)
     },
+    inspect: (id) => inspect(storeOf(), { tenant: identity().tenant, id }),
     conversations: async (filter) => storeOf().listConversations(filter),
     inbox: async (page) => inbox(storeOf(), context.agents, page),
   }

@@ -13,6 +13,8 @@ const sources: Readonly<Record<string, string>> = {
   perdure: 'src/index.ts',
   'perdure/sqlite': 'src/stores/sqlite/index.ts',
   'perdure/postgres': 'src/stores/postgres/index.ts',
+  'perdure/server': 'src/server/index.ts',
+  'perdure/client': 'src/client/index.ts',
   'perdure/testing': 'src/testing/index.ts',
 }
 

@@ -1,6 +1,8 @@
 import { readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
+import * as client from '../../src/client/index.ts'
 import * as root from '../../src/index.ts'
+import * as server from '../../src/server/index.ts'
 import * as postgres from '../../src/stores/postgres/index.ts'
 import * as sqlite from '../../src/stores/sqlite/index.ts'
 import * as testing from '../../src/testing/index.ts'
@@ -10,6 +12,8 @@ test.each([
   ['perdure', ['createRuntime', 'defineAgent', 'defineTool', 'fromAiSdkTools', 'memoryStore'], root],
   ['perdure', ['preHook', 'postHook', 'createHook', 'inject', 'halt', 'regenerate', 'transformChunk'], root],
   ['perdure', ['createScope', 'systemScope', 'createTurn', 'PerdureError', 'foldEvents', 'nextStep', 'settle'], root],
+  ['perdure/server', ['createHandler', 'serve'], server],
+  ['perdure/client', ['createClient', 'projectView', 'PerdureError'], client],
   ['perdure/testing', ['testStore', 'scriptedModel', 'fakeClock', 'untilState', 'expectStablePrefix'], testing],
 ])('%s offers %j', (_, names, module) => {
   expect(names.filter((name) => !(name in module))).toEqual([])

@@ -1,0 +1,104 @@
+import type { LogEvent } from '../log/events.ts'
+import type { Json, JsonObject } from '../log/json.ts'
+import type { Answered, CallRef } from '../runtime/answer-call.ts'
+import type { HistoryPage } from '../runtime/history.ts'
+import type { WhenBusy } from '../runtime/send-message.ts'
+import type { TurnOutcome } from '../runtime/turn-outcome.ts'
+import type { View } from '../view/view.ts'
+import type { Explanation, ModelCallSummary, RemoteModelCall, RemoteRecord } from './answers.ts'
+import { type ClientOptions, requestJson } from './request.ts'
+import { views, type Watched, type WatchOptions, watch } from './watch.ts'
+
+/** What a person says: text, or parts; a file is given by its URL, which may be a `data:` URL. */
+export type RemoteMessage = string | readonly RemotePart[]
+
+export type RemotePart =
+  | { readonly type: 'text'; readonly text: string }
+  | { readonly type: 'file'; readonly mediaType: string; readonly data: string; readonly filename?: string }
+
+export type RemoteSendOptions = {
+  /** The same key is the same turn. Without one, a repeated `send` is another turn. */
+  readonly key?: string
+  readonly whenBusy?: WhenBusy
+  /** A JSON Schema; false opts out of the agent's. */
+  readonly output?: JsonObject | false
+  readonly untilTool?: string
+  readonly maxSteps?: number
+  readonly maxTokens?: number
+}
+
+/** A conversation on a server, with the verbs it has in the process. */
+export type RemoteConversation = {
+  readonly id: string
+  /** Durable when it resolves. */
+  send(message: RemoteMessage, options?: RemoteSendOptions): Promise<{ readonly turnId: string }>
+  /** Resolves when the turn waits for somebody or has ended. */
+  outcome(turnId: string, options?: { readonly signal?: AbortSignal }): Promise<TurnOutcome>
+  /** Null when there was no turn to end. */
+  cancel(options?: { readonly turnId?: string }): Promise<TurnOutcome | { readonly status: 'terminating' } | null>
+  approve(call: CallRef, options?: { readonly args?: unknown }): Promise<Answered>
+  deny(call: CallRef, options?: { readonly reason?: string }): Promise<Answered>
+  answer(call: CallRef, value: unknown): Promise<Answered>
+  resolve(call: CallRef, value: unknown): Promise<Answered>
+  record(): Promise<RemoteRecord>
+  view(): Promise<View>
+  history(page?: { readonly before?: number; readonly limit?: number }): Promise<HistoryPage>
+  events(range?: { readonly after?: number; readonly before?: number; readonly limit?: number }): Promise<LogEvent[]>
+  /** Every event once, over as many connections as it takes. */
+  watch(options?: WatchOptions): AsyncGenerator<Watched, void, void>
+  /** What a person is shown, after each event that changes it. */
+  views(options?: WatchOptions): AsyncGenerator<View, void, void>
+  fork(options?: { readonly at?: number; readonly id?: string }): Promise<RemoteConversation>
+  continue(): Promise<void>
+  delete(): Promise<void>
+  modelCalls(): Promise<ModelCallSummary[]>
+  modelCall(turnRef: string): Promise<RemoteModelCall[]>
+  explain(turnRef: string): Promise<Explanation[]>
+  snapshot(): Promise<Json>
+}
+
+const waitMs = 25_000
+
+export function remoteConversation(options: ClientOptions, id: string, agent: string | undefined): RemoteConversation {
+  const path = `/conversations/${encodeURIComponent(id)}`
+  const get = <T>(rest: string, query = {}): Promise<T> => requestJson<T>(options, path + rest, { query })
+  const post = <T>(rest: string, body: unknown = {}): Promise<T> =>
+    requestJson<T>(options, path + rest, { method: 'POST', body })
+  const answering = (call: CallRef, verb: string, body: object): Promise<Answered> => {
+    const { callId, round } = typeof call === 'string' ? { callId: call } : call
+    return post(`/calls/${encodeURIComponent(callId)}/${verb}`, { ...body, round })
+  }
+  const callPath = (turnRef: string): string => `/model-calls/${encodeURIComponent(turnRef)}`
+  const watchEvents = (watching?: WatchOptions) => watch(options, `${path}/live`, watching)
+  return {
+    id,
+    send: (message, sending = {}) => post('/messages', { ...sending, message, agent }),
+    async outcome(turnId, { signal } = {}) {
+      for (;;) {
+        const ask = { query: { waitMs }, ...(signal ? { signal } : {}) }
+        const place = `${path}/turns/${encodeURIComponent(turnId)}/outcome`
+        const found = await requestJson<TurnOutcome | { status: 'running' }>(options, place, ask)
+        if (found.status !== 'running') return found
+      }
+    },
+    cancel: async (cancelling = {}) => (await post<{ outcome: TurnOutcome | null }>('/cancel', cancelling)).outcome,
+    approve: (call, { args } = {}) => answering(call, 'approve', { args }),
+    deny: (call, { reason } = {}) => answering(call, 'deny', { reason }),
+    answer: (call, value) => answering(call, 'answer', { value }),
+    resolve: (call, value) => answering(call, 'resolve', { value }),
+    record: () => get(''),
+    view: () => get('/view'),
+    history: (page) => get('/history', page),
+    events: async (range) => (await get<{ events: LogEvent[] }>('/events', range)).events,
+    watch: watchEvents,
+    views: (watching) => views(watchEvents(watching)),
+    fork: async (forking = {}) => remoteConversation(options, (await post<{ id: string }>('/fork', forking)).id, agent),
+    continue: async () => void (await post('/continue')),
+    delete: async () => void (await requestJson(options, path, { method: 'DELETE' })),
+    modelCalls: async () => (await get<{ modelCalls: ModelCallSummary[] }>('/model-calls')).modelCalls,
+    modelCall: async (turnRef) => (await get<{ attempts: RemoteModelCall[] }>(callPath(turnRef))).attempts,
+    explain: async (turnRef) =>
+      (await get<{ explanations: Explanation[] }>(`${callPath(turnRef)}/explain`)).explanations,
+    snapshot: async () => (await get<{ snapshot: Json }>('/snapshot')).snapshot,
+  }
+}

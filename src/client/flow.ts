@@ -1,0 +1,44 @@
+import type { Json } from '../log/json.ts'
+import type { FlowRecord, FlowSuspension } from '../runtime/flow-session.ts'
+import type { FlowStanding, FlowStatus } from '../runtime/flow-standing.ts'
+import { type ClientOptions, requestJson } from './request.ts'
+
+/** `running`: it goes on by itself; ask for its status later. */
+export type RemoteStanding = FlowStanding<Json> | { readonly status: 'running' }
+
+export type RemoteFlowStatus = {
+  readonly id: string
+  readonly status: Exclude<FlowStatus, 'none'>
+  readonly pending: Json
+  readonly suspensions: readonly FlowSuspension[]
+  readonly result: Json
+}
+
+/** A session of a flow on a server. */
+export type RemoteFlow = {
+  readonly id: string
+  start(input?: Json, options?: { readonly key?: string }): Promise<RemoteStanding>
+  resume(value: unknown, options?: { readonly seq?: number; readonly key?: string }): Promise<RemoteStanding>
+  continue(): Promise<RemoteStanding>
+  status(): Promise<RemoteFlowStatus>
+  record(): Promise<FlowRecord>
+  fork(newId: string, options?: { readonly at?: number }): Promise<RemoteFlow>
+  delete(): Promise<void>
+}
+
+export function remoteFlow(options: ClientOptions, flow: string, id: string): RemoteFlow {
+  const path = `/flows/${encodeURIComponent(flow)}/sessions/${encodeURIComponent(id)}`
+  const post = <T>(verb: string, body: unknown): Promise<T> =>
+    requestJson<T>(options, `${path}/${verb}`, { method: 'POST', body })
+  return {
+    id,
+    start: (input, starting) => post('start', { ...starting, input }),
+    resume: (value, resuming) => post('resume', { ...resuming, value }),
+    continue: () => post('continue', {}),
+    status: () => requestJson(options, path),
+    record: () => requestJson(options, `${path}/record`),
+    fork: async (newId, forking) =>
+      remoteFlow(options, flow, (await post<{ id: string }>('fork', { ...forking, id: newId })).id),
+    delete: async () => void (await requestJson(options, path, { method: 'DELETE' })),
+  }
+}

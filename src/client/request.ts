@@ -1,0 +1,77 @@
+import { RemoteError, type RemoteProblem, ServerUnreachableError } from '../errors/server-errors.ts'
+import type { Json } from '../log/json.ts'
+
+export type ClientOptions = {
+  /** Where the server is, with its base path, as in 'https://app.example.com/api/agents'. */
+  readonly url: string
+  /** Sent as `authorization: Bearer`, never in a URL. A function is asked before each request. */
+  readonly token?: string | (() => string | null | Promise<string | null>)
+  readonly headers?: Readonly<Record<string, string>>
+  /** Default: that of the platform. */
+  readonly fetch?: typeof fetch
+}
+
+export type Ask = {
+  readonly method?: 'GET' | 'POST' | 'DELETE'
+  readonly query?: Readonly<Record<string, string | number | undefined>>
+  readonly body?: unknown
+  readonly headers?: Readonly<Record<string, string>>
+  readonly signal?: AbortSignal
+}
+
+/** Asks the server. Rejects with `RemoteError` when it refuses, with `ServerUnreachableError` when it does not answer. */
+export async function request(options: ClientOptions, path: string, ask: Ask = {}): Promise<Response> {
+  const { method = 'GET', query = {}, body, signal } = ask
+  const url = new URL(options.url.replace(/\/+$/, '') + path)
+  for (const [name, value] of Object.entries(query)) if (value !== undefined) url.searchParams.set(name, String(value))
+  const token = typeof options.token === 'function' ? await options.token() : (options.token ?? null)
+  const headers = {
+    ...options.headers,
+    ...(method === 'POST' ? { 'content-type': 'application/json' } : {}),
+    ...(token === null ? {} : { authorization: `Bearer ${token}` }),
+    ...ask.headers,
+  }
+  const init: RequestInit = { method, headers, ...(signal ? { signal } : {}) }
+  if (method === 'POST') init.body = JSON.stringify(body ?? {})
+  const send = options.fetch ?? fetch
+  let response: Response
+  try {
+    response = await send(url, init)
+  } catch (cause) {
+    signal?.throwIfAborted()
+    throw new ServerUnreachableError(cause instanceof Error ? cause.message : String(cause), { cause })
+  }
+  if (!response.ok) throw await errorOf(response)
+  return response
+}
+
+export async function requestJson<T>(options: ClientOptions, path: string, ask?: Ask): Promise<T> {
+  const response = await request(options, path, ask)
+  if (response.status === 204) return null as T
+  try {
+    return (await response.json()) as T
+  } catch (cause) {
+    throw new ServerUnreachableError('its answer broke off or is not JSON', { cause })
+  }
+}
+
+async function errorOf(response: Response): Promise<Error> {
+  const text = await response.text().catch(() => '')
+  const problem = parsed(text)
+  if (!isProblem(problem)) return new ServerUnreachableError(`something else answered with ${response.status}`)
+  const retryAfter = Number(response.headers.get('retry-after') ?? Number.NaN)
+  return new RemoteError({ ...problem, retryAfterMs: Number.isFinite(retryAfter) ? retryAfter * 1000 : null })
+}
+
+function parsed(text: string): Json {
+  try {
+    return JSON.parse(text) as Json
+  } catch {
+    return null
+  }
+}
+
+function isProblem(value: unknown): value is RemoteProblem {
+  const { code, detail, status } = Object(value) as Partial<RemoteProblem>
+  return typeof code === 'string' && typeof detail === 'string' && typeof status === 'number'
+}

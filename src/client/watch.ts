@@ -1,0 +1,87 @@
+import { PerdureError } from '../errors/perdure-error.ts'
+import { ServerUnreachableError } from '../errors/server-errors.ts'
+import { projectView, type WatchEvent } from '../view/project-view.ts'
+import type { View } from '../view/view.ts'
+import { type Backoff, backoffMs, pause } from './backoff.ts'
+import { readEvents } from './read-events.ts'
+import { type ClientOptions, request } from './request.ts'
+
+export type WatchOptions = {
+  /** Go on from here: a seq, or the id of an event. Without it, a snapshot first. */
+  readonly after?: number | string
+  readonly signal?: AbortSignal
+  /** How long to wait before coming back. Default: 100 ms, doubling up to 5 s. */
+  readonly backoff?: Partial<Backoff>
+  /** A connection that is silent for longer is given up: heartbeats come more often. Default: 45,000. */
+  readonly silentMs?: number
+  /** Told whenever a connection was lost, and why. */
+  readonly onDisconnect?: (error: unknown) => void
+}
+
+/** An event, with the id to go on from after it. */
+export type Watched = { readonly id: string | null; readonly event: WatchEvent }
+
+/** Snapshot and tail, over as many connections as it takes. Ends with the signal; throws when the server says that coming back is no use. */
+export async function* watch(
+  options: ClientOptions,
+  path: string,
+  watching: WatchOptions = {},
+): AsyncGenerator<Watched, void, void> {
+  const { signal, onDisconnect = () => {} } = watching
+  let lastId = watching.after === undefined ? null : String(watching.after)
+  let failures = 0
+  while (!signal?.aborted) {
+    try {
+      for await (const { id, data } of connection(options, path, lastId, watching)) {
+        lastId = id ?? lastId
+        failures = 0
+        yield { id: lastId, event: JSON.parse(data) as WatchEvent }
+      }
+      onDisconnect(null)
+    } catch (error) {
+      if (signal?.aborted) return
+      if (PerdureError.isInstance(error) && !error.retryable) throw error
+      onDisconnect(error)
+      failures += 1
+      await pause(backoffMs(error, failures, watching.backoff), signal)
+    }
+  }
+}
+
+/** What a person is shown, after each event that changes it. */
+export async function* views(watched: AsyncIterable<Watched>): AsyncGenerator<View, void, void> {
+  let view: View | null = null
+  for await (const { event } of watched) {
+    const next: View | null = view ? projectView(view, event) : event.type === 'snapshot' ? event.view : null
+    if (!next || next === view) continue
+    view = next
+    yield view
+  }
+}
+
+async function* connection(
+  options: ClientOptions,
+  path: string,
+  lastId: string | null,
+  { signal, silentMs = 45_000 }: WatchOptions,
+) {
+  const silent = new AbortController()
+  const connected = signal ? AbortSignal.any([signal, silent.signal]) : silent.signal
+  const giveUp = () => silent.abort(new ServerUnreachableError(`it was silent for ${silentMs} ms`))
+  let timer = setTimeout(giveUp, silentMs)
+  const onBytes = (): void => {
+    clearTimeout(timer)
+    timer = setTimeout(giveUp, silentMs)
+  }
+  try {
+    const headers = { accept: 'text/event-stream', ...(lastId === null ? {} : { 'last-event-id': lastId }) }
+    const { body } = await request(options, path, { headers, signal: connected })
+    if (!body) throw new ServerUnreachableError('its answer is empty')
+    yield* readEvents(body, onBytes)
+  } catch (error) {
+    if (PerdureError.isInstance(error)) throw error
+    throw new ServerUnreachableError('the connection broke off', { cause: error })
+  } finally {
+    clearTimeout(timer)
+  }
+}

@@ -1,0 +1,109 @@
+import { type ErrorCode, errorCodes } from './codes.ts'
+import { PerdureError } from './perdure-error.ts'
+
+export class InvalidRequestError extends PerdureError {
+  constructor(what: string, issues: string) {
+    super('invalid_request', `The ${what} of the request is not valid: ${issues}. Correct it and send it again.`)
+  }
+}
+
+export class UnauthenticatedError extends PerdureError {
+  constructor() {
+    super('unauthenticated', 'The request does not say who you are. Pass valid credentials in a header.')
+  }
+}
+
+export class HostNotAllowedError extends PerdureError {
+  constructor() {
+    super(
+      'host_not_allowed',
+      'The request was addressed to a host that this server does not answer for. Use its own address, or pass allowedHosts.',
+    )
+  }
+}
+
+export class OriginNotAllowedError extends PerdureError {
+  constructor() {
+    super(
+      'origin_not_allowed',
+      'The request comes from a page of another origin. Open the page from this server, or pass allowedOrigins.',
+    )
+  }
+}
+
+export class RouteNotFoundError extends PerdureError {
+  constructor() {
+    super('route_not_found', 'There is nothing at this path. Check it against GET /openapi.json.')
+  }
+}
+
+export class MethodNotAllowedError extends PerdureError {
+  readonly allowed: readonly string[]
+
+  constructor(allowed: readonly string[]) {
+    super('method_not_allowed', `This path has no such method. Use ${allowed.join(' or ')}.`)
+    this.allowed = allowed
+  }
+}
+
+export class MediaTypeError extends PerdureError {
+  constructor() {
+    super('media_type_refused', 'The body is not declared as JSON. Send it with content-type: application/json.')
+  }
+}
+
+export class RequestTooLargeError extends PerdureError {
+  constructor(what: string, limit: number) {
+    super('request_too_large', `The ${what} of the request is larger than ${limit} bytes. Send less.`)
+  }
+}
+
+export class RateLimitedError extends PerdureError {
+  readonly retryAfterMs: number
+
+  constructor(retryAfterMs: number) {
+    super('rate_limited', `There were too many requests. Try again in ${retryAfterMs} ms.`, { retryable: true })
+    this.retryAfterMs = retryAfterMs
+  }
+}
+
+/** Something went wrong that has no code of its own. What it was is in the server's log, never in the answer. */
+export class ServerFailedError extends PerdureError {
+  constructor(options: { cause?: unknown } = {}) {
+    super('server_failed', 'The server failed. Try again; what happened is in its log.', {
+      retryable: true,
+      ...options,
+    })
+  }
+}
+
+/** Told by `perdure/client` when no server answered, or something else did. */
+export class ServerUnreachableError extends PerdureError {
+  constructor(problem: string, options: { cause?: unknown } = {}) {
+    super('server_unreachable', `The server could not be reached: ${problem}. Try again.`, {
+      retryable: true,
+      ...options,
+    })
+  }
+}
+
+/** What a server answered, as `perdure/client` throws it; the code is the server's own. */
+export class RemoteError extends PerdureError {
+  readonly status: number
+  readonly retryAfterMs: number | null
+
+  constructor(problem: RemoteProblem) {
+    const { code, detail, status, retryable, retryAfterMs = null } = problem
+    super(code in errorCodes ? (code as ErrorCode) : 'server_failed', detail, { retryable })
+    this.status = status
+    this.retryAfterMs = retryAfterMs
+  }
+}
+
+export type RemoteProblem = {
+  readonly code: string
+  readonly detail: string
+  readonly status: number
+  readonly retryable: boolean
+  readonly retryAfterMs?: number | null
+}

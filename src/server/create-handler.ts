@@ -1,0 +1,47 @@
+import type { Agent } from '../agent/agent.ts'
+import { DefinitionError } from '../errors/definition-errors.ts'
+import type { Runtime } from '../runtime/runtime.ts'
+import { dispatch } from './dispatch.ts'
+import { handleRequest } from './handle-request.ts'
+import { Feeds } from './live/feeds.ts'
+import { loadHono } from './load-hono.ts'
+import type { ServerContext } from './route.ts'
+import { routeRequests } from './route-request.ts'
+import { allRoutes } from './routes/all-routes.ts'
+import { type ServerOptions, settingsOf } from './server-options.ts'
+
+/** Answers requests of the web platform, whatever server they come from. Never rejects. */
+export type Handler = ((request: Request) => Promise<Response>) & {
+  /** Ends the live streams, which would otherwise go on for as long as their clients stay. */
+  close(): void
+  /** Who watches now, and the conversations that are kept in memory for it. */
+  streams(): { readonly clients: number; readonly conversations: number }
+}
+
+/** The runtime over HTTP. Throws `DefinitionError` without `authenticate`: whoever mounts it may be reached by anybody. */
+export function createHandler<Agents extends readonly Agent[]>(
+  runtime: Pick<Runtime<Agents>, 'as'>,
+  options: ServerOptions,
+): Handler {
+  const { authenticate } = Object(options) as ServerOptions
+  if (typeof authenticate !== 'function') {
+    throw new DefinitionError('The server', [
+      "'authenticate' is missing; pass (request) => scope, or use serve, which answers this machine alone without it",
+    ])
+  }
+  const settings = settingsOf(options, authenticate)
+  const feeds = new Feeds(settings.limits, settings.logger)
+  const server: ServerContext = { settings, feeds, routes: allRoutes }
+  const answer = loadHono().then((Hono) =>
+    routeRequests(new Hono(), allRoutes, settings.basePath, (route, params, request) =>
+      dispatch(route, params, request, runtime as unknown as Pick<Runtime, 'as'>, server),
+    ),
+  )
+  // Told with the first request, when nobody waits for it before.
+  answer.catch(() => {})
+  const handle = (request: Request): Promise<Response> => handleRequest(request, answer, settings)
+  return Object.assign(handle, {
+    close: () => feeds.close(),
+    streams: () => ({ clients: feeds.subscribers, conversations: feeds.size }),
+  })
+}

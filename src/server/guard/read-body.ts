@@ -1,0 +1,60 @@
+import { InvalidRequestError, MediaTypeError, RequestTooLargeError } from '../../errors/server-errors.ts'
+import { decode } from '../../log/codec.ts'
+import type { Json } from '../../log/json.ts'
+import type { Limits } from '../server-options.ts'
+
+/** The JSON a request brings; an empty body is an empty object. */
+export async function readBody(request: Request, { bodyBytes, depth }: Limits): Promise<Json> {
+  const declared = request.headers.get('content-type') ?? ''
+  if (!/^application\/json\s*(;\s*charset="?utf-8"?\s*)?$/i.test(declared)) throw new MediaTypeError()
+  const text = await readText(request, bodyBytes)
+  if (text.trim() === '') return {}
+  checkDepth(text, depth)
+  try {
+    return decode(text)
+  } catch {
+    throw new InvalidRequestError('body', 'it is not JSON')
+  }
+}
+
+async function readText(request: Request, limit: number): Promise<string> {
+  if (Number(request.headers.get('content-length') ?? 0) > limit) throw new RequestTooLargeError('body', limit)
+  if (!request.body) return ''
+  const chunks: Uint8Array[] = []
+  let bytes = 0
+  const reader = request.body.getReader()
+  for (;;) {
+    const { done, value } = await reader.read()
+    if (done) break
+    bytes += value.byteLength
+    if (bytes > limit) {
+      reader.cancel().catch(() => {})
+      throw new RequestTooLargeError('body', limit)
+    }
+    chunks.push(value)
+  }
+  try {
+    return new TextDecoder('utf-8', { fatal: true }).decode(Buffer.concat(chunks))
+  } catch {
+    throw new InvalidRequestError('body', 'it is not UTF-8')
+  }
+}
+
+/** Before it is parsed: what walks over the value later may recurse. */
+export function checkDepth(text: string, limit: number): void {
+  let depth = 0
+  let isInString = false
+  for (let index = 0; index < text.length; index++) {
+    const code = text.charCodeAt(index)
+    if (isInString) {
+      if (code === backslash) index += 1
+      else if (code === quote) isInString = false
+    } else if (code === quote) isInString = true
+    else if (code === openBracket || code === openBrace) {
+      depth += 1
+      if (depth > limit) throw new InvalidRequestError('body', `it is nested deeper than ${limit} levels`)
+    } else if (code === closeBracket || code === closeBrace) depth -= 1
+  }
+}
+
+const [quote, backslash, openBracket, closeBracket, openBrace, closeBrace] = [0x22, 0x5c, 0x5b, 0x5d, 0x7b, 0x7d]

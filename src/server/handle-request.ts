@@ -1,0 +1,47 @@
+import { errorCodes } from '../errors/codes.ts'
+import { PerdureError } from '../errors/perdure-error.ts'
+import { checkHost } from './guard/check-host.ts'
+import { checkOrigin, corsHeaders, preflight } from './guard/check-origin.ts'
+import { checkSize } from './guard/check-size.ts'
+import { problemOf } from './problem.ts'
+import type { Answer } from './route-request.ts'
+import type { ServerSettings } from './server-options.ts'
+
+/** What holds for every request, whatever its route. Never rejects. */
+export async function handleRequest(
+  request: Request,
+  answer: Promise<Answer>,
+  settings: ServerSettings,
+): Promise<Response> {
+  const response = await checked(request, answer, settings).catch((error: unknown) => {
+    logFailure(error, request, settings)
+    return problemOf(error)
+  })
+  const isListed = settings.allowedOrigins.length > 0
+  const cors = isListed ? { vary: 'origin', ...corsHeaders(request, settings.allowedOrigins) } : {}
+  for (const [name, value] of Object.entries({ ...alwaysSent, ...cors })) {
+    if (!response.headers.has(name)) response.headers.set(name, value)
+  }
+  return response
+}
+
+async function checked(request: Request, answer: Promise<Answer>, settings: ServerSettings): Promise<Response> {
+  checkSize(request, settings.limits)
+  checkHost(request, settings.allowedHosts)
+  checkOrigin(request, settings.allowedOrigins)
+  if (request.method === 'OPTIONS') return preflight(request, settings.allowedOrigins)
+  return (await answer)(request)
+}
+
+/** Only what the operator must know of. Never a header, a body or a query: they may hold secrets. */
+function logFailure(error: unknown, request: Request, { logger }: ServerSettings): void {
+  if (PerdureError.isInstance(error) && errorCodes[error.code]?.status < 500) return
+  logger.error('a request failed', { method: request.method, path: new URL(request.url).pathname, error })
+}
+
+const alwaysSent = {
+  'cache-control': 'no-store',
+  'content-security-policy': "default-src 'none'; frame-ancestors 'none'",
+  'referrer-policy': 'no-referrer',
+  'x-content-type-options': 'nosniff',
+}

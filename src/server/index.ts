@@ -1,0 +1,5 @@
+export { createHandler, type Handler } from './create-handler.ts'
+export { bearerToken, isSameSecret } from './guard/secret.ts'
+export { type LocalAccess, readLocalAccess } from './node/local-token.ts'
+export { type ServeOptions, type Server, serve } from './serve.ts'
+export type { Authenticate, Limits, RateLimit, RateVerdict, ServerOptions } from './server-options.ts'

@@ -1,0 +1,162 @@
+import { randomBytes } from 'node:crypto'
+import type { LogEvent } from '../../log/events.ts'
+import type { Logger } from '../../logger/logger.ts'
+import type { Conversation } from '../../runtime/conversation.ts'
+import { projectView, type WatchEvent } from '../../view/project-view.ts'
+import type { View } from '../../view/view.ts'
+import type { Limits } from '../server-options.ts'
+import { catchUp } from './catch-up.ts'
+import type { Cursor } from './cursor.ts'
+import { frameOf, heartbeat } from './frame.ts'
+import { Recent } from './recent.ts'
+import { Subscription } from './subscription.ts'
+
+/** How long a client may be ahead of us: it was told by another node, and our hint is on its way. */
+const behindMs = 2_000
+const mostBuffered = 100_000
+
+/** One conversation for all who watch it over this server: watched once, written out once, sent to each. */
+export class Feed {
+  readonly #conversation: Conversation
+  readonly #limits: Limits
+  readonly #logger: Logger
+  readonly #name = randomBytes(5).toString('hex')
+  readonly #subscriptions = new Set<Subscription>()
+  readonly #stop = new AbortController()
+  readonly #onIdle: () => void
+  readonly #ready: Promise<void>
+  readonly #recent: Recent
+  #view: View | null = null
+  #lastAt: number | null = null
+  #snapshot: { readonly view: View; readonly frame: Uint8Array } | null = null
+  #isEnded = false
+  #heartbeats: NodeJS.Timeout
+  #whenGrown = new Set<() => void>()
+
+  /** `onIdle` is called whenever nobody is left. */
+  constructor(conversation: Conversation, limits: Limits, logger: Logger, onIdle: () => void) {
+    this.#conversation = conversation
+    this.#limits = limits
+    this.#logger = logger
+    this.#onIdle = onIdle
+    this.#recent = new Recent(limits.streamBytes / 2)
+    this.#heartbeats = setInterval(() => {
+      for (const subscription of this.#subscriptions) subscription.beat(heartbeat)
+    }, limits.heartbeatMs)
+    this.#heartbeats.unref()
+    this.#ready = new Promise((resolve) => void this.#run(resolve))
+  }
+
+  get isEnded(): boolean {
+    return this.#isEnded
+  }
+
+  get subscribers(): number {
+    return this.#subscriptions.size
+  }
+
+  /** Goes on after `cursor`, or begins with a snapshot. Null when the feed has ended: ask for another one. */
+  async subscribe(cursor: Cursor | null): Promise<Subscription | null> {
+    await this.#ready
+    const from = cursor && (await this.#isOfThisLog(cursor)) ? cursor : null
+    // From here on nothing is awaited, so nothing can come between what was missed and what will be pushed.
+    const view = this.#view
+    if (this.#isEnded || !view) return null
+    const missed = from?.place?.feed === this.#name ? this.#recent.after(from.place.index) : null
+    const first = from && !missed ? catchUp(this.#conversation, from, view, this.#cursor()) : null
+    const subscription = new Subscription(this.#limits.streamBytes, first, () => {
+      if (this.#subscriptions.delete(subscription) && this.#subscriptions.size === 0) this.#onIdle()
+    })
+    for (const frame of missed ?? (from ? [] : [this.#snapshotFrame(view)])) subscription.push(frame)
+    this.#subscriptions.add(subscription)
+    return subscription
+  }
+
+  close(): void {
+    this.#stop.abort()
+    this.#end()
+  }
+
+  async #run(ready: () => void): Promise<void> {
+    try {
+      for await (const event of this.#conversation.watch({ signal: this.#stop.signal, maxBuffered: mostBuffered })) {
+        if (this.#view) this.#take(event)
+        else if (event.type === 'snapshot') {
+          this.#lastAt = (await this.#eventAt(event.view.seq))?.at ?? null
+          this.#view = event.view
+          ready()
+        }
+      }
+    } catch (error) {
+      // Whoever watches comes back, and is told then if it cannot be read at all.
+      this.#logger.warn('a live stream ended', { id: this.#conversation.id, error })
+    } finally {
+      this.#end()
+      ready()
+    }
+  }
+
+  #take(event: WatchEvent): void {
+    this.#view = projectView(this.#view!, event)
+    this.#snapshot = null
+    if (event.type === 'snapshot') this.#lastAt = null
+    else if ('content' in event) this.#lastAt = event.at
+    const frame = frameOf(event, this.#cursor(this.#recent.lastIndex + 1))
+    this.#recent.push(frame)
+    for (const subscription of this.#subscriptions) subscription.push(frame)
+    for (const grown of this.#whenGrown) grown()
+  }
+
+  /** Of everything that was taken up to now. */
+  #cursor(index = this.#recent.lastIndex): Cursor {
+    const draft = this.#view!.drafts.at(-1) ?? null
+    const place = { feed: this.#name, index }
+    return { seq: this.#view!.seq, at: this.#lastAt, draft, place }
+  }
+
+  /** Many may come at the same moment, as after a restart. */
+  #snapshotFrame(view: View): Uint8Array {
+    if (this.#snapshot?.view !== view)
+      this.#snapshot = { view, frame: frameOf({ type: 'snapshot', view }, this.#cursor()) }
+    return this.#snapshot.frame
+  }
+
+  async #isOfThisLog(cursor: Cursor): Promise<boolean> {
+    if (cursor.place?.feed === this.#name) return true
+    if (cursor.seq === 0) return true
+    const event = await this.#eventAt(cursor.seq)
+    if (!event || (cursor.at !== null && cursor.at !== event.at)) return false
+    if (cursor.seq > (this.#view?.seq ?? 0)) await this.#grownTo(cursor.seq)
+    return cursor.seq <= (this.#view?.seq ?? 0)
+  }
+
+  async #eventAt(seq: number): Promise<LogEvent | undefined> {
+    if (seq === 0) return undefined
+    const [event] = await this.#conversation.events({ after: seq - 1, before: seq + 1 })
+    return event
+  }
+
+  async #grownTo(seq: number): Promise<void> {
+    await new Promise<void>((resolve) => {
+      const look = (): void => {
+        if ((this.#view?.seq ?? 0) >= seq || this.#isEnded) done()
+      }
+      const timer = setTimeout(() => done(), behindMs)
+      const done = (): void => {
+        clearTimeout(timer)
+        this.#whenGrown.delete(look)
+        resolve()
+      }
+      this.#whenGrown.add(look)
+      look()
+    })
+  }
+
+  #end(): void {
+    if (this.#isEnded) return
+    this.#isEnded = true
+    clearInterval(this.#heartbeats)
+    for (const subscription of [...this.#subscriptions]) subscription.end()
+    for (const grown of this.#whenGrown) grown()
+  }
+}

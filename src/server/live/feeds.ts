@@ -1,0 +1,80 @@
+import type { Logger } from '../../logger/logger.ts'
+import type { Conversation } from '../../runtime/conversation.ts'
+import type { ConversationRef } from '../../store/conversation-record.ts'
+import type { Limits } from '../server-options.ts'
+import type { Cursor } from './cursor.ts'
+import { Feed } from './feed.ts'
+import type { Subscription } from './subscription.ts'
+
+/** The feeds of this server. One that nobody watches stays a while, so that who was cut off finds its place again. */
+export class Feeds {
+  readonly #limits: Limits
+  readonly #logger: Logger
+  readonly #feeds = new Map<string, Feed>()
+  readonly #lingering = new Map<string, NodeJS.Timeout>()
+  #isClosed = false
+
+  constructor(limits: Limits, logger: Logger) {
+    this.#limits = limits
+    this.#logger = logger
+  }
+
+  /** Streams that are open now. */
+  get subscribers(): number {
+    let total = 0
+    for (const feed of this.#feeds.values()) total += feed.subscribers
+    return total
+  }
+
+  /** Feeds in memory now. */
+  get size(): number {
+    return this.#feeds.size
+  }
+
+  /** Null when the server is closing, or the conversation cannot be watched. */
+  async subscribe(
+    ref: ConversationRef,
+    conversation: Conversation,
+    cursor: Cursor | null,
+  ): Promise<Subscription | null> {
+    if (this.#isClosed) return null
+    const key = JSON.stringify([ref.tenant, ref.id])
+    clearTimeout(this.#lingering.get(key))
+    this.#lingering.delete(key)
+    const subscription = await this.#feed(key, conversation).subscribe(cursor)
+    if (this.#feeds.get(key)?.subscribers === 0) this.#linger(key)
+    return subscription
+  }
+
+  close(): void {
+    this.#isClosed = true
+    for (const timer of this.#lingering.values()) clearTimeout(timer)
+    this.#lingering.clear()
+    for (const feed of this.#feeds.values()) feed.close()
+    this.#feeds.clear()
+  }
+
+  #feed(key: string, conversation: Conversation): Feed {
+    const known = this.#feeds.get(key)
+    if (known && !known.isEnded) return known
+    const feed = new Feed(conversation, this.#limits, this.#logger, () => {
+      if (this.#feeds.get(key) === feed) this.#linger(key)
+    })
+    this.#feeds.set(key, feed)
+    return feed
+  }
+
+  #linger(key: string): void {
+    if (this.#isClosed) return
+    clearTimeout(this.#lingering.get(key))
+    const timer = setTimeout(() => {
+      this.#lingering.delete(key)
+      const feed = this.#feeds.get(key)
+      if (!feed || feed.subscribers > 0) return
+      this.#feeds.delete(key)
+      feed.close()
+    }, this.#limits.lingerMs)
+    timer.unref()
+    this.#lingering.set(key, timer)
+  }
+}

@@ -1,0 +1,42 @@
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { Handler } from '../create-handler.ts'
+import { problemOf } from '../problem.ts'
+import { requestOf } from './request-of.ts'
+import { sendResponse } from './send-response.ts'
+
+const uploadGraceMs = 1_000
+
+/** Lets a handler answer what a server of Node receives. */
+export function requestListener(handler: Handler): (incoming: IncomingMessage, outgoing: ServerResponse) => void {
+  return (incoming, outgoing) => void answer(handler, incoming, outgoing)
+}
+
+async function answer(handler: Handler, incoming: IncomingMessage, outgoing: ServerResponse): Promise<void> {
+  const gone = new AbortController()
+  outgoing.once('close', () => gone.abort())
+  // A connection that breaks is seen as `close`.
+  incoming.on('error', () => {})
+  outgoing.on('error', () => {})
+  const response = await responseTo(handler, incoming, gone.signal)
+  if (!incoming.complete) endUpload(incoming, outgoing)
+  await sendResponse(response, outgoing)
+}
+
+async function responseTo(handler: Handler, incoming: IncomingMessage, signal: AbortSignal): Promise<Response> {
+  let request: Request
+  try {
+    request = requestOf(incoming, signal)
+  } catch (error) {
+    return problemOf(error)
+  }
+  return handler(request)
+}
+
+/** It was answered before all of it came. The rest is read for a moment, so that the client gets to see the answer, and then cut off. */
+function endUpload(incoming: IncomingMessage, outgoing: ServerResponse): void {
+  outgoing.setHeader('connection', 'close')
+  outgoing.once('finish', () => {
+    incoming.resume()
+    setTimeout(() => incoming.socket.destroy(), uploadGraceMs).unref()
+  })
+}

@@ -1,0 +1,64 @@
+import type { JsonObject } from '../log/json.ts'
+import type { Route } from './route.ts'
+
+/** The document of a table of routes, from the schemas that check what comes in. */
+export function openApiOf(routes: readonly Route[], basePath: string): JsonObject {
+  const paths: Record<string, Record<string, JsonObject>> = {}
+  for (const route of routes) {
+    const path = route.path.replaceAll(/:(\w+)/g, '{$1}')
+    paths[path] = { ...paths[path], [route.method.toLowerCase()]: operationOf(route) }
+  }
+  return {
+    openapi: '3.1.0',
+    info: { title: 'Perdure', version: '1', description: 'Durable conversations of AI agents.' },
+    servers: [{ url: basePath || '/' }],
+    paths,
+    components: { schemas: { Problem: problem } },
+  }
+}
+
+function operationOf({ name, summary, path, query, body, answer, isPublic }: Route): JsonObject {
+  const { status, description, type = 'application/json' } = answer
+  const content = status === 204 ? {} : { content: { [type]: { schema: {} } } }
+  return {
+    operationId: name,
+    summary,
+    parameters: [...pathParameters(path), ...queryParameters(query)],
+    ...(body ? { requestBody: { content: { 'application/json': { schema: body } } } } : {}),
+    responses: { [String(status)]: { description, ...content }, default: failure },
+    ...(isPublic ? { security: [] } : {}),
+  }
+}
+
+function pathParameters(path: string): JsonObject[] {
+  const names = [...path.matchAll(/:(\w+)/g)].map(([, name]) => name!)
+  return names.map((name) => ({ name, in: 'path', required: true, schema: { type: 'string' } }))
+}
+
+function queryParameters(query: JsonObject = {}): JsonObject[] {
+  const required = (query['required'] ?? []) as readonly string[]
+  return Object.entries((query['properties'] ?? {}) as JsonObject).map(([name, schema]) => ({
+    name,
+    in: 'query',
+    required: required.includes(name),
+    schema,
+  }))
+}
+
+const failure: JsonObject = {
+  description: 'What happened and what to do, as in docs/errors.md.',
+  content: { 'application/problem+json': { schema: { $ref: '#/components/schemas/Problem' } } },
+}
+
+const problem: JsonObject = {
+  type: 'object',
+  required: ['type', 'title', 'status', 'code', 'detail', 'retryable'],
+  properties: {
+    type: { type: 'string' },
+    title: { type: 'string' },
+    status: { type: 'integer' },
+    code: { type: 'string' },
+    detail: { type: 'string' },
+    retryable: { type: 'boolean' },
+  },
+}

@@ -1,0 +1,38 @@
+import type { JsonObject } from '../log/json.ts'
+import type { Verbs } from '../runtime/runtime.ts'
+import type { Feeds } from './live/feeds.ts'
+import type { ServerSettings } from './server-options.ts'
+
+/** One thing the server does: how it is asked for, and what happens. The table of them is what is served, documented and tested. */
+export type Route = {
+  /** Unique; the operationId of the OpenAPI document. */
+  readonly name: string
+  readonly method: 'GET' | 'POST' | 'DELETE'
+  /** As in '/conversations/:id'. */
+  readonly path: string
+  readonly summary: string
+  /** Object schemas: what is not in them is refused. Texts of a query become numbers where its schema says so. */
+  readonly query?: JsonObject
+  readonly body?: JsonObject
+  /** What an answer that went well looks like. */
+  readonly answer: { readonly status: number; readonly description: string; readonly type?: string }
+  /** Needs no identity. Must tell nothing about anybody. */
+  readonly isPublic?: boolean
+  handle(call: RouteCall): Promise<Response>
+}
+
+export type RouteCall = {
+  /** Of whoever sent the request. Must not be used by public routes. */
+  readonly verbs: Verbs
+  readonly params: Readonly<Record<string, string>>
+  readonly query: Readonly<Record<string, unknown>>
+  readonly body: unknown
+  readonly request: Request
+  readonly server: ServerContext
+}
+
+export type ServerContext = {
+  readonly settings: ServerSettings
+  readonly feeds: Feeds
+  readonly routes: readonly Route[]
+}

@@ -1,0 +1,21 @@
+import type { Route } from '../route.ts'
+import { callRoutes } from './calls.ts'
+import { conversationRoutes } from './conversations.ts'
+import { flowRoutes } from './flows.ts'
+import { healthRoutes } from './health.ts'
+import { liveRoutes } from './live.ts'
+import { openApiRoutes } from './openapi.ts'
+import { recordRoutes } from './records.ts'
+import { turnRoutes } from './turns.ts'
+
+/** The table of everything the server does. Each route needs a case in the tenancy test. */
+export const allRoutes: readonly Route[] = [
+  ...healthRoutes,
+  ...openApiRoutes,
+  ...conversationRoutes,
+  ...turnRoutes,
+  ...callRoutes,
+  ...liveRoutes,
+  ...recordRoutes,
+  ...flowRoutes,
+]

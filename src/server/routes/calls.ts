@@ -1,0 +1,83 @@
+import type { Page } from '../../store/store.ts'
+import { json } from '../answer.ts'
+import { existing } from '../existing.ts'
+import type { Route, RouteCall } from '../route.ts'
+import { anything, limit, object, round, text } from '../schemas.ts'
+
+const pageOfCalls = 50
+const answered = {
+  status: 200,
+  description: '`accepted`, or who answered first, when, and with what.',
+}
+
+export const callRoutes: readonly Route[] = [
+  {
+    name: 'inbox',
+    method: 'GET',
+    path: '/inbox',
+    summary: 'Everything that waits for somebody, the newest first',
+    query: object({ before: text, limit: limit(200) }),
+    answer: { status: 200, description: '`before` asks for the page after this one; null when there is none.' },
+    async handle({ verbs, query }) {
+      const page = { limit: pageOfCalls, ...query } as Page & { limit: number }
+      const items = await verbs.inbox(page)
+      return json({ items, before: items.length === page.limit ? (items.at(-1)?.id ?? null) : null })
+    },
+  },
+  {
+    name: 'approveCall',
+    method: 'POST',
+    path: '/conversations/:id/calls/:callId/approve',
+    summary: 'Lets a gated call run, with other arguments where they are given',
+    body: object({ args: anything, round }),
+    answer: answered,
+    async handle(call) {
+      const { conversation } = await existing(call)
+      const { args } = call.body as { args?: unknown }
+      return json(await conversation.approve(refOf(call), args === undefined ? {} : { args }))
+    },
+  },
+  {
+    name: 'denyCall',
+    method: 'POST',
+    path: '/conversations/:id/calls/:callId/deny',
+    summary: 'Refuses a gated call',
+    body: object({ reason: text, round }),
+    answer: answered,
+    async handle(call) {
+      const { conversation } = await existing(call)
+      const { reason } = call.body as { reason?: string }
+      return json(await conversation.deny(refOf(call), reason === undefined ? {} : { reason }))
+    },
+  },
+  {
+    name: 'answerCall',
+    method: 'POST',
+    path: '/conversations/:id/calls/:callId/answer',
+    summary: 'Answers a question, a client tool or an interrupted call',
+    body: object({ value: anything, round }, ['value']),
+    answer: answered,
+    async handle(call) {
+      const { conversation } = await existing(call)
+      return json(await conversation.answer(refOf(call), (call.body as { value: unknown }).value))
+    },
+  },
+  {
+    name: 'resolveCall',
+    method: 'POST',
+    path: '/conversations/:id/calls/:callId/resolve',
+    summary: 'Answers whatever waits: true or false for an approval, else the value that was asked for',
+    body: object({ value: anything, round }, ['value']),
+    answer: answered,
+    async handle(call) {
+      const { conversation } = await existing(call)
+      const { value } = call.body as { value: unknown }
+      return json(await call.verbs.resolve(conversation.id, refOf(call), value))
+    },
+  },
+]
+
+function refOf({ params, body }: RouteCall): { callId: string; round?: number } {
+  const { round: given } = body as { round?: number }
+  return { callId: params['callId']!, ...(given === undefined ? {} : { round: given }) }
+}

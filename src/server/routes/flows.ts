@@ -1,0 +1,115 @@
+import { NoSessionError } from '../../errors/flow-errors.ts'
+import type { Json } from '../../log/json.ts'
+import type { FlowSession } from '../../runtime/flow-session.ts'
+import { empty, json } from '../answer.ts'
+import type { Route, RouteCall } from '../route.ts'
+import { anything, noBody, object, seq, text } from '../schemas.ts'
+import { inTime } from '../waiting.ts'
+
+const key = { ...text, description: 'The same key is the same request.' }
+
+const standing = {
+  status: 200,
+  description: 'Where it stands once it waits for somebody or has ended; `status: running` when that takes long.',
+}
+
+export const flowRoutes: readonly Route[] = [
+  {
+    name: 'startFlow',
+    method: 'POST',
+    path: '/flows/:flow/sessions/:id/start',
+    summary: 'Starts a session',
+    body: object({ input: anything, key }),
+    answer: standing,
+    handle: async (call) => {
+      const { input = null, ...options } = call.body as { input?: Json; key?: string }
+      return stands(call, sessionOf(call).start(input, options))
+    },
+  },
+  {
+    name: 'resumeFlow',
+    method: 'POST',
+    path: '/flows/:flow/sessions/:id/resume',
+    summary: 'Answers what a session waits for',
+    body: object({ value: anything, seq, key }, ['value']),
+    answer: standing,
+    handle: async (call) => {
+      const { value, ...options } = call.body as { value: unknown; seq?: number; key?: string }
+      return stands(call, sessionOf(call).resume(value, options))
+    },
+  },
+  {
+    name: 'continueFlow',
+    method: 'POST',
+    path: '/flows/:flow/sessions/:id/continue',
+    summary: 'Goes on with what the record says is to be done; for forks',
+    body: noBody,
+    answer: standing,
+    handle: async (call) => stands(call, sessionOf(call).continue()),
+  },
+  {
+    name: 'flowStatus',
+    method: 'GET',
+    path: '/flows/:flow/sessions/:id',
+    summary: 'Where a session stands',
+    answer: { status: 200, description: 'Its status, all that it waits for, and its result.' },
+    async handle(call) {
+      const session = sessionOf(call)
+      const status = await session.status()
+      if (status === 'none') throw new NoSessionError(session.id)
+      const [pending, suspensions, result] = [session.pending(), session.suspensions(), session.result()]
+      return json({
+        id: session.id,
+        status,
+        pending: await pending,
+        suspensions: await suspensions,
+        result: await result,
+      })
+    },
+  },
+  {
+    name: 'flowRecord',
+    method: 'GET',
+    path: '/flows/:flow/sessions/:id/record',
+    summary: 'What a session consists of',
+    answer: { status: 200, description: 'Flow, version, input and the outcomes in their order.' },
+    async handle(call) {
+      const session = sessionOf(call)
+      const record = await session.record()
+      if (!record) throw new NoSessionError(session.id)
+      return json(record)
+    },
+  },
+  {
+    name: 'forkFlow',
+    method: 'POST',
+    path: '/flows/:flow/sessions/:id/fork',
+    summary: 'A copy up to `at`, which does nothing by itself',
+    body: object({ id: text, at: seq }, ['id']),
+    answer: { status: 201, description: 'The id of the copy.' },
+    async handle(call) {
+      const { id, ...options } = call.body as { id: string; at?: number }
+      return json({ id: (await sessionOf(call).fork(id, options)).id }, 201)
+    },
+  },
+  {
+    name: 'deleteFlow',
+    method: 'DELETE',
+    path: '/flows/:flow/sessions/:id',
+    summary: 'Removes a session with everything that belongs to it',
+    answer: { status: 204, description: 'It is gone.' },
+    async handle(call) {
+      const session = sessionOf(call)
+      if ((await session.status()) === 'none' || !(await session.delete())) throw new NoSessionError(session.id)
+      return empty()
+    },
+  },
+]
+
+function sessionOf({ verbs, params }: RouteCall): FlowSession<unknown, Json> {
+  return verbs.flow(params['flow']!, params['id']!)
+}
+
+async function stands({ server }: RouteCall, reached: Promise<unknown>): Promise<Response> {
+  return json((await inTime(reached, server.settings.limits.waitMs)) ?? { status: 'running' })
+}

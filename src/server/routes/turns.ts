@@ -1,0 +1,96 @@
+import { TurnNotFoundError } from '../../errors/runtime-errors.ts'
+import { findTurn } from '../../log/state.ts'
+import type { Conversation } from '../../runtime/conversation.ts'
+import type { MessageInput } from '../../runtime/message-input.ts'
+import type { SendOptions } from '../../runtime/send-message.ts'
+import { outcomeOf, type TurnOutcome } from '../../runtime/turn-outcome.ts'
+import { projectView } from '../../view/project-view.ts'
+import type { View } from '../../view/view.ts'
+import { json } from '../answer.ts'
+import { existing } from '../existing.ts'
+import type { Route, RouteCall } from '../route.ts'
+import { limit, object, seq, text } from '../schemas.ts'
+import { inTime } from '../waiting.ts'
+import { messageSchema, readMessage } from './message-body.ts'
+
+export const turnRoutes: readonly Route[] = [
+  {
+    name: 'sendMessage',
+    method: 'POST',
+    path: '/conversations/:id/messages',
+    summary: 'Appends a message, and creates the conversation where there is none',
+    body: object(
+      {
+        message: messageSchema,
+        agent: { ...text, description: 'Needed for the first message.' },
+        key: { ...text, description: 'The same key is the same turn. May come as the header idempotency-key.' },
+        whenBusy: { enum: ['reject', 'queue', 'interrupt', 'steer'] },
+        output: { anyOf: [{ type: 'object' }, { const: false }] },
+        untilTool: text,
+        maxSteps: limit(1_000_000),
+        maxTokens: limit(Number.MAX_SAFE_INTEGER),
+      },
+      ['message'],
+    ),
+    answer: { status: 202, description: 'The message is durable; the turn it belongs to goes on by itself.' },
+    async handle({ verbs, params, body, request }) {
+      const { message, agent, ...options } = body as SendBody
+      const key = options.key ?? request.headers.get('idempotency-key') ?? undefined
+      const id = params['id']!
+      const conversation = agent === undefined ? verbs.conversation(id) : verbs.conversation(id, { agent })
+      const turn = await conversation.send(readMessage(message), { ...options, ...(key === undefined ? {} : { key }) })
+      return json({ turnId: turn.turnId }, 202)
+    },
+  },
+  {
+    name: 'turnOutcome',
+    method: 'GET',
+    path: '/conversations/:id/turns/:turnId/outcome',
+    summary: 'How a turn stands when it cannot go on by itself',
+    query: object({ waitMs: { ...seq, description: 'How long to wait for that. Default: 0.' } }),
+    answer: { status: 200, description: 'The outcome, or `status: running` when the time is up.' },
+    async handle(call) {
+      const { conversation } = await existing(call)
+      const { waitMs = 0 } = call.query as { waitMs?: number }
+      const most = Math.min(waitMs, call.server.settings.limits.waitMs)
+      const turnId = call.params['turnId']!
+      const signal = AbortSignal.any([AbortSignal.timeout(most), call.request.signal])
+      return json((await outcome(conversation, turnId, signal)) ?? { status: 'running', turnId })
+    },
+  },
+  {
+    name: 'cancelTurn',
+    method: 'POST',
+    path: '/conversations/:id/cancel',
+    summary: 'Ends the open turn, or the one named',
+    body: object({ turnId: text }),
+    answer: { status: 200, description: 'How it ended; null when there was none; `terminating` when that takes long.' },
+    async handle(call: RouteCall) {
+      const { conversation } = await existing(call)
+      const cancelled = conversation.cancel(call.body as { turnId?: string }).then((ended) => ({ outcome: ended }))
+      const ended = await inTime(cancelled, call.server.settings.limits.waitMs)
+      return json(ended ?? { outcome: { status: 'terminating' } })
+    },
+  },
+]
+
+type SendBody = SendOptions & { readonly message: MessageInput; readonly agent?: string }
+
+/** Null when the signal comes first. */
+async function outcome(conversation: Conversation, turnId: string, signal: AbortSignal): Promise<TurnOutcome | null> {
+  let view: View = await conversation.view()
+  const look = (): TurnOutcome | null => {
+    if (!findTurn(view.log, turnId)) throw new TurnNotFoundError(conversation.id, turnId)
+    return outcomeOf(conversation.id, view.log, turnId, view.children)
+  }
+  const now = look()
+  if (now) return now
+  for await (const event of conversation.watch({ signal })) {
+    const before = view
+    view = projectView(view, event)
+    if (view.log === before.log && view.children === before.children) continue
+    const found = look()
+    if (found) return found
+  }
+  return null
+}

@@ -1,0 +1,87 @@
+import { once } from 'node:events'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import type { Agent } from '../agent/agent.ts'
+import { DefinitionError } from '../errors/definition-errors.ts'
+import type { Runtime } from '../runtime/runtime.ts'
+import { createScope } from '../scope/create-scope.ts'
+import type { Scope } from '../scope/register.ts'
+import { createHandler } from './create-handler.ts'
+import { loadHono } from './load-hono.ts'
+import { LocalToken } from './node/local-token.ts'
+import { requestListener } from './node/request-listener.ts'
+import { type Authenticate, defaultLimits, type ServerOptions } from './server-options.ts'
+
+export type ServeOptions = ServerOptions & {
+  /** Default: 4111. 0 takes a free one. */
+  readonly port?: number
+  /** Default: 127.0.0.1. Any other address needs `authenticate`. */
+  readonly host?: string
+  /** Who this machine acts as where `authenticate` is not asked. Default: the user 'local'. */
+  readonly localScope?: Scope
+  /** A file that gets the address and a secret of this run; whoever brings it acts as `localScope`. Everybody else needs `authenticate`. */
+  readonly localTokenFile?: string
+}
+
+export type Server = {
+  readonly url: string
+  readonly port: number
+  /** Who watches now, and the conversations that are kept in memory for it. */
+  streams(): { readonly clients: number; readonly conversations: number }
+  /** Takes no more requests, ends the live streams, and waits up to `drainMs` for the rest. The runtime stays open. */
+  close(options?: { readonly drainMs?: number }): Promise<void>
+}
+
+const ownAddresses = ['127.0.0.1', '::1', 'localhost']
+
+/** Serves a runtime on Node. Closed by default: this machine alone, unless somebody says who may come in. */
+export async function serve<Agents extends readonly Agent[]>(
+  runtime: Pick<Runtime<Agents>, 'as'>,
+  options: ServeOptions = {},
+): Promise<Server> {
+  const { port = 4111, host = '127.0.0.1', localTokenFile } = options
+  if (!options.authenticate && !ownAddresses.includes(host)) {
+    throw new DefinitionError('The server', [
+      `it may not listen on '${host}' without 'authenticate'; pass (request) => scope`,
+    ])
+  }
+  await loadHono()
+  const token = localTokenFile === undefined ? null : new LocalToken(localTokenFile)
+  const handler = createHandler(runtime, { ...options, authenticate: authenticatorOf(options, token) })
+  const { headerBytes } = { ...defaultLimits, ...options.limits }
+  const server = createServer({ maxHeaderSize: headerBytes, requestTimeout: 30_000, headersTimeout: 15_000 })
+  server.on('request', requestListener(handler))
+  server.listen(port, host)
+  await once(server, 'listening')
+  const { port: taken } = server.address() as AddressInfo
+  const url = `http://${host.includes(':') ? `[${host}]` : host}:${taken}`
+  await token?.write(url)
+
+  async function close(drainMs: number): Promise<void> {
+    const closed = once(server, 'close')
+    server.close()
+    handler.close()
+    server.closeIdleConnections()
+    const cutOff = setTimeout(() => server.closeAllConnections(), drainMs)
+    await closed
+    clearTimeout(cutOff)
+    await token?.remove()
+  }
+
+  let closing: Promise<void> | null = null
+  return {
+    url,
+    port: taken,
+    streams: () => handler.streams(),
+    close: ({ drainMs = 5_000 } = {}) => {
+      closing ??= close(drainMs)
+      return closing
+    },
+  }
+}
+
+function authenticatorOf({ authenticate, localScope }: ServeOptions, token: LocalToken | null): Authenticate {
+  const local = localScope ?? (createScope({ user: 'local' }) as Scope)
+  if (!token) return authenticate ?? (() => local)
+  return (request) => (token.isIn(request) ? local : (authenticate?.(request) ?? null))
+}

@@ -1,0 +1,136 @@
+import { expect, test } from 'vitest'
+import { defineAgent } from '../../src/agent/define-agent.ts'
+import { scriptedModel } from '../../src/testing/scripted-model.ts'
+import { startServer } from './start-server.ts'
+
+const asksForRefund = () =>
+  scriptedModel([{ calls: [{ tool: 'refund', args: { cents: 500 } }] }, 'You have your money back.'])
+
+test('a conversation is held over the wire, from the first message to its end', async () => {
+  const { client } = await startServer({ model: asksForRefund() })
+  const chat = client.conversation('ticket/42 ü', { agent: 'helper' })
+  const { turnId } = await chat.send('I want my money back', { key: 'one' })
+  expect(await chat.send('I want my money back', { key: 'one' })).toEqual({ turnId })
+  const waiting = await chat.outcome(turnId)
+  expect(waiting).toMatchObject({ status: 'waiting', pending: [{ tool: 'refund', args: { cents: 500 } }] })
+  const { items } = await client.inbox()
+  expect(items).toMatchObject([{ conversationId: 'ticket/42 ü', name: 'refund', agentMissing: false }])
+  const [call] = (await chat.view()).pending
+  expect(await chat.approve(call!, { args: { cents: 400 } })).toEqual({ accepted: true })
+  expect(await chat.approve(call!)).toMatchObject({ accepted: false, resolution: { status: 'resolved', who: 'local' } })
+  expect(await chat.outcome(turnId)).toMatchObject({ status: 'completed', text: 'You have your money back.' })
+  expect((await chat.history()).messages.map(({ role }) => role)).toEqual(['user', 'assistant', 'assistant'])
+  const { conversations } = await client.conversations()
+  expect(conversations).toMatchObject([{ id: 'ticket/42 ü', agent: 'helper', status: 'idle' }])
+  expect(await chat.record()).toEqual(conversations[0])
+})
+
+test('the log is read in pages, onwards and from its end', async () => {
+  const { client, runtime } = await startServer()
+  const chat = client.conversation('c', { agent: 'helper' })
+  await chat.outcome((await chat.send('Hi')).turnId)
+  const all = await runtime.as({ user: 'x', assigns: {}, system: false }).conversation('c').events()
+  expect(await chat.events({ after: 0, limit: 2 })).toEqual(all.slice(0, 2))
+  expect(await chat.events({ after: 2 })).toEqual(all.slice(2))
+  expect(await chat.events({ limit: 1 })).toEqual(all.slice(-1))
+  expect(await chat.events({ before: 2 })).toEqual(all.slice(0, 1))
+})
+
+test('calls are denied, answered and resolved, and what does not fit is refused with its code', async () => {
+  const model = scriptedModel([
+    { calls: [{ tool: 'refund', args: { cents: 1 } }] },
+    { calls: [{ tool: 'ask', args: { question: 'Why?' } }] },
+    { calls: [{ tool: 'refund', args: { cents: 2 } }] },
+    'Done.',
+  ])
+  const { client } = await startServer({ model })
+  const chat = client.conversation('c', { agent: 'helper' })
+  const { turnId } = await chat.send('Go')
+  const pending = async () => {
+    const outcome = await chat.outcome(turnId)
+    return outcome.status === 'waiting' ? outcome.pending[0]! : null
+  }
+  const first = (await pending())!
+  await expect(chat.answer(first, 'yes')).rejects.toMatchObject({ code: 'invalid_answer', status: 422 })
+  expect(await chat.deny(first, { reason: 'No.' })).toEqual({ accepted: true })
+  const question = (await pending())!
+  await expect(chat.answer(question, { text: 7 })).rejects.toMatchObject({ code: 'invalid_answer' })
+  expect(await chat.answer(question, { text: 'Because.' })).toEqual({ accepted: true })
+  const last = (await pending())!
+  expect(await client.resolve('c', last, true)).toEqual({ accepted: true })
+  expect(await chat.outcome(turnId)).toMatchObject({ status: 'completed', text: 'Done.' })
+})
+
+test('a turn is cancelled, a conversation forked, continued and deleted', async () => {
+  const { client } = await startServer({ model: asksForRefund() })
+  const chat = client.conversation('c', { agent: 'helper' })
+  await expect(chat.view()).rejects.toMatchObject({ code: 'conversation_not_found', status: 404 })
+  const { turnId } = await chat.send('Go')
+  await chat.outcome(turnId)
+  const fork = await chat.fork({ at: 1, id: 'copy' })
+  await fork.continue()
+  expect((await fork.record()).parent).toEqual({ id: 'c', at: 1 })
+  await expect(chat.fork({ id: 'copy' })).rejects.toMatchObject({ code: 'conversation_exists', status: 409 })
+  expect(await chat.cancel()).toMatchObject({ status: 'cancelled', turnId })
+  expect(await chat.cancel()).toBeNull()
+  await chat.delete()
+  await expect(chat.delete()).rejects.toMatchObject({ code: 'conversation_not_found' })
+  await expect(chat.cancel()).rejects.toMatchObject({ code: 'conversation_not_found' })
+})
+
+test('files come along as data URLs and are kept outside the log', async () => {
+  const { client } = await startServer()
+  const chat = client.conversation('c', { agent: 'helper' })
+  const data = `data:image/png;base64,${Buffer.from('not really').toString('base64')}`
+  await chat.send([{ type: 'file', mediaType: 'image/png', data }])
+  const [event] = await chat.events({ after: 0, limit: 1 })
+  expect(event).toMatchObject({
+    content: { message: { parts: [{ type: 'file', data: { blob: expect.any(String) } }] } },
+  })
+})
+
+test('what each model call was given is told, and why', async () => {
+  const agents = [defineAgent({ name: 'helper', model: scriptedModel(() => 'Hello.'), audit: 'full' })]
+  const { client } = await startServer({ agents })
+  const chat = client.conversation('c', { agent: 'helper' })
+  await chat.outcome((await chat.send('Hi')).turnId)
+  const [call] = await chat.modelCalls()
+  expect(call).not.toHaveProperty('renderedContext')
+  expect(await chat.modelCall(call!.turnRef)).toMatchObject([{ renderedContext: expect.anything() }])
+  expect((await chat.explain(call!.turnRef))[0]).toMatchObject({ seq: 1, type: 'user_msg', shown: 'verbatim' })
+  await expect(chat.explain('nothing')).rejects.toMatchObject({ code: 'turn_not_found' })
+  expect(await chat.snapshot()).toBeNull()
+})
+
+test('a session is started, resumed, forked and removed', async () => {
+  const { client } = await startServer()
+  const session = client.flow('greeting', 's1')
+  await expect(session.status()).rejects.toMatchObject({ code: 'no_session', status: 404 })
+  expect(await session.start('Hello')).toEqual({ status: 'suspended', tag: 'name?' })
+  await expect(session.start('Hello')).rejects.toMatchObject({ code: 'session_exists', status: 409 })
+  const fork = await session.fork('s2')
+  expect(await session.resume('Ada')).toEqual({ status: 'done', result: 'Hello, Ada' })
+  await expect(session.resume('Eve')).rejects.toMatchObject({ code: 'not_suspended' })
+  expect(await session.status()).toMatchObject({ status: 'done', result: 'Hello, Ada' })
+  expect(await session.record()).toMatchObject({ flow: 'greeting', version: '1', input: 'Hello' })
+  expect(await fork.resume('Eve')).toEqual({ status: 'done', result: 'Hello, Eve' })
+  await fork.delete()
+  await expect(fork.delete()).rejects.toMatchObject({ code: 'no_session' })
+  await expect(client.flow('nothing', 's1').status()).rejects.toMatchObject({ code: 'no_such_flow', status: 404 })
+  await expect(client.conversation('s1').view()).rejects.toMatchObject({ code: 'conversation_not_found' })
+})
+
+test('a request that waits for a turn gives up in time, and the turn goes on', async () => {
+  const model = scriptedModel(() => ({ text: ['a', 'b'], delayMs: 10_000 }))
+  const { client, server } = await startServer({ model })
+  const { turnId } = await client.conversation('c', { agent: 'helper' }).send('Hi')
+  const answer = await fetch(`${server.url}/conversations/c/turns/${turnId}/outcome?waitMs=20`)
+  expect(await answer.json()).toEqual({ status: 'running', turnId })
+})
+
+test('health needs no identity, and the OpenAPI document names every route', async () => {
+  const { client, server } = await startServer()
+  expect(await client.health()).toEqual({ status: 'ok' })
+  const document = (await (await fetch(`${server.url}/openapi.json`)).json()) as { paths: Record<string, object> }
+  expect(Object.keys(document.paths)).toContain('/conversations/{id}/calls/{callId}/approve')
+})

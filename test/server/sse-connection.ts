@@ -1,0 +1,38 @@
+import { readEvents, type ServerSentEvent } from '../../src/client/read-events.ts'
+import type { WatchEvent } from '../../src/view/project-view.ts'
+
+export type Received = { readonly id: string; readonly event: WatchEvent }
+
+export type Connection = {
+  /** The next event; null when the server has closed. */
+  next(): Promise<Received | null>
+  /** Reads until one is such. */
+  until(isSuch: (event: WatchEvent) => boolean): Promise<Received[]>
+  cut(): void
+}
+
+/** One connection to a live stream, as any client would have it: no reconnecting. */
+export async function connect(url: string, lastId: string | null = null): Promise<Connection> {
+  const controller = new AbortController()
+  const headers: Record<string, string> = lastId === null ? {} : { 'last-event-id': lastId }
+  const response = await fetch(url, { headers, signal: controller.signal })
+  if (!response.ok) throw new Error(`${response.status}: ${await response.text()}`)
+  const events = readEvents(response.body!)
+  const next = async (): Promise<Received | null> => {
+    const { done, value } = (await events.next()) as IteratorResult<ServerSentEvent>
+    return done ? null : { id: value.id!, event: JSON.parse(value.data) as WatchEvent }
+  }
+  return {
+    next,
+    async until(isSuch) {
+      const seen: Received[] = []
+      for (;;) {
+        const received = await next()
+        if (!received) throw new Error('the stream ended before')
+        seen.push(received)
+        if (isSuch(received.event)) return seen
+      }
+    },
+    cut: () => controller.abort(),
+  }
+}

@@ -1,0 +1,78 @@
+import { afterEach } from 'vitest'
+import { z } from 'zod'
+import type { Agent } from '../../src/agent/agent.ts'
+import { defineAgent } from '../../src/agent/define-agent.ts'
+import { type Client, createClient } from '../../src/client/index.ts'
+import { defineFlow, type Flow } from '../../src/flow/define-flow.ts'
+import { silentLogger } from '../../src/logger/logger.ts'
+import type { LanguageModel } from '../../src/model/language-model.ts'
+import { createRuntime } from '../../src/runtime/create-runtime.ts'
+import type { Runtime } from '../../src/runtime/runtime.ts'
+import { type ServeOptions, type Server, serve } from '../../src/server/index.ts'
+import type { Store } from '../../src/store/store.ts'
+import { memoryStore } from '../../src/stores/memory/memory-store.ts'
+import { scriptedModel } from '../../src/testing/scripted-model.ts'
+import { defineTool } from '../../src/tool/define-tool.ts'
+
+const open: (() => Promise<unknown>)[] = []
+
+afterEach(async () => {
+  for (const close of open.splice(0).reverse()) await close()
+})
+
+export type Started = {
+  readonly runtime: Runtime
+  readonly store: Store
+  readonly server: Server
+  readonly client: Client
+}
+
+export type Starting = {
+  readonly model?: LanguageModel
+  readonly agents?: readonly Agent[]
+  readonly flows?: readonly Flow[]
+  readonly serve?: ServeOptions
+  readonly token?: string
+}
+
+/** A server on a port of its own, over a store in memory. Closed after the test. */
+export async function startServer(starting: Starting = {}): Promise<Started> {
+  const { model = scriptedModel(() => 'Hello.'), serve: options, token } = starting
+  const store = memoryStore({ logger: silentLogger })
+  const agents = starting.agents ?? [defineAgent({ name: 'helper', model, tools: [refund, ask] })]
+  const flows = starting.flows ?? [greeting]
+  const runtime = createRuntime({ agents, flows, store, logger: silentLogger }) as unknown as Runtime
+  const server = await serve(runtime, { port: 0, logger: silentLogger, ...options })
+  open.push(
+    () => store.close(),
+    () => runtime.close({ drainMs: 0 }),
+    () => server.close({ drainMs: 0 }),
+  )
+  const client = createClient({ url: server.url, ...(token === undefined ? {} : { token }) })
+  return { runtime, store, server, client }
+}
+
+const refund = defineTool({
+  name: 'refund',
+  description: 'Pay an order back',
+  input: z.object({ cents: z.number().int() }),
+  approval: 'required',
+  run: ({ cents }) => ({ paid: cents }),
+})
+
+const ask = defineTool({
+  name: 'ask',
+  description: 'Ask the person',
+  executor: 'human',
+  input: z.object({ question: z.string() }),
+  output: z.object({ text: z.string() }),
+})
+
+const greeting = defineFlow({
+  name: 'greeting',
+  version: 1,
+  run: async (flow, input) => {
+    const name = await flow.suspend('name?')
+    return `${String(input)}, ${String(name)}`
+  },
+}) as unknown as Flow
