@@ -17,6 +17,8 @@ export function checkApproved({ callId, events, attempts, effects }: Approved): 
     const count = ofCall.filter((event) => event.type === type).length
     if (count !== 1) violations.push(`${callId} has ${count} events of type ${type}`)
   }
+  const result = ofCall.find((event) => event.type === 'tool_result')
+  if (!result?.content.ok) violations.push(`${callId} is said to have failed`)
   const ended = events.filter((event) => event.type === 'turn_ended')
   if (ended.length !== 1 || ended[0]?.content.status !== 'completed')
     violations.push(`the turn of ${callId} went wrong`)
