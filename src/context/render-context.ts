@@ -50,11 +50,11 @@ export const summaryHeading = 'Summary of the conversation so far, in place of i
 
 export type TurnRendering = Pick<RenderOptions, 'model' | 'blobs'> & Pick<Reduction, 'stubbed'>
 
+/** May have messages of users with nothing in them: see `fillGaps`. */
 export function renderTurn(turn: TurnState, options: TurnRendering, callIds: CallIds): LanguageModelV4Message[] {
   const messages: LanguageModelV4Message[] = []
   const addUser = (parts: readonly UserPart[]): void => {
-    const content = renderUserParts(parts, options.blobs)
-    if (content.length > 0) messages.push({ role: 'user', content })
+    messages.push({ role: 'user', content: renderUserParts(parts, options.blobs) })
   }
   for (const item of orderedItems(turn)) {
     if (item.type === 'user') addUser(item.message.parts)
@@ -67,6 +67,8 @@ export function renderTurn(turn: TurnState, options: TurnRendering, callIds: Cal
       messages.push({ role: 'assistant', content })
       const results = renderToolResults(item, rendering, options.stubbed)
       if (results.length > 0) messages.push({ role: 'tool', content: results })
+      // A fork may begin between a message and its calls; what is asked next then has nothing to answer.
+      else if (item.parts.some((part) => part.type === 'call')) addUser([])
     }
   }
   return messages

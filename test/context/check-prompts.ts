@@ -1,0 +1,108 @@
+import { contextSettings } from '../../src/agent/context-settings.ts'
+import { commonPrefix, type PromptTrace, traceOf } from '../../src/context/common-prefix.ts'
+import { estimateTokens } from '../../src/context/estimate-tokens.ts'
+import { PromptSize, type TurnSizes } from '../../src/context/prompt-size.ts'
+import { reduce } from '../../src/context/reduce.ts'
+import { noReduction, type Reduction } from '../../src/context/reduction.ts'
+import { renderContext } from '../../src/context/render-context.ts'
+import type { ModelRef } from '../../src/log/events.ts'
+import { foldEvents } from '../../src/log/fold-events.ts'
+import { type ConversationState, emptyState, stateSince } from '../../src/log/state.ts'
+import { validatePrompt } from '../../src/testing/validate-prompt.ts'
+import type { PromptProvider } from '../../src/testing/validate-prompt-rules.ts'
+import type { Retention } from '../../src/tool/tool.ts'
+import type { SeededRandom } from '../faults/harness/seeded-random.ts'
+import type { GeneratedLog } from './log-generator.ts'
+import { models } from './message-generator.ts'
+
+export type Checked = {
+  readonly prompts: number
+  /** What was reduced on the way. */
+  readonly reductions: ReadonlySet<'summary' | 'window' | 'stubs'>
+  readonly problems: readonly string[]
+}
+
+const retentions: Retention[] = [
+  { mode: 'age', value: 1 },
+  { mode: 'count', value: 1 },
+  { mode: 'count', value: 0 },
+]
+const system = 'Be brief.'
+
+/**
+ * Renders every prefix of a log for every provider: whole, as reduced on the way, and with anything left out that a reduction can name.
+ * Between reductions, each prompt that was sent must begin with the one before.
+ */
+export function checkPrompts(generated: GeneratedLog, random: SeededRandom): Checked {
+  const { log, calls } = generated
+  const problems: string[] = []
+  const reductions = new Set<'summary' | 'window' | 'stubs'>()
+  const budget = random.int(60, 250)
+  const settings = contextSettings({ windowTurns: 4, retention: random.pick(retentions) })
+  const sizes: TurnSizes = new WeakMap()
+  const called = new Set(calls.flat())
+  let prompts = 0
+  let state = emptyState
+  let reduction = noReduction
+  let latest: Reduction['summary'] = null
+  let sent: PromptTrace | null = null
+
+  const check = (given: ConversationState, shown: Reduction, what: string): void => {
+    for (const model of models) {
+      const injections = random.chance(0.1) ? [{ type: 'text' as const, text: 'injected' }] : []
+      const prompt = renderContext(given, { system, model, reduction: shown, injections })
+      prompts += 1
+      const found = validatePrompt(prompt, providerOf(model))
+      if (found.length > 0) problems.push(`seq ${given.lastSeq}, ${what}, ${model.provider}: ${found.join('; ')}`)
+    }
+  }
+
+  check(state, noReduction, 'whole')
+  for (const event of log) {
+    state = foldEvents([event], state)
+    check(state, noReduction, 'whole')
+    const [model] = models
+    const size = new PromptSize(estimateTokens, model!, 5, sizes)
+    if (random.chance(0.1)) latest = someSummary(state, latest, random)
+    const count = (candidate: Reduction): number => size.of(state, candidate)
+    const limits = { budget, target: budget * 0.6 }
+    const next = reduce({ state, reduction, latest, settings, tools: new Map(), limits, count })
+    if (next !== reduction) sent = null
+    if (next.summary) reductions.add('summary')
+    if (next.windowFrom > 0) reductions.add('window')
+    if (next.stubbed.size > 0) reductions.add('stubs')
+    reduction = next
+    check(stateSince(state, reduction.summary?.toSeq ?? 0), reduction, 'reduced')
+    if (random.chance(0.3)) check(state, anyReduction(state, random), 'with anything left out')
+    if (!called.has(event.seq)) continue
+    const trace = traceOf(renderContext(state, { system, model: model!, reduction }))
+    const brokenBy = sent && commonPrefix(sent, trace).brokenBy
+    if (brokenBy) problems.push(`seq ${event.seq}: the prefix moved: ${brokenBy}`)
+    sent = trace
+  }
+  return { prompts, reductions, problems }
+}
+
+export function providerOf({ provider }: ModelRef): PromptProvider {
+  return provider.split('.')[0] as PromptProvider
+}
+
+function someSummary(
+  state: ConversationState,
+  latest: Reduction['summary'],
+  random: SeededRandom,
+): Reduction['summary'] {
+  const ended = state.turns.flatMap((turn) => (turn.end && turn.end.seq > (latest?.toSeq ?? 0) ? [turn.end.seq] : []))
+  if (ended.length === 0) return latest
+  const text = random.pick(['they talked', '', 'half a pair \ud83d'])
+  return { toSeq: random.pick(ended), version: (latest?.version ?? 0) + 1, text }
+}
+
+function anyReduction(state: ConversationState, random: SeededRandom): Reduction {
+  const calls = state.turns.flatMap((turn) => turn.calls)
+  return {
+    summary: random.chance(0.5) ? { toSeq: random.int(0, state.lastSeq), version: 1, text: 'they talked' } : null,
+    windowFrom: random.int(0, state.lastSeq + 1),
+    stubbed: new Map(calls.filter(() => random.chance(0.5)).map((call) => [call.callId, 'old'])),
+  }
+}
