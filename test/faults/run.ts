@@ -12,6 +12,7 @@ const programs = {
   durability: { stores: ['sqlite', 'postgres'], shortRounds: 2 },
   race: { stores: ['sqlite', 'postgres'], shortRounds: 200 },
   'double-approval': { stores: ['sqlite', 'postgres'], shortRounds: 100 },
+  'crash-matrix': { stores: ['sqlite', 'postgres'], shortRounds: 18 },
   'lost-acknowledgement': { stores: ['postgres'], shortRounds: 10 },
 } as const satisfies Record<string, { stores: readonly string[]; shortRounds: number }>
 

@@ -7,6 +7,8 @@ export type CommandOptions = {
   readonly seed: number
   /** Undefined: the program's own number. */
   readonly rounds?: number
+  /** Everything there is, however long it takes; for the programs that know a shorter form. */
+  readonly full?: boolean
 }
 
 /** Runs a fault program when its file is the command: one JSON line on standard output, everything else on standard error. */
@@ -26,12 +28,18 @@ export function progress(text: string): void {
 
 function commandOptions(): CommandOptions {
   const { values } = parseArgs({
-    options: { store: { type: 'string' }, seed: { type: 'string' }, rounds: { type: 'string' } },
+    options: {
+      store: { type: 'string' },
+      seed: { type: 'string' },
+      rounds: { type: 'string' },
+      full: { type: 'boolean' },
+    },
   })
   const store = values.store ?? 'sqlite'
   if (store !== 'sqlite' && store !== 'postgres') throw new Error(`--store is sqlite or postgres, not ${store}`)
   const rounds = values.rounds === undefined ? {} : { rounds: wholeNumber('--rounds', values.rounds) }
-  return { store, seed: wholeNumber('--seed', values.seed ?? '1'), ...rounds }
+  const full = values.full ? { full: true } : {}
+  return { store, seed: wholeNumber('--seed', values.seed ?? '1'), ...rounds, ...full }
 }
 
 function wholeNumber(name: string, text: string): number {

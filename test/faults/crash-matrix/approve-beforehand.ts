@@ -1,0 +1,26 @@
+import type { Store } from '../../../src/store/store.ts'
+import { scenarios as allScenarios } from '../../simulator/scenarios/all-scenarios.ts'
+import { answer } from '../../simulator/scenarios/people.ts'
+import { type LifeOptions, startLife } from './life.ts'
+
+/** Brings some scenarios to where they wait, ends the process that did, and approves their call when nobody is alive. */
+export async function approveBeforehand(
+  store: Store,
+  options: Omit<LifeOptions, 'store' | 'scenarios' | 'work'>,
+): Promise<void> {
+  const scenarios = allScenarios.filter((scenario) => scenario.isApprovedBeforehand)
+  const first = startLife({ ...options, store, scenarios })
+  const outcomes = scenarios.map(async (scenario) => {
+    const text = scenario.messages[0]!
+    const turn = await first.host.chat(scenario).send(text, { key: text })
+    return { scenario, outcome: await turn.outcome() }
+  })
+  const asked = await Promise.all(outcomes)
+  await first.close()
+  const elsewhere = startLife({ ...options, store, scenarios, work: false })
+  for (const { scenario, outcome } of asked) {
+    if (outcome.status !== 'waiting') throw new Error(`'${scenario.name}' does not wait but is ${outcome.status}`)
+    for (const pending of outcome.pending) await answer(scenario, elsewhere.host, pending)
+  }
+  await elsewhere.close()
+}

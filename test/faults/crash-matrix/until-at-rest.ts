@@ -1,0 +1,23 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { foldEvents } from '../../../src/log/fold-events.ts'
+import type { Store } from '../../../src/store/store.ts'
+import { scenarios } from '../../simulator/scenarios/all-scenarios.ts'
+
+const patienceMs = 20_000
+
+/** Waits until every turn has ended and every conversation was let go. Returns those that are not. */
+export async function untilAtRest(store: Store, prefix: string): Promise<string[]> {
+  for (const until = Date.now() + patienceMs; ; ) {
+    const restless: string[] = []
+    for (const { name } of scenarios) if (!(await isAtRest(store, `${prefix}${name}`))) restless.push(name)
+    if (restless.length === 0 || Date.now() > until) return restless
+    await sleep(5)
+  }
+}
+
+async function isAtRest(store: Store, id: string): Promise<boolean> {
+  const record = await store.getConversation(id)
+  if (record?.fsmState?.lastSeq !== record?.lastSeq) return false
+  const { turns } = foldEvents(await store.streamEvents(id))
+  return turns.length > 0 && turns.every((turn) => turn.end !== null)
+}
