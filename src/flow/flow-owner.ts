@@ -177,7 +177,11 @@ export class FlowOwner {
     const { clock } = this.#context
     const dueMs = nextDueMs(openOps(this.#state), clock.now())
     await new Promise<void>((resolve) => {
-      const cancel = dueMs === null ? () => {} : clock.after(dueMs, resolve)
+      const due = (): void => {
+        this.#unanswered.clear()
+        resolve()
+      }
+      const cancel = dueMs === null ? () => {} : clock.after(dueMs, due)
       this.#wake = () => {
         cancel()
         resolve()
@@ -185,7 +189,6 @@ export class FlowOwner {
     })
     this.#wake = null
     this.#isWoken = false
-    this.#unanswered.clear()
   }
 
   #hand(): FlowHand {

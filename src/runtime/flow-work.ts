@@ -21,7 +21,7 @@ export async function workOnFlow(
   { tenant, id }: ConversationRef,
   { flows, clock, logger, ...work }: FlowWork,
   epoch: number,
-  onOwner: (owner: Hold) => void,
+  onOwner: (owner: Hold) => Promise<void>,
 ): Promise<number | null> {
   const store = work.store.forTenant(tenant)
   const loaded = await loadFlow(store, id)
@@ -31,7 +31,7 @@ export async function workOnFlow(
   }
   const context = { tenant, id, flows, store, clock, logger, askAgent: work.askAgent({ tenant, id }) }
   const owner = new FlowOwner(context, epoch, loaded)
-  onOwner(owner)
+  await onOwner(owner)
   await driveFlow(owner)
   return owner.dueInMs
 }
