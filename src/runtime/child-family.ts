@@ -16,6 +16,7 @@ export type FamilyParts = {
   readonly store: Store
   readonly agents: ReadonlyMap<string, Agent>
   readonly scopes: Scopes
+  readonly leaseMs: number
   giving<T>(ref: ConversationRef, agent: string | null, commit: (lease: LeaseWish) => Promise<T>): Promise<T>
   makeRoom(): () => void
 }
@@ -35,6 +36,8 @@ export function childFamily(
 
   return {
     parent,
+    // By then whoever works on a child has asked for the lease again, or has lost it.
+    patienceMs: parts.leaseMs,
     makeRoom: () => parts.makeRoom(),
 
     async start(call, turn) {

@@ -314,12 +314,11 @@ export class Worker {
   async #takeDue(): Promise<void> {
     const { store, agents, flows } = this.#parts
     const names = [...agents.keys(), ...flows.sessionAgents()]
-    const room = this.#room
-    if (room <= 0) return
-    for (const ref of await store.dueWork({
-      agents: names,
-      limit: Math.min(room + this.#skipped.size, 1_000),
-    })) {
+    const limit = Math.min(this.#room + this.#skipped.size, 1_000)
+    const due = this.#room > 0 ? await store.dueWork({ agents: names, limit }) : []
+    // There may be more than there is room for: it is looked for as soon as there is some again.
+    if (due.length >= limit) this.#isFull = true
+    for (const ref of due) {
       const record = await store.forTenant(ref.tenant).getConversation(ref.id)
       if (!record?.agent) continue
       const skippedAt = this.#skipped.get(keyOf(ref.tenant, ref.id))

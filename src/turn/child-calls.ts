@@ -59,6 +59,10 @@ export class ChildCalls {
     this.#isParentTold = true
   }
 
+  get patienceMs(): number {
+    return this.#family.patienceMs
+  }
+
   makeRoom(): () => void {
     return this.#family.makeRoom()
   }

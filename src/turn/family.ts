@@ -8,6 +8,8 @@ export type ParentCall = { readonly conversationId: string; readonly callId: str
 export type Family = {
   /** Null when somebody talks to it. */
   readonly parent: ParentCall | null
+  /** How long a cancel waits for the children to end. */
+  readonly patienceMs: number
   /** Starts the child agent of a call. One that cannot be started ends its call. */
   start(call: CallState, turn: TurnState): Promise<void>
   /** Asks the child of a call to end. Nothing happens when there is none. */

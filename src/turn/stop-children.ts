@@ -1,12 +1,11 @@
 import type { Owner } from './owner.ts'
 
-const patienceMs = 10_000
 const pollMs = 500
 
 /** Asks the child agents of a turn that is being cancelled to end. Each ends its call here when it does; one that does not in time is not waited for. */
 export async function stopChildren(owner: Owner): Promise<void> {
   const { children, clock } = owner
-  const giveUpAt = clock.now() + patienceMs
+  const giveUpAt = clock.now() + children.patienceMs
   const leaveRoom = children.makeRoom()
   try {
     const isLeft = (): boolean => owner.isLost || owner.isClosing

@@ -1,11 +1,21 @@
 import { z } from 'zod'
 import type { Agent } from '../../src/agent/agent.ts'
 import { defineAgent } from '../../src/agent/define-agent.ts'
+import { childIdOf } from '../../src/log/child-call.ts'
+import type { Conversation } from '../../src/runtime/conversation.ts'
 import type { ScriptedModelCall } from '../../src/testing/scripted-model.ts'
 import { scriptedModel } from '../../src/testing/scripted-model.ts'
 import type { ScriptedToolCall } from '../../src/testing/scripted-model-step.ts'
 import { defineTool } from '../../src/tool/define-tool.ts'
 import type { Tool } from '../../src/tool/tool.ts'
+
+/** The conversations of the agents that a conversation has called, in the order of the calls. */
+export async function childIdsOf(chat: Pick<Conversation, 'events'>): Promise<string[]> {
+  const events = await chat.events()
+  return events.flatMap((event) =>
+    event.type === 'tool_call' && event.content.executor === 'agent' ? [childIdOf(event.content.callId)] : [],
+  )
+}
 
 /** A tool that hands its one text to another agent. */
 export function childTool(name: string, agent: Agent, options: { approval?: 'required'; description?: string } = {}) {
@@ -28,6 +38,6 @@ export function bossOf(
   const model = scriptedModel(({ prompt }: ScriptedModelCall) =>
     prompt.some((message) => message.role === 'tool') ? 'Done.' : { calls },
   )
-  const boss = defineAgent({ ...attributes, name: 'boss', model, tools }) as Agent<'boss'>
+  const boss = defineAgent({ name: 'boss', ...attributes, model, tools }) as Agent<'boss'>
   return { boss, model }
 }

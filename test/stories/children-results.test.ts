@@ -44,6 +44,7 @@ overStores('the result of a child agent', (story) => {
     const call = (await chat.view()).messages.flatMap((message) => message.parts).find((part) => part.type === 'call')
     if (call?.type !== 'call') throw new Error('no call')
     const id = childIdOf(call.callId)
+    expect(await runtime.conversation(id).outcome()).toMatchObject({ status: 'completed', text: 'Paris.' })
     const record = await runtime.store.getConversation(id)
     expect(record).toMatchObject({ agent: 'researcher', parent: { id: 'c1', callId: call.callId }, status: 'idle' })
     const events = await runtime.conversation(id).events()

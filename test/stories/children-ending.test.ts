@@ -1,0 +1,210 @@
+import { expect, test } from 'vitest'
+import { z } from 'zod'
+import { defineAgent } from '../../src/agent/define-agent.ts'
+import { childIdOf, childTurnIdOf } from '../../src/log/child-call.ts'
+import type { Conversation } from '../../src/runtime/conversation.ts'
+import { createScope } from '../../src/scope/create-scope.ts'
+import { scriptedModel } from '../../src/testing/scripted-model.ts'
+import { defineTool } from '../../src/tool/define-tool.ts'
+import { checkHistory } from '../log/check-history.ts'
+import { bossOf, childIdsOf, childTool } from './child-agents.ts'
+import { overStores } from './over-stores.ts'
+import { pacedModel } from './paced-model.ts'
+import { onlyPendingOf } from './pending-of.ts'
+import { recordedStore } from './recorded-store.ts'
+import { shapeOf } from './texts.ts'
+import { toolResults } from './tool-results.ts'
+import { until } from './until.ts'
+
+const ask = defineTool({ name: 'ask', description: 'Ask', input: z.object({}), executor: 'human', output: z.string() })
+const asking = () =>
+  defineAgent({ name: 'asking', model: scriptedModel({ calls: [{ tool: 'ask', args: {} }] }), tools: [ask] })
+const askTwice = [
+  { tool: 'delegate', args: { task: 'one' } },
+  { tool: 'delegate', args: { task: 'two' } },
+]
+
+overStores('cancelling an agent that has called others', (story) => {
+  test('ends its children first, those that run and those that wait', async () => {
+    const paced = pacedModel()
+    const slow = defineAgent({ name: 'slow', model: paced })
+    const { boss } = bossOf(
+      [childTool('think', slow), childTool('delegate', asking())],
+      [{ tool: 'think', args: { task: 'hard' } }, askTwice[0]!],
+    )
+    const { store, commits } = recordedStore(story.openStore())
+    const runtime = story.start({ agents: [boss], store })
+    const chat = runtime.as(createScope({ user: 'ann' })).conversation('c1', { agent: 'boss' })
+    await chat.send('go')
+    const call = await paced.called(1)
+    call.say('well')
+    await until(async () => (await chat.view()).pending.length === 1)
+    expect(await chat.cancel()).toMatchObject({ status: 'cancelled' })
+    expect(call.signal?.aborted).toBe(true)
+
+    const ids = await childIdsOf(chat as Conversation)
+    const ends = await until(async () => {
+      const logs = await Promise.all(ids.map((id) => runtime.conversation(id).events()))
+      return logs.every((log) => log.at(-1)?.type === 'turn_ended') && logs
+    })
+    for (const log of [await chat.events(), ...ends]) {
+      checkHistory(log)
+      expect(log.at(-1)?.content).toMatchObject({ status: 'cancelled' })
+      expect(log.find((event) => event.type === 'cancel_requested')?.content).toMatchObject({ who: 'ann' })
+    }
+    const types = commits.flatMap(({ events }) => events)
+    const endOfParent = types.findIndex(
+      ({ type, content }) => type === 'turn_ended' && !ids.some((id) => `turn-${id.slice(6)}` === content.turnId),
+    )
+    const cancels = types.slice(0, endOfParent).filter(({ type }) => type === 'cancel_requested')
+    expect(cancels).toHaveLength(3)
+  })
+
+  test('reads as the end of their calls', async () => {
+    const { boss } = bossOf([childTool('delegate', asking())], [askTwice[0]!])
+    const runtime = story.start({ agents: [boss] })
+    const chat = runtime.conversation('c1', { agent: 'boss' })
+    await onlyPendingOf(await chat.send('go'))
+    await chat.cancel()
+    const ended = (await chat.events()).filter((event) => event.type === 'resolution')
+    expect(ended).toMatchObject([
+      { content: { kind: 'sub_agent', value: { ok: false, error: "the agent 'asking' was cancelled" } } },
+    ])
+  })
+
+  test('reaches a child of a child', async () => {
+    const { boss: middle } = bossOf([childTool('delegate', asking())], [askTwice[0]!], { name: 'middle' })
+    const { boss } = bossOf([childTool('pass_on', middle)], [{ tool: 'pass_on', args: { task: 'one' } }])
+    const runtime = story.start({ agents: [boss] })
+    const chat = runtime.conversation('c1', { agent: 'boss' })
+    const call = await onlyPendingOf(await chat.send('go'))
+    expect(call.path).toHaveLength(3)
+    await chat.cancel()
+    for (const { conversationId } of call.path) {
+      const end = await until(async () => (await runtime.conversation(conversationId).events()).at(-1))
+      expect(end.content).toMatchObject({ status: 'cancelled' })
+      checkHistory(await runtime.conversation(conversationId).events())
+    }
+  })
+
+  test('goes through where only one conversation is worked on at a time', async () => {
+    const { boss } = bossOf([childTool('delegate', asking())], askTwice)
+    const runtime = story.start({ agents: [boss], maxConcurrentTurns: 1 })
+    const chat = runtime.conversation('c1', { agent: 'boss' })
+    const turn = await chat.send('go')
+    expect(await turn.outcome()).toMatchObject({ status: 'waiting' })
+    expect(await chat.cancel()).toMatchObject({ status: 'cancelled' })
+    const resolutions = (await chat.events()).filter((event) => event.type === 'resolution')
+    expect(resolutions.map(({ content }) => content.status)).toEqual(['resolved', 'resolved'])
+  })
+
+  test('does not wait for children that nobody can work on for longer than a while, and they end when somebody can', async () => {
+    const { boss } = bossOf([childTool('delegate', asking())], [askTwice[0]!])
+    const store = story.openStore()
+    const first = story.start({ agents: [boss], store })
+    const turn = await first.conversation('c1', { agent: 'boss' }).send('go')
+    const call = await onlyPendingOf(turn)
+    await first.close()
+    // A node that has only the boss: its tool starts another agent now.
+    const other = defineAgent({ name: 'other', model: scriptedModel('x') })
+    const { boss: changed } = bossOf([childTool('delegate', other)], [])
+    const second = story.start({ agents: [changed], store: story.reopen(store), leaseMs: 300 })
+    expect(await second.conversation('c1').cancel()).toMatchObject({ status: 'cancelled' })
+    expect(shapeOf(await second.conversation('c1').events()).slice(-2)).toEqual([
+      'resolution cancelled',
+      'turn_ended cancelled',
+    ])
+    const third = story.start({ agents: [boss], store: story.reopen(store), pollMs: 20 })
+    const child = third.conversation(call.conversationId)
+    await until(async () => (await child.events()).at(-1)?.type === 'turn_ended')
+    checkHistory(await child.events())
+  })
+})
+
+overStores('an agent whose child ends otherwise', (story) => {
+  test('goes on when somebody deletes the child', async () => {
+    const { boss, model } = bossOf([childTool('delegate', asking())], [askTwice[0]!])
+    const runtime = story.start({ agents: [boss] })
+    const chat = runtime.conversation('c1', { agent: 'boss' })
+    const turn = await chat.send('go')
+    const call = await onlyPendingOf(turn)
+    expect(await runtime.conversation(call.conversationId).delete()).toBe(true)
+    expect(await turn.outcome()).toMatchObject({ status: 'completed' })
+    expect(toolResults(model, 2)).toEqual([
+      ['delegate', { type: 'error-text', value: 'the conversation of the agent was deleted' }],
+    ])
+    expect(await runtime.store.getConversation(call.conversationId)).toBeNull()
+  })
+
+  test('gets one result, and talking to the child afterwards changes nothing', async () => {
+    const child = defineAgent({ name: 'child', model: scriptedModel(['one', 'two']) })
+    const { boss } = bossOf([childTool('delegate', child)], [askTwice[0]!])
+    const runtime = story.start({ agents: [boss] })
+    const chat = runtime.conversation('c1', { agent: 'boss' })
+    await (await chat.send('go')).outcome()
+    const before = await chat.events()
+    const [childId] = await childIdsOf(chat as Conversation)
+    const talk = runtime.conversation(childId!)
+    await talk.outcome()
+    expect(await (await talk.send('and?')).outcome()).toMatchObject({ status: 'completed', text: 'two' })
+    expect(await chat.events()).toEqual(before)
+  })
+})
+
+overStores('deleting an agent that has called others', (story) => {
+  test('deletes them too, with theirs, whether they have ended or not', async () => {
+    const done = defineAgent({ name: 'done', model: scriptedModel('ok') })
+    const { boss } = bossOf(
+      [childTool('delegate', asking()), childTool('finish', done)],
+      [askTwice[0]!, { tool: 'finish', args: { task: 'x' } }],
+    )
+    const runtime = story.start({ agents: [boss] })
+    const chat = runtime.conversation('c1', { agent: 'boss' })
+    const call = await onlyPendingOf(await chat.send('go'))
+    const ids = await childIdsOf(chat as Conversation)
+    expect(ids).toHaveLength(2)
+    const fork = await chat.fork({ id: 'f1' })
+    expect(await chat.delete()).toBe(true)
+    for (const id of ['c1', ...ids]) expect(await runtime.store.getConversation(id)).toBeNull()
+    expect(await runtime.inbox()).toEqual([])
+    expect(await runtime.store.getToolCall(call.callId)).toBeNull()
+    // A fork is not a child: its call was closed when it was made.
+    expect(shapeOf(await fork.events()).at(-1)).toBe('tool_result')
+  })
+
+  test('leaves no child behind that was just being started', async () => {
+    const child = defineAgent({ name: 'child', model: scriptedModel('ok') })
+    const { boss } = bossOf([childTool('delegate', child)], [])
+    const runtime = story.start({ agents: [boss], pollMs: 20 })
+    const { store } = runtime
+    // As a process would leave it that was stopped after it had read, and went on after somebody had deleted the parent.
+    const callId = 'call-of-the-deleted'
+    const message = { parts: [{ type: 'text' as const, text: 'go' }] }
+    const content = { turnId: childTurnIdOf(callId), message, options: {}, who: 'ann' }
+    await store.commit(childIdOf(callId), {
+      events: [{ type: 'user_msg', content }],
+      conversation: { agent: 'child', parent: { id: 'deleted', callId } },
+    })
+    await until(async () => (await store.getConversation(childIdOf(callId))) === null)
+  })
+
+  test('a child whose call was ended meanwhile is cancelled', async () => {
+    const paced = pacedModel()
+    const child = defineAgent({ name: 'child', model: paced })
+    const { boss } = bossOf([childTool('delegate', child)], [askTwice[0]!])
+    const store = story.openStore()
+    const first = story.start({ agents: [boss], store })
+    const chat = first.conversation('c1', { agent: 'boss' })
+    const turn = await chat.send('go')
+    await paced.called(1)
+    await first.close({ drainMs: 0 })
+    const [childId] = await childIdsOf(chat as Conversation)
+    expect(
+      await store.resolveToolCall(childId!.slice('child-'.length), 'resolved', { ok: true, result: 'told by hand' }),
+    ).toBe('ok')
+    const second = story.start({ agents: [boss], store: story.reopen(store), pollMs: 20 })
+    expect(await second.conversation('c1').turn(turn.turnId).outcome()).toMatchObject({ status: 'completed' })
+    expect(await second.conversation(childId!).outcome()).toMatchObject({ status: 'cancelled' })
+    expect(paced.calls).toHaveLength(1)
+  })
+})

@@ -1,0 +1,137 @@
+import { expect, test } from 'vitest'
+import { defineAgent } from '../../src/agent/define-agent.ts'
+import type { Conversation } from '../../src/runtime/conversation.ts'
+import { createScope } from '../../src/scope/create-scope.ts'
+import { scriptedModel } from '../../src/testing/scripted-model.ts'
+import { checkHistory } from '../log/check-history.ts'
+import { bossOf, childIdsOf, childTool } from './child-agents.ts'
+import { mortalStore } from './mortal-store.ts'
+import { overStores } from './over-stores.ts'
+import { pacedModel } from './paced-model.ts'
+import { recordedStore } from './recorded-store.ts'
+import { toolResults } from './tool-results.ts'
+import { until } from './until.ts'
+
+const delegate = { tool: 'delegate', args: { task: 'x' } }
+
+overStores('child agents and processes', (story) => {
+  test('a child that ends while no process has the agent that called it resolves the call, and that one goes on later', async () => {
+    const paced = pacedModel()
+    const child = defineAgent({ name: 'child', model: paced })
+    const { boss, model } = bossOf([childTool('delegate', child)], [delegate])
+    const data = story.openStore()
+    const { store, kill } = mortalStore(data)
+    const first = story.start({ agents: [boss], store, leaseMs: 200 })
+    const { turnId } = await first.conversation('c1', { agent: 'boss' }).send('go')
+    await paced.called(1)
+    kill()
+
+    const onlyChild = story.start({ agents: [child], store: story.reopen(data), leaseMs: 200, pollMs: 20 })
+    const [childId] = await childIdsOf(onlyChild.conversation('c1') as Conversation)
+    await paced.answer(2, 'ok')
+    const isEnded = async () => (await data.streamEvents(childId!)).at(-1)?.type === 'turn_ended'
+    await until(isEnded)
+    await onlyChild.close()
+    expect((await data.streamEvents('c1')).at(-1)).toMatchObject({
+      type: 'resolution',
+      content: { kind: 'sub_agent', value: { ok: true, result: 'ok' }, who: 'agent:child' },
+    })
+
+    const last = story.start({ agents: [boss], store: story.reopen(data), leaseMs: 200, pollMs: 20 })
+    expect(await last.conversation('c1').turn(turnId).outcome()).toMatchObject({ status: 'completed', text: 'Done.' })
+    expect(toolResults(model, 2)).toEqual([['delegate', { type: 'text', value: 'ok' }]])
+    checkHistory(await data.streamEvents('c1'))
+    checkHistory(await data.streamEvents(childId!))
+  })
+
+  test('an agent that waits for its child costs a row: nobody holds it', async () => {
+    const paced = pacedModel()
+    const child = defineAgent({ name: 'child', model: paced })
+    const { boss } = bossOf([childTool('delegate', child)], [delegate])
+    const runtime = story.start({ agents: [boss] })
+    const turn = await runtime.conversation('c1', { agent: 'boss' }).send('go')
+    await paced.called(1)
+    const lease = await until(() => runtime.store.acquireLease('c1', 'somebody', 60_000))
+    expect(await runtime.store.dueWork({ agents: ['boss', 'child'], limit: 10 })).toEqual([])
+    await runtime.store.releaseLease('c1', lease.epoch)
+    await paced.answer(1, 'ok')
+    expect(await turn.outcome()).toMatchObject({ status: 'completed' })
+  })
+
+  test('a child is started once, however often its parent is taken up again', async () => {
+    const paced = pacedModel()
+    const child = defineAgent({ name: 'child', model: paced })
+    const { boss } = bossOf([childTool('delegate', child)], [delegate])
+    const { store, commits } = recordedStore(story.openStore())
+    const runtime = story.start({ agents: [boss], store, pollMs: 20 })
+    const chat = runtime.conversation('c1', { agent: 'boss' })
+    const turn = await chat.send('go')
+    await paced.called(1)
+    for (let times = 0; times < 5; times++) {
+      await chat.continue()
+      await until(async () => (await store.dueWork({ agents: ['boss'], limit: 1 })).length === 0)
+    }
+    await paced.answer(1, 'ok')
+    expect(await turn.outcome()).toMatchObject({ status: 'completed' })
+    const sent = commits.flatMap(({ events }) => events).filter(({ type }) => type === 'user_msg')
+    expect(sent).toHaveLength(2)
+    expect(paced.calls).toHaveLength(1)
+  })
+
+  test('another process restores who acts in a child from the stored id', async () => {
+    const users: unknown[] = []
+    const paced = pacedModel()
+    const instructions = (turn: { scope: object }) => {
+      users.push(turn.scope)
+      return ''
+    }
+    const child = defineAgent({ name: 'child', model: paced, instructions })
+    const { boss } = bossOf([childTool('delegate', child)], [delegate])
+    const data = story.openStore()
+    const { store, kill } = mortalStore(data)
+    const first = story.start({ agents: [boss], store, leaseMs: 200 })
+    const turn = await first
+      .as(createScope({ user: 'ann', assigns: { plan: 'pro' } }))
+      .conversation('c1', { agent: 'boss' })
+      .send('go')
+    await paced.called(1)
+    kill()
+    const restoreScope = (tenant: string, user: string) => createScope({ tenant, user, assigns: { plan: 'restored' } })
+    const second = story.start({ agents: [boss], store: story.reopen(data), restoreScope, leaseMs: 200, pollMs: 20 })
+    await paced.answer(2, 'ok')
+    expect(await second.conversation('c1').turn(turn.turnId).outcome()).toMatchObject({ status: 'completed' })
+    expect(users).toMatchObject([
+      { user: 'ann', assigns: { plan: 'pro' } },
+      { user: 'ann', assigns: { plan: 'restored' } },
+    ])
+  })
+
+  test('a tool that a deploy took away, or made into another, ends its call with an error', async () => {
+    const child = defineAgent({ name: 'child', model: scriptedModel('ok') })
+    const { boss } = bossOf([childTool('delegate', child, { approval: 'required' })], [delegate])
+    const store = story.openStore()
+    const first = story.start({ agents: [boss], store })
+    const turn = await first.conversation('c1', { agent: 'boss' }).send('go')
+    const waiting = await turn.outcome()
+    await first.close()
+    const { boss: changed, model } = bossOf([], [])
+    const second = story.start({ agents: [changed], store: story.reopen(store) })
+    if (waiting.status !== 'waiting') throw new Error(`expected to wait, but ${waiting.status}`)
+    await second.conversation('c1').approve(waiting.pending[0]!)
+    expect(await second.conversation('c1').turn(turn.turnId).outcome()).toMatchObject({ status: 'completed' })
+    const error = "The tool 'delegate' is no longer there. No agent was started."
+    expect(toolResults(model, 1)).toEqual([['delegate', { type: 'error-text', value: error }]])
+  })
+
+  test('agents that tools refer to need not be listed, and two of one name are refused', async () => {
+    const model = scriptedModel('ok')
+    const child = defineAgent({ name: 'child', model })
+    const { boss } = bossOf([childTool('delegate', child)], [delegate])
+    const runtime = story.start({ agents: [boss, child] })
+    expect(await (await runtime.conversation('c1', { agent: 'child' }).send('hi')).outcome()).toMatchObject({
+      text: 'ok',
+    })
+    const impostor = defineAgent({ name: 'child', model })
+    expect(() => story.start({ agents: [boss, impostor] })).toThrow("two agents are named 'child'")
+  })
+})
