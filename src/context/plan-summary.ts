@@ -16,6 +16,8 @@ export type PlanInput = ReduceInput & {
 const readyShare = 0.8
 /** What a summary is thought to take, as a share of the budget. */
 export const summaryShare = 0.1
+/** By how much the budget is thought to be passed when it is. */
+const overshootShare = 0.05
 
 /**
  * The ended turns, oldest first, that the next summary has to stand for; none while stubs will do. Turns that are outside the window
@@ -29,7 +31,7 @@ export function planSummary(input: PlanInput): TurnState[] {
   const open = state.turns.filter((turn) => turn.opened && !isSummarised(turn, latest))
   // What is still to come before the reduction is not there to be summed up.
   const growth = Math.max(0, limits.budget - now)
-  const room = limits.target - growth - limits.budget * summaryShare
+  const room = limits.target - growth - limits.budget * (summaryShare + overshootShare)
   let rest = count(planned)
   let toRead = 0
   const span: TurnState[] = []
