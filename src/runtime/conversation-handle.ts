@@ -1,4 +1,5 @@
 import type { Agent } from '../agent/agent.ts'
+import { explain } from '../context/explain.ts'
 import { InvalidAnswerError } from '../errors/definition-errors.ts'
 import { AgentMissingError, TurnNotFoundError } from '../errors/runtime-errors.ts'
 import { ConversationNotFoundError } from '../errors/store-errors.ts'
@@ -19,6 +20,7 @@ import { follow } from './follow.ts'
 import { history } from './history.ts'
 import type { Identity } from './identity.ts'
 import { loadChildren } from './load-children.ts'
+import { outcomeFromLog } from './outcome-from-log.ts'
 import { resolveChildCall } from './resolve-child-call.ts'
 import type { RuntimeContext } from './runtime-context.ts'
 import { sendMessage } from './send-message.ts'
@@ -69,7 +71,11 @@ export function conversationHandle(
       turnId = await turnIdOf()
       if (turnId === null) throw new ConversationNotFoundError(id)
       const wanted = turnId
-      return await waitFor((folded, children) => outcomeOf(id, folded, wanted, children) ?? missing(folded, wanted))
+      const found = await waitFor((folded, children) => {
+        if (!findTurn(folded, wanted)) return 'put_away'
+        return outcomeOf(id, folded, wanted, children)
+      })
+      return found === 'put_away' ? await outcomeFromLog(store, id, wanted) : found
     } catch (error) {
       return {
         status: 'detached',
@@ -77,12 +83,6 @@ export function conversationHandle(
         reason: error instanceof Error ? error.message : String(error),
       }
     }
-  }
-
-  /** A turn that is not in the working set has ended long ago, or never was. */
-  function missing(folded: ConversationState, turnId: string): TurnOutcome | null {
-    if (findTurn(folded, turnId)) return null
-    return { status: 'detached', turnId, reason: new TurnNotFoundError(id, turnId).message }
   }
 
   function turnHandle(turnId: string): TurnHandle {
@@ -197,6 +197,8 @@ export function conversationHandle(
 
     history: (page) => history(store, id, page),
     events: (range) => store.streamEvents(id, range),
+    modelCalls: () => store.modelCalls(id),
+    explain: async (modelCall) => explain(await store.streamEvents(id), modelCall),
     watch: (options) => watch(watched, options),
 
     async fork({ at, id: newId = uuidV7() } = {}) {

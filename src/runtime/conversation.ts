@@ -1,5 +1,7 @@
 import type { Agent, AgentOutput, AgentTools } from '../agent/agent.ts'
+import type { Explanation } from '../context/explain.ts'
 import type { LogEvent } from '../log/events.ts'
+import type { ModelCall } from '../store/model-call.ts'
 import type { EventRange } from '../store/store.ts'
 import type { Schema, SchemaOutput } from '../tool/schema.ts'
 import type { Tool, ToolInput } from '../tool/tool.ts'
@@ -37,6 +39,10 @@ export type Conversation<A extends Agent = Agent> = {
   history(page?: { readonly before?: number; readonly limit?: number }): Promise<HistoryPage>
   events(range?: EventRange): Promise<LogEvent[]>
   watch(options?: WatchOptions): AsyncGenerator<WatchEvent, void, void>
+  /** The audit: a row for each attempt of each model call, as far as the agent's `audit` has them kept. */
+  modelCalls(): Promise<ModelCall[]>
+  /** How each event of the log was in the prompt of that model call, and why: the answer to "why did it forget that?". Reads the whole log. */
+  explain(modelCall: Pick<ModelCall, 'evictions'>): Promise<Explanation[]>
 
   /** A copy up to `at` (inclusive; default: all), which does nothing until it is sent to, answered or continued. */
   fork(options?: { readonly at?: number; readonly id?: string }): Promise<Conversation<A>>

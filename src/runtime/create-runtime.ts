@@ -15,6 +15,7 @@ import { KeepAlive } from './keep-alive.ts'
 import type { Runtime, RuntimeOptions } from './runtime.ts'
 import type { RuntimeContext } from './runtime-context.ts'
 import { Scopes } from './scopes.ts'
+import { sweepAudit } from './sweep-audit.ts'
 import { TurnWaiters } from './turn-waiters.ts'
 import { verbs } from './verbs.ts'
 import { noLeaseWish, Worker } from './worker.ts'
@@ -52,7 +53,11 @@ export function createRuntime<const Agents extends readonly Agent[]>(
       if (closing.signal.aborted) throw new RuntimeClosedError()
     },
   }
+  const tenants = new Set(['default'])
+  const { auditTtlMs: ttlMs } = options
+  const stopSweeping = ttlMs && work ? sweepAudit({ store, clock, logger, ttlMs, tenants }) : () => {}
   const stopListening = store.onWake((hint) => {
+    tenants.add(hint.tenant)
     worker?.hint(hint)
     waiters.hint(hint)
     context.turnWaiters.hint(hint)
@@ -67,6 +72,7 @@ export function createRuntime<const Agents extends readonly Agent[]>(
     closing.abort(new RuntimeClosedError())
     waiters.tellAll()
     stopPolling()
+    stopSweeping()
     stopListening()
   }
 

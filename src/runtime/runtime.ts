@@ -32,6 +32,8 @@ export type RuntimeOptions<Agents extends readonly Agent[] = readonly Agent[]> =
   readonly leaseMs?: number
   /** How often work that no hint told of is looked for. Default: 500. */
   readonly pollMs?: number
+  /** How long audit rows are kept; looked after about once an hour. Default: for ever. */
+  readonly auditTtlMs?: number
 }
 
 /** The verbs of one identity. */

@@ -1,16 +1,17 @@
-import { renderContext } from '../context/render-context.ts'
+import { transcript } from '../context/transcript.ts'
 import { uuidV7 } from '../id/uuid-v7.ts'
 import { loadWhole } from '../live/working-sets.ts'
 import { settle } from '../log/settle.ts'
 import type { ConversationState } from '../log/state.ts'
-import { modelRef } from '../model/language-model.ts'
 import { streamModel } from '../model/stream-model.ts'
+import { auditAttempts } from './audit.ts'
 import { changeFor } from './change-for.ts'
 import type { TurnContext } from './turn-context.ts'
 
 const instructions =
   'Give this conversation a title of at most six words, in its own language. Answer with the title only.'
 const longestTitle = 120
+const longestTranscript = 8_000
 
 /** Whether a turn has ended well and the conversation has no title yet. A title that failed is tried again after the next turn. */
 export function needsTitle(state: ConversationState, { agent, memory }: TurnContext): boolean {
@@ -38,20 +39,29 @@ async function askForTitle(state: ConversationState, context: TurnContext, signa
   const { agent, clock, id } = context
   const system = agent.title?.instructions ?? instructions
   const models = [agent.title?.model ?? agent.model]
-  const ask = { role: 'user' as const, content: [{ type: 'text' as const, text: system }] }
+  // As text: a prompt with calls in it is refused where no tools are offered.
+  const text = `${transcript(state.turns, longestTranscript)}\n\n${system}`
+  const prompt = [
+    { role: 'system' as const, content: system },
+    { role: 'user' as const, content: [{ type: 'text' as const, text }] },
+  ]
+  const turnRef = `title/${state.turns.findLast((turn) => turn.end)?.turnId ?? ''}`
+  const audit = auditAttempts(context, { turnRef, prompt, seen: state.lastSeq })
   const message = await streamModel(
     {
       models,
-      prompt: (model) => [...renderContext(state, { system, model: modelRef(model) }), ask],
+      prompt,
       tools: [],
       settings: {},
       retry: agent.retry,
       signal,
       clock,
       newCallId: () => uuidV7(clock.now()),
+      onAttempt: audit.onAttempt,
     },
     () => {},
   )
+  await audit.written()
   const title = titleFrom(message.parts.map((part) => (part.type === 'text' ? part.text : '')).join(''))
   if (message.status !== 'complete' || title === '') {
     if (message.status !== 'aborted')

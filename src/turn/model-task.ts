@@ -80,8 +80,9 @@ async function run(step: ModelStep, context: TurnContext, loop: Loop, signal: Ab
   )
   failpoint('model.after_stream')
   memory.calibration = calibrate(memory.calibration, estimated, message.usage.inputTokens)
-  await audit.written()
-  return finishMessage({ message, messageId, seen: state.lastSeq, turn, turnState }, context, signal)
+  const finished = finishMessage({ message, messageId, seen: state.lastSeq, turn, turnState }, context, signal)
+  const [outcome] = await Promise.all([finished, audit.written()])
+  return outcome
 }
 
 type Prepared = { type: 'go'; turn: Turn; system: string } | { type: 'halt'; reason: string }
