@@ -1,7 +1,7 @@
 import type { Agent } from '../agent/agent.ts'
 import { explain } from '../context/explain.ts'
 import { InvalidAnswerError } from '../errors/definition-errors.ts'
-import { AgentMissingError, TurnNotFoundError } from '../errors/runtime-errors.ts'
+import { AgentMissingError } from '../errors/runtime-errors.ts'
 import { ConversationNotFoundError } from '../errors/store-errors.ts'
 import { failpoint } from '../failpoint/failpoint.ts'
 import { uuidV7 } from '../id/uuid-v7.ts'
@@ -65,17 +65,24 @@ export function conversationHandle(
     }
   }
 
+  /** What a turn has come to, as soon as there is something to say; of one that a summary has put away, what the log says. */
+  async function whenTurn(
+    turnId: string,
+    ready: (state: ConversationState, children: Children) => TurnOutcome | null,
+  ): Promise<TurnOutcome> {
+    const found = await waitFor((folded, children) =>
+      findTurn(folded, turnId) ? ready(folded, children) : ('put_away' as const),
+    )
+    return found === 'put_away' ? outcomeFromLog(store, id, turnId) : found
+  }
+
   async function outcome(turnIdOf: () => Promise<string | null>): Promise<TurnOutcome> {
     let turnId: string | null = null
     try {
       turnId = await turnIdOf()
       if (turnId === null) throw new ConversationNotFoundError(id)
       const wanted = turnId
-      const found = await waitFor((folded, children) => {
-        if (!findTurn(folded, wanted)) return 'put_away'
-        return outcomeOf(id, folded, wanted, children)
-      })
-      return found === 'put_away' ? await outcomeFromLog(store, id, wanted) : found
+      return await whenTurn(wanted, (folded, children) => outcomeOf(id, folded, wanted, children))
     } catch (error) {
       return {
         status: 'detached',
@@ -147,8 +154,8 @@ export function conversationHandle(
       )
       failpoint('cancel.after_commit')
       const ended = (now: ConversationState) =>
-        findTurn(now, turn.turnId)?.end ? outcomeOf(id, now, turn.turnId) : missing(now, turn.turnId)
-      return (await waitFor(ended)) as never
+        findTurn(now, turn.turnId)?.end ? outcomeOf(id, now, turn.turnId) : null
+      return (await whenTurn(turn.turnId, ended)) as never
     },
 
     approve: (call, options = {}) =>

@@ -1,6 +1,8 @@
 import { expect, test } from 'vitest'
 import { z } from 'zod'
 import { defineAgent } from '../../src/agent/define-agent.ts'
+import { foldEvents } from '../../src/log/fold-events.ts'
+import { baseOf } from '../../src/log/state.ts'
 import { scriptedModel } from '../../src/testing/scripted-model.ts'
 import { defineTool } from '../../src/tool/define-tool.ts'
 import { overStores, type StoryContext } from './over-stores.ts'
@@ -32,6 +34,19 @@ overStores('the outcome of a turn', (story) => {
     for (const outcome of await Promise.all(asked)) expect(outcome).toMatchObject(completed)
     expect(await chat.turn(turn.turnId).outcome()).toMatchObject(completed)
     expect(await chat.outcome()).toMatchObject(completed)
+  })
+
+  test('of a turn that a summary has put away is told from the log', async () => {
+    const { model, chat, store, agent } = start(story)
+    const turn = await chat.send('hello', { key: 'once' })
+    await model.answer(1, 'hi')
+    await turn.outcome()
+    const log = await store.streamEvents('c1')
+    const [toSeq, base] = [log.length, baseOf(foldEvents(log))]
+    await store.putSummary('c1', { fromSeq: 1, toSeq, content: 'They greeted.', version: 1, base })
+    const later = story.start({ agents: [agent], store: story.reopen(store) }).conversation('c1', { agent: 'slow' })
+    const again = await later.send('hello', { key: 'once' })
+    expect(await again.outcome()).toMatchObject({ status: 'completed', turnId: turn.turnId, text: 'hi' })
   })
 
   test('of a queued turn is awaited through the turns before it', async () => {
