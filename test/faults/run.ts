@@ -13,6 +13,7 @@ const programs = {
   race: { stores: ['sqlite', 'postgres'], shortRounds: 200 },
   'double-approval': { stores: ['sqlite', 'postgres'], shortRounds: 100 },
   'crash-matrix': { stores: ['sqlite', 'postgres'], shortRounds: 18 },
+  'child-crashes': { stores: ['sqlite', 'postgres'], shortRounds: 24 },
   'lost-acknowledgement': { stores: ['postgres'], shortRounds: 10 },
 } as const satisfies Record<string, { stores: readonly string[]; shortRounds: number }>
 
