@@ -1,13 +1,13 @@
 import type { Store } from '../src/store/store.ts'
-import { inLanes, median, ratePerSecond, spread } from './measure.ts'
+import { median, rateDuring, spread } from './measure.ts'
 import { sampleEvent, sampleRow } from './sample-event.ts'
 
 export type Raw = { append(lane: number, seq: number, type: string, content: string): Promise<void> | void }
 
 export type AppendOptions = {
   readonly rounds: number
-  /** Events per measurement, shared by the conversations. */
-  readonly events: number
+  /** How long each measurement lasts. */
+  readonly durationMs: number
   /** How many conversations at once the raw driver is measured with, for each number of ours. */
   readonly rawLanes: (lanes: number) => number
 }
@@ -39,8 +39,8 @@ export async function appendRates(raw: Raw, store: Store, options: AppendOptions
   const rates = cases.map(() => ({ raw: [] as number[], ours: [] as number[] }))
   for (let round = -1; round < options.rounds; round++) {
     for (const [index, { lanes, what }] of cases.entries()) {
-      const rawRate = await writer.raw(options.rawLanes(lanes), options.events)
-      const ourRate = await writer.ours(what, lanes, options.events)
+      const rawRate = await writer.raw(options.rawLanes(lanes), options.durationMs)
+      const ourRate = await writer.ours(what, lanes, options.durationMs)
       // The first round warms up.
       if (round < 0) continue
       rates[index]!.raw.push(rawRate)
@@ -66,36 +66,30 @@ class Writer {
     this.#store = store
   }
 
-  raw(lanes: number, events: number): Promise<number> {
+  raw(lanes: number, durationMs: number): Promise<number> {
     const first = this.#take(lanes)
     const rows = Array.from({ length: 100 }, (_, n) => sampleRow(n))
-    const perLane = Math.ceil(events / lanes)
-    return ratePerSecond(perLane * lanes, () =>
-      inLanes(lanes, perLane, async (lane, n) => {
-        const { type, content } = rows[n % rows.length]!
-        await this.#raw.append(first + lane, n + 1, type, content)
-      }),
-    )
+    return rateDuring(lanes, durationMs, async (lane, n) => {
+      const { type, content } = rows[n % rows.length]!
+      await this.#raw.append(first + lane, n + 1, type, content)
+    })
   }
 
-  async ours(what: 'append' | 'owner', lanes: number, events: number): Promise<number> {
+  async ours(what: 'append' | 'owner', lanes: number, durationMs: number): Promise<number> {
     const first = this.#take(lanes)
     const samples = Array.from({ length: 100 }, (_, n) => sampleEvent(n))
-    const perLane = Math.ceil(events / lanes)
     const epochs: number[] = []
     for (let lane = 0; lane < lanes; lane++) {
       await this.#store.putConversation(idOf(first + lane), { agent: 'bench' })
       epochs.push((await this.#store.acquireLease(idOf(first + lane), 'bench', 3_600_000))!.epoch)
     }
-    return ratePerSecond(perLane * lanes, () =>
-      inLanes(lanes, perLane, async (lane, n) => {
-        const id = idOf(first + lane)
-        const event = samples[n % samples.length]!
-        if (what === 'append') return this.#store.appendEvent(id, event)
-        const fsmState = { state: 'running', pending: [], lastSeq: n + 1 } as const
-        return this.#store.commit(id, { events: [event], expectedSeq: n, epoch: epochs[lane]!, fsmState })
-      }),
-    )
+    return rateDuring(lanes, durationMs, async (lane, n) => {
+      const id = idOf(first + lane)
+      const event = samples[n % samples.length]!
+      if (what === 'append') return this.#store.appendEvent(id, event)
+      const fsmState = { state: 'running', pending: [], lastSeq: n + 1 } as const
+      return this.#store.commit(id, { events: [event], expectedSeq: n, epoch: epochs[lane]!, fsmState })
+    })
   }
 
   #take(lanes: number): number {

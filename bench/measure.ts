@@ -36,3 +36,23 @@ export async function inLanes(
     }),
   )
 }
+
+/** `lanes` loops at once, each doing one thing after the other for so long; returns how many things a second were done in all. */
+export async function rateDuring(
+  lanes: number,
+  durationMs: number,
+  one: (lane: number, n: number) => Promise<unknown>,
+): Promise<number> {
+  const start = performance.now()
+  const end = start + durationMs
+  let done = 0
+  await Promise.all(
+    Array.from({ length: lanes }, async (_, lane) => {
+      for (let n = 0; performance.now() < end; n++) {
+        await one(lane, n)
+        done += 1
+      }
+    }),
+  )
+  return (done * 1000) / (performance.now() - start)
+}

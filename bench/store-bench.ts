@@ -5,7 +5,8 @@ import type { RevivalResult } from './revival.ts'
 export type StoreBenchOptions = {
   /** How often each thing is measured; the medians are told. */
   readonly rounds: number
-  readonly events: number
+  /** How long each measurement of a rate lasts. */
+  readonly durationMs: number
 }
 
 /** What was measured of one store, beside its raw driver in the same run. */

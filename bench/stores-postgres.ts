@@ -12,7 +12,7 @@ import type { StoreBench, StoreBenchOptions } from './store-bench.ts'
 
 const poolSize = 10
 
-export async function benchPostgres({ rounds, events }: StoreBenchOptions): Promise<StoreBench> {
+export async function benchPostgres({ rounds, durationMs }: StoreBenchOptions): Promise<StoreBench> {
   const server = await startPostgres()
   try {
     const url = await freshDatabase(server.url)
@@ -22,7 +22,7 @@ export async function benchPostgres({ rounds, events }: StoreBenchOptions): Prom
     const appends = await appendRates(
       { append: (lane, seq, type, content) => raw.append(`raw-${lane}`, seq, type, content) },
       store,
-      { rounds, events, rawLanes: (lanes) => lanes },
+      { rounds, durationMs, rawLanes: (lanes) => lanes },
     )
     const read = await readRates(rawReads(raw), store, rounds * 20)
     await store.close()

@@ -10,14 +10,14 @@ import { rowsReadSqlite } from './rows-read-sqlite.ts'
 import { sampleRow } from './sample-event.ts'
 import type { StoreBench, StoreBenchOptions } from './store-bench.ts'
 
-export async function benchSqlite({ rounds, events }: StoreBenchOptions): Promise<StoreBench> {
+export async function benchSqlite({ rounds, durationMs }: StoreBenchOptions): Promise<StoreBench> {
   const folder = await mkdtemp(join(tmpdir(), 'perdure-bench-'))
   const place = (name: string) => join(folder, name)
   try {
     const raw = new RawSqlite(place('raw.db'))
     const store = sqliteStore({ path: place('ours.db') })
     // The raw driver is synchronous: more conversations do not make it faster.
-    const appends = await appendRates(raw, store, { rounds, events, rawLanes: () => 1 })
+    const appends = await appendRates(raw, store, { rounds, durationMs, rawLanes: () => 1 })
     const read = await readRates(rawReads(raw), store, rounds * 20)
     await store.close()
     raw.close()

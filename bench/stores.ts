@@ -14,15 +14,17 @@ export async function benchStores(args: readonly string[]): Promise<void> {
     args: [...args],
     options: { quick: { type: 'boolean', default: false }, only: { type: 'string' } },
   })
-  const options = values.quick ? { rounds: 3, events: 640 } : { rounds: 9, events: 3200 }
+  const options = values.quick ? { rounds: 3, durationMs: 100 } : { rounds: 15, durationMs: 300 }
   const loadBefore = loadavg()[0]!
   const benches: StoreBench[] = []
   if (values.only !== 'postgres') benches.push(await benchSqlite(options))
   if (values.only !== 'sqlite') benches.push(await benchPostgres(options))
-  const machine = { node: process.version, cpus: availableParallelism(), loadBefore: rounded(loadBefore) }
+  // Before: what others did. After: what this run did, and others with it.
+  const load = { loadBefore: rounded(loadBefore), loadAfter: rounded(loadavg()[0]!) }
+  const machine = { node: process.version, cpus: availableParallelism(), ...load }
   const ratios = Object.assign({}, ...benches.map(ratiosOf)) as Record<string, number>
   for (const bench of benches) print(bench)
-  console.log(`\nnode ${machine.node}, ${machine.cpus} cores, load before ${machine.loadBefore}`)
+  console.log(`\nnode ${machine.node}, ${machine.cpus} cores, load ${load.loadBefore} before, ${load.loadAfter} after`)
   if (values.quick || values.only) {
     console.log('A quick or partial run: the results were not written.')
     return
