@@ -42,13 +42,17 @@ export function withoutSettled(parts: LiveParts, event: LogEvent): LiveParts {
   switch (event.type) {
     case 'assistant_msg':
       return withoutDrafts(parts, ({ messageId }) => messageId === event.content.messageId)
+    // A call that begins anew, waits for somebody or has ended is not where it was.
+    case 'tool_started':
+    case 'suspension':
+    case 'resolution':
     case 'tool_result': {
       if (!(event.content.callId in parts.progress)) return parts
       const { [event.content.callId]: _, ...progress } = parts.progress
       return { ...parts, progress }
     }
     case 'turn_ended':
-      return { ...withoutDrafts(parts, ({ turnId }) => turnId === event.content.turnId), activity: null }
+      return { ...withoutDrafts(parts, ({ turnId }) => turnId === event.content.turnId), activity: null, progress: {} }
     default:
       return parts
   }

@@ -1,7 +1,7 @@
 import type { LogEvent } from '../log/events.ts'
 import { foldEvents } from '../log/fold-events.ts'
 import type { LiveEvent } from './live-event.ts'
-import { withLive } from './live-parts.ts'
+import { withLive, withoutSettled } from './live-parts.ts'
 import type { View } from './view.ts'
 import { isSettled, viewOf } from './view-of.ts'
 
@@ -15,7 +15,8 @@ export type WatchEvent = { readonly type: 'snapshot'; readonly view: View } | Lo
 export function projectView(view: View, event: WatchEvent): View {
   if (event.type === 'snapshot') return event.view
   if ('content' in event) {
-    return event.seq === view.seq + 1 ? viewOf(view.conversationId, foldEvents([event], view.log), view) : view
+    if (event.seq !== view.seq + 1) return view
+    return viewOf(view.conversationId, foldEvents([event], view.log), withoutSettled(view, event))
   }
   return projectLive(view, event)
 }
@@ -28,9 +29,6 @@ function projectLive(view: View, event: LiveEvent): View {
     case 'reasoning_delta':
     case 'tool_input_delta':
       return isSettled(view.log, event) ? view : { ...view, drafts: live.drafts }
-    case 'state_changed':
-      // One that was sent before what the view has is late.
-      return event.seq < view.seq ? view : viewOf(view.conversationId, view.log, live)
     default:
       return viewOf(view.conversationId, view.log, live)
   }
