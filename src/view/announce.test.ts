@@ -1,0 +1,79 @@
+import { expect, test } from 'vitest'
+import {
+  called,
+  cancelled,
+  ended,
+  failed,
+  placed,
+  replied,
+  resolved,
+  said,
+  started,
+  stateOf,
+  succeeded,
+  suspended,
+} from '../../test/log/story.ts'
+import type { NewEvent } from '../log/events.ts'
+import { announce } from './announce.ts'
+
+/** What the last of the events announces, as `type detail`. */
+function announced(events: readonly NewEvent[]): string[] {
+  const before = stateOf(events.slice(0, -1))
+  const [last] = placed(events.slice(-1), before.lastSeq)
+  const { live, state } = announce(before, last!)
+  expect(state).toEqual(stateOf(events))
+  for (const event of live) expect(event).toMatchObject({ conversationId: 'story', seq: events.length })
+  return live.map((event) => {
+    const detail = event as { state?: string; turnId?: string; messageId?: string; callId?: string; error?: string }
+    return `${event.type} ${detail.state ?? detail.messageId ?? detail.callId ?? detail.turnId ?? ''}`
+  })
+}
+
+const calling = [said('t1'), replied('t1', 'm1', 1, { calls: ['c1'] }), called('c1')]
+const asking = [said('t1'), replied('t1', 'm1', 1, { calls: ['c1'] }), called('c1', { gated: true })]
+
+const stories: [string, NewEvent[], string[]][] = [
+  ['a message to an idle conversation begins a turn', [said('t1')], ['turn_started t1', 'state_changed running']],
+  ['a queued message announces nothing yet', [said('t1'), said('t2')], []],
+  ['a steering message announces nothing', [said('t1'), said('t1')], []],
+  ['a message is completed when it is committed', [said('t1'), replied('t1', 'm1', 1)], ['message_completed m1']],
+  ['a call that is only made announces nothing', calling, []],
+  ['a call is started', [...calling, started('c1')], ['tool_call_started c1']],
+  ['a call ends well', [...calling, started('c1'), succeeded('c1')], ['tool_call_resolved c1']],
+  ['a call ends badly', [...calling, started('c1'), failed('c1', 'no')], ['tool_call_errored c1']],
+  ['a call waits', [...asking, suspended('c1', 'approval')], ['suspended c1', 'state_changed awaiting_input']],
+  [
+    'an approval lets the turn go on; the call has not ended',
+    [...asking, suspended('c1', 'approval'), resolved('c1', 'approval')],
+    ['state_changed running'],
+  ],
+  [
+    'a denial ends the call',
+    [...asking, suspended('c1', 'approval'), resolved('c1', 'approval', 'denied')],
+    ['tool_call_errored c1', 'state_changed running'],
+  ],
+  ['a cancel makes the conversation terminate', [said('t1'), cancelled('t1')], ['state_changed terminating']],
+  ['the end of a turn', [said('t1'), ended('t1')], ['turn_completed t1', 'state_changed idle']],
+  ['the failure of a turn', [said('t1'), ended('t1', 'failed')], ['turn_failed t1', 'state_changed idle']],
+  ['the halt of a turn', [said('t1'), ended('t1', 'halted')], ['turn_halted t1', 'state_changed idle']],
+  [
+    'the cancellation of a turn',
+    [said('t1'), cancelled('t1'), ended('t1', 'cancelled')],
+    ['cancelled t1', 'state_changed idle'],
+  ],
+  [
+    'the end of a turn begins the next one in the queue',
+    [said('t1'), said('t2'), ended('t1')],
+    ['turn_completed t1', 'turn_started t2'],
+  ],
+  ['an answer to a call that a summary has put away announces nothing', [said('t1'), resolved('gone', 'approval')], []],
+]
+
+test.each(stories)('%s', (_, events, expected) => {
+  expect(announced(events)).toEqual(expected)
+})
+
+test('an event that is not known is not announced past', () => {
+  const [unknown] = placed([{ type: 'from_the_future', content: {} } as unknown as NewEvent], 1)
+  expect(() => announce(stateOf([said('t1')]), unknown!)).toThrow(expect.objectContaining({ code: 'event_unknown' }))
+})
