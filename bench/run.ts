@@ -2,6 +2,7 @@
 const benches: Readonly<Record<string, () => Promise<{ run(args: readonly string[]): Promise<void> }>>> = {
   stores: async () => ({ run: (await import('./stores.ts')).benchStores }),
   parked: async () => ({ run: (await import('./parked.ts')).benchParked }),
+  serve: async () => ({ run: (await import('./serve.ts')).benchServe }),
   turns: async () => ({ run: (await import('./turns.ts')).benchTurns }),
 }
 

@@ -33,13 +33,14 @@ export type Starting = {
   readonly flows?: readonly Flow[]
   readonly serve?: ServeOptions
   readonly token?: string
+  readonly audit?: 'off' | 'full'
 }
 
 /** A server on a port of its own, over a store in memory. Closed after the test. */
 export async function startServer(starting: Starting = {}): Promise<Started> {
-  const { model = scriptedModel(() => 'Hello.'), serve: options, token } = starting
+  const { model = scriptedModel(() => 'Hello.'), serve: options, token, audit = 'off' } = starting
   const store = memoryStore({ logger: silentLogger })
-  const agents = starting.agents ?? [defineAgent({ name: 'helper', model, tools: [refund, ask] })]
+  const agents = starting.agents ?? [defineAgent({ name: 'helper', model, tools: [refund, ask], audit })]
   const flows = starting.flows ?? [greeting]
   const runtime = createRuntime({ agents, flows, store, logger: silentLogger }) as unknown as Runtime
   const server = await serve(runtime, { port: 0, logger: silentLogger, ...options })

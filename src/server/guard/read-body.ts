@@ -41,7 +41,7 @@ async function readText(request: Request, limit: number): Promise<string> {
 }
 
 /** Before it is parsed: what walks over the value later may recurse. */
-export function checkDepth(text: string, limit: number): void {
+function checkDepth(text: string, limit: number): void {
   let depth = 0
   let isInString = false
   for (let index = 0; index < text.length; index++) {

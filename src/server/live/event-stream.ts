@@ -34,6 +34,6 @@ export const eventStreamHeaders = {
 }
 
 /** Ends the response of a client that did not read; nobody is told of it but whoever pipes the response. */
-export class StalledClientError extends Error {
+class StalledClientError extends Error {
   override readonly name = 'StalledClientError'
 }

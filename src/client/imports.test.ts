@@ -1,0 +1,28 @@
+import { readFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { expect, test } from 'vitest'
+
+test('the client is made of nothing but this package and the web platform', () => {
+  const files = new Set<string>()
+  const foreign: string[] = []
+  const visit = (file: string): void => {
+    if (files.has(file)) return
+    files.add(file)
+    const code = readFileSync(file, 'utf8')
+    if (/\b(Buffer|process|NodeJS)\.\w/.test(code)) foreign.push(`${file} uses Node`)
+    for (const [statement, specifier] of code.matchAll(/^(?:import|export)\s[^;'"]*?from '([^']+)'/gm)) {
+      if (isTypeOnly(statement)) continue
+      if (specifier!.startsWith('.')) visit(join(dirname(file), specifier!))
+      else foreign.push(`${file} imports ${specifier}`)
+    }
+  }
+  visit('src/client/index.ts')
+  expect(foreign).toEqual([])
+  expect([...files]).toContain('src/view/project-view.ts')
+})
+
+function isTypeOnly(statement: string): boolean {
+  if (/^(import|export) type\s/.test(statement)) return true
+  const names = /\{([^}]*)\}/.exec(statement)?.[1]
+  return names?.split(',').every((name) => name.trim() === '' || name.trim().startsWith('type ')) ?? false
+}

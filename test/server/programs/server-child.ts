@@ -1,0 +1,95 @@
+import type { LanguageModelV4, LanguageModelV4StreamPart } from '@ai-sdk/provider'
+import { z } from 'zod'
+import { defineAgent } from '../../../src/agent/define-agent.ts'
+import { silentLogger } from '../../../src/logger/logger.ts'
+import { createRuntime } from '../../../src/runtime/create-runtime.ts'
+import { serve } from '../../../src/server/index.ts'
+import { sqliteStore } from '../../../src/stores/sqlite/index.ts'
+import { defineTool } from '../../../src/tool/define-tool.ts'
+import { childInput, dieWithParent, onParentLine, say } from '../../faults/harness/child-channel.ts'
+
+export type ServerInput = {
+  readonly path: string
+  readonly port: number
+  /** Of each message. */
+  readonly deltas: number
+  /** What `publish` sends in all, and in each piece. */
+  readonly publish?: { readonly bytes: number; readonly pieceBytes: number }
+}
+
+export type ServerMessage =
+  | { readonly type: 'ready'; readonly url: string; readonly port: number }
+  | { readonly type: 'memory'; readonly rss: number; readonly clients: number }
+
+const { path, port, deltas, publish } = childInput<ServerInput>()
+const usage = {
+  inputTokens: { total: 1, noCache: 1, cacheRead: 0, cacheWrite: 0 },
+  outputTokens: { total: 1, text: 1, reasoning: 0 },
+}
+
+/** Writes words as models do: a few at a time, with the process free in between. */
+const model: LanguageModelV4 = {
+  specificationVersion: 'v4',
+  provider: 'test',
+  modelId: 'wordy',
+  supportedUrls: {},
+  doGenerate: () => Promise.reject(new Error('only streams')),
+  async doStream({ prompt }) {
+    if (publish && prompt.at(-1)?.role !== 'tool') return { stream: callOf('publish') }
+    let n = 0
+    const stream = new ReadableStream<LanguageModelV4StreamPart>({
+      async pull(controller) {
+        if (n % 2 === 0) await new Promise((resolve) => setTimeout(resolve, 1))
+        n += 1
+        if (n <= deltas) controller.enqueue({ type: 'text-delta', id: 't', delta: `w${n} ` })
+        else {
+          controller.enqueue({ type: 'finish', finishReason: { unified: 'stop', raw: 'stop' }, usage })
+          controller.close()
+        }
+      },
+    })
+    return { stream }
+  },
+}
+
+function callOf(tool: string): ReadableStream<LanguageModelV4StreamPart> {
+  return new ReadableStream({
+    start(controller) {
+      controller.enqueue({ type: 'tool-call', toolCallId: 'p', toolName: tool, input: '{}' })
+      controller.enqueue({ type: 'finish', finishReason: { unified: 'tool-calls', raw: 'tool-calls' }, usage })
+      controller.close()
+    },
+  })
+}
+
+/** Much that is live and not kept: each piece says when it was sent. */
+const publishTool = defineTool({
+  name: 'publish',
+  description: 'Publish',
+  input: z.object({}),
+  async run(_, turn) {
+    const { bytes = 0, pieceBytes = 1 } = publish ?? {}
+    const filling = 'x'.repeat(pieceBytes)
+    for (let sent = 0; sent < bytes; sent += pieceBytes) {
+      turn.reportProgress({ at: Date.now(), filling })
+      await new Promise((resolve) => setTimeout(resolve, 1))
+    }
+    return 'done'
+  },
+})
+
+dieWithParent()
+const store = sqliteStore({ path, logger: silentLogger })
+const runtime = createRuntime({
+  agents: [defineAgent({ name: 'helper', model, tools: [publishTool] })],
+  store,
+  logger: silentLogger,
+  leaseMs: 500,
+  pollMs: 50,
+})
+const server = await serve(runtime, { port, logger: silentLogger })
+onParentLine((line) => {
+  if (line === 'memory')
+    say<ServerMessage>({ type: 'memory', rss: process.memoryUsage.rss(), clients: server.streams().clients })
+})
+say<ServerMessage>({ type: 'ready', url: server.url, port: server.port })

@@ -1,0 +1,152 @@
+import { request as httpRequest } from 'node:http'
+import { describe, expect, test } from 'vitest'
+import { createScope } from '../../src/scope/create-scope.ts'
+import type { Scope } from '../../src/scope/register.ts'
+import { bearerToken } from '../../src/server/index.ts'
+import type { Route } from '../../src/server/route.ts'
+import { allRoutes } from '../../src/server/routes/all-routes.ts'
+import { scriptedModel } from '../../src/testing/scripted-model.ts'
+import { startServer } from './start-server.ts'
+
+type Case =
+  /** What the path must name, and the body that would change it. The answer is the same whether it is somebody else's or nobody's. */
+  | { readonly body?: unknown }
+  /** Why the question does not arise. */
+  | { readonly why: string }
+
+/** Every route of the server. One that is missing here fails the test below. */
+const cases: Readonly<Record<string, Case>> = {
+  health: { why: 'it tells nothing about anybody' },
+  openApi: { why: 'it tells nothing about anybody' },
+  listConversations: { why: 'names nothing: see the test of lists' },
+  inbox: { why: 'names nothing: see the test of lists' },
+  sendMessage: { why: 'creates a conversation of the caller: see the test of sends' },
+  startFlow: { why: 'creates a session of the caller: see the test of sends' },
+  getConversation: {},
+  deleteConversation: {},
+  viewConversation: {},
+  readHistory: {},
+  readEvents: {},
+  forkConversation: { body: {} },
+  continueConversation: { body: {} },
+  turnOutcome: {},
+  cancelTurn: { body: {} },
+  approveCall: { body: {} },
+  denyCall: { body: {} },
+  answerCall: { body: { value: { text: 'x' } } },
+  resolveCall: { body: { value: true } },
+  live: {},
+  listModelCalls: {},
+  getModelCall: {},
+  explainModelCall: {},
+  readSnapshot: {},
+  resumeFlow: { body: { value: 1 } },
+  continueFlow: { body: {} },
+  flowStatus: {},
+  flowRecord: {},
+  forkFlow: { body: { id: 'mine' } },
+  deleteFlow: {},
+}
+
+const authenticate = (request: Request): Scope | null => {
+  const tenant = bearerToken(request)
+  return tenant === null ? null : (createScope({ user: `user-of-${tenant}`, tenant }) as Scope)
+}
+
+test('every route has a case, and every case a route', () => {
+  expect(Object.keys(cases).toSorted()).toEqual(allRoutes.map(({ name }) => name).toSorted())
+})
+
+describe("what is another tenant's is answered byte for byte as what does not exist", () => {
+  test.each(
+    allRoutes.filter(({ name }) => !('why' in (cases[name] ?? {}))).map((route) => [route.name, route] as const),
+  )('%s', async (name, route) => {
+    const { server, ids } = await withTheirs()
+    const body = (cases[name] as { body?: unknown }).body
+    const owner = await ask(server.port, 'theirs', route, ids, route.method === 'GET' ? undefined : { nonsense: 1 })
+    const foreign = await ask(server.port, 'mine', route, ids, body)
+    // Another tenant that has no such thing anywhere: the same names, and nobody has them.
+    const { server: emptyServer } = await startServer({ serve: { authenticate } })
+    const missing = await ask(emptyServer.port, 'mine', route, ids, body)
+    expect(foreign).toBe(missing)
+    expect(foreign).toMatch(/^HTTP 404/)
+    if (route.method === 'GET') expect(owner).toMatch(/^HTTP 200/)
+  })
+})
+
+test('lists have nothing of other tenants', async () => {
+  const { server } = await withTheirs()
+  const lists = allRoutes.filter(({ name }) => name === 'inbox' || name === 'listConversations')
+  for (const route of lists) {
+    expect(await ask(server.port, 'mine', route, {})).toMatch(/\[\],"before":null}$/)
+    expect(await ask(server.port, 'theirs', route, {})).toContain('ticket-1')
+  }
+})
+
+test("a send or a start with another tenant's id creates something of one's own", async () => {
+  const { server, ids, runtime } = await withTheirs()
+  const before = await runtime.as(scopeOf('theirs')).conversation('ticket-1').events()
+  for (const [name, body] of [
+    ['sendMessage', { message: 'Hi', agent: 'helper' }],
+    ['startFlow', { input: 1 }],
+  ] as const) {
+    const route = allRoutes.find((candidate) => candidate.name === name)!
+    expect(await ask(server.port, 'mine', route, ids, body)).toMatch(/^HTTP 20[02]/)
+  }
+  expect(await runtime.as(scopeOf('theirs')).conversation('ticket-1').events()).toEqual(before)
+})
+
+function scopeOf(tenant: string): Scope {
+  return createScope({ user: 'x', tenant }) as Scope
+}
+
+/** A conversation that waits and a session, both of the tenant 'theirs'. */
+async function withTheirs() {
+  const model = scriptedModel(({ n }) => (n === 1 ? { calls: [{ tool: 'refund', args: { cents: 1 } }] } : 'Hello.'))
+  const started = await startServer({ model, serve: { authenticate }, audit: 'full' })
+  const verbs = started.runtime.as(scopeOf('theirs'))
+  const turn = await verbs.conversation('ticket-1', { agent: 'helper' }).send('Go')
+  const outcome = await turn.outcome()
+  if (outcome.status !== 'waiting') throw new Error('the turn should wait')
+  await verbs.flow('greeting', 'session-1').start('Hello')
+  const [modelCall] = await verbs.inspect('ticket-1').modelCalls()
+  const { turnId } = turn
+  const ids = { conversation: 'ticket-1', session: 'session-1', turnId, callId: outcome.pending[0]!.callId }
+  return { ...started, ids: { ...ids, turnRef: modelCall!.turnRef } }
+}
+
+/** Everything of an answer but when it was given. */
+async function ask(
+  port: number,
+  tenant: string,
+  route: Route,
+  ids: Readonly<Record<string, string>>,
+  body?: unknown,
+): Promise<string> {
+  const isFlow = route.path.startsWith('/flows/')
+  const named: Record<string, string> = {
+    ...ids,
+    flow: 'greeting',
+    id: (isFlow ? ids['session'] : ids['conversation'])!,
+  }
+  const path = route.path.replaceAll(/:(\w+)/g, (_, name: string) => encodeURIComponent(named[name]!))
+  const headers = {
+    authorization: `Bearer ${tenant}`,
+    ...(body === undefined ? {} : { 'content-type': 'application/json' }),
+  }
+  return new Promise((resolve) => {
+    const asking = httpRequest({ host: '127.0.0.1', port, path, method: route.method, headers }, (answer) => {
+      const head = answer.rawHeaders.filter((_, index) => !/^date$/i.test(answer.rawHeaders[index - (index % 2)]!))
+      let text = `HTTP ${answer.statusCode}\n${head.join('\n')}\n`
+      answer.on('data', (chunk) => {
+        text += String(chunk)
+        // A stream would never end.
+        if (route.name === 'live' && answer.statusCode === 200) asking.destroy()
+      })
+      answer.on('error', () => {})
+      answer.on('close', () => resolve(text))
+    })
+    asking.on('error', () => {})
+    asking.end(body === undefined ? undefined : JSON.stringify(body))
+  })
+}
