@@ -1,138 +1,160 @@
-import { expect, test } from 'vitest'
-import {
-  answer,
-  called,
-  cancelled,
-  continued,
-  draftCall,
-  ended,
-  failed,
-  replied,
-  resolved,
-  said,
-  started,
-  stateOf,
-  succeeded,
-  suspended,
-} from '../../test/log/story.ts'
-import { type Decision, decide } from './decide.ts'
-import type { NewEvent } from './events.ts'
+import fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import { simulate } from '../../test/log/simulate.ts'
+import { answer, called, cancelled, draftCall, placed, replied, said, started, stateOf } from '../../test/log/story.ts'
+import { decide } from './decide.ts'
+import type { NewEvent, TurnOptions } from './events.ts'
+import { foldEvents } from './fold-events.ts'
 import type { Outcome } from './settle.ts'
 
-type Story = {
-  readonly name: string
-  readonly log: NewEvent[]
-  readonly running?: string[]
-  readonly outcomes: Outcome[]
-  /** All in one commit. */
-  readonly append: NewEvent[]
-  readonly step: Decision['step']
+const none: ReadonlySet<string> = new Set()
+
+/** The commit as a list of types, and what is to be done then. */
+function decided(events: readonly NewEvent[], outcomes: readonly Outcome[] = [], running: ReadonlySet<string> = none) {
+  const { events: added, step } = decide(stateOf(events), running, outcomes)
+  return { commit: added.map((event) => event.type), step: step.type }
 }
 
-const calling = [said('t1'), replied('t1', 'm1', 1, { calls: ['c1', 'c2'] }), called('c1'), called('c2')]
-const returned = (callId: string): Outcome => ({
+const result = (callId: string): Outcome => ({
   type: 'result',
   callId,
   attempt: 1,
   result: { ok: true, result: 'done' },
 })
 
-const stories: Story[] = [
-  {
-    name: 'a message and the end of its turn are one commit',
-    log: [said('t1')],
-    outcomes: [answer('m1', 1)],
-    append: [replied('t1', 'm1', 1), ended('t1')],
-    step: { type: 'park', state: 'idle' },
-  },
-  {
-    name: 'a message and the end of its turn open the next one',
-    log: [said('t1'), said('t2')],
-    outcomes: [answer('m1', 1)],
-    append: [replied('t1', 'm1', 1), ended('t1')],
-    step: { type: 'model', turnId: 't2', step: 0 },
-  },
-  {
-    name: 'a message, its calls, their starts and their suspensions are one commit',
-    log: [said('t1')],
-    outcomes: [answer('m1', 1, { calls: [draftCall('c1'), draftCall('c2', { gated: true })] })],
-    append: [
-      replied('t1', 'm1', 1, { calls: ['c1', 'c2'] }),
-      called('c1'),
-      called('c2', { gated: true }),
-      started('c1'),
-      suspended('c2', 'approval'),
-    ],
-    step: { type: 'wait' },
-  },
-  {
-    name: 'a message with nothing but calls that cannot be made goes straight to the next step',
-    log: [said('t1')],
-    outcomes: [answer('m1', 1, { calls: [draftCall('c1', { result: { ok: false, error: 'no such tool' } })] })],
-    append: [replied('t1', 'm1', 1, { calls: ['c1'] }), called('c1'), failed('c1', 'no such tool')],
-    step: { type: 'model', turnId: 't1', step: 1 },
-  },
-  {
-    name: 'results that come together are one commit',
-    log: [...calling, started('c1'), started('c2')],
-    running: ['c1', 'c2'],
-    outcomes: [returned('c1'), returned('c2')],
-    append: [succeeded('c1'), succeeded('c2')],
-    step: { type: 'model', turnId: 't1', step: 1 },
-  },
-  {
-    name: 'a result does not stop what still runs',
-    log: [...calling, started('c1'), started('c2')],
-    running: ['c1', 'c2'],
-    outcomes: [returned('c1')],
-    append: [succeeded('c1')],
-    step: { type: 'wait' },
-  },
-  {
-    name: 'a result that is in hand when the turn is cancelled stays out of the way of the cancel',
-    log: [...calling, started('c1'), started('c2'), cancelled('t1')],
-    running: ['c1', 'c2'],
-    outcomes: [returned('c1'), { type: 'cancel', turnId: 't1' }],
-    append: [
-      succeeded('c1'),
-      failed('c2', 'cancelled while it ran: its outcome is unknown; it may have taken effect', 'unknown'),
-      ended('t1', 'cancelled'),
-    ],
-    step: { type: 'park', state: 'idle' },
-  },
-  {
-    name: 'an approval starts its call',
-    log: [
-      ...calling.with(3, called('c2', { gated: true })),
-      started('c1'),
-      succeeded('c1'),
-      suspended('c2', 'approval'),
-      resolved('c2', 'approval'),
-    ],
-    outcomes: [],
-    append: [started('c2')],
-    step: { type: 'wait' },
-  },
-  {
-    name: 'a queued turn that was cancelled ends with the message of the open one',
-    log: [said('t1'), said('t2'), cancelled('t2')],
-    outcomes: [answer('m1', 1)],
-    append: [replied('t1', 'm1', 1), ended('t2', 'cancelled'), ended('t1')],
-    step: { type: 'park', state: 'idle' },
-  },
-  {
-    name: 'nothing in hand and nothing to do is no commit',
-    log: [said('t1')],
-    outcomes: [],
-    append: [],
-    step: { type: 'model', turnId: 't1', step: 0 },
-  },
-]
+function calling(count: number, options: TurnOptions = {}): NewEvent[] {
+  const ids = Array.from({ length: count }, (_, n) => `c${n + 1}`)
+  return [
+    said('t1', options),
+    replied('t1', 'm1', 1, { calls: ids }),
+    ...ids.map((id) => called(id)),
+    ...ids.map((id) => started(id)),
+  ]
+}
 
-test.each(stories)('$name', ({ log, running = [], outcomes, append, step }) => {
-  const state = stateOf(log)
-  const decision = decide(state, new Set(running), outcomes)
-  expect(decision.events).toEqual(append)
-  expect(decision.step).toEqual(step)
-  expect(decision.after.lastSeq).toBe(continued(state, append).lastSeq)
+describe('one commit holds everything that follows', () => {
+  test('a message and the end of its turn', () => {
+    expect(decided([said('t1')], [answer('m1', 1)])).toEqual({ commit: ['assistant_msg', 'turn_ended'], step: 'park' })
+  })
+
+  test('a message, its calls and their starts', () => {
+    const outcome = answer('m1', 1, { calls: [draftCall('c1'), draftCall('c2')] })
+    expect(decided([said('t1')], [outcome])).toEqual({
+      commit: ['assistant_msg', 'tool_call', 'tool_call', 'tool_started', 'tool_started'],
+      step: 'wait',
+    })
+  })
+
+  test('a message, a call that waits for somebody, and one that does not', () => {
+    const outcome = answer('m1', 1, { calls: [draftCall('c1', { gated: true }), draftCall('c2')] })
+    expect(decided([said('t1')], [outcome])).toEqual({
+      commit: ['assistant_msg', 'tool_call', 'tool_call', 'suspension', 'tool_started'],
+      step: 'wait',
+    })
+  })
+
+  test('a message whose only call waits for somebody, and letting go', () => {
+    const outcome = answer('m1', 1, { calls: [draftCall('c1', { executor: 'human' })] })
+    expect(decided([said('t1')], [outcome])).toEqual({
+      commit: ['assistant_msg', 'tool_call', 'suspension'],
+      step: 'park',
+    })
+  })
+
+  test('a call that could not be made, and the next model call', () => {
+    const outcome = answer('m1', 1, { calls: [draftCall('c1', { result: { ok: false, error: 'no such tool' } })] })
+    expect(decided([said('t1')], [outcome])).toEqual({
+      commit: ['assistant_msg', 'tool_call', 'tool_result'],
+      step: 'model',
+    })
+  })
+
+  test('several results that are in hand at once', () => {
+    const running = new Set(['c1', 'c2'])
+    expect(decided(calling(2), [result('c1'), result('c2')], running)).toEqual({
+      commit: ['tool_result', 'tool_result'],
+      step: 'model',
+    })
+  })
+
+  test('a result, and the start of a call that had to wait for its place', () => {
+    const events = calling(2, { maxParallelCalls: 1 }).slice(0, -1)
+    expect(decided(events, [result('c1')], new Set(['c1']))).toEqual({
+      commit: ['tool_result', 'tool_started'],
+      step: 'wait',
+    })
+  })
+
+  test('the end of a turn and of the ones cancelled in the queue behind it, and the one that is next', () => {
+    const events = [said('t1'), said('t2'), said('t3'), cancelled('t2')]
+    expect(decided(events, [answer('m1', 1)])).toEqual({
+      commit: ['assistant_msg', 'turn_ended', 'turn_ended'],
+      step: 'model',
+    })
+  })
 })
+
+test('the end of a turn that is told elsewhere first comes in a commit of its own', () => {
+  const before = stateOf([said('t1')])
+  const first = decide(before, none, [answer('m1', 1)], 't1')
+  expect(first.events.map((event) => event.type)).toEqual(['assistant_msg'])
+  expect(first.step).toEqual({ type: 'wait' })
+  const second = decide(first.after, none, [], 't1')
+  expect(second.events.map((event) => event.type)).toEqual(['turn_ended'])
+  expect(second.step.type).toBe('park')
+})
+
+describe('what there is nothing to commit for', () => {
+  test('a turn that has just begun asks the model', () => {
+    expect(decided([said('t1')])).toEqual({ commit: [], step: 'model' })
+  })
+
+  test('a cancelled turn is terminated first, whatever is in hand follows', () => {
+    expect(decided([said('t1'), cancelled('t1')])).toEqual({ commit: [], step: 'terminate' })
+    expect(decided([said('t1'), cancelled('t1')], [{ type: 'cancel', turnId: 't1' }])).toEqual({
+      commit: ['turn_ended'],
+      step: 'park',
+    })
+  })
+
+  test('running calls are waited for; when nobody runs them, they were interrupted', () => {
+    expect(decided(calling(1), [], new Set(['c1']))).toEqual({ commit: [], step: 'wait' })
+    expect(decided(calling(1))).toEqual({ commit: ['tool_result'], step: 'model' })
+  })
+
+  test('an outcome that is in the log already leaves it as it is', () => {
+    const events = [said('t1'), replied('t1', 'm1', 1)]
+    expect(decided(events, [answer('m1', 1)])).toEqual({ commit: ['turn_ended'], step: 'park' })
+  })
+})
+
+test('the state after it is the state its events fold to', () => {
+  const before = stateOf([said('t1')])
+  const { events, after } = decide(before, none, [answer('m1', 1, { calls: [draftCall('c1')] })])
+  const folded = foldEvents(
+    placed(events, before.lastSeq).map((event) => ({ ...event, conversationId: '', at: 0 })),
+    before,
+  )
+  expect(after).toEqual(folded)
+})
+
+test('for any history cut anywhere, it decides something that is never a commit, and always the same', () => {
+  fc.assert(
+    fc.property(fc.noBias(fc.array(fc.nat(5_039), { minLength: 20, maxLength: 200, size: 'max' })), (tape) => {
+      const { log } = simulate(tape)
+      for (let at = 0; at <= log.length; at++) {
+        const state = foldEvents(log.slice(0, at))
+        const first = decide(state, none, [])
+        expect(first.step.type).not.toBe('commit')
+        expect(decide(state, none, [])).toEqual(first)
+        // Once it is committed, there is nothing left to commit.
+        expect(decide(first.after, new Set(callsStartedBy(first.events)), []).events).toEqual([])
+      }
+    }),
+    { seed: 1, numRuns: 40 },
+  )
+})
+
+function callsStartedBy(events: readonly NewEvent[]): string[] {
+  return events.flatMap((event) => (event.type === 'tool_started' ? [event.content.callId] : []))
+}

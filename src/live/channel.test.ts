@@ -1,0 +1,262 @@
+import fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import { Choices } from '../../test/log/choices.ts'
+import { placed, replied, said, stateOf } from '../../test/log/story.ts'
+import { type Filmed, film, filmedId } from '../../test/view/film.ts'
+import { StoreError } from '../errors/store-errors.ts'
+import type { LogEvent, NewEvent } from '../log/events.ts'
+import { foldEvents } from '../log/fold-events.ts'
+import { emptyState } from '../log/state.ts'
+import { projectView } from '../view/project-view.ts'
+import type { View } from '../view/view.ts'
+import { viewOf } from '../view/view-of.ts'
+import { Channel } from './channel.ts'
+import { type WorkingSet, withEvents } from './working-sets.ts'
+
+/** A log that a channel reads, as from a store. */
+class Log {
+  events: LogEvent[] = []
+  reads = 0
+  /** What the next reading waits for, once it has read. */
+  isSlow: Promise<void> | null = null
+  error: unknown = null
+  #origin = { summary: null }
+
+  append(...events: NewEvent[]): LogEvent[] {
+    const added = placed(events, this.events.length)
+    this.events.push(...added)
+    return added
+  }
+
+  replace(...events: NewEvent[]): void {
+    this.#origin = { summary: null }
+    this.events = placed(events).map((event) => ({ ...event, at: event.at + 1 }))
+  }
+
+  readonly read = async (known: WorkingSet | null) => {
+    this.reads += 1
+    if (this.error) throw this.error
+    const empty: WorkingSet = { state: emptyState, lastAt: 0, origin: this.#origin }
+    const seq = known?.state.lastSeq ?? 0
+    const isSame = known !== null && (seq === 0 || this.events[seq - 1]?.at === known.lastAt)
+    const events = isSame ? this.events.slice(seq) : null
+    const found = events ? { ...withEvents(known!, events), events } : { ...withEvents(empty, this.events), events }
+    await this.isSlow
+    return found
+  }
+}
+
+/** Joins as `watch` does: listens, reads, takes the view. Folds what it is told into it. */
+async function join(channel: Channel) {
+  let view: View | null = null
+  const told: (Filmed | 'replaced' | 'failed')[] = []
+  const leave = channel.listen({
+    next: (event) => {
+      if (view) told.push(event)
+      if (view) view = projectView(view, event)
+    },
+    replaced: (given) => {
+      told.push('replaced')
+      view = given
+    },
+    failed: () => void told.push('failed'),
+  })
+  await channel.refresh()
+  view = channel.view()
+  return { view: () => view!, told, leave, seqs: () => told.flatMap((event) => seqOf(event)) }
+}
+
+function seqOf(event: Filmed | string): number[] {
+  return typeof event === 'object' && 'content' in event ? [event.seq] : []
+}
+
+const settled = () => new Promise((resolve) => setImmediate(resolve))
+
+describe('a channel', () => {
+  test('tells each listener each event once, whether it is published, hinted at, or both', async () => {
+    const log = new Log()
+    const channel = new Channel('story', log.read)
+    const watcher = await join(channel)
+    const first = log.append(said('t1'))
+    channel.hint(1)
+    channel.publish(first)
+    await settled()
+    expect(log.reads).toBe(1)
+    log.append(said('t2'))
+    channel.hint(2)
+    channel.hint(2)
+    await settled()
+    await settled()
+    expect(log.reads).toBe(2)
+    expect(watcher.seqs()).toEqual([1, 2])
+  })
+
+  test('reads what it missed before it tells of what came after', async () => {
+    const log = new Log()
+    const channel = new Channel('story', log.read)
+    const watcher = await join(channel)
+    log.append(said('t1'))
+    const own = log.append(said('t2'))
+    channel.publish(own)
+    expect(watcher.seqs()).toEqual([])
+    channel.poll()
+    await settled()
+    expect(watcher.seqs()).toEqual([1, 2])
+  })
+
+  test('a reading that began before something was written is followed by another', async () => {
+    const log = new Log()
+    const channel = new Channel('story', log.read)
+    let goOn = (): void => {}
+    log.isSlow = new Promise((resolve) => {
+      goOn = resolve
+    })
+    const early = channel.refresh()
+    await settled()
+    log.append(said('t1'))
+    const late = channel.refresh()
+    expect(channel.refresh()).toBe(late)
+    log.isSlow = null
+    goOn()
+    expect((await early).lastSeq).toBe(0)
+    expect((await late).lastSeq).toBe(1)
+    expect(log.reads).toBe(2)
+  })
+
+  test('tells what is live only after the log it was sent at', async () => {
+    const log = new Log()
+    const channel = new Channel('story', log.read)
+    const watcher = await join(channel)
+    log.append(said('t1'))
+    channel.emit({ type: 'state_changed', state: 'preparing' }, 1)
+    expect(watcher.told).toEqual([])
+    channel.poll()
+    await settled()
+    const types = watcher.told.map((event) => typeof event === 'object' && event.type)
+    expect(types).toEqual(['user_msg', 'turn_started', 'state_changed', 'state_changed'])
+    expect(watcher.view().activity).toBe('preparing')
+  })
+
+  test('withdraws what was being written when its writer is gone', async () => {
+    const log = new Log()
+    log.append(said('t1'))
+    const channel = new Channel('story', log.read)
+    const watcher = await join(channel)
+    const delta = { turnId: 't1', messageId: 'm1', n: 1, part: 'p', delta: 'Once' }
+    channel.emit({ type: 'text_delta', ...delta }, 1)
+    expect(watcher.view().drafts).toHaveLength(1)
+    channel.withdraw(1)
+    expect(watcher.view()).toEqual(channel.view())
+    expect(channel.view().drafts).toEqual([])
+    expect(watcher.told.at(-1)).toMatchObject({ type: 'message_discarded', messageId: 'm1' })
+  })
+
+  test('keeps what is live for who comes later, and forgets it with its message', async () => {
+    const log = new Log()
+    log.append(said('t1'))
+    const channel = new Channel('story', log.read)
+    const detach = channel.attach()
+    channel.emit({ type: 'text_delta', turnId: 't1', messageId: 'm1', n: 1, part: 'p', delta: 'Once' }, 1)
+    expect(channel.isUnused).toBe(false)
+    const watcher = await join(channel)
+    expect(watcher.view().drafts).toMatchObject([{ messageId: 'm1', n: 1 }])
+    watcher.leave()
+    channel.publish(log.append(replied('t1', 'm1', 1)))
+    expect((await join(channel)).view().drafts).toEqual([])
+    detach()
+    detach()
+    expect(channel.isUnused).toBe(false)
+  })
+
+  test('is unused when nobody listens and nobody works', async () => {
+    const channel = new Channel('story', new Log().read)
+    expect(channel.isUnused).toBe(true)
+    const detach = channel.attach()
+    const { leave } = await join(channel)
+    detach()
+    expect(channel.isUnused).toBe(false)
+    leave()
+    expect(channel.isUnused).toBe(true)
+    expect(channel.state).toBeNull()
+  })
+
+  test('tells when the log is another one', async () => {
+    const log = new Log()
+    log.append(said('t1'), replied('t1', 'm1', 1))
+    const channel = new Channel('story', log.read)
+    const watcher = await join(channel)
+    log.replace(said('t9'))
+    channel.poll()
+    await settled()
+    expect(watcher.told).toEqual(['replaced'])
+    expect(watcher.view().messages).toMatchObject([{ turnId: 't9' }])
+    channel.publish(log.append(replied('t9', 'm9', 1)))
+    expect(watcher.view().seq).toBe(2)
+  })
+
+  test('outlives a store that is away for a moment, and not one that cannot be read', async () => {
+    const log = new Log()
+    const channel = new Channel('story', log.read)
+    const watcher = await join(channel)
+    log.append(said('t1'))
+    log.error = new StoreError('away')
+    channel.poll()
+    await settled()
+    expect(watcher.told).toEqual([])
+    log.error = null
+    channel.poll()
+    await settled()
+    expect(watcher.seqs()).toEqual([1])
+    log.append({ type: 'from_the_future', content: {} } as unknown as NewEvent)
+    channel.poll()
+    await settled()
+    expect(watcher.told.at(-1)).toBe('failed')
+    expect(channel.isUnused).toBe(true)
+  })
+})
+
+test('for any interleaving of an owner, others, and watchers who come and go, all see the same', {
+  timeout: 60_000,
+}, async () => {
+  const numbers = (maxLength: number) => fc.noBias(fc.array(fc.nat(5_039), { minLength: 20, maxLength, size: 'max' }))
+  let joins = 0
+  await fc.assert(
+    fc.asyncProperty(numbers(100), numbers(300), numbers(400), async (tape, liveTape, directions) => {
+      const choices = new Choices(directions)
+      const log = new Log()
+      const channel = new Channel(filmedId, log.read)
+      const watchers: Awaited<ReturnType<typeof join>>[] = []
+      for (const [event] of film(tape, liveTape)) {
+        if (!event) continue
+        if (choices.below(6) === 0) {
+          watchers.push(await join(channel))
+          joins += 1
+        }
+        if (choices.below(12) === 0) watchers.shift()?.leave()
+        if ('content' in event) {
+          log.events.push(event)
+          // The owner tells of what it writes; what others write is found.
+          if (choices.below(3) > 0) channel.publish([event])
+          else channel.poll()
+        } else {
+          const { conversationId: _, seq, ...content } = event
+          channel.emit(content, seq)
+        }
+        if (choices.below(3) === 0) await channel.refresh()
+      }
+      const last = await join(channel)
+      const expected = viewOf(filmedId, foldEvents(log.events))
+      for (const watcher of [...watchers, last]) expect(watcher.view()).toEqual(expected)
+      for (const { seqs } of watchers) expect(seqs()).toEqual(seqs().map((_, index) => seqs()[0]! + index))
+    }),
+    { seed: 1, numRuns: 60 },
+  )
+  expect(joins).toBeGreaterThan(100)
+})
+
+test('the view of a state read elsewhere has what is live here', () => {
+  const channel = new Channel('story', new Log().read)
+  channel.emit({ type: 'text_delta', turnId: 't1', messageId: 'm1', n: 1, part: 'p', delta: 'Once' }, 1)
+  expect(channel.viewOf(stateOf([said('t1')])).drafts).toHaveLength(1)
+  expect(() => channel.view()).toThrow('before it was refreshed')
+})
