@@ -31,8 +31,9 @@ export class WorkingSets {
   keep(tenant: string, id: string, workingSet: WorkingSet): void {
     const key = keyOf(tenant, id)
     const kept = this.#kept.get(key)
+    const isNewer = kept?.origin === workingSet.origin && kept.state.lastSeq > workingSet.state.lastSeq
     this.#kept.delete(key)
-    this.#kept.set(key, kept && kept.state.lastSeq > workingSet.state.lastSeq ? kept : workingSet)
+    this.#kept.set(key, isNewer ? kept : workingSet)
     if (this.#kept.size > this.#limit) this.#kept.delete(this.#kept.keys().next().value!)
   }
 
