@@ -23,12 +23,12 @@ export async function campaign({ seed, runs, isFull = false, share = 1 }: Campai
   const random = seededRandom(seed)
   const second: SecondCrash[] = []
   for (const scenario of scenarios) {
-    const { lives, steps, commits } = await tally.run({ scenarios: [scenario] })
+    const { lives, steps, writes } = await tally.run({ scenarios: [scenario] })
     for (const first of crashesAt(lives[0]!)) {
       const report = await tally.run({ scenarios: [scenario], crashes: [first] })
       for (const next of crashesAt(report.lives[1]!)) second.push({ scenario, crashes: [first, next] })
     }
-    for (const plan of disturbances(scenario, steps, commits)) if (random.chance(share)) await tally.run(plan)
+    for (const plan of disturbances(scenario, steps, writes)) if (random.chance(share)) await tally.run(plan)
   }
   const chosen = isFull ? second : onePerPair(second, random)
   for (const { scenario, crashes } of chosen) await tally.run({ scenarios: [scenario], crashes })
@@ -45,14 +45,14 @@ export function crashesAt(life: Passings): Crash[] {
   )
 }
 
-function disturbances(scenario: Scenario, steps: number, commits: number): Plan[] {
+function disturbances(scenario: Scenario, steps: number, writes: number): Plan[] {
   const alone = { scenarios: [scenario] }
   const everyStep = Array.from({ length: steps }, (_, index) => index + 1)
-  const everyCommit = Array.from({ length: commits }, (_, index) => index + 1)
+  const everyWrite = Array.from({ length: writes }, (_, index) => index + 1)
   return [
     ...everyStep.flatMap((step) => foreignActions.map((action) => ({ ...alone, foreign: [{ action, step }] }))),
     ...everyStep.flatMap((step) => [1, 4, 10, 1_000].map((steps) => ({ ...alone, stall: { step, steps } }))),
-    ...everyCommit.flatMap((commit) => [true, false].map((isMade) => ({ ...alone, failures: [{ commit, isMade }] }))),
+    ...everyWrite.flatMap((write) => [true, false].map((isMade) => ({ ...alone, failures: [{ write, isMade }] }))),
   ]
 }
 

@@ -10,8 +10,8 @@ export type Plan = {
   readonly foreign?: readonly ForeignAppend[]
   /** A process that stops at a step and goes on, unaware, when others have made so many steps. */
   readonly stall?: { readonly step: number; readonly steps: number } | null
-  /** Commits, counted from 1, that fail: made, so that only the answer is lost, or not made. */
-  readonly failures?: readonly { readonly commit: number; readonly isMade: boolean }[]
+  /** Writes, counted from 1, that fail: made, so that only the answer is lost, or not made. */
+  readonly failures?: readonly { readonly write: number; readonly isMade: boolean }[]
   /** Processes that work from the beginning. Default: 1. */
   readonly workers?: number
   /** A rule that is not kept, to see that it is missed. */

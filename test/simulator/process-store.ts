@@ -6,6 +6,8 @@ import type { SimulatedProcess } from './simulated-process.ts'
 export type Calls = {
   /** Before each call that is not a matter of the clock. */
   before(): Promise<void>
+  /** Around everything that is written, in a transaction of its own. */
+  write<T>(write: () => Promise<T>): Promise<T>
   /** Makes a commit, or does what is to happen instead. */
   commit(id: string, change: Change, commit: (change: Change) => Promise<CommitResult>): Promise<CommitResult>
   /** It has just taken a conversation. */
@@ -14,6 +16,8 @@ export type Calls = {
 
 /** These are made when time passes: steps that counted them would depend on how much of it does. */
 const timed = new Set(['dueWork', 'renewLeases', 'getConversation'])
+
+const writing = new Set(['commit', 'acquireLease', 'releaseLease', 'putSummary', 'putModelCall', 'putBlob'])
 
 /** The shared store as one process sees it: a dead process is never answered, a stalled one later. */
 export function processStore(data: Store, process: SimulatedProcess, calls: Calls): Store {
@@ -35,17 +39,20 @@ export function processStore(data: Store, process: SimulatedProcess, calls: Call
     if (!timed.has(name)) await calls.before()
     await process.goOn()
     const [id, change] = args as [string, Change]
-    const answer =
+    const make = (): Promise<unknown> =>
       name === 'commit'
         ? calls.commit(id, change, (given) => invoke([id, given]) as Promise<CommitResult>)
         : invoke(args)
+    const answer = writing.has(name) ? calls.write(make) : make()
     // Also a failure is heard of only by who is there to hear it.
     await Promise.allSettled([answer])
     await process.goOn()
-    if (name !== 'acquireLease') return answer
-    const lease = (await answer) as Awaited<ReturnType<Store['acquireLease']>>
-    if (lease) await calls.leased(id, lease.epoch)
-    return lease
+    const result = await answer
+    if (name === 'acquireLease' || name === 'commit') {
+      const { epoch } = (result ?? {}) as { readonly epoch?: number }
+      if (epoch !== undefined) await calls.leased(id, epoch)
+    }
+    return result
   }
 
   return wrap(data)

@@ -15,7 +15,7 @@ export function randomPlan(random: SeededRandom): Plan {
       : [],
     stall: random.chance(0.3) ? { step: random.int(1, isAlone ? 15 : 60), steps: random.int(1, 30) } : null,
     failures: random.chance(0.4)
-      ? several(3, () => ({ commit: random.int(1, isAlone ? 8 : 30), isMade: random.chance(0.5) }))
+      ? several(3, () => ({ write: random.int(1, isAlone ? 12 : 50), isMade: random.chance(0.5) }))
       : [],
     workers: random.int(1, 3),
   }

@@ -113,7 +113,7 @@ test('an answer that does not wake leaves its conversation lying', async () => {
 })
 
 test('settling that is not idempotent says a message twice when an answer of the store is lost', async () => {
-  const plans = upTo(4).map((commit) => ({ ...only('tools-one-by-one'), failures: [{ commit, isMade: true }] }))
+  const plans = upTo(8).map((write) => ({ ...only('tools-one-by-one'), failures: [{ write, isMade: true }] }))
   expect(await problemsOf(plans)).toBe('')
   off.idempotence = true
   expect(await problemsOf(plans)).toMatch(/call .* is in the log 2 times/)

@@ -11,7 +11,7 @@ export type Report = {
   /** Where processes died. */
   readonly crashes: readonly Failpoint[]
   readonly steps: number
-  readonly commits: number
+  readonly writes: number
   readonly appended: number
   readonly stalled: number
   readonly failed: number

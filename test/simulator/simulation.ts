@@ -2,13 +2,12 @@ import { StoreError } from '../../src/errors/store-errors.ts'
 import { type Failpoint, failpoint } from '../../src/failpoint/failpoint.ts'
 import { callPhase } from '../../src/log/call-phase.ts'
 import { foldEvents } from '../../src/log/fold-events.ts'
-import type { Change, CommitResult } from '../../src/store/change.ts'
 import { breaking } from './broken-rules.ts'
 import { Foreigner } from './foreigner.ts'
 import type { Plan } from './plan.ts'
 import { type Calls, processStore } from './process-store.ts'
 import { checkConversation, checkMoment } from './promises/check-conversation.ts'
-import { checkRest } from './promises/check-rest.ts'
+import { checkRest, isUpToDate } from './promises/check-rest.ts'
 import type { Report } from './simulate.ts'
 import { Killed, SimulatedProcess } from './simulated-process.ts'
 import { noPassings, type Passings, World } from './world.ts'
@@ -28,7 +27,7 @@ export class Simulation {
   readonly #epochs = new Map<string, number>()
   #stalled: { readonly process: SimulatedProcess; readonly since: number } | null = null
   #hasGivenUp = false
-  #counts = { steps: 0, commits: 0, appended: 0, stalled: 0, failed: 0 }
+  #counts = { steps: 0, writes: 0, appended: 0, stalled: 0, failed: 0 }
 
   constructor(plan: Plan) {
     this.#plan = plan
@@ -78,10 +77,11 @@ export class Simulation {
   #calls(process: SimulatedProcess): Calls {
     return {
       before: () => this.#beforeStep(process),
+      write: (write) => this.#write(write),
       commit: (id, change, commit) => {
-        const place = { process, now: this.#world.clock.now(), epoch: this.#epochs.get(id) ?? 0 }
         const { broken } = this.#plan
-        return this.#commit(change, broken ? breaking(broken, commit, place) : commit)
+        const place = { process, now: this.#world.clock.now(), epoch: this.#epochs.get(id) ?? 0 }
+        return broken ? breaking(broken, commit, place)(change) : commit(change)
       },
       leased: async (id, epoch) => {
         this.#epochs.set(id, epoch)
@@ -114,13 +114,13 @@ export class Simulation {
     this.#stalled = null
   }
 
-  async #commit(change: Change, commit: (change: Change) => Promise<CommitResult>): Promise<CommitResult> {
-    const n = ++this.#counts.commits
-    const failure = this.#plan.failures?.find((candidate) => candidate.commit === n)
+  async #write<T>(write: () => Promise<T>): Promise<T> {
+    const n = ++this.#counts.writes
+    const failure = this.#plan.failures?.find((candidate) => candidate.write === n)
     if (failure) this.#counts.failed += 1
     failpoint('store.inside_transaction')
     if (failure && !failure.isMade) throw new StoreError('the disk is busy; nothing was written')
-    const result = await commit(change)
+    const result = await write()
     failpoint('store.after_transaction')
     if (failure) throw new StoreError('the connection broke', { ambiguous: true })
     return result
@@ -161,10 +161,11 @@ export class Simulation {
     const alive = this.#world.started.filter(({ process }) => !process.isDead && !process.isStalled)
     if (alive.some(({ playing }) => playing > 0)) return false
     for (const scenario of this.#world.scenarios) {
-      const state = foldEvents(await this.#world.log(scenario))
-      if (state.turns.length === 0 || state.turns.some((turn) => !turn.end)) return false
+      const log = await this.#world.log(scenario)
+      const { turns } = foldEvents(log)
+      if (turns.length === 0 || turns.some((turn) => !turn.end)) return false
       const record = await this.#world.data.getConversation(this.#world.idOf(scenario))
-      if (record?.fsmState?.lastSeq !== state.lastSeq) return false
+      if (!isUpToDate(record?.fsmState ?? null, log)) return false
     }
     return true
   }

@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { foldEvents } from '../../../src/log/fold-events.ts'
 import type { Store } from '../../../src/store/store.ts'
+import { isUpToDate } from '../../simulator/promises/check-rest.ts'
 import { scenarios } from '../../simulator/scenarios/all-scenarios.ts'
 
 const patienceMs = 20_000
@@ -17,7 +18,7 @@ export async function untilAtRest(store: Store, prefix: string): Promise<string[
 
 async function isAtRest(store: Store, id: string): Promise<boolean> {
   const record = await store.getConversation(id)
-  if (record?.fsmState?.lastSeq !== record?.lastSeq) return false
-  const { turns } = foldEvents(await store.streamEvents(id))
-  return turns.length > 0 && turns.every((turn) => turn.end !== null)
+  const log = await store.streamEvents(id)
+  const { turns } = foldEvents(log)
+  return turns.length > 0 && turns.every((turn) => turn.end !== null) && isUpToDate(record?.fsmState ?? null, log)
 }

@@ -1,15 +1,19 @@
+import { isDeepStrictEqual } from 'node:util'
 import type { LogEvent } from '../../../src/log/events.ts'
 import { foldEvents } from '../../../src/log/fold-events.ts'
-import { fsmStateOf } from '../../../src/log/fsm-state.ts'
+import { type FsmState, fsmStateOf } from '../../../src/log/fsm-state.ts'
 import type { Store } from '../../../src/store/store.ts'
 
 /** A conversation that came to rest costs a row: nothing is pending, due or held, and the cached state is that of the log. */
 export async function checkRest(store: Store, id: string, log: readonly LogEvent[]): Promise<string[]> {
   const problems: string[] = []
   const record = await store.getConversation(id)
-  const cached = JSON.stringify(record?.fsmState)
-  const folded = JSON.stringify(fsmStateOf(foldEvents(log)))
-  if (cached !== folded) problems.push(`the cached state is ${cached}; the log says ${folded}`)
+  const cached = record?.fsmState ?? null
+  const folded = fsmStateOf(foldEvents(log.slice(0, cached?.lastSeq)))
+  if (!isDeepStrictEqual(cached, folded))
+    problems.push(`the cached state is ${text(cached)}; the log says ${text(folded)}`)
+  if (!isUpToDate(cached, log))
+    problems.push(`the cached state is of ${cached?.lastSeq}; the log goes to ${log.length}`)
   if (record?.status !== 'idle') problems.push(`it is '${record?.status}', not idle`)
   const pending = await store.pendingToolCalls(id)
   if (pending.length > 0) problems.push(`${pending.length} of its calls are still pending`)
@@ -17,4 +21,13 @@ export async function checkRest(store: Store, id: string, log: readonly LogEvent
   const due = await store.dueWork({ agents, limit: 1_000 })
   if (due.some((ref) => ref.id === id)) problems.push('it is still due')
   return problems
+}
+
+/** A title comes when it comes, and changes nothing about what is to be done. */
+export function isUpToDate(cached: FsmState | null, log: readonly LogEvent[]): boolean {
+  return cached !== null && log.slice(cached.lastSeq).every((event) => event.type === 'titled')
+}
+
+function text(state: FsmState | null): string {
+  return JSON.stringify(state)
 }

@@ -1,6 +1,7 @@
 import { postHook, preHook } from '../../../src/hook/create-hook.ts'
 import { inject } from '../../../src/hook/turn.ts'
 import { regenerate } from '../../../src/hook/verdict.ts'
+import { scriptedModel } from '../../../src/testing/scripted-model.ts'
 import type { Scenario } from './scenario.ts'
 
 const done = (tool: string): string => `${tool} = "${tool} done"`
@@ -230,6 +231,36 @@ export const scenarios: readonly Scenario[] = [
         ...['user: work until cancelled', 'assistant: It takes long.', done('pay'), 'slow is unknown', 'cancelled'],
         ...['user: pay, look and book', 'assistant: At once.', done('pay'), done('look'), done('book')],
         ...['assistant: All three are done.', 'completed'],
+      ],
+    ],
+  },
+  {
+    name: 'titled-and-audited',
+    messages: ['say hello', 'pay, look, ship'],
+    agent: () => ({ title: { model: scriptedModel('A title') }, audit: 'records' }),
+    transcripts: [
+      [
+        ...['user: say hello', 'assistant: Hello there.', 'completed', 'user: pay, look, ship'],
+        ...['assistant: ', done('pay'), 'assistant: Then look.', done('look'), 'assistant: ', done('ship')],
+        ...['assistant: One after the other.', 'completed'],
+      ],
+    ],
+  },
+  {
+    name: 'summed-up',
+    messages: ['say hello', 'pay, look and book', 'say it again', 'refund me', 'be cancelled', 'ask me'],
+    agent: () => ({
+      context: { workingBudget: 100, windowTurns: 2, summarise: { model: scriptedModel('They talked.') } },
+    }),
+    transcripts: [
+      [
+        ...['user: say hello', 'assistant: Hello there.', 'completed'],
+        ...['user: pay, look and book', 'assistant: At once.', done('pay'), done('look'), done('book')],
+        ...['assistant: All three are done.', 'completed'],
+        ...['user: say it again', 'assistant: Hello again.', 'completed'],
+        ...['user: refund me', 'assistant: ', done('refund'), 'assistant: It is refunded.', 'completed'],
+        ...['user: be cancelled', 'cancelled'],
+        ...['user: ask me', 'assistant: ', 'colour = "blue"', 'assistant: A fine colour.', 'completed'],
       ],
     ],
   },

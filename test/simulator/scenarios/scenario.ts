@@ -9,7 +9,7 @@ export type Scenario = {
   readonly name: string
   /** Each is sent when the turn of the one before has ended. What the model says to it is in `script.ts`. */
   readonly messages: readonly string[]
-  readonly agent?: (host: Host) => Pick<AgentAttributes, 'hooks' | 'output'>
+  readonly agent?: (host: Host) => Pick<AgentAttributes, 'hooks' | 'output' | 'title' | 'context' | 'audit'>
   /** Its call is approved while no process runs, and only then the scenario begins. */
   readonly isApprovedBeforehand?: true
   /** What may be read in the end. The first is what is read when nothing went wrong; see `transcript.ts`. */

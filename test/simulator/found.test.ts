@@ -1,0 +1,42 @@
+import { expect, test } from 'vitest'
+import type { Plan } from './plan.ts'
+import { scenarios } from './scenarios/all-scenarios.ts'
+import { simulate } from './simulate.ts'
+
+/** Plans that once broke a promise. */
+
+const only = (name: string): Pick<Plan, 'scenarios'> => ({
+  scenarios: scenarios.filter((scenario) => scenario.name === name),
+})
+
+test('a call whose start was written runs although the store fails again and again before it says so', async () => {
+  for (const isMade of [true, false]) {
+    for (const write of [2, 3, 4, 5]) {
+      const failures = [
+        { write, isMade: true },
+        { write: write + 1, isMade },
+      ]
+      expect((await simulate({ ...only('tools-one-by-one'), failures })).problems).toEqual([])
+    }
+  }
+})
+
+test('a process that lost a conversation while it read its log does not call the model for it', async () => {
+  for (let step = 1; step <= 12; step++) {
+    const plan: Plan = {
+      ...only('durable-hook'),
+      foreign: [
+        { action: 'cancel', step: step + 7 },
+        { action: 'interrupt', step: step + 8 },
+      ],
+      stall: { step, steps: 11 },
+      workers: 3,
+    }
+    expect((await simulate(plan)).problems).toEqual([])
+  }
+})
+
+test('the turn of a key that is sent again is known although a summary has put it away', async () => {
+  const crashes = [{ failpoint: 'cancel.after_commit' as const, nth: 1 }]
+  expect((await simulate({ ...only('summed-up'), crashes })).problems).toEqual([])
+})
