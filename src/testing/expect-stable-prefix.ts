@@ -22,7 +22,7 @@ export function expectStablePrefix(
 ): void {
   const moves: string[] = []
   let reduced = 0
-  let jumpedAt = 0
+  let jumpedAt = -1
   for (const [index, call] of calls.entries()) {
     if (index === 0) continue
     const before = calls[index - 1]!.prompt as LanguageModelV4Prompt
