@@ -14,6 +14,7 @@ const programs = {
   'double-approval': { stores: ['sqlite', 'postgres'], shortRounds: 100 },
   'crash-matrix': { stores: ['sqlite', 'postgres'], shortRounds: 18 },
   'child-crashes': { stores: ['sqlite', 'postgres'], shortRounds: 24 },
+  'flow-kills': { stores: ['sqlite', 'postgres'], shortRounds: 16 },
   'lost-acknowledgement': { stores: ['postgres'], shortRounds: 10 },
 } as const satisfies Record<string, { stores: readonly string[]; shortRounds: number }>
 
