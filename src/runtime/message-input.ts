@@ -1,8 +1,7 @@
+import { createHash } from 'node:crypto'
 import { InvalidArgumentError } from '../errors/store-errors.ts'
-import type { BlobRef } from '../log/blob-ref.ts'
-import { isBlobRef } from '../log/blob-ref.ts'
+import { type BlobRef, isBlobRef } from '../log/blob-ref.ts'
 import type { UserMessage, UserPart } from '../log/events.ts'
-import type { TenantStore } from '../store/store.ts'
 
 /** What a person says: text, or parts; a file's bytes go into a blob, a string is its URL. */
 export type MessageInput = string | readonly InputPart[] | { readonly parts: readonly InputPart[] }
@@ -16,18 +15,30 @@ export type InputPart =
       readonly filename?: string
     }
 
-export async function toUserMessage(input: MessageInput, store: TenantStore): Promise<UserMessage> {
-  const parts =
-    typeof input === 'string' ? [{ type: 'text' as const, text: input }] : 'parts' in input ? input.parts : input
-  if (!Array.isArray(parts)) throw new InvalidArgumentError('message', 'must be text, or a list of text and file parts')
+/** A message as it is recorded, and the files it refers to, each once. Nothing of them is stored yet. */
+export type ReadMessage = { readonly message: UserMessage; readonly files: readonly NewFile[] }
+
+type NewFile = { readonly bytes: Uint8Array; readonly mediaType: string }
+
+export function readMessage(input: MessageInput): ReadMessage {
+  const parts = partsOf(input)
   const isEmpty = parts.every(
     (part) => part?.type === 'text' && (typeof part.text !== 'string' || part.text.trim() === ''),
   )
   if (isEmpty) throw new InvalidArgumentError('message', 'is empty; send some text or a file')
-  return { parts: await Promise.all(parts.map((part, index) => toUserPart(part, index, store))) }
+  const files = new Map<string, NewFile>()
+  const message = { parts: parts.map((part, index) => toUserPart(part, index, files)) }
+  return { message, files: [...files.values()] }
 }
 
-async function toUserPart(part: InputPart, index: number, store: TenantStore): Promise<UserPart> {
+function partsOf(input: MessageInput): readonly InputPart[] {
+  if (typeof input === 'string') return [{ type: 'text', text: input }]
+  const parts: unknown = Array.isArray(input) ? input : Object(input).parts
+  if (Array.isArray(parts)) return parts
+  throw new InvalidArgumentError('message', 'must be text, or a list of text and file parts')
+}
+
+function toUserPart(part: InputPart, index: number, files: Map<string, NewFile>): UserPart {
   if (part?.type === 'text' && typeof part.text === 'string') return { type: 'text', text: part.text }
   if (part?.type !== 'file' || typeof part.mediaType !== 'string') {
     throw new InvalidArgumentError(
@@ -36,21 +47,14 @@ async function toUserPart(part: InputPart, index: number, store: TenantStore): P
     )
   }
   const { mediaType, data, filename } = part
-  return {
-    type: 'file',
-    mediaType,
-    data: await toData(data, mediaType, index, store),
-    ...(filename === undefined ? {} : { filename }),
-  }
+  const name = filename === undefined ? {} : { filename }
+  if (!(data instanceof Uint8Array)) return { type: 'file', mediaType, data: addressOf(data, index), ...name }
+  const blob = createHash('sha256').update(data).digest('hex')
+  files.set(blob, { bytes: data, mediaType })
+  return { type: 'file', mediaType, data: { blob, mediaType, size: data.byteLength }, ...name }
 }
 
-async function toData(
-  data: Uint8Array | URL | BlobRef | string,
-  mediaType: string,
-  index: number,
-  store: TenantStore,
-): Promise<BlobRef | string> {
-  if (data instanceof Uint8Array) return store.putBlob(data, mediaType)
+function addressOf(data: URL | BlobRef | string, index: number): BlobRef | string {
   if (data instanceof URL) return data.href
   if (isBlobRef(data)) return data
   if (typeof data === 'string' && URL.canParse(data)) return data

@@ -12,7 +12,7 @@ import type { TenantStore } from '../store/store.ts'
 import type { Schema } from '../tool/schema.ts'
 import { toJsonSchema } from '../tool/to-json-schema.ts'
 import type { Identity } from './identity.ts'
-import { type MessageInput, toUserMessage } from './message-input.ts'
+import { type MessageInput, readMessage } from './message-input.ts'
 import type { LeaseWish } from './worker.ts'
 
 /** What to do when a turn is open: refuse, run after it, cancel it and run next in line, or hand the message to it. */
@@ -58,7 +58,7 @@ export async function sendMessage(
       `must be 'reject', 'queue', 'interrupt' or 'steer', not '${String(whenBusy)}'`,
     )
   }
-  const message = await toUserMessage(input, store)
+  const { message, files } = readMessage(input)
   const content = {
     message,
     options: turnOptions(agent, options),
@@ -68,9 +68,19 @@ export async function sendMessage(
   const newTurnId = key === undefined ? uuidV7() : turnIdOf(key)
   // Unkeyed sends have a key of their own, so that a lost acknowledgement can be settled.
   const request = { key: key ?? `send/${newTurnId}`, digest: digestOf(message, options) }
+  // Files that no message refers to would stay for ever, so it is known to be a new one before they are stored.
+  if (files.length > 0 && key !== undefined) {
+    const known = await store.commit(id, { events: [], ...request, expectedSeq: noSeq })
+    if (known.ok) return { seq: known.seq, turnId: await turnAt(store, id, known.seq) }
+  }
+  let areFilesStored = false
   for (;;) {
     const { turnId, events, expectedSeq, attrs } = await plan(whenBusy, newTurnId, sending)
     sending.onTurn(turnId)
+    if (!areFilesStored && expectedSeq !== noSeq) {
+      await Promise.all(files.map(({ bytes, mediaType }) => store.putBlob(bytes, mediaType)))
+      areFilesStored = true
+    }
     failpoint('send.before_commit')
     const result = await store.commit(id, {
       events: [...events, { type: 'user_msg', content: { turnId, ...content } }],

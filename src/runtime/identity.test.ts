@@ -1,0 +1,34 @@
+import { describe, expect, test } from 'vitest'
+import { createScope, systemScope } from '../scope/create-scope.ts'
+import type { Scope } from '../scope/register.ts'
+import { identify } from './identity.ts'
+
+const ann = createScope({ user: 'ann', tenant: 'acme' })
+
+describe('without settings', () => {
+  test('tenant and user of the scope are who acts', () => {
+    expect(identify(ann, {})).toEqual({ tenant: 'acme', who: 'ann', scope: ann })
+  })
+
+  test('nobody in particular acts in the default tenant', () => {
+    expect(identify(createScope(), {})).toMatchObject({ tenant: 'default', who: 'anonymous' })
+    expect(identify(systemScope(), {})).toMatchObject({ tenant: 'default', who: 'system' })
+    expect(identify(systemScope('acme'), {})).toMatchObject({ tenant: 'acme', who: 'system' })
+  })
+})
+
+describe('an app that tells', () => {
+  const options = { tenant: (scope: Scope) => scope.assigns['org'] as string, who: (scope: Scope) => `u/${scope.user}` }
+
+  test('says which tenant, and what is stored of a person', () => {
+    const scope = createScope({ user: 'ann', assigns: { org: 'acme' } })
+    expect(identify(scope, options)).toEqual({ tenant: 'acme', who: 'u/ann', scope })
+  })
+
+  test('refuses whoever has no tenant', () => {
+    for (const org of [undefined, '', 7, null]) {
+      const scope = createScope({ user: 'ann', assigns: { org } })
+      expect(() => identify(scope, options)).toThrow(expect.objectContaining({ code: 'tenant_missing' }))
+    }
+  })
+})

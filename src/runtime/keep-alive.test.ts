@@ -1,0 +1,21 @@
+import { expect, test, vi } from 'vitest'
+import { KeepAlive } from './keep-alive.ts'
+
+test('the process is kept while anybody holds it, and each lets go once', () => {
+  vi.useFakeTimers()
+  try {
+    const keepAlive = new KeepAlive()
+    expect(vi.getTimerCount()).toBe(0)
+    const letGo = [keepAlive.hold(), keepAlive.hold()]
+    expect(vi.getTimerCount()).toBe(1)
+    letGo[0]!()
+    letGo[0]!()
+    expect(vi.getTimerCount()).toBe(1)
+    letGo[1]!()
+    expect(vi.getTimerCount()).toBe(0)
+    keepAlive.hold()()
+    expect(vi.getTimerCount()).toBe(0)
+  } finally {
+    vi.useRealTimers()
+  }
+})
