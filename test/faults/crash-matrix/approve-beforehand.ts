@@ -1,14 +1,14 @@
 import type { Store } from '../../../src/store/store.ts'
-import { scenarios as allScenarios } from '../../simulator/scenarios/all-scenarios.ts'
 import { answer } from '../../simulator/scenarios/people.ts'
 import { type LifeOptions, startLife } from './life.ts'
+import { matrixScenarios } from './matrix-scenarios.ts'
 
 /** Brings some scenarios to where they wait, ends the process that did, and approves their call when nobody is alive. */
 export async function approveBeforehand(
   store: Store,
   options: Omit<LifeOptions, 'store' | 'scenarios' | 'work'>,
 ): Promise<void> {
-  const scenarios = allScenarios.filter((scenario) => scenario.isApprovedBeforehand)
+  const scenarios = matrixScenarios.filter((scenario) => scenario.isApprovedBeforehand)
   const first = startLife({ ...options, store, scenarios })
   const outcomes = scenarios.map(async (scenario) => {
     const text = scenario.messages[0]!

@@ -5,13 +5,13 @@ import type { Store } from '../../../src/store/store.ts'
 import type { Crash } from '../../simulator/plan.ts'
 import { checkConversation, checkMoment, type Moment } from '../../simulator/promises/check-conversation.ts'
 import { checkRest } from '../../simulator/promises/check-rest.ts'
-import { scenarios } from '../../simulator/scenarios/all-scenarios.ts'
 import type { Scenario, Told } from '../../simulator/scenarios/scenario.ts'
 import { untilNobodyIsConnected } from '../harness/client-backends.ts'
 import { openStore, type Target } from '../harness/target.ts'
 import { approveBeforehand } from './approve-beforehand.ts'
 import type { EffectsFile } from './effects-file.ts'
 import { type LifeOptions, startLife } from './life.ts'
+import { matrixScenarios } from './matrix-scenarios.ts'
 import { untilAtRest } from './until-at-rest.ts'
 import type { ChildLife, WarmChild } from './warm-child.ts'
 
@@ -78,7 +78,7 @@ async function moments(
 ): Promise<(Moment & { readonly scenario: Scenario })[]> {
   const happened = effects.read()
   return await Promise.all(
-    scenarios.map(async (scenario) => {
+    matrixScenarios.map(async (scenario) => {
       const id = `${prefix}${scenario.name}`
       const own = <T extends { readonly id: string }>(all: readonly T[]) => all.filter((one) => one.id === id)
       return { scenario, log: await store.streamEvents(id), effects: own(happened), told: own(told) }

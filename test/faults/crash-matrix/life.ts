@@ -4,10 +4,10 @@ import type { Conversation } from '../../../src/runtime/conversation.ts'
 import { createRuntime } from '../../../src/runtime/create-runtime.ts'
 import type { Store } from '../../../src/store/store.ts'
 import { checkPrompt } from '../../simulator/promises/check-prompt.ts'
-import { scenarios as allScenarios } from '../../simulator/scenarios/all-scenarios.ts'
 import { play, watch } from '../../simulator/scenarios/people.ts'
 import type { Effect, Host, Scenario, Told } from '../../simulator/scenarios/scenario.ts'
 import { scenarioAgent } from '../../simulator/scenarios/scenario-agent.ts'
+import { matrixScenarios } from './matrix-scenarios.ts'
 
 export type LifeOptions = {
   readonly store: Store
@@ -32,7 +32,7 @@ export type Life = {
 
 /** What runs in a process of the matrix: a runtime, and the people at it. */
 export function startLife(options: LifeOptions): Life {
-  const { store, prefix, scenarios = allScenarios, leaseMs, work = true, ...reports } = options
+  const { store, prefix, scenarios = matrixScenarios, leaseMs, work = true, ...reports } = options
   const idOf = (scenario: Scenario): string => `${prefix}${scenario.name}`
   const host: Host = {
     isAlive: () => true,

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { foldEvents } from '../../../src/log/fold-events.ts'
 import type { Store } from '../../../src/store/store.ts'
 import { isUpToDate } from '../../simulator/promises/check-rest.ts'
-import { scenarios } from '../../simulator/scenarios/all-scenarios.ts'
+import { matrixScenarios } from './matrix-scenarios.ts'
 
 const patienceMs = 20_000
 
@@ -10,7 +10,7 @@ const patienceMs = 20_000
 export async function untilAtRest(store: Store, prefix: string): Promise<string[]> {
   for (const until = Date.now() + patienceMs; ; ) {
     const restless: string[] = []
-    for (const { name } of scenarios) if (!(await isAtRest(store, `${prefix}${name}`))) restless.push(name)
+    for (const { name } of matrixScenarios) if (!(await isAtRest(store, `${prefix}${name}`))) restless.push(name)
     if (restless.length === 0 || Date.now() > until) return restless
     await sleep(5)
   }
