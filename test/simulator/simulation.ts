@@ -54,9 +54,9 @@ export class Simulation {
   /** Somebody passes a failpoint: here processes die. */
   passed(name: Failpoint): void {
     const process = SimulatedProcess.current()
-    if (!process) throw new Error(`'${name}' was passed outside of every process`)
-    if (process.isDead) throw new Killed()
-    if (!process.isMortal) return
+    if (!process) this.#world.problems.push(`'${name}' was passed outside of every process`)
+    if (process?.isDead) throw new Killed()
+    if (!process?.isMortal) return
     this.#world.activity += 1
     const life = this.#lives.at(-1)!
     life[name] += 1
