@@ -7,8 +7,14 @@ export function generatedFile(part: { readonly [key: string]: unknown }): Genera
   const content = contentOf(
     isRecord(data) && !isBare(data) ? (data['type'] === 'url' ? data['url'] : data['data']) : data,
   )
-  const mediaType = textOf(part['mediaType']) ?? 'application/octet-stream'
+  const mediaType = mediaTypeOf(part['mediaType'])
   return content === null ? null : { type: 'file', mediaType, data: content }
+}
+
+/** Providers make up what they do not know. */
+function mediaTypeOf(given: unknown): string {
+  const text = textOf(given) ?? ''
+  return /^[\x20-\x7e]{1,255}$/.test(text) ? text : 'application/octet-stream'
 }
 
 function isBare(data: object): boolean {

@@ -6,6 +6,7 @@ import type { TurnState } from '../log/state.ts'
 import type { MessagePart } from '../model/message-draft.ts'
 import type { ModelMessage } from '../model/stream-model.ts'
 import { prepareCall } from '../tool/prepare-call.ts'
+import { patiently } from './patiently.ts'
 import { invalidObject, readObject, regenerations } from './read-object.ts'
 import type { TurnContext } from './turn-context.ts'
 import { unlessAborted } from './unless-aborted.ts'
@@ -22,7 +23,7 @@ export type Streamed = {
 export async function finishMessage(streamed: Streamed, context: TurnContext, signal: AbortSignal): Promise<Outcome> {
   const { message, messageId, seen, turnState } = streamed
   const { model, usage, finishReason } = message
-  const parts = await storeFiles(message.parts, context)
+  const parts = await storeFiles(message.parts, context, signal)
   const draft = {
     type: 'message' as const,
     turnId: turnState.turnId,
@@ -89,11 +90,16 @@ function withVerdict(outcome: MessageOutcome, verdict: Verdict | null): MessageO
   return verdict ? { ...outcome, verdict } : outcome
 }
 
-async function storeFiles(parts: readonly MessagePart[], { store }: TurnContext): Promise<AssistantPart[]> {
+async function storeFiles(
+  parts: readonly MessagePart[],
+  context: TurnContext,
+  signal: AbortSignal,
+): Promise<AssistantPart[]> {
   const stored = parts.map(async (part): Promise<AssistantPart> => {
     if (part.type !== 'file') return part
     const { data, ...rest } = part
-    return { ...rest, data: typeof data === 'string' ? data : await store.putBlob(data, part.mediaType) }
+    if (typeof data === 'string') return { ...rest, data }
+    return { ...rest, data: await patiently(() => context.store.putBlob(data, part.mediaType), context, signal) }
   })
   return await Promise.all(stored)
 }

@@ -57,7 +57,7 @@ async function run(step: ModelStep, context: TurnContext, loop: Loop, signal: Ab
   const { turn, system } = prepared
   const state = loop.state()
   const turnState = turnOf(state, step.turnId)
-  const { prompt, estimated, reduction, prefix } = await nextPrompt(state, system, turn.injections, context)
+  const { prompt, estimated, reduction, prefix } = await nextPrompt(state, system, turn.injections, context, signal)
   const ref = turnRef(step.turnId, step.step)
   const audit = auditAttempts(context, { turnRef: ref, prompt, seen: state.lastSeq, reduction, prefix })
   const messageId = uuidV7(clock.now())

@@ -6,9 +6,11 @@ import { planSummary } from '../context/plan-summary.ts'
 import type { Reduction } from '../context/reduction.ts'
 import { whatReduced } from '../context/reduction-news.ts'
 import { blobsNeeded, renderContext } from '../context/render-context.ts'
+import type { BlobRef } from '../log/blob-ref.ts'
 import type { ModelRef, UserPart } from '../log/events.ts'
 import type { ConversationState } from '../log/state.ts'
 import { modelRef } from '../model/language-model.ts'
+import { patiently } from './patiently.ts'
 import type { TurnContext } from './turn-context.ts'
 
 export type NextPrompt = {
@@ -28,10 +30,11 @@ export async function nextPrompt(
   system: string,
   injections: readonly UserPart[],
   context: TurnContext,
+  signal: AbortSignal,
 ): Promise<NextPrompt> {
   const { agent, memory, logger, tenant, id } = context
   const before = memory.reduction
-  const assembly = await assemble(state, system, injections, context)
+  const assembly = await assemble(state, system, injections, context, signal)
   const { reduction, estimated } = assembly
   if (assembly.overflow) throw assembly.overflow
   memory.reduction = reduction
@@ -42,7 +45,7 @@ export async function nextPrompt(
     if (span.length > 0) context.summariseSoon(span)
   }
   const prefix = agent.audit === 'off' ? null : prefixOf(state, system, news, context)
-  const blobs = await readBlobs(context, state, reduction, injections)
+  const blobs = await readBlobs(blobsNeeded(state, reduction, injections), context, signal)
   return { prompt: (model) => assembly.prompt(model, blobs), estimated, reduction, prefix }
 }
 
@@ -50,14 +53,16 @@ async function assemble(
   state: ConversationState,
   system: string,
   injections: readonly UserPart[],
-  { agent, memory, store, id }: TurnContext,
+  context: TurnContext,
+  signal: AbortSignal,
 ): Promise<Assembly> {
+  const { agent, memory, store, id } = context
   const { reduction, calibration, turnSizes } = memory
   const given = { state, agent, system, model: modelRef(agent.model), injections, reduction, calibration, turnSizes }
   const assembly = assemblePrompt({ ...given, latest: memory.latestSummary })
   if (!assembly.hasReduced) return assembly
   // Something is about to be left out; another node may have summed it up.
-  const stored = summaryText(await store.latestSummary(id))
+  const stored = summaryText(await patiently(() => store.latestSummary(id), context, signal))
   if (!stored || stored.toSeq <= (memory.latestSummary?.toSeq ?? 0)) return assembly
   memory.latestSummary = stored
   return assemblePrompt({ ...given, latest: stored })
@@ -77,14 +82,13 @@ function prefixOf(
 }
 
 async function readBlobs(
-  { store }: TurnContext,
-  state: ConversationState,
-  reduction: Reduction,
-  injections: readonly UserPart[],
+  refs: readonly BlobRef[],
+  context: TurnContext,
+  signal: AbortSignal,
 ): Promise<Map<string, Uint8Array>> {
   const blobs = new Map<string, Uint8Array>()
-  for (const ref of blobsNeeded(state, reduction, injections)) {
-    const found = blobs.has(ref.blob) ? null : await store.getBlob(ref)
+  for (const ref of refs) {
+    const found = blobs.has(ref.blob) ? null : await patiently(() => context.store.getBlob(ref), context, signal)
     if (found) blobs.set(ref.blob, found.bytes)
   }
   return blobs

@@ -212,6 +212,14 @@ overStores('what is asked of a model', (story) => {
     })
   })
 
+  test('a file of a type that is none is kept all the same', async () => {
+    const data = { type: 'data', data: new Uint8Array([1]) }
+    const model = modelOf([() => streamOf([{ type: 'file', mediaType: 'image/\u0000', data }, text('Here.'), finish])])
+    const chat = story.start({ agents: [defineAgent({ name: 'a', model })] }).conversation('c1', { agent: 'a' })
+    expect(await (await chat.send('draw')).outcome()).toMatchObject({ status: 'completed', text: 'Here.' })
+    expect((await messagesOf(chat))[0]?.parts[0]).toMatchObject({ type: 'file', mediaType: 'application/octet-stream' })
+  })
+
   test('an empty answer completes the turn with nothing, and the conversation goes on', async () => {
     const model = scriptedModel(['', 'here'])
     const chat = story.start({ agents: [defineAgent({ name: 'a', model })] }).conversation('c1', { agent: 'a' })

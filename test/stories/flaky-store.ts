@@ -1,0 +1,30 @@
+import { StoreError } from '../../src/errors/store-errors.ts'
+import type { Store, TenantStore } from '../../src/store/store.ts'
+
+export type Flaw = { readonly method: keyof Store; readonly times: number; readonly isWritten?: boolean }
+
+/** The same store, with a method that fails some times: before it has done anything, or after, when nobody can tell. */
+export function flakyStore(
+  store: Store,
+  { method, times, isWritten = false }: Flaw,
+): { store: Store; failures(): number } {
+  let failures = 0
+
+  function flaky<T extends Store | TenantStore>(target: T): T {
+    return new Proxy(target, {
+      get(object, name) {
+        const member: unknown = Reflect.get(object, name)
+        if (name === 'forTenant') return (tenant: string) => flaky(store.forTenant(tenant))
+        if (name !== method || typeof member !== 'function') return member
+        return async (...args: unknown[]) => {
+          if (failures >= times) return member.apply(object, args)
+          failures += 1
+          if (isWritten) await member.apply(object, args)
+          throw new StoreError('the connection was lost', { ambiguous: isWritten })
+        }
+      },
+    })
+  }
+
+  return { store: flaky(store), failures: () => failures }
+}

@@ -1,0 +1,64 @@
+import { expect, test } from 'vitest'
+import { z } from 'zod'
+import { defineAgent } from '../../src/agent/define-agent.ts'
+import { defineTool } from '../../src/tool/define-tool.ts'
+import { checkHistory } from '../log/check-history.ts'
+import { finish, model as modelOf, streamOf } from '../support/unruly-model.ts'
+import { type Flaw, flakyStore } from './flaky-store.ts'
+import { overStores } from './over-stores.ts'
+import { shapeOf } from './texts.ts'
+
+overStores('a store that is away for a moment', (story) => {
+  function worker() {
+    const runs: string[] = []
+    const act = defineTool({ name: 'act', description: 'Act', input: z.object({}), run: () => void runs.push('act') })
+    const drawing = { type: 'file', mediaType: 'image/png', data: { type: 'data', data: new Uint8Array([7, 7]) } }
+    const model = modelOf([
+      () => streamOf([{ type: 'tool-call', toolCallId: 'c1', toolName: 'act', input: '{}' }, finish]),
+      () => streamOf([drawing, { type: 'text-delta', id: 't', delta: 'Done.' }, finish]),
+    ])
+    return { agent: defineAgent({ name: 'worker', model, tools: [act] }), model, runs }
+  }
+
+  const flaws: Flaw[] = [
+    { method: 'dueWork', times: 2 },
+    { method: 'getConversation', times: 2 },
+    { method: 'acquireLease', times: 2 },
+    { method: 'loadSince', times: 2 },
+    { method: 'latestSummary', times: 2 },
+    { method: 'getBlob', times: 2 },
+    { method: 'putBlob', times: 2 },
+    { method: 'commit', times: 3 },
+    { method: 'commit', times: 3, isWritten: true },
+    { method: 'renewLeases', times: 2 },
+  ]
+
+  for (const flaw of flaws) {
+    const when = flaw.isWritten ? 'after it has written' : 'before it does anything'
+    test(`${flaw.method} fails ${flaw.times} times ${when}: the turn ends as if nothing had been`, async () => {
+      const { agent, model, runs } = worker()
+      const store = story.openStore()
+      const picture = { type: 'file', mediaType: 'image/png', data: new Uint8Array([1]) } as const
+      const api = story.start({ agents: [agent], store, work: false }).conversation('c1', { agent: 'worker' })
+      const turn = await api.send([picture, { type: 'text', text: 'go' }])
+      const { store: flaky, failures } = flakyStore(store, flaw)
+      story.start({ agents: [agent], store: flaky, pollMs: 10, leaseMs: 1_500 })
+      expect(await turn.outcome()).toMatchObject({ status: 'completed', text: 'Done.' })
+      const events = await api.events()
+      expect(shapeOf(events)).toEqual([
+        'user_msg',
+        'assistant_msg complete',
+        'tool_call',
+        'tool_started',
+        'tool_result',
+        'assistant_msg complete',
+        'turn_ended completed',
+      ])
+      expect(events[4]?.content).toMatchObject({ ok: true })
+      expect(runs).toEqual(['act'])
+      expect(model.asked).toHaveLength(2)
+      checkHistory(events)
+      if (flaw.method !== 'renewLeases' && flaw.method !== 'latestSummary') expect(failures()).toBe(flaw.times)
+    })
+  }
+})
