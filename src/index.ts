@@ -8,6 +8,7 @@ export type {
 } from './agent/agent.ts'
 export type { ContextAttributes, ContextSettings } from './agent/context-settings.ts'
 export { type AgentAttributes, defineAgent } from './agent/define-agent.ts'
+export { type AgentOverrides, deriveAgent } from './agent/derive-agent.ts'
 export { type Clock, systemClock } from './clock/clock.ts'
 export type { Tokenizer } from './context/count-tokens.ts'
 export { type Explanation, explain } from './context/explain.ts'
@@ -29,6 +30,7 @@ export {
   NoSuchFlowError,
   NotSuspendedError,
   SessionExistsError,
+  type WinningAnswer,
 } from './errors/flow-errors.ts'
 export { EventInvalidError, EventTooLargeError, EventUnknownError, InvalidValueError } from './errors/log-errors.ts'
 export { ModelError, type ModelErrorCode, type ModelErrorDetails, TransformFailedError } from './errors/model-errors.ts'
@@ -55,6 +57,9 @@ export {
   StoreClosedError,
   StoreError,
 } from './errors/store-errors.ts'
+export { type CompatibleVersions, defineFlow, type Flow, type FlowAttributes } from './flow/define-flow.ts'
+export type { AgentAnswer, FlowVerbs, StepContext, StepFunction, StepOptions } from './flow/flow-verbs.ts'
+export { type FlowRequest, isRequest, requestKind, requestPayload } from './flow/requests.ts'
 export {
   createHook,
   type Hook,
@@ -82,7 +87,9 @@ export { decode, encode } from './log/codec.ts'
 export {
   assistantMsg,
   cancelRequested,
+  flowContinued,
   flowEnded,
+  flowOpened,
   flowOutcome,
   flowStarted,
   injection,
@@ -106,6 +113,12 @@ export type {
   EventType,
   Executor,
   FilePart,
+  FlowEnded,
+  FlowFailure,
+  FlowOp,
+  FlowOpened,
+  FlowOutcome,
+  FlowStarted,
   IfInterrupted,
   Injection,
   LogEvent,
@@ -138,11 +151,14 @@ export type { LanguageModel, ModelSettings, ToolChoice } from './model/language-
 export type { ChunkTransformer, StreamChunk } from './model/stream-chunk.ts'
 export { transformChunk } from './model/transform-chunk.ts'
 export type { Answered, CallRef, WinningResolution } from './runtime/answer-call.ts'
-export type { Conversation, OutputOf, PendingOf, TurnHandle } from './runtime/conversation.ts'
+export type { Conversation, ForkOptions, OutputOf, PendingOf, TurnHandle } from './runtime/conversation.ts'
 export { createRuntime } from './runtime/create-runtime.ts'
+export type { FlowRecord, FlowSession, FlowSuspension } from './runtime/flow-session.ts'
+export type { FlowStanding, FlowStatus } from './runtime/flow-standing.ts'
 export type { HistoryPage } from './runtime/history.ts'
 export type { InboxItem } from './runtime/inbox.ts'
 export type { InputPart, MessageInput } from './runtime/message-input.ts'
+export type { ResumeOptions } from './runtime/resume-session.ts'
 export type { Runtime, RuntimeOptions, Verbs } from './runtime/runtime.ts'
 export type { RestoreScope } from './runtime/scopes.ts'
 export type { SendOptions, WhenBusy } from './runtime/send-message.ts'

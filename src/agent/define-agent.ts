@@ -61,7 +61,7 @@ export function defineAgent(attributes: AgentAttributes): Agent {
   const problems = agentProblems(attributes)
   if (problems.length > 0) throw new DefinitionError(`The agent '${String(Object(attributes).name)}'`, problems)
   const { name, model, instructions = '', tools = [], output } = attributes
-  return brandAgent({
+  const agent = {
     name,
     model,
     fallbackModels: Object.freeze([...(attributes.fallbackModels ?? [])]),
@@ -84,7 +84,8 @@ export function defineAgent(attributes: AgentAttributes): Agent {
     context: contextSettings(attributes.context),
     audit: attributes.audit ?? 'off',
     title: titleSettings(attributes.title),
-  })
+  }
+  return brandAgent(agent, attributes)
 }
 
 function retrySettings(retry: AgentAttributes['retry'] = {}): RetrySettings | false {

@@ -19,6 +19,7 @@ import type { Conversation, TurnHandle } from './conversation.ts'
 import { follow } from './follow.ts'
 import { history } from './history.ts'
 import type { Identity } from './identity.ts'
+import { lineageOf } from './lineage.ts'
 import { loadChildren } from './load-children.ts'
 import { outcomeFromLog } from './outcome-from-log.ts'
 import { resolveChildCall } from './resolve-child-call.ts'
@@ -208,11 +209,16 @@ export function conversationHandle(
     explain: async (modelCall) => explain(await store.streamEvents(id), modelCall),
     watch: (options) => watch(watched, options),
 
-    async fork({ at, id: newId = uuidV7() } = {}) {
+    async fork({ at, id: newId = uuidV7(), agent: given } = {}) {
       runtime.assertOpen()
-      await store.fork(id, newId, at === undefined ? {} : { at })
-      return conversationHandle(runtime, identity, newId, agentName)
+      const name = typeof given === 'object' ? given.name : given
+      if (name !== undefined && !agents.has(name)) throw new AgentMissingError(name, newId, [...agents.keys()])
+      const options = { ...(at === undefined ? {} : { at }), ...(name === undefined ? {} : { agent: name }) }
+      await store.fork(id, newId, options)
+      return conversationHandle(runtime, identity, newId, name ?? agentName) as never
     },
+    forks: (page) => store.listConversations({ ...page, forkOf: id }),
+    lineage: () => lineageOf(store, id),
 
     async continue() {
       runtime.assertOpen()

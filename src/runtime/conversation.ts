@@ -1,8 +1,9 @@
 import type { Agent, AgentOutput, AgentTools } from '../agent/agent.ts'
 import type { Explanation } from '../context/explain.ts'
 import type { LogEvent } from '../log/events.ts'
+import type { ConversationRecord } from '../store/conversation-record.ts'
 import type { ModelCall } from '../store/model-call.ts'
-import type { EventRange } from '../store/store.ts'
+import type { EventRange, Page } from '../store/store.ts'
 import type { Schema, SchemaOutput } from '../tool/schema.ts'
 import type { Tool, ToolInput } from '../tool/tool.ts'
 import type { WatchEvent } from '../view/project-view.ts'
@@ -44,14 +45,28 @@ export type Conversation<A extends Agent = Agent> = {
   /** How each event of the log was in the prompt of that model call, and why: the answer to "why did it forget that?". Reads the whole log. */
   explain(modelCall: Pick<ModelCall, 'evictions'>): Promise<Explanation[]>
 
-  /** A copy up to `at` (inclusive; default: all), which does nothing until it is sent to, answered or continued. */
-  fork(options?: { readonly at?: number; readonly id?: string }): Promise<Conversation<A>>
+  /**
+   * A copy up to `at` (inclusive; default: all), which does nothing until it is sent to, answered or continued. With `agent`, one of the runtime's
+   * agents, it goes on with that one's model, instructions, tools and hooks: see `deriveAgent`.
+   */
+  fork<B extends Agent = A>(options?: ForkOptions<B>): Promise<Conversation<B>>
+  /** Its direct forks, the newest first. */
+  forks(page?: Page): Promise<ConversationRecord[]>
+  /** Where it was forked from, then where that was, and so on to the first. */
+  lineage(): Promise<{ readonly id: string; readonly at: number }[]>
   /** Goes on with what the log says is to be done; for forks. */
   continue(): Promise<void>
   /** This process lets go of it; the log and what waits stay. */
   stop(): Promise<void>
   /** With everything that belongs to it. False when there was none. */
   delete(): Promise<boolean>
+}
+
+export type ForkOptions<B extends Agent = Agent> = {
+  readonly at?: number
+  /** Default: a new one. */
+  readonly id?: string
+  readonly agent?: B | (string & {})
 }
 
 export type TurnHandle<A extends Agent = Agent, Output = AgentOutput<A>> = {

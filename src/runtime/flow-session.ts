@@ -11,6 +11,7 @@ import type { ConversationRecord } from '../store/conversation-record.ts'
 import type { EventRange, Page } from '../store/store.ts'
 import { type FlowStanding, type FlowStatus, standingOf } from './flow-standing.ts'
 import type { Identity } from './identity.ts'
+import { lineageOf } from './lineage.ts'
 import { digestOf, requestKey } from './request-key.ts'
 import { type ResumeOptions, resumeSession } from './resume-session.ts'
 import type { RuntimeContext } from './runtime-context.ts'
@@ -48,6 +49,8 @@ export type FlowSession<Input = Json, Result = Json> = {
   fork(newId: string, options?: { readonly at?: number }): Promise<FlowSession<Input, Result>>
   /** Its direct forks, the newest first. */
   forks(page?: Page): Promise<ConversationRecord[]>
+  /** Where it was forked from, then where that was, and so on to the first. */
+  lineage(): Promise<{ readonly id: string; readonly at: number }[]>
   /** Goes on with what the record says is to be done; for forks. */
   continue(): Promise<FlowStanding<Result>>
   /** With everything that belongs to it. False when there was none. */
@@ -171,6 +174,7 @@ export function flowSession(
       return flowSession(runtime, identity, flow, newId)
     },
     forks: (page) => store.listConversations({ ...page, forkOf: id }),
+    lineage: () => lineageOf(store, id),
 
     async continue() {
       runtime.assertOpen()

@@ -14,6 +14,7 @@ test.each([
   ['perdure', ['createScope', 'systemScope', 'createTurn', 'PerdureError', 'foldEvents', 'nextStep', 'settle'], root],
   ['perdure/server', ['createHandler', 'serve'], server],
   ['perdure/client', ['createClient', 'projectView', 'PerdureError'], client],
+  ['perdure', ['defineFlow', 'isRequest', 'requestKind', 'requestPayload', 'deriveAgent', 'DeterminismError'], root],
   ['perdure/testing', ['testStore', 'scriptedModel', 'fakeClock', 'untilState', 'expectStablePrefix'], testing],
 ])('%s offers %j', (_, names, module) => {
   expect(names.filter((name) => !(name in module))).toEqual([])
