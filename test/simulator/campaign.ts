@@ -13,7 +13,7 @@ export type CampaignOptions = {
   readonly runs: number
   /** Every pair of passings; without it, one pair of passings for every pair of failpoints. */
   readonly isFull?: boolean
-  /** Of the runs that go through every step with something else than a crash. Default: all of them. */
+  /** Of the runs that go through every step with something else than a crash; below 1, crashes are tried at the first and last passing only. */
   readonly share?: number
 }
 
@@ -24,7 +24,7 @@ export async function campaign({ seed, runs, isFull = false, share = 1 }: Campai
   const second: SecondCrash[] = []
   for (const scenario of scenarios) {
     const { lives, steps, writes } = await tally.run({ scenarios: [scenario] })
-    for (const first of crashesAt(lives[0]!)) {
+    for (const first of share < 1 ? endsOf(lives[0]!) : crashesAt(lives[0]!)) {
       const report = await tally.run({ scenarios: [scenario], crashes: [first] })
       for (const next of crashesAt(report.lives[1]!)) second.push({ scenario, crashes: [first, next] })
     }
@@ -43,6 +43,10 @@ export function crashesAt(life: Passings): Crash[] {
   return failpoints.flatMap((failpoint) =>
     Array.from({ length: life[failpoint] }, (_, index) => ({ failpoint, nth: index + 1 })),
   )
+}
+
+function endsOf(life: Passings): Crash[] {
+  return crashesAt(life).filter(({ failpoint, nth }) => nth === 1 || nth === life[failpoint])
 }
 
 function disturbances(scenario: Scenario, steps: number, writes: number): Plan[] {
