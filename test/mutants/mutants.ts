@@ -1,6 +1,7 @@
 import type { Mutant } from './mutant.ts'
 import { postgresMutants } from './postgres-mutants.ts'
 import { seamMutants } from './seam-mutants.ts'
+import { serverMutants } from './server-mutants.ts'
 import { sqliteMutants } from './sqlite-mutants.ts'
 
-export const mutants: readonly Mutant[] = [...seamMutants, ...sqliteMutants, ...postgresMutants]
+export const mutants: readonly Mutant[] = [...seamMutants, ...sqliteMutants, ...postgresMutants, ...serverMutants]

@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest'
 import { cuts } from './programs/cuts.ts'
+import { fuzz } from './programs/fuzz.ts'
 import { stalled } from './programs/stalled.ts'
 import { watchers } from './programs/watchers.ts'
 
@@ -20,4 +21,9 @@ test('clients that never read cost little, and whoever reads gets everything', {
 test('a delta that many watch is written out once', { timeout }, async () => {
   const finding = await watchers({ count: 40, deltas: 50 })
   expect(finding).toMatchObject({ violations: [], counts: { written: 50 } })
+})
+
+test('nonsense on every route is answered, and never with a failure of the server', { timeout }, async () => {
+  const finding = await fuzz({ seed: 1, requests: 1_500, mostStallMs: 1_000 })
+  expect(finding).toMatchObject({ violations: [], notExercised: [] })
 })

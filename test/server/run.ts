@@ -1,11 +1,13 @@
 import { exitCode, judge, type Verdict } from '../faults/harness/verdict.ts'
 import { cuts } from './programs/cuts.ts'
+import { fuzz } from './programs/fuzz.ts'
 import { stalled } from './programs/stalled.ts'
 import { watchers } from './programs/watchers.ts'
 
-/** `npm run live -- cuts|stalled|watchers [--seed N]`: what live streams endure, in full; one JSON line each. */
+/** `npm run live -- cuts|fuzz|stalled|watchers|all [--seed N]`: what the server and its live streams endure, in full; one JSON line each. */
 const programs = {
   cuts: (seed: number) => cuts({ seed, cuts: 500, deltas: 5_000, kills: 2 }),
+  fuzz: (seed: number) => fuzz({ seed, requests: 20_000, mostStallMs: 100 }),
   stalled: () => stalled({ clients: 200, bytes: 50 * 1024 * 1024, mostGrowthMb: 64, mostP99Ms: 50 }),
   watchers: () => watchers({ count: 500, deltas: 500 }),
 }

@@ -96,6 +96,15 @@ test("a send or a start with another tenant's id creates something of one's own"
   expect(await runtime.as(scopeOf('theirs')).conversation('ticket-1').events()).toEqual(before)
 })
 
+test('two tenants that watch the same id see each their own', async () => {
+  const { server, runtime } = await withTheirs()
+  await runtime.as(scopeOf('mine')).conversation('ticket-1', { agent: 'helper' }).send('Mine alone')
+  const route = allRoutes.find(({ name }) => name === 'live')!
+  const ids = { conversation: 'ticket-1' }
+  expect(await ask(server.port, 'theirs', route, ids)).not.toContain('Mine alone')
+  expect(await ask(server.port, 'mine', route, ids)).toContain('Mine alone')
+})
+
 function scopeOf(tenant: string): Scope {
   return createScope({ user: 'x', tenant }) as Scope
 }
@@ -141,7 +150,7 @@ async function ask(
       answer.on('data', (chunk) => {
         text += String(chunk)
         // A stream would never end.
-        if (route.name === 'live' && answer.statusCode === 200) asking.destroy()
+        if (text.includes('"snapshot"') && text.endsWith('\n\n')) asking.destroy()
       })
       answer.on('error', () => {})
       answer.on('close', () => resolve(text))

@@ -19,7 +19,16 @@ export type ServerInput = {
 
 export type ServerMessage =
   | { readonly type: 'ready'; readonly url: string; readonly port: number }
-  | { readonly type: 'memory'; readonly rss: number; readonly clients: number }
+  | ({ readonly type: 'state' } & ServerState)
+
+export type ServerState = {
+  readonly rss: number
+  readonly clients: number
+  /** The longest it listened to nobody since it was asked last, */
+  readonly deafMs: number
+  /** and the longest of that in which it had the processor: the rest is other programs, and the disk. */
+  readonly busyMs: number
+}
 
 const { path, port, deltas, publish } = childInput<ServerInput>()
 const usage = {
@@ -88,8 +97,19 @@ const runtime = createRuntime({
   pollMs: 50,
 })
 const server = await serve(runtime, { port, logger: silentLogger })
+const longest = { deafMs: 0, busyMs: 0 }
+let last = { wall: performance.now(), cpu: process.threadCpuUsage() }
+setInterval(() => {
+  const now = { wall: performance.now(), cpu: process.threadCpuUsage() }
+  const used = now.cpu.user - last.cpu.user + now.cpu.system - last.cpu.system
+  longest.deafMs = Math.max(longest.deafMs, Math.round(now.wall - last.wall))
+  longest.busyMs = Math.max(longest.busyMs, Math.round(used / 1000))
+  last = now
+}, 5)
 onParentLine((line) => {
-  if (line === 'memory')
-    say<ServerMessage>({ type: 'memory', rss: process.memoryUsage.rss(), clients: server.streams().clients })
+  if (line !== 'state') return
+  const { clients } = server.streams()
+  say<ServerMessage>({ type: 'state', rss: process.memoryUsage.rss(), clients, ...longest })
+  longest.deafMs = longest.busyMs = 0
 })
 say<ServerMessage>({ type: 'ready', url: server.url, port: server.port })

@@ -30,7 +30,7 @@ export async function stalled(options: StalledOptions): Promise<Finding> {
     const chat = createClient({ url: server.url }).conversation('c', { agent: 'helper' })
     await chat.outcome((await chat.send('Warm up.')).turnId)
     for (let n = 0; n < clients; n++) sockets.push(await stalledSocket(server.port))
-    const before = await server.memory()
+    const before = await server.state()
     const delays: number[] = []
     const healthy = (async () => {
       for await (const { event } of chat.watch({ signal: abort.signal })) {
@@ -41,7 +41,7 @@ export async function stalled(options: StalledOptions): Promise<Finding> {
     const { turnId } = await chat.send('Publish.')
     let peak = before.rss
     const sampling = setInterval(() => {
-      server.memory().then(
+      server.state().then(
         ({ rss }) => {
           peak = Math.max(peak, rss)
         },
@@ -51,7 +51,7 @@ export async function stalled(options: StalledOptions): Promise<Finding> {
     await chat.outcome(turnId)
     await healthy
     clearInterval(sampling)
-    const after = await server.memory()
+    const after = await server.state()
     peak = Math.max(peak, after.rss)
     const left = after.clients
     const sorted = delays.toSorted((one, other) => one - other)

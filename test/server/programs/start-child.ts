@@ -1,10 +1,10 @@
 import { spawnChild } from '../../faults/harness/spawn-child.ts'
-import type { ServerInput, ServerMessage } from './server-child.ts'
+import type { ServerInput, ServerMessage, ServerState } from './server-child.ts'
 
 export type ServerChild = {
   readonly url: string
   readonly port: number
-  memory(): Promise<{ readonly rss: number; readonly clients: number }>
+  state(): Promise<ServerState>
   /** SIGKILL; resolves when it is gone. */
   kill(): Promise<void>
 }
@@ -30,9 +30,9 @@ export async function startChild(input: ServerInput): Promise<ServerChild> {
   return {
     url,
     port,
-    memory() {
-      const told = hear('memory')
-      child.tell('memory')
+    state() {
+      const told = hear('state')
+      child.tell('state')
       return Promise.race([told, died])
     },
     async kill() {
