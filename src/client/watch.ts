@@ -30,6 +30,11 @@ export async function* watch(
   const { signal, onDisconnect = () => {} } = watching
   let lastId = watching.after === undefined ? null : String(watching.after)
   let failures = 0
+  const comeBack = (error: unknown): Promise<void> => {
+    onDisconnect(error)
+    failures += 1
+    return pause(backoffMs(error, failures, watching.backoff), signal)
+  }
   while (!signal?.aborted) {
     try {
       for await (const { id, data } of connection(options, path, lastId, watching)) {
@@ -37,13 +42,11 @@ export async function* watch(
         failures = 0
         yield { id: lastId, event: JSON.parse(data) as WatchEvent }
       }
-      onDisconnect(null)
+      await comeBack(new ServerUnreachableError('it ended the stream'))
     } catch (error) {
       if (signal?.aborted) return
       if (PerdureError.isInstance(error) && !error.retryable) throw error
-      onDisconnect(error)
-      failures += 1
-      await pause(backoffMs(error, failures, watching.backoff), signal)
+      await comeBack(error)
     }
   }
 }

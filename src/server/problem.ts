@@ -12,7 +12,8 @@ export function problemOf(error: unknown): Response {
     status,
     code: known.code,
     detail: status < 500 ? known.message : (hidden[known.code] ?? new ServerFailedError().message),
-    retryable: known.retryable,
+    // This server may be closing, but there will be another.
+    retryable: known.retryable || status === 503,
   }
   return new Response(JSON.stringify(body), {
     status,

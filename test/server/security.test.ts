@@ -282,7 +282,7 @@ test('a failure of the server tells its code and nothing else, and is logged wit
     status: 503,
     code: 'store_closed',
     detail: 'The server is shutting down. Try again.',
-    retryable: false,
+    retryable: true,
   })
   expect(logged.join()).toContain('/conversations/c/events')
   expect(logged.join()).not.toMatch(new RegExp(`${secret}|after=1|Bearer`))

@@ -30,6 +30,7 @@ export class Feed {
   #lastAt: number | null = null
   #snapshot: { readonly view: View; readonly frame: Uint8Array } | null = null
   #isEnded = false
+  #failure: unknown = null
   #heartbeats: NodeJS.Timeout
   #whenGrown = new Set<() => void>()
 
@@ -55,12 +56,13 @@ export class Feed {
     return this.#subscriptions.size
   }
 
-  /** Goes on after `cursor`, or begins with a snapshot. Null when the feed has ended: ask for another one. */
+  /** Goes on after `cursor`, or begins with a snapshot. Null when the server is closing; throws when the log cannot be read. */
   async subscribe(cursor: Cursor | null): Promise<Subscription | null> {
     await this.#ready
     const from = cursor && (await this.#isOfThisLog(cursor)) ? cursor : null
     // From here on nothing is awaited, so nothing can come between what was missed and what will be pushed.
     const view = this.#view
+    if (this.#failure !== null) throw this.#failure
     if (this.#isEnded || !view) return null
     const missed = from?.place?.feed === this.#name ? this.#recent.after(from.place.index) : null
     const first = from && !missed ? catchUp(this.#conversation, from, view, this.#cursor()) : null
@@ -89,6 +91,7 @@ export class Feed {
       }
     } catch (error) {
       // Whoever watches comes back, and is told then if it cannot be read at all.
+      this.#failure = error
       this.#logger.warn('a live stream ended', { id: this.#conversation.id, error })
     } finally {
       this.#end()

@@ -31,7 +31,7 @@ export class Feeds {
     return this.#feeds.size
   }
 
-  /** Null when the server is closing, or the conversation cannot be watched. */
+  /** Null when the server is closing. Throws when the log cannot be read. */
   async subscribe(
     ref: ConversationRef,
     conversation: Conversation,

@@ -1,0 +1,37 @@
+import { expect, test } from 'vitest'
+import { silentLogger } from '../../src/logger/logger.ts'
+import { serve } from '../../src/server/index.ts'
+import { pacedModel } from '../stories/paced-model.ts'
+import { connect } from './sse-connection.ts'
+import { startServer } from './start-server.ts'
+
+test('whoever watches comes back by itself when the server was closed and started anew', async () => {
+  const model = pacedModel()
+  const { client, runtime, server } = await startServer({ model })
+  const chat = client.conversation('c', { agent: 'helper' })
+  await chat.send('Hi')
+  const call = await model.called(1)
+  call.say('Hel')
+  let next: Awaited<ReturnType<typeof serve>> | null = null
+  const types: string[] = []
+  for await (const { event } of chat.watch({ backoff: { firstMs: 5, mostMs: 20 } })) {
+    types.push(event.type)
+    if (event.type === 'turn_ended') break
+    if (next || types.length > 1) continue
+    await server.close({ drainMs: 0 })
+    next = await serve(runtime, { port: server.port, logger: silentLogger })
+    call.answer('lo.')
+  }
+  await next?.close({ drainMs: 0 })
+  expect(types[0]).toBe('snapshot')
+  expect(types).toContain('assistant_msg')
+})
+
+test('a log that cannot be read is told as such, and not as a server that is away', async () => {
+  const { client, server, store } = await startServer()
+  await store.appendEvent('c', { type: 'titled', content: { title: 'T' } })
+  await store.putConversation('c', { agent: 'helper' })
+  await store.appendEvent('c', { type: 'tool_result', content: { callId: 'none', ok: true, result: null } })
+  await expect(connect(`${server.url}/conversations/c/live`)).rejects.toThrow(/500.*event_invalid/)
+  await expect(client.conversation('c').watch().next()).rejects.toMatchObject({ code: 'event_invalid' })
+})
