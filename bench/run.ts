@@ -1,9 +1,12 @@
 /** `npm run bench -- stores [--quick] [--only sqlite|postgres]` */
 const benches: Readonly<Record<string, () => Promise<{ run(args: readonly string[]): Promise<void> }>>> = {
   stores: async () => ({ run: (await import('./stores.ts')).benchStores }),
+  context: async () => ({ run: (await import('./context.ts')).benchContext }),
   parked: async () => ({ run: (await import('./parked.ts')).benchParked }),
   serve: async () => ({ run: (await import('./serve.ts')).benchServe }),
   turns: async () => ({ run: (await import('./turns.ts')).benchTurns }),
+  flows: async () => ({ run: (await import('./flows.ts')).benchFlows }),
+  forks: async () => ({ run: (await import('./forks.ts')).benchForks }),
 }
 
 const [name = '', ...args] = process.argv.slice(2)

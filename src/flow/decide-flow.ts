@@ -50,7 +50,7 @@ export function decideFlow(
   return { events, parks, wakeInMs: parks ? nextDueMs(waiting, hand.now) : null }
 }
 
-export function endOf(ended: Extract<Standstill, { type: 'done' | 'failed' }>): NewEvent {
+function endOf(ended: Extract<Standstill, { type: 'done' | 'failed' }>): NewEvent {
   const failed = (error: string): NewEvent => ({ type: 'flow_ended', content: { status: 'failed', error } })
   if (ended.type === 'failed') return failed(errorText(ended.error))
   const result = normaliseValue(ended.result)

@@ -43,6 +43,7 @@ export class FlowOwner {
   readonly #epoch: number
   #state: FlowState
   #summarisedTo: number
+  #lastAt: number | null
   #run: FlowRun | null = null
   #standstill: Standstill | null = null
   /** How many of the record's outcomes the code has been given. */
@@ -60,15 +61,21 @@ export class FlowOwner {
   #isLost = false
   #dueInMs: number | null = null
 
-  constructor(context: FlowContext, epoch: number, { state, summarisedTo }: LoadedFlow) {
+  constructor(context: FlowContext, epoch: number, { state, summarisedTo, lastAt }: LoadedFlow) {
     this.#context = context
     this.#epoch = epoch
     this.#state = state
     this.#summarisedTo = summarisedTo
+    this.#lastAt = lastAt
   }
 
   get lastSeq(): number {
     return this.#state.lastSeq
+  }
+
+  /** What it knows of the session, for whoever looks next. */
+  get loaded(): LoadedFlow {
+    return { state: this.#state, summarisedTo: this.#summarisedTo, lastAt: this.#lastAt }
   }
 
   get isLost(): boolean {
@@ -253,6 +260,7 @@ export class FlowOwner {
   #apply(events: readonly LogEvent[]): void {
     const { generation } = this.#state
     this.#state = foldFlow(events, this.#state)!
+    this.#lastAt = events.at(-1)?.at ?? this.#lastAt
     if (this.#state.ended) this.lose()
     if (this.#state.generation !== generation) this.#beginAgain()
     const settled = new Set(this.#state.outcomes.map(({ position }) => position))

@@ -3,6 +3,7 @@ import { systemClock } from '../clock/clock.ts'
 import { ContextMemories } from '../context/context-memory.ts'
 import { RuntimeClosedError } from '../errors/runtime-errors.ts'
 import { FlowRegistry } from '../flow/flow-registry.ts'
+import { FlowStates } from '../flow/flow-states.ts'
 import { WorkingSets } from '../live/working-sets.ts'
 import { consoleLogger } from '../logger/logger.ts'
 import { systemScope } from '../scope/create-scope.ts'
@@ -36,6 +37,7 @@ export function createRuntime<const Agents extends readonly Agent[]>(
     ...{ store, channels, workingSets },
     agents: agentsByName(options.agents),
     flows: new FlowRegistry(options.flows ?? []),
+    flowStates: new FlowStates(),
     scopes: new Scopes(options.restoreScope),
     keepAlive: new KeepAlive(),
   }

@@ -69,7 +69,7 @@ export function flowSession(
   const agent = sessionAgent(flow.name)
 
   async function load(): Promise<LoadedFlow | null> {
-    const loaded = await loadFlow(store, id)
+    const loaded = await runtime.flowStates.load(store, tenant, id)
     return loaded?.state.flow === flow.name ? loaded : null
   }
 

@@ -2,7 +2,7 @@ import type { Clock } from '../clock/clock.ts'
 import { driveFlow } from '../flow/drive-flow.ts'
 import { type FlowContext, FlowOwner } from '../flow/flow-owner.ts'
 import type { FlowRegistry } from '../flow/flow-registry.ts'
-import { loadFlow } from '../flow/load-flow.ts'
+import type { FlowStates } from '../flow/flow-states.ts'
 import type { Logger } from '../logger/logger.ts'
 import type { ConversationRef } from '../store/conversation-record.ts'
 import type { Store } from '../store/store.ts'
@@ -11,6 +11,7 @@ import type { Hold } from './hold.ts'
 export type FlowWork = {
   readonly store: Store
   readonly flows: FlowRegistry
+  readonly flowStates: FlowStates
   readonly askAgent: (ref: ConversationRef) => FlowContext['askAgent']
   readonly clock: Clock
   readonly logger: Logger
@@ -19,12 +20,12 @@ export type FlowWork = {
 /** Drives a session under a lease until it can be let go. Resolves with how soon it is due again, where it is. */
 export async function workOnFlow(
   { tenant, id }: ConversationRef,
-  { flows, clock, logger, ...work }: FlowWork,
+  { flows, flowStates, clock, logger, ...work }: FlowWork,
   epoch: number,
   onOwner: (owner: Hold) => Promise<void>,
 ): Promise<number | null> {
   const store = work.store.forTenant(tenant)
-  const loaded = await loadFlow(store, id)
+  const loaded = await flowStates.load(store, tenant, id)
   if (!loaded || loaded.state.ended) {
     await store.commit(id, { events: [], epoch, wakeAt: null, lease: 'release' })
     return null
@@ -33,5 +34,6 @@ export async function workOnFlow(
   const owner = new FlowOwner(context, epoch, loaded)
   await onOwner(owner)
   await driveFlow(owner)
+  flowStates.keep(tenant, id, owner.loaded)
   return owner.dueInMs
 }

@@ -1,5 +1,6 @@
 import type { Agent } from '../agent/agent.ts'
 import type { FlowRegistry } from '../flow/flow-registry.ts'
+import type { FlowStates } from '../flow/flow-states.ts'
 import type { WorkingSets } from '../live/working-sets.ts'
 import type { ConversationRef } from '../store/conversation-record.ts'
 import type { Store } from '../store/store.ts'
@@ -15,6 +16,7 @@ export type RuntimeContext = {
   readonly store: Store
   readonly agents: ReadonlyMap<string, Agent>
   readonly flows: FlowRegistry
+  readonly flowStates: FlowStates
   readonly channels: Channels
   readonly workingSets: WorkingSets
   readonly scopes: Scopes
