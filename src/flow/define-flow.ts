@@ -2,7 +2,6 @@ import { DefinitionError } from '../errors/definition-errors.ts'
 import { unknownKeys } from '../errors/unknown-keys.ts'
 import type { Json } from '../log/json.ts'
 import { checkId } from '../store/checks.ts'
-import { errorText } from '../tool/error-text.ts'
 import { isSchema, type Schema, type SchemaInput, type SchemaOutput } from '../tool/schema.ts'
 import type { FlowVerbs } from './flow-verbs.ts'
 
@@ -60,12 +59,7 @@ function isCompatible(recorded: string, version: string | number, compatible: Co
 function problemsOf(attributes: unknown): string[] {
   const problems = unknownKeys(attributes, ['name', 'version', 'compatible', 'input', 'run'])
   const { name, version, compatible = [], input, run } = Object(attributes) as { [key: string]: unknown }
-  try {
-    checkId('name', name)
-    checkId('name', sessionAgent(name))
-  } catch (error) {
-    problems.push(errorText(error))
-  }
+  if (!isName(name)) problems.push("'name' must be a string of 1 to 250 bytes without control characters")
   if (!isVersion(version)) problems.push("'version' must be a number or a string that is not empty")
   if (!isCompatibleVersions(compatible, version)) {
     problems.push("'compatible' must be a list of versions, or { from } where versions are numbers")
@@ -73,6 +67,16 @@ function problemsOf(attributes: unknown): string[] {
   if (input !== undefined && !isSchema(input)) problems.push("'input' must be a Standard Schema or a JSON Schema")
   if (typeof run !== 'function') problems.push("'run' must be a function of the flow and its input")
   return problems
+}
+
+function isName(name: unknown): boolean {
+  try {
+    checkId('name', name)
+    checkId('name', sessionAgent(name))
+    return true
+  } catch {
+    return false
+  }
 }
 
 function isVersion(version: unknown): version is string | number {

@@ -1,0 +1,42 @@
+import { describe, expect, test } from 'vitest'
+import { DefinitionError } from '../errors/definition-errors.ts'
+import { defineFlow } from './define-flow.ts'
+
+const run = async () => 1
+
+test.each([
+  ['nothing', undefined, ["'version' must", "'run' must"]],
+  ['an unknown key', { name: 'f', version: 1, run, nmae: 'g' }, ["unknown key 'nmae'"]],
+  ['a name that is none', { name: '', version: 1, run }, ["'name' must"]],
+  ['a name that is too long', { name: 'x'.repeat(252), version: 1, run }, ["'name' must"]],
+  ['no version', { name: 'f', run }, ["'version' must"]],
+  ['an empty version', { name: 'f', version: '', run }, ["'version' must"]],
+  ['no code', { name: 'f', version: 1 }, ["'run' must"]],
+  ['an input that is no schema', { name: 'f', version: 1, run, input: 'string' }, ["'input' must"]],
+  ['compatible versions that are none', { name: 'f', version: 1, run, compatible: 'all' }, ["'compatible' must"]],
+  [
+    'a range where versions are no numbers',
+    { name: 'f', version: 'b', run, compatible: { from: 1 } },
+    ["'compatible'"],
+  ],
+])('a flow with %s is refused, and everything wrong is named', (_, attributes, problems) => {
+  const defining = () => defineFlow(attributes as never)
+  expect(defining).toThrow(DefinitionError)
+  for (const problem of problems) expect(defining).toThrow(problem)
+})
+
+describe('a flow replays records', () => {
+  test.each([
+    ['of its own version', 3, undefined, '3', true],
+    ['of no other by itself', 3, undefined, '2', false],
+    ['of those in its list', 3, [1, '2-beta'], '2-beta', true],
+    ['of none but those in its list', 3, [1, '2-beta'], '2', false],
+    ['of its range', 3, { from: 2 }, '2', true],
+    ['of none before its range', 3, { from: 2 }, '1', false],
+    ['of none after itself', 3, { from: 2 }, '4', false],
+    ['of none that only looks like a number', 3, { from: 0 }, '', false],
+  ] as const)('%s', (_, version, compatible, recorded, expected) => {
+    const flow = defineFlow({ name: 'f', version, run, ...(compatible ? { compatible } : {}) })
+    expect(flow.replays(recorded)).toBe(expected)
+  })
+})
