@@ -40,6 +40,7 @@ export {
   AgentMissingError,
   BusyError,
   RuntimeClosedError,
+  SnapshotLoadError,
   TenantMissingError,
   TurnNotFoundError,
   WatcherLaggedError,
@@ -173,6 +174,9 @@ export {
   systemScope,
 } from './scope/create-scope.ts'
 export type { Register, Scope } from './scope/register.ts'
+export type { Lifecycle, LoadContext, PersistContext, Persistence } from './snapshot/persistence.ts'
+export type { Snapshot, SnapshotCall, SnapshotMessage, SnapshotPart } from './snapshot/snapshot.ts'
+export { type StoreSnapshotsOptions, storeSnapshots } from './snapshot/store-snapshots.ts'
 export type { Change, CommitResult, ResolveCall } from './store/change.ts'
 export type {
   ConversationAttrs,

@@ -26,6 +26,7 @@ export function explain(events: readonly LogEvent[], call: Pick<ModelCall, 'evic
   return events.map((event) => {
     const { seq, type } = event
     if (seq > seen) return { seq, type, shown: 'not_shown', why: 'it came after this call' }
+    if (event.type === 'seeded') return { seq, type, ...ofSeed(evicted) }
     const turn = turnOf(event)
     return { seq, type, ...(turn ? (ofTurn(turn, evicted) ?? ofEvent(event, turn, evicted)) : notTold) }
   })
@@ -33,6 +34,12 @@ export function explain(events: readonly LogEvent[], call: Pick<ModelCall, 'evic
 
 const verbatim: Shown = { shown: 'verbatim', why: 'its turn is in the window' }
 const notTold: Shown = { shown: 'not_shown', why: 'the model is not told of such events' }
+
+function ofSeed(evicted: readonly Eviction[]): Shown {
+  const summary = evicted.find((eviction) => eviction.shown === 'summarised')
+  if (summary) return { shown: 'summarised', why: summary.why }
+  return { shown: 'verbatim', why: 'it is told before the first turn' }
+}
 
 /** Null when the turn is in the window. */
 function ofTurn(turn: TurnState, evicted: readonly Eviction[]): Shown | null {

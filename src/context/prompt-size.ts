@@ -5,6 +5,7 @@ import { CallIds } from './call-ids.ts'
 import { countMessage, type Tokenizer } from './count-tokens.ts'
 import { type Reduction, visibleTurns } from './reduction.ts'
 import { renderSummary, renderTurn } from './render-context.ts'
+import { renderSeed } from './render-seed.ts'
 
 /** Tokens by turn and by what is stubbed in it. Turns do not change once they have ended, so most are counted once. */
 export type TurnSizes = WeakMap<TurnState, Map<string, number>>
@@ -26,7 +27,8 @@ export class PromptSize {
 
   of(state: ConversationState, reduction: Reduction): number {
     let tokens = this.#fixed
-    for (const message of renderSummary(reduction)) tokens += countMessage(message, this.#tokenizer)
+    const head = [...renderSummary(reduction), ...renderSeed(state, reduction)]
+    for (const message of head) tokens += countMessage(message, this.#tokenizer)
     for (const turn of visibleTurns(state.turns, reduction)) tokens += this.ofTurn(turn, reduction)
     return tokens
   }

@@ -8,6 +8,7 @@ import { fillGaps } from './fill-gaps.ts'
 import { orderedItems } from './ordered-items.ts'
 import { noReduction, type Reduction, visibleTurns } from './reduction.ts'
 import { renderAssistant, renderToolResults } from './render-assistant.ts'
+import { renderSeed } from './render-seed.ts'
 import { renderUserParts } from './render-user.ts'
 
 export type RenderOptions = {
@@ -22,7 +23,7 @@ export type RenderOptions = {
 }
 
 /**
- * What the model sees of a log: system prompt, summary, the turns in the window, injections. Legal for every provider, whatever prefix of
+ * What the model sees of a log: system prompt, summary (or what it was seeded with), the turns in the window, injections. Legal for every provider, whatever prefix of
  * whatever log it is. Pure.
  */
 export function renderContext(state: ConversationState, options: RenderOptions): LanguageModelV4Prompt {
@@ -30,7 +31,7 @@ export function renderContext(state: ConversationState, options: RenderOptions):
   const callIds = new CallIds()
   const head: LanguageModelV4Message[] = []
   if (options.system.trim() !== '') head.push({ role: 'system', content: options.system.toWellFormed() })
-  head.push(...renderSummary(reduction))
+  head.push(...renderSummary(reduction), ...renderSeed(state, reduction))
   const tail = visibleTurns(state.turns, reduction).flatMap((turn) =>
     renderTurn(turn, { model, stubbed: reduction.stubbed, ...(blobs ? { blobs } : {}) }, callIds),
   )

@@ -42,6 +42,7 @@ const thrown: PerdureError[] = [
   new runtime.AgentMissingError(null, 'ticket-42', []),
   new runtime.BusyError('ticket-42', 't1'),
   new runtime.RuntimeClosedError(),
+  new runtime.SnapshotLoadError('ticket-42', new Error('no connection')),
   new runtime.TenantMissingError(),
   new runtime.TurnNotFoundError('ticket-42', 't1'),
   new runtime.WatcherLaggedError('ticket-42', 7),

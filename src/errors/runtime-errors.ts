@@ -50,6 +50,18 @@ export class RuntimeClosedError extends PerdureError {
   }
 }
 
+/** The app's `loadState` threw, or took too long. Nothing was sent: a log that has begun is never seeded. */
+export class SnapshotLoadError extends PerdureError {
+  constructor(id: string, cause: unknown) {
+    const why = cause instanceof Error ? cause.message : String(cause)
+    super(
+      'snapshot_load_failed',
+      `loadState failed for '${id}', and nothing was sent: ${why.replace(/[.\s]+$/, '')}. Try again, or return null to begin without a snapshot.`,
+      { cause, retryable: true },
+    )
+  }
+}
+
 /** The reader was too slow for what is published. `after` is the last event it was given: watch again from there. */
 export class WatcherLaggedError extends PerdureError {
   readonly after: number

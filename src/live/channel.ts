@@ -34,6 +34,7 @@ export class Channel {
   #reading: Promise<ConversationState> | null = null
   #nextReading: Promise<ConversationState> | null = null
   #hintedSeq = 0
+  #held: Promise<void> = Promise.resolve()
 
   constructor(conversationId: string, read: Reader) {
     this.conversationId = conversationId
@@ -78,6 +79,14 @@ export class Channel {
       if (isAttached) this.#owners -= 1
       isAttached = false
     }
+  }
+
+  /** Nobody is told what the store has until the returned function is called. The owner publishes what it committed before that. */
+  hold(): () => void {
+    const held = Promise.withResolvers<void>()
+    const before = this.#held
+    this.#held = before.then(() => held.promise)
+    return held.resolve
   }
 
   /** Reads what the store has by now and this channel does not. A reading that began before would miss what was written since. */
@@ -152,6 +161,7 @@ export class Channel {
   async #readOn(): Promise<ConversationState> {
     const before = this.#workingSet
     const { events, ...loaded } = await this.#read(before)
+    await this.#held
     if (!this.#workingSet) this.#workingSet = loaded
     else if (events) for (const event of events) this.#apply(event)
     else this.#replace(loaded)

@@ -1,6 +1,7 @@
 import { EventInvalidError, EventUnknownError } from '../errors/log-errors.ts'
 import type { EventOf, LogEvent } from './events.ts'
 import { type CallEvent, foldCall, newCall } from './fold-call.ts'
+import type { Json } from './json.ts'
 import { type CallState, type ConversationState, emptyState, type TurnItem, type TurnState } from './state.ts'
 
 /**
@@ -11,6 +12,12 @@ export function foldEvents(events: Iterable<LogEvent>, base: ConversationState =
   const fold = new Fold(base)
   for (const event of events) fold.apply(event)
   return fold.state()
+}
+
+/** A conversation that goes on from a snapshot has its title. */
+export function seedTitle(seed: Json): string | null {
+  const title = typeof seed === 'object' && seed !== null && 'title' in seed ? seed['title'] : null
+  return typeof title === 'string' && title !== '' ? title : null
 }
 
 /** Copies a turn the first time it changes, so that folding n events costs n, whatever came before. */
@@ -82,6 +89,7 @@ class Fold {
       case 'seeded':
         if (event.seq !== 1) throw new EventInvalidError(event, 'only the first event of a log can seed it')
         this.#seed = event.content.state
+        this.#title = seedTitle(event.content.state)
         return
       default:
         throw new EventUnknownError(event)

@@ -132,7 +132,9 @@ export function conversationHandle(
       runtime.assertOpen()
       const definition = await agent()
       const onTurn = (turnId: string) => scopes.rememberTurn(tenant, id, turnId, who, scope)
-      const sending = { id, agent: definition, identity, store, state, onTurn }
+      const context = { agentId: definition.name, conversationId: id }
+      const seed = async () => (await runtime.snapshots?.load(scope, context)) ?? null
+      const sending = { id, agent: definition, identity, store, state, onTurn, seed }
       const { turnId } = await giving(
         (lease) => sendMessage(message, options, { ...sending, lease }),
         async () => definition.name,

@@ -8,6 +8,7 @@ import { WorkingSets } from '../live/working-sets.ts'
 import { consoleLogger } from '../logger/logger.ts'
 import { systemScope } from '../scope/create-scope.ts'
 import type { Scope } from '../scope/register.ts'
+import { Snapshots } from '../snapshot/snapshots.ts'
 import { agentsByName } from './agents-by-name.ts'
 import { askAgent } from './ask-agent.ts'
 import { Channels } from './channels.ts'
@@ -29,6 +30,7 @@ export function createRuntime<const Agents extends readonly Agent[]>(
 ): Runtime<Readonly<Agents>> {
   const { store, clock = systemClock, logger = consoleLogger, work = true } = options
   const { leaseMs = 10_000, pollMs = 500, maxConcurrentTurns = 256 } = options
+  const { persistence, persistTimeoutMs = 5_000 } = options
   const closing = new AbortController()
   const workingSets = new WorkingSets()
   const channels = new Channels(store, workingSets)
@@ -40,6 +42,7 @@ export function createRuntime<const Agents extends readonly Agent[]>(
     flowStates: new FlowStates(),
     scopes: new Scopes(options.restoreScope),
     keepAlive: new KeepAlive(),
+    snapshots: persistence ? new Snapshots(persistence, { clock, logger, timeoutMs: persistTimeoutMs }) : null,
   }
   const settings = { clock, logger, leaseMs, pollMs, maxConcurrentTurns }
   const parts = { ...shared, ...settings, contextMemories: new ContextMemories(), askAgent: askAgent(() => context) }

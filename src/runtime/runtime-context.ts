@@ -2,6 +2,7 @@ import type { Agent } from '../agent/agent.ts'
 import type { FlowRegistry } from '../flow/flow-registry.ts'
 import type { FlowStates } from '../flow/flow-states.ts'
 import type { WorkingSets } from '../live/working-sets.ts'
+import type { Snapshots } from '../snapshot/snapshots.ts'
 import type { ConversationRef } from '../store/conversation-record.ts'
 import type { Store } from '../store/store.ts'
 import type { Channels } from './channels.ts'
@@ -21,6 +22,8 @@ export type RuntimeContext = {
   readonly workingSets: WorkingSets
   readonly scopes: Scopes
   readonly keepAlive: KeepAlive
+  /** Null where the app keeps none. */
+  readonly snapshots: Snapshots | null
   readonly turnWaiters: TurnWaiters
   /** Null on a node that runs nothing. */
   readonly worker: Worker | null

@@ -4,6 +4,7 @@ import type { Flow } from '../flow/define-flow.ts'
 import type { Json } from '../log/json.ts'
 import type { Logger } from '../logger/logger.ts'
 import type { Scope } from '../scope/register.ts'
+import type { Persistence } from '../snapshot/persistence.ts'
 import type { ConversationFilter, ConversationRecord } from '../store/conversation-record.ts'
 import type { Page, Store } from '../store/store.ts'
 import type { Jsonify } from '../tool/jsonify.ts'
@@ -22,6 +23,10 @@ export type RuntimeOptions<Agents extends readonly Agent[] = readonly Agent[]> =
   readonly store: Store
   /** Rebuilds the scope of whoever acted, for work that goes on in another process. Without it: a system scope of the tenant. */
   readonly restoreScope?: RestoreScope
+  /** Where snapshots of conversations are kept, beside their logs. Default: nowhere. */
+  readonly persistence?: Persistence
+  /** How long `persistState` and `loadState` are waited for. Default: 5,000. */
+  readonly persistTimeoutMs?: number
   readonly logger?: Logger
   readonly clock?: Clock
   /** False makes a node that takes messages and answers but runs nothing. Default: true. */

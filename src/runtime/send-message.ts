@@ -6,6 +6,8 @@ import { failpoint } from '../failpoint/failpoint.ts'
 import { uuidV7 } from '../id/uuid-v7.ts'
 import { encode } from '../log/codec.ts'
 import type { NewEvent, TurnOptions, UserMessage } from '../log/events.ts'
+import { seedTitle } from '../log/fold-events.ts'
+import type { Json } from '../log/json.ts'
 import { type ConversationState, openTurn } from '../log/state.ts'
 import type { ConversationAttrs } from '../store/conversation-record.ts'
 import type { TenantStore } from '../store/store.ts'
@@ -39,6 +41,8 @@ export type Sending = {
   /** The folded log, up to date. Only called when the decision depends on it. */
   readonly state: () => Promise<ConversationState>
   readonly onTurn: (turnId: string) => void
+  /** What a log that is empty begins with; null: nothing. */
+  readonly seed: () => Promise<Json>
   readonly lease: LeaseWish
 }
 
@@ -74,8 +78,9 @@ export async function sendMessage(
     if (known.ok) return { seq: known.seq, turnId: await turnAt(store, id, known.seq) }
   }
   let areFilesStored = false
+  const seed = once(sending.seed)
   for (;;) {
-    const { turnId, events, expectedSeq, attrs } = await plan(whenBusy, newTurnId, sending)
+    const { turnId, events, expectedSeq, attrs } = await plan(whenBusy, newTurnId, { ...sending, seed })
     sending.onTurn(turnId)
     if (!areFilesStored && expectedSeq !== noSeq) {
       await Promise.all(files.map(({ bytes, mediaType }) => store.putBlob(bytes, mediaType)))
@@ -108,12 +113,16 @@ type Plan = {
 async function plan(
   whenBusy: WhenBusy,
   newTurnId: string,
-  { id, agent, identity, store, state }: Sending,
+  { id, agent, identity, store, state, seed }: Sending,
 ): Promise<Plan> {
   const record = await store.getConversation(id)
   if (record?.agent && record.agent !== agent.name) throw new AgentMismatchError(id, record.agent, agent.name)
   const attrs = record?.agent ? null : { agent: agent.name }
   const fresh = { turnId: newTurnId, events: [], attrs }
+  if (!record?.lastSeq) {
+    const seeding = await seeded(seed)
+    if (seeding) return { ...fresh, events: [seeding.event], attrs: { ...attrs, ...seeding.attrs }, expectedSeq: 0 }
+  }
   if (whenBusy === 'queue') return { ...fresh, expectedSeq: null }
   if (!record) return { ...fresh, expectedSeq: 0 }
   const { fsmState, lastSeq } = record
@@ -131,6 +140,14 @@ async function plan(
   }
   const cancel: NewEvent = { type: 'cancel_requested', content: { turnId: open.turnId, who: identity.who } }
   return { ...fresh, events: open.cancel ? [] : [cancel], expectedSeq: folded.lastSeq }
+}
+
+/** The event a log begins with, and what it says about the conversation. */
+async function seeded(load: Sending['seed']): Promise<{ event: NewEvent; attrs: ConversationAttrs } | null> {
+  const state = await load()
+  if (state === null) return null
+  const title = seedTitle(state)
+  return { event: { type: 'seeded', content: { state } }, attrs: title === null ? {} : { title } }
 }
 
 /** A known key is answered before anything else, so a busy conversation was asked with an impossible seq, to find out. */
@@ -180,4 +197,12 @@ function turnIdOf(key: string): string {
 function digestOf(message: UserMessage, { output, untilTool, maxSteps, maxTokens }: SendOptions): string {
   const asked = { output: output && toJsonSchema(output), untilTool, maxSteps, maxTokens }
   return createHash('sha256').update(encode(message)).update(JSON.stringify(asked)).digest('hex')
+}
+
+function once<T>(load: () => Promise<T>): () => Promise<T> {
+  let loaded: Promise<T> | null = null
+  return () => {
+    loaded ??= load()
+    return loaded
+  }
 }

@@ -7,6 +7,7 @@ import { uuidV7 } from '../id/uuid-v7.ts'
 import type { WorkingSets } from '../live/working-sets.ts'
 import type { TurnState } from '../log/state.ts'
 import type { Logger } from '../logger/logger.ts'
+import type { Snapshots } from '../snapshot/snapshots.ts'
 import type { Change } from '../store/change.ts'
 import type { ConversationRef } from '../store/conversation-record.ts'
 import type { Store, WakeHint } from '../store/store.ts'
@@ -22,6 +23,7 @@ import { type FlowWork, workOnFlow } from './flow-work.ts'
 import type { Hold } from './hold.ts'
 import type { KeepAlive } from './keep-alive.ts'
 import type { Scopes } from './scopes.ts'
+import { ShutdownSnapshots } from './shutdown-snapshots.ts'
 
 export type WorkerParts = FlowWork & {
   readonly store: Store
@@ -31,6 +33,7 @@ export type WorkerParts = FlowWork & {
   readonly contextMemories: ContextMemories
   readonly scopes: Scopes
   readonly keepAlive: KeepAlive
+  readonly snapshots: Snapshots | null
   readonly clock: Clock
   readonly logger: Logger
   readonly leaseMs: number
@@ -56,6 +59,7 @@ type Work = (epoch: number, entry: Taken) => Promise<void>
 export class Worker {
   readonly #parts: WorkerParts
   readonly #family: FamilyParts
+  readonly #shutdown: ShutdownSnapshots
   readonly #holder = `runtime-${uuidV7()}`
   readonly #taken = new Map<string, Taken>()
   /** Conversations this node cannot work on as they are, by the seq they were left at. */
@@ -75,6 +79,7 @@ export class Worker {
   constructor(parts: WorkerParts) {
     this.#parts = parts
     const giving: FamilyParts['giving'] = (ref, agent, commit) => this.giving(ref, agent, commit)
+    this.#shutdown = new ShutdownSnapshots(parts)
     this.#family = { ...parts, giving, makeRoom: () => this.#makeRoom() }
   }
 
@@ -174,12 +179,13 @@ export class Worker {
   /** Lets go of one conversation; this node leaves it alone until its log grows. */
   async release(tenant: string, id: string): Promise<void> {
     const taken = this.#taken.get(keyOf(tenant, id))
-    if (!taken?.owner) return
+    if (!taken?.owner) return this.#shutdown.take({ tenant, id })
     // What it records while letting go is not what it waits for.
     this.#skipped.set(keyOf(tenant, id), Number.POSITIVE_INFINITY)
     await taken.owner.close()
     await taken.done
     this.#skipped.set(keyOf(tenant, id), taken.owner.lastSeq)
+    await this.#shutdown.take({ tenant, id })
   }
 
   async close(drainMs: number): Promise<void> {
@@ -197,6 +203,7 @@ export class Worker {
       if (result.status === 'rejected')
         this.#parts.logger.error('closing a conversation failed', { error: result.reason })
     }
+    await this.#shutdown.takeAll()
   }
 
   async #holding({ tenant, id }: ConversationRef, entry: Taken, work: Work, known?: number): Promise<unknown> {
@@ -221,20 +228,21 @@ export class Worker {
 
   async #driveConversation(ref: ConversationRef, agent: Agent, epoch: number, entry: Taken): Promise<void> {
     const { tenant, id } = ref
-    const { channels, workingSets, contextMemories, scopes, clock, logger } = this.#parts
+    const { channels, workingSets, contextMemories, scopes, snapshots, clock, logger } = this.#parts
     const store = this.#parts.store.forTenant(tenant)
     const parent = await parentCallOf(store, id)
     if (parent && !(await admitChild(store, id, (await workingSets.load(store, tenant, id)).state, parent))) return
     const workingSet = await workingSets.load(store, tenant, id)
     if (this.#isClosed) return store.releaseLease(id, epoch)
     const context: TurnContext = {
-      ...{ tenant, id, agent, store, workingSets, clock, logger },
+      ...{ tenant, id, agent, store, workingSets, snapshots, clock, logger },
       channel: channels.of(tenant, id),
       scopes: scopes.forConversation(tenant, id),
       family: childFamily(this.#family, ref, agent, parent),
       memory: contextMemories.of(tenant, id),
       summariseSoon: (span) => this.#summarise(span, context),
     }
+    this.#shutdown.remember(ref, agent.name)
     const owner = new Owner(context, epoch, workingSet)
     entry.owner = owner
     owner.hint(entry.hintedSeq)

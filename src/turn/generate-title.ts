@@ -29,7 +29,13 @@ export async function generateTitle(
   memory.isTitling = true
   try {
     const title = await askForTitle(state, context, signal)
-    if (title !== '') await record(title, context)
+    if (title === '' || !(await record(title, context))) return
+    const { agent, channel, scopes, snapshots, workingSets, store, tenant, id } = context
+    if (!snapshots) return
+    // Of all that is persisted, only a title is announced first.
+    if (!channel.isUnused) await channel.refresh()
+    const workingSet = await workingSets.load(store, tenant, id)
+    await snapshots.persist('on_title_generated', { agentId: agent.name, conversationId: id, workingSet, scopes })
   } finally {
     memory.isTitling = false
   }
@@ -71,12 +77,13 @@ async function askForTitle(state: ConversationState, context: TurnContext, signa
   return title
 }
 
-async function record(title: string, { store, id }: TurnContext): Promise<void> {
-  for (let isDone = false; !isDone; ) {
+/** False when there is one already, or nothing to name any more. */
+async function record(title: string, { store, id }: TurnContext): Promise<boolean> {
+  for (;;) {
     const { state: now } = await loadWhole(store, id)
     const events = settle(now, { type: 'title', title })
-    if (events.length === 0 || now.lastSeq === 0) return
-    isDone = (await store.commit(id, { ...changeFor(events, now), expectedSeq: now.lastSeq })).ok
+    if (events.length === 0 || now.lastSeq === 0) return false
+    if ((await store.commit(id, { ...changeFor(events, now), expectedSeq: now.lastSeq })).ok) return true
   }
 }
 

@@ -18,7 +18,9 @@ import { ChildCalls } from './child-calls.ts'
 import { handOverEvents } from './hand-over-events.ts'
 import { InHand } from './in-hand.ts'
 import { insteadOfRefused } from './instead-of-refused.ts'
+import { lifecycleSnapshot } from './lifecycle-snapshot.ts'
 import { callModel, type ModelTask } from './model-task.ts'
+import { placedEvents } from './placed-events.ts'
 import { RunningCalls } from './running-calls.ts'
 import { Signal } from './signal.ts'
 import { runCall } from './tool-task.ts'
@@ -154,23 +156,31 @@ export class Owner {
       fsmState: fsmStateOf(after),
       ...(lets === 'go_on' ? {} : lettingGo[lets]),
     }
+    const snapshot = lifecycleSnapshot(this.#context, events, this.state, after)
     failpoint(parks ? 'owner.before_park' : 'owner.before_commit')
     let result: CommitResult
     try {
       result = await this.#store.commit(id, change)
     } catch (error) {
+      snapshot?.announce()
       await this.#commitFailed(error, events)
       return false
     }
     if (!result.ok) {
+      snapshot?.announce()
       if (result.conflict === 'epoch') this.lose()
       this.#mustRead = true
       return false
     }
     // Durable from here: a crash finds these events, and the calls they start are found interrupted unless their results are too.
     failpoint(parks ? 'owner.after_park' : 'owner.after_commit')
-    const placed = await this.#placed(events, expectedSeq, result)
-    if (placed) this.#accept(withEvents(this.#workingSet, placed), placed)
+    const placed = placedEvents(id, events, expectedSeq, result)
+    if (!placed) this.#mustRead = true
+    while (!placed && this.#mustRead && !this.#isLost) await this.catchUp()
+    const workingSet = placed ? withEvents(this.#workingSet, placed) : this.#workingSet
+    await snapshot?.persist(workingSet)
+    if (placed) this.#accept(workingSet, placed)
+    snapshot?.announce()
     this.#startCalls(events)
     if (parks) this.#detach()
     return true
@@ -301,21 +311,6 @@ export class Owner {
       this.#model.abort()
       this.#model = null
     }
-  }
-
-  /** With the place and time the store gave them; null when that has to be read. */
-  async #placed(
-    events: readonly NewEvent[],
-    after: number,
-    { seq, at }: { seq: number; at?: number },
-  ): Promise<LogEvent[] | null> {
-    if (events.length === 0) return []
-    if (at === undefined || seq !== after + events.length) {
-      this.#mustRead = true
-      while (this.#mustRead && !this.#isLost) await this.catchUp()
-      return null
-    }
-    return events.map((event, index) => ({ ...event, conversationId: this.#context.id, seq: after + 1 + index, at }))
   }
 
   /**

@@ -2,6 +2,7 @@ import { summaryText } from '../context/context-memory.ts'
 import { limitsOf } from '../context/limits.ts'
 import { summaryShare } from '../context/plan-summary.ts'
 import { isSummarised, noReduction, type SummaryText } from '../context/reduction.ts'
+import { seedText } from '../context/render-seed.ts'
 import { transcript } from '../context/transcript.ts'
 import { uuidV7 } from '../id/uuid-v7.ts'
 import { foldEvents } from '../log/fold-events.ts'
@@ -57,7 +58,8 @@ async function sumUp(
   const settings = agent.context.summarise === false ? null : agent.context.summarise
   const { budget } = limitsOf(agent, modelRef(agent.model))
   const words = Math.max(50, Math.floor(budget * summaryShare * wordsPerToken))
-  const earlier = previous?.text ? `Summary so far:\n${previous.text}\n\n` : ''
+  const before = previous ? previous.text : await seedOf(context)
+  const earlier = before === '' ? '' : `Summary so far:\n${before}\n\n`
   const messages = transcript(span, budget * charactersPerToken * 2)
   const ask = `${earlier}Messages to add to the summary:\n${messages}\n\nWrite the new summary of all of it, in at most ${words} words.`
   const prompt = [
@@ -93,6 +95,12 @@ async function sumUp(
   if (message.status !== 'aborted')
     logger.warn('no summary could be made; trying again later', { tenant, id, error: message.error })
   return ''
+}
+
+/** The first summary stands for what the conversation was seeded with, too. */
+async function seedOf({ store, id }: TurnContext): Promise<string> {
+  const [first] = await store.streamEvents(id, { before: 2 })
+  return first?.type === 'seeded' ? seedText(first.content.state) : ''
 }
 
 const wordsPerToken = 0.6

@@ -6,6 +6,7 @@ import type { WorkingSets } from '../live/working-sets.ts'
 import type { TurnState } from '../log/state.ts'
 import type { Logger } from '../logger/logger.ts'
 import type { Scope } from '../scope/register.ts'
+import type { Snapshots } from '../snapshot/snapshots.ts'
 import type { TenantStore } from '../store/store.ts'
 import type { Family } from './family.ts'
 
@@ -21,6 +22,8 @@ export type TurnContext = {
   readonly logger: Logger
   readonly scopes: ScopeSource
   readonly family: Family
+  /** Null where the app keeps none. */
+  readonly snapshots: Snapshots | null
   readonly memory: ContextMemory
   /** Begins to sum up these turns, beside what goes on here. */
   readonly summariseSoon: (span: readonly TurnState[]) => void

@@ -1,0 +1,59 @@
+import type { WorkingSets } from '../live/working-sets.ts'
+import type { Logger } from '../logger/logger.ts'
+import type { Snapshots } from '../snapshot/snapshots.ts'
+import type { ConversationRef } from '../store/conversation-record.ts'
+import type { Store } from '../store/store.ts'
+import type { Scopes } from './scopes.ts'
+
+type Parts = {
+  readonly store: Store
+  readonly workingSets: WorkingSets
+  readonly scopes: Scopes
+  readonly snapshots: Snapshots | null
+  readonly logger: Logger
+}
+
+/** As many as there are working sets in memory: the others were let go long ago. */
+const most = 200
+
+/** Takes a snapshot of what this process has worked on lately when it lets go of it: best effort, like everything at a shutdown. */
+export class ShutdownSnapshots {
+  readonly #parts: Parts
+  readonly #workedOn = new Map<string, ConversationRef & { readonly agentId: string }>()
+
+  constructor(parts: Parts) {
+    this.#parts = parts
+  }
+
+  /** It is being worked on. */
+  remember(ref: ConversationRef, agentId: string): void {
+    if (!this.#parts.snapshots) return
+    const key = keyOf(ref)
+    this.#workedOn.delete(key)
+    this.#workedOn.set(key, { ...ref, agentId })
+    if (this.#workedOn.size > most) this.#workedOn.delete(this.#workedOn.keys().next().value!)
+  }
+
+  async takeAll(): Promise<void> {
+    await Promise.all([...this.#workedOn.values()].map((ref) => this.take(ref)))
+  }
+
+  async take(ref: ConversationRef): Promise<void> {
+    const { store, workingSets, scopes, snapshots, logger } = this.#parts
+    const { tenant, id: conversationId, agentId } = this.#workedOn.get(keyOf(ref)) ?? { ...ref, agentId: null }
+    if (!snapshots || agentId === null) return
+    this.#workedOn.delete(keyOf(ref))
+    try {
+      const workingSet = await workingSets.load(store.forTenant(tenant), tenant, conversationId)
+      if (workingSet.state.lastSeq === 0) return
+      const subject = { agentId, conversationId, workingSet, scopes: scopes.forConversation(tenant, conversationId) }
+      await snapshots.persist('on_shutdown', subject)
+    } catch (error) {
+      logger.warn('no snapshot could be taken at the shutdown', { tenant, id: conversationId, error })
+    }
+  }
+}
+
+function keyOf({ tenant, id }: ConversationRef): string {
+  return JSON.stringify([tenant, id])
+}

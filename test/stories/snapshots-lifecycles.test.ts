@@ -1,0 +1,226 @@
+import { expect, test } from 'vitest'
+import { z } from 'zod'
+import type { Agent } from '../../src/agent/agent.ts'
+import { defineAgent } from '../../src/agent/define-agent.ts'
+import type { Conversation } from '../../src/runtime/conversation.ts'
+import { createScope } from '../../src/scope/create-scope.ts'
+import { scriptedModel } from '../../src/testing/scripted-model.ts'
+import { defineTool } from '../../src/tool/define-tool.ts'
+import { bossOf, childTool } from './child-agents.ts'
+import { overStores, type StoryContext } from './over-stores.ts'
+import { pacedModel } from './paced-model.ts'
+import { onlyPendingOf } from './pending-of.ts'
+import { snapshotBook } from './snapshot-book.ts'
+import { until } from './until.ts'
+
+const ask = defineTool({ name: 'ask', description: 'Ask', input: z.object({}), executor: 'human', output: z.string() })
+
+function start(story: StoryContext, agent: Agent, options: { restoreScope?: never } = {}) {
+  const store = story.openStore()
+  const book = snapshotBook(store)
+  const runtime = story.start({ agents: [agent], store, persistence: book.persistence, ...options })
+  const scope = createScope({ user: 'ann' })
+  const chat = runtime.as(scope).conversation('c1', { agent: agent.name }) as Conversation
+  return { runtime, chat, book, scope, store }
+}
+
+overStores('a snapshot is taken', (story) => {
+  test('when a turn completes: first it is durable, then it is persisted, then it is announced', async () => {
+    const agent = defineAgent({ name: 'helper', model: scriptedModel('Hello.') })
+    const { chat, book, scope } = start(story, agent)
+    const announced: string[] = []
+    const watching = (async () => {
+      for await (const event of chat.watch()) {
+        if (event.type !== 'turn_completed') continue
+        announced.push(...book.taken.map(({ lifecycle }) => lifecycle))
+        return
+      }
+    })()
+    const turn = await chat.send('Hi')
+    expect(await turn.outcome()).toMatchObject({ status: 'completed' })
+    await watching
+    expect(announced).toEqual(['on_completion'])
+    expect(book.taken).toHaveLength(1)
+    const [snapshot] = book.taken
+    expect(snapshot).toMatchObject({ lifecycle: 'on_completion', agentId: 'helper', conversationId: 'c1' })
+    expect(snapshot!.scope).toBe(scope)
+    // What it tells was in the store by then.
+    expect(snapshot!.logThen.at(-1)).toMatchObject({ type: 'turn_ended', seq: snapshot!.state.seq })
+    expect(snapshot!.state).toEqual({
+      version: 2,
+      seq: 3,
+      state: 'idle',
+      title: null,
+      summary: null,
+      messages: [
+        { role: 'user', at: expect.any(Number), parts: [{ type: 'text', text: 'Hi' }] },
+        { role: 'assistant', at: expect.any(Number), parts: [{ type: 'text', text: 'Hello.' }] },
+      ],
+    })
+  })
+
+  test('when a turn is halted by a limit, as one that is complete', async () => {
+    const tool = defineTool({ name: 'again', description: 'Again', input: z.object({}), run: () => ({ n: 1 }) })
+    const model = scriptedModel({ calls: [{ tool: 'again', args: {} }] })
+    const { chat, book } = start(story, defineAgent({ name: 'helper', model, tools: [tool], maxSteps: 1 }))
+    await (await chat.send('Hi')).outcome()
+    expect(book.taken.map(({ lifecycle }) => lifecycle)).toEqual(['on_completion'])
+    expect(book.taken[0]!.state.messages.at(-1)!.parts).toMatchObject([
+      { type: 'call', name: 'again', args: {}, status: 'ok', result: { n: 1 } },
+    ])
+  })
+
+  test('when a turn is cancelled, with what there was of its message', async () => {
+    const model = pacedModel()
+    const { chat, book } = start(story, defineAgent({ name: 'helper', model }))
+    await chat.send('Hi')
+    const call = await model.called(1)
+    call.say('as I was')
+    await until(async () => (await chat.view()).drafts.length > 0)
+    expect(await chat.cancel()).toMatchObject({ status: 'cancelled' })
+    expect(book.taken.map(({ lifecycle }) => lifecycle)).toEqual(['on_cancel'])
+    expect(book.taken[0]!.state.messages.at(-1)).toMatchObject({ parts: [{ text: 'as I was' }] })
+  })
+
+  test('when a turn fails', async () => {
+    const model = scriptedModel({ error: { status: 400 } })
+    const { chat, book } = start(story, defineAgent({ name: 'helper', model, retry: false }))
+    expect(await (await chat.send('Hi')).outcome()).toMatchObject({ status: 'failed' })
+    expect(book.taken.map(({ lifecycle }) => lifecycle)).toEqual(['on_error'])
+  })
+
+  test('when it waits for somebody, and again when it waits for the next', async () => {
+    const model = scriptedModel([
+      { calls: [{ tool: 'ask', args: {} }] },
+      { calls: [{ tool: 'ask', args: {} }] },
+      'Thanks.',
+    ])
+    const { chat, book } = start(story, defineAgent({ name: 'helper', model, tools: [ask] }))
+    const turn = await chat.send('Hi')
+    const first = await onlyPendingOf(turn)
+    expect(book.taken.map(({ lifecycle }) => lifecycle)).toEqual(['on_interrupt'])
+    expect(book.taken[0]!.state).toMatchObject({ state: 'awaiting_input' })
+    expect(book.taken[0]!.state.messages.at(-1)!.parts).toMatchObject([
+      { name: 'ask', status: 'pending', result: null },
+    ])
+    await chat.answer(first, 'one')
+    await chat.answer(await onlyPendingOf(turn), 'two')
+    await turn.outcome()
+    expect(book.taken.map(({ lifecycle }) => lifecycle)).toEqual(['on_interrupt', 'on_interrupt', 'on_completion'])
+  })
+
+  test('when it waits for somebody only after all else has run', async () => {
+    const model = scriptedModel([
+      {
+        calls: [
+          { tool: 'ask', args: {} },
+          { tool: 'work', args: {} },
+        ],
+      },
+      'Thanks.',
+    ])
+    const work = defineTool({ name: 'work', description: 'Work', input: z.object({}), run: () => 'worked' })
+    const { chat, book } = start(story, defineAgent({ name: 'helper', model, tools: [ask, work] }))
+    await onlyPendingOf(await chat.send('Hi'))
+    expect(book.taken).toMatchObject([{ lifecycle: 'on_interrupt' }])
+    expect(book.taken[0]!.state.messages.at(-1)!.parts).toMatchObject([{ status: 'pending' }, { status: 'ok' }])
+  })
+
+  test('of a child agent that waits, not of the agent that waits for it', async () => {
+    const child = defineAgent({
+      name: 'child',
+      model: scriptedModel({ calls: [{ tool: 'ask', args: {} }] }),
+      tools: [ask],
+    })
+    const { boss } = bossOf([childTool('delegate', child)], [{ tool: 'delegate', args: { task: 'x' } }])
+    const { chat, book } = start(story, boss)
+    const call = await onlyPendingOf(await chat.send('Hi'))
+    expect(book.taken).toMatchObject([
+      { lifecycle: 'on_interrupt', agentId: 'child', conversationId: call.conversationId },
+    ])
+  })
+
+  test('when a title was generated: here it is announced first', async () => {
+    const agent = defineAgent({ name: 'helper', model: scriptedModel(['Hello.', 'A greeting']), title: true })
+    const { chat, book } = start(story, agent)
+    const announced: string[][] = []
+    const watching = (async () => {
+      for await (const event of chat.watch()) {
+        if (event.type !== 'titled') continue
+        announced.push(book.taken.map(({ lifecycle }) => lifecycle))
+        return
+      }
+    })()
+    await (await chat.send('Hi')).outcome()
+    await watching
+    await until(() => book.taken.length === 2)
+    expect(announced).toEqual([['on_completion']])
+    expect(book.taken[1]).toMatchObject({ lifecycle: 'on_title_generated', state: { title: 'A greeting', seq: 4 } })
+  })
+
+  test('when the process lets go: of what runs, what waits and what was done lately', async () => {
+    const model = pacedModel()
+    const agent = defineAgent({ name: 'helper', model, tools: [ask] })
+    const { runtime, chat, book } = start(story, agent)
+    await chat.send('Hi')
+    await model.answer(1, 'Hello.')
+    await chat.outcome()
+    const asking = runtime.conversation('c2', { agent: 'helper' })
+    const waiting = await asking.send('Hi')
+    const call = await model.called(2)
+    call.call('ask', {})
+    call.finish()
+    await onlyPendingOf(waiting)
+    await runtime.conversation('c3', { agent: 'helper' }).send('Hi')
+    ;(await model.called(3)).say('I was just')
+    await runtime.close({ drainMs: 0 })
+    const atClose = book.taken.filter(({ lifecycle }) => lifecycle === 'on_shutdown')
+    expect(atClose.map(({ conversationId, state }) => [conversationId, state.state]).toSorted()).toEqual([
+      ['c1', 'idle'],
+      ['c2', 'awaiting_input'],
+      ['c3', 'running'],
+    ])
+  })
+
+  test('when one conversation is stopped', async () => {
+    const model = pacedModel()
+    const { chat, book } = start(story, defineAgent({ name: 'helper', model }))
+    await chat.send('Hi')
+    await model.called(1)
+    await chat.stop()
+    expect(book.taken).toMatchObject([{ lifecycle: 'on_shutdown', conversationId: 'c1', state: { state: 'running' } }])
+    await chat.stop()
+    expect(book.taken).toHaveLength(1)
+  })
+
+  test('with the scope of whoever opened the turn that ended, also when another is next', async () => {
+    const model = pacedModel()
+    const { runtime, chat, book } = start(story, defineAgent({ name: 'helper', model }))
+    await chat.send('one')
+    await model.called(1)
+    const bob = createScope({ user: 'bob' })
+    const second = await runtime.as(bob).conversation('c1').send('two', { whenBusy: 'queue' })
+    await model.answer(1, 'first')
+    await model.answer(2, 'second')
+    await second.outcome()
+    expect(book.taken.map(({ scope }) => (scope as { user?: string }).user)).toEqual(['ann', 'bob'])
+  })
+
+  test('not by a process that runs nothing', async () => {
+    const agent = defineAgent({ name: 'helper', model: scriptedModel('Hello.') })
+    const { store, runtime } = start(story, agent)
+    const there = snapshotBook(store)
+    const idle = story.start({
+      agents: [agent],
+      store: story.reopen(store),
+      persistence: there.persistence,
+      work: false,
+      pollMs: 20,
+    })
+    const turn = await idle.conversation('c1', { agent: 'helper' }).send('Hi')
+    expect(await turn.outcome()).toMatchObject({ status: 'completed' })
+    await idle.close()
+    expect(there.taken).toEqual([])
+    await runtime.close()
+  })
+})
