@@ -19,8 +19,10 @@ import { RawSqlite } from './raw-sqlite.ts'
 
 const workingSetTurns = 20
 const eventsPerTurn = 7
-const lengths = [5, 100, 1_000]
-const copies = 30
+const lengths = [5, 100, 1_000, 5_000]
+/** So many of each length, so that none grows by more than a few turns while it is measured. Long ones take long to copy. */
+const copiesOf = (length: number): number => (length > 1_000 ? 10 : 30)
+const turnsPerCopy = 10
 
 type Engine = {
   readonly name: 'sqlite' | 'postgres'
@@ -67,7 +69,8 @@ async function benchEngine(
     for (const length of lengths)
       note(`length ${length}`, await withRuntime(store, (runtime) => lengthRate(runtime, length, turns)))
     note('64 conversations', await withRuntime(store, (runtime) => wideRate(runtime, round, turns)))
-    for (const length of lengths) for (let copy = 0; copy < copies; copy++) await summarise(store, idOf(length, copy))
+    for (const length of lengths)
+      for (let copy = 0; copy < copiesOf(length); copy++) await summarise(store, idOf(length, copy))
   }
   const medians = Object.fromEntries(Object.entries(rates).map(([what, values]) => [what, median(values)]))
   console.log(`\n${name}: tool turns per second (median of ${rounds}, spread)`)
@@ -79,6 +82,7 @@ async function benchEngine(
   }
   return {
     [`${name}.turn_vs_raw`]: medians['length 5']! / medians['raw']!,
+    [`${name}.length_5000_vs_5`]: medians['length 5']! / medians['length 5000']!,
     [`${name}.length_1000_vs_5`]: medians['length 5']! / medians['length 1000']!,
     [`${name}.length_100_vs_5`]: medians['length 5']! / medians['length 100']!,
     [`${name}.64_vs_1`]: medians['64 conversations']! / medians['length 5']!,
@@ -95,8 +99,9 @@ async function withRuntime<T>(store: Store, work: (runtime: Runtime) => Promise<
   }
 }
 
-/** Over several conversations, so that none grows by more than a few turns while it is measured. */
-function lengthRate(runtime: Runtime, length: number, turns: number): Promise<number> {
+function lengthRate(runtime: Runtime, length: number, most: number): Promise<number> {
+  const copies = copiesOf(length)
+  const turns = Math.min(most, copies * turnsPerCopy)
   return ratePerSecond(turns, () => inLanes(1, turns, (_, n) => oneTurn(runtime, idOf(length, n % copies))))
 }
 
@@ -136,7 +141,7 @@ async function prepare(store: Store, length: number): Promise<void> {
     }
   })
   await summarise(store, idOf(length, 0))
-  for (let copy = 1; copy < copies; copy++) await store.fork(idOf(length, 0), idOf(length, copy))
+  for (let copy = 1; copy < copiesOf(length); copy++) await store.fork(idOf(length, 0), idOf(length, copy))
 }
 
 /** Leaves a working set of twenty turns, whatever the length. */

@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto'
+import { hash } from 'node:crypto'
 import type { LanguageModelV4Prompt } from '@ai-sdk/provider'
 import { withoutBreakpoint } from './cache-breakpoints.ts'
 import { promptJson } from './prompt-json.ts'
@@ -21,7 +21,7 @@ export type CommonPrefix = {
 export function traceOf(prompt: LanguageModelV4Prompt): PromptTrace {
   return prompt.map((message) => {
     const text = promptJson(withoutBreakpoint(message))
-    return { role: message.role, characters: text.length, digest: createHash('sha1').update(text).digest('base64') }
+    return { role: message.role, characters: text.length, digest: hash('sha1', text, 'base64') }
   })
 }
 
