@@ -1,7 +1,7 @@
 import type { NewEvent } from '../src/log/events.ts'
 import type { Store } from '../src/store/store.ts'
 
-export const eventsPerTurn = 7
+const eventsPerTurn = 7
 const turnsPerCommit = 40
 
 /** A conversation of whole turns with a tool call each, as the engine writes them; the last one waits for an approval. At least so many events. */
