@@ -15,7 +15,7 @@ export function renderSeed(
   return [{ role: 'user', content: [{ type: 'text', text: `${seedHeading}\n\n${text}` }] }]
 }
 
-export const seedHeading = 'What was said before, from a copy of an earlier conversation:'
+const seedHeading = 'What was said before, from a copy of an earlier conversation:'
 
 const mostCharacters = 60_000
 const longestResult = 4_000

@@ -23,7 +23,7 @@ export function childCalls(state: ConversationState): CallState[] {
   return (openTurn(state)?.calls ?? []).filter(isChildCall)
 }
 
-export function isChildCall(call: CallState): boolean {
+function isChildCall(call: CallState): boolean {
   const phase = callPhase(call)
   return phase.type === 'pending' && phase.round.kind === 'sub_agent'
 }

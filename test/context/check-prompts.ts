@@ -83,7 +83,7 @@ export function checkPrompts(generated: GeneratedLog, random: SeededRandom): Che
   return { prompts, reductions, problems }
 }
 
-export function providerOf({ provider }: ModelRef): PromptProvider {
+function providerOf({ provider }: ModelRef): PromptProvider {
   return provider.split('.')[0] as PromptProvider
 }
 

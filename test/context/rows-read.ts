@@ -22,7 +22,7 @@ export type RowsRead = {
   readonly seconds: number
 }
 
-export const early = 50
+const early = 50
 const handful = 5
 const measured = 10
 
