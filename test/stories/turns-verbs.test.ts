@@ -128,6 +128,22 @@ overStores('stopping work on a conversation', (story) => {
     expect(await turn.outcome()).toMatchObject({ status: 'completed', text: 'anew' })
   })
 
+  test('ends when its log grows, whoever made it grow', async () => {
+    const model = pacedModel()
+    const agent = defineAgent({ name: 'a', model })
+    const store = story.openStore()
+    const chat = story.start({ agents: [agent], store, pollMs: 10 }).conversation('c1', { agent: 'a' })
+    const turn = await chat.send('one')
+    await model.called(1)
+    await chat.stop()
+    const api = story.start({ agents: [agent], store: story.reopen(store), work: false }).conversation('c1')
+    const next = await api.send('two', { whenBusy: 'queue' })
+    await model.answer(2, 'first')
+    await model.answer(3, 'second')
+    expect(await turn.outcome()).toMatchObject({ status: 'completed', text: 'first' })
+    expect(await next.outcome()).toMatchObject({ status: 'completed', text: 'second' })
+  })
+
   test('of one that nobody works on changes nothing', async () => {
     const agent = defineAgent({ name: 'a', model: scriptedModel('fine') })
     const chat = story.start({ agents: [agent] }).conversation('c1', { agent: 'a' })
