@@ -9,6 +9,7 @@ import { consoleLogger } from '../logger/logger.ts'
 import { systemScope } from '../scope/create-scope.ts'
 import type { Scope } from '../scope/register.ts'
 import { Snapshots } from '../snapshot/snapshots.ts'
+import { checkDuration, checkWhole } from '../store/checks.ts'
 import { agentsByName } from './agents-by-name.ts'
 import { askAgent } from './ask-agent.ts'
 import { Channels } from './channels.ts'
@@ -31,6 +32,8 @@ export function createRuntime<const Agents extends readonly Agent[]>(
   const { store, clock = systemClock, logger = consoleLogger, work = true } = options
   const { leaseMs = 10_000, pollMs = 500, maxConcurrentTurns = 256 } = options
   const { persistence, persistTimeoutMs = 5_000 } = options
+  for (const [name, ms] of Object.entries({ leaseMs, pollMs, persistTimeoutMs })) checkDuration(name, ms)
+  checkWhole('maxConcurrentTurns', maxConcurrentTurns, 1)
   const closing = new AbortController()
   const workingSets = new WorkingSets()
   const channels = new Channels(store, workingSets)
