@@ -37,6 +37,7 @@ export function featuresOf({ log, hasCrashed, isForked }: GeneratedLog): string[
       ),
     'empty text': log.some(hasEmptyText),
     'odd name or id': calls.some(({ name, providerCallId }) => !isPlain(name) || !isPlain(providerCallId)),
+    'repeated id': new Set(calls.map((call) => call.providerCallId)).size < calls.length,
     'half a pair': JSON.stringify(log).includes('\\ud83d '),
   }
   return Object.keys(found).filter((name) => found[name])

@@ -31,7 +31,9 @@ export function generateLog(random: SeededRandom): GeneratedLog {
   if (!random.chance(0.2)) return world.generated(false)
   const fork = new World(random, new SimulatedOwner(forkLog(world.owner.log, random.int(0, world.owner.log.length))))
   for (let step = 0; step < 15; step++) fork.act()
-  return { ...fork.generated(true), hasCrashed: true }
+  const { hasCrashed } = world.generated(false)
+  const forked = fork.generated(true)
+  return { ...forked, hasCrashed: hasCrashed || forked.hasCrashed }
 }
 
 class World {

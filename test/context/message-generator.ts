@@ -12,7 +12,7 @@ export const models: readonly ModelRef[] = [
 ]
 
 const oddNames = ['weird name!', '', '3d', 'x'.repeat(100), 'ünï', 'functions.look', '-', '\ud800']
-const oddIds = ['call_0', '', 'with space', 'y'.repeat(80), 'a:b', 'functions.look:0', '🎉']
+const oddIds = ['', 'with space', 'y'.repeat(80), 'a:b', 'functions.look:0', '🎉']
 const oddArgs: Json[] = ['{"broken', [1, 2], null, 7, { q: '\udc00', '\ud800': [{ '': null }] }, {}]
 const words = ['order', 'refund', 'Rome', 'yes', 'the parcel', '42', 'bitte', '🎉', '请']
 
@@ -80,7 +80,7 @@ export class MessageGenerator {
     const executor = random.pick(['server', 'server', 'server', 'human', 'client', 'agent'] as const)
     const result = random.chance(0.08) ? { result: { ok: false as const, error: 'no such tool' } } : {}
     return draftCall(callId, {
-      providerCallId: random.chance(0.15) ? random.pick(oddIds) : `call_${callId}`,
+      providerCallId: this.#providerCallId(callId),
       name: random.chance(0.1) ? random.pick(oddNames) : random.pick(['look', 'refund']),
       args: random.chance(0.1) ? random.pick(oddArgs) : { q: this.text() },
       executor,
@@ -101,6 +101,12 @@ export class MessageGenerator {
       () => '',
       () => ({ broken: '\ud800' }),
     ])()
+  }
+
+  /** Some providers count from 0 in every message. */
+  #providerCallId(callId: string): string {
+    if (this.#random.chance(0.1)) return 'call_0'
+    return this.#random.chance(0.15) ? this.#random.pick(oddIds) : `call_${callId}`
   }
 
   #reasoning(model: ModelRef): AssistantPart {
