@@ -36,17 +36,15 @@ export const createCommitFunction = (schema: string): string => `
     -- Lock first, in one order for all, so that batches wait for each other and never in a circle. What a change may create is
     -- inserted as a placeholder, so that there is a row to lock.
     LOOP
-      PERFORM 1
-        FROM unnest(p_tenant, p_id) x (tenant, id)
+      -- Counted by what was locked: a row that another transaction creates a moment later is not, and has to be locked in the next round.
+      SELECT count(*) FILTER (WHERE locked.creates) INTO v_count FROM (
+        SELECT x.creates
+        FROM unnest(p_tenant, p_id, p_creates) x (tenant, id, creates)
         JOIN ${schema}.conversations c ON c.tenant = x.tenant AND c.id = x.id
         ORDER BY c.tenant, c.id
-        FOR UPDATE OF c;
-      GET DIAGNOSTICS v_count = ROW_COUNT;
-      EXIT WHEN v_count = cardinality(p_id) OR NOT EXISTS (
-        SELECT 1 FROM unnest(p_tenant, p_id, p_creates) x (tenant, id, creates)
-        WHERE x.creates
-          AND NOT EXISTS (SELECT 1 FROM ${schema}.conversations c WHERE c.tenant = x.tenant AND c.id = x.id)
-      );
+        FOR UPDATE OF c
+      ) locked;
+      EXIT WHEN v_count = cardinality(array_positions(p_creates, true));
       INSERT INTO ${schema}.conversations (tenant, id, created_at, updated_at)
         SELECT DISTINCT x.tenant, x.id, 0, 0
         FROM unnest(p_tenant, p_id, p_creates) x (tenant, id, creates)
