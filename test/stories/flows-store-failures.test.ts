@@ -3,6 +3,7 @@ import { StoreError } from '../../src/errors/store-errors.ts'
 import { defineFlow } from '../../src/flow/define-flow.ts'
 import type { Change } from '../../src/store/change.ts'
 import type { Store, TenantStore } from '../../src/store/store.ts'
+import { type Gate, gate } from './gate.ts'
 import { overStores } from './over-stores.ts'
 
 type Fault = (change: Change) => 'before' | 'after' | null
@@ -26,6 +27,30 @@ function faultyStore(store: Store, fault: Fault): Store {
     })
   }
   return faulty(store)
+}
+
+/** The first commit of whoever works on a session is made, nobody is told, and meanwhile its lease goes to somebody else. */
+function takenOver(store: Store, isTaken: Gate): { readonly store: Store } {
+  let isDone = false
+  function wrapped<T extends Store | TenantStore>(target: T): T {
+    return new Proxy(target, {
+      get(object, name) {
+        const member: unknown = Reflect.get(object, name)
+        if (name === 'forTenant') return (tenant: string) => wrapped(store.forTenant(tenant))
+        if (name !== 'commit') return member
+        return async (id: string, change: Change) => {
+          const result = await (object as TenantStore).commit(id, change)
+          if (isDone || change.epoch === undefined || change.events.length === 0) return result
+          isDone = true
+          await store.releaseLease(id, change.epoch)
+          if (!(await store.acquireLease(id, 'somebody else', 60_000))) throw new Error('the lease was not free')
+          isTaken.open()
+          throw new StoreError('The answer was lost. Read the log.', { ambiguous: true })
+        }
+      },
+    })
+  }
+  return { store: wrapped(store) }
 }
 
 function counting(ifInterrupted: 'rerun' | 'report') {
@@ -73,6 +98,21 @@ overStores('a store that fails for a while', (story) => {
       })
     }
   }
+
+  test('a step is not begun by a node whose lease somebody else has by the time it knows what became of its commit', async () => {
+    const { flow, runs } = counting('rerun')
+    const real = story.openStore()
+    const isTaken = gate()
+    const { store } = takenOver(real, isTaken)
+    const runtime = story.start({ agents: [], flows: [flow], store, pollMs: 20 })
+    const started = expect(runtime.flow(flow, 's1').start(null)).rejects.toMatchObject({ code: 'runtime_closed' })
+    await isTaken.opened
+    // Long enough for the node to read the log and go on, if it would.
+    await new Promise((resolve) => setTimeout(resolve, 300))
+    expect(runs).toEqual([])
+    expect((await real.streamEvents('s1')).map(({ type }) => type)).toEqual(['flow_started', 'flow_opened'])
+    await Promise.all([started, runtime.close({ drainMs: 0 })])
+  })
 
   test('an answer whose acknowledgement was lost is given once more with its key, and counts once', async () => {
     const flow = defineFlow({
