@@ -1,4 +1,5 @@
 import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { childFailpoints, type Failpoint, failpoints } from '../../src/failpoint/failpoint.ts'
 import { checkFamilies } from './child-crashes/check-family.ts'
 import { play, startFamily } from './child-crashes/family.ts'
@@ -24,6 +25,8 @@ type CrashOptions = Place & {
 }
 
 type Crash = LifeInput['crash']
+
+const patienceMs = 20_000
 
 /** A process with two parents of two child agents each is killed at every failpoint, and another brings them all to the end they would have had. */
 export async function childCrashes(options: CrashOptions): Promise<Verdict> {
@@ -113,10 +116,14 @@ class Crashes {
     const store = await openStore(this.#target)
     if (!isTold) {
       const effect = (id: string): void => this.#effects.append({ id } as never)
-      const runtime = startFamily({ store, leaseMs: 5_000, effect, problem: (text) => problems.push(text) })
-      await play(runtime, prefix)
+      const options = { store, leaseMs: 5_000, effect, problem: (text: string) => problems.push(text) }
+      const worker = startFamily(options)
+      // People are elsewhere, so that what they say again wakes nobody: what is to be done must be found.
+      const elsewhere = startFamily({ ...options, work: false })
+      if (!(await within(patienceMs, play(elsewhere, prefix)))) problems.push('it never came to its end')
       problems.push(...(await untilAtRest(store, prefix)).map((id) => `${id} never came to rest`))
-      await runtime.close({ drainMs: 0 })
+      await elsewhere.close({ drainMs: 0 })
+      await worker.close({ drainMs: 0 })
     }
     const acted = this.#effects.read().map(({ id }) => id)
     problems.push(...(await checkFamilies(store, prefix, acted)))
@@ -128,6 +135,17 @@ class Crashes {
     const killed = [...this.#hits.values()].reduce((sum, times) => sum + times, 0)
     const counts = { cycles: this.#cycles, killed, failpoints: this.#hits.size, hits: Object.fromEntries(this.#hits) }
     return { violations: this.#violations, notExercised, counts }
+  }
+}
+
+/** False when it takes longer. */
+async function within(ms: number, work: Promise<void>): Promise<boolean> {
+  const controller = new AbortController()
+  const late = sleep(ms, false, { signal: controller.signal })
+  try {
+    return await Promise.race([work.then(() => true), late])
+  } finally {
+    controller.abort()
   }
 }
 

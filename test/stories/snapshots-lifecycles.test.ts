@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises'
 import { expect, test } from 'vitest'
 import { z } from 'zod'
 import type { Agent } from '../../src/agent/agent.ts'
@@ -7,6 +8,7 @@ import { createScope } from '../../src/scope/create-scope.ts'
 import { scriptedModel } from '../../src/testing/scripted-model.ts'
 import { defineTool } from '../../src/tool/define-tool.ts'
 import { bossOf, childTool } from './child-agents.ts'
+import { gate } from './gate.ts'
 import { overStores, type StoryContext } from './over-stores.ts'
 import { pacedModel } from './paced-model.ts'
 import { onlyPendingOf } from './pending-of.ts'
@@ -25,26 +27,14 @@ function start(story: StoryContext, agent: Agent, options: { restoreScope?: neve
 }
 
 overStores('a snapshot is taken', (story) => {
-  test('when a turn completes: first it is durable, then it is persisted, then it is announced', async () => {
+  test('when a turn completes, with what was said', async () => {
     const agent = defineAgent({ name: 'helper', model: scriptedModel('Hello.') })
     const { chat, book, scope } = start(story, agent)
-    const announced: string[] = []
-    const watching = (async () => {
-      for await (const event of chat.watch()) {
-        if (event.type !== 'turn_completed') continue
-        announced.push(...book.taken.map(({ lifecycle }) => lifecycle))
-        return
-      }
-    })()
-    const turn = await chat.send('Hi')
-    expect(await turn.outcome()).toMatchObject({ status: 'completed' })
-    await watching
-    expect(announced).toEqual(['on_completion'])
+    expect(await (await chat.send('Hi')).outcome()).toMatchObject({ status: 'completed' })
     expect(book.taken).toHaveLength(1)
     const [snapshot] = book.taken
     expect(snapshot).toMatchObject({ lifecycle: 'on_completion', agentId: 'helper', conversationId: 'c1' })
     expect(snapshot!.scope).toBe(scope)
-    // What it tells was in the store by then.
     expect(snapshot!.logThen.at(-1)).toMatchObject({ type: 'turn_ended', seq: snapshot!.state.seq })
     expect(snapshot!.state).toEqual({
       version: 2,
@@ -57,6 +47,37 @@ overStores('a snapshot is taken', (story) => {
         { role: 'assistant', at: expect.any(Number), parts: [{ type: 'text', text: 'Hello.' }] },
       ],
     })
+  })
+
+  test('when it is durable, and before anybody here is told', async () => {
+    const begun = gate()
+    const mayEnd = gate()
+    const persistState = async () => {
+      begun.open()
+      await mayEnd.opened
+    }
+    const agent = defineAgent({ name: 'helper', model: scriptedModel('Hello.') })
+    const persistence = { persistState, loadState: () => null }
+    const runtime = story.start({ agents: [agent], persistence, persistTimeoutMs: 20_000, pollMs: 5 })
+    const chat = runtime.conversation('c1', { agent: 'helper' })
+    const told: string[] = []
+    const watching = (async () => {
+      for await (const event of chat.watch()) {
+        told.push(event.type)
+        if (event.type === 'turn_completed') return
+      }
+    })()
+    const turn = await chat.send('Hi')
+    const early = turn.outcome().then(({ status }) => told.push(status))
+    await begun.opened
+    expect((await chat.events()).at(-1)).toMatchObject({ type: 'turn_ended' })
+    // Who comes now is not told either, and looking again and again does not help.
+    const late = turn.outcome().then(({ status }) => told.push(status))
+    await sleep(100)
+    for (const word of ['turn_ended', 'turn_completed', 'completed']) expect(told).not.toContain(word)
+    mayEnd.open()
+    await Promise.all([watching, early, late])
+    expect(told.filter((word) => word === 'completed')).toHaveLength(2)
   })
 
   test('when a turn is halted by a limit, as one that is complete', async () => {

@@ -14,13 +14,15 @@ export type Story = (typeof stories)[number]
 type LifeOptions = {
   readonly store: Store
   readonly leaseMs: number
+  /** False: it takes messages and answers and runs nothing. Default: true. */
+  readonly work?: boolean
   /** Called by the tools; must be on disk when it returns. */
   readonly effect: (callId: string) => void
   readonly problem: (problem: string) => void
 }
 
 /** A parent that calls a clerk and a payer at once: both act, the payer when somebody lets it. */
-export function startFamily({ store, leaseMs, effect, problem }: LifeOptions) {
+export function startFamily({ store, leaseMs, work = true, effect, problem }: LifeOptions) {
   const act = (name: string, approval: 'auto' | 'required') =>
     defineTool({
       name,
@@ -42,7 +44,7 @@ export function startFamily({ store, leaseMs, effect, problem }: LifeOptions) {
     thenDone('cancel', 'Done.', [call('ask_signer', signer), call('ask_payer', payer)], ['ask_signer', 'ask_payer']),
   ]
   const logger = { ...silentLogger, error: (message: string) => problem(`an error was logged: ${message}`) }
-  return createRuntime({ agents, store, leaseMs, pollMs: 20, logger }) as ReturnType<typeof createRuntime>
+  return createRuntime({ agents, store, leaseMs, pollMs: 20, work, logger }) as ReturnType<typeof createRuntime>
 }
 
 /** Tells both stories to their end, from wherever they stand. */
