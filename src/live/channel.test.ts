@@ -151,6 +151,24 @@ describe('a channel', () => {
     expect(watcher.told.at(-1)).toMatchObject({ type: 'message_discarded', messageId: 'm1' })
   })
 
+  test('withdraws what was being written when another writer ends its turn first', async () => {
+    const log = new Log()
+    log.append(said('t1'))
+    const channel = new Channel('story', log.read)
+    const watcher = await join(channel)
+    channel.emit({ type: 'text_delta', turnId: 't1', messageId: 'm1', n: 1, part: 'p', delta: 'Once' }, 1)
+    log.append(replied('t1', 'm2', 1), {
+      type: 'turn_ended',
+      content: { turnId: 't1', status: 'completed', reason: null },
+    })
+    channel.poll()
+    await settled()
+    const types = watcher.told.map((event) => typeof event === 'object' && event.type)
+    expect(types.indexOf('message_discarded')).toBeGreaterThan(types.indexOf('assistant_msg'))
+    expect(types.indexOf('message_discarded')).toBe(types.indexOf('turn_ended') - 1)
+    expect(watcher.view()).toEqual(channel.view())
+  })
+
   test('keeps what is live for who comes later, and forgets it with its message', async () => {
     const log = new Log()
     log.append(said('t1'))

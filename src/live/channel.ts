@@ -141,6 +141,12 @@ export class Channel {
     this.#early = this.#early.filter(({ type }) => type === 'message_discarded')
   }
 
+  /** Of a turn that others have ended while a writer here was not aware of it yet: nobody will commit what it has written. */
+  #withdrawDrafts(turnId: string, seq: number): void {
+    for (const draft of this.#live.drafts)
+      if (draft.turnId === turnId) this.emit({ type: 'message_discarded', turnId, messageId: draft.messageId }, seq)
+  }
+
   /** Nobody is told what is live before the log it was sent at: it would mean nothing to them yet. */
   #tellEarly(): void {
     const known = this.state?.lastSeq ?? Number.POSITIVE_INFINITY
@@ -186,6 +192,7 @@ export class Channel {
       this.#fail(error)
       return
     }
+    if (event.type === 'turn_ended') this.#withdrawDrafts(event.content.turnId, known.state.lastSeq)
     this.#workingSet = { ...known, state: announced.state, lastAt: event.at }
     this.#live = withoutSettled(this.#live, event)
     for (const live of announced.live) this.#live = withLive(this.#live, live)
