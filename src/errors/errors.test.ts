@@ -1,5 +1,9 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { describe, expect, test } from 'vitest'
+import { interruptedStep } from '../flow/decide-flow.ts'
+import { modelError } from '../model/model-error.ts'
+import { failureOf } from '../stores/postgres/failure.ts'
+import { asStoreError } from '../stores/sqlite/sqlite-errors.ts'
 import { type ErrorCode, errorCodes } from './codes.ts'
 import * as context from './context-errors.ts'
 import * as definition from './definition-errors.ts'
@@ -12,34 +16,46 @@ import * as server from './server-errors.ts'
 import * as store from './store-errors.ts'
 
 const place = { conversationId: 'ticket-42', seq: 7, type: 'titled' }
-const details = { provider: 'test', modelId: 'one', statusCode: null, retryable: false }
 const advised = 'It broke. Check the disk.'
 
-/** One of each class, as it is thrown. */
+const saidByProvider: Record<model.ModelErrorCode, [status: number | null, problem: string]> = {
+  model_failed: [500, 'Internal server error'],
+  model_interrupted: [null, 'terminated'],
+  model_overloaded: [429, 'Too many requests'],
+  model_rejected: [400, 'max_tokens: must be at least 1'],
+  model_unauthorized: [401, 'invalid x-api-key'],
+  model_unreachable: [null, 'connect ECONNREFUSED 127.0.0.1:443'],
+}
+
+/** Of each class, as it is thrown: built by whatever throws it where the class leaves the wording to others. */
 const thrown: PerdureError[] = [
-  new context.ContextOverflowError(9, 8, ['system prompt: 9']),
+  new context.ContextOverflowError(210_000, 180_000, [
+    "the result of 'read_file': 150000 tokens",
+    'the instructions: 40000 tokens',
+  ]),
   new definition.DefinitionError("The tool 'refund'", ["unknown key 'nmae'"]),
   new definition.HookError('memory', 'threw: no network'),
-  new definition.InjectionOverflowError('memory', 9, 8),
+  new definition.InjectionOverflowError('memory', 5_200, 4_000),
   new definition.InvalidAnswerError('answer', 'size must be a number'),
   new definition.SchemaNotConvertibleError('valibot', 'it has a transform'),
   new flow.DeterminismError('import-7', 3, { kind: 'step' }, { kind: 'sleep' }),
-  new flow.FlowStepError(advised),
+  new flow.FlowStepError(interruptedStep('pay').error),
   new flow.NoSessionError('import-7'),
   new flow.NoSuchAgentError('support', []),
-  new flow.NoSuchFlowError('import', []),
+  new flow.NoSuchFlowError('import', ['refund']),
   new flow.NotSuspendedError('import-7', 'done'),
+  new flow.NotSuspendedError('import-7', 'running', { who: 'eve', at: 0, value: null }),
   new flow.SessionExistsError('import-7'),
   new log.EventInvalidError(place, "'content.title' must be a string, not missing"),
   new log.EventInvalidError({ type: 'titled' }, "'content.title' must be a string, not missing"),
   new log.EventTooLargeError('user_msg', 2_000_000, 1_048_576),
   new log.EventUnknownError(place),
   new log.InvalidValueError('content.at', 'a Date is not a plain object'),
-  ...modelCodes().map((code) => new model.ModelError(code, advised, details)),
-  new model.TransformFailedError(new Error('no')),
+  ...modelCodes().map(failedModel),
+  new model.TransformFailedError(new Error('chunk.text is not a function')),
   new runtime.AgentMismatchError('ticket-42', 'support', 'sales'),
   new runtime.AgentMissingError('sales', 'ticket-42', ['support']),
-  new runtime.AgentMissingError(null, 'ticket-42', []),
+  new runtime.AgentMissingError(null, 'ticket-42', ['support', 'sales']),
   new runtime.BusyError('ticket-42', 't1'),
   new runtime.RuntimeClosedError(),
   new runtime.SnapshotLoadError('ticket-42', new Error('no connection')),
@@ -68,11 +84,13 @@ const thrown: PerdureError[] = [
   new store.SchemaTooNewError(3, 2),
   new store.StoreBusyError(5_000),
   new store.StoreClosedError(),
-  new store.StoreError(advised),
+  ...[13, 8, 10, 11, 14, 18, 26, 1].map(failedDisk),
+  ...(['57P03', '42501', null] as const).map((state) => failedServer(state, false)),
+  failedServer(null, true),
 ]
 
 const imperatives =
-  'Ask|Check|Choose|Correct|Create|Find|Inject|Make|Open|Pass|Put|Register|Restore|Resume|Run|Send|Start|Try|Upgrade|Use|Wait|Watch'
+  'Ask|Check|Choose|Correct|Create|Find|Free|Give|Inject|Look|Make|Open|Pass|Put|Read|Register|Restore|Resume|Run|See|Send|Split|Start|Stop|Try|Upgrade|Use|Wait|Watch'
 
 describe('the codes', () => {
   const sections = sectionsOf(readFileSync('docs/errors.md', 'utf8'))
@@ -82,10 +100,15 @@ describe('the codes', () => {
   })
 
   test.each(Object.entries(errorCodes))('%s has its status there, what happened, and what to do', (code, meaning) => {
-    const [status, ...told] = sections.get(code) ?? []
+    const [status, ...told] = (sections.get(code) ?? []).filter((paragraph) => !paragraph.startsWith('```text'))
     expect(status).toBe(`HTTP ${meaning.status}, ${meaning.family}.`)
     expect(told.length).toBeGreaterThanOrEqual(2)
     expect(told.at(-1)).toMatch(/^\*\*Do:\*\* [A-Z]/)
+  })
+
+  test('have their messages there, as they are thrown (`npm run docs:errors` writes them)', async () => {
+    const page = readFileSync('docs/errors.md', 'utf8')
+    await expect(withMessages(page)).toMatchFileSnapshot('../../docs/errors.md')
   })
 
   test('are each thrown by a class', () => {
@@ -127,9 +150,45 @@ describe('the classes', () => {
   })
 })
 
+function failedModel(code: model.ModelErrorCode): PerdureError {
+  const [statusCode, problem] = saidByProvider[code]
+  const fault = { code, problem, statusCode, isRetryable: false, retryAfterMs: null }
+  return modelError([{ model: { provider: 'anthropic', modelId: 'claude' }, fault }])
+}
+
+function failedDisk(errcode: number): PerdureError {
+  const reasons: Record<number, string> = {
+    8: 'attempt to write a readonly database',
+    10: 'disk I/O error',
+    11: 'database disk image is malformed',
+    13: 'database or disk is full',
+    14: 'unable to open database file',
+    18: 'string or blob too big',
+    26: 'file is not a database',
+  }
+  const error = Object.assign(new Error(reasons[errcode] ?? 'SQL logic error'), { code: 'ERR_SQLITE_ERROR', errcode })
+  return asStoreError(error, 'agents.db') as PerdureError
+}
+
+function failedServer(state: string | null, isSent: boolean): PerdureError {
+  const error =
+    state === null ? new Error('ECONNRESET') : Object.assign(new Error(), { severity: 'ERROR', code: state })
+  return failureOf(error, isSent).error as PerdureError
+}
+
 function modelCodes(): model.ModelErrorCode[] {
   const codes = Object.keys(errorCodes) as ErrorCode[]
   return codes.filter((code): code is model.ModelErrorCode => code.startsWith('model_'))
+}
+
+/** The page with each code's messages below its status. */
+function withMessages(page: string): string {
+  const bare = page.replaceAll(/```text\n[\s\S]*?```\n\n/g, '')
+  return bare.replaceAll(/^## (\w+)\n\nHTTP .*\n\n/gm, (heading, code) => {
+    const told = thrown.filter((error) => error.code === code && !(error instanceof server.RemoteError))
+    const messages = [...new Set(told.map((error) => error.message))]
+    return `${heading}\`\`\`text\n${messages.join('\n')}\n\`\`\`\n\n`
+  })
 }
 
 /** The paragraphs below each second-level heading. */

@@ -11,7 +11,7 @@ export class DeterminismError extends PerdureError {
     super(
       'flow_diverged',
       `The flow of '${id}' differs from its record at position ${position}: recorded ${told(recorded)}, now ${told(actual)}. ` +
-        'Restore the code it was recorded with, or give the new code a new version and let sessions continueAs.',
+        'Restore the code it was recorded with, or give the new code a version of its own and let sessions go on in it with continueAs.',
     )
     this.position = position
     this.recorded = recorded
@@ -44,13 +44,16 @@ export class NoSuchAgentError extends PerdureError {
 
 export class NoSessionError extends PerdureError {
   constructor(id: string) {
-    super('no_session', `There is no session '${id}'. Start it first.`)
+    super('no_session', `There is no session '${id}'. Check the id and the tenant, or start it first.`)
   }
 }
 
 export class SessionExistsError extends PerdureError {
   constructor(id: string) {
-    super('session_exists', `A session '${id}' exists already. Resume it, or start one with another id.`)
+    super(
+      'session_exists',
+      `There is a session or conversation '${id}' already. Resume it, or start one with another id.`,
+    )
   }
 }
 

@@ -2,9 +2,13 @@ import { PerdureError } from './perdure-error.ts'
 
 export class AgentMissingError extends PerdureError {
   constructor(agent: string | null, id: string, available: readonly string[]) {
-    const what =
-      agent === null ? `The conversation '${id}' has no agent yet` : `There is no agent '${agent}' here for '${id}'`
-    super('agent_missing', `${what}. Pass one of: ${available.join(', ') || '(none is defined)'}.`)
+    const named = available.join(', ') || 'none'
+    super(
+      'agent_missing',
+      agent === null
+        ? `The conversation '${id}' has no agent yet. Pass one with its first message; there are: ${named}.`
+        : `There is no agent '${agent}' here for '${id}'. Register it with createRuntime, or pass another; there are: ${named}.`,
+    )
   }
 }
 

@@ -54,7 +54,10 @@ export class MediaTypeError extends PerdureError {
 
 export class RequestTooLargeError extends PerdureError {
   constructor(what: string, limit: number) {
-    super('request_too_large', `The ${what} of the request is larger than ${limit} bytes. Send less.`)
+    super(
+      'request_too_large',
+      `The ${what} of the request is larger than ${limit} bytes. Send less, or raise the server's limit.`,
+    )
   }
 }
 
@@ -80,10 +83,14 @@ export class ServerFailedError extends PerdureError {
 /** Told by `perdure/client` when no server answered, or something else did. */
 export class ServerUnreachableError extends PerdureError {
   constructor(problem: string, options: { cause?: unknown } = {}) {
-    super('server_unreachable', `The server could not be reached: ${problem}. Try again.`, {
-      retryable: true,
-      ...options,
-    })
+    super(
+      'server_unreachable',
+      `The server could not be reached: ${problem}. Check that it runs at this address, then try again.`,
+      {
+        retryable: true,
+        ...options,
+      },
+    )
   }
 }
 

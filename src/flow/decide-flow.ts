@@ -81,7 +81,7 @@ function outcomeOf({ position, op }: LiveOp, recorded: RecordedOp | null, hand: 
       return recorded && recorded.at + op.ms <= hand.now ? { position, ok: true, value: null } : null
     case 'step':
       return recorded && op.ifInterrupted === 'report' && !hand.openedHere.has(position)
-        ? { position, ...interrupted(op.name) }
+        ? { position, ...interruptedStep(op.name) }
         : null
     default:
       return null
@@ -89,8 +89,9 @@ function outcomeOf({ position, op }: LiveOp, recorded: RecordedOp | null, hand: 
 }
 
 /** Somebody began it and it has no outcome. */
-function interrupted(step: string): FlowFailure {
-  return { ok: false, error: `step '${step}' was interrupted; whether it ran is unknown`, outcome: 'unknown' }
+export function interruptedStep(step: string): FlowFailure {
+  const error = `The step '${step}' was interrupted, and whether it ran is unknown. Find out whether it did before you repeat it.`
+  return { ok: false, error, outcome: 'unknown' }
 }
 
 function canWait({ position, op }: LiveOp, state: FlowState, { unanswered, now }: FlowHand): boolean {

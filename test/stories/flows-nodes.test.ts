@@ -86,7 +86,8 @@ overStores('sessions on several nodes', (story) => {
     const second = story.start({ agents: [], flows: [living.flow], store, ...soon })
     const session = second.flow(living.flow, 's1')
     await until(async () => (await session.pending()) === 'b?')
-    const told = "unknown: step 'first' was interrupted; whether it ran is unknown"
+    const told =
+      "unknown: The step 'first' was interrupted, and whether it ran is unknown. Find out whether it did before you repeat it."
     expect(await session.resume('B')).toEqual({ status: 'done', result: [told, 'B'] })
     expect([...dying.runs, ...living.runs]).toEqual(['first s1/0/2', 'second s1/0/4'])
     await first.close({ drainMs: 0 })

@@ -40,16 +40,19 @@ function lost(cause: unknown): StoreError {
 function unreachable(cause: unknown, state: string | null, retryable: boolean): StoreError {
   const why = state === null ? '' : ` (SQLSTATE ${state})`
   return new StoreError(
-    `Postgres cannot be reached${why}. Nothing was written; check the connection string and the server.`,
+    `Postgres cannot be reached${why}. Nothing was written. Check the connection string and the server.`,
     { cause, retryable },
   )
 }
 
 function refused(cause: unknown, state: string, retryable: boolean): StoreError {
-  return new StoreError(`Postgres refused a statement (SQLSTATE ${state}). Nothing was written; the cause says why.`, {
-    cause,
-    retryable,
-  })
+  return new StoreError(
+    `Postgres refused a statement (SQLSTATE ${state}). Nothing was written. Look up the state, and correct what it names.`,
+    {
+      cause,
+      retryable,
+    },
+  )
 }
 
 /** Errors from the server carry a severity; those of the network have a `code` too, but no severity. */

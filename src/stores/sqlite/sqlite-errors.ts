@@ -83,21 +83,21 @@ function adviceFor(code: number | null, path: string): string {
     case sqlite.ioerr:
       return 'Check the disk; the store opens the file again with the next call.'
     case sqlite.corrupt:
-      return 'The file is damaged: stop all processes that use it, and restore it from a backup.'
+      return 'The file is damaged. Stop all processes that use it, and restore it from a backup.'
     case sqlite.notadb:
-      return 'It is not an SQLite database; give the path of another file.'
+      return 'It is not an SQLite database. Give the path of another file.'
     case sqlite.toobig:
-      return 'The value is larger than SQLite can hold; split it.'
+      return 'The value is larger than SQLite can hold. Split it.'
     default:
-      return 'Nothing was acknowledged; try again.'
+      return 'Nothing was acknowledged. Try again.'
   }
 }
 
 function adviceForOpening(path: string): string {
   const folder = dirname(path)
-  if (!existsSync(folder)) return `The folder '${folder}' does not exist; create it, or correct the path.`
+  if (!existsSync(folder)) return `The folder '${folder}' does not exist. Create it, or correct the path.`
   // Only a folder can be looked into.
-  if (existsSync(`${path}${sep}`)) return 'It is a folder; give the path of a file.'
+  if (existsSync(`${path}${sep}`)) return 'It is a folder. Give the path of a file.'
   return 'Check that this process may read and write the file and its folder.'
 }
 
