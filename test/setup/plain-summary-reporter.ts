@@ -6,22 +6,35 @@ const stores = ['memory', 'sqlite', 'postgres'] as const
 export function plainSummaryReporter(): Reporter {
   return {
     onTestRunEnd(modules, unhandledErrors) {
-      const tests = modules.flatMap((module) => [...module.children.allTests()])
-      const count = (state: string) => tests.filter((test) => test.result().state === state).length
-      const failed = count('failed') + modules.flatMap(brokenSuites).length + unhandledErrors.length
-      const perStore = stores.map((store) => `${store} ${tests.filter((test) => hasRunOn(test, store)).length}`)
-      process.stdout.write(`\ntests per store: ${perStore.join(', ')}\n`)
-      process.stdout.write(`tests not run: ${tests.length - count('passed') - count('failed')}\n`)
-      process.stdout.write(`${count('passed')} passed, ${failed} failed\n`)
+      const tests = modules.flatMap((module) => [...module.children.allTests()].map(toldTest))
+      const broken = modules.flatMap(brokenSuites).length + unhandledErrors.length
+      process.stdout.write(`\n${summaryLines(tests, broken).join('\n')}\n`)
     },
   }
 }
 
-/** By the name of the test and its suites, or by the folder of the adapter it is beside. */
-function hasRunOn(test: TestCase, store: string): boolean {
-  const hasRun = test.result().state === 'passed' || test.result().state === 'failed'
-  const place = `${test.module.relativeModuleId} ${test.fullName}`.toLowerCase()
-  return hasRun && new RegExp(`\\b${store}\\b`).test(place)
+export type ToldTest = { readonly state: string; readonly file: string; readonly name: string }
+
+/** `broken`: what failed without being a test. */
+export function summaryLines(tests: readonly ToldTest[], broken: number): string[] {
+  const count = (state: string): number => tests.filter((test) => test.state === state).length
+  const ran = tests.filter((test) => test.state === 'passed' || test.state === 'failed')
+  const perStore = stores.map((store) => `${store} ${ran.filter((test) => isOn(test, store)).length}`)
+  const others = ran.filter((test) => !stores.some((store) => isOn(test, store))).length
+  return [
+    `tests per store: ${perStore.join(', ')}; ${others} others need no store, or do not name theirs`,
+    `tests not run: ${tests.length - ran.length}`,
+    `${count('passed')} passed, ${count('failed') + broken} failed`,
+  ]
+}
+
+/** By the name of the test and its suites, or by the folder of the adapter it is beside. A test of two stores counts for both. */
+function isOn({ file, name }: ToldTest, store: string): boolean {
+  return new RegExp(`\\b${store}\\b`).test(`${file} ${name}`.toLowerCase())
+}
+
+function toldTest(test: TestCase): ToldTest {
+  return { state: test.result().state, file: test.module.relativeModuleId, name: test.fullName }
 }
 
 /** Files that could not be loaded, and suites whose hooks failed: nothing of them counts as a failed test. */

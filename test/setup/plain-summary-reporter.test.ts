@@ -1,0 +1,24 @@
+import { expect, test } from 'vitest'
+import { summaryLines, type ToldTest } from './plain-summary-reporter.ts'
+
+const passed = (file: string, name: string): ToldTest => ({ state: 'passed', file, name })
+
+test('a run ends with how many tests ran on which store, and how many passed and failed', () => {
+  const tests: ToldTest[] = [
+    passed('test/stories/approval.test.ts', 'an approval (memory) > is given once'),
+    passed('test/stories/approval.test.ts', 'an approval (sqlite) > is given once'),
+    passed('src/stores/sqlite/group-commit.test.ts', 'commits share a sync'),
+    { state: 'failed', file: 'test/stories/approval.test.ts', name: 'an approval (postgres) > is given once' },
+    passed('src/log/codec.test.ts', 'values come back'),
+    { state: 'skipped', file: 'test/stories/approval.test.ts', name: 'an approval (memory) > survives' },
+  ]
+  expect(summaryLines(tests, 0)).toEqual([
+    'tests per store: memory 1, sqlite 2, postgres 1; 1 others need no store, or do not name theirs',
+    'tests not run: 1',
+    '4 passed, 1 failed',
+  ])
+})
+
+test('a file that cannot be loaded counts as failed', () => {
+  expect(summaryLines([passed('src/log/codec.test.ts', 'values come back')], 2).at(-1)).toBe('1 passed, 2 failed')
+})
