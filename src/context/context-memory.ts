@@ -20,6 +20,8 @@ export type ContextMemory = {
   /** Of the call before, for telling what broke the common prefix. */
   lastPrompt: PromptTrace | null
   isSummarising: boolean
+  /** Before the log has got so far, no summary is asked for again: the last time none came of it. */
+  summariseAtSeq: number
   /** A title is being generated. */
   isTitling: boolean
   turnSizes: TurnSizes
@@ -74,6 +76,7 @@ function beginning(): Omit<ContextMemory, 'isSummarising' | 'isTitling'> {
     reduction: noReduction,
     calibration: uncalibrated,
     latestSummary: null,
+    summariseAtSeq: 0,
     lastPrompt: null,
     turnSizes: new WeakMap(),
   }

@@ -8,7 +8,7 @@ import { whatReduced } from '../context/reduction-news.ts'
 import { blobsNeeded, renderContext } from '../context/render-context.ts'
 import type { BlobRef } from '../log/blob-ref.ts'
 import type { ModelRef, UserPart } from '../log/events.ts'
-import type { ConversationState } from '../log/state.ts'
+import type { ConversationState, TurnState } from '../log/state.ts'
 import { modelRef } from '../model/language-model.ts'
 import { patiently } from './patiently.ts'
 import type { TurnContext } from './turn-context.ts'
@@ -40,14 +40,23 @@ export async function nextPrompt(
   memory.reduction = reduction
   const news = assembly.hasReduced ? whatReduced(before, reduction) : null
   if (news) logger.debug('the context was reduced', { tenant, id, news })
-  if (!memory.isSummarising) {
+  if (!memory.isSummarising && state.lastSeq >= memory.summariseAtSeq) {
     const span = planSummary({ ...assembly.reduced, isSummedUp: agent.context.summarise !== false })
-    if (span.length > 0) context.summariseSoon(span)
+    if (span.length > 0) sumUpSoon(span, state.lastSeq, context)
   }
   const prefix = agent.audit === 'off' ? null : prefixOf(state, system, news, context)
   const blobs = await readBlobs(blobsNeeded(state, reduction, injections), context, signal)
   return { prompt: (model) => assembly.prompt(model, blobs), estimated, reduction, prefix }
 }
+
+/** What fails is not asked for at every call from then on, but each time what is to be summed up has grown by a good part. */
+function sumUpSoon(span: readonly TurnState[], lastSeq: number, { memory, summariseSoon }: TurnContext): void {
+  const sinceSummary = lastSeq - (memory.latestSummary?.toSeq ?? 0)
+  memory.summariseAtSeq = lastSeq + Math.ceil(sinceSummary * growthBeforeNextTry)
+  summariseSoon(span)
+}
+
+const growthBeforeNextTry = 0.25
 
 async function assemble(
   state: ConversationState,

@@ -21,7 +21,8 @@ const instructions = [
 
 /**
  * Sums up the oldest turns, beside whatever else goes on, into a summary that also stands for all before them. Any number of nodes may do
- * so at once: the one that reaches furthest counts. When it fails nothing is lost, and it is planned again at the next model call.
+ * so at once: the one that reaches furthest counts. When it fails nothing is lost, and it is planned again when there is a good
+ * part more of it.
  */
 export async function summarise(
   planned: readonly TurnState[],
@@ -44,7 +45,9 @@ export async function summarise(
   const version = (newest?.version ?? 0) + 1
   await store.putSummary(id, { fromSeq: 1, toSeq, content: text || null, version, base })
   // Durable from here: revival reads nothing before `toSeq`.
-  if (memory.origin === origin) memory.latestSummary = { toSeq, version, text: text ?? '' }
+  if (memory.origin !== origin) return
+  memory.latestSummary = { toSeq, version, text: text ?? '' }
+  memory.summariseAtSeq = 0
 }
 
 /** Empty when no summary could be made. */

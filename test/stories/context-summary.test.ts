@@ -92,6 +92,21 @@ overStores('summing up', (story) => {
     expect(await runtime.store.latestSummary('c1')).toMatchObject({ version, content: 'They looked things up.' })
   })
 
+  test('that always fails is tried ever more rarely, and the turns go on', async () => {
+    const warnings: string[] = []
+    const logger: Logger = { debug: () => {}, info: () => {}, warn: (text) => warnings.push(text), error: () => {} }
+    const summaries = scriptedModel({ error: { status: 400 } })
+    const { agent, model } = lookupAgent({ context: { summarise: { model: summaries } } })
+    const runtime = story.start({ agents: [agent], logger })
+    await talk(runtime.conversation('c1', { agent: 'lookup' }), 40)
+    await runtime.close()
+    expect(model.calls).toHaveLength(80)
+    // A quarter more of the log each time: from a tenth of it to the whole, that is eleven times.
+    expect(summaries.calls.length).toBeGreaterThanOrEqual(3)
+    expect(summaries.calls.length).toBeLessThanOrEqual(12)
+    expect(warnings).toEqual(summaries.calls.map(() => 'no summary could be made; trying again later'))
+  })
+
   test('by two nodes at once leaves one summary that is as good as either', async () => {
     const both = gate()
     let asked = 0
