@@ -57,6 +57,9 @@ export const errorCodes = {
   rate_limited: { family: 'usage', status: 429 },
   server_failed: { family: 'store', status: 500 },
   server_unreachable: { family: 'store', status: 503 },
+  invalid_command: { family: 'usage', status: 400 },
+  config_invalid: { family: 'usage', status: 500 },
+  store_missing: { family: 'store', status: 500 },
 } as const satisfies Record<string, { family: ErrorFamily; status: number }>
 
 export type ErrorCode = keyof typeof errorCodes

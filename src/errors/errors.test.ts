@@ -4,6 +4,7 @@ import { interruptedStep } from '../flow/decide-flow.ts'
 import { modelError } from '../model/model-error.ts'
 import { failureOf } from '../stores/postgres/failure.ts'
 import { asStoreError } from '../stores/sqlite/sqlite-errors.ts'
+import * as cli from './cli-errors.ts'
 import { type ErrorCode, errorCodes } from './codes.ts'
 import * as context from './context-errors.ts'
 import * as definition from './definition-errors.ts'
@@ -33,6 +34,13 @@ const thrown: PerdureError[] = [
     "the result of 'read_file': 150000 tokens",
     'the instructions: 40000 tokens',
   ]),
+  new cli.CommandLineError("Unknown option '--foo'", 'list'),
+  new cli.ConfigError(
+    'perdure.config.ts',
+    'exports nothing',
+    'Make defineConfig({ agents, store }) its default export',
+  ),
+  new cli.StoreMissingError("There is no store at 'agents.db'", 'Check the path'),
   new definition.DefinitionError("The tool 'refund'", ["unknown key 'nmae'"]),
   new definition.HookError('memory', 'threw: no network'),
   new definition.InjectionOverflowError('memory', 5_200, 4_000),

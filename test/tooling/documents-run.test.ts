@@ -15,6 +15,7 @@ const sources: Readonly<Record<string, string>> = {
   'perdure/postgres': 'src/stores/postgres/index.ts',
   'perdure/server': 'src/server/index.ts',
   'perdure/client': 'src/client/index.ts',
+  'perdure/config': 'src/cli/config.ts',
   'perdure/testing': 'src/testing/index.ts',
 }
 

@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
+import * as config from '../../src/cli/config.ts'
 import * as client from '../../src/client/index.ts'
 import * as root from '../../src/index.ts'
 import * as server from '../../src/server/index.ts'
@@ -13,6 +14,7 @@ test.each([
   ['perdure', ['preHook', 'postHook', 'createHook', 'inject', 'halt', 'regenerate', 'transformChunk'], root],
   ['perdure', ['createScope', 'systemScope', 'createTurn', 'PerdureError', 'foldEvents', 'nextStep', 'settle'], root],
   ['perdure/server', ['createHandler', 'serve'], server],
+  ['perdure/config', ['defineConfig'], config],
   ['perdure/client', ['createClient', 'projectView', 'PerdureError'], client],
   ['perdure', ['defineFlow', 'isRequest', 'requestKind', 'requestPayload', 'deriveAgent', 'DeterminismError'], root],
   ['perdure/testing', ['testStore', 'scriptedModel', 'fakeClock', 'untilState', 'expectStablePrefix'], testing],

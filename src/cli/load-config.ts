@@ -1,0 +1,59 @@
+import { existsSync } from 'node:fs'
+import { dirname, join, resolve } from 'node:path'
+import { pathToFileURL } from 'node:url'
+import { ConfigError } from '../errors/cli-errors.ts'
+import type { Config } from './config.ts'
+
+/** A config, with the file it came from. */
+export type LoadedConfig = { readonly file: string; readonly config: Config }
+
+const names = ['perdure.config.ts', 'perdure.config.mts', 'perdure.config.js', 'perdure.config.mjs']
+
+/** The nearest config in a folder or above it; null when there is none. */
+export function findConfig(from: string): string | null {
+  for (let folder = resolve(from); ; folder = dirname(folder)) {
+    const found = names.map((name) => join(folder, name)).find((file) => existsSync(file))
+    if (found) return found
+    if (dirname(folder) === folder) return null
+  }
+}
+
+/** Throws `ConfigError` when the file cannot be loaded or is not a config. */
+export async function loadConfig(path: string): Promise<LoadedConfig> {
+  const file = resolve(path)
+  if (!existsSync(file)) throw new ConfigError(file, 'does not exist', 'Check the path')
+  if (/\.m?ts$/.test(file) && !process.features.typescript) {
+    throw new ConfigError(
+      file,
+      `is TypeScript, which Node ${process.versions.node} does not run`,
+      'Use Node 22.18 or newer, or rename it to perdure.config.js',
+    )
+  }
+  const config = (await imported(file))['default']
+  const problem = problemOf(config)
+  if (problem) throw new ConfigError(file, problem, 'Make defineConfig({ agents, store }) its default export')
+  return { file, config: config as Config }
+}
+
+/** Paths in a config mean the same from wherever the command is run. */
+async function imported(file: string): Promise<Record<string, unknown>> {
+  const folder = process.cwd()
+  process.chdir(dirname(file))
+  try {
+    return await import(pathToFileURL(file).href)
+  } catch (cause) {
+    const why = cause instanceof Error ? cause.message : String(cause)
+    throw new ConfigError(file, `throws when it is loaded: ${why.replace(/[.\s]+$/, '')}`, 'Correct it', { cause })
+  } finally {
+    process.chdir(folder)
+  }
+}
+
+function problemOf(config: unknown): string | null {
+  if (config === undefined) return 'exports nothing by default'
+  const { agents, flows = [], store } = Object(config) as { [key: string]: unknown }
+  if (!Array.isArray(agents)) return "has no list 'agents'"
+  if (!Array.isArray(flows)) return "has 'flows' that are no list"
+  const isStore = typeof store === 'string' ? store !== '' : typeof Object(store).forTenant === 'function'
+  return isStore ? null : "has no 'store'"
+}

@@ -1,0 +1,69 @@
+import { PerdureError } from '../errors/perdure-error.ts'
+import { exitCodeOf } from './exit-codes.ts'
+import { type Colours, coloursOf, wantsColours } from './terminal/colours.ts'
+import { type Printable, safe, safeJson, safely } from './terminal/safe-text.ts'
+
+/** Where a command says what came of it. Results go to stdout, everything else to stderr; no text from outside reaches a terminal unescaped. */
+export type Output = {
+  readonly isJson: boolean
+  readonly isVerbose: boolean
+  /** For stdout. */
+  readonly colours: Colours
+  /** Whether a person sits at stdin and stdout. */
+  readonly isInteractive: boolean
+  /** Columns of stdout; 0 when it is not a terminal. */
+  readonly width: number
+  /** The one document of a command: JSON with `--json`, else lines for people. */
+  result(value: unknown, lines: () => readonly Printable[]): void
+  /** One of many documents: a line of JSON each with `--json`. */
+  item(value: unknown, lines: () => readonly Printable[]): void
+  /** For people only: written as it is, without a line end. For text that streams. */
+  write(text: Printable): void
+  /** For people only, to stderr: what goes on, what to do next. */
+  note(text: Printable): void
+  /** To stderr in both forms. The stack only with `--verbose`. */
+  error(error: unknown): void
+}
+
+export type OutputStreams = { readonly stdout: NodeJS.WriteStream; readonly stderr: NodeJS.WriteStream }
+
+export function createOutput(
+  options: { readonly isJson: boolean; readonly isVerbose: boolean },
+  { stdout, stderr }: OutputStreams = process,
+  env: NodeJS.ProcessEnv = process.env,
+): Output {
+  const { isJson, isVerbose } = options
+  const colours = coloursOf(wantsColours(stdout, env) && !isJson)
+  const warning = coloursOf(wantsColours(stderr, env) && !isJson)
+  const print = (lines: readonly Printable[]): void => {
+    if (lines.length > 0) stdout.write(`${lines.map(safely).join('\n')}\n`)
+  }
+  return {
+    isJson,
+    isVerbose,
+    colours,
+    isInteractive: process.stdin.isTTY === true && stdout.isTTY === true && !isJson,
+    width: stdout.isTTY ? stdout.columns : 0,
+    result: (value, lines) => (isJson ? void stdout.write(`${safeJson(value, 2)}\n`) : print(lines())),
+    item: (value, lines) => (isJson ? void stdout.write(`${safeJson(value)}\n`) : print(lines())),
+    write: (text) => isJson || void stdout.write(safely(text)),
+    note: (text) => isJson || void stderr.write(`${safely(text)}\n`),
+    error(error) {
+      if (isJson) stderr.write(`${safeJson({ error: problemOf(error, isVerbose) })}\n`)
+      else stderr.write(`${safely(safe`${warning.red('error')} ${messageOf(error, isVerbose)}`)}\n`)
+    },
+  }
+}
+
+function problemOf(error: unknown, isVerbose: boolean): object {
+  const code = PerdureError.isInstance(error) ? error.code : 'unexpected'
+  const message = error instanceof Error ? error.message : String(error)
+  return { code, message, exitCode: exitCodeOf(error), ...(isVerbose ? { stack: messageOf(error, true) } : {}) }
+}
+
+function messageOf(error: unknown, isVerbose: boolean): string {
+  if (!(error instanceof Error)) return String(error)
+  if (!isVerbose) return PerdureError.isInstance(error) ? error.message : `${error.message} (--verbose shows where)`
+  const cause = error.cause === undefined ? '' : `\ncaused by: ${messageOf(error.cause, true)}`
+  return `${error.stack ?? error.message}${cause}`
+}

@@ -1,0 +1,36 @@
+import { parseArgs as parseStrictly } from 'node:util'
+import { type ArgsDef, type ParsedArgs, parseArgs } from 'citty'
+import { CommandLineError } from '../errors/cli-errors.ts'
+
+/** The words after a command, by its definition. Throws `CommandLineError` on everything the definition does not know. */
+export function parseArguments<T extends ArgsDef>(
+  command: string,
+  definition: T,
+  words: readonly string[],
+): ParsedArgs<T> {
+  const named = Object.entries(definition).filter(([, { type }]) => type !== 'positional')
+  const places = Object.keys(definition).length - named.length
+  const options = Object.fromEntries(
+    named.map(([name, { type }]) => [name, { type: type === 'boolean' ? ('boolean' as const) : ('string' as const) }]),
+  )
+  try {
+    // The library lets unknown options, missing values and superfluous words pass.
+    const { positionals } = parseStrictly({ args: [...words], options, allowPositionals: true, allowNegative: true })
+    if (positionals.length > places) throw new Error(`'${positionals[places]}' is one word too many`)
+    return parseArgs<T>([...words], definition)
+  } catch (error) {
+    throw new CommandLineError(sentence(error), command)
+  }
+}
+
+// biome-ignore lint/suspicious/noControlCharactersInRegex: the library colours its messages
+const colours = /\u001b\[\d+m/g
+
+/** What the parsers say, without the advice of theirs that follows. */
+function sentence(error: unknown): string {
+  const message = error instanceof Error ? error.message : String(error)
+  return message
+    .replaceAll(colours, '')
+    .split(/\.\s|\n/)[0]!
+    .replace(/\.$/, '')
+}

@@ -1,0 +1,90 @@
+import { CommandLineError } from '../errors/cli-errors.ts'
+import { commonArgs } from './command.ts'
+import { type CommandEntry, commandTable, loadCommand } from './command-table.ts'
+import { exitCodeOf, exitCodes } from './exit-codes.ts'
+import { commandHelp, generalHelp } from './help.ts'
+import { interruptSignal } from './interrupt.ts'
+import { createOutput, type Output } from './output.ts'
+import { packageVersion } from './package-version.ts'
+import { parseArguments } from './parse-arguments.ts'
+import type { SafeText } from './terminal/safe-text.ts'
+
+/** Runs one command line and ends the process with its code. */
+export async function runCli(argv: readonly string[]): Promise<void> {
+  hideExperimentalWarnings()
+  endQuietlyWithReader()
+  const options = { isJson: argv.includes('--json'), isVerbose: argv.includes('--verbose') }
+  const output = createOutput(options)
+  let code: number
+  try {
+    code = await runCommandLine(argv, output)
+  } catch (error) {
+    output.error(error)
+    code = exitCodeOf(error)
+  }
+  // What was written must be out before the process ends; open connections must not keep it.
+  process.stdout.write('', () => process.stderr.write('', () => process.exit(code)))
+}
+
+async function runCommandLine(argv: readonly string[], output: Output): Promise<number> {
+  const asksForHelp = optionsOf(argv).some((word) => word === '--help' || word === '-h')
+  const [first] = argv
+  if (first === undefined || (first.startsWith('-') && asksForHelp)) {
+    tellHelp(generalHelp(output.colours), output)
+    return exitCodes.ok
+  }
+  if (first === '--version' || first === '-v') {
+    output.result({ version: packageVersion() }, () => [packageVersion()])
+    return exitCodes.ok
+  }
+  const { entry, rest } = findCommand(argv)
+  const command = await loadCommand(entry)
+  if (asksForHelp) {
+    tellHelp(commandHelp(entry, command, output.colours), output)
+    return exitCodes.ok
+  }
+  const args = parseArguments(entry.name, { ...command.args, ...commonArgs }, rest)
+  return command.run({ args: args as never, output, interrupted: interruptSignal })
+}
+
+function tellHelp(text: SafeText, output: Output): void {
+  output.result({ help: text.text }, () => [text])
+}
+
+/** The entry with the most words that the line begins with. */
+function findCommand(argv: readonly string[]): { entry: CommandEntry; rest: readonly string[] } {
+  const [first = '', second = ''] = argv
+  if (first.startsWith('-')) throw new CommandLineError(`'${first}' comes before the command; options come after it`)
+  const named = (name: string) => commandTable.find((entry) => entry.name === name)
+  const pair = named(`${first} ${second}`)
+  if (pair) return { entry: pair, rest: argv.slice(2) }
+  const single = named(first)
+  if (single) return { entry: single, rest: argv.slice(1) }
+  throw new CommandLineError(`There is no command '${first}'${suggestion(first)}`)
+}
+
+function suggestion(word: string): string {
+  const near = commandTable.map(({ name }) => name).filter((name) => name.startsWith(word.slice(0, 2)))
+  return near.length > 0 ? `; there is ${near.map((name) => `'${name}'`).join(', ')}` : ''
+}
+
+function optionsOf(argv: readonly string[]): readonly string[] {
+  const end = argv.indexOf('--')
+  return end < 0 ? argv : argv.slice(0, end)
+}
+
+/** `node:sqlite` is announced as experimental on every start; all other warnings stay. */
+function hideExperimentalWarnings(): void {
+  process.removeAllListeners('warning')
+  process.on('warning', (warning) => {
+    if (warning.name !== 'ExperimentalWarning') console.error(`${warning.name}: ${warning.message}`)
+  })
+}
+
+/** `perdure list | head` is not an error. */
+function endQuietlyWithReader(): void {
+  process.stdout.on('error', (error: NodeJS.ErrnoException) => {
+    if (error.code === 'EPIPE') process.exit(exitCodes.ok)
+    throw error
+  })
+}

@@ -1,0 +1,95 @@
+import type { RemoteRecord } from '../../client/answers.ts'
+import type { RemoteConversation } from '../../client/conversation.ts'
+import { views, type Watched, type WatchOptions } from '../../client/watch.ts'
+import { TurnNotFoundError } from '../../errors/runtime-errors.ts'
+import { ConversationNotFoundError, InvalidArgumentError } from '../../errors/store-errors.ts'
+import type { Conversation } from '../../runtime/conversation.ts'
+import type { Verbs } from '../../runtime/runtime.ts'
+import type { SendOptions } from '../../runtime/send-message.ts'
+import { inTime } from '../../server/waiting.ts'
+import type { ConversationRecord } from '../../store/conversation-record.ts'
+
+/** Whoever works on it may be another process, or none: then the cancel is durable, and waits. */
+const cancelWaitMs = 3_000
+
+/** A conversation of a store, with the verbs it has on a server. All but `send` refuse one that does not exist. */
+export function localConversation(verbs: Verbs, id: string, agent?: string): RemoteConversation {
+  const handle: Conversation = agent === undefined ? verbs.conversation(id) : verbs.conversation(id, { agent })
+  const inspection = verbs.inspect(id)
+
+  async function existing(): Promise<ConversationRecord> {
+    const record = await inspection.record()
+    if (record?.kind !== 'conversation') throw new ConversationNotFoundError(id)
+    return record
+  }
+  async function on<T>(work: (conversation: Conversation) => Promise<T>): Promise<T> {
+    await existing()
+    return work(handle)
+  }
+  async function* watch({ after, signal }: WatchOptions = {}): AsyncGenerator<Watched, void, void> {
+    await existing()
+    let last = after === undefined ? null : String(seqOf(after))
+    const options = { ...(after === undefined ? {} : { after: seqOf(after) }), ...(signal ? { signal } : {}) }
+    for await (const event of handle.watch(options)) {
+      if (event.type === 'snapshot') last = String(event.view.seq)
+      else if ('content' in event) last = String(event.seq)
+      yield { id: last, event }
+    }
+  }
+
+  return {
+    id,
+    send: async (message, options = {}) => ({ turnId: (await handle.send(message, options as SendOptions)).turnId }),
+    outcome: (turnId) => on((conversation) => conversation.turn(turnId).outcome()),
+    cancel: (options = {}) =>
+      on(async (conversation) => {
+        const ended = conversation.cancel(options).then((outcome) => ({ outcome }))
+        return (await inTime(ended, cancelWaitMs))?.outcome ?? stillEnding(conversation)
+      }),
+    approve: (call, options) => on((conversation) => conversation.approve(call, options)),
+    deny: (call, options) => on((conversation) => conversation.deny(call, options)),
+    answer: (call, value) => on((conversation) => conversation.answer(call, value)),
+    resolve: (call, value) => on(() => verbs.resolve(id, call, value)),
+    record: async () => listed(await existing()),
+    view: () => on((conversation) => conversation.view()),
+    history: (page) => on((conversation) => conversation.history(page)),
+    events: (range) => on((conversation) => conversation.events(range)),
+    watch,
+    views: (options) => views(watch(options)),
+    fork: (options) => on(async (conversation) => localConversation(verbs, (await conversation.fork(options)).id)),
+    continue: () => on((conversation) => conversation.continue()),
+    delete: () => on(async (conversation) => void (await conversation.delete())),
+    modelCalls: () =>
+      on(async () => (await inspection.modelCalls()).map(({ renderedContext: _, ...summary }) => summary)),
+    modelCall: (turnRef) =>
+      on(async () => {
+        const attempts = (await inspection.modelCalls()).filter((call) => call.turnRef === turnRef)
+        if (attempts.length === 0) throw new TurnNotFoundError(id, turnRef)
+        return attempts
+      }),
+    explain: (turnRef) =>
+      on(async () => {
+        const explanations = await inspection.explain(turnRef)
+        if (!explanations) throw new TurnNotFoundError(id, turnRef)
+        return explanations
+      }),
+    snapshot: () => on(() => inspection.snapshot()),
+  }
+}
+
+/** What a list tells of it. */
+export function listed({ settings: _, fsmState: __, ...record }: ConversationRecord): RemoteRecord {
+  return record
+}
+
+/** A turn that nobody ends now; null when there was none to end. */
+async function stillEnding(conversation: Conversation): Promise<{ readonly status: 'terminating' } | null> {
+  const { state } = await conversation.view()
+  return state === 'terminating' ? { status: 'terminating' } : null
+}
+
+function seqOf(after: number | string): number {
+  const seq = Number(after)
+  if (!Number.isSafeInteger(seq) || seq < 0) throw new InvalidArgumentError('after', `is '${after}', which is no seq`)
+  return seq
+}

@@ -1,0 +1,63 @@
+import type { RemoteFlow, RemoteFlowStatus, RemoteStanding } from '../../client/flow.ts'
+import { NoSessionError } from '../../errors/flow-errors.ts'
+import { answerableOps, type FlowState } from '../../flow/flow-state.ts'
+import { loadFlow } from '../../flow/load-flow.ts'
+import { tagOf } from '../../flow/requests.ts'
+import { standingOf } from '../../runtime/flow-standing.ts'
+import type { Verbs } from '../../runtime/runtime.ts'
+import { inTime } from '../../server/waiting.ts'
+import type { TenantStore } from '../../store/store.ts'
+
+/** Whoever works on it may be another process, or none: then what was asked for is durable, and waits. */
+const standingWaitMs = 3_000
+
+/** A session in a store. Reading needs no code; starting and resuming need the flow's. */
+export function localFlow(
+  { verbs, store }: { verbs: Verbs; store: TenantStore },
+  flow: string,
+  id: string,
+): RemoteFlow {
+  const session = () => verbs.flow(flow, id)
+  const stands = async (reached: Promise<RemoteStanding>): Promise<RemoteStanding> =>
+    (await inTime(reached, standingWaitMs)) ?? { status: 'running' }
+
+  async function existing(): Promise<FlowState> {
+    const loaded = await loadFlow(store, id)
+    if (loaded?.state.flow !== flow) throw new NoSessionError(id)
+    return loaded.state
+  }
+  return {
+    id,
+    start: async (input = null, options) => stands(session().start(input, options)),
+    resume: async (value, options) => stands(session().resume(value, options)),
+    continue: async () => stands(session().continue()),
+    async status(): Promise<RemoteFlowStatus> {
+      const state = await existing()
+      const standing = standingOf(state, await store.getConversation(id))
+      return {
+        id,
+        status: standing?.status ?? 'running',
+        pending: standing?.status === 'suspended' ? standing.tag : null,
+        suspensions: answerableOps(state).map(({ seq, at, op }) => ({
+          seq,
+          at,
+          tag: tagOf(op),
+          schema: 'schema' in op ? (op.schema ?? null) : null,
+        })),
+        result: state.ended?.status === 'done' ? state.ended.result : null,
+      }
+    },
+    async record() {
+      const { flow: name, version, input, outcomes } = await existing()
+      return { flow: name, version, input, outcomes: outcomes.map(({ seq: _, at: __, ...outcome }) => outcome) }
+    },
+    async fork(newId, options) {
+      await session().fork(newId, options)
+      return localFlow({ verbs, store }, flow, newId)
+    },
+    async delete() {
+      await existing()
+      await session().delete()
+    },
+  }
+}

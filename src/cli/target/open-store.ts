@@ -1,0 +1,62 @@
+import { existsSync } from 'node:fs'
+import { mkdir } from 'node:fs/promises'
+import { dirname } from 'node:path'
+import { StoreMissingError } from '../../errors/cli-errors.ts'
+import type { Logger } from '../../logger/logger.ts'
+import type { Store } from '../../store/store.ts'
+import type { LoadedConfig } from '../load-config.ts'
+import { chooseStore, isPostgres } from './choose-store.ts'
+import type { StoreArgs } from './target-args.ts'
+
+export type OpenedStore = {
+  readonly store: Store
+  /** For people, without credentials. */
+  readonly place: string
+  readonly loaded: LoadedConfig | null
+}
+
+export type OpenStoreOptions = {
+  readonly logger?: Logger
+  /** Make the file where there is none: for commands that write. Looking must not. Default: false. */
+  readonly create?: boolean
+}
+
+/** Opens the store that the arguments, the config or the surroundings name. Whoever opens it closes it. */
+export async function openStore(
+  args: StoreArgs,
+  { logger, create = false }: OpenStoreOptions = {},
+): Promise<OpenedStore> {
+  const { location, loaded } = await chooseStore(args)
+  const options = logger ? { logger } : {}
+  if (location === null) {
+    const store = loaded!.config.store as Store
+    return { store, place: `the store of ${loaded!.file}`, loaded }
+  }
+  if (isPostgres(location)) {
+    const { postgresStore } = await import('../../stores/postgres/index.ts')
+    return {
+      store: postgresStore({ connectionString: location, ...options }),
+      place: withoutPassword(location),
+      loaded,
+    }
+  }
+  if (!existsSync(location)) {
+    if (!create) throw new StoreMissingError(`There is no store at '${location}'`, advice(loaded))
+    await mkdir(dirname(location), { recursive: true })
+  }
+  const { sqliteStore } = await import('../../stores/sqlite/index.ts')
+  return { store: sqliteStore({ path: location, ...options }), place: location, loaded }
+}
+
+function advice(loaded: LoadedConfig | null): string {
+  return loaded ? 'Run: perdure serve, which makes it' : 'Check the path; a program that uses the store makes it'
+}
+
+function withoutPassword(connectionString: string): string {
+  try {
+    const url = new URL(connectionString)
+    return `${url.protocol}//${url.host}${url.pathname}`
+  } catch {
+    return 'Postgres'
+  }
+}

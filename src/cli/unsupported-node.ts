@@ -1,0 +1,8 @@
+const oldest = [22, 13] as const
+
+/** What to tell on a Node that is too old; null when it is not. Must not import anything. */
+export function unsupportedNode(version: string): string | null {
+  const [major = 0, minor = 0] = version.split('.').map(Number)
+  if (major > oldest[0] || (major === oldest[0] && minor >= oldest[1])) return null
+  return `perdure needs Node ${oldest.join('.')} or newer, and this is ${version}. Install a newer one from https://nodejs.org.`
+}
