@@ -21,7 +21,7 @@ export async function withTarget<T>(
 
 export async function openTarget(args: TargetArgs, output: Pick<Output, 'isVerbose'>): Promise<Target> {
   if (args.url === undefined) return openLocalTarget(args, output)
-  for (const name of ['store', 'config', 'tenant', 'as'] as const) {
+  for (const name of ['store', 'config', 'tenant', 'who'] as const) {
     if (args[name] !== undefined) throw new CommandLineError(`--${name} is for a store, and --url names a server`)
   }
   return openRemoteTarget(args.url, args['token-file'])

@@ -20,13 +20,13 @@ export const targetArgs = {
     description: 'What `perdure serve` wrote; default: .perdure/server.json here or above',
   },
   ...storeArgs,
-  as: { type: 'string', valueHint: 'user', description: 'Who you are to a store; default: your user name' },
+  who: { type: 'string', valueHint: 'user', description: 'Who you are to a store; default: your user name' },
 } as const satisfies ArgsDef
 
 export type StoreArgs = Partial<Pick<ParsedArgs<typeof storeArgs>, keyof typeof storeArgs>>
 export type TargetArgs = Partial<Pick<ParsedArgs<typeof targetArgs>, keyof typeof targetArgs>>
 
-export function userNameOf({ as: given }: TargetArgs): string {
+export function userNameOf({ who: given }: TargetArgs): string {
   if (given) return given
   try {
     return userInfo().username
