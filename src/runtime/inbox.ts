@@ -6,6 +6,8 @@ import { parentCallOf } from './admit-child.ts'
 
 /** Something that waits for somebody. */
 export type InboxItem = PendingCall & {
+  /** The same as `id`, so that an item can be handed to whatever answers a call. */
+  readonly callId: string
   /** This process does not have the code of its agent, so an answer waits for one that does. */
   readonly agentMissing: boolean
   /** From the conversation somebody talks to, over the calls of child agents, down to this call. */
@@ -30,7 +32,7 @@ export async function inbox(
   const paths = new Paths(store)
   const items = found.slice(0, limit).map(async (call): Promise<InboxItem> => {
     const agentMissing = call.agent === null || !agents.has(call.agent)
-    return { ...call, agentMissing, path: await paths.of(call.conversationId, call.id) }
+    return { ...call, callId: call.id, agentMissing, path: await paths.of(call.conversationId, call.id) }
   })
   return Promise.all(items)
 }

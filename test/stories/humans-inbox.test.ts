@@ -69,9 +69,9 @@ overStores('the inbox', (story) => {
     const second = await runtime.inbox({ limit: 2, before: first.at(-1)!.id })
     expect([...first, ...second]).toEqual(inbox)
 
-    for (const { conversationId, id, round, name } of inbox) {
-      const answer = name === 'pay' ? true : 'yes'
-      expect(await runtime.resolve(conversationId, { callId: id, round }, answer)).toEqual({ accepted: true })
+    for (const item of inbox) {
+      const answer = item.name === 'pay' ? true : 'yes'
+      expect(await runtime.resolve(item.conversationId, item, answer)).toEqual({ accepted: true })
     }
     expect(await runtime.inbox()).toEqual([])
     for (const id of ['c1', 'c2', 'c3']) {
