@@ -1,7 +1,10 @@
 import { defineConfig } from 'vitest/config'
+import { perdureEntries } from './test/setup/perdure-entries.ts'
 import { plainSummaryReporter } from './test/setup/plain-summary-reporter.ts'
 
 export default defineConfig({
+  // Examples import the package as its users do.
+  resolve: { alias: perdureEntries() },
   test: {
     include: ['src/**/*.test.ts', 'test/**/*.test.ts'],
     globalSetup: ['test/setup/postgres.ts'],

@@ -1,17 +1,7 @@
-/**
- * Snapshots in a table of your own, beside the log and never instead of it. Runs offline: `node examples/snapshots-in-your-own-table.ts`.
- * In an app the imports are from 'perdure' and 'perdure/testing'.
- */
+/** Snapshots in a table of your own, beside the log and never instead of it. */
 import { DatabaseSync } from 'node:sqlite'
-import {
-  type BuiltinScope,
-  createRuntime,
-  createScope,
-  defineAgent,
-  memoryStore,
-  type Persistence,
-} from '../src/index.ts'
-import { scriptedModel } from '../src/testing/index.ts'
+import { type BuiltinScope, createRuntime, createScope, defineAgent, memoryStore, type Persistence } from 'perdure'
+import { scriptedModel } from 'perdure/testing'
 
 const database = new DatabaseSync(':memory:')
 database.exec(`CREATE TABLE chats (

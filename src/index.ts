@@ -189,13 +189,32 @@ export type {
   Parent,
 } from './store/conversation-record.ts'
 export { createStore, type StoreOptions } from './store/create-store.ts'
-export type { Driver } from './store/driver.ts'
+export type {
+  CommitOutcome,
+  Driver,
+  DueCall,
+  ForkOutcome,
+  ForkRequest,
+  PreparedChange,
+  PreparedResolve,
+  StoredAttrs,
+  StoredCall,
+  StoredCallWrite,
+  StoredConversation,
+  StoredEvent,
+  StoredEventRange,
+  StoredInboxCall,
+  StoredModelCall,
+  StoredSummary,
+  Wake,
+} from './store/driver.ts'
 export type { ModelCall, NewModelCall } from './store/model-call.ts'
-export { planFork } from './store/plan-fork.ts'
-export { mergeSettings } from './store/rows.ts'
+export { type ForkPlan, type ForkSource, planFork } from './store/plan-fork.ts'
+export { forkParents, mergeSettings } from './store/rows.ts'
 export type { DueWorkQuery, EventRange, Page, Store, TenantStore, Unsubscribe, WakeHint } from './store/store.ts'
 export type { Summary } from './store/summary.ts'
 export type { FinalStatus, PendingCall, ToolCall, ToolCallWrite } from './store/tool-call.ts'
+export { memoryDriver } from './stores/memory/memory-driver.ts'
 export { type MemoryStoreOptions, memoryStore } from './stores/memory/memory-store.ts'
 export { defineTool } from './tool/define-tool.ts'
 export { type AiSdkTool, fromAiSdkTools } from './tool/from-ai-sdk-tools.ts'

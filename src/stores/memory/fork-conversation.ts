@@ -1,4 +1,3 @@
-import { uuidV7 } from '../../id/uuid-v7.ts'
 import type { ForkOutcome, ForkRequest } from '../../store/driver.ts'
 import { planFork } from '../../store/plan-fork.ts'
 import { type ConversationRow, newConversationRow, type TenantTables } from './memory-tables.ts'
@@ -9,6 +8,7 @@ export function forkConversation(
   newId: string,
   { at, agent }: ForkRequest,
   now: number,
+  newCallId: () => string,
 ): ForkOutcome {
   const source = tables.conversations.get(id)
   if (!source) return 'missing'
@@ -33,7 +33,7 @@ export function forkConversation(
       agent,
     },
     newId,
-    () => uuidV7(),
+    newCallId,
   )
   const copy: ConversationRow = newConversationRow(newId, now)
   copy.columns = { ...copy.columns, ...plan.conversation }

@@ -1,4 +1,5 @@
-import type { Clock } from '../../clock/clock.ts'
+import { type Clock, systemClock } from '../../clock/clock.ts'
+import { uuidV7 } from '../../id/uuid-v7.ts'
 import type {
   Driver,
   DueCall,
@@ -14,8 +15,12 @@ import { deleteConversation } from './delete-conversation.ts'
 import { forkConversation } from './fork-conversation.ts'
 import { type ConversationRow, isLeased, MemoryTables } from './memory-tables.ts'
 
-/** Every method runs in one go, which makes it atomic. */
-export function memoryDriver(clock: Clock): Driver {
+/**
+ * What `memoryStore` is made of, for stores that keep their data in memory and more of it elsewhere. Every method runs in one go, before it
+ * returns its promise, which makes it atomic. What a method does follows from the calls before it, the clock and `newId`, so that the same
+ * calls make the same data.
+ */
+export function memoryDriver(clock: Pick<Clock, 'now'> = systemClock, newId: () => string = () => uuidV7()): Driver {
   const tables = new MemoryTables()
   const rowOf = (tenant: string, id: string) => tables.tenant(tenant).conversations.get(id)
 
@@ -134,8 +139,8 @@ export function memoryDriver(clock: Clock): Driver {
       return removed
     },
 
-    async fork(tenant, id, newId, request) {
-      return forkConversation(tables.tenant(tenant), id, newId, request, clock.now())
+    async fork(tenant, id, forkId, request) {
+      return forkConversation(tables.tenant(tenant), id, forkId, request, clock.now(), newId)
     },
 
     async acquireLease(tenant, id, holder, ttlMs) {

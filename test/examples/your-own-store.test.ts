@@ -1,0 +1,20 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, describe, expect, test } from 'vitest'
+import { journalStore } from '../../examples/your-own-store.ts'
+import { testStore } from '../../src/testing/test-store.ts'
+
+const folder = mkdtempSync(join(tmpdir(), 'perdure-'))
+let count = 0
+const open = () => journalStore(join(folder, `${count}.jsonl`))
+const create = () => {
+  count += 1
+  return open()
+}
+const reopen = async (store: Awaited<ReturnType<typeof open>>) => {
+  await store.close()
+  return open()
+}
+afterAll(() => rmSync(folder, { recursive: true }))
+testStore({ describe, test, expect, afterAll }, { create, reopen, destroy: (store) => store.close() })
