@@ -60,6 +60,8 @@ export class FlowOwner {
   #backoffMs = 0
   #isLost = false
   #dueInMs: number | null = null
+  /** By how much the store's clock was ahead of ours when it was last heard; null before. */
+  #storeAheadMs: number | null = null
 
   constructor(context: FlowContext, epoch: number, { state, summarisedTo, lastAt }: LoadedFlow) {
     this.#context = context
@@ -117,6 +119,8 @@ export class FlowOwner {
 
   async decide(): Promise<FlowDecision> {
     const standstill = this.#standstill!
+    if (this.#mustAskTime()) await this.#askTime()
+    if (this.#isLost || this.#backoffMs > 0) return { events: [], parks: false, wakeInMs: null }
     if (standstill.type !== 'continued') return decideFlow(standstill, this.#state, this.#hand())
     const { flows, id } = this.#context
     try {
@@ -156,6 +160,7 @@ export class FlowOwner {
     }
     // Durable from here: a crash finds which operations were begun and what is known of them.
     failpoint(parks ? 'flow.after_park' : 'flow.after_commit')
+    this.#heardTime(result)
     this.#dueInMs = wakeInMs
     if (parks) this.lose()
     else await this.#accept(events, result)
@@ -182,7 +187,7 @@ export class FlowOwner {
       return
     }
     const { clock } = this.#context
-    const dueMs = nextDueMs(openOps(this.#state), clock.now())
+    const dueMs = nextDueMs(openOps(this.#state), this.#now())
     await new Promise<void>((resolve) => {
       const due = (): void => {
         this.#unanswered.clear()
@@ -205,10 +210,37 @@ export class FlowOwner {
       running: new Set(this.#running.keys()),
       openedHere: this.#openedHere,
       unanswered: this.#unanswered,
-      now: clock.now(),
+      now: this.#now(),
       draw: (kind) => draw(kind, clock),
       newId: (position) => operationId(id, this.#state.generation, position),
     }
+  }
+
+  /** The store's, as far as it is known: times in the log are its own. */
+  #now(): number {
+    return this.#context.clock.now() + (this.#storeAheadMs ?? 0)
+  }
+
+  /** Nobody is woken by a clock that is only thought to be right. */
+  #mustAskTime(): boolean {
+    const sleeping = openOps(this.#state).filter(({ op }) => op.kind === 'sleep')
+    return sleeping.length > 0 && (this.#storeAheadMs === null || nextDueMs(sleeping, this.#now()) === 0)
+  }
+
+  async #askTime(): Promise<void> {
+    const { store, id } = this.#context
+    try {
+      const result = await store.commit(id, { events: [], epoch: this.#epoch })
+      if (result.ok) this.#heardTime(result)
+      else this.lose()
+    } catch (error) {
+      this.#commitFailed(error)
+    }
+  }
+
+  /** A store that does not tell is taken to have our time. */
+  #heardTime({ at }: { readonly at?: number }): void {
+    this.#storeAheadMs = at === undefined ? 0 : at - this.#context.clock.now()
   }
 
   async #read(): Promise<void> {

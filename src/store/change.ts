@@ -41,7 +41,10 @@ export type ResolveCall = {
 }
 
 export type CommitResult =
-  /** `seq`: of the commit's last event; the log's last where it had none. `at`: when its events were written, where the store tells. */
+  /**
+   * `seq`: of the commit's last event; the log's last where it had none. `at`: the time of the commit and of its events, by the
+   * store's clock, where the store tells; not for a change that was known by its key.
+   */
   | { readonly ok: true; readonly seq: number; readonly at?: number; readonly epoch?: number }
   | {
       readonly ok: false

@@ -61,9 +61,11 @@ describe.each(Object.keys(stores))('%s', (name) => {
     expect(await store.getConversation('chat')).toMatchObject({ fsmState: running, status: 'active' })
   })
 
-  story('a commit that writes no events tells no time of them', async (store) => {
+  story('a commit tells its time, also without events, but not when it was known by its key', async (store) => {
     await store.putConversation('chat', {})
-    expect(await store.commit('chat', { events: [], wakeAt: 'now' })).toEqual({ ok: true, seq: 0 })
+    const change = { events: [], wakeAt: 'now' as const, key: 'again' }
+    expect(await store.commit('chat', change)).toEqual({ ok: true, seq: 0, at: expect.any(Number) })
+    expect(await store.commit('chat', change)).toEqual({ ok: true, seq: 0 })
   })
 })
 

@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest'
+import { systemClock } from '../../src/clock/clock.ts'
 import { defineFlow } from '../../src/flow/define-flow.ts'
 import { silentLogger } from '../../src/logger/logger.ts'
 import { createRuntime } from '../../src/runtime/create-runtime.ts'
@@ -74,6 +75,34 @@ overStores('a flow that sleeps', (story) => {
     expect(wakings).toEqual([])
     await Promise.all([expect(started).rejects.toMatchObject({ code: 'runtime_closed' }), runtime.close()])
   })
+
+  test.each([
+    ['ahead', 3_600_000],
+    ['behind', -3_600_000],
+  ])(
+    'sleeps by the clock of the store, on a node whose own is an hour %s and that something else wakes',
+    async (_, skewMs) => {
+      const flow = defineFlow({
+        name: 'both',
+        version: 1,
+        run: async (flow) => {
+          await Promise.all([flow.sleep(150), flow.suspend('go')])
+          return 'both'
+        },
+      })
+      const store = story.openStore()
+      const clock = { ...systemClock, now: () => Date.now() + skewMs }
+      const nodes = Array.from({ length: 2 }, () =>
+        story.start({ agents: [], flows: [flow], store: story.reopen(store), clock, ...soon }),
+      )
+      expect(await nodes[0]!.flow(flow, 's1').start(null)).toEqual({ status: 'suspended', tag: 'go' })
+      expect(await nodes[1]!.flow(flow, 's1').resume(1)).toEqual({ status: 'done', result: 'both' })
+      const events = await store.streamEvents('s1')
+      const opened = events.find((event) => event.type === 'flow_opened' && event.content.op.kind === 'sleep')!
+      const woken = events.find((event) => event.type === 'flow_outcome' && event.content.position === 1)!
+      expect(woken.at - opened.at).toBeGreaterThanOrEqual(150)
+    },
+  )
 
   test('may be woken by an answer: whichever comes first', async () => {
     const flow = defineFlow({

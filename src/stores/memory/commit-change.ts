@@ -30,11 +30,10 @@ export function commitChange(
   writeAttrs(row, change.attrs, now)
   wakeRow(row, change.wake, now)
   if (change.releasesLease) row.lease = null
-  const at = change.events.length > 0 ? { at: now } : {}
-  if (!change.acquires || isLeased(row, now)) return { type: 'ok', seq, ...at }
+  if (!change.acquires || isLeased(row, now)) return { type: 'ok', seq, at: now }
   const { holder, ttlMs } = change.acquires
   row.lease = { holder, epoch: nextEpoch(), until: now + ttlMs }
-  return { type: 'ok', seq, ...at, epoch: row.lease.epoch }
+  return { type: 'ok', seq, at: now, epoch: row.lease.epoch }
 }
 
 function refuse(

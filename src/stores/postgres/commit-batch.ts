@@ -1,4 +1,4 @@
-import type { CommitOutcome, PreparedChange } from '../../store/driver.ts'
+import type { CommitOutcome } from '../../store/driver.ts'
 import { type Addressed, commitQuery } from './commit-query.ts'
 import type { Database, Query } from './database.ts'
 
@@ -41,7 +41,7 @@ function inOrder(batch: readonly Addressed[], rows: readonly OutcomeRow[]): Batc
   for (const row of rows) {
     const index = row.change - 1
     const made = outcomes[index]
-    if (row.outcome !== 'leased') outcomes[index] = outcomeOf({ ...row, outcome: row.outcome }, batch[index]!.change)
+    if (row.outcome !== 'leased') outcomes[index] = outcomeOf({ ...row, outcome: row.outcome })
     else if (made?.type === 'ok') outcomes[index] = { ...made, epoch: row.seq }
   }
   return outcomes
@@ -49,10 +49,10 @@ function inOrder(batch: readonly Addressed[], rows: readonly OutcomeRow[]): Batc
 
 type JudgedRow = OutcomeRow & { readonly outcome: Exclude<OutcomeRow['outcome'], 'leased'> }
 
-function outcomeOf({ outcome, seq, at, call_id, round }: JudgedRow, change: PreparedChange): BatchOutcome {
+function outcomeOf({ outcome, seq, at, call_id, round }: JudgedRow): BatchOutcome {
   switch (outcome) {
     case 'ok':
-      return change.events.length > 0 ? { type: 'ok', seq, at: at! } : { type: 'ok', seq }
+      return { type: 'ok', seq, at: at! }
     case 'known':
       return { type: 'ok', seq }
     case 'seq':

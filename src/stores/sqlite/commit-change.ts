@@ -25,10 +25,10 @@ export function commitChange(db: Database, tenant: string, id: string, change: P
   }
   for (const call of change.calls) writeCall(db, tenant, cid, call, now)
   referToBlobs(db, tenant, cid, change.blobs, lastSeq + 1)
-  const at = change.events.length > 0 ? { at: now } : {}
   const isFree = change.acquires !== null && !(head?.leaseUntil && head.leaseUntil > now && !change.releasesLease)
-  if (!change.acquires || !isFree) return { type: 'ok', seq, ...at }
-  return { type: 'ok', seq, ...at, epoch: takeLease(db, cid, change.acquires.holder, now + change.acquires.ttlMs) }
+  if (!change.acquires || !isFree) return { type: 'ok', seq, at: now }
+  const epoch = takeLease(db, cid, change.acquires.holder, now + change.acquires.ttlMs)
+  return { type: 'ok', seq, at: now, epoch }
 }
 
 /** What to answer without writing; null when the change is to be made. */

@@ -33,9 +33,11 @@ export function expectedCommit(
   }
   if (change.lease === 'release' && change.epoch !== undefined) world.holding(via).gave(tenant, id, change.epoch)
   const told = { ok: true, seq: result.seq, ...takenLease(world, place, change, at, actual, result.isKnown) }
-  // A store may tell when the events were written; then it is their time, and a commit that wrote none has none.
+  // A store may tell when it was; then it is the time of the events. One that was known by its key has none.
   const written = world.contract.tenant(tenant).conversations.get(id)!.events.slice(lastSeq)
-  return actual?.ok && actual.at !== undefined ? { ...told, at: written.at(-1)?.at ?? null } : told
+  return actual?.ok && actual.at !== undefined
+    ? { ...told, at: written.at(-1)?.at ?? (result.isKnown ? null : at.copy()) }
+    : told
 }
 
 /** A change may take the lease with it, where nobody has it. */
