@@ -1,4 +1,5 @@
 import pg from 'pg'
+import type { RawRow } from './raw-sqlite.ts'
 
 /**
  * What the adapter is measured against: `pg` with a pool of the same size and the adapter's session settings, its table of events with its
@@ -30,6 +31,16 @@ export class RawPostgres {
       name: 'append',
       text: 'INSERT INTO raw.events (tenant, conversation_id, seq, at, type, content) VALUES ($1, $2, $3, $4, $5, $6)',
       values: ['default', id, seq, Date.now(), type, content],
+    })
+  }
+
+  /** In one statement, which is one transaction. */
+  async appendAll(id: string, seq: number, rows: readonly RawRow[]): Promise<void> {
+    await this.#pool.query({
+      name: 'append_all',
+      text: `INSERT INTO raw.events (tenant, conversation_id, seq, at, type, content)
+        SELECT $1, $2, $3 + n - 1, $4, type, content FROM unnest($5::text[], $6::text[]) WITH ORDINALITY AS row (type, content, n)`,
+      values: ['default', id, seq, Date.now(), rows.map(({ type }) => type), rows.map(({ content }) => content)],
     })
   }
 

@@ -1,5 +1,7 @@
 import { DatabaseSync } from 'node:sqlite'
 
+export type RawRow = { readonly type: string; readonly content: string }
+
 /**
  * What the adapter is measured against: `node:sqlite` with the adapter's settings, its table of events with its index, and one prepared
  * INSERT in a transaction of its own per event. It is told the next seq, checks nothing, encodes nothing.
@@ -8,6 +10,8 @@ export class RawSqlite {
   readonly #connection: DatabaseSync
   readonly #insert
   readonly #select
+  readonly #begin
+  readonly #commit
 
   constructor(path: string) {
     this.#connection = new DatabaseSync(path, { enableForeignKeyConstraints: false })
@@ -27,6 +31,8 @@ export class RawSqlite {
       CREATE UNIQUE INDEX IF NOT EXISTS events_by_seq ON events (cid, seq);
     `)
     this.#insert = this.#connection.prepare('INSERT INTO events (cid, seq, at, type, content) VALUES (?, ?, ?, ?, ?)')
+    this.#begin = this.#connection.prepare('BEGIN IMMEDIATE')
+    this.#commit = this.#connection.prepare('COMMIT')
     this.#select = this.#connection.prepare('SELECT seq, at, type, content FROM events WHERE cid = ? ORDER BY seq')
   }
 
@@ -34,18 +40,24 @@ export class RawSqlite {
     this.#insert.run(cid, seq, Date.now(), type, content)
   }
 
+  /** In one transaction. */
+  appendAll(cid: number, seq: number, rows: readonly RawRow[]): void {
+    this.begin()
+    for (const [index, { type, content }] of rows.entries()) this.append(cid, seq + index, type, content)
+    this.commit()
+  }
+
   /** With the JSON parsed, as whoever reads it must. */
   read(cid: number): unknown[] {
     return this.#select.all(cid).map((row) => ({ ...row, content: JSON.parse(String(row['content'])) }))
   }
 
-  /** Only for filling a file whose size is looked at. */
   begin(): void {
-    this.#connection.exec('BEGIN')
+    this.#begin.run()
   }
 
   commit(): void {
-    this.#connection.exec('COMMIT')
+    this.#commit.run()
   }
 
   close(): void {

@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { z } from 'zod'
 import { defineAgent } from '../src/agent/define-agent.ts'
 import { loadWhole } from '../src/live/working-sets.ts'
+import { encode } from '../src/log/codec.ts'
 import { baseOf } from '../src/log/state.ts'
 import { createRuntime } from '../src/runtime/create-runtime.ts'
 import type { Runtime } from '../src/runtime/runtime.ts'
@@ -15,9 +16,11 @@ import { startPostgres } from '../test/setup/start-postgres.ts'
 import { instantModel } from './instant-model.ts'
 import { inLanes, median, ratePerSecond, spread } from './measure.ts'
 import { RawPostgres } from './raw-postgres.ts'
-import { RawSqlite } from './raw-sqlite.ts'
+import { type RawRow, RawSqlite } from './raw-sqlite.ts'
 
 const workingSetTurns = 20
+/** How many events each commit of a turn with a tool call has. */
+const commitSizes = [1, 3, 1, 2]
 const eventsPerTurn = 7
 const lengths = [5, 100, 1_000, 5_000]
 /** So many of each length, so that none grows by more than a few turns while it is measured. Long ones take long to copy. */
@@ -27,8 +30,8 @@ const turnsPerCopy = 10
 type Engine = {
   readonly name: 'sqlite' | 'postgres'
   readonly store: Store
-  /** Four commits by the raw driver, each of one row. */
-  rawTurn(lane: number): Promise<void>
+  /** A commit by the raw driver. */
+  rawCommit(rows: readonly RawRow[]): Promise<void>
   close(): Promise<void>
 }
 
@@ -57,15 +60,21 @@ export async function benchTurns(args: readonly string[]): Promise<void> {
 }
 
 async function benchEngine(
-  { name, store, rawTurn }: Engine,
+  { name, store, rawCommit }: Engine,
   rounds: number,
   turns: number,
 ): Promise<Record<string, number>> {
   const rates: Record<string, number[]> = {}
   const note = (what: string, rate: number) => (rates[what] ??= []).push(rate)
   for (const length of lengths) await prepare(store, length)
+  const turnRows = await rowsOfTurn(store)
+  const fourRows = commitSizes.map(() => [{ type: 'user_msg', content }])
+  const raw = (commits: readonly RawRow[][]) => async () => {
+    for (const rows of commits) await rawCommit(rows)
+  }
   for (let round = 0; round < rounds; round++) {
-    note('raw', await ratePerSecond(turns, () => inLanes(1, turns, (lane) => rawTurn(lane))))
+    note('raw', await ratePerSecond(turns, () => inLanes(1, turns, raw(fourRows))))
+    note('raw, its rows', await ratePerSecond(turns, () => inLanes(1, turns, raw(turnRows))))
     for (const length of lengths)
       note(`length ${length}`, await withRuntime(store, (runtime) => lengthRate(runtime, length, turns)))
     note('64 conversations', await withRuntime(store, (runtime) => wideRate(runtime, round, turns)))
@@ -82,11 +91,19 @@ async function benchEngine(
   }
   return {
     [`${name}.turn_vs_raw`]: medians['length 5']! / medians['raw']!,
+    [`${name}.turn_vs_raw_its_rows`]: medians['length 5']! / medians['raw, its rows']!,
     [`${name}.length_5000_vs_5`]: medians['length 5']! / medians['length 5000']!,
     [`${name}.length_1000_vs_5`]: medians['length 5']! / medians['length 1000']!,
     [`${name}.length_100_vs_5`]: medians['length 5']! / medians['length 100']!,
     [`${name}.64_vs_1`]: medians['64 conversations']! / medians['length 5']!,
   }
+}
+
+/** What the four commits of a turn append, as the engine wrote it. */
+async function rowsOfTurn(store: Store): Promise<RawRow[][]> {
+  const events = (await store.streamEvents(idOf(lengths[0]!, 0))).slice(-eventsPerTurn)
+  const rows = events.map(({ type, content }) => ({ type, content: encode(content as never) }))
+  return commitSizes.map((size) => rows.splice(0, size))
 }
 
 /** A runtime of its own, so that each measurement begins with what the store has and not with what another left in memory. */
@@ -159,12 +176,13 @@ async function openSqlite(): Promise<Engine> {
   const folder = mkdtempSync(join(tmpdir(), 'perdure-bench-'))
   const store = sqliteStore({ path: join(folder, 'turns.db') })
   const raw = new RawSqlite(join(folder, 'raw.db'))
-  let seq = 0
+  let seq = 1
   return {
     name: 'sqlite',
     store,
-    async rawTurn(lane) {
-      for (let commit = 0; commit < 4; commit++) raw.append(lane, ++seq, 'user_msg', content)
+    async rawCommit(rows) {
+      raw.appendAll(0, seq, rows)
+      seq += rows.length
     },
     async close() {
       await store.close()
@@ -179,12 +197,13 @@ async function openPostgres(): Promise<Engine> {
   const store = postgresStore({ connectionString: server.url, max: 8 })
   const raw = new RawPostgres(server.url, 8)
   await raw.createTable()
-  let seq = 0
+  let seq = 1
   return {
     name: 'postgres',
     store,
-    async rawTurn(lane) {
-      for (let commit = 0; commit < 4; commit++) await raw.append(`raw-${lane}`, ++seq, 'user_msg', content)
+    async rawCommit(rows) {
+      await raw.appendAll('raw', seq, rows)
+      seq += rows.length
     },
     async close() {
       await store.close()

@@ -22,7 +22,7 @@ export class CallIds {
   }
 
   #unused(callId: string): string {
-    const plain = callId.replaceAll(/[^a-zA-Z0-9_-]/g, '_').slice(0, 36)
+    const plain = usable.test(callId) ? callId.slice(0, 36) : callId.replaceAll(/[^a-zA-Z0-9_-]/g, '_').slice(0, 36)
     let id = plain
     for (let n = 2; this.#used.has(id); n++) id = `${plain}_${n}`
     return id

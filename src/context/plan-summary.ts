@@ -27,8 +27,10 @@ export function planSummary(input: PlanInput): TurnState[] {
   const { state, reduction, latest, settings, limits, count, size, factor } = input
   const now = count(reduction)
   const isDue = input.isSummedUp && now >= limits.budget * readyShare
-  const planned = withSummary(withStubs(reduction, input), input)
   const open = state.turns.filter((turn) => turn.opened && !isSummarised(turn, latest))
+  const [oldest] = open
+  if (!isDue && (!oldest?.end || isInWindow(oldest, reduction))) return []
+  const planned = withSummary(withStubs(reduction, input), input)
   // What is still to come before the reduction is not there to be summed up.
   const growth = Math.max(0, limits.budget - now)
   const room = limits.target - growth - limits.budget * (summaryShare + overshootShare)

@@ -16,6 +16,7 @@ export class PromptSize {
   readonly #model: ModelRef
   readonly #fixed: number
   readonly #counted: TurnSizes
+  #last: { readonly state: ConversationState; readonly reduction: Reduction; readonly tokens: number } | null = null
 
   /** `fixed`: what every prompt has, as instructions and the descriptions of tools. */
   constructor(tokenizer: Tokenizer, model: ModelRef, fixed: number, counted: TurnSizes) {
@@ -26,10 +27,12 @@ export class PromptSize {
   }
 
   of(state: ConversationState, reduction: Reduction): number {
+    if (this.#last?.state === state && this.#last.reduction === reduction) return this.#last.tokens
     let tokens = this.#fixed
     const head = [...renderSummary(reduction), ...renderSeed(state, reduction)]
     for (const message of head) tokens += countMessage(message, this.#tokenizer)
     for (const turn of visibleTurns(state.turns, reduction)) tokens += this.ofTurn(turn, reduction)
+    this.#last = { state, reduction, tokens }
     return tokens
   }
 
@@ -38,16 +41,19 @@ export class PromptSize {
   }
 
   ofTurn(turn: TurnState, { stubbed }: Pick<Reduction, 'stubbed'>): number {
-    const stubs = turn.calls.filter((call) => stubbed.has(call.callId)).map((call) => call.callId)
-    const key = stubs.join()
-    const known = this.#counted.get(turn) ?? new Map<string, number>()
-    this.#counted.set(turn, known)
-    const counted = known.get(key)
+    const key = stubbed.size === 0 ? '' : stubsIn(turn, stubbed)
+    const known = this.#counted.get(turn)
+    const counted = known?.get(key)
     if (counted !== undefined) return counted
     const tokens = sum(renderTurn(turn, { model: this.#model, stubbed }, new CallIds()), this.#tokenizer)
-    known.set(key, tokens)
+    if (known) known.set(key, tokens)
+    else this.#counted.set(turn, new Map([[key, tokens]]))
     return tokens
   }
+}
+
+function stubsIn(turn: TurnState, stubbed: Reduction['stubbed']): string {
+  return turn.calls.flatMap(({ callId }) => (stubbed.has(callId) ? [callId] : [])).join()
 }
 
 function sum(messages: readonly LanguageModelV4Message[], tokenizer: Tokenizer): number {

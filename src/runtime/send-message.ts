@@ -71,7 +71,7 @@ export async function sendMessage(
   }
   const newTurnId = key === undefined ? uuidV7() : turnIdOf(key)
   // Unkeyed sends have a key of their own, so that a lost acknowledgement can be settled.
-  const request = { key: key ?? `send/${newTurnId}`, digest: digestOf(message, options) }
+  const request = key === undefined ? { key: `send/${newTurnId}` } : { key, digest: digestOf(message, options) }
   // Files that no message refers to would stay for ever, so it is known to be a new one before they are stored.
   if (files.length > 0 && key !== undefined) {
     const known = await store.commit(id, { events: [], ...request, expectedSeq: noSeq })

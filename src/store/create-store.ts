@@ -41,12 +41,12 @@ export function createStore(driver: Driver, options: StoreOptions = {}, clock: C
     leases: new HeldLeases(),
     expiry,
   }
-  const root = tenantStore(context, 'default')
+  const handles = new TenantHandles(context)
   expiry.start()
   return {
-    ...root,
+    ...handles.of('default'),
     durable: driver.durable,
-    forTenant: (tenant) => tenantStore(context, tenant),
+    forTenant: (tenant) => handles.of(tenant),
     async dueWork(query) {
       checkWhole('limit', query.limit, 1)
       for (const agent of query.agents) checkId('agent', agent)
@@ -73,10 +73,29 @@ export function createStore(driver: Driver, options: StoreOptions = {}, clock: C
   }
 }
 
-function tenantStore(context: StoreContext, tenant: string): TenantStore {
-  checkId('tenant', tenant)
-  return createTenantStore(context, tenant)
+const keptHandles = 100
+
+/** Handles hold nothing of their own; those used last are kept because each verb asks for one. */
+class TenantHandles {
+  readonly #context: StoreContext
+  readonly #kept = new Map<string, TenantStore>()
+
+  constructor(context: StoreContext) {
+    this.#context = context
+  }
+
+  of(tenant: string): TenantStore {
+    const known = this.#kept.get(tenant)
+    if (known) return known
+    checkId('tenant', tenant)
+    const handle = createTenantStore(this.#context, tenant)
+    if (this.#kept.size === keptHandles) this.#kept.clear()
+    this.#kept.set(tenant, handle)
+    return handle
+  }
 }
+
+type Method = (this: Driver, ...args: unknown[]) => unknown
 
 /** Counts what is under way, so that closing waits for it and nothing new begins. */
 class Gate {
@@ -85,11 +104,14 @@ class Gate {
   #waiting: (() => void)[] = []
 
   guard(driver: Driver): Driver {
+    const guarded = new Map<PropertyKey, unknown>()
     return new Proxy(driver, {
       get: (target, name) => {
-        const member = target[name as keyof Driver]
-        if (typeof member !== 'function') return member
-        return (...args: unknown[]) => this.#run(() => (member as (...args: unknown[]) => unknown).apply(target, args))
+        const member = guarded.get(name) ?? target[name as keyof Driver]
+        if (typeof member !== 'function' || guarded.has(name)) return member
+        const method = (...args: unknown[]) => this.#run(target, member as Method, args)
+        guarded.set(name, method)
+        return method
       },
     })
   }
@@ -105,11 +127,11 @@ class Gate {
     if (this.#underWay > 0) await new Promise<void>((resolve) => this.#waiting.push(resolve))
   }
 
-  async #run(work: () => unknown): Promise<unknown> {
+  async #run(driver: Driver, method: Method, args: unknown[]): Promise<unknown> {
     if (this.#isShut) throw new StoreClosedError()
     this.#underWay += 1
     try {
-      return await work()
+      return await method.apply(driver, args)
     } finally {
       this.#underWay -= 1
       if (this.#underWay === 0) for (const resolve of this.#waiting.splice(0)) resolve()

@@ -2,7 +2,7 @@ import { callEnd } from '../log/call-phase.ts'
 import type { ResultOutcome } from '../log/settle.ts'
 import { type ConversationState, findCall } from '../log/state.ts'
 
-type Running = { readonly attempt: number; readonly controller: AbortController }
+type Running = { readonly attempt: number; readonly controller: AbortController; hasReturned: boolean }
 
 type Reports = {
   result(outcome: ResultOutcome): void
@@ -24,9 +24,11 @@ export class RunningCalls {
 
   start(callId: string, attempt: number, run: (signal: AbortSignal) => Promise<ResultOutcome['result']>): void {
     const controller = new AbortController()
-    this.#running.set(callId, { attempt, controller })
+    const running: Running = { attempt, controller, hasReturned: false }
+    this.#running.set(callId, running)
     run(controller.signal).then(
       (result) => {
+        running.hasReturned = true
         if (this.#running.get(callId)?.attempt === attempt)
           this.#reports.result({ type: 'result', callId, attempt, result })
       },
@@ -45,10 +47,10 @@ export class RunningCalls {
 
   /** Stops those that the log says have ended otherwise, or does not know. */
   abortEnded(state: ConversationState): void {
-    for (const [callId, { controller }] of this.#running) {
+    for (const [callId, { controller, hasReturned }] of this.#running) {
       const call = findCall(state, callId)?.call
       if (call && !callEnd(call)) continue
-      controller.abort()
+      if (!hasReturned) controller.abort()
       this.#running.delete(callId)
     }
   }
