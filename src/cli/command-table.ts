@@ -11,9 +11,79 @@ export type CommandEntry = {
 /** Every command, in the order of `perdure --help`. */
 export const commandTable: readonly CommandEntry[] = [
   {
+    name: 'serve',
+    summary: 'Serve the agents and flows of a config over HTTP',
+    load: async () => (await import('./commands/serve.ts')).serveCommand,
+  },
+  {
     name: 'list',
     summary: 'List conversations, the newest first',
     load: async () => (await import('./commands/list.ts')).list,
+  },
+  {
+    name: 'show',
+    summary: 'Show a conversation as people read it',
+    load: async () => (await import('./commands/show.ts')).show,
+  },
+  {
+    name: 'tail',
+    summary: 'Follow a conversation as it happens',
+    load: async () => (await import('./commands/tail.ts')).tail,
+  },
+  {
+    name: 'inbox',
+    summary: 'List what waits for somebody',
+    load: async () => (await import('./commands/inbox.ts')).inbox,
+  },
+  {
+    name: 'approve',
+    summary: 'Let a call run that waits for approval',
+    load: async () => (await import('./commands/approve.ts')).approve,
+  },
+  {
+    name: 'deny',
+    summary: 'Refuse a call that waits for approval',
+    load: async () => (await import('./commands/deny.ts')).deny,
+  },
+  {
+    name: 'answer',
+    summary: 'Answer a question, a client tool or an interrupted call',
+    load: async () => (await import('./commands/answer.ts')).answer,
+  },
+  {
+    name: 'cancel',
+    summary: 'End the open turn of a conversation',
+    load: async () => (await import('./commands/cancel.ts')).cancel,
+  },
+  {
+    name: 'fork',
+    summary: 'Copy a conversation, up to any event',
+    load: async () => (await import('./commands/fork.ts')).fork,
+  },
+  {
+    name: 'explain',
+    summary: 'Tell how each event was in the prompt of a model call',
+    load: async () => (await import('./commands/explain.ts')).explain,
+  },
+  {
+    name: 'flows',
+    summary: 'List sessions of flows, the newest first',
+    load: async () => (await import('./commands/flows.ts')).flows,
+  },
+  {
+    name: 'flows show',
+    summary: 'Show where a session stands, and its record',
+    load: async () => (await import('./commands/flows-show.ts')).flowsShow,
+  },
+  {
+    name: 'flows start',
+    summary: 'Start a session of a flow',
+    load: async () => (await import('./commands/flows-start.ts')).flowsStart,
+  },
+  {
+    name: 'flows resume',
+    summary: 'Answer what a session waits for',
+    load: async () => (await import('./commands/flows-resume.ts')).flowsResume,
   },
 ]
 

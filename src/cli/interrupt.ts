@@ -1,5 +1,8 @@
 import { exitCodes } from './exit-codes.ts'
 
+/** Somebody ended it with Ctrl-C: nothing is wrong, and nothing is to be told. */
+export class Interrupted extends Error {}
+
 let controller: AbortController | null = null
 
 /** Aborted by the first Ctrl-C or SIGTERM; a second ends the process at once. */

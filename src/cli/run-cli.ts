@@ -3,7 +3,7 @@ import { commonArgs } from './command.ts'
 import { type CommandEntry, commandTable, loadCommand } from './command-table.ts'
 import { exitCodeOf, exitCodes } from './exit-codes.ts'
 import { commandHelp, generalHelp } from './help.ts'
-import { interruptSignal } from './interrupt.ts'
+import { Interrupted, interruptSignal } from './interrupt.ts'
 import { createOutput, type Output } from './output.ts'
 import { packageVersion } from './package-version.ts'
 import { parseArguments } from './parse-arguments.ts'
@@ -19,8 +19,8 @@ export async function runCli(argv: readonly string[]): Promise<void> {
   try {
     code = await runCommandLine(argv, output)
   } catch (error) {
-    output.error(error)
-    code = exitCodeOf(error)
+    if (!(error instanceof Interrupted)) output.error(error)
+    code = error instanceof Interrupted ? exitCodes.interrupted : exitCodeOf(error)
   }
   // What was written must be out before the process ends; open connections must not keep it.
   process.stdout.write('', () => process.stderr.write('', () => process.exit(code)))

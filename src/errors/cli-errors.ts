@@ -13,6 +13,23 @@ export class ConfigError extends PerdureError {
   }
 }
 
+/** An answer was given to a conversation that waits for none. */
+export class NothingWaitsError extends PerdureError {
+  constructor(id: string, what: string) {
+    super('call_not_found', `Nothing in '${id}' waits for ${what}. Run: perdure show ${id}`)
+  }
+}
+
+/** The prompts of a conversation were not kept. */
+export class NoModelCallsError extends PerdureError {
+  constructor(id: string) {
+    super(
+      'turn_not_found',
+      `No model call of '${id}' was kept: the audit of its agent is off, or they were removed. Put audit: 'records' into the agent for later calls.`,
+    )
+  }
+}
+
 /** Nothing says which store is meant, or there is none in the place that was said. It is never made by looking at it. */
 export class StoreMissingError extends PerdureError {
   constructor(problem: string, advice: string) {

@@ -40,6 +40,8 @@ const thrown: PerdureError[] = [
     'exports nothing',
     'Make defineConfig({ agents, store }) its default export',
   ),
+  new cli.NothingWaitsError('ticket-42', 'an approval'),
+  new cli.NoModelCallsError('ticket-42'),
   new cli.StoreMissingError("There is no store at 'agents.db'", 'Check the path'),
   new definition.DefinitionError("The tool 'refund'", ["unknown key 'nmae'"]),
   new definition.HookError('memory', 'threw: no network'),

@@ -1,7 +1,7 @@
 import type { RemoteRecord } from '../../client/answers.ts'
 import type { RemoteConversation } from '../../client/conversation.ts'
 import { views, type Watched, type WatchOptions } from '../../client/watch.ts'
-import { TurnNotFoundError } from '../../errors/runtime-errors.ts'
+import { TurnNotFoundError, WatcherLaggedError } from '../../errors/runtime-errors.ts'
 import { ConversationNotFoundError, InvalidArgumentError } from '../../errors/store-errors.ts'
 import type { Conversation } from '../../runtime/conversation.ts'
 import type { Verbs } from '../../runtime/runtime.ts'
@@ -28,12 +28,20 @@ export function localConversation(verbs: Verbs, id: string, agent?: string): Rem
   }
   async function* watch({ after, signal }: WatchOptions = {}): AsyncGenerator<Watched, void, void> {
     await existing()
-    let last = after === undefined ? null : String(seqOf(after))
-    const options = { ...(after === undefined ? {} : { after: seqOf(after) }), ...(signal ? { signal } : {}) }
-    for await (const event of handle.watch(options)) {
-      if (event.type === 'snapshot') last = String(event.view.seq)
-      else if ('content' in event) last = String(event.seq)
-      yield { id: last, event }
+    let last = after === undefined ? undefined : seqOf(after)
+    while (!signal?.aborted) {
+      try {
+        const options = { ...(last === undefined ? {} : { after: last }), ...(signal ? { signal } : {}) }
+        for await (const event of handle.watch(options)) {
+          if (event.type === 'snapshot') last = event.view.seq
+          else if ('content' in event) last = event.seq
+          yield { id: last === undefined ? null : String(last), event }
+        }
+        return
+      } catch (error) {
+        if (!(error instanceof WatcherLaggedError)) throw error
+        last = error.after
+      }
     }
   }
 

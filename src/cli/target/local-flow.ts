@@ -8,18 +8,19 @@ import type { Verbs } from '../../runtime/runtime.ts'
 import { inTime } from '../../server/waiting.ts'
 import type { TenantStore } from '../../store/store.ts'
 
-/** Whoever works on it may be another process, or none: then what was asked for is durable, and waits. */
-const standingWaitMs = 3_000
+export type LocalFlowContext = {
+  readonly verbs: Verbs
+  readonly store: TenantStore
+  /** Whoever works on it may be another process, or none: then what was asked for is durable, and waits. */
+  readonly waitMs: number
+}
 
 /** A session in a store. Reading needs no code; starting and resuming need the flow's. */
-export function localFlow(
-  { verbs, store }: { verbs: Verbs; store: TenantStore },
-  flow: string,
-  id: string,
-): RemoteFlow {
+export function localFlow(context: LocalFlowContext, flow: string, id: string): RemoteFlow {
+  const { verbs, store, waitMs } = context
   const session = () => verbs.flow(flow, id)
   const stands = async (reached: Promise<RemoteStanding>): Promise<RemoteStanding> =>
-    (await inTime(reached, standingWaitMs)) ?? { status: 'running' }
+    (await inTime(reached, waitMs)) ?? { status: 'running' }
 
   async function existing(): Promise<FlowState> {
     const loaded = await loadFlow(store, id)
@@ -53,7 +54,7 @@ export function localFlow(
     },
     async fork(newId, options) {
       await session().fork(newId, options)
-      return localFlow({ verbs, store }, flow, newId)
+      return localFlow(context, flow, newId)
     },
     async delete() {
       await existing()

@@ -18,6 +18,9 @@ export type LocalTargetOptions = Pick<OpenStoreOptions, 'create'> & {
 }
 
 const pageSize = 50
+/** How long somebody else's work is waited for; our own, as long as a timer can. */
+const othersMs = 3_000
+const longestMs = 2 ** 31 - 1
 
 /** A store, through a runtime of this process. */
 export async function openLocalTarget(
@@ -30,7 +33,7 @@ export async function openLocalTarget(
   const runtime = createRuntime(runtimeOptions(loaded, { store, logger, work }))
   const { tenant = 'default' } = args
   const verbs = runtime.as(createScope({ user: userNameOf(args), tenant }) as Scope)
-  const flows = { verbs, store: store.forTenant(tenant) }
+  const flows = { verbs, store: store.forTenant(tenant), waitMs: work ? longestMs : othersMs }
   return {
     kind: 'store',
     place,

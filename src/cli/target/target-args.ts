@@ -23,6 +23,14 @@ export const targetArgs = {
   who: { type: 'string', valueHint: 'user', description: 'Who you are to a store; default: your user name' },
 } as const satisfies ArgsDef
 
+/** For commands that set something going. */
+export const workArgs = {
+  work: {
+    type: 'boolean',
+    description: 'On a store: work in this process on whatever is due there, until this stands or has ended',
+  },
+} as const satisfies ArgsDef
+
 export type StoreArgs = Partial<Pick<ParsedArgs<typeof storeArgs>, keyof typeof storeArgs>>
 export type TargetArgs = Partial<Pick<ParsedArgs<typeof targetArgs>, keyof typeof targetArgs>>
 

@@ -17,6 +17,7 @@ export const conversationRoutes: readonly Route[] = [
     query: object({
       status: { enum: ['active', 'suspended', 'idle', 'ended'] },
       agent: text,
+      forkOf: { ...text, description: 'Only the direct forks of this one.' },
       before: text,
       limit: limit(200),
     }),

@@ -1,0 +1,12 @@
+import type { ArgsDef } from 'citty'
+import { targetArgs } from '../target/target-args.ts'
+
+export const answerArgs = {
+  conversation: {
+    type: 'positional',
+    required: true,
+    description: 'Its id, or that of the conversation its agent was called from',
+  },
+  call: { type: 'string', valueHint: 'id', description: 'Which call, where several wait; the end of its id will do' },
+  ...targetArgs,
+} as const satisfies ArgsDef

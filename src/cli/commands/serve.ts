@@ -1,0 +1,71 @@
+import { dirname, join } from 'node:path'
+import { CommandLineError } from '../../errors/cli-errors.ts'
+import { createRuntime } from '../../runtime/create-runtime.ts'
+import { serve } from '../../server/serve.ts'
+import { command } from '../command.ts'
+import { countOf } from '../count-of.ts'
+import { exitCodes } from '../exit-codes.ts'
+import { openStore } from '../target/open-store.ts'
+import { usualTokenFile } from '../target/remote-target.ts'
+import { storeArgs } from '../target/target-args.ts'
+import { safe } from '../terminal/safe-text.ts'
+
+const { tenant: _, ...placeArgs } = storeArgs
+
+export const serveCommand = command({
+  args: {
+    port: { type: 'string', valueHint: 'n', description: "Default: the config's, else 4111; 0 takes a free one" },
+    host: {
+      type: 'string',
+      description: "Default: the config's, else 127.0.0.1; others need `authenticate` in the config",
+    },
+    ...placeArgs,
+  },
+  about:
+    'Works on whatever is due, until Ctrl-C or SIGTERM: then it finishes what runs, up to ten seconds; a second Ctrl-C ends it at once. Whoever can read the token file may use the server.',
+  examples: [
+    ['serve', 'the config here or above'],
+    ['serve --config agents/perdure.config.ts --port 0 --json', 'on a free port, which is told as JSON'],
+  ],
+  async run({ args, output, interrupted }) {
+    const port = countOf('port', args.port, 0)
+    const { store, place, loaded } = await openStore(args, { create: true })
+    if (!loaded) {
+      await store.close()
+      throw new CommandLineError('There is no perdure.config.ts here or above, and so no agent to serve', 'init')
+    }
+    const { server: settings = {}, store: __, ...options } = loaded.config
+    const localTokenFile = settings.localTokenFile ?? join(dirname(loaded.file), usualTokenFile)
+    const signal = interrupted()
+    const runtime = createRuntime({ ...options, store })
+    try {
+      const given = { ...(port === undefined ? {} : { port }), ...(args.host ? { host: args.host } : {}) }
+      const server = await serve(runtime, { ...settings, localTokenFile, ...given }).catch(portProblem)
+      const told = { url: server.url, tokenFile: localTokenFile, store: place, pid: process.pid }
+      output.item(told, () => [
+        safe`Serving ${output.colours.cyan(server.url)}`,
+        safe`  store       ${place}`,
+        safe`  token file  ${localTokenFile}`,
+        safe`  try         perdure list --url ${server.url}`,
+      ])
+      await aborted(signal)
+      output.note('Finishing what runs; Ctrl-C again ends at once.')
+      await server.close()
+    } finally {
+      await runtime.close()
+      await store.close()
+    }
+    return exitCodes.ok
+  },
+})
+
+function portProblem(error: NodeJS.ErrnoException): never {
+  if (error.code !== 'EADDRINUSE' && error.code !== 'EACCES') throw error
+  const why = error.code === 'EACCES' ? 'may not be used' : 'is taken, perhaps by another perdure serve'
+  throw new CommandLineError(`The port ${why}; pass another with --port, or 0 for a free one`, 'serve')
+}
+
+function aborted(signal: AbortSignal): Promise<void> {
+  if (signal.aborted) return Promise.resolve()
+  return new Promise((resolve) => signal.addEventListener('abort', () => resolve(), { once: true }))
+}
