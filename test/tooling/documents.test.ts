@@ -19,6 +19,17 @@ test.each(documents)('the scripts that %s names exist', (document) => {
   expect(named.filter((name) => !(name in scripts))).toEqual([])
 })
 
+test('what docs/operations.md lists as logged is what the sources log', () => {
+  const rows = readFileSync('docs/operations.md', 'utf8').match(/^\| (error|warn) \|[^|]*\|/gm) ?? []
+  const told = rows.flatMap((row) => [...row.matchAll(/`([^`]+)`/g)].map((match) => match[1]!))
+  const messages = told.filter((text) => text.includes(' '))
+  const files = readdirSync('src', { recursive: true, encoding: 'utf8' }).filter((name) => name.endsWith('.ts'))
+  const sources = files.map((name) => readFileSync(join('src', name), 'utf8')).join('\n')
+  const isLogged = (message: string) => message.split(/\.\.\.|\bN ms$/).every((piece) => sources.includes(piece))
+  expect(messages.length).toBeGreaterThan(10)
+  expect(messages.filter((message) => !isLogged(message))).toEqual([])
+})
+
 test('ARCHITECTURE.md explains every folder of src', () => {
   const text = readFileSync('ARCHITECTURE.md', 'utf8')
   const folders = readdirSync('src', { withFileTypes: true }).filter((entry) => entry.isDirectory())
