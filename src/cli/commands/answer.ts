@@ -31,14 +31,14 @@ export const answer = command({
     withTarget(args, output, async (target) => {
       const wanted = { kinds: ['elicitation', 'client_exec', 'recovery'], what: 'an answer' } as const
       const { ref, tool, item } = await findPending(target, args.conversation, args.call, wanted)
-      const value = await valueOf(args.value, item, { id: args.conversation, output })
+      const value = await givenOrAsked(args.value, item, { id: args.conversation, output })
       const answered = await target.conversation(args.conversation).answer(ref, value)
       return tellAnswered(answered, `Answered: ${tool}.`, output)
     }),
 })
 
 /** Of a call that has been answered nothing is asked any more. */
-async function valueOf(
+async function givenOrAsked(
   given: string | undefined,
   item: PendingItem | null,
   { id, output }: { id: string; output: Output },
