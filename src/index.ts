@@ -81,6 +81,7 @@ export {
   type Turn,
   type TurnAttributes,
 } from './hook/turn.ts'
+export type { PartsInput } from './hook/user-parts.ts'
 export { type Halt, halt, type Regenerate, regenerate } from './hook/verdict.ts'
 export { uuidV7 } from './id/uuid-v7.ts'
 export type { BlobRef } from './log/blob-ref.ts'
@@ -147,7 +148,14 @@ export { type ConversationPhase, type ConversationStatus, type FsmState, fsmStat
 export type { Json, JsonObject } from './log/json.ts'
 export { nextStep, type Step } from './log/next-step.ts'
 export { type DraftCall, type MessageOutcome, type Outcome, settle, type Verdict } from './log/settle.ts'
-export { baseOf, type CallState, type ConversationState, type TurnState } from './log/state.ts'
+export {
+  baseOf,
+  type CallState,
+  type ConversationState,
+  type Round,
+  type TurnItem,
+  type TurnState,
+} from './log/state.ts'
 export { validateEvent } from './log/validate-event.ts'
 export { consoleLogger, type LogDetails, type Logger, silentLogger } from './logger/logger.ts'
 export type { LanguageModel, ModelSettings, ToolChoice } from './model/language-model.ts'
@@ -160,6 +168,7 @@ export type { FlowRecord, FlowSession, FlowSuspension } from './runtime/flow-ses
 export type { FlowStanding, FlowStatus } from './runtime/flow-standing.ts'
 export type { HistoryPage } from './runtime/history.ts'
 export type { InboxItem } from './runtime/inbox.ts'
+export type { Inspection } from './runtime/inspect.ts'
 export type { InputPart, MessageInput } from './runtime/message-input.ts'
 export type { ResumeOptions } from './runtime/resume-session.ts'
 export type { Runtime, RuntimeOptions, Verbs } from './runtime/runtime.ts'
@@ -227,6 +236,8 @@ export { projectView, type WatchEvent } from './view/project-view.ts'
 export type {
   CallPath,
   Children,
+  Draft,
+  DraftPart,
   PendingItem,
   View,
   ViewAssistantMessage,

@@ -41,10 +41,13 @@ export type Agent<Name extends string = string, Tools extends readonly Tool[] = 
 /** `records`: which model was called, what it used and how it went. `full`: also what it was given. */
 export type AuditLevel = 'off' | 'records' | 'full'
 
+/** How a model call that failed before its first chunk is tried again. Waits grow from `baseMs` to `maxMs`. */
 export type RetrySettings = { readonly maxAttempts: number; readonly baseMs: number; readonly maxMs: number }
 
 /** Nulls: the agent's own model, and instructions of ours. */
 export type TitleSettings = { readonly model: LanguageModel | null; readonly instructions: string | null }
 
+/** The object a turn of this agent ends with; undefined where the agent has no `output`. */
 export type AgentOutput<A extends Agent> = NonNullable<A['~types']>['output']
+/** The agent's tools, as a union. */
 export type AgentTools<A extends Agent> = A['tools'][number]

@@ -17,6 +17,10 @@ export type ContextSettings = {
   readonly tokenizer: ((text: string) => number) | null
 }
 
+/**
+ * What `defineAgent` takes as `context`. Defaults: 30,000 tokens, 4,000 of them for hooks, 40 turns, results kept for 6 turns, summaries by
+ * the agent's own model.
+ */
 export type ContextAttributes = {
   readonly workingBudget?: number
   readonly ceiling?: number

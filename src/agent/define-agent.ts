@@ -12,6 +12,7 @@ import { agentProblems } from './agent-problems.ts'
 import { type ContextAttributes, contextSettings } from './context-settings.ts'
 import { brandAgent } from './is-agent.ts'
 
+/** What `defineAgent` takes. */
 export type AgentAttributes<
   Name extends string = string,
   Tools extends readonly Tool[] = readonly Tool[],

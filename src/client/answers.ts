@@ -6,6 +6,7 @@ export type { Explanation } from '../context/explain.ts'
 /** What a list tells of a conversation. */
 export type RemoteRecord = Omit<ConversationRecord, 'settings' | 'fsmState'>
 
+/** A row of the audit, with the prompt where the agent has `audit: 'full'`. */
 export type RemoteModelCall = ModelCall
 
 /** Without the prompt. */

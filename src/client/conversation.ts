@@ -12,10 +12,12 @@ import { views, type Watched, type WatchOptions, watch } from './watch.ts'
 /** What a person says: text, or parts; a file is given by its URL, which may be a `data:` URL. */
 export type RemoteMessage = string | readonly RemotePart[]
 
+/** A part of what a person says. */
 export type RemotePart =
   | { readonly type: 'text'; readonly text: string }
   | { readonly type: 'file'; readonly mediaType: string; readonly data: string; readonly filename?: string }
 
+/** As in the process, but that `output` is a JSON Schema. */
 export type RemoteSendOptions = {
   /** The same key is the same turn. Without one, a repeated `send` is another turn. */
   readonly key?: string

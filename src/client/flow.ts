@@ -6,6 +6,7 @@ import { type ClientOptions, requestJson } from './request.ts'
 /** `running`: it goes on by itself; ask for its status later. */
 export type RemoteStanding = FlowStanding<Json> | { readonly status: 'running' }
 
+/** Where a session is. */
 export type RemoteFlowStatus = {
   readonly id: string
   readonly status: Exclude<FlowStatus, 'none'>

@@ -1,6 +1,7 @@
 import { RemoteError, type RemoteProblem, ServerUnreachableError } from '../errors/server-errors.ts'
 import type { Json } from '../log/json.ts'
 
+/** Where the server is, and how to come in. */
 export type ClientOptions = {
   /** Where the server is, with its base path, as in 'https://app.example.com/api/agents'. */
   readonly url: string

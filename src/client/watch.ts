@@ -6,6 +6,7 @@ import { type Backoff, backoffMs, pause } from './backoff.ts'
 import { readEvents } from './read-events.ts'
 import { type ClientOptions, request } from './request.ts'
 
+/** Where a stream begins and when it ends. */
 export type WatchOptions = {
   /** Go on from here: a seq, or the id of an event. Without it, a snapshot first. */
   readonly after?: number | string

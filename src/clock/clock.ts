@@ -8,6 +8,7 @@ export type Clock = {
 /** The longest delay `setTimeout` takes; past it, it fires at once. */
 const longestTimeoutMs = 2 ** 31 - 1
 
+/** The machine's own time. */
 export const systemClock: Clock = {
   now: () => Date.now(),
   after(delayMs, callback) {

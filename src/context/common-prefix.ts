@@ -8,6 +8,7 @@ export type PromptTrace = readonly MessageTrace[]
 
 type MessageTrace = { readonly role: string; readonly characters: number; readonly digest: string }
 
+/** How much of a prompt is the same as the one before, which is what a provider's prompt cache can use. */
 export type CommonPrefix = {
   /** Messages that both prompts begin with. */
   readonly messages: number

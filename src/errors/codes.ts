@@ -62,4 +62,5 @@ export const errorCodes = {
   store_missing: { family: 'store', status: 500 },
 } as const satisfies Record<string, { family: ErrorFamily; status: number }>
 
+/** What `PerdureError.code` may be; each has a heading in docs/errors.md. */
 export type ErrorCode = keyof typeof errorCodes

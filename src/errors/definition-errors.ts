@@ -44,6 +44,7 @@ export class HookError extends PerdureError {
   }
 }
 
+/** Hooks injected more than `injectionReserve`. The model was not called. */
 export class InjectionOverflowError extends PerdureError {
   readonly hook: string
 

@@ -24,6 +24,7 @@ function told(op: unknown): string {
   return text.length <= 200 ? text : `${text.slice(0, 200)}…`
 }
 
+/** The flow, or that version of it, is not registered. */
 export class NoSuchFlowError extends PerdureError {
   constructor(flow: string, available: readonly string[]) {
     super(
@@ -33,6 +34,7 @@ export class NoSuchFlowError extends PerdureError {
   }
 }
 
+/** A flow asked for an agent that is not registered. */
 export class NoSuchAgentError extends PerdureError {
   constructor(agent: string, available: readonly string[]) {
     super(
@@ -42,12 +44,14 @@ export class NoSuchAgentError extends PerdureError {
   }
 }
 
+/** No such session in this tenant. */
 export class NoSessionError extends PerdureError {
   constructor(id: string) {
     super('no_session', `There is no session '${id}'. Check the id and the tenant, or start it first.`)
   }
 }
 
+/** The id of a session is taken. */
 export class SessionExistsError extends PerdureError {
   constructor(id: string) {
     super(

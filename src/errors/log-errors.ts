@@ -14,6 +14,7 @@ export class EventUnknownError extends PerdureError {
   }
 }
 
+/** An event does not have the shape of its type, or does not fit the log before it. */
 export class EventInvalidError extends PerdureError {
   constructor({ conversationId, seq, type }: Place, problem: string) {
     super(
@@ -35,6 +36,7 @@ export class InvalidValueError extends PerdureError {
   }
 }
 
+/** An event has more than 1 MiB. Nothing was written. */
 export class EventTooLargeError extends PerdureError {
   constructor(type: string, bytes: number, limit: number) {
     super(

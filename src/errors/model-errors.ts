@@ -1,6 +1,7 @@
 import type { ErrorCode } from './codes.ts'
 import { PerdureError } from './perdure-error.ts'
 
+/** The codes of `ModelError`. */
 export type ModelErrorCode = Extract<ErrorCode, `model_${string}`>
 
 /**
@@ -22,6 +23,7 @@ export class ModelError extends PerdureError {
   }
 }
 
+/** What `ModelError` tells beside its message. */
 export type ModelErrorDetails = {
   readonly provider: string
   readonly modelId: string

@@ -1,5 +1,6 @@
 import { PerdureError } from './perdure-error.ts'
 
+/** This process does not have the agent's code, or the conversation has no agent yet. */
 export class AgentMissingError extends PerdureError {
   constructor(agent: string | null, id: string, available: readonly string[]) {
     const named = available.join(', ') || 'none'
@@ -12,6 +13,7 @@ export class AgentMissingError extends PerdureError {
   }
 }
 
+/** The conversation belongs to another agent. */
 export class AgentMismatchError extends PerdureError {
   constructor(id: string, has: string, wanted: string) {
     super(
@@ -21,6 +23,7 @@ export class AgentMismatchError extends PerdureError {
   }
 }
 
+/** A turn is open, and `whenBusy` is 'reject'. Nothing was sent. */
 export class BusyError extends PerdureError {
   readonly turnId: string
 
@@ -33,6 +36,7 @@ export class BusyError extends PerdureError {
   }
 }
 
+/** No such turn in what is at hand of the conversation. */
 export class TurnNotFoundError extends PerdureError {
   constructor(id: string, turnId: string) {
     super(
@@ -42,12 +46,14 @@ export class TurnNotFoundError extends PerdureError {
   }
 }
 
+/** The runtime has `tenant`, and it told none for this scope. */
 export class TenantMissingError extends PerdureError {
   constructor() {
     super('tenant_missing', 'The scope names no tenant. Pass a scope whose tenant your `tenant` function can tell.')
   }
 }
 
+/** The runtime was closed. The store may still be open. */
 export class RuntimeClosedError extends PerdureError {
   constructor() {
     super('runtime_closed', 'The runtime is closed. Create a new one.')

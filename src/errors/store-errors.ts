@@ -7,12 +7,14 @@ export class InvalidArgumentError extends PerdureError {
   }
 }
 
+/** An id, a name or a key that no store would take. */
 export class InvalidIdError extends PerdureError {
   constructor(name: string, problem: string) {
     super('invalid_id', `The ${name} ${problem}. Use 1 to 255 bytes of well-formed UTF-8 without control characters.`)
   }
 }
 
+/** No such conversation in this tenant; another tenant's looks the same. */
 export class ConversationNotFoundError extends PerdureError {
   constructor(id: string) {
     super(
@@ -22,12 +24,14 @@ export class ConversationNotFoundError extends PerdureError {
   }
 }
 
+/** No such call in this tenant. */
 export class CallNotFoundError extends PerdureError {
   constructor(callId: string) {
     super('call_not_found', `There is no tool call '${callId}'. Check the id and the tenant.`)
   }
 }
 
+/** The id of a fork is taken. */
 export class ConversationExistsError extends PerdureError {
   constructor(id: string) {
     super('conversation_exists', `A conversation '${id}' exists already. Choose another id.`)
@@ -53,6 +57,7 @@ export class StoreError extends PerdureError {
   }
 }
 
+/** Other processes held the store for longer than `busyTimeoutMs`. Nothing was written; try again. */
 export class StoreBusyError extends PerdureError {
   constructor(waitedMs: number, options: { cause?: unknown } = {}) {
     super('store_busy', `Another process held the store for ${waitedMs} ms. Nothing was written. Try again.`, {
@@ -62,12 +67,14 @@ export class StoreBusyError extends PerdureError {
   }
 }
 
+/** The store was closed. Nothing was written. */
 export class StoreClosedError extends PerdureError {
   constructor() {
     super('store_closed', 'The store is closed. Open a new one.')
   }
 }
 
+/** A newer version of Perdure has been at this store. */
 export class SchemaTooNewError extends PerdureError {
   constructor(found: number, known: number) {
     super(
@@ -77,6 +84,7 @@ export class SchemaTooNewError extends PerdureError {
   }
 }
 
+/** An optional package is not installed; the message says which. */
 export class MissingDependencyError extends PerdureError {
   constructor(packageName: string, what: string, cause: unknown) {
     super('missing_dependency', `${what} needs the package '${packageName}'. Run: npm install ${packageName}`, {

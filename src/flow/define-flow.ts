@@ -21,6 +21,7 @@ export type Flow<Name extends string = string, Input = unknown, Result = unknown
 /** Older versions whose records this code can replay: a list, or, where versions are numbers, all from one on. */
 export type CompatibleVersions = readonly (string | number)[] | { readonly from: number }
 
+/** What `defineFlow` takes. */
 export type FlowAttributes<Name extends string, In extends Schema | undefined, Result> = {
   readonly name: Name
   readonly version: string | number

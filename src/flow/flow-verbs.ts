@@ -31,6 +31,7 @@ export type FlowVerbs = {
   continueAs(input: Json): Promise<never>
 }
 
+/** What a step is known again by, and what to do when it was interrupted. */
 export type StepOptions = {
   /** What the step works on; compared on replay. */
   readonly input?: Json
@@ -38,11 +39,13 @@ export type StepOptions = {
   readonly ifInterrupted?: 'rerun' | 'report'
 }
 
+/** What a step runs. What it returns is recorded as JSON; what it throws, too. */
 export type StepFunction<T = unknown> = (step: StepContext) => Promise<T> | T
 
 /** `id` is the same in every attempt: use it as idempotency key. */
 export type StepContext = { readonly id: string; readonly signal: AbortSignal }
 
+/** How an agent's turn ended. `object` is null where there is none. */
 export type AgentAnswer = {
   readonly status: TurnStatus
   readonly text: string

@@ -4,6 +4,7 @@ import type { Json } from '../log/json.ts'
 /** An effect as data: the host sees it, carries it out, and resumes with what came of it. */
 export type FlowRequest = { readonly type: 'request'; readonly kind: string; readonly payload: Json }
 
+/** Whether what a session waits for is an effect it asks its host for. */
 export function isRequest(tag: unknown): tag is FlowRequest {
   return (
     typeof tag === 'object' &&
@@ -15,10 +16,12 @@ export function isRequest(tag: unknown): tag is FlowRequest {
   )
 }
 
+/** The kind of a request; null where the tag is none. */
 export function requestKind(tag: unknown): string | null {
   return isRequest(tag) ? tag.kind : null
 }
 
+/** The payload of a request; null where the tag is none. */
 export function requestPayload(tag: unknown): Json {
   return isRequest(tag) ? tag.payload : null
 }

@@ -29,6 +29,7 @@ export type PostHook = HookBase & {
   run(turn: Turn): Returned<Halt | Regenerate>
 }
 
+/** What `createHook` takes. */
 export type HookAttributes =
   | (Pick<SequentialPreHook, 'name' | 'phase' | 'run'> & Partial<SequentialPreHook>)
   | (Pick<ParallelPreHook, 'name' | 'phase' | 'mode' | 'run'> & Partial<ParallelPreHook>)
@@ -61,6 +62,9 @@ export function createHook(attributes: HookAttributes): Hook {
   return Object.freeze({ name, phase, mode, durable, run } as Hook)
 }
 
+/**
+ * A hook that runs before each model call. Default: sequential and not durable. A durable one is run once for each step, also after a crash.
+ */
 export function preHook(
   name: string,
   run: SequentialPreHook['run'],
@@ -79,6 +83,7 @@ export function preHook(
   return createHook({ ...checkedOptions(name, options), name, phase: 'pre', run } as HookAttributes)
 }
 
+/** A hook that sees the finished message and may have it written again, or end the turn. */
 export function postHook(name: string, run: PostHook['run'], options: { readonly mode?: 'sequential' } = {}): PostHook {
   return createHook({ ...checkedOptions(name, options), name, phase: 'post', run }) as PostHook
 }

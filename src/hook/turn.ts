@@ -39,6 +39,7 @@ export type FinalMessage = Pick<AssistantMsg, 'messageId' | 'parts' | 'model' | 
   readonly calls: readonly { readonly callId: string; readonly name: string; readonly args: Json }[]
 }
 
+/** What `createTurn` takes: a scope, and whatever a test wants to be there. */
 export type TurnAttributes = Pick<Turn, 'scope'> & Partial<Turn>
 
 /** Throws `DefinitionError` on unknown keys and on a missing scope: nothing acts without an identity. */

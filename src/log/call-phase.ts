@@ -17,6 +17,7 @@ export type CallPhase =
 /** How a call ended, as the model and the user read it. */
 export type CallEnd = CallResult & { readonly outcome?: Outcome }
 
+/** Where a call is, by the log alone. */
 export function callPhase(call: CallState): CallPhase {
   if (call.result) {
     const { seq: _, ...end } = call.result
@@ -41,6 +42,7 @@ export function callPhase(call: CallState): CallPhase {
   }
 }
 
+/** How a call ended; null while it has not. */
 export function callEnd(call: CallState): CallEnd | null {
   const phase = callPhase(call)
   return phase.type === 'ended' ? phase.end : null

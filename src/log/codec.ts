@@ -18,6 +18,7 @@ export function encode(value: unknown, path = 'value'): string {
   }
 }
 
+/** Reads what `encode` wrote. */
 export function decode(text: string): Json {
   return JSON.parse(text) as Json
 }

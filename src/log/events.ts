@@ -14,10 +14,13 @@ export type NewEvent = {
   readonly [Type in keyof EventContents]: { readonly type: Type; readonly content: EventContents[Type] }
 }[keyof EventContents]
 
+/** The closed list of types. An unknown one makes a node let go of the conversation. */
 export type EventType = keyof EventContents
 
+/** The event of that type. */
 export type EventOf<Type extends EventType> = Extract<LogEvent, { type: Type }>
 
+/** The content of each type of event. */
 export type EventContents = {
   readonly user_msg: UserMsg
   readonly assistant_msg: AssistantMsg
@@ -39,6 +42,7 @@ export type EventContents = {
   readonly flow_ended: FlowEnded
 }
 
+/** The content of `user_msg`: a message, and the turn it opens, queues or steers. */
 export type UserMsg = {
   readonly turnId: string
   readonly message: UserMessage
@@ -47,10 +51,13 @@ export type UserMsg = {
   readonly key?: string
 }
 
+/** What a person said. */
 export type UserMessage = { readonly parts: readonly UserPart[] }
 
+/** A part of what a person said. */
 export type UserPart = TextPart | FilePart
 
+/** Text. */
 export type TextPart = { readonly type: 'text'; readonly text: string; readonly providerMetadata?: JsonObject }
 
 /** A file of a message: bytes live in the store's blobs, a string is a URL. */
@@ -73,6 +80,7 @@ export type TurnOptions = JsonObject & {
   readonly output?: JsonObject | false
 }
 
+/** The content of `assistant_msg`: a message of the model, whole, cancelled or failed. */
 export type AssistantMsg = {
   readonly turnId: string
   readonly messageId: string
@@ -86,8 +94,10 @@ export type AssistantMsg = {
   readonly object?: Json
 }
 
+/** Which model wrote a message. */
 export type ModelRef = { readonly provider: string; readonly modelId: string }
 
+/** Tokens, as the provider counts them; what it does not tell is absent. */
 export type Usage = {
   readonly inputTokens?: number
   readonly outputTokens?: number
@@ -96,6 +106,7 @@ export type Usage = {
   readonly reasoningTokens?: number
 }
 
+/** A part of a model's message. Of our own calls only the `callId`; the rest is in `tool_call`. */
 export type AssistantPart =
   | TextPart
   | FilePart
@@ -135,8 +146,10 @@ export type PlainCallPart = {
   readonly args: Json
 }
 
+/** Who runs a call: this process, a person, the page, the host of the model, or another agent. */
 export type Executor = 'server' | 'human' | 'client' | 'provider' | 'agent'
 
+/** What to do about a call that was started and has no result: tell the model that nobody knows, run it again, or ask a person. */
 export type IfInterrupted = 'report' | 'rerun' | 'ask'
 
 /** A call with the decisions that are taken once, so that a deploy does not change them under a waiting call. */
@@ -157,8 +170,10 @@ export type ToolCallContent = {
   readonly schema?: Json
 }
 
+/** What is waited for: a yes or no, an answer, the page, a child agent, or a decision about an interrupted call. */
 export type SuspensionKind = 'approval' | 'elicitation' | 'client_exec' | 'sub_agent' | 'recovery'
 
+/** The content of `suspension`: a call waits for somebody. `expiresInMs` null: for ever. */
 export type Suspension = {
   readonly callId: string
   readonly round: number
@@ -168,8 +183,10 @@ export type Suspension = {
   readonly expiresInMs: number | null
 }
 
+/** How a round ended. */
 export type ResolutionStatus = 'resolved' | 'denied' | 'expired' | 'cancelled'
 
+/** The content of `resolution`: the one answer to a round of a call. */
 export type Resolution = {
   readonly callId: string
   readonly round: number
@@ -184,10 +201,13 @@ export type Resolution = {
 /** `unknown`: interrupted, it may have run. `ran`: it ran, but its result could not be recorded. */
 export type Outcome = 'unknown' | 'ran'
 
+/** The content of `tool_result`: how a call ended that ran, or could not. */
 export type ToolResult = { readonly callId: string; readonly outcome?: Outcome } & CallResult
 
+/** What came of a call. */
 export type CallResult = { readonly ok: true; readonly result: Json } | { readonly ok: false; readonly error: string }
 
+/** The content of `injection`: what a durable hook added, also when that was nothing. */
 export type Injection = {
   readonly turnId: string
   readonly step: number
@@ -195,10 +215,13 @@ export type Injection = {
   readonly parts: readonly UserPart[]
 }
 
+/** How a turn ended. */
 export type TurnStatus = 'completed' | 'cancelled' | 'failed' | 'halted'
 
+/** The content of `turn_ended`. */
 export type TurnEnded = { readonly turnId: string; readonly status: TurnStatus; readonly reason: string | null }
 
+/** The content of `flow_started`: which code, and with what input. */
 export type FlowStarted = {
   readonly flow: string
   readonly version: string
@@ -240,6 +263,7 @@ export type FlowFailure = {
   readonly outcome?: Outcome
 }
 
+/** The content of `flow_ended`: the result of a session, or why it failed. */
 export type FlowEnded =
   | { readonly status: 'done'; readonly result: Json }
   | { readonly status: 'failed'; readonly error: string }

@@ -2,6 +2,7 @@ import { callPhase } from './call-phase.ts'
 import type { Json } from './json.ts'
 import { type ConversationState, openTurn } from './state.ts'
 
+/** Where a conversation is, by its log. Live events refine `running`. */
 export type ConversationPhase = 'idle' | 'running' | 'awaiting_input' | 'terminating'
 
 /** A cache over the log, written with each commit of the owner so that lists need no fold. On disagreement the log wins. */
@@ -12,8 +13,10 @@ export type FsmState = {
   readonly lastSeq: number
 }
 
+/** How a conversation stands in a list. */
 export type ConversationStatus = 'active' | 'suspended' | 'idle' | 'ended'
 
+/** What lists and inboxes need of a state. */
 export function fsmStateOf(state: ConversationState): FsmState {
   return { state: phaseOf(state), pending: pendingCallIds(state), lastSeq: state.lastSeq }
 }

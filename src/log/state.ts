@@ -24,6 +24,7 @@ export type ConversationState = {
   readonly turns: readonly TurnState[]
 }
 
+/** A turn, as the log tells it. */
 export type TurnState = {
   readonly turnId: string
   readonly firstSeq: number
@@ -36,6 +37,7 @@ export type TurnState = {
   readonly end: { readonly status: TurnStatus; readonly reason: string | null; readonly seq: number } | null
 }
 
+/** What a turn consists of, in the order of the log. */
 export type TurnItem = UserItem | AssistantItem | InjectionItem
 
 export type UserItem = {
@@ -55,6 +57,7 @@ export type AssistantItem = Omit<AssistantMsg, 'turnId'> & {
 
 export type InjectionItem = Omit<Injection, 'turnId'> & { readonly type: 'injection'; readonly seq: number }
 
+/** A call, as the log tells it. */
 export type CallState = Omit<ToolCallContent, 'turnId'> & {
   readonly seq: number
   readonly attempts: number
@@ -64,6 +67,7 @@ export type CallState = Omit<ToolCallContent, 'turnId'> & {
   readonly result: (CallResult & { readonly outcome?: Outcome; readonly seq: number }) | null
 }
 
+/** One suspension of a call, and how it ended. */
 export type Round = Omit<Suspension, 'callId'> & {
   readonly seq: number
   readonly at: number

@@ -8,6 +8,7 @@ export type Logger = {
   error(message: string, details?: LogDetails): void
 }
 
+/** What a line of the log is about. */
 export type LogDetails = { readonly error?: unknown } & { readonly [key: string]: Json | unknown }
 
 /** Warnings and errors to the console, nothing else. */
@@ -18,4 +19,5 @@ export const consoleLogger: Logger = {
   error: (message, details) => console.error(`perdure: ${message}`, details ?? ''),
 }
 
+/** Says nothing. */
 export const silentLogger: Logger = { debug: () => {}, info: () => {}, warn: () => {}, error: () => {} }

@@ -18,6 +18,7 @@ export type ModelPrompt = LanguageModelV4Prompt
 
 export type ModelTool = LanguageModelV4FunctionTool | LanguageModelV4ProviderTool
 
+/** Passed to the model with every call. Default: the model's own. */
 export type ModelSettings = {
   readonly temperature?: number
   readonly maxOutputTokens?: number
@@ -27,6 +28,7 @@ export type ModelSettings = {
   readonly reasoning?: LanguageModelV4CallOptions['reasoning']
 }
 
+/** Whether the model may, must not, or must call a tool. Default: `auto`. */
 export type ToolChoice = 'auto' | 'none' | 'required' | LanguageModelV4ToolChoice
 
 /** Looks at the shape, so that a model made with another copy or version of the provider package is one too. */

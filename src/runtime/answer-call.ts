@@ -17,6 +17,7 @@ export type Answered =
   | { readonly accepted: true }
   | { readonly accepted: false; readonly resolution: WinningResolution }
 
+/** The answer that counts: who gave it, when, and what it was. */
 export type WinningResolution = Omit<Resolution, 'callId' | 'round' | 'kind'> & { readonly at: number }
 
 /** What somebody wants to say to a pending call. */

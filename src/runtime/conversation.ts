@@ -62,6 +62,7 @@ export type Conversation<A extends Agent = Agent> = {
   delete(): Promise<boolean>
 }
 
+/** Where to cut, and whose the copy is. */
 export type ForkOptions<B extends Agent = Agent> = {
   readonly at?: number
   /** Default: a new one. */
@@ -69,6 +70,7 @@ export type ForkOptions<B extends Agent = Agent> = {
   readonly agent?: B | (string & {})
 }
 
+/** A handle on one turn. */
 export type TurnHandle<A extends Agent = Agent, Output = AgentOutput<A>> = {
   readonly turnId: string
   /** Resolves when the turn waits for somebody or has ended. Never rejects. */
@@ -97,6 +99,7 @@ type EditedArgs<Call> = Call extends { readonly tool: infer Name extends string;
     : Args
   : unknown
 
+/** What `outcome.object` is: of the `output` that was sent along, else of the agent's. */
 export type OutputOf<A extends Agent, Out> = Out extends Schema
   ? SchemaOutput<Out>
   : Out extends false

@@ -3,11 +3,13 @@ import { tagOf } from '../flow/requests.ts'
 import type { Json } from '../log/json.ts'
 import type { ConversationRecord } from '../store/conversation-record.ts'
 
+/** Where a session stands when it cannot go on by itself. */
 export type FlowStanding<Result = Json> =
   | { readonly status: 'suspended'; readonly tag: Json }
   | { readonly status: 'done'; readonly result: Result }
   | { readonly status: 'failed'; readonly error: string }
 
+/** Where a session is. `suspended`: somebody has to answer. One that sleeps or waits for an agent is `running`. */
 export type FlowStatus = 'none' | 'running' | 'suspended' | 'done' | 'failed'
 
 /**

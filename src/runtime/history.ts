@@ -5,6 +5,7 @@ import type { TenantStore } from '../store/store.ts'
 import type { ViewMessage } from '../view/view.ts'
 import { viewOf } from '../view/view-of.ts'
 
+/** A page of what was said. */
 export type HistoryPage = {
   /** Oldest first; whole turns. */
   readonly messages: readonly ViewMessage[]

@@ -6,6 +6,7 @@ import type { UserMessage, UserPart } from '../log/events.ts'
 /** What a person says: text, or parts; a file's bytes go into a blob, a string is its URL. */
 export type MessageInput = string | readonly InputPart[] | { readonly parts: readonly InputPart[] }
 
+/** A part of what a person says. */
 export type InputPart =
   | { readonly type: 'text'; readonly text: string }
   | {

@@ -14,6 +14,7 @@ import { isLetGo } from './flow-standing.ts'
 import { digestOf, requestKey } from './request-key.ts'
 import type { LeaseWish } from './worker.ts'
 
+/** Which suspension an answer is for. */
 export type ResumeOptions = {
   /** The same key is the same answer, however often it is given. */
   readonly key?: string

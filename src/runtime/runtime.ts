@@ -16,6 +16,7 @@ import type { InboxItem } from './inbox.ts'
 import type { Inspection } from './inspect.ts'
 import type { RestoreScope } from './scopes.ts'
 
+/** What `createRuntime` takes. */
 export type RuntimeOptions<Agents extends readonly Agent[] = readonly Agent[]> = IdentityOptions & {
   readonly agents: Agents
   /** By name and version; of several versions of a flow, the last is the newest. */
@@ -63,6 +64,7 @@ export type Verbs<Agents extends readonly Agent[] = readonly Agent[]> = {
 /** The agent of that name; where names are only known at run time, whichever may have it. */
 type AgentNamed<A extends Agent, Name extends string> = A extends Agent ? (Name extends A['name'] ? A : never) : never
 
+/** The verbs of the system, and those of users by `as`. */
 export type Runtime<Agents extends readonly Agent[] = readonly Agent[]> = Verbs<Agents> & {
   /** The verbs for a user. The runtime's own act as the system. */
   as(scope: Scope): Verbs<Agents>

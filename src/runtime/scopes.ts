@@ -4,6 +4,7 @@ import type { Scope } from '../scope/register.ts'
 import type { ConversationRef } from '../store/conversation-record.ts'
 import type { ScopeSource } from '../turn/turn-context.ts'
 
+/** Rebuilds the scope of whoever acted from what is stored of it: the tenant, and who it was. */
 export type RestoreScope = (tenant: string, who: string) => Scope | Promise<Scope>
 
 const most = 10_000

@@ -20,6 +20,7 @@ import type { LeaseWish } from './worker.ts'
 /** What to do when a turn is open: refuse, run after it, cancel it and run next in line, or hand the message to it. */
 export type WhenBusy = 'reject' | 'queue' | 'interrupt' | 'steer'
 
+/** How a message is taken. What a turn's first message says holds for the whole turn. */
 export type SendOptions<Out extends Schema | false | undefined = Schema | false | undefined> = {
   /** The same key is the same turn, however often it is sent. */
   readonly key?: string

@@ -5,6 +5,7 @@ import type { View } from '../view/view.ts'
 import type { Channels } from './channels.ts'
 import { WatchedChildren } from './watched-children.ts'
 
+/** Where watching begins and when it ends. */
 export type WatchOptions = {
   /** Go on from here: first the events after it, then what is live. Without it, a snapshot first. */
   readonly after?: number

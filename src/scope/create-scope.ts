@@ -11,8 +11,10 @@ export type BuiltinScope = {
   readonly system: boolean
 }
 
+/** The scope of recovery and expiry. */
 export type SystemScope = BuiltinScope & { readonly user?: never; readonly system: true }
 
+/** What `createScope` takes. */
 export type ScopeAttributes = {
   readonly user?: string | undefined
   readonly tenant?: string | undefined
@@ -38,6 +40,7 @@ export function systemScope(tenant?: string): SystemScope {
   return scopeOf({ ...tenantOf(tenant), assigns: {}, system: true })
 }
 
+/** Whether nobody in particular acts. */
 export function isSystemScope(scope: unknown): scope is SystemScope {
   return typeof scope === 'object' && scope !== null && 'system' in scope && scope.system === true
 }

@@ -12,6 +12,7 @@ import { LocalToken } from './node/local-token.ts'
 import { requestListener } from './node/request-listener.ts'
 import { type Authenticate, defaultLimits, type ServerOptions } from './server-options.ts'
 
+/** What `serve` takes. */
 export type ServeOptions = ServerOptions & {
   /** Default: 4111. 0 takes a free one. */
   readonly port?: number
@@ -23,6 +24,7 @@ export type ServeOptions = ServerOptions & {
   readonly localTokenFile?: string
 }
 
+/** A server that listens. */
 export type Server = {
   readonly url: string
   readonly port: number

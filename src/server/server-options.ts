@@ -1,6 +1,7 @@
 import { consoleLogger, type Logger } from '../logger/logger.ts'
 import type { Scope } from '../scope/register.ts'
 
+/** What `createHandler` and `serve` take. Everything is closed until it is opened here. */
 export type ServerOptions = {
   /** Says who sent a request, and is the only source of identity. Null refuses it; so does a throw, which is logged. */
   readonly authenticate?: Authenticate
@@ -16,6 +17,7 @@ export type ServerOptions = {
   readonly logger?: Logger
 }
 
+/** Tells who sent a request. Null or undefined: nobody, and it is refused. */
 export type Authenticate = (request: Request) => Scope | null | undefined | Promise<Scope | null | undefined>
 
 /** `scope` is null when the request was not authenticated. */
@@ -25,8 +27,10 @@ export type RateLimit = (asked: {
   readonly route: string
 }) => RateVerdict | Promise<RateVerdict>
 
+/** Whether a request may pass, and if not, when to try again. */
 export type RateVerdict = { readonly allowed: true } | { readonly allowed: false; readonly retryAfterMs: number }
 
+/** What a request, and a live stream, may take of this server. */
 export type Limits = {
   readonly bodyBytes: number
   readonly headerBytes: number

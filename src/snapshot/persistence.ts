@@ -15,12 +15,14 @@ export type Lifecycle =
   /** This process lets go of it: it was stopped, or the runtime is being closed. */
   | 'on_shutdown'
 
+/** Which snapshot is asked for. */
 export type LoadContext = {
   /** The name of the agent. */
   readonly agentId: string
   readonly conversationId: string | null
 }
 
+/** Which snapshot it is, and why it was taken. */
 export type PersistContext = LoadContext & { readonly lifecycle: Lifecycle }
 
 /**

@@ -15,6 +15,7 @@ export type Snapshot = {
   readonly messages: readonly SnapshotMessage[]
 }
 
+/** A message in a snapshot. */
 export type SnapshotMessage = {
   readonly role: 'user' | 'assistant'
   /** Milliseconds since 1970. */
@@ -22,12 +23,14 @@ export type SnapshotMessage = {
   readonly parts: readonly SnapshotPart[]
 }
 
+/** A part of a message in a snapshot; of files only what they are. */
 export type SnapshotPart =
   | { readonly type: 'text'; readonly text: string }
   /** Only which kind of file there was. */
   | { readonly type: 'file'; readonly mediaType: string; readonly filename: string | null }
   | SnapshotCall
 
+/** A call in a snapshot: history, never run again. */
 export type SnapshotCall = {
   readonly type: 'call'
   readonly callId: string

@@ -4,6 +4,7 @@ import type { Scope } from '../scope/register.ts'
 import type { Store } from '../store/store.ts'
 import type { LoadContext, Persistence } from './persistence.ts'
 
+/** What `storeSnapshots` takes. */
 export type StoreSnapshotsOptions = {
   /** The tenant of a scope; give the runtime's. Default: the scope's `tenant`, else 'default'. */
   readonly tenant?: (scope: Scope) => string

@@ -33,6 +33,7 @@ export type Change = {
   readonly conversation?: ConversationAttrs
 }
 
+/** Ends the round of a pending call; refused as `stale` when it has ended. */
 export type ResolveCall = {
   readonly callId: string
   readonly round: number
@@ -40,6 +41,7 @@ export type ResolveCall = {
   readonly result: Json
 }
 
+/** How a commit went. Nothing was written unless it is `ok`; a conflict is ordinary: read what was missed and settle again. */
 export type CommitResult =
   /**
    * `seq`: of the commit's last event; the log's last where it had none. `at`: the time of the commit and of its events, by the

@@ -1,8 +1,10 @@
 import type { ConversationStatus, FsmState } from '../log/fsm-state.ts'
 import type { JsonObject } from '../log/json.ts'
 
+/** A conversation of any tenant. */
 export type ConversationRef = { readonly tenant: string; readonly id: string }
 
+/** What is known of a conversation without reading its log. */
 export type ConversationRecord = {
   readonly id: string
   readonly kind: ConversationKind
@@ -18,11 +20,13 @@ export type ConversationRecord = {
   readonly updatedAt: number
 }
 
+/** What a log is of. */
 export type ConversationKind = 'conversation' | 'flow'
 
 /** Where a conversation came from: `at` is set for a fork, `callId` for a child agent. */
 export type Parent = { readonly id: string; readonly at?: number; readonly callId?: string }
 
+/** What `putConversation` takes: only what is given is written; `settings` merge shallowly. */
 export type ConversationAttrs = {
   readonly kind?: ConversationKind
   readonly agent?: string

@@ -9,6 +9,7 @@ import { HintBus } from './hint-bus.ts'
 import type { Store, TenantStore } from './store.ts'
 import { createTenantStore } from './tenant-store.ts'
 
+/** What every store takes. */
 export type StoreOptions = {
   /** False: `putModelCall` does nothing. Default: true. */
   readonly audit?: boolean

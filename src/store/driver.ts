@@ -68,6 +68,7 @@ export type Driver = {
   close(): Promise<void>
 }
 
+/** An event as a driver holds it. */
 export type StoredEvent = { readonly seq: number; readonly at: number; readonly type: string; readonly content: string }
 
 /** Exclusive bounds; `limit` keeps the newest; `type` only these. Ascending. */
@@ -78,6 +79,7 @@ export type StoredEventRange = {
   readonly type?: string
 }
 
+/** A summary as a driver holds it. */
 export type StoredSummary = {
   readonly fromSeq: number
   readonly toSeq: number
@@ -86,6 +88,7 @@ export type StoredSummary = {
   readonly base: string | null
 }
 
+/** A conversation as a driver holds it; JSON as text. */
 export type StoredConversation = {
   readonly id: string
   readonly kind: ConversationKind
@@ -113,6 +116,7 @@ export type StoredAttrs = {
   readonly childOf?: string | null
 }
 
+/** A call row as a driver holds it. */
 export type StoredCall = Omit<ToolCall, 'name' | 'args' | 'result' | 'prompt'> & {
   readonly name: string
   readonly args: string
@@ -122,6 +126,7 @@ export type StoredCall = Omit<ToolCall, 'name' | 'args' | 'result' | 'prompt'> &
   readonly resolvedSeq: number | null
 }
 
+/** A call row, with what an inbox shows of its conversation. */
 export type StoredInboxCall = StoredCall & { readonly agent: string | null; readonly title: string | null }
 
 /** Replaces the whole row but `createdAt`. `resolvedAt` is now when the status is final, else null. */
@@ -130,8 +135,10 @@ export type StoredCallWrite = Pick<
   'id' | 'name' | 'executor' | 'status' | 'args' | 'result' | 'round' | 'kind' | 'prompt'
 > & { readonly expiresInMs: number | null }
 
+/** A pending call whose deadline has passed. */
 export type DueCall = ConversationRef & Pick<ToolCall, 'round' | 'kind'> & { readonly callId: string }
 
+/** A row of the audit as a driver holds it. */
 export type StoredModelCall = {
   readonly turnRef: string
   readonly renderedContext: string | null
@@ -146,6 +153,7 @@ export type StoredModelCall = {
   readonly at: number | null
 }
 
+/** A change as a driver gets it: checked, encoded, with all defaults written in. */
 export type PreparedChange = {
   readonly events: readonly { readonly type: string; readonly content: string }[]
   /** Hashes the events refer to. For each the tenant has: refer to it from this conversation, and take one pin away. */
@@ -184,6 +192,7 @@ export type PreparedResolve = {
  */
 export type Wake = { readonly type: 'in'; readonly ms: number } | { readonly type: 'expiry' | 'clear' | 'keep' }
 
+/** How a commit went, as a driver tells it. Nothing was written unless it is `ok`. */
 export type CommitOutcome =
   /** `at`: the time the events were given; absent when there were none, or a known key was met. */
   | { readonly type: 'ok'; readonly seq: number; readonly at?: number; readonly epoch?: number }
@@ -199,4 +208,5 @@ export type CommitOutcome =
 /** `at` null: all of it. `agent` null: the source's. */
 export type ForkRequest = { readonly at: number | null; readonly agent: string | null }
 
+/** How a fork went; `pastEnd` is the last seq of the source. */
 export type ForkOutcome = 'ok' | 'missing' | 'exists' | { readonly pastEnd: number }

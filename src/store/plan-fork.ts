@@ -9,6 +9,7 @@ import type { CallState, ConversationState } from '../log/state.ts'
 import type { StoredCall, StoredConversation, StoredEvent, StoredSummary } from './driver.ts'
 import { decodeEvent } from './rows.ts'
 
+/** What a driver reads for a fork. */
 export type ForkSource = {
   readonly conversation: StoredConversation
   /** The latest with `toSeq <= at`. */
@@ -21,6 +22,7 @@ export type ForkSource = {
   readonly agent: string | null
 }
 
+/** What a driver writes for a fork. */
 export type ForkPlan = {
   /** Copied events whose content is another in the fork; all others are copied as they are, with their `at`. */
   readonly replaced: readonly { readonly seq: number; readonly content: string }[]

@@ -31,12 +31,16 @@ export type Store = TenantStore & {
   close(): Promise<void>
 }
 
+/** Whose conversations the asking process has code for, and how many it takes. */
 export type DueWorkQuery = { readonly agents: readonly string[]; readonly limit: number }
 
+/** A log has grown up to `seq`, or may have. */
 export type WakeHint = ConversationRef & { readonly seq: number }
 
+/** Ends a subscription. Calling it again does nothing. */
 export type Unsubscribe = () => void
 
+/** A store, as far as one tenant can see. What is not there and what is another's are the same. */
 export type TenantStore = {
   /** Appends one event and creates the conversation where there is none. Returns the assigned seq. */
   appendEvent(id: string, event: NewEvent): Promise<number>
@@ -96,4 +100,5 @@ export type TenantStore = {
 /** Bounds are exclusive. `limit` keeps the newest of the range; the order is always ascending. */
 export type EventRange = { readonly after?: number; readonly before?: number; readonly limit?: number }
 
+/** `before` is the id of the last item of the page before. Default of `limit`: 100. */
 export type Page = { readonly before?: string; readonly limit?: number }

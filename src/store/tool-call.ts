@@ -18,6 +18,7 @@ export type ToolCall = {
   readonly resolvedAt: number | null
 }
 
+/** How a call row ends. */
 export type FinalStatus = 'resolved' | 'errored' | 'denied' | 'expired' | 'cancelled'
 
 /** What an upsert gives. Defaults: status pending, round 1, kind approval, executor server, everything else null or empty. */

@@ -4,6 +4,7 @@ import { summaryHeading } from '../context/render-context.ts'
 
 type Call = { readonly prompt: unknown }
 
+/** What may move the prefix. */
 export type StablePrefixOptions = {
   /** How many reductions there may be at most. Default: any number. */
   readonly reductions?: number

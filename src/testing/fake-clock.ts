@@ -1,5 +1,6 @@
 import type { Clock } from '../clock/clock.ts'
 
+/** A clock that tests move. */
 export type FakeClock = Clock & {
   /** Lets so much time pass: what falls due on the way is called at its own time, in order. */
   advance(ms: number): Promise<void>

@@ -27,6 +27,7 @@ export type Step =
 /** `args` that are a string are sent as they are, so that they need not be JSON. */
 export type ScriptedToolCall = { readonly tool: string; readonly args: unknown; readonly id?: string }
 
+/** How a scripted call fails. Without a status: as if nobody could be reached. */
 export type ScriptedError = {
   readonly status?: number
   readonly headers?: Readonly<Record<string, string>>

@@ -15,6 +15,7 @@ import { chunksOf, type ScriptedError, type Step } from './scripted-model-step.t
  */
 export type ModelScript = Step | readonly Step[] | ((call: ScriptedModelCall) => Step | Promise<Step>)
 
+/** What the model was asked. */
 export type ScriptedModelCall = {
   /** Counts from 1. */
   readonly n: number
@@ -22,6 +23,7 @@ export type ScriptedModelCall = {
   readonly options: Omit<LanguageModelV4CallOptions, 'prompt'>
 }
 
+/** What the model says it is. */
 export type ScriptedModelOptions = {
   /** Default: `v4`. */
   readonly specificationVersion?: 'v3' | 'v4'

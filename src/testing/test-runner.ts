@@ -7,11 +7,13 @@ export type TestRunner = {
   afterAll?(body: () => Promise<void>): unknown
 }
 
+/** Declares a case, or one that is shown as skipped. */
 export type TestFunction = {
   (name: string, body: () => Promise<void>): unknown
   skip(name: string, body: () => Promise<void>): unknown
 }
 
+/** The matchers the suite uses; each throws when it does not hold. */
 export type Matchers = {
   toBe(expected: unknown): unknown
   toEqual(expected: unknown): unknown

@@ -47,6 +47,7 @@ export type StoreUnderTest = {
   readonly clock?: TestClock
 }
 
+/** Moves the store's time: `advance` lets time pass, `set` jumps. */
 export type TestClock = {
   now(): number
   advance(ms: number): Promise<void>

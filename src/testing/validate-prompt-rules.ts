@@ -1,3 +1,4 @@
+/** Whose rules a prompt is held against. */
 export type PromptProvider = 'openai' | 'anthropic' | 'google'
 
 export type PromptRules = {

@@ -93,7 +93,11 @@ type AnsweredTool = {
   readonly outputJsonSchema: JsonObject
 }
 
+/** The tool's name, as a literal. */
 export type ToolName<T extends Tool> = T['name']
+/** What `run` is given: the output of the input schema. */
 export type ToolArgs<T extends Tool> = NonNullable<T['~types']>['args']
+/** What the model gives: the input of the input schema. */
 export type ToolInput<T extends Tool> = NonNullable<T['~types']>['input']
+/** What is recorded of a call that ended ok. */
 export type ToolResultOf<T extends Tool> = NonNullable<T['~types']>['result']

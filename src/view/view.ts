@@ -25,8 +25,10 @@ export type View = {
   readonly log: ConversationState
 }
 
+/** A message, as people see it. */
 export type ViewMessage = ViewUserMessage | ViewAssistantMessage
 
+/** A message of a person. */
 export type ViewUserMessage = {
   readonly role: 'user'
   readonly turnId: string
@@ -37,6 +39,7 @@ export type ViewUserMessage = {
   readonly isQueued: boolean
 }
 
+/** A message of the model, as people see it: what was regenerated is not in the view. */
 export type ViewAssistantMessage = {
   readonly role: 'assistant'
   readonly turnId: string
@@ -48,8 +51,10 @@ export type ViewAssistantMessage = {
   readonly object?: Json
 }
 
+/** A part of a message; calls with all that is known of them. */
 export type ViewPart = Exclude<AssistantPart, { type: 'call' }> | ViewCall
 
+/** A call within a message, with where it is and how it ended. */
 export type ViewCall = {
   readonly type: 'call'
   readonly callId: string
@@ -77,6 +82,7 @@ export type PendingItem = {
   readonly path: CallPath
 }
 
+/** From the conversation somebody talks to, down to a call of a child agent. */
 export type CallPath = readonly { readonly conversationId: string; readonly callId: string }[]
 
 /** Where the child agents of a conversation stand. */
@@ -86,6 +92,7 @@ export type Children = {
   readonly pending: readonly PendingItem[]
 }
 
+/** What is known of a message that is being written. */
 export type Draft = {
   readonly turnId: string
   readonly messageId: string
@@ -94,6 +101,7 @@ export type Draft = {
   readonly parts: readonly DraftPart[]
 }
 
+/** A part of it: what has come so far. */
 export type DraftPart = {
   readonly type: 'text' | 'reasoning' | 'tool_input'
   readonly part: string

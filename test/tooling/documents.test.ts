@@ -2,7 +2,7 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { expect, test } from 'vitest'
 
-const folders = ['.', 'docs', 'examples']
+const folders = ['.', 'docs', 'docs/api', 'examples']
 const documents = folders
   .flatMap((folder) => readdirSync(folder).map((name) => join(folder, name)))
   .filter((name) => name.endsWith('.md'))

@@ -36,6 +36,7 @@ export class LocalToken {
   }
 }
 
+/** Reads what `serve` wrote to `localTokenFile`. Rejects where there is no such file: then no such server runs. */
 export async function readLocalAccess(file: string): Promise<LocalAccess> {
   return JSON.parse(await readFile(file, 'utf8')) as LocalAccess
 }

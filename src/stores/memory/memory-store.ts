@@ -3,6 +3,7 @@ import { createStore, type StoreOptions } from '../../store/create-store.ts'
 import type { Store } from '../../store/store.ts'
 import { memoryDriver } from './memory-driver.ts'
 
+/** What `memoryStore` takes. */
 export type MemoryStoreOptions = StoreOptions & {
   /** Default: the system's. */
   readonly clock?: Clock

@@ -6,6 +6,7 @@ import type { Store } from '../../store/store.ts'
 import { postgresDriver } from './postgres-driver.ts'
 import { checkSchemaName } from './schema-name.ts'
 
+/** What `postgresStore` takes. */
 export type PostgresStoreOptions = StoreOptions & {
   /** As in `postgres://user:password@host:5432/database`. */
   readonly connectionString: string

@@ -6,6 +6,7 @@ import { createStore, type StoreOptions } from '../../store/create-store.ts'
 import type { Store } from '../../store/store.ts'
 import { sqliteDriver } from './sqlite-driver.ts'
 
+/** What `sqliteStore` takes. */
 export type SqliteStoreOptions = StoreOptions & {
   /** The file; its folder must exist. Several processes may use the same one, on a local disk. */
   readonly path: string
