@@ -11,6 +11,14 @@ export type CommandEntry = {
 /** Every command, in the order of `perdure --help`. */
 export const commandTable: readonly CommandEntry[] = [
   {
+    name: 'demo',
+    summary: 'Try it: an agent to talk to, to kill and to start again',
+    load: async () => (await import('./commands/demo.ts')).demo,
+  },
+  {
+    name: 'chat',
+    summary: 'Talk to an agent and answer what it asks',
+    load: async () => (await import('./commands/chat.ts')).chat,
     name: 'serve',
     summary: 'Serve the agents and flows of a config over HTTP',
     load: async () => (await import('./commands/serve.ts')).serveCommand,

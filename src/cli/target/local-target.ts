@@ -15,6 +15,8 @@ import { type TargetArgs, userNameOf } from './target-args.ts'
 export type LocalTargetOptions = Pick<OpenStoreOptions, 'create'> & {
   /** Works on whatever is due, with the config's agents and flows. Default: whoever has their code elsewhere goes on with what is done here. */
   readonly work?: boolean
+  /** Default: the console, where it works or is verbose. */
+  readonly logger?: Logger
 }
 
 const pageSize = 50
@@ -26,9 +28,9 @@ const longestMs = 2 ** 31 - 1
 export async function openLocalTarget(
   args: TargetArgs,
   { isVerbose }: Pick<Output, 'isVerbose'>,
-  { work = false, create = false }: LocalTargetOptions = {},
+  { work = false, create = false, ...options }: LocalTargetOptions = {},
 ): Promise<Target> {
-  const logger = isVerbose || work ? consoleLogger : silentLogger
+  const logger = options.logger ?? (isVerbose || work ? consoleLogger : silentLogger)
   const { store, place, loaded } = await openStore(args, { logger, create })
   const runtime = createRuntime(runtimeOptions(loaded, { store, logger, work }))
   const { tenant = 'default' } = args
@@ -37,6 +39,7 @@ export async function openLocalTarget(
   return {
     kind: 'store',
     place,
+    agents: loaded?.config.agents.map(({ name }) => name) ?? [],
     conversation: (id, { agent } = {}) => localConversation(verbs, id, agent),
     async conversations(filter = {}) {
       const { limit = pageSize } = filter

@@ -13,7 +13,7 @@ export async function openRemoteTarget(url: string, tokenFile?: string): Promise
   const address = checkedUrl(url)
   const token = process.env['PERDURE_TOKEN'] ?? (await localToken(address, tokenFile))
   const client = createClient({ url: address.href, ...(token ? { token } : {}) })
-  return { ...client, kind: 'server', place: address.href, close: async () => {} }
+  return { ...client, kind: 'server', place: address.href, agents: null, close: async () => {} }
 }
 
 function checkedUrl(url: string): URL {

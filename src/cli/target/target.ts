@@ -5,5 +5,7 @@ export type Target = Pick<Client, 'conversation' | 'conversations' | 'inbox' | '
   readonly kind: 'store' | 'server'
   /** For people, without credentials. */
   readonly place: string
+  /** The names of the agents whose code is here; null where only the server knows. */
+  readonly agents: readonly string[] | null
   close(): Promise<void>
 }

@@ -1,0 +1,66 @@
+import type { RemoteConversation } from '../../client/conversation.ts'
+import { PerdureError } from '../../errors/perdure-error.ts'
+import { emptyState } from '../../log/state.ts'
+import type { Answered, WinningResolution } from '../../runtime/answer-call.ts'
+import type { WatchEvent } from '../../view/project-view.ts'
+import type { PendingItem } from '../../view/view.ts'
+import { viewOf } from '../../view/view-of.ts'
+import type { Target } from '../target/target.ts'
+import type { Decision } from './decision.ts'
+
+/** What a chat needs of a conversation, wherever it is. */
+export type ChatPort = {
+  /** The turn it belongs to. */
+  send(text: string, whenBusy: 'queue' | 'steer'): Promise<string>
+  /** Ends the open turn. */
+  cancel(): Promise<void>
+  decide(item: PendingItem, decision: Decision): Promise<Answered>
+  /** How a call was answered, here or in a child agent; null when it was not. */
+  resolutionOf(item: PendingItem): Promise<WinningResolution | null>
+  /** A snapshot first. Ends with the signal. */
+  watch(signal: AbortSignal, onDisconnect: (error: unknown) => void): AsyncGenerator<WatchEvent, void, void>
+}
+
+export type ChatTarget = Pick<Target, 'conversation'>
+
+/** A conversation that does not exist yet is empty until it is sent to. */
+export function chatPort(target: ChatTarget, id: string, agent?: string): ChatPort {
+  const conversation: RemoteConversation = target.conversation(id, agent === undefined ? {} : { agent })
+  const begun = Promise.withResolvers<void>()
+  return {
+    async send(text, whenBusy) {
+      const { turnId } = await conversation.send(text, { whenBusy })
+      begun.resolve()
+      return turnId
+    },
+    cancel: async () => void (await conversation.cancel()),
+    decide: (item, decision) => {
+      if (decision.verb === 'answer') return conversation.answer(item, decision.value)
+      if (decision.verb === 'deny') return conversation.deny(item, decision)
+      return conversation.approve(item, 'args' in decision ? { args: decision.args } : {})
+    },
+    async resolutionOf({ conversationId, callId, round }) {
+      const events = await target.conversation(conversationId).events()
+      const found = events.find(
+        (event) => event.type === 'resolution' && event.content.callId === callId && event.content.round === round,
+      )
+      return found?.type === 'resolution' ? { ...found.content, at: found.at } : null
+    },
+    async *watch(signal, onDisconnect) {
+      signal.addEventListener('abort', () => begun.resolve(), { once: true })
+      while (!signal.aborted) {
+        try {
+          for await (const { event } of conversation.watch({ signal, onDisconnect })) yield event
+          return
+        } catch (error) {
+          const code = PerdureError.isInstance(error) ? error.code : null
+          // A new snapshot has all that was missed.
+          if (code === 'watcher_lagged') continue
+          if (code !== 'conversation_not_found') throw error
+          yield { type: 'snapshot', view: viewOf(id, emptyState) }
+          await begun.promise
+        }
+      }
+    },
+  }
+}

@@ -1,0 +1,94 @@
+import { createInterface } from 'node:readline'
+import { CommandLineError } from '../../errors/cli-errors.ts'
+import { PerdureError } from '../../errors/perdure-error.ts'
+import { uuidV7 } from '../../id/uuid-v7.ts'
+import type { Output } from '../output.ts'
+import { openLocalTarget } from '../target/local-target.ts'
+import { openTarget } from '../target/open-target.ts'
+import type { Target } from '../target/target.ts'
+import { type TargetArgs, userNameOf } from '../target/target-args.ts'
+import { atTerminal } from './at-terminal.ts'
+import { type ChatPort, chatPort } from './chat-port.ts'
+import { ChatSession } from './chat-session.ts'
+import { line, styled } from './line.ts'
+import { PlainChat } from './plain-chat.ts'
+import { Screen } from './screen.ts'
+import { screenLogger } from './screen-logger.ts'
+import { Transcript } from './transcript.ts'
+
+export type ChatArgs = TargetArgs & { readonly id?: string | undefined; readonly agent?: string | undefined }
+
+/** Opens what the arguments name, and talks to a conversation of it until the person leaves or the input ends. */
+export async function runChat(args: ChatArgs, output: Output, signal: AbortSignal): Promise<void> {
+  const screen = new Screen(output.isJson ? { write: () => true } : process.stdout, output.colours)
+  const target =
+    args.url === undefined
+      ? await openLocalTarget(args, output, { work: true, create: true, logger: screenLogger(screen) })
+      : await openTarget(args, output)
+  try {
+    const id = args.id ?? `chat-${uuidV7().slice(-8)}`
+    const agent = await agentOf(target, id, args.agent)
+    const chat: Chat = { port: chatPort(target, id, agent ?? undefined), id, agent: agent ?? 'agent', screen, signal }
+    if (output.isInteractive) await atKeyboard(chat, target, args)
+    else await fromInput(chat, target, output)
+  } finally {
+    await target.close()
+  }
+}
+
+type Chat = {
+  readonly port: ChatPort
+  readonly id: string
+  readonly agent: string
+  readonly screen: Screen
+  readonly signal: AbortSignal
+}
+
+async function atKeyboard({ port, id, agent, screen, signal }: Chat, target: Target, args: ChatArgs): Promise<void> {
+  screen.print(
+    line(styled('bold', id), styled('dim', ` with ${agent} on ${target.place}`)),
+    line(styled('dim', '/help for the commands, Ctrl-C to cancel a turn, Ctrl-D to leave')),
+  )
+  const session = new ChatSession(port, screen, { agent, who: target.kind === 'store' ? userNameOf(args) : null })
+  await atTerminal(session, { input: process.stdin, output: process.stdout }, signal)
+  screen.print(line(styled('dim', `The conversation is in the log. Go on with: perdure chat ${id}`)))
+  screen.end()
+}
+
+/** Each line of standard input is a message. */
+async function fromInput({ port, id, agent, screen, signal }: Chat, target: Target, output: Output): Promise<void> {
+  const chat = new PlainChat(port, screen, new Transcript(screen, { agent, who: null }))
+  const lines = createInterface({ input: process.stdin, signal })
+  try {
+    for await (const text of lines) {
+      if (text.trim() === '') continue
+      const { turnId, view } = await chat.say(text)
+      if (output.isJson) output.item(await target.conversation(id).outcome(turnId), () => [])
+      if (view.pending.length > 0)
+        output.note(`It waits for somebody: perdure inbox, then perdure approve or answer ${id}`)
+    }
+  } finally {
+    await chat.end()
+    screen.end()
+  }
+}
+
+/** The one that was named, that of the conversation, or the only one there is. Null: the server knows. */
+async function agentOf(target: Target, id: string, named: string | undefined): Promise<string | null> {
+  if (named !== undefined) return named
+  const known = await target
+    .conversation(id)
+    .record()
+    .catch((error: unknown) => {
+      if (PerdureError.isInstance(error) && error.code === 'conversation_not_found') return null
+      throw error
+    })
+  if (known) return known.agent
+  const [only, ...others] = target.agents ?? []
+  if (only !== undefined && others.length === 0) return only
+  const choice = target.agents?.length ? `: ${target.agents.join(', ')}` : ''
+  throw new CommandLineError(
+    `The conversation '${id}' does not exist yet; name its agent with --agent${choice}`,
+    'chat',
+  )
+}

@@ -1,0 +1,110 @@
+import type { WriteStream } from 'node:tty'
+import type { Colours } from '../terminal/colours.ts'
+import type { Line, Span } from './line.ts'
+import { paintLine } from './paint-line.ts'
+import { wrapLine } from './wrap-line.ts'
+
+/** What stays in view at the bottom, and where the cursor is in it. */
+export type Foot = {
+  readonly lines: readonly Line[]
+  readonly cursor: { readonly row: number; readonly column: number } | null
+}
+
+export type Output = Pick<WriteStream, 'write'> & { readonly columns?: number; readonly isTTY?: boolean }
+
+const indent = 2
+
+/** Lines go by and stay; below them is a foot that is drawn anew. Without a terminal there is no foot. */
+export class Screen {
+  readonly #output: Output
+  readonly #colours: Colours
+  #open: Span[] = []
+  #foot: Foot = { lines: [], cursor: null }
+  /** Rows of the terminal below the first one that is drawn anew, up to the cursor. */
+  #rowsAbove = 0
+  #isScheduled = false
+  #pending = ''
+
+  constructor(output: Output, colours: Colours) {
+    this.#output = output
+    this.#colours = colours
+  }
+
+  get width(): number {
+    // The last column is left free: a terminal breaks the line by itself there.
+    return Math.max(20, (this.#output.columns ?? 80) - 1)
+  }
+
+  /** Ends the open line and adds one. */
+  print(...lines: readonly Line[]): void {
+    this.closeLine()
+    for (const added of lines) this.#settle(wrapLine(added, this.width, indentOf(added)))
+    this.#schedule()
+  }
+
+  /** Adds to the open line, of which whole rows are settled. */
+  append(...spans: readonly Span[]): void {
+    this.#open.push(...spans)
+    const rows = wrapLine(this.#open, this.width, indent)
+    if (rows.length > 1) {
+      this.#settle(rows.slice(0, -1))
+      this.#open = [...rows.at(-1)!]
+    }
+    this.#schedule()
+  }
+
+  closeLine(): void {
+    if (this.#open.length === 0) return
+    this.#settle(wrapLine(this.#open, this.width, indent))
+    this.#open = []
+    this.#schedule()
+  }
+
+  setFoot(foot: Foot): void {
+    this.#foot = foot
+    this.#schedule()
+  }
+
+  /** Leaves what was printed, without the foot. */
+  end(): void {
+    this.closeLine()
+    this.#foot = { lines: [], cursor: null }
+    this.draw()
+  }
+
+  #settle(rows: readonly Line[]): void {
+    for (const row of rows) this.#pending += `${paintLine(row, this.#colours)}\n`
+  }
+
+  #schedule(): void {
+    if (this.#isScheduled) return
+    this.#isScheduled = true
+    setImmediate(() => this.draw())
+  }
+
+  draw(): void {
+    this.#isScheduled = false
+    if (!this.#output.isTTY) {
+      this.#output.write(this.#pending)
+      this.#pending = ''
+      return
+    }
+    const { lines, cursor } = this.#foot
+    const open = this.#open.length > 0 ? wrapLine(this.#open, this.width, indent) : []
+    const rows = [...open, ...lines].map((row) => paintLine(row, this.#colours))
+    const up = this.#rowsAbove > 0 ? `\u001b[${this.#rowsAbove}A` : ''
+    const cursorRow = cursor ? open.length + cursor.row : rows.length
+    const body = rows.join('\n') + (cursor ? '' : rows.length > 0 ? '\n' : '')
+    const lastRow = cursor ? rows.length - 1 : rows.length
+    const back = lastRow - cursorRow
+    const place = `${back > 0 ? `\u001b[${back}A` : ''}\r${cursor && cursor.column > 0 ? `\u001b[${cursor.column}C` : ''}`
+    this.#output.write(`\r${up}\u001b[J${this.#pending}${body}${place}`)
+    this.#pending = ''
+    this.#rowsAbove = cursorRow
+  }
+}
+
+/** Further rows of a line begin where its text does. */
+function indentOf([first]: Line): number {
+  return Math.max(indent, first ? first.text.length - first.text.trimStart().length : 0)
+}

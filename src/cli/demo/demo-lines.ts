@@ -1,0 +1,65 @@
+import { relative } from 'node:path'
+import { type Line, line, styled } from '../chat/line.ts'
+import type { DemoModels } from './demo-models.ts'
+
+export type Introduced = {
+  readonly storeFile: string
+  readonly models: DemoModels
+  readonly url: string
+  readonly pid: number
+  readonly hasBegun: boolean
+}
+
+export function demoIntroduction({ storeFile, models, url, pid, hasBegun }: Introduced): Line[] {
+  const file = relative(process.cwd(), storeFile) || storeFile
+  const lines = [
+    line(styled('bold', 'Perdure'), ': a support agent that survives kill -9'),
+    line(),
+    row(
+      'model',
+      models.label,
+      models.isScripted
+        ? 'ANTHROPIC_API_KEY, OPENAI_API_KEY or PERDURE_BASE_URL make it a real one'
+        : '--offline for the script',
+    ),
+    row('log', file, 'everything is in it; --fresh begins anew'),
+    row('server', url, `${perdure()} chat demo --url ${url}`),
+    row('kill me', `kill -9 ${pid}`, `at any moment, then ${start()} again`),
+    row('answer', `${perdure()} inbox`, 'from another terminal, also while I am dead'),
+    line(),
+    ...demoHelp,
+  ]
+  if (hasBegun) lines.push(line(), line(styled('dim', '── the conversation so far ──')))
+  return lines
+}
+
+export const demoHelp: readonly Line[] = [
+  line(styled('dim', 'Type  '), ...separated(['refund order 1234', 'report', 'complaint', 'research the switch'])),
+  line(
+    styled('dim', '      '),
+    ...separated(['return order 1235', 'the parcel of 1235 arrived', 'tell me a story', '/help']),
+  ),
+]
+
+export const goodbye: readonly Line[] = [line(styled('dim', `The conversation is in the log. Go on with: ${start()}`))]
+
+/** How the command line is called from where the demo was started. */
+export function perdure(): string {
+  return isFromSource() ? 'npm run -s perdure --' : 'npx perdure'
+}
+
+function start(): string {
+  return isFromSource() ? 'npm start' : 'npx perdure demo'
+}
+
+function isFromSource(): boolean {
+  return import.meta.url.endsWith('.ts')
+}
+
+function row(name: string, value: string, what: string): Line {
+  return line(styled('dim', `  ${name.padEnd(8)}`), styled('cyan', value), styled('dim', `  ${what}`))
+}
+
+function separated(words: readonly string[]) {
+  return words.flatMap((word, index) => [...(index > 0 ? [styled('dim', ' · ')] : []), styled('bold', word)])
+}

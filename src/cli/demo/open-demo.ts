@@ -1,0 +1,56 @@
+import { mkdir } from 'node:fs/promises'
+import { dirname, join } from 'node:path'
+import type { Agent } from '../../agent/agent.ts'
+import type { Logger } from '../../logger/logger.ts'
+import { createRuntime } from '../../runtime/create-runtime.ts'
+import type { Runtime, Verbs } from '../../runtime/runtime.ts'
+import { createScope } from '../../scope/create-scope.ts'
+import type { Scope } from '../../scope/register.ts'
+import { sqliteStore } from '../../stores/sqlite/index.ts'
+import type { ChatTarget } from '../chat/chat-port.ts'
+import { localConversation } from '../target/local-conversation.ts'
+import { demoAgents } from './demo-agents.ts'
+import type { DemoModels } from './demo-models.ts'
+import { returnFlow } from './return-flow.ts'
+
+export type DemoOptions = {
+  readonly storeFile: string
+  readonly models: DemoModels
+  readonly pace: number
+  readonly user: string
+  readonly logger: Logger
+  /** Default: true. */
+  readonly work?: boolean
+}
+
+export type Demo = {
+  readonly runtime: Runtime
+  readonly verbs: Verbs
+  readonly target: ChatTarget
+  readonly ledgerFile: string
+  close(options?: { readonly drainMs?: number }): Promise<void>
+}
+
+/** A dead process holds its conversations for so long: short, because here somebody sits and waits for the next one. */
+const leaseMs = 2_000
+
+/** The store, the agents and the runtime of the demo. */
+export async function openDemo({ storeFile, models, pace, user, logger, work = true }: DemoOptions): Promise<Demo> {
+  await mkdir(dirname(storeFile), { recursive: true })
+  const ledgerFile = join(dirname(storeFile), 'demo-ledger.jsonl')
+  const { support, researcher } = demoAgents(models, { ledgerFile, pace, flows: () => runtime })
+  const agents: readonly Agent[] = [support, researcher]
+  const store = sqliteStore({ path: storeFile, logger })
+  const runtime: Runtime = createRuntime({ agents, flows: [returnFlow(pace)], store, logger, leaseMs, work })
+  const verbs = runtime.as(createScope({ user }) as Scope)
+  return {
+    runtime,
+    verbs,
+    ledgerFile,
+    target: { conversation: (id, { agent } = {}) => localConversation(verbs, id, agent) },
+    async close({ drainMs = 3_000 } = {}) {
+      await runtime.close({ drainMs })
+      await store.close()
+    },
+  }
+}

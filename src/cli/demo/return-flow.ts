@@ -1,0 +1,22 @@
+import { setTimeout as wait } from 'node:timers/promises'
+import { defineFlow } from '../../flow/define-flow.ts'
+
+/** A parcel that comes back: a label now, then days of waiting in which no process is needed, then the shelf. */
+export function returnFlow(pace: number) {
+  return defineFlow({
+    name: 'return',
+    version: 1,
+    input: { type: 'object', properties: { orderId: { type: 'string' } }, required: ['orderId'] },
+    run: async (flow, input) => {
+      const { orderId } = input as { readonly orderId: string }
+      const label = await flow.step('print label', { input: { orderId } }, ({ id }) => `R-${orderId}-${id.slice(-4)}`)
+      await flow.suspend({ waitsFor: 'the parcel', orderId, label })
+      const arrivedAt = await flow.now()
+      await flow.step('inspect and put back', { input: { orderId } }, async ({ signal }) => {
+        await wait(800 * pace, undefined, { signal })
+        return 'as good as new'
+      })
+      return { orderId, label, arrivedAt: new Date(arrivedAt).toISOString() }
+    },
+  })
+}

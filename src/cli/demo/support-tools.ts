@@ -1,0 +1,114 @@
+import { setTimeout as wait } from 'node:timers/promises'
+import type { Agent } from '../../agent/agent.ts'
+import type { Verbs } from '../../runtime/runtime.ts'
+import { defineTool } from '../../tool/define-tool.ts'
+import { pay } from './ledger.ts'
+import { findOrder, inEuro } from './orders.ts'
+
+export type ToolSurroundings = {
+  readonly ledgerFile: string
+  /** Times how long everything takes; 1 is for people. */
+  readonly pace: number
+  /** The runtime, once there is one: its flows are started by tools. */
+  readonly flows: () => Pick<Verbs, 'flow'>
+  readonly researcher: Agent
+}
+
+const orderInput = {
+  type: 'object',
+  properties: { orderId: { type: 'string', description: 'Four digits' } },
+  required: ['orderId'],
+} as const
+
+type OrderArgs = { readonly orderId: string }
+
+/** One tool of each kind that waits, takes long, or works elsewhere. */
+export function supportTools({ ledgerFile, pace, flows, researcher }: ToolSurroundings) {
+  const refund = defineTool({
+    name: 'refund',
+    description: 'Pay an order back. A person has to approve it.',
+    input: {
+      type: 'object',
+      properties: { ...orderInput.properties, cents: { type: 'integer', exclusiveMinimum: 0 } },
+      required: ['orderId', 'cents'],
+    },
+    approval: 'required',
+    prompt: (args) => {
+      const { orderId, cents } = args as OrderArgs & { readonly cents: number }
+      return `Pay ${inEuro(cents)} back for order ${orderId}?`
+    },
+    run: (args, turn) => {
+      const { orderId, cents } = args as OrderArgs & { readonly cents: number }
+      pay(ledgerFile, { callId: turn.callId!, orderId, cents })
+      return { paid: inEuro(cents), orderId }
+    },
+  })
+
+  const salesReport = defineTool({
+    name: 'sales_report',
+    description: 'Count the sales of the week. Takes some seconds.',
+    input: { type: 'object', properties: {} },
+    // A report that was cut off is told as such, and not silently begun again.
+    ifInterrupted: 'report',
+    run: async (_, turn) => {
+      const days = ['Monday', 'Tuesday', 'Wednesday', 'Thursday', 'Friday']
+      for (const [index, day] of days.entries()) {
+        turn.reportProgress({ done: index, total: days.length, text: `counting ${day}` })
+        await wait(1_200 * pace, undefined, { signal: turn.signal })
+      }
+      return { lamps: 41, lanterns: 17, bulbs: 230 }
+    },
+  })
+
+  const complaint = defineTool({
+    name: 'complaint_form',
+    description: 'Ask the customer what is wrong.',
+    input: { type: 'object', properties: {} },
+    executor: 'human',
+    prompt: 'What is wrong with it?',
+    output: {
+      type: 'object',
+      properties: {
+        what: { enum: ['it broke', 'it came late', 'something else'] },
+        stars: { type: 'integer', minimum: 1, maximum: 5, description: 'How do you like us all the same, 1 to 5?' },
+        callBack: { type: 'boolean', title: 'may we call you back' },
+        words: { type: 'string', title: 'in your own words' },
+      },
+      required: ['what', 'stars', 'callBack'],
+    },
+  })
+
+  const research = defineTool({
+    name: 'research',
+    description: 'Have a colleague find something out about our lamps.',
+    input: { type: 'object', properties: { question: { type: 'string' } }, required: ['question'] },
+    executor: 'agent',
+    agent: researcher,
+  })
+
+  const startReturn = defineTool({
+    name: 'start_return',
+    description: 'Begin the return of an order: prints a label and waits for the parcel.',
+    input: orderInput,
+    // The key makes a second start the first one.
+    ifInterrupted: 'rerun',
+    run: async (args, turn) => {
+      const { orderId } = args as OrderArgs
+      if (!findOrder(orderId)) throw new Error(`there is no order ${orderId}`)
+      return flows().flow('return', `return-${orderId}`).start({ orderId }, { key: turn.callId! })
+    },
+  })
+
+  const parcelArrived = defineTool({
+    name: 'parcel_arrived',
+    description: 'Tell a return that its parcel is here.',
+    input: orderInput,
+    ifInterrupted: 'rerun',
+    run: async (args, turn) => {
+      const { orderId } = args as OrderArgs
+      return flows().flow('return', `return-${orderId}`).resume(true, { key: turn.callId! })
+    },
+  })
+
+  return [refund, salesReport, complaint, research, startReturn, parcelArrived] as const
+}
