@@ -19,6 +19,8 @@ export const commandTable: readonly CommandEntry[] = [
     name: 'chat',
     summary: 'Talk to an agent and answer what it asks',
     load: async () => (await import('./commands/chat.ts')).chat,
+  },
+  {
     name: 'serve',
     summary: 'Serve the agents and flows of a config over HTTP',
     load: async () => (await import('./commands/serve.ts')).serveCommand,

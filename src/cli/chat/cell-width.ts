@@ -7,10 +7,6 @@ export function cells(text: string): { readonly text: string; readonly width: nu
     : Array.from(segmenter.segment(text), ({ segment }) => ({ text: segment, width: widthOf(segment) }))
 }
 
-export function cellWidth(text: string): number {
-  return isAscii(text) ? text.length : cells(text).reduce((sum, { width }) => sum + width, 0)
-}
-
 function isAscii(text: string): boolean {
   return /^[\x20-\x7e]*$/.test(text)
 }

@@ -38,7 +38,7 @@ export function statusLines(view: View, tick: number, later: number): Line[] {
 }
 
 /** A bar where it counts (`{ done, total, text? }`), else what it says. */
-export function progressText(progress: Json | undefined): string {
+function progressText(progress: Json | undefined): string {
   if (progress === undefined) return 'is running'
   if (typeof progress === 'string') return progress
   if (typeof progress !== 'object' || progress === null || Array.isArray(progress)) return shortJson(progress)

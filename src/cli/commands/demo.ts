@@ -27,7 +27,7 @@ export const demo = command({
     const storeFile = resolve(args.store ?? '.perdure/perdure.db')
     const common = { storeFile, models, pace, user: userNameOf({}), signal: interrupted() }
     if (output.isInteractive) {
-      await runDemo({ ...common, port: countOf('port', args.port) ?? 4111, isFresh: args.fresh === true })
+      await runDemo({ ...common, port: countOf('port', args.port, 0) ?? 4111, isFresh: args.fresh === true })
     } else await playStory({ ...common, output })
     return exitCodes.ok
   },

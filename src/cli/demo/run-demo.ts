@@ -23,7 +23,7 @@ export type RunDemoOptions = {
   readonly signal: AbortSignal
 }
 
-export const demoConversation = 'demo'
+const demoConversation = 'demo'
 
 /** The demo at a terminal: a chat with the support agent, and a server beside it. */
 export async function runDemo(options: RunDemoOptions): Promise<void> {
