@@ -44,6 +44,7 @@ export {
   RuntimeClosedError,
   SnapshotLoadError,
   TenantMissingError,
+  TurnEndedError,
   TurnNotFoundError,
   WatcherLaggedError,
 } from './errors/runtime-errors.ts'

@@ -34,6 +34,8 @@ export const errorCodes = {
   agent_mismatch: { family: 'conflict', status: 409 },
   conversation_busy: { family: 'conflict', status: 409 },
   turn_not_found: { family: 'not_found', status: 404 },
+  turn_ended: { family: 'conflict', status: 409 },
+  file_not_found: { family: 'not_found', status: 404 },
   tenant_missing: { family: 'usage', status: 403 },
   runtime_closed: { family: 'usage', status: 503 },
   snapshot_load_failed: { family: 'store', status: 503 },

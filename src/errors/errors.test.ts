@@ -71,6 +71,8 @@ const thrown: PerdureError[] = [
   new runtime.SnapshotLoadError('ticket-42', new Error('no connection')),
   new runtime.TenantMissingError(),
   new runtime.TurnNotFoundError('ticket-42', 't1'),
+  new runtime.TurnEndedError('ticket-42', 't1'),
+  new server.FileNotFoundError('ticket-42'),
   new runtime.WatcherLaggedError('ticket-42', 7),
   new server.HostNotAllowedError(),
   new server.InvalidRequestError('body', 'message: is required'),

@@ -46,6 +46,16 @@ export class TurnNotFoundError extends PerdureError {
   }
 }
 
+/** Asked to write the answer of a turn anew. A log is only appended to, so what has ended stays as it is. */
+export class TurnEndedError extends PerdureError {
+  constructor(id: string, turnId: string) {
+    super(
+      'turn_ended',
+      `The turn '${turnId}' of '${id}' has ended, and its answer stays. Send the message again as a new one, or fork the conversation before it.`,
+    )
+  }
+}
+
 /** The runtime has `tenant`, and it told none for this scope. */
 export class TenantMissingError extends PerdureError {
   constructor() {

@@ -37,6 +37,12 @@ export class RouteNotFoundError extends PerdureError {
   }
 }
 
+export class FileNotFoundError extends PerdureError {
+  constructor(id: string) {
+    super('file_not_found', `There is no such file in '${id}'. Use an address from a message of the conversation.`)
+  }
+}
+
 export class MethodNotAllowedError extends PerdureError {
   readonly allowed: readonly string[]
 

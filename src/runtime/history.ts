@@ -1,6 +1,6 @@
-import type { LogEvent } from '../log/events.ts'
+import type { LogEvent, UserMessage } from '../log/events.ts'
 import { foldEvents } from '../log/fold-events.ts'
-import { emptyState } from '../log/state.ts'
+import { type ConversationState, emptyState, type TurnState } from '../log/state.ts'
 import type { TenantStore } from '../store/store.ts'
 import type { ViewMessage } from '../view/view.ts'
 import { viewOf } from '../view/view-of.ts'
@@ -13,14 +13,42 @@ export type HistoryPage = {
   readonly before: number | null
 }
 
+/** A turn with what was said in it, each by its place in the log and by the key it was sent with. */
+export type TurnRecord = { readonly turn: TurnState; readonly said: readonly Said[] }
+
+type Said = { readonly seq: number; readonly key: string | null; readonly message: UserMessage }
+
+export type TurnPage = { readonly turns: readonly TurnRecord[]; readonly before: number | null }
+
+type PageOptions = { readonly before?: number; readonly limit?: number }
+
 const eventsPerTurn = 16
 
-/** The newest `limit` turns that began before a seq. */
-export async function history(
-  store: TenantStore,
-  id: string,
-  { before, limit = 20 }: { before?: number; limit?: number } = {},
-): Promise<HistoryPage> {
+/** The messages of the newest `limit` turns that began before a seq. */
+export async function history(store: TenantStore, id: string, options: PageOptions = {}): Promise<HistoryPage> {
+  const { folded, isInPage, before } = await readPage(store, id, options)
+  const messages = viewOf(id, folded.state).messages.filter(({ turnId }) => isInPage.has(turnId))
+  return { messages: messages.map((message) => ({ ...message, seq: folded.events[message.seq - 1]!.seq })), before }
+}
+
+/** The same turns as they fold; their seqs are of the page, not of the log. */
+export async function historyTurns(store: TenantStore, id: string, options: PageOptions = {}): Promise<TurnPage> {
+  const { folded, isInPage, before } = await readPage(store, id, options)
+  const turns = folded.state.turns.filter(({ turnId, opened, end }) => isInPage.has(turnId) && (opened || !end))
+  return { turns: turns.map((turn) => ({ turn, said: saidIn(turn, folded.events) })), before }
+}
+
+function saidIn({ items }: TurnState, events: readonly LogEvent[]): Said[] {
+  return items.flatMap((item): Said[] => {
+    const event = events[item.seq - 1]
+    if (item.type !== 'user' || event?.type !== 'user_msg') return []
+    return [{ seq: event.seq, key: event.content.key ?? null, message: item.message }]
+  })
+}
+
+type ReadPage = { readonly folded: Folded; readonly isInPage: ReadonlySet<string>; readonly before: number | null }
+
+async function readPage(store: TenantStore, id: string, { before, limit = 20 }: PageOptions): Promise<ReadPage> {
   for (let read = limit * eventsPerTurn; ; read *= 4) {
     const events = await store.streamEvents(id, { ...(before === undefined ? {} : { before }), limit: read })
     const isWhole = events.length < read || events[0]?.seq === 1
@@ -28,14 +56,12 @@ export async function history(
     if (!isWhole && starts.length <= limit) continue
     const page = starts.slice(-limit)
     const [first] = page
-    if (!first) return { messages: [], before: null }
+    if (!first) return { folded: { state: emptyState, events: [] }, isInPage: new Set(), before: null }
     // The turn before the page tells whether the first one of it is still queued.
-    const folded = starts.slice(-limit - 1)
     const rest = before === undefined ? [] : await readToEnd(store, id, events, page)
-    const messages = fold(id, [...events, ...rest], folded)
-    const isInPage = new Set(page.map(({ turnId }) => turnId))
     return {
-      messages: messages.filter(({ turnId }) => isInPage.has(turnId)),
+      folded: fold([...events, ...rest], starts.slice(-limit - 1)),
+      isInPage: new Set(page.map(({ turnId }) => turnId)),
       before: isWhole && first === starts[0] ? null : first.seq,
     }
   }
@@ -75,21 +101,24 @@ async function readToEnd(
   return rest
 }
 
-/** Folds only these turns, in places of their own. */
-function fold(id: string, events: readonly LogEvent[], turns: readonly Start[]): readonly ViewMessage[] {
+type Folded = { readonly state: ConversationState; readonly events: readonly LogEvent[] }
+
+/** Folds only these turns, in places of their own: the nth of the events. */
+function fold(events: readonly LogEvent[], turns: readonly Start[]): Folded {
   const names = new Set(turns.map(({ turnId }) => turnId))
   const from = turns[0]?.seq ?? 0
   const own: LogEvent[] = []
-  const places: number[] = []
   for (const event of events) {
     if (event.seq < from || !isAbout(event, names)) continue
     if (event.type === 'assistant_msg') names.add(event.content.messageId)
     if (event.type === 'tool_call') names.add(event.content.callId)
-    places.push(event.seq)
-    own.push({ ...event, seq: places.length })
+    own.push(event)
   }
-  const { messages } = viewOf(id, foldEvents(own, emptyState))
-  return messages.map((message) => ({ ...message, seq: places[message.seq - 1]! }))
+  const state = foldEvents(
+    own.map((event, index) => ({ ...event, seq: index + 1 })),
+    emptyState,
+  )
+  return { state, events: own }
 }
 
 function isAbout({ content }: LogEvent, names: ReadonlySet<string>): boolean {

@@ -190,7 +190,8 @@ export function turnOptions(agent: Agent, options: SendOptions): TurnOptions {
   }
 }
 
-function turnIdOf(key: string): string {
+/** The turn that a message with this key opens or opened, unless it steered another. */
+export function turnIdOf(key: string): string {
   return `turn-${createHash('sha256').update(key).digest('hex').slice(0, 32)}`
 }
 

@@ -9,6 +9,7 @@ import type { ServerContext } from './route.ts'
 import { routeRequests } from './route-request.ts'
 import { allRoutes } from './routes/all-routes.ts'
 import { type ServerOptions, settingsOf } from './server-options.ts'
+import { UiTurns } from './ui/ui-turns.ts'
 
 /** Answers requests of the web platform, whatever server they come from. Never rejects. */
 export type Handler = ((request: Request) => Promise<Response>) & {
@@ -31,7 +32,7 @@ export function createHandler<Agents extends readonly Agent[]>(
   }
   const settings = settingsOf(options, authenticate)
   const feeds = new Feeds(settings.limits, settings.logger)
-  const server: ServerContext = { settings, feeds, routes: allRoutes }
+  const server: ServerContext = { settings, feeds, uiTurns: new UiTurns(settings.basePath), routes: allRoutes }
   const answer = loadHono().then((Hono) =>
     routeRequests(new Hono(), allRoutes, settings.basePath, (route, params, request) =>
       dispatch(route, params, request, runtime as unknown as Pick<Runtime, 'as'>, server),

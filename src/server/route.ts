@@ -2,6 +2,7 @@ import type { JsonObject } from '../log/json.ts'
 import type { Verbs } from '../runtime/runtime.ts'
 import type { Feeds } from './live/feeds.ts'
 import type { ServerSettings } from './server-options.ts'
+import type { UiTurns } from './ui/ui-turns.ts'
 
 /** One thing the server does: how it is asked for, and what happens. The table of them is what is served, documented and tested. */
 export type Route = {
@@ -34,5 +35,6 @@ export type RouteCall = {
 export type ServerContext = {
   readonly settings: ServerSettings
   readonly feeds: Feeds
+  readonly uiTurns: UiTurns
   readonly routes: readonly Route[]
 }

@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto'
 import { request as httpRequest } from 'node:http'
 import { describe, expect, test } from 'vitest'
 import { createScope } from '../../src/scope/create-scope.ts'
@@ -46,6 +47,11 @@ const cases: Readonly<Record<string, Case>> = {
   flowRecord: {},
   forkFlow: { body: { id: 'mine' } },
   deleteFlow: {},
+  readFile: {},
+  uiSend: { why: 'creates a conversation of the caller: see the test of sends' },
+  uiResume: {},
+  uiMessages: {},
+  uiCancel: { body: {} },
 }
 
 const authenticate = (request: Request): Scope | null => {
@@ -89,6 +95,7 @@ test("a send or a start with another tenant's id creates something of one's own"
   for (const [name, body] of [
     ['sendMessage', { message: 'Hi', agent: 'helper' }],
     ['startFlow', { input: 1 }],
+    ['uiSend', { id: 'ticket-1', messages: [uiMessage], trigger: 'submit-message', whenBusy: 'queue' }],
   ] as const) {
     const route = allRoutes.find((candidate) => candidate.name === name)!
     expect(await ask(server.port, 'mine', route, ids, body)).toMatch(/^HTTP 20[02]/)
@@ -105,6 +112,21 @@ test('two tenants that watch the same id see each their own', async () => {
   expect(await ask(server.port, 'mine', route, ids)).toContain('Mine alone')
 })
 
+test("an answer to another tenant's call is an answer to nothing", async () => {
+  const { server, ids } = await withTheirs()
+  const part = { type: 'tool-refund', toolCallId: ids.callId, state: 'approval-responded' }
+  const claim = { ...part, approval: { id: `${ids.callId}:1`, approved: true } }
+  const answer = { id: ids.turnId, role: 'assistant', parts: [claim] }
+  const route = allRoutes.find(({ name }) => name === 'uiSend')!
+  const body = { id: 'ticket-1', messages: [answer], trigger: 'submit-message' }
+  const foreign = await ask(server.port, 'mine', route, ids, body)
+  const { server: emptyServer } = await startServer({ serve: { authenticate } })
+  expect(foreign).toBe(await ask(emptyServer.port, 'mine', route, ids, body))
+  expect(foreign).toMatch(/^HTTP 404/)
+})
+
+const uiMessage = { id: 'm1', role: 'user', parts: [{ type: 'text', text: 'Hi' }] }
+
 function scopeOf(tenant: string): Scope {
   return createScope({ user: 'x', tenant }) as Scope
 }
@@ -114,14 +136,16 @@ async function withTheirs() {
   const model = scriptedModel(({ n }) => (n === 1 ? { calls: [{ tool: 'refund', args: { cents: 1 } }] } : 'Hello.'))
   const started = await startServer({ model, serve: { authenticate }, audit: 'full' })
   const verbs = started.runtime.as(scopeOf('theirs'))
-  const turn = await verbs.conversation('ticket-1', { agent: 'helper' }).send('Go')
+  const file = { type: 'file', mediaType: 'text/plain', data: new TextEncoder().encode('Receipt') } as const
+  const turn = await verbs.conversation('ticket-1', { agent: 'helper' }).send([{ type: 'text', text: 'Go' }, file])
   const outcome = await turn.outcome()
   if (outcome.status !== 'waiting') throw new Error('the turn should wait')
   await verbs.flow('greeting', 'session-1').start('Hello')
   const [modelCall] = await verbs.inspect('ticket-1').modelCalls()
   const { turnId } = turn
   const ids = { conversation: 'ticket-1', session: 'session-1', turnId, callId: outcome.pending[0]!.callId }
-  return { ...started, ids: { ...ids, turnRef: modelCall!.turnRef } }
+  const blob = createHash('sha256').update(file.data).digest('hex')
+  return { ...started, ids: { ...ids, turnRef: modelCall!.turnRef, blob } }
 }
 
 /** Everything of an answer but when it was given. */
@@ -136,6 +160,7 @@ async function ask(
   const named: Record<string, string> = {
     ...ids,
     flow: 'greeting',
+    agent: 'helper',
     id: (isFlow ? ids['session'] : ids['conversation'])!,
   }
   const path = route.path.replaceAll(/:(\w+)/g, (_, name: string) => encodeURIComponent(named[name]!))

@@ -15,6 +15,17 @@ import { Subscription } from './subscription.ts'
 const behindMs = 2_000
 const mostBuffered = 100_000
 
+/** Somebody who is told what is shown by now, in whatever form they send it on. Must not throw. */
+export type Follower = {
+  next(view: View): void
+  /** Nothing has happened for a while. */
+  beat(frame: Uint8Array): void
+  /** No more will come. */
+  end(): void
+}
+
+export type Followed = { readonly view: View; stop(): void }
+
 /** One conversation for all who watch it over this server: watched once, written out once, sent to each. */
 export class Feed {
   readonly #conversation: Conversation
@@ -22,6 +33,7 @@ export class Feed {
   readonly #logger: Logger
   readonly #name = randomBytes(5).toString('hex')
   readonly #subscriptions = new Set<Subscription>()
+  readonly #followers = new Set<Follower>()
   readonly #stop = new AbortController()
   readonly #onIdle: () => void
   readonly #ready: Promise<void>
@@ -42,7 +54,7 @@ export class Feed {
     this.#onIdle = onIdle
     this.#recent = new Recent(limits.streamBytes / 2)
     this.#heartbeats = setInterval(() => {
-      for (const subscription of this.#subscriptions) subscription.beat(heartbeat)
+      for (const watching of [...this.#subscriptions, ...this.#followers]) watching.beat(heartbeat)
     }, limits.heartbeatMs)
     this.#heartbeats.unref()
     this.#ready = new Promise((resolve) => void this.#run(resolve))
@@ -53,7 +65,7 @@ export class Feed {
   }
 
   get subscribers(): number {
-    return this.#subscriptions.size
+    return this.#subscriptions.size + this.#followers.size
   }
 
   /** Goes on after `cursor`, or begins with a snapshot. Null when the server is closing; throws when the log cannot be read. */
@@ -67,11 +79,26 @@ export class Feed {
     const missed = from?.place?.feed === this.#name ? this.#recent.after(from.place.index) : null
     const first = from && !missed ? catchUp(this.#conversation, from, view, this.#cursor()) : null
     const subscription = new Subscription(this.#limits.streamBytes, first, () => {
-      if (this.#subscriptions.delete(subscription) && this.#subscriptions.size === 0) this.#onIdle()
+      if (this.#subscriptions.delete(subscription) && this.subscribers === 0) this.#onIdle()
     })
     for (const frame of missed ?? (from ? [] : [this.#snapshotFrame(view)])) subscription.push(frame)
     this.#subscriptions.add(subscription)
     return subscription
+  }
+
+  /** Tells of every view after the one it returns, which has the log up to `seq`. Null when the server is closing. */
+  async follow(seq: number, follower: Follower): Promise<Followed | null> {
+    await this.#ready
+    if (seq > (this.#view?.seq ?? 0)) await this.#grownTo(seq)
+    // From here on nothing is awaited, so nothing can come between the view and those that will be told.
+    const view = this.#view
+    if (this.#failure !== null) throw this.#failure
+    if (this.#isEnded || !view) return null
+    this.#followers.add(follower)
+    const stop = (): void => {
+      if (this.#followers.delete(follower) && this.subscribers === 0) this.#onIdle()
+    }
+    return { view, stop }
   }
 
   close(): void {
@@ -100,6 +127,7 @@ export class Feed {
   }
 
   #take(event: WatchEvent): void {
+    const before = this.#view
     this.#view = projectView(this.#view!, event)
     this.#snapshot = null
     if (event.type === 'snapshot') this.#lastAt = null
@@ -107,6 +135,7 @@ export class Feed {
     const frame = frameOf(event, this.#cursor(this.#recent.lastIndex + 1))
     this.#recent.push(frame)
     for (const subscription of this.#subscriptions) subscription.push(frame)
+    if (this.#view !== before) for (const follower of [...this.#followers]) follower.next(this.#view)
     for (const grown of this.#whenGrown) grown()
   }
 
@@ -159,7 +188,7 @@ export class Feed {
     if (this.#isEnded) return
     this.#isEnded = true
     clearInterval(this.#heartbeats)
-    for (const subscription of [...this.#subscriptions]) subscription.end()
+    for (const watching of [...this.#subscriptions, ...this.#followers]) watching.end()
     for (const grown of this.#whenGrown) grown()
   }
 }

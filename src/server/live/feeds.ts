@@ -3,7 +3,7 @@ import type { Conversation } from '../../runtime/conversation.ts'
 import type { ConversationRef } from '../../store/conversation-record.ts'
 import type { Limits } from '../server-options.ts'
 import type { Cursor } from './cursor.ts'
-import { Feed } from './feed.ts'
+import { Feed, type Followed, type Follower } from './feed.ts'
 import type { Subscription } from './subscription.ts'
 
 /** The feeds of this server. One that nobody watches stays a while, so that who was cut off finds its place again. */
@@ -37,13 +37,31 @@ export class Feeds {
     conversation: Conversation,
     cursor: Cursor | null,
   ): Promise<Subscription | null> {
+    return this.#with(ref, conversation, (feed) => feed.subscribe(cursor))
+  }
+
+  /** As `Feed.follow`. Null when the server is closing. Throws when the log cannot be read. */
+  async follow(
+    ref: ConversationRef,
+    conversation: Conversation,
+    seq: number,
+    follower: Follower,
+  ): Promise<Followed | null> {
+    return this.#with(ref, conversation, (feed) => feed.follow(seq, follower))
+  }
+
+  async #with<T>(
+    ref: ConversationRef,
+    conversation: Conversation,
+    join: (feed: Feed) => Promise<T | null>,
+  ): Promise<T | null> {
     if (this.#isClosed) return null
     const key = JSON.stringify([ref.tenant, ref.id])
     clearTimeout(this.#lingering.get(key))
     this.#lingering.delete(key)
-    const subscription = await this.#feed(key, conversation).subscribe(cursor)
+    const joined = await join(this.#feed(key, conversation))
     if (this.#feeds.get(key)?.subscribers === 0) this.#linger(key)
-    return subscription
+    return joined
   }
 
   close(): void {

@@ -1,12 +1,14 @@
 import type { Route } from '../route.ts'
 import { callRoutes } from './calls.ts'
 import { conversationRoutes } from './conversations.ts'
+import { fileRoutes } from './files.ts'
 import { flowRoutes } from './flows.ts'
 import { healthRoutes } from './health.ts'
 import { liveRoutes } from './live.ts'
 import { openApiRoutes } from './openapi.ts'
 import { recordRoutes } from './records.ts'
 import { turnRoutes } from './turns.ts'
+import { uiRoutes } from './ui.ts'
 
 /** The table of everything the server does. Each route needs a case in the tenancy test. */
 export const allRoutes: readonly Route[] = [
@@ -16,6 +18,8 @@ export const allRoutes: readonly Route[] = [
   ...turnRoutes,
   ...callRoutes,
   ...liveRoutes,
+  ...fileRoutes,
   ...recordRoutes,
   ...flowRoutes,
+  ...uiRoutes,
 ]

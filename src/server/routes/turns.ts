@@ -66,13 +66,16 @@ export const turnRoutes: readonly Route[] = [
     body: object({ turnId: text }),
     answer: { status: 200, description: 'How it ended; null when there was none; `terminating` when that takes long.' },
     async handle(call: RouteCall) {
-      const { conversation } = await existing(call)
-      const cancelled = conversation.cancel(call.body as { turnId?: string }).then((ended) => ({ outcome: ended }))
-      const ended = await inTime(cancelled, call.server.settings.limits.waitMs)
-      return json(ended ?? { outcome: { status: 'terminating' } })
+      return cancelOpenTurn(call, (await existing(call)).conversation)
     },
   },
 ]
+
+export async function cancelOpenTurn({ body, server }: RouteCall, conversation: Conversation): Promise<Response> {
+  const cancelled = conversation.cancel(body as { turnId?: string }).then((ended) => ({ outcome: ended }))
+  const ended = await inTime(cancelled, server.settings.limits.waitMs)
+  return json(ended ?? { outcome: { status: 'terminating' } })
+}
 
 type SendBody = SendOptions & { readonly message: MessageInput; readonly agent?: string }
 

@@ -1,0 +1,34 @@
+import { FileNotFoundError } from '../../errors/server-errors.ts'
+import { existing } from '../existing.ts'
+import type { Route } from '../route.ts'
+
+export const fileRoutes: readonly Route[] = [
+  {
+    name: 'readFile',
+    method: 'GET',
+    path: '/conversations/:id/files/:blob',
+    summary: 'The bytes of a file that a message of the conversation refers to, by their SHA-256',
+    answer: { status: 200, description: 'The file.', type: 'application/octet-stream' },
+    async handle(call) {
+      const { conversation } = await existing(call)
+      const blob = call.params['blob']!
+      const file = /^[0-9a-f]{64}$/.test(blob) ? await call.verbs.inspect(conversation.id).file(blob) : null
+      if (!file) throw new FileNotFoundError(conversation.id)
+      return new Response(new Uint8Array(file.bytes), { headers: headersOf(file.mediaType) })
+    },
+  },
+]
+
+/**
+ * Whoever sent a file chose its type. Only what a browser shows without running anything keeps it; the rest, and that is HTML and SVG, is
+ * for download.
+ */
+function headersOf(mediaType: string): Record<string, string> {
+  const [type = ''] = mediaType.toLowerCase().split(';')
+  return harmless.test(type.trim())
+    ? { 'content-type': type.trim(), 'content-disposition': 'inline' }
+    : { 'content-type': 'application/octet-stream', 'content-disposition': 'attachment' }
+}
+
+const harmless =
+  /^(?:image\/(?:png|jpeg|gif|webp|avif|bmp)|(?:audio|video)\/[a-z0-9.+-]{1,60}|text\/plain|application\/pdf)$/

@@ -1,0 +1,144 @@
+import { AgentMismatchError, TurnEndedError } from '../../errors/runtime-errors.ts'
+import { InvalidRequestError } from '../../errors/server-errors.ts'
+import { findTurn, openTurn } from '../../log/state.ts'
+import type { Conversation } from '../../runtime/conversation.ts'
+import { turnIdOf, type WhenBusy } from '../../runtime/send-message.ts'
+import { empty, json } from '../answer.ts'
+import { existing } from '../existing.ts'
+import { eventStreamHeaders } from '../live/event-stream.ts'
+import type { Route, RouteCall } from '../route.ts'
+import { limit, noBody, object, seq, text } from '../schemas.ts'
+import { answerClaims } from '../ui/answer-claims.ts'
+import { type ClientMessage, inputOf } from '../ui/client-message.ts'
+import { isUnkeyedId, uiMessagesOf } from '../ui/ui-message-of.ts'
+import { uiStream, uiStreamHeaders } from '../ui/ui-stream.ts'
+import { readMessage } from './message-body.ts'
+import { cancelOpenTurn } from './turns.ts'
+
+const chunks = { enum: ['v6', 'v7'], description: 'v7 also sends chunks that clients of AI SDK 6 end at. Default: v6.' }
+const answer = { status: 200, description: 'A UI message stream of the AI SDK.', type: 'text/event-stream' }
+
+const message = {
+  type: 'object',
+  properties: {
+    id: text,
+    role: { enum: ['system', 'user', 'assistant'] },
+    parts: { type: 'array', items: { type: 'object', properties: { type: text }, required: ['type'] } },
+  },
+  required: ['id', 'role', 'parts'],
+}
+
+/** What `useChat` with `DefaultChatTransport({ api: '/ui/<agent>' })` asks for, and what pages need beside it. */
+export const uiRoutes: readonly Route[] = [
+  {
+    name: 'uiSend',
+    method: 'POST',
+    path: '/ui/:agent',
+    summary: 'Sends the newest message of a chat, or answers what it waits for, and streams the turn',
+    query: object({ chunks }),
+    body: object(
+      {
+        id: { ...text, description: 'Of the conversation.' },
+        messages: { type: 'array', items: message, minItems: 1, description: 'Only the last one is read.' },
+        trigger: { enum: ['submit-message', 'regenerate-message'] },
+        messageId: text,
+        whenBusy: { enum: ['reject', 'queue', 'interrupt', 'steer'] },
+      },
+      ['id', 'messages', 'trigger'],
+    ),
+    answer,
+    async handle(call) {
+      const { id, messages, trigger, whenBusy } = call.body as SendBody
+      const last = messages.at(-1)!
+      const named = { ...call, params: { ...call.params, id } }
+      if (last.role === 'user') return sendAndStream(named, last, { trigger, ...(whenBusy ? { whenBusy } : {}) })
+      if (last.role === 'assistant' && trigger === 'submit-message') return answerAndStream(named, last)
+      throw new InvalidRequestError('body', 'the last message is not of a user')
+    },
+  },
+  {
+    name: 'uiResume',
+    method: 'GET',
+    path: '/ui/:agent/:id/stream',
+    summary: 'Streams the message of the open turn from its beginning',
+    query: object({ chunks }),
+    answer,
+    async handle(call) {
+      const conversation = await chatOf(call)
+      // Nobody would read it, and so nobody would end it.
+      if (call.request.method === 'HEAD')
+        return new Response(null, { headers: { ...eventStreamHeaders, ...uiStreamHeaders } })
+      const view = await conversation.view()
+      const open = openTurn(view.log)
+      return open ? uiStream(call, { conversation, turnId: open.turnId, seq: view.seq, held: null }) : empty()
+    },
+  },
+  {
+    name: 'uiMessages',
+    method: 'GET',
+    path: '/ui/:agent/:id/messages',
+    summary: 'The messages of a chat as they are in the log, by pages of whole turns, the newest first',
+    query: object({ before: seq, limit: limit(100) }),
+    answer: { status: 200, description: '`before` asks for the page before this one; null when there is none.' },
+    async handle(call) {
+      const conversation = await chatOf(call)
+      const page = await call.verbs.inspect(conversation.id).turns(call.query)
+      const messages = uiMessagesOf(page.turns, await conversation.view(), call.server.uiTurns.fileUrl)
+      return json({ messages, before: page.before })
+    },
+  },
+  {
+    name: 'uiCancel',
+    method: 'POST',
+    path: '/ui/:agent/:id/cancel',
+    summary: 'Ends the open turn; to stop reading a stream does not',
+    body: noBody,
+    answer: { status: 200, description: 'How it ended; null when there was none; `terminating` when that takes long.' },
+    handle: async (call) => cancelOpenTurn(call, await chatOf(call)),
+  },
+]
+
+type SendBody = {
+  readonly id: string
+  readonly messages: readonly ClientMessage[]
+  readonly trigger: 'submit-message' | 'regenerate-message'
+  readonly whenBusy?: WhenBusy
+}
+
+/** The message's id is its key, so sending it twice is sending it once. */
+async function sendAndStream(
+  call: RouteCall,
+  last: ClientMessage,
+  { trigger, whenBusy }: Pick<SendBody, 'trigger' | 'whenBusy'>,
+): Promise<Response> {
+  const { agent, id } = call.params as { agent: string; id: string }
+  const conversation = call.verbs.conversation(id, { agent })
+  if (trigger === 'regenerate-message') await refuseEnded(call, conversation, last)
+  const options = { key: last.id, ...(whenBusy ? { whenBusy } : {}) }
+  const { turnId } = await conversation.send(readMessage(inputOf(last)), options)
+  const { seq: now } = await conversation.view()
+  return uiStream(call, { conversation, turnId, seq: now, held: null })
+}
+
+/** A page asks for it also when it could not send, or lost its stream: only an answer that is there is not written anew. */
+async function refuseEnded(call: RouteCall, conversation: Conversation, { id }: ClientMessage): Promise<void> {
+  const record = await call.verbs.inspect(conversation.id).record()
+  if (!record) return
+  const turnId = turnIdOf(id)
+  const turn = findTurn((await conversation.view()).log, turnId)
+  if (turn?.end || isUnkeyedId(id)) throw new TurnEndedError(conversation.id, turnId)
+}
+
+async function answerAndStream(call: RouteCall, last: ClientMessage): Promise<Response> {
+  const conversation = await chatOf(call)
+  await answerClaims(conversation, await conversation.view(), last)
+  const { seq: now } = await conversation.view()
+  return uiStream(call, { conversation, turnId: last.id, seq: now, held: last })
+}
+
+async function chatOf(call: RouteCall): Promise<Conversation> {
+  const { conversation, record } = await existing(call)
+  const agent = call.params['agent']!
+  if (record.agent !== null && record.agent !== agent) throw new AgentMismatchError(record.id, record.agent, agent)
+  return conversation
+}

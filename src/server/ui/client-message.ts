@@ -1,0 +1,45 @@
+import type { JsonObject } from '../../log/json.ts'
+import type { InputPart } from '../../runtime/message-input.ts'
+
+/** A message as a page has it. Nothing in it is true only because it is there. */
+export type ClientMessage = {
+  readonly id: string
+  readonly role: 'system' | 'user' | 'assistant'
+  readonly parts: readonly ClientPart[]
+}
+
+export type ClientPart = JsonObject & { readonly type: string }
+
+export type ClientToolPart = ClientPart & {
+  readonly toolCallId: string
+  readonly state: string
+  readonly approval: { readonly id: string; readonly approved: boolean | null; readonly reason?: string } | null
+}
+
+/** Parts of calls, whatever their tools are called. Null for any other. */
+export function toolPart(part: ClientPart): ClientToolPart | null {
+  const { type, toolCallId, state, approval } = part
+  if (!type.startsWith('tool-') && type !== 'dynamic-tool') return null
+  if (typeof toolCallId !== 'string' || typeof state !== 'string') return null
+  return { ...part, toolCallId, state, approval: approvalOf(approval) } as ClientToolPart
+}
+
+/** What a person says in a message: its text and files. What else a page keeps in it is the page's own. */
+export function inputOf({ parts }: ClientMessage): InputPart[] {
+  return parts.flatMap((part): InputPart[] => {
+    if (part.type === 'text' && typeof part['text'] === 'string') return [{ type: 'text', text: part['text'] }]
+    const { mediaType, url, filename } = part
+    if (part.type !== 'file' || typeof mediaType !== 'string' || typeof url !== 'string') return []
+    return [{ type: 'file', mediaType, data: url, ...(typeof filename === 'string' ? { filename } : {}) }]
+  })
+}
+
+function approvalOf(approval: ClientPart[string] | undefined): ClientToolPart['approval'] {
+  const { id, approved, reason } = Object(approval) as JsonObject
+  if (typeof id !== 'string') return null
+  return {
+    id,
+    approved: typeof approved === 'boolean' ? approved : null,
+    ...(typeof reason === 'string' && reason !== '' ? { reason } : {}),
+  }
+}

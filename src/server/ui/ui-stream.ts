@@ -1,0 +1,107 @@
+import { RuntimeClosedError, TurnNotFoundError } from '../../errors/runtime-errors.ts'
+import { RateLimitedError } from '../../errors/server-errors.ts'
+import type { Conversation } from '../../runtime/conversation.ts'
+import type { View } from '../../view/view.ts'
+import { eventStream } from '../live/event-stream.ts'
+import type { Followed } from '../live/feed.ts'
+import { Subscription } from '../live/subscription.ts'
+import type { RouteCall } from '../route.ts'
+import { chunksBetween } from './chunks-between.ts'
+import type { ClientMessage } from './client-message.ts'
+import { heldTurn } from './held-turn.ts'
+import type { UiTurn } from './ui-turn.ts'
+import { doneFrame, framesOf, type UiFrame } from './ui-turns.ts'
+
+export type Streamed = {
+  readonly conversation: Conversation
+  readonly turnId: string
+  /** Where the log was when this was asked: nothing older is told. */
+  readonly seq: number
+  /** What the client shows of the turn. Null: nothing, all of it is sent. */
+  readonly held: ClientMessage | null
+}
+
+/** A turn as a UI message stream, until it waits for somebody or has ended. The turn does not care whether anybody reads. */
+export async function uiStream(call: RouteCall, streamed: Streamed): Promise<Response> {
+  const { conversation, turnId, seq, held } = streamed
+  const { feeds, settings, uiTurns } = call.server
+  if (feeds.subscribers >= settings.limits.streams) throw new RateLimitedError(1_000)
+  let followed: Followed | null = null
+  const subscription = new Subscription(settings.limits.streamBytes, null, () => followed?.stop())
+  const client = new UiClient(call, turnId, subscription)
+  const { ref } = call.verbs.inspect(conversation.id)
+  followed = await feeds.follow(ref, conversation, seq, client)
+  if (!followed) throw new RuntimeClosedError()
+  const first = uiTurns.of(followed.view, turnId)
+  if (first === null) {
+    followed.stop()
+    throw new TurnNotFoundError(conversation.id, turnId)
+  }
+  client.begin(first, held)
+  call.request.signal.addEventListener('abort', () => subscription.close(), { once: true })
+  if (call.request.signal.aborted) subscription.close()
+  const response = eventStream(subscription)
+  for (const [name, value] of Object.entries(uiStreamHeaders)) response.headers.set(name, value)
+  return response
+}
+
+export const uiStreamHeaders = { 'x-vercel-ai-ui-message-stream': 'v1' }
+
+const closingText = 'The server is closing. Resume to see the rest.'
+
+/** One client, as far as it has been sent. */
+class UiClient {
+  readonly #call: RouteCall
+  readonly #turnId: string
+  readonly #subscription: Subscription
+  readonly #isV7: boolean
+  #shown: UiTurn | null = null
+  #isOver = false
+
+  constructor(call: RouteCall, turnId: string, subscription: Subscription) {
+    this.#call = call
+    this.#turnId = turnId
+    this.#subscription = subscription
+    this.#isV7 = call.query['chunks'] === 'v7'
+  }
+
+  begin(turn: UiTurn | 'between', held: ClientMessage | null): void {
+    if (turn === 'between') return
+    const known = held && heldTurn(held, turn)
+    if (known) this.#send(this.#call.server.uiTurns.ownFrame(known, turn, this.#isV7))
+    // It shows what is not so: only a stream that it resumes can begin anew.
+    else if (held) this.#end(framesOf(chunksBetween(null, null, { isV7: this.#isV7 }).chunks))
+    else this.#advance(turn)
+  }
+
+  next(view: View): void {
+    const turn = this.#call.server.uiTurns.of(view, this.#turnId)
+    if (turn !== 'between') this.#advance(turn)
+  }
+
+  beat(frame: Uint8Array): void {
+    this.#subscription.beat(frame)
+  }
+
+  end(): void {
+    this.#end(framesOf([{ type: 'error', errorText: closingText }]))
+  }
+
+  #advance(turn: UiTurn | null): void {
+    if (!this.#isOver) this.#send(this.#call.server.uiTurns.frame(this.#shown, turn, this.#isV7))
+  }
+
+  #send({ bytes, shown, isOver }: UiFrame): void {
+    this.#shown = shown
+    if (isOver) this.#end(bytes)
+    else if (bytes.byteLength > 0) this.#subscription.push(bytes)
+  }
+
+  #end(bytes: Uint8Array): void {
+    if (this.#isOver) return
+    this.#isOver = true
+    this.#subscription.push(bytes)
+    this.#subscription.push(doneFrame)
+    this.#subscription.end()
+  }
+}

@@ -1,0 +1,60 @@
+import type { View } from '../../view/view.ts'
+import { jsonText } from '../answer.ts'
+import { type Between, chunksBetween } from './chunks-between.ts'
+import type { UiChunk } from './ui-chunk.ts'
+import type { UiTurn } from './ui-turn.ts'
+import { type FileUrl, uiTurnOf } from './ui-turn-of.ts'
+
+export type UiFrame = Omit<Between, 'chunks'> & { readonly bytes: Uint8Array }
+
+/** What the clients of one server are sent: those that show the same need the same, which is worked out and written once. */
+export class UiTurns {
+  readonly fileUrl: FileUrl
+  readonly #turns = new WeakMap<View, Map<string, UiTurn | 'between' | null>>()
+  readonly #frames = { v6: new WeakMap<object, Frames>(), v7: new WeakMap<object, Frames>() }
+
+  constructor(basePath: string) {
+    this.fileUrl = (conversationId, blob) =>
+      `${basePath}/conversations/${encodeURIComponent(conversationId)}/files/${blob}`
+  }
+
+  of(view: View, turnId: string): UiTurn | 'between' | null {
+    const known = this.#turns.get(view) ?? new Map<string, UiTurn | 'between' | null>()
+    this.#turns.set(view, known)
+    const kept = known.get(turnId)
+    if (kept !== undefined) return kept
+    const turn = uiTurnOf(view, turnId, this.fileUrl)
+    known.set(turnId, turn)
+    return turn
+  }
+
+  frame(before: UiTurn | null, after: UiTurn | null, isV7: boolean): UiFrame {
+    if (!after) return written(chunksBetween(before, after, { isV7 }))
+    const frames = this.#frames[isV7 ? 'v7' : 'v6']
+    const known = frames.get(before ?? nothing) ?? new WeakMap()
+    frames.set(before ?? nothing, known)
+    const frame = known.get(after) ?? written(chunksBetween(before, after, { isV7 }))
+    known.set(after, frame)
+    return frame
+  }
+
+  /** For a client that says what it shows: its own alone. */
+  ownFrame(held: UiTurn, after: UiTurn, isV7: boolean): UiFrame {
+    return written(chunksBetween(held, after, { isV7, isFirst: true }))
+  }
+}
+
+type Frames = WeakMap<UiTurn, UiFrame>
+
+const nothing = {}
+const encoder = new TextEncoder()
+
+function written({ chunks, shown, isOver }: Between): UiFrame {
+  return { bytes: framesOf(chunks), shown, isOver }
+}
+
+export function framesOf(chunks: readonly UiChunk[]): Uint8Array {
+  return encoder.encode(chunks.map((chunk) => `data: ${jsonText(chunk)}\n\n`).join(''))
+}
+
+export const doneFrame = encoder.encode('data: [DONE]\n\n')

@@ -1,0 +1,61 @@
+import { readUIMessageStream as readV7, uiMessageChunkSchema as schemaV7 } from 'ai'
+import { readUIMessageStream as readV6, uiMessageChunkSchema as schemaV6 } from 'ai-6'
+import type { JsonObject } from '../../src/log/json.ts'
+import type { ClientMessage } from '../../src/server/ui/client-message.ts'
+import type { UiChunk } from '../../src/server/ui/ui-chunk.ts'
+
+export type Sdk = 'v6' | 'v7'
+
+/** What the real client makes of chunks, beginning with what it has. Throws where the client would. */
+export async function assemble(
+  sdk: Sdk,
+  chunks: readonly UiChunk[],
+  held: ClientMessage | null = null,
+): Promise<ClientMessage> {
+  const checked = await Promise.all(chunks.map((chunk) => validated(sdk, chunk)))
+  const shown = checked.filter(({ type }) => type !== 'error')
+  const stream = new ReadableStream({
+    start(controller) {
+      for (const chunk of shown) controller.enqueue(chunk)
+      controller.close()
+    },
+  })
+  const message = held ? structuredClone(held) : undefined
+  const read = (sdk === 'v6' ? readV6 : readV7) as (options: object) => AsyncIterable<ClientMessage>
+  let last: ClientMessage | null = held
+  const options = { stream, terminateOnError: true, ...(message ? { message } : {}) }
+  for await (const state of read(options)) last = state
+  if (!last) throw new Error('nothing is shown')
+  // As it goes over the wire.
+  return JSON.parse(JSON.stringify(last)) as ClientMessage
+}
+
+async function validated(sdk: Sdk, chunk: UiChunk): Promise<UiChunk> {
+  const { validate } = (sdk === 'v6' ? schemaV6 : schemaV7)() as unknown as Schema
+  const verdict = await validate!(JSON.parse(JSON.stringify(chunk)))
+  if (!verdict.success) throw new Error(`${sdk} does not know ${JSON.stringify(chunk)}`)
+  return verdict.value
+}
+
+type Schema = { validate?(value: unknown): Promise<{ success: true; value: UiChunk } | { success: false }> }
+
+/**
+ * Without what the protocol has no word for: how an approval was answered (version 6), the text an input was read from, and the
+ * ids and inputs of calls that were never made.
+ */
+export function essence({ id, role, parts, ...rest }: ClientMessage & { metadata?: JsonObject }): object {
+  const metadata = rest.metadata ?? {}
+  return { id, role, metadata, parts: parts.flatMap((part) => essenceOf(part)) }
+}
+
+function essenceOf(part: JsonObject): JsonObject[] {
+  const { rawInput: _, ...kept } = part
+  const errorText = String(part['errorText'] ?? '')
+  if (errorText.startsWith('This call was cut off')) return []
+  if (errorText.startsWith('This call was not made')) return [{ type: part['type']!, errorText }]
+  const approval = part['approval'] as JsonObject | undefined
+  const state = part['state'] === 'approval-responded' ? 'input-available' : part['state']
+  return [
+    { ...kept, ...(state === undefined ? {} : { state }), ...(approval ? { approval: { id: approval['id']! } } : {}) },
+  ]
+}
