@@ -179,7 +179,8 @@ export class ChatSession {
       if (!decision) return void this.#later.add(roundOf(item))
       const answered = await this.#port.decide(item, decision)
       if (!answered.accepted) this.#say(`${answered.resolution.who} was faster`)
-      else await this.#untilGone(item)
+      await this.#untilGone(item)
+      await this.#tellWhoAnswered(item)
     } catch (error) {
       this.#fail(error)
     } finally {

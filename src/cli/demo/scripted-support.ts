@@ -77,7 +77,7 @@ const intents: readonly Intent[] = [
       )
     },
     tell: (reply) =>
-      reply.ok ? `The return is finished: ${plain(reply.value)}` : `That return cannot go on: ${reply.error}`,
+      reply.ok ? 'The return is finished; it is back on the shelf.' : `That return cannot go on: ${reply.error}`,
   },
   {
     pattern: /\b(return|send back)\b/i,
