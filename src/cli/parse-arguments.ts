@@ -31,6 +31,7 @@ function sentence(error: unknown): string {
   const message = error instanceof Error ? error.message : String(error)
   return message
     .replaceAll(colours, '')
+    .replace('. Expected one', '; expected one')
     .split(/\.\s|\n/)[0]!
     .replace(/\.$/, '')
 }

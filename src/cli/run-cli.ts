@@ -15,6 +15,8 @@ export async function runCli(argv: readonly string[]): Promise<void> {
   endQuietlyWithReader()
   const options = { isJson: argv.includes('--json'), isVerbose: argv.includes('--verbose') }
   const output = createOutput(options)
+  // Watching and waiting are no reason for a process to stay; a command that is not done is.
+  const stayAlive = setInterval(() => {}, 60_000)
   let code: number
   try {
     code = await runCommandLine(argv, output)
@@ -22,6 +24,7 @@ export async function runCli(argv: readonly string[]): Promise<void> {
     if (!(error instanceof Interrupted)) output.error(error)
     code = error instanceof Interrupted ? exitCodes.interrupted : exitCodeOf(error)
   }
+  clearInterval(stayAlive)
   // What was written must be out before the process ends; open connections must not keep it.
   process.stdout.write('', () => process.stderr.write('', () => process.exit(code)))
 }

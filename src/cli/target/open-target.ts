@@ -1,7 +1,6 @@
 import { CommandLineError } from '../../errors/cli-errors.ts'
 import type { Output } from '../output.ts'
-import { type LocalTargetOptions, openLocalTarget } from './local-target.ts'
-import { openRemoteTarget } from './remote-target.ts'
+import type { LocalTargetOptions } from './local-target.ts'
 import type { Target } from './target.ts'
 import type { TargetArgs } from './target-args.ts'
 
@@ -25,9 +24,10 @@ export async function openTarget(
   output: Pick<Output, 'isVerbose'>,
   options: LocalTargetOptions = {},
 ): Promise<Target> {
-  if (args.url === undefined) return openLocalTarget(args, output, options)
+  // Each only where it is needed: a runtime is a lot to load for one request.
+  if (args.url === undefined) return (await import('./local-target.ts')).openLocalTarget(args, output, options)
   for (const name of ['store', 'config', 'tenant', 'who'] as const) {
     if (args[name] !== undefined) throw new CommandLineError(`--${name} is for a store, and --url names a server`)
   }
-  return openRemoteTarget(args.url, args['token-file'])
+  return (await import('./remote-target.ts')).openRemoteTarget(args.url, args['token-file'])
 }

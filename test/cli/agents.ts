@@ -1,0 +1,63 @@
+import { z } from 'zod'
+import { defineAgent } from '../../src/agent/define-agent.ts'
+import { defineFlow, type Flow } from '../../src/flow/define-flow.ts'
+import { type ScriptedModelCall, scriptedModel } from '../../src/testing/scripted-model.ts'
+import type { Step } from '../../src/testing/scripted-model-step.ts'
+import { defineTool } from '../../src/tool/define-tool.ts'
+
+const refund = defineTool({
+  name: 'refund',
+  description: 'Pay an order back',
+  input: z.object({ cents: z.number().int() }),
+  approval: 'required',
+  run: ({ cents }) => ({ paid: cents }),
+})
+
+const size = defineTool({
+  name: 'size',
+  description: 'Ask for a size',
+  executor: 'human',
+  input: z.object({ question: z.string() }),
+  output: z.object({ size: z.enum(['S', 'M']) }),
+})
+
+const clerk = defineAgent({ name: 'clerk', model: scriptedModel(play), tools: [refund] })
+
+const delegate = defineTool({
+  name: 'delegate',
+  description: 'Have the clerk do it',
+  input: z.object({ task: z.string() }),
+  executor: 'agent',
+  agent: clerk,
+})
+
+const support = defineAgent({
+  name: 'support',
+  model: scriptedModel(play),
+  tools: [refund, size, delegate],
+  audit: 'full',
+})
+
+export const agents = [support]
+
+export const flows = [
+  defineFlow({
+    name: 'greeting',
+    version: 1,
+    run: async (flow, input) => `${String(input)}, ${String(await flow.suspend('name?'))}`,
+  }) as unknown as Flow,
+]
+
+/** What a person asks for decides what the model does. */
+function play({ prompt }: ScriptedModelCall): Step {
+  const last = prompt.at(-1)
+  if (last?.role === 'tool') return 'All is done.'
+  const text = JSON.stringify(last?.content ?? '')
+  if (text.includes('delegate')) return { calls: [{ tool: 'delegate', args: { task: 'refund' } }] }
+  if (text.includes('refund'))
+    return { reasoning: 'They want money.', text: 'Let me see.', calls: [{ tool: 'refund', args: { cents: 500 } }] }
+  if (text.includes('size')) return { calls: [{ tool: 'size', args: { question: 'Which?' } }] }
+  if (text.includes('slowly')) return { text: ['One', ' two', ' three', ' four'], delayMs: 150 }
+  if (text.includes('evil')) return '\u001b[2J\u009b31m\u202eevil\u0007'
+  return 'Hello.'
+}

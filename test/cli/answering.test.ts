@@ -1,0 +1,137 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { perdure, perdureJson } from './perdure.ts'
+import { openWorld, type World, ways } from './world.ts'
+
+let world: World
+
+beforeAll(async () => {
+  world = await openWorld()
+})
+
+afterAll(() => world.close())
+
+describe.each(ways)('on a %s', (way) => {
+  const onIt = (...args: string[]) => [...args, ...world.ways[way]]
+  const named = (name: string) => `${name}-${way}`
+  /** Who a command is: the token says so to a server. */
+  const who = (name: string) => (way === 'store' ? ['--who', name] : [])
+  const outcome = (id: string) => world.runtime.conversation(id).outcome()
+
+  test('an approval runs the call, and whoever is later is told who was first', async () => {
+    const id = named('approved')
+    await world.say(id, 'A refund, please')
+    const first = await perdure(onIt('approve', id, ...who('anna')))
+    expect(first).toMatchObject({ code: 0, stdout: 'Approved: refund.\n' })
+    expect(await outcome(id)).toMatchObject({ status: 'completed', text: 'All is done.' })
+    const [second, third] = await Promise.all([
+      perdure(onIt('approve', id)),
+      perdureJson(onIt('deny', id, '--reason', 'no')),
+    ])
+    const winner = way === 'store' ? 'anna' : 'local'
+    expect(second.code).toBe(4)
+    expect(second.stdout).toMatch(new RegExp(`^Too late: ${winner} answered first, .*: approved\\.\n$`))
+    expect(third).toMatchObject({ code: 4, value: { accepted: false, resolution: { who: winner, value: true } } })
+  })
+
+  test('of two who answer at once, one wins', async () => {
+    const id = named('raced')
+    await world.say(id, 'A refund, please')
+    const both = await Promise.all([perdure(onIt('approve', id)), perdure(onIt('deny', id))])
+    expect(both.map(({ code }) => code).toSorted()).toEqual([0, 4])
+  })
+
+  test('edited arguments are checked, recorded and run', async () => {
+    const id = named('edited')
+    await world.say(id, 'A refund, please')
+    const notJson = await perdure(onIt('approve', id, '--args', '{cents'))
+    expect(notJson).toMatchObject({ code: 2, stdout: '' })
+    expect(notJson.stderr).toContain('--args is not JSON')
+    // A bare store has no code to check them with: there the tool does, when it runs.
+    if (way === 'server') expect((await perdure(onIt('approve', id, '--args', '{"cents":"many"}'))).code).toBe(2)
+    const edited = await perdure(onIt('approve', id, '--args', '-'), { stdin: '{"cents":7}' })
+    expect(edited.code).toBe(0)
+    await outcome(id)
+    const shown = await perdure(onIt('show', id))
+    expect(shown.stdout).toContain(`a person changed the arguments; the model's: {"cents":500}\n    {"paid":7}`)
+  })
+
+  test('a denial tells the model why', async () => {
+    const id = named('denied')
+    await world.say(id, 'A refund, please')
+    expect(await perdure(onIt('deny', id, '--reason', 'Too old.'))).toMatchObject({ code: 0 })
+    await outcome(id)
+    const events = await world.store.streamEvents(id)
+    expect(events.find(({ type }) => type === 'resolution')?.content).toMatchObject({ value: { reason: 'Too old.' } })
+  })
+
+  test('an answer is checked against the schema of the question', async () => {
+    const id = named('sized')
+    await world.say(id, 'Ask for my size')
+    const [missing, wrongKind, misfit] = await Promise.all([
+      perdure(onIt('answer', id)),
+      perdure(onIt('approve', id)),
+      perdure(onIt('answer', id, '{"size":"XXL"}', '--json')),
+    ])
+    expect(missing).toMatchObject({ code: 2, stdout: '' })
+    expect(missing.stderr).toContain('its JSON Schema: {')
+    expect(wrongKind).toMatchObject({ code: 3 })
+    expect(misfit.code).toBe(2)
+    expect(JSON.parse(misfit.stderr).error.code).toBe('invalid_answer')
+    expect(await perdure(onIt('answer', id, '{"size":"M"}'))).toMatchObject({ code: 0, stdout: 'Answered: size.\n' })
+    expect(await outcome(id)).toMatchObject({ status: 'completed' })
+  })
+
+  test('what a child agent waits for is answered from the conversation above it', async () => {
+    const id = named('boss')
+    await world.say(id, 'Please delegate that')
+    const shown = await perdure(onIt('show', id))
+    const call = /--call (\w+)/.exec(shown.stdout)![1]!
+    expect(await perdure(onIt('approve', id, '--call', call))).toMatchObject({ code: 0 })
+    expect(await outcome(id)).toMatchObject({ status: 'completed' })
+  })
+
+  test('cancel ends the open turn, and says when there is none', async () => {
+    const id = named('cancelled')
+    await world.say(id, 'A refund, please')
+    expect(await perdure(onIt('cancel', id))).toMatchObject({ code: 0, stdout: 'The turn is cancelled.\n' })
+    expect(await perdureJson(onIt('cancel', id))).toEqual({ code: 0, value: { outcome: null } })
+  })
+
+  test('fork copies up to an event, once under each id', async () => {
+    const id = named('original')
+    await world.say(id, 'Hello')
+    const forked = await perdureJson(onIt('fork', id, '--at', '1', '--as', `${id}-b`))
+    expect(forked).toMatchObject({ code: 0, value: { id: `${id}-b`, from: id, at: 1 } })
+    expect(await world.store.streamEvents(`${id}-b`)).toHaveLength(1)
+    const [again, past, notANumber] = await Promise.all([
+      perdure(onIt('fork', id, '--as', `${id}-b`)),
+      perdure(onIt('fork', id, '--at', '99')),
+      perdure(onIt('fork', id, '--at', 'two')),
+    ])
+    expect([again.code, past.code, notANumber.code]).toEqual([4, 2, 2])
+  })
+})
+
+describe('a flow', () => {
+  test('is started and resumed over a server, by one of all who try', async () => {
+    const onIt = (...args: string[]) => ['flows', ...args, ...world.ways.server]
+    const started = await perdureJson(onIt('start', 'greeting', 'g1', '"Hi"'))
+    expect(started).toEqual({ code: 0, value: { id: 'g1', status: 'suspended', tag: 'name?' } })
+    const [taken, unknown] = await Promise.all([
+      perdure(onIt('start', 'greeting', 'g1', '"Hi"')),
+      perdure(onIt('start', 'farewell', 'g2')),
+    ])
+    expect([taken.code, unknown.code]).toEqual([4, 3])
+    expect(await perdure(onIt('resume', 'greeting', 'g1', '"Bo"'))).toMatchObject({
+      code: 0,
+      stdout: 'g1 is done: "Hi, Bo"\n',
+    })
+    expect(await perdure(onIt('resume', 'greeting', 'g1', '"Al"'))).toMatchObject({ code: 4, stdout: '' })
+  })
+
+  test('cannot be started on a store without its code', async () => {
+    const { code, stderr } = await perdure(['flows', 'start', 'greeting', 'g3', ...world.ways.store])
+    expect(code).toBe(3)
+    expect(stderr).toContain("There is no flow 'greeting' here")
+  })
+})

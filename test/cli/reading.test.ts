@@ -1,0 +1,114 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { perdure, perdureJson } from './perdure.ts'
+import { openWorld, type World, ways } from './world.ts'
+
+let world: World
+
+beforeAll(async () => {
+  world = await openWorld()
+  await world.say('paid', 'A refund, please')
+  const view = await world.runtime.conversation('paid').view()
+  await world.runtime.conversation('paid').approve(view.pending[0]!)
+  await world.runtime.conversation('paid').outcome()
+  await world.runtime.conversation('paid').fork({ id: 'paid-again', at: 3 })
+  await world.say('open', 'A refund, please')
+  await world.say('boss', 'Please delegate that')
+  await world.runtime.flow('greeting', 'greet-1').start('Hi')
+  await world.store.forTenant('acme').putConversation('theirs', { agent: 'support', title: 'Of another tenant' })
+})
+
+afterAll(() => world.close())
+
+describe.each(ways)('on a %s', (way) => {
+  const onIt = (...args: string[]) => [...args, ...world.ways[way]]
+
+  test('list shows what there is, filtered and by pages', async () => {
+    const [all, suspended, first] = await Promise.all([
+      perdureJson(onIt('list')),
+      perdure(onIt('list', '--status', 'suspended', '--agent', 'support')),
+      perdureJson(onIt('list', '--limit', '2')),
+    ])
+    const ids = all.value.conversations.map(({ id }: { id: string }) => id)
+    expect(ids).toEqual(expect.arrayContaining(['paid', 'paid-again', 'open', 'boss', 'greet-1']))
+    expect(ids).not.toContain('theirs')
+    expect(all.value.conversations[0]).not.toHaveProperty('settings')
+    expect(suspended.stdout).toMatch(/^ID +STATUS +AGENT/)
+    expect(suspended.stdout).toMatch(/open +suspended +support/)
+    expect(suspended.stdout).not.toContain('paid')
+    const next = await perdureJson(onIt('list', '--limit', '2', '--before', first.value.before))
+    const pages = [...first.value.conversations, ...next.value.conversations].map(({ id }) => id)
+    expect(pages).toEqual(ids.slice(0, 4))
+  })
+
+  test('show tells the whole story of a conversation', async () => {
+    const [{ stdout, code }, { value }] = await Promise.all([
+      perdure(onIt('show', 'paid')),
+      perdureJson(onIt('show', 'paid')),
+    ])
+    expect(code).toBe(0)
+    expect(stdout).toMatch(/support, idle, 9 events/)
+    expect(stdout).toContain('thinking: They want money.')
+    expect(stdout).toContain('refund {"cents":500} done\n    {"paid":500}')
+    expect(stdout).toContain('All is done.')
+    expect(stdout).toContain('fork paid-again at 3')
+    expect(value).toMatchObject({ id: 'paid', state: 'idle', pending: [], forks: [{ id: 'paid-again', at: 3 }] })
+    expect(value.messages.map(({ role }: { role: string }) => role)).toEqual(['user', 'assistant', 'assistant'])
+  })
+
+  test('show says what waits, and what to type on the same target', async () => {
+    const { stdout } = await perdure(onIt('show', 'open'))
+    expect(stdout).toContain('refund {"cents":500} waits for approval')
+    const line = /perdure (approve open .*)/.exec(stdout)![1]!
+    expect(line).toContain(way === 'store' ? `--store ${world.file}` : `--url ${world.url}`)
+  })
+
+  test('inbox shows what waits, with the way to a child agent', async () => {
+    const [{ stdout }, { value }] = await Promise.all([perdure(onIt('inbox')), perdureJson(onIt('inbox'))])
+    const child = value.items.find((item: { path: object[] }) => item.path.length === 2)
+    expect(child.path[0].conversationId).toBe('boss')
+    expect(stdout).toContain(`boss > ${child.conversationId}`)
+    expect(stdout).toMatch(/open +\w{8} +approval/)
+  })
+
+  test('flows lists sessions and shows one', async () => {
+    const [{ value }, shown, none] = await Promise.all([
+      perdureJson(onIt('flows', '--flow', 'greeting')),
+      perdure(onIt('flows', 'show', 'greeting', 'greet-1')),
+      perdure(onIt('flows', 'show', 'greeting', 'greet-2')),
+    ])
+    expect(value.sessions.map(({ id }: { id: string }) => id)).toEqual(['greet-1'])
+    expect(shown.stdout).toMatch(/greet-1 {2}greeting version 1, suspended\n {2}input "Hi"\n {2}waits "name\?"/)
+    expect(none).toMatchObject({ code: 3, stdout: '' })
+  })
+
+  test('explain tells how each event was in the prompt of a model call', async () => {
+    const [{ stdout }, calls, { value }] = await Promise.all([
+      perdure(onIt('explain', 'paid')),
+      perdureJson(onIt('explain', 'paid', '--calls')),
+      perdureJson(onIt('explain', 'paid')),
+    ])
+    expect(stdout).toMatch(/1 +user_msg +verbatim +its turn is in the window +A refund, please/)
+    expect(stdout).toMatch(/8 +assistant_msg +not_shown +it came after this call/)
+    expect(calls.value.modelCalls).toHaveLength(2)
+    expect(value.turnRef).toBe(calls.value.modelCalls[1].turnRef)
+    expect(value.explanations).toHaveLength(9)
+  })
+
+  test('what does not exist is told with exit code 3', async () => {
+    const [shown, tailed, explained] = await Promise.all([
+      perdure(onIt('show', 'nobody', '--json')),
+      perdure(onIt('tail', 'nobody')),
+      perdure(onIt('explain', 'paid-again')),
+    ])
+    expect(shown).toMatchObject({ code: 3, stdout: '' })
+    expect(JSON.parse(shown.stderr).error).toMatchObject({ code: 'conversation_not_found', exitCode: 3 })
+    expect(tailed).toMatchObject({ code: 3, stdout: '' })
+    expect(explained.code).toBe(3)
+    expect(explained.stderr).toContain("Put audit: 'records'")
+  })
+})
+
+test('a tenant of a store is named', async () => {
+  const { value } = await perdureJson(['list', '--store', world.file, '--tenant', 'acme'])
+  expect(value.conversations.map(({ id }: { id: string }) => id)).toEqual(['theirs'])
+})
