@@ -62,6 +62,10 @@ export const errorCodes = {
   invalid_command: { family: 'usage', status: 400 },
   config_invalid: { family: 'usage', status: 500 },
   store_missing: { family: 'store', status: 500 },
+  upkeep_unsupported: { family: 'usage', status: 501 },
+  import_invalid: { family: 'usage', status: 422 },
+  import_too_new: { family: 'usage', status: 422 },
+  import_exists: { family: 'conflict', status: 409 },
 } as const satisfies Record<string, { family: ErrorFamily; status: number }>
 
 /** What `PerdureError.code` may be; each has a heading in docs/errors.md. */

@@ -15,6 +15,7 @@ import { PerdureError } from './perdure-error.ts'
 import * as runtime from './runtime-errors.ts'
 import * as server from './server-errors.ts'
 import * as store from './store-errors.ts'
+import * as upkeep from './upkeep-errors.ts'
 
 const place = { conversationId: 'ticket-42', seq: 7, type: 'titled' }
 const advised = 'It broke. Check the disk.'
@@ -99,6 +100,10 @@ const thrown: PerdureError[] = [
   ...[13, 8, 10, 11, 14, 18, 26, 1].map(failedDisk),
   ...(['57P03', '42501', null] as const).map((state) => failedServer(state, false)),
   failedServer(null, true),
+  new upkeep.ImportExistsError('default', "the conversation 'ticket-42'"),
+  new upkeep.ImportInvalidError(17, 'it is not JSON'),
+  new upkeep.ImportTooNewError(2, 1),
+  new upkeep.UpkeepUnsupportedError(),
 ]
 
 const imperatives =

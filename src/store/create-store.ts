@@ -8,11 +8,17 @@ import { HeldLeases } from './held-leases.ts'
 import { HintBus } from './hint-bus.ts'
 import type { Store, TenantStore } from './store.ts'
 import { createTenantStore } from './tenant-store.ts'
+import { watchedUpkeep } from './watched-upkeep.ts'
 
 /** What every store takes. */
 export type StoreOptions = {
   /** False: `putModelCall` does nothing. Default: true. */
   readonly audit?: boolean
+  /**
+   * False: calls past their deadline are left to the other processes that have the store open, so that looking at it changes nothing. For
+   * upkeep; a store that conversations run on must expire. Default: true.
+   */
+  readonly expiry?: boolean
   readonly logger?: Logger
 }
 
@@ -43,10 +49,11 @@ export function createStore(driver: Driver, options: StoreOptions = {}, clock: C
     expiry,
   }
   const handles = new TenantHandles(context)
-  expiry.start()
+  if (options.expiry ?? true) expiry.start()
   return {
     ...handles.of('default'),
     durable: driver.durable,
+    ...(driver.upkeep ? { upkeep: watchedUpkeep(gate.guard(driver.upkeep), { hints, expiry }) } : {}),
     forTenant: (tenant) => handles.of(tenant),
     async dueWork(query) {
       checkWhole('limit', query.limit, 1)
@@ -96,7 +103,7 @@ class TenantHandles {
   }
 }
 
-type Method = (this: Driver, ...args: unknown[]) => unknown
+type Method = (this: object, ...args: unknown[]) => unknown
 
 /** Counts what is under way, so that closing waits for it and nothing new begins. */
 class Gate {
@@ -104,11 +111,11 @@ class Gate {
   #underWay = 0
   #waiting: (() => void)[] = []
 
-  guard(driver: Driver): Driver {
+  guard<T extends object>(whole: T): T {
     const guarded = new Map<PropertyKey, unknown>()
-    return new Proxy(driver, {
+    return new Proxy(whole, {
       get: (target, name) => {
-        const member = guarded.get(name) ?? target[name as keyof Driver]
+        const member = guarded.get(name) ?? target[name as keyof T]
         if (typeof member !== 'function' || guarded.has(name)) return member
         const method = (...args: unknown[]) => this.#run(target, member as Method, args)
         guarded.set(name, method)
@@ -128,11 +135,11 @@ class Gate {
     if (this.#underWay > 0) await new Promise<void>((resolve) => this.#waiting.push(resolve))
   }
 
-  async #run(driver: Driver, method: Method, args: unknown[]): Promise<unknown> {
+  async #run(target: object, method: Method, args: unknown[]): Promise<unknown> {
     if (this.#isShut) throw new StoreClosedError()
     this.#underWay += 1
     try {
-      return await method.apply(driver, args)
+      return await method.apply(target, args)
     } finally {
       this.#underWay -= 1
       if (this.#underWay === 0) for (const resolve of this.#waiting.splice(0)) resolve()

@@ -2,6 +2,7 @@ import type { ConversationStatus } from '../log/fsm-state.ts'
 import type { ConversationFilter, ConversationKind, ConversationRef } from './conversation-record.ts'
 import type { DueWorkQuery, Unsubscribe, WakeHint } from './store.ts'
 import type { FinalStatus, ToolCall } from './tool-call.ts'
+import type { Upkeep } from './upkeep.ts'
 
 /**
  * What a backend implements. `createStore` turns it into a `Store` and does once, for all backends, what does not depend on the backend:
@@ -64,6 +65,8 @@ export type Driver = {
   getSnapshot(tenant: string, id: string): Promise<string | null>
   /** Tells of logs that other processes (or stores of this process) have made grow. Called once, when somebody first listens. */
   watchOthers(emit: (hint: WakeHint) => void): Unsubscribe
+  /** So that the store can be copied, examined and tidied whole. A driver may do without. */
+  readonly upkeep?: Upkeep
   /** Called once, when nothing is under way any more. */
   close(): Promise<void>
 }

@@ -12,6 +12,7 @@ import type {
 import type { ModelCall, NewModelCall } from './model-call.ts'
 import type { Summary } from './summary.ts'
 import type { FinalStatus, PendingCall, ToolCall, ToolCallWrite } from './tool-call.ts'
+import type { Upkeep } from './upkeep.ts'
 
 /** A place for logs: one root per process, one handle per tenant. Everything a backend must do is in this file. */
 export type Store = TenantStore & {
@@ -27,6 +28,8 @@ export type Store = TenantStore & {
   onWake(listener: (hint: WakeHint) => void): Unsubscribe
   /** Removes everything of a tenant; returns how many conversations there were. */
   deleteTenant(tenant: string): Promise<number>
+  /** For copying, examining and tidying all of it: see `perdure/upkeep`. Absent where the backend does not offer it. */
+  readonly upkeep?: Upkeep
   /** Must finish what was begun. Later calls are refused with `StoreClosedError`; a second close does nothing. */
   close(): Promise<void>
 }

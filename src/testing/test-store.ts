@@ -27,6 +27,7 @@ import { snapshots } from './conformance/snapshots.ts'
 import { createSuite, type Suite } from './conformance/suite.ts'
 import { summariesAndRevival } from './conformance/summaries-and-revival.ts'
 import { tenants } from './conformance/tenants.ts'
+import { upkeep } from './conformance/upkeep.ts'
 import { values } from './conformance/values.ts'
 import { wakeUps } from './conformance/wake-ups.ts'
 import type { TestRunner } from './test-runner.ts'
@@ -105,4 +106,5 @@ const promises: readonly ((suite: Suite) => void)[] = [
   hints,
   closing,
   reopening,
+  upkeep,
 ]

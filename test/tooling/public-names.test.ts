@@ -7,6 +7,7 @@ import * as server from '../../src/server/index.ts'
 import * as postgres from '../../src/stores/postgres/index.ts'
 import * as sqlite from '../../src/stores/sqlite/index.ts'
 import * as testing from '../../src/testing/index.ts'
+import * as upkeep from '../../src/upkeep/index.ts'
 
 /** What programs outside rely on: adding is fine, renaming is not. */
 test.each([
@@ -17,6 +18,7 @@ test.each([
   ['perdure/config', ['defineConfig'], config],
   ['perdure/client', ['createClient', 'projectView', 'PerdureError'], client],
   ['perdure', ['defineFlow', 'isRequest', 'requestKind', 'requestPayload', 'deriveAgent', 'DeterminismError'], root],
+  ['perdure/upkeep', ['exportStore', 'importStore'], upkeep],
   ['perdure/testing', ['testStore', 'scriptedModel', 'fakeClock', 'untilState', 'expectStablePrefix'], testing],
 ])('%s offers %j', (_, names, module) => {
   expect(names.filter((name) => !(name in module))).toEqual([])

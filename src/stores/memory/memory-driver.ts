@@ -14,6 +14,7 @@ import { commitChange } from './commit-change.ts'
 import { deleteConversation } from './delete-conversation.ts'
 import { forkConversation } from './fork-conversation.ts'
 import { type ConversationRow, isLeased, MemoryTables } from './memory-tables.ts'
+import { memoryUpkeep } from './upkeep.ts'
 
 /**
  * What `memoryStore` is made of, for stores that keep their data in memory and more of it elsewhere. Every method runs in one go, before it
@@ -198,6 +199,7 @@ export function memoryDriver(clock: Pick<Clock, 'now'> = systemClock, newId: () 
       return tables.tenant(tenant).snapshots.get(id) ?? null
     },
 
+    upkeep: memoryUpkeep(tables, clock),
     watchOthers: () => () => {},
     async close() {},
   }

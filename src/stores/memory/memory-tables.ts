@@ -26,6 +26,10 @@ export class MemoryTables {
     this.#tenants.delete(name)
   }
 
+  get lastEpoch(): number {
+    return this.#lastEpoch
+  }
+
   nextEpoch(): number {
     this.#lastEpoch += 1
     return this.#lastEpoch

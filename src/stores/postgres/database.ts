@@ -4,7 +4,7 @@ import { failpoint } from '../../failpoint/failpoint.ts'
 import type { Logger } from '../../logger/logger.ts'
 import { type FailureKind, failureOf } from './failure.ts'
 import { loadPg, type Pg } from './load-pg.ts'
-import { migrate } from './migrate.ts'
+import { foundVersion, migrate } from './migrate.ts'
 import { quoteSchema } from './schema-name.ts'
 import { sessionSettings } from './session-settings.ts'
 
@@ -75,6 +75,48 @@ export class Database {
       failpoint('store.after_transaction')
       return value
     })
+  }
+
+  /** One connection for as long as `work` takes, in one transaction. Nothing is tried again: what `work` has done meanwhile cannot be undone here. */
+  async session<T>(begin: string, work: (query: Query) => Promise<{ commit: boolean; value: T }>): Promise<T> {
+    const client = await this.#connect().catch((error: unknown) => {
+      throw failureOf(error, false).error
+    })
+    let isSent = false
+    const telling = <Answer>(answer: Promise<Answer>): Promise<Answer> =>
+      answer.catch((error: unknown) => {
+        throw failureOf(error, isSent).error
+      })
+    let isHealthy = false
+    try {
+      await telling(client.query(begin))
+      const { commit, value } = await work((statement, values) => telling(queryOn(client)(statement, values)))
+      isSent = commit
+      // Durable from here: with its answer the whole transaction is on disk; a crash before it finds none of it.
+      await telling(client.query(commit ? 'COMMIT' : 'ROLLBACK'))
+      isHealthy = true
+      return value
+    } finally {
+      client.release(!isHealthy)
+    }
+  }
+
+  /** The number of migrations that have run, without running any; null where there are none. */
+  async version(): Promise<number | null> {
+    const { Client } = await loadPg()
+    const client = new Client({
+      connectionString: this.#options.connectionString,
+      connectionTimeoutMillis: connectTimeoutMs,
+    })
+    client.on('error', () => {})
+    try {
+      await client.connect()
+      return await foundVersion(client, this.#options.schema)
+    } catch (error) {
+      throw failureOf(error, false).error
+    } finally {
+      await client.end().catch(() => {})
+    }
   }
 
   async close(): Promise<void> {

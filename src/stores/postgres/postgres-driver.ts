@@ -11,6 +11,7 @@ import { leases } from './leases.ts'
 import { modelCalls } from './model-calls.ts'
 import { snapshots } from './snapshots.ts'
 import { summaries } from './summaries.ts'
+import { postgresUpkeep } from './upkeep/upkeep.ts'
 
 export function postgresDriver(options: DatabaseOptions): Driver {
   const database = new Database(options)
@@ -33,6 +34,7 @@ export function postgresDriver(options: DatabaseOptions): Driver {
     ...blobs(database),
     ...snapshots(database),
     fork: forkConversation(database),
+    upkeep: postgresUpkeep(database),
     watchOthers: (emit) => hints.listen(emit),
     async close() {
       await hints.close()

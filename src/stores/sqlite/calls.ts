@@ -27,6 +27,12 @@ export function getCall(db: Database, tenant: string, callId: string): StoredCal
   return db.get<StoredCall>(sql, tenant, callId) ?? null
 }
 
+/** In the order of their ids, from the one after `after`. */
+export function callsOfConversation(db: Database, cid: number, after: string, limit: number): StoredCall[] {
+  const sql = `SELECT ${columns} FROM ${source} WHERE calls.cid = ? AND calls.call_id > ? ORDER BY calls.call_id LIMIT ?`
+  return db.all(sql, cid, after, limit)
+}
+
 export function pendingCalls(db: Database, tenant: string, id: string): StoredCall[] {
   return db.all(
     `SELECT ${columns} FROM ${source} WHERE conversations.tenant = ? AND conversations.id = ? AND calls.status = 'pending'

@@ -6,7 +6,7 @@ import type { Database } from './database.ts'
 /** Read from the log, so that the row cannot disagree with it and a commit that only appends need not write the row. */
 const lastSeq = 'coalesce((SELECT max(seq) FROM events WHERE events.cid = conversations.cid), 0)'
 const lastAt = 'coalesce((SELECT at FROM events WHERE events.cid = conversations.cid ORDER BY seq DESC LIMIT 1), 0)'
-const columns = `id, kind, agent, status, settings, fsm_state AS fsmState, title, parent, ${lastSeq} AS lastSeq,
+export const recordColumns = `id, kind, agent, status, settings, fsm_state AS fsmState, title, parent, ${lastSeq} AS lastSeq,
   created_at AS createdAt, max(updated_at, ${lastAt}) AS updatedAt`
 
 /** What a commit has to know before it decides. */
@@ -28,7 +28,8 @@ export function findConversation(db: Database, tenant: string, id: string): Conv
 
 export function getConversation(db: Database, tenant: string, id: string): StoredConversation | null {
   return (
-    db.get<StoredConversation>(`SELECT ${columns} FROM conversations WHERE tenant = ? AND id = ?`, tenant, id) ?? null
+    db.get<StoredConversation>(`SELECT ${recordColumns} FROM conversations WHERE tenant = ? AND id = ?`, tenant, id) ??
+    null
   )
 }
 
@@ -45,7 +46,7 @@ export function listConversations(
     const { from, to } = forkParents(forkOf ?? '')
     const ofParent = forkOf === undefined ? '' : 'AND parent >= ? AND parent < ?'
     return db.all<StoredConversation>(
-      `SELECT ${columns} FROM conversations INDEXED BY conversations_${index}
+      `SELECT ${recordColumns} FROM conversations INDEXED BY conversations_${index}
        WHERE tenant = ? ${ofParent} AND (created_at, id) < (?, ?)
        AND status = coalesce(?, status) AND agent IS coalesce(?, agent)
        ORDER BY created_at DESC, id DESC LIMIT ?`,

@@ -6,6 +6,8 @@ import { indexForks } from './migrations/002-index-forks.ts'
 /** The schema's version is the number of migrations that have run. Must only be added to. */
 const migrations: readonly string[] = [createTables, indexForks]
 
+export const knownVersion = migrations.length
+
 /** Brings the file to the current schema. Of several processes that open it at once, one does it and the others find it done. */
 export function migrate(db: Database, path: string): void {
   if (isCurrent(db)) return

@@ -14,6 +14,7 @@ import { acquireLease, releaseLease, renewLeases } from './leases.ts'
 import { gcModelCalls, modelCalls, putModelCall } from './model-calls.ts'
 import { getSnapshot, putSnapshot } from './snapshots.ts'
 import { latestSummary, putSummary } from './summaries.ts'
+import { sqliteUpkeep } from './upkeep/upkeep.ts'
 import { watchOthers } from './watch-others.ts'
 
 type SqliteDriverOptions = { readonly path: string; readonly busyTimeoutMs: number; readonly logger: Logger }
@@ -55,6 +56,7 @@ export function sqliteDriver({ path, busyTimeoutMs, logger }: SqliteDriverOption
     getBlob: (tenant, hash) => connection.read((db) => getBlob(db, tenant, hash)),
     putSnapshot: (tenant, id, snapshot) => commits.write((db) => putSnapshot(db, tenant, id, snapshot)),
     getSnapshot: (tenant, id) => connection.read((db) => getSnapshot(db, tenant, id)),
+    upkeep: sqliteUpkeep(connection, commits),
     watchOthers: (emit) => watchOthers(connection, logger, emit),
     async close() {
       connection.close()

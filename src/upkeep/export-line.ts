@@ -1,0 +1,110 @@
+import { encode } from '../log/codec.ts'
+import type { ConversationRow, RestoredConversation } from '../store/upkeep.ts'
+import type { BlobHead } from '../store/upkeep-reader.ts'
+
+/** Counted up when a line changes in a way that an older version would misread. */
+export const exportVersion = 1
+export const exportFormat = 'perdure.export'
+
+/** No time and no version of the package: the same data gives the same bytes. */
+export function headerLine(tenant: string | null): string {
+  return line({ format: exportFormat, version: exportVersion, tenant })
+}
+
+export function tenantLine(tenant: string): string {
+  return line({ line: 'tenant', tenant })
+}
+
+export function blobLine({ hash, mediaType, pins }: BlobHead, size: number): string {
+  return line({ line: 'blob', hash, mediaType, pins, size })
+}
+
+export function bytesLine(bytes: Uint8Array): string {
+  return line({ line: 'bytes', data: Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('base64') })
+}
+
+export function conversationLine(conversation: RestoredConversation): string {
+  const { id, kind, agent, status, createdAt, updatedAt, wakeAt, isDormant, childOf } = conversation
+  const { settings, fsmState, title, parent } = conversation
+  return line(
+    { line: 'conversation', id, kind, agent, status, createdAt, updatedAt, wakeAt, isDormant, childOf },
+    { settings, fsmState, title, parent },
+  )
+}
+
+export function rowLine({ type, row }: ConversationRow): string {
+  switch (type) {
+    case 'event': {
+      const { seq, at, content } = row
+      return line({ line: type, seq, at, type: row.type }, { content })
+    }
+    case 'call': {
+      const { id, executor, status, round, kind, expiresAt, createdAt, resolvedAt, resolvedSeq } = row
+      const { name, args, result, prompt } = row
+      return line(
+        { line: type, id, executor, status, round, kind, expiresAt, createdAt, resolvedAt, resolvedSeq },
+        { name, args, result, prompt },
+      )
+    }
+    case 'summary': {
+      const { fromSeq, toSeq, version, content, base } = row
+      return line({ line: type, fromSeq, toSeq, version }, { content, base })
+    }
+    case 'key': {
+      const { key, seq, digest } = row
+      return line({ line: type, key, seq, digest })
+    }
+    case 'model_call': {
+      const { turnRef, at, latencyMs, summaryVersion, status, model, usage, evictions, renderedContext } = row
+      return line(
+        { line: type, turnRef, at, latencyMs, summaryVersion },
+        { status, model, usage, evictions, renderedContext },
+      )
+    }
+    case 'blob_ref': {
+      const { hash, firstSeq } = row
+      return line({ line: type, hash, firstSeq })
+    }
+  }
+}
+
+export function conversationEndLine(end: { readonly rows: number; readonly sha256: string }): string {
+  return line({ line: 'conversation_end', ...end })
+}
+
+export function snapshotLine(id: string, snapshot: string): string {
+  return line({ line: 'snapshot', id }, { snapshot })
+}
+
+export function endLine(end: {
+  readonly conversations: number
+  readonly lines: number
+  readonly sha256: string
+}): string {
+  return line({ line: 'end', ...end })
+}
+
+type Plain = { readonly [name: string]: string | number | boolean | null }
+
+/**
+ * `texts` are put in as the JSON they are, where reading and writing them again gives the same text, which it does for all that the codec
+ * wrote; any other text is put in as a string under another name. What is null is left out: `null` is a value of its own.
+ */
+function line(plain: Plain, texts: { readonly [name: string]: string | null } = {}): string {
+  let text = JSON.stringify(plain).slice(0, -1)
+  for (const [name, json] of Object.entries(texts)) {
+    if (json === null) continue
+    text += isCanonical(json) ? `,"${name}":${json}` : `,"${name}${textSuffix}":${JSON.stringify(json)}`
+  }
+  return `${text}}\n`
+}
+
+export const textSuffix = 'Text'
+
+function isCanonical(json: string): boolean {
+  try {
+    return encode(JSON.parse(json)) === json
+  } catch {
+    return false
+  }
+}

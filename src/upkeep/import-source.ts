@@ -1,0 +1,87 @@
+import { createHash } from 'node:crypto'
+import { ImportInvalidError } from '../errors/upkeep-errors.ts'
+import type { ConversationRow } from '../store/upkeep.ts'
+import { ImportLine } from './import-line.ts'
+import { rowIn } from './import-rows.ts'
+import { type Line, readLines } from './read-lines.ts'
+
+/** The lines of an export one after the other, checked against what the export says of itself. */
+export class ImportSource {
+  readonly #lines: AsyncGenerator<Line>
+  readonly #whole = createHash('sha256')
+  #count = 0
+  #number = 0
+
+  constructor(chunks: AsyncIterable<Uint8Array | string>) {
+    this.#lines = readLines(chunks)
+  }
+
+  async header(): Promise<void> {
+    const line = await this.#take()
+    line.checkHeader()
+  }
+
+  /** Null after the line that ends the export. Throws when that line does not come, or says something else than what came. */
+  async next(): Promise<ImportLine | null> {
+    const line = await this.#take()
+    if (line.type !== 'end') {
+      this.#hash(line)
+      return line
+    }
+    if (line.whole('lines') !== this.#count || line.string('sha256') !== this.#whole.digest('hex')) {
+      throw line.invalid('it tells of other lines than those before it')
+    }
+    const more = await this.#lines.next()
+    if (!more.done) throw new ImportInvalidError(more.value.number, 'it comes after the end of the export')
+    return null
+  }
+
+  /** The rows that follow the line of a conversation. Throws where they are not those that were exported. */
+  async *rows(conversation: ImportLine): AsyncGenerator<ConversationRow> {
+    const digest = createHash('sha256').update(conversation.text)
+    const id = conversation.string('id')
+    let count = 0
+    let seq = 0
+    for (;;) {
+      const line = await this.#take()
+      const row = rowIn(line, id)
+      if (!row) {
+        checkEnd(line, { rows: count, sha256: digest.digest('hex') })
+        this.#hash(line)
+        return
+      }
+      if (row.type === 'event') {
+        if (row.row.seq !== seq + 1)
+          throw line.invalid(`event ${row.row.seq} comes after event ${seq}; examine the store it is from`)
+        seq = row.row.seq
+      }
+      count += 1
+      digest.update(line.text)
+      this.#hash(line)
+      yield row
+    }
+  }
+
+  async close(): Promise<void> {
+    await this.#lines.return(undefined)
+  }
+
+  #hash(line: ImportLine): void {
+    this.#count += 1
+    this.#whole.update(line.text)
+  }
+
+  async #take(): Promise<ImportLine> {
+    const next = await this.#lines.next()
+    if (next.done) throw new ImportInvalidError(this.#number + 1, 'it is missing: the export is cut off')
+    this.#number = next.value.number
+    return new ImportLine(next.value)
+  }
+}
+
+function checkEnd(line: ImportLine, expected: { readonly rows: number; readonly sha256: string }): void {
+  if (line.type !== 'conversation_end') throw line.invalid(`it is a '${line.type}' among the rows of a conversation`)
+  if (line.whole('rows') !== expected.rows || line.string('sha256') !== expected.sha256) {
+    throw line.invalid('the rows of the conversation it ends are not those that were exported')
+  }
+}
