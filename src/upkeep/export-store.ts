@@ -6,12 +6,14 @@ import type { OnProgress } from './progress.ts'
 import { upkeepOf } from './upkeep-of.ts'
 import { walkStore } from './walk-store.ts'
 
+/** What of a store is exported, and who is told. */
 export type ExportOptions = {
   /** Only this one. Default: all. */
   readonly tenant?: string
   readonly onProgress?: OnProgress
 }
 
+/** What `exportStore` wrote. */
 export type Exported = {
   readonly conversations: number
   /** Of all that is exported. Equal data has the same, on whatever backend it is. */

@@ -9,12 +9,14 @@ import { ImportSource } from './import-source.ts'
 import type { OnProgress } from './progress.ts'
 import { upkeepOf } from './upkeep-of.ts'
 
+/** What to do with what is there already, and who is told. */
 export type ImportOptions = {
   /** Leaves what the store has as it is, and goes on; so an import that broke off can be begun again. Default: it is refused. */
   readonly skipExisting?: boolean
   readonly onProgress?: OnProgress
 }
 
+/** What `importStore` wrote. */
 export type Imported = { readonly conversations: number; readonly skipped: number }
 
 /** Conversations up to this size are written several at a time; a longer one alone, as it is read. */
