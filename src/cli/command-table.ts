@@ -16,6 +16,11 @@ export const commandTable: readonly CommandEntry[] = [
     load: async () => (await import('./commands/demo.ts')).demo,
   },
   {
+    name: 'init',
+    summary: 'Make a project with an agent that works',
+    load: async () => (await import('./commands/init.ts')).init,
+  },
+  {
     name: 'chat',
     summary: 'Talk to an agent and answer what it asks',
     load: async () => (await import('./commands/chat.ts')).chat,

@@ -1,0 +1,87 @@
+import { execFile } from 'node:child_process'
+import { mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { perdure, perdureJson, repository } from './perdure.ts'
+
+const run = promisify(execFile)
+let folder: string
+let project: string
+
+beforeAll(async () => {
+  folder = realpathSync(mkdtempSync(join(tmpdir(), 'perdure-init-')))
+  project = join(folder, 'My Agents')
+  writeFileSync(join(folder, 'perdure.tgz'), '')
+  await perdure(['init', 'My Agents', '--perdure', './perdure.tgz'], { cwd: folder })
+  installFromSource()
+})
+
+afterAll(() => rmSync(folder, { recursive: true, force: true }))
+
+test('init makes a project that installs the package it was told, and never overwrites', async () => {
+  const made = JSON.parse(readFileSync(join(project, 'package.json'), 'utf8'))
+  expect(made).toMatchObject({ name: 'my-agents', dependencies: { perdure: `file:${join(folder, 'perdure.tgz')}` } })
+  writeFileSync(
+    join(project, 'perdure.config.ts'),
+    `${readFileSync(join(project, 'perdure.config.ts'), 'utf8')}// mine\n`,
+  )
+  const again = await perdure(['init'], { cwd: project })
+  expect(again).toMatchObject({ code: 2, stdout: '' })
+  expect(again.stderr).toContain('There is package.json, tsconfig.json, .gitignore, perdure.config.ts')
+  expect(readFileSync(join(project, 'perdure.config.ts'), 'utf8')).toContain('// mine')
+})
+
+test('without being told, it installs this version; what is not there is refused', async () => {
+  const { value } = await perdureJson(['init', join(folder, 'other')])
+  expect(value.next).toContain('npm install')
+  const { dependencies } = JSON.parse(readFileSync(join(folder, 'other', 'package.json'), 'utf8'))
+  const { version } = JSON.parse(readFileSync('package.json', 'utf8'))
+  expect(dependencies.perdure).toBe(`^${version}`)
+  expect(await perdure(['init', join(folder, 'third'), '--perdure', './nothing.tgz'])).toMatchObject({ code: 2 })
+})
+
+test('the agent of a new project asks for approval, and goes on when it has it', async () => {
+  const { scripts } = JSON.parse(readFileSync(join(project, 'package.json'), 'utf8'))
+  const start = scripts.start.split(' ').slice(1)
+  const asked = await perdure(start, { cwd: project, stdin: 'I want my money back\n' })
+  expect(asked).toMatchObject({ code: 0 })
+  expect(asked.stdout).toContain('refund needs approval')
+  expect(await perdure(['approve', 'first'], { cwd: project })).toMatchObject({
+    code: 0,
+    stdout: 'Approved: refund.\n',
+  })
+  const ended = await perdure(start, { cwd: project, stdin: 'Thank you\n' })
+  expect(ended.stdout).toContain('Done: you have your 5 EUR back.')
+})
+
+test('a new project passes its type check', async () => {
+  const tsc = join(repository, 'node_modules', '.bin', 'tsc')
+  writeFileSync(
+    join(project, 'wrong.ts'),
+    `import { support } from './agents/support.ts'\nexport const wrong: number = support.name\n`,
+  )
+  const { stdout }: { stdout: string } = await run(process.execPath, [tsc, '-p', '.'], { cwd: project }).catch(
+    (error) => error,
+  )
+  // The source of the package is checked along, by rules that are not its own; as a package it has declarations instead.
+  const own = stdout.split('\n').filter((line) => line !== '' && !/^(\.\.|\s)/.test(line))
+  expect(own).toEqual([`wrong.ts(2,14): error TS2322: Type 'string' is not assignable to type 'number'.`])
+})
+
+/** What npm would do with the built package, with the source in its place. */
+function installFromSource(): void {
+  const installed = join(project, 'node_modules', 'perdure')
+  mkdirSync(join(project, 'node_modules', '@types'), { recursive: true })
+  mkdirSync(installed)
+  for (const name of ['zod', '@types/node']) {
+    symlinkSync(join(repository, 'node_modules', name), join(project, 'node_modules', name))
+  }
+  symlinkSync(join(repository, 'src'), join(installed, 'src'))
+  const { exports } = JSON.parse(readFileSync(join(repository, 'package.json'), 'utf8'))
+  const entries = Object.entries<{ default?: string }>(exports).filter(([, entry]) => entry.default)
+  const sources = entries.map(([name, entry]) => [name, entry.default!.replace('dist', 'src').replace(/js$/, 'ts')])
+  const content = { name: 'perdure', version: '0.1.0', type: 'module', exports: Object.fromEntries(sources) }
+  writeFileSync(join(installed, 'package.json'), JSON.stringify(content))
+}
