@@ -3,7 +3,7 @@ import type { Reduction } from './reduction.ts'
 
 /** Something that was in the log and not, or not as it was, in a prompt. Told as `explain` tells of events. */
 export type Eviction = { readonly why: string } & (
-  | { readonly shown: 'summarised'; readonly toSeq: number }
+  | { readonly shown: 'summarised' | 'outside_window'; readonly toSeq: number }
   | { readonly shown: 'outside_window'; readonly beforeSeq: number }
   | { readonly shown: 'stubbed'; readonly callId: string }
 )
@@ -11,8 +11,15 @@ export type Eviction = { readonly why: string } & (
 export function evictionsOf({ summary, windowFrom, stubbed }: Reduction): (Eviction & { [key: string]: Json })[] {
   const evictions: (Eviction & { [key: string]: Json })[] = []
   if (summary) {
-    const why = `version ${summary.version} of the summary stands for the turns that ended by ${summary.toSeq}`
-    evictions.push({ shown: 'summarised', toSeq: summary.toSeq, why })
+    const { toSeq, version, text } = summary
+    // Where nobody sums up, what was left out is put away under a summary that says nothing.
+    if (text === '') {
+      const why = `the turns that ended by ${toSeq} were left out, and nothing stands for them`
+      evictions.push({ shown: 'outside_window', toSeq, why })
+    } else {
+      const why = `version ${version} of the summary stands for the turns that ended by ${toSeq}`
+      evictions.push({ shown: 'summarised', toSeq, why })
+    }
   }
   if (windowFrom > 0) {
     const why = `the budget was full, and turns that began before ${windowFrom} were left out`

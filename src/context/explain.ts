@@ -36,8 +36,8 @@ const verbatim: Shown = { shown: 'verbatim', why: 'its turn is in the window' }
 const notTold: Shown = { shown: 'not_shown', why: 'the model is not told of such events' }
 
 function ofSeed(evicted: readonly Eviction[]): Shown {
-  const summary = evicted.find((eviction) => eviction.shown === 'summarised')
-  if (summary) return { shown: 'summarised', why: summary.why }
+  const putAway = evicted.find((eviction) => 'toSeq' in eviction)
+  if (putAway) return { shown: putAway.shown, why: putAway.why }
   return { shown: 'verbatim', why: 'it is told before the first turn' }
 }
 
@@ -46,8 +46,8 @@ function ofTurn(turn: TurnState, evicted: readonly Eviction[]): Shown | null {
   if (!turn.opened) return { shown: 'not_shown', why: 'its turn was in the queue' }
   for (const eviction of evicted) {
     const { shown, why } = eviction
-    if (shown === 'summarised' && turn.end && turn.end.seq <= eviction.toSeq) return { shown, why }
-    if (shown === 'outside_window' && turn.end && turn.firstSeq < eviction.beforeSeq) return { shown, why }
+    if ('toSeq' in eviction && turn.end && turn.end.seq <= eviction.toSeq) return { shown, why }
+    if ('beforeSeq' in eviction && turn.end && turn.firstSeq < eviction.beforeSeq) return { shown, why }
   }
   return null
 }

@@ -10,12 +10,14 @@ test('a run ends with how many tests ran on which store, and how many passed and
     passed('src/stores/sqlite/group-commit.test.ts', 'commits share a sync'),
     { state: 'failed', file: 'test/stories/approval.test.ts', name: 'an approval (postgres) > is given once' },
     passed('src/log/codec.test.ts', 'values come back'),
+    passed('src/context/context-memory.test.ts', 'a memory goes on'),
+    passed('test/tooling/documents.test.ts', 'the links of docs/api/perdure-sqlite.md lead somewhere'),
     { state: 'skipped', file: 'test/stories/approval.test.ts', name: 'an approval (memory) > survives' },
   ]
   expect(summaryLines(tests, 0)).toEqual([
-    'tests per store: memory 1, sqlite 2, postgres 1; 1 others need no store, or do not name theirs',
+    'tests per store: memory 1, sqlite 2, postgres 1; 3 others need no store, or do not name theirs',
     'tests not run: 1',
-    '4 passed, 1 failed',
+    '6 passed, 1 failed',
   ])
 })
 

@@ -1,6 +1,15 @@
 import type { Reporter, TestCase, TestModule } from 'vitest/node'
 
-const stores = ['memory', 'sqlite', 'postgres'] as const
+/** How tests name their store. Paths and names that only contain the word do not count, nor does what is remembered. */
+const stores = {
+  memory: /\(memory\)|\bmemory store\b/i,
+  sqlite: /(?<![\w/-])sqlite(?![\w.-])/i,
+  postgres: /(?<![\w/-])postgres(?![\w.-])/i,
+}
+
+type StoreName = keyof typeof stores
+
+const storeNames = Object.keys(stores) as StoreName[]
 
 /** Ends the output of a run with lines that scripts can read: what ran on which store, then `N passed, N failed`. */
 export function plainSummaryReporter(): Reporter {
@@ -19,8 +28,8 @@ export type ToldTest = { readonly state: string; readonly file: string; readonly
 export function summaryLines(tests: readonly ToldTest[], broken: number): string[] {
   const count = (state: string): number => tests.filter((test) => test.state === state).length
   const ran = tests.filter((test) => test.state === 'passed' || test.state === 'failed')
-  const perStore = stores.map((store) => `${store} ${ran.filter((test) => isOn(test, store)).length}`)
-  const others = ran.filter((test) => !stores.some((store) => isOn(test, store))).length
+  const perStore = storeNames.map((store) => `${store} ${ran.filter((test) => isOn(test, store)).length}`)
+  const others = ran.filter((test) => !storeNames.some((store) => isOn(test, store))).length
   return [
     `tests per store: ${perStore.join(', ')}; ${others} others need no store, or do not name theirs`,
     `tests not run: ${tests.length - ran.length}`,
@@ -29,8 +38,8 @@ export function summaryLines(tests: readonly ToldTest[], broken: number): string
 }
 
 /** By the name of the test and its suites, or by the folder of the adapter it is beside. A test of two stores counts for both. */
-function isOn({ file, name }: ToldTest, store: string): boolean {
-  return new RegExp(`\\b${store}\\b`).test(`${file} ${name}`.toLowerCase())
+function isOn({ file, name }: ToldTest, store: StoreName): boolean {
+  return file.includes(`stores/${store}/`) || stores[store].test(name)
 }
 
 function toldTest(test: TestCase): ToldTest {

@@ -56,6 +56,7 @@ overStores('why did it forget that?', (story) => {
     expect(told.find(({ shown }) => shown === 'outside_window')).toMatchObject({
       why: expect.stringMatching(/^the budget was full, and turns that began before \d+ were left out$/),
     })
+    expect(told.filter(({ shown }) => shown === 'summarised')).toEqual([])
   })
 })
 

@@ -41,24 +41,21 @@ describe.concurrent.each(['README.md', ...guides].map((document) => [document, p
 )
 
 test('the programs of all documents are well typed', async () => {
-  mkdirSync(folder, { recursive: true })
-  const place = mkdtempSync(join(folder, 'types-'))
-  for (const document of ['README.md', ...guides]) {
-    for (const [index, { code }] of programsIn(document).entries()) {
-      writeFileSync(join(place, `${document.replaceAll(/\W/g, '-')}-${index + 1}.ts`), fromSources(code))
-    }
-  }
-  writeFileSync(
-    join(place, 'tsconfig.json'),
-    JSON.stringify({
-      extends: join(root, 'tsconfig.json'),
-      compilerOptions: { noUnusedLocals: false, rewriteRelativeImportExtensions: false },
-      include: ['.'],
-    }),
+  const programs = ['README.md', ...guides].flatMap((document) =>
+    programsIn(document).map(
+      ({ code }, index) => [`${document.replaceAll(/\W/g, '-')}-${index + 1}.ts`, code] as const,
+    ),
   )
-  const tsc = join(root, 'node_modules', 'typescript', 'bin', 'tsc')
-  const { stdout } = await run(process.execPath, [tsc, '-p', place]).catch((error: { stdout: string }) => error)
-  expect(stdout).toBe('')
+  // What a program declares of the package holds for whatever is compiled with it.
+  const alone = programs.filter(([, code]) => code.includes('declare module'))
+  const together = programs.filter((program) => !alone.includes(program))
+  const problems = await Promise.all([together, ...alone.map((program) => [program])].map(typeProblems))
+  expect(problems.join('')).toBe('')
+})
+
+test.each(['README.md', ...guides])('%s has no code that is not run', (document) => {
+  const text = readFileSync(join(root, document), 'utf8')
+  expect([...text.matchAll(/```(?:ts|typescript|tsx)\b/g)].length).toBe(programsIn(document).length)
 })
 
 describe('the programs of the README', () => {
@@ -88,25 +85,38 @@ function placeOf(code: string): string {
 }
 
 function fromSources(code: string): string {
-  return code.replaceAll(/from '(perdure[^']*)'/g, (_, name: string) => `from '${join(root, sources[name]!)}'`)
+  return code.replaceAll(
+    /(from|declare module) '(perdure[^']*)'/g,
+    (_, keyword: string, name: string) => `${keyword} '${join(root, sources[name]!)}'`,
+  )
+}
+
+async function typeProblems(programs: readonly (readonly [name: string, code: string])[]): Promise<string> {
+  mkdirSync(folder, { recursive: true })
+  const place = mkdtempSync(join(folder, 'types-'))
+  for (const [name, code] of programs) writeFileSync(join(place, name), fromSources(code))
+  const compilerOptions = { noUnusedLocals: false, rewriteRelativeImportExtensions: false }
+  const config = { extends: join(root, 'tsconfig.json'), compilerOptions, include: ['.'] }
+  writeFileSync(join(place, 'tsconfig.json'), JSON.stringify(config))
+  const tsc = join(root, 'node_modules', 'typescript', 'bin', 'tsc')
+  const { stdout } = await run(process.execPath, [tsc, '-p', place]).catch((error: { stdout: string }) => error)
+  // The sources have a check of their own, and are not what a reader compiles.
+  return stdout.replaceAll(/^src\/.*\n(?: .*\n)*/gm, '')
 }
 
 /** What the program prints. It must end by itself, and complain of nothing. */
 async function runIn(cwd: string, ...args: string[]): Promise<string> {
-  const { stdout, stderr } = await run(
-    process.execPath,
-    ['--disable-warning=ExperimentalWarning', 'program.ts', ...args],
-    { cwd },
-  )
+  const flags = ['--disable-warning=ExperimentalWarning']
+  // All of them load the same sources.
+  const env = { ...process.env, NODE_COMPILE_CACHE: join(folder, 'compile-cache') }
+  const { stdout, stderr } = await run(process.execPath, [...flags, 'program.ts', ...args], { cwd, env })
   expect(stderr).toBe('')
   return stdout
 }
 
-/** Blocks that import the package are whole programs; others are fragments. A block of text right below says what is printed. */
+/** Each block of TypeScript is a whole program. A block of text right below says what it prints. */
 function programsIn(document: string): { code: string; prints: string | null }[] {
   const text = readFileSync(join(root, document), 'utf8')
-  const blocks = [...text.matchAll(/```ts\n([\s\S]*?)```(?:\n\n```text\n([\s\S]*?)```)?/g)]
-  return blocks
-    .map(([, code, prints]) => ({ code: code!, prints: prints ?? null }))
-    .filter(({ code }) => /from 'perdure/.test(code))
+  const blocks = [...text.matchAll(/^```ts\n([\s\S]*?)^```(?:\n\n```text\n([\s\S]*?)^```)?/gm)]
+  return blocks.map(([, code, prints]) => ({ code: code!, prints: prints ?? null }))
 }
