@@ -1,0 +1,52 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { expect, test } from 'vitest'
+import { createClient } from '../../src/client/index.ts'
+import { until } from '../stories/until.ts'
+import { startChild } from './programs/start-child.ts'
+import { essence, type Sdk } from './ui-assemble.ts'
+import { type Chat, createChat, lastMessage, messagesOf, textOf } from './ui-chat.ts'
+
+const timeout = 60_000
+
+test.each(['v6', 'v7'] as Sdk[])(
+  'a page of ai %s shows the log in the end, though the server was killed while it wrote',
+  { timeout },
+  async (sdk) => {
+    const folder = mkdtempSync(join(tmpdir(), 'perdure-ui-'))
+    const input = { path: join(folder, 'agents.db'), deltas: 400 }
+    let server = await startChild({ ...input, port: 0 })
+    const { url, port } = server
+    try {
+      const api = `${url}/ui/helper`
+      const chat = createChat(sdk, { api })
+      const sent = chat.sendMessage({ text: 'Write much.' })
+      await until(() => chat.messages.length === 2 && words(chat) > 50)
+      await server.kill()
+      await sent
+      expect(chat.status).toBe('error')
+      expect(words(chat)).toBeLessThan(400)
+      server = await startChild({ ...input, port })
+      await catchUp(chat, api)
+      expect(words(chat)).toBe(400)
+      const truth = (await messagesOf(api)).at(-1)!
+      expect(essence(lastMessage(chat) as never)).toEqual(essence(truth as never))
+      const [, answer] = (await createClient({ url }).conversation('c').view()).messages
+      expect(textOf(lastMessage(chat))).toBe(answer?.parts.map((part) => ('text' in part ? part.text : '')).join(''))
+    } finally {
+      await server.kill()
+      rmSync(folder, { recursive: true })
+    }
+  },
+)
+
+/** As the guide has it. */
+async function catchUp(chat: Chat, api: string): Promise<void> {
+  chat.messages = await messagesOf(api)
+  await chat.resumeStream()
+}
+
+function words(chat: Chat): number {
+  return textOf(lastMessage(chat)).split(' ').length - 1
+}
