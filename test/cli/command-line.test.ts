@@ -1,4 +1,4 @@
-import { mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
@@ -35,12 +35,20 @@ test.each(commandTable)('the examples of $name are command lines it takes', asyn
   const { args, examples } = await loadCommand(entry)
   expect(examples.length).toBeGreaterThan(0)
   for (const [line] of examples) {
-    const [command = ''] = line.split(' | ')
+    const [command = ''] = line.split(/ [|<>] /)
     const words = [...command.matchAll(/'([^']*)'|(\S+)/g)].map(([, quoted, plain]) => quoted ?? plain!)
     expect(words.slice(0, entry.name.split(' ').length).join(' ')).toBe(entry.name)
     const rest = words.slice(entry.name.split(' ').length)
     expect(() => parseArguments(entry.name, { ...args, ...commonArgs }, rest)).not.toThrow()
   }
+})
+
+test('the guide tells of every command', () => {
+  const guide = readFileSync(join(repository, 'docs', 'cli.md'), 'utf8')
+  const missing = commandTable.filter(
+    ({ name }) => !guide.includes(`\`perdure ${name}`) && !guide.includes(`\`${name}\``),
+  )
+  expect(missing.map(({ name }) => name)).toEqual([])
 })
 
 test('a command line that makes no sense is refused with what to do', async () => {
