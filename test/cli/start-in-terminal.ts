@@ -10,6 +10,7 @@ export type InTerminal = {
   /** Resolves when the text is there; rejects with the whole screen when it ends without, or takes too long. */
   shows(wanted: string | RegExp): Promise<void>
   kill(signal: 'SIGKILL' | 'SIGTERM'): Promise<void>
+  isAlive(): boolean
   exited(): Promise<{ readonly exitCode: number; readonly signal?: number | undefined }>
 }
 
@@ -81,6 +82,7 @@ export function startInTerminal(args: readonly string[], { cwd, env = {}, column
       process.kill(child.pid, signal)
       await exit
     },
+    isAlive: () => !hasExited,
     exited: () => exit,
   }
 }

@@ -4,10 +4,15 @@ import { readJsonOrText } from './read-value.ts'
 /** About a call that was started and has no result. Null: later. */
 export async function askRecovery(asker: Asker): Promise<Decision | null> {
   for (;;) {
-    const choice = await asker.choose('it was interrupted:', ['run again', 'report it', 'tell its result', 'later'])
+    const choice = await asker.choose('run it again, report it as unknown, or tell its result?', [
+      'again',
+      'report',
+      'tell',
+      'later',
+    ])
     if (choice === null || choice === 'later') return null
-    if (choice === 'run again') return { verb: 'answer', value: 'rerun' }
-    if (choice === 'report it') return { verb: 'answer', value: 'report' }
+    if (choice === 'again') return { verb: 'answer', value: 'rerun' }
+    if (choice === 'report') return { verb: 'answer', value: 'report' }
     const result = await asker.ask('its result (JSON or text) ›')
     if (result !== null) return { verb: 'answer', value: { result: readJsonOrText(result) } }
   }

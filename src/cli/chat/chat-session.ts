@@ -86,6 +86,11 @@ export class ChatSession {
     this.#prompter.press(key)
   }
 
+  /** Whether a turn is at work, here or elsewhere. */
+  get isRunning(): boolean {
+    return this.#view !== null && this.#view.state !== 'idle' && this.#view.state !== 'awaiting_input'
+  }
+
   /** The terminal has another size. */
   resized(): void {
     this.#changed()
@@ -114,6 +119,9 @@ export class ChatSession {
       if (this.#shown.has(roundOf(item))) continue
       this.#shown.add(roundOf(item))
       this.#screen.print(...pendingLines(item, view))
+    }
+    for (const key of this.#later) {
+      if (!view.pending.some((item) => roundOf(item) === key)) this.#later.delete(key)
     }
     const { item } = this.#question ?? {}
     if (item && !view.pending.some((pending) => roundOf(pending) === roundOf(item))) this.#question?.withdraw.abort()
@@ -242,11 +250,15 @@ export class ChatSession {
 
   #turnWheel(): void {
     this.#tick += 1
-    if (this.#view && this.#view.state !== 'idle' && this.#view.state !== 'awaiting_input') this.#drawFoot()
+    if (this.isRunning) this.#drawFoot()
   }
 
   #drawFoot(): void {
-    const status = this.#view ? statusLines(this.#view, this.#tick, this.#later.size) : []
+    const status = this.#view ? statusLines(this.#view, this.#tick) : []
+    if (this.#later.size > 0) status.push(line(styled('yellow', `  ${this.#later.size} left for later: /pending`)))
+    if (!this.#question && this.#nextItem()) {
+      status.push(line(styled('yellow', '  a question waits until this line is sent or cleared')))
+    }
     const { rows, cursor } = this.#prompter.rows(this.#screen.width)
     this.#screen.setFoot({
       lines: [...status, ...rows],

@@ -1,3 +1,4 @@
+import { safely } from '../terminal/safe-text.ts'
 import { cells } from './cell-width.ts'
 import type { Line, Span } from './line.ts'
 import { type Edited, editLine, emptyLine, type Key, lineOf } from './line-editor.ts'
@@ -85,7 +86,7 @@ export class Prompter {
     let used = 0
     const put = ({ text, style }: Span): void => {
       let from = rows.at(-1)!.push({ text: '', style }) - 1
-      for (const cell of cells(text)) {
+      for (const cell of cells(safely(text))) {
         if (used + cell.width > width) {
           from = rows.push([{ text: '', style }]) && 0
           used = 0

@@ -10,7 +10,11 @@ export type Foot = {
   readonly cursor: { readonly row: number; readonly column: number } | null
 }
 
-export type Output = Pick<WriteStream, 'write'> & { readonly columns?: number; readonly isTTY?: boolean }
+export type Output = Pick<WriteStream, 'write'> & {
+  readonly columns?: number
+  readonly rows?: number
+  readonly isTTY?: boolean
+}
 
 const indent = 2
 
@@ -84,23 +88,29 @@ export class Screen {
 
   draw(): void {
     this.#isScheduled = false
-    if (!this.#output.isTTY) {
-      this.#output.write(this.#pending)
-      this.#pending = ''
-      return
-    }
-    const { lines, cursor } = this.#foot
-    const open = this.#open.length > 0 ? wrapLine(this.#open, this.width, indent) : []
-    const rows = [...open, ...lines].map((row) => paintLine(row, this.#colours))
-    const up = this.#rowsAbove > 0 ? `\u001b[${this.#rowsAbove}A` : ''
-    const cursorRow = cursor ? open.length + cursor.row : rows.length
-    const body = rows.join('\n') + (cursor ? '' : rows.length > 0 ? '\n' : '')
-    const lastRow = cursor ? rows.length - 1 : rows.length
-    const back = lastRow - cursorRow
-    const place = `${back > 0 ? `\u001b[${back}A` : ''}\r${cursor && cursor.column > 0 ? `\u001b[${cursor.column}C` : ''}`
-    this.#output.write(`\r${up}\u001b[J${this.#pending}${body}${place}`)
+    const settled = this.#pending
     this.#pending = ''
-    this.#rowsAbove = cursorRow
+    if (!this.#output.isTTY) return void this.#output.write(settled)
+    const up = this.#rowsAbove > 0 ? `\u001b[${this.#rowsAbove}A` : ''
+    const { rows, cursor } = this.#bottom()
+    const below = rows.length - 1 - cursor.row
+    const down = `${below > 0 ? `\u001b[${below}A` : ''}\r${cursor.column > 0 ? `\u001b[${cursor.column}C` : ''}`
+    this.#output.write(`\r${up}\u001b[J${settled}${rows.join('\n')}${down}`)
+    this.#rowsAbove = cursor.row
+  }
+
+  /** What is drawn anew: never wider or higher than the terminal, or the way back to its first row would be lost. */
+  #bottom(): { rows: string[]; cursor: { row: number; column: number } } {
+    const open = this.#open.length > 0 ? wrapLine(this.#open, this.width, indent) : []
+    const foot = this.#foot.lines.map((row) => wrapLine(row, this.width)[0]!)
+    const all = [...open, ...foot]
+    if (!this.#foot.cursor) all.push([])
+    const { row, column } = this.#foot.cursor ?? { row: foot.length, column: 0 }
+    const cursorRow = open.length + row
+    const height = Math.max(2, (this.#output.rows ?? 24) - 1)
+    const first = Math.max(0, Math.min(all.length - height, cursorRow))
+    const rows = all.slice(first, first + height).map((each) => paintLine(each, this.#colours))
+    return { rows, cursor: { row: cursorRow - first, column } }
   }
 }
 

@@ -8,8 +8,8 @@ import { type Line, line, styled } from './line.ts'
 
 const frames = ['⠋', '⠙', '⠹', '⠸', '⠼', '⠴', '⠦', '⠧', '⠇', '⠏']
 
-/** What goes on now: calls that run with their progress, what is queued, what waits. `tick` turns the wheel. */
-export function statusLines(view: View, tick: number, later: number): Line[] {
+/** What goes on now: calls that run with their progress, what is queued. `tick` turns the wheel. */
+export function statusLines(view: View, tick: number): Line[] {
   const wheel = frames[tick % frames.length]!
   const lines: Line[] = []
   for (const call of openTurn(view.log)?.calls ?? []) {
@@ -33,7 +33,6 @@ export function statusLines(view: View, tick: number, later: number): Line[] {
     const text = message.parts.map((part) => (part.type === 'text' ? part.text : '[file]')).join(' ')
     lines.push(line(styled('dim', `  queued: ${text}`)))
   }
-  if (later > 0) lines.push(line(styled('yellow', `  ${later} waiting for an answer: /pending`)))
   return lines
 }
 

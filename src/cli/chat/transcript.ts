@@ -25,6 +25,8 @@ export type TranscriptOptions = {
   readonly who: string | null
 }
 
+const mostTurns = 20
+
 type Streamed = { readonly type: 'text' | 'reasoning'; readonly text: string }
 
 /** Writes down what a view has that the ones before it had not. What is printed cannot be taken back, so what is withdrawn is said to be. */
@@ -42,9 +44,11 @@ export class Transcript {
   }
 
   update(view: View): void {
+    if (this.#messages.length === 0) this.#skipOld(view)
     if (view.messages !== this.#messages) {
       this.#messages = view.messages
       for (const message of view.messages) {
+        if (this.#done.has(`turn/${message.turnId}`)) continue
         if (message.role === 'user') this.#user(message)
         else this.#assistant(message, view)
       }
@@ -52,6 +56,14 @@ export class Transcript {
     }
     for (const draft of view.drafts) this.#draft(draft)
     this.#withdrawn(view)
+  }
+
+  /** Of a long conversation only the end is written down. */
+  #skipOld(view: View): void {
+    const turns = view.log.turns.slice(0, -mostTurns)
+    if (turns.length === 0) return
+    for (const { turnId } of turns) this.#done.add(`turn/${turnId}`).add(`ended/${turnId}`)
+    this.#paper.print(line(styled('dim', `  (${turns.length} earlier turns: perdure show ${view.conversationId})`)))
   }
 
   #user(message: ViewUserMessage): void {

@@ -5,13 +5,18 @@ import { demoModels } from '../demo/demo-models.ts'
 import { playStory } from '../demo/play-story.ts'
 import { runDemo } from '../demo/run-demo.ts'
 import { exitCodes } from '../exit-codes.ts'
+import { findConfig } from '../load-config.ts'
 import { userNameOf } from '../target/target-args.ts'
 
 export const demo = command({
   about:
     'A support agent on a real SQLite file, with a server beside it. Kill it in mid-turn and start it again. Without a terminal it plays a story by itself.',
   args: {
-    store: { type: 'string', valueHint: 'path', description: 'The SQLite file; default: .perdure/perdure.db' },
+    store: {
+      type: 'string',
+      valueHint: 'path',
+      description: 'The SQLite file; default: .perdure/perdure.db, or demo.db in a project',
+    },
     port: { type: 'string', description: 'Of the server; default: 4111, or a free one where that is taken' },
     offline: { type: 'boolean', description: 'The scripted model, also where there is a key for a real one' },
     fresh: { type: 'boolean', description: 'Forget the conversation of earlier runs first' },
@@ -24,7 +29,7 @@ export const demo = command({
   run: async ({ args, output, interrupted }) => {
     const pace = Number(process.env['PERDURE_DEMO_PACE'] ?? 1)
     const models = await demoModels({ env: process.env, isOffline: args.offline === true, pace })
-    const storeFile = resolve(args.store ?? '.perdure/perdure.db')
+    const storeFile = resolve(args.store ?? usualStore())
     const common = { storeFile, models, pace, user: userNameOf({}), signal: interrupted() }
     if (output.isInteractive) {
       await runDemo({ ...common, port: countOf('port', args.port, 0) ?? 4111, isFresh: args.fresh === true })
@@ -32,3 +37,8 @@ export const demo = command({
     return exitCodes.ok
   },
 })
+
+/** Where the other commands look by themselves; beside it in a project, whose own agents may have the same names. */
+function usualStore(): string {
+  return findConfig(process.cwd()) === null ? '.perdure/perdure.db' : '.perdure/demo.db'
+}

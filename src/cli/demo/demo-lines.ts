@@ -1,4 +1,4 @@
-import { relative } from 'node:path'
+import { join, relative } from 'node:path'
 import { type Line, line, styled } from '../chat/line.ts'
 import type { DemoModels } from './demo-models.ts'
 
@@ -11,21 +11,15 @@ export type Introduced = {
 }
 
 export function demoIntroduction({ storeFile, models, url, pid, hasBegun }: Introduced): Line[] {
-  const file = relative(process.cwd(), storeFile) || storeFile
+  const real = 'or set ANTHROPIC_API_KEY, OPENAI_API_KEY'
   const lines = [
-    line(styled('bold', 'Perdure'), ': a support agent that survives kill -9'),
+    line(styled('bold', 'Perdure demo'), ': a support agent that survives kill -9'),
     line(),
-    row(
-      'model',
-      models.label,
-      models.isScripted
-        ? 'ANTHROPIC_API_KEY, OPENAI_API_KEY or PERDURE_BASE_URL make it a real one'
-        : '--offline for the script',
-    ),
-    row('log', file, 'everything is in it; --fresh begins anew'),
-    row('server', url, `${perdure()} chat demo --url ${url}`),
-    row('kill me', `kill -9 ${pid}`, `at any moment, then ${start()} again`),
-    row('answer', `${perdure()} inbox`, 'from another terminal, also while I am dead'),
+    row('model', models.label, models.isScripted ? ` (${real})` : ' (--offline for the script)'),
+    row('log', relative(process.cwd(), storeFile) || storeFile, ' (--fresh forgets it)'),
+    row('server', url, ''),
+    row('kill', `kill -9 ${pid}`, ` at any moment, then ${start()}`),
+    row('answer', `${perdure()} inbox${storeOption(storeFile)}`, ' from another terminal, running or not'),
     line(),
     ...demoHelp,
   ]
@@ -48,6 +42,12 @@ export function perdure(): string {
   return isFromSource() ? 'npm run -s perdure --' : 'npx perdure'
 }
 
+/** Nothing where the command line finds the store by itself. */
+export function storeOption(storeFile: string): string {
+  const file = relative(process.cwd(), storeFile)
+  return file === join('.perdure', 'perdure.db') ? '' : ` --store ${file}`
+}
+
 function start(): string {
   return isFromSource() ? 'npm start' : 'npx perdure demo'
 }
@@ -57,7 +57,7 @@ function isFromSource(): boolean {
 }
 
 function row(name: string, value: string, what: string): Line {
-  return line(styled('dim', `  ${name.padEnd(8)}`), styled('cyan', value), styled('dim', `  ${what}`))
+  return line(styled('dim', `  ${name.padEnd(8)}`), styled('cyan', value), styled('dim', what))
 }
 
 function separated(words: readonly string[]) {

@@ -8,7 +8,7 @@ import { Screen } from '../chat/screen.ts'
 import { screenLogger } from '../chat/screen-logger.ts'
 import { Transcript } from '../chat/transcript.ts'
 import type { Output } from '../output.ts'
-import { perdure } from './demo-lines.ts'
+import { perdure, storeOption } from './demo-lines.ts'
 import type { DemoModels } from './demo-models.ts'
 import { killInMidTool } from './kill-in-mid-tool.ts'
 import { type LedgerLine, readLedger } from './ledger.ts'
@@ -50,7 +50,14 @@ export async function playStory(options: StoryOptions): Promise<void> {
     return paymentsFor(pending, demo)
   })
   tell(`The ledger has ${payments.length} payment for this refund.`)
-  screen.print(line(styled('dim', `The log: ${perdure()} show ${id}. In a terminal, the part is yours.`)))
+  screen.print(
+    line(
+      styled(
+        'dim',
+        `The log: ${perdure()} show ${id}${storeOption(options.storeFile)}. In a terminal, the part is yours.`,
+      ),
+    ),
+  )
   screen.end()
   output.result({ conversation: id, killed: killed.pid, payments }, () => [])
 }

@@ -6,6 +6,7 @@ import { serve } from '../../server/serve.ts'
 import { atTerminal } from '../chat/at-terminal.ts'
 import { chatPort } from '../chat/chat-port.ts'
 import { ChatSession } from '../chat/chat-session.ts'
+import { line, styled } from '../chat/line.ts'
 import { Screen } from '../chat/screen.ts'
 import { screenLogger } from '../chat/screen-logger.ts'
 import { coloursOf, wantsColours } from '../terminal/colours.ts'
@@ -39,6 +40,8 @@ export async function runDemo(options: RunDemoOptions): Promise<void> {
       const port = chatPort(demo.target, demoConversation, 'support')
       const session = new ChatSession(port, screen, { agent: 'support', who: user, help: demoHelp })
       await atTerminal(session, { input: process.stdin, output: process.stdout }, signal)
+      if (session.isRunning) screen.print(line(styled('dim', 'Finishing what runs, for three seconds at most …')))
+      screen.draw()
     } finally {
       await server.close({ drainMs: 0 })
     }

@@ -1,0 +1,113 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { writeFile } from 'node:fs/promises'
+import { join, resolve } from 'node:path'
+import { createInterface } from 'node:readline'
+import { pathToFileURL } from 'node:url'
+import { beforeEach, describe, expect, test } from 'vitest'
+import { demoLives, perdureProgram } from './demo-lives.ts'
+import { keys } from './start-in-terminal.ts'
+
+const lives = demoLives()
+
+beforeEach(async () => {
+  const config = pathToFileURL(resolve('test/cli/chat-config.ts')).href
+  await writeFile(join(lives.folder(), 'perdure.config.ts'), `export { config as default } from '${config}'\n`)
+})
+
+/** The model of the terminal throws on every sequence that the chat does not write itself: `shows` then fails. */
+describe('a chat on a store', { timeout: 60_000 }, () => {
+  test('shows what models, tools and arguments would do to a terminal, and does none of it', async () => {
+    const chat = lives.start('chat', 'c1', '--agent', 'clerk')
+    await chat.shows('›')
+    chat.type(`hello${keys.enter}`)
+    await chat.shows('Good morning \\x1b[2J\\x1b]0;owned\\x07')
+    await chat.shows('\\u202etxt.exe')
+    chat.type(`pay me${keys.enter}`)
+    await chat.shows('thinks: thinking \\x1b[2J')
+    await chat.shows(/pay needs approval: Pay\s+\\x1b\[2J/)
+    await chat.shows('approve?')
+    chat.type(`y${keys.enter}`)
+    await chat.shows(/✗ pay: no funds\s+\\x1b\[2J/)
+    await chat.shows('It says:')
+    chat.type(keys.ctrlD)
+    expect(await chat.exited()).toMatchObject({ exitCode: 0 })
+    expect(chat.text()).toContain('Go on with: perdure chat c1')
+  })
+
+  test('takes the only agent of the config, and shows tools of a client as such', async () => {
+    const chat = lives.start('chat', 'c1')
+    await chat.shows('c1 with clerk on')
+    chat.type(`locate me${keys.enter}`)
+    await chat.shows('locate waits for a client')
+    await chat.shows('(r)esult · (f)ailed · (l)ater ›')
+    chat.type(`r${keys.enter}`)
+    await chat.shows(/city .* ›/)
+    chat.type(`Basel${keys.enter}`)
+    await chat.shows('✓ locate {"city":"Basel"}')
+    await chat.shows('It says:')
+  })
+
+  test('asks what to do about an interrupted call that wants to be asked about', async () => {
+    const first = lives.start('chat', 'c1')
+    await first.shows('›')
+    first.type(`deploy${keys.enter}`)
+    await first.shows('deploying')
+    await first.kill('SIGKILL')
+    const second = lives.start('chat', 'c1')
+    await second.shows('deploy was interrupted and asks what to do')
+    await second.shows('(a)gain · (r)eport · (t)ell · (l)ater ›')
+    second.type(`t${keys.enter}`)
+    await second.shows('its result (JSON or text) ›')
+    second.type(`{"version":7}${keys.enter}`)
+    await second.shows('✓ deploy {"version":7}')
+  })
+
+  test('refuses to begin without an agent where nobody says which', async () => {
+    const chat = lives.start('chat', 'c1', '--store', 'other.db')
+    expect(await chat.exited()).toMatchObject({ exitCode: 2 })
+    expect(chat.text()).toContain("The conversation 'c1' does not exist yet; name its agent with --agent")
+  })
+
+  test('without a terminal takes each line for a message', async () => {
+    const args = [perdureProgram, 'chat', 'c1', '--json']
+    const chat = spawn(process.execPath, args, { cwd: lives.folder(), stdio: ['pipe', 'pipe', 'inherit'] })
+    chat.stdin.end('hello\nlocate me\n')
+    const outcomes = []
+    for await (const text of createInterface({ input: chat.stdout })) outcomes.push(JSON.parse(text))
+    expect(outcomes).toMatchObject([{ status: 'completed' }, { status: 'waiting', pending: [{ tool: 'locate' }] }])
+  })
+})
+
+describe('a chat on a server', { timeout: 60_000 }, () => {
+  test('streams, asks, and is told who answered first', async () => {
+    const args = [perdureProgram, 'serve', '--port', '0', '--json']
+    const server = spawn(process.execPath, args, { cwd: lives.folder(), stdio: ['ignore', 'pipe', 'inherit'] })
+    const gone = once(server, 'exit')
+    try {
+      const [told] = await once(createInterface({ input: server.stdout }), 'line')
+      const { url } = JSON.parse(String(told)) as { url: string }
+      const chat = lives.start('chat', 'c2', '--agent', 'clerk', '--url', url)
+      await chat.shows('›')
+      chat.type(`hello${keys.enter}`)
+      await chat.shows('Good morning')
+      chat.type(`pay me${keys.enter}`)
+      await chat.shows('approve?')
+      await lives.elsewhere('deny', 'c2', '--who', 'kim', '--reason', 'too much')
+      await chat.shows('denied by kim: too much')
+      await chat.shows('It says:')
+      expect(chat.text()).not.toContain('approve?')
+      chat.type(`deploy${keys.enter}`)
+      await chat.shows('deploying')
+      chat.type(keys.ctrlC)
+      await chat.shows('the turn was cancelled')
+      chat.type(`hello again${keys.enter}`)
+      await chat.shows(/hello again[\s\S]*Good morning/)
+      chat.type(keys.ctrlD)
+      expect(await chat.exited()).toMatchObject({ exitCode: 0 })
+    } finally {
+      server.kill('SIGKILL')
+      await gone
+    }
+  })
+})
