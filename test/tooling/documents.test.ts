@@ -8,10 +8,29 @@ const documents = folders
   .filter((name) => name.endsWith('.md'))
 
 test.each(documents)('the links of %s lead somewhere', (document) => {
-  const links = [...readFileSync(document, 'utf8').matchAll(/\]\(([^)#\s]+)[^)]*\)/g)].map((match) => match[1]!)
-  const broken = links.filter((link) => !/^https?:/.test(link) && !existsSync(join(dirname(document), link)))
+  const links = [...readFileSync(document, 'utf8').matchAll(/\]\(([^)\s]+)[^)]*\)/g)].map((match) => match[1]!)
+  const broken = links.filter((link) => !/^https?:/.test(link) && !leadsSomewhere(document, link))
   expect(broken).toEqual([])
 })
+
+function leadsSomewhere(document: string, link: string): boolean {
+  const [path, heading] = link.split('#')
+  const target = path === '' ? document : join(dirname(document), path!)
+  if (!existsSync(target)) return false
+  return heading === undefined || headingsOf(target).includes(heading)
+}
+
+/** As they are in links: in small letters, without punctuation, with hyphens for spaces; those that come again are numbered. */
+function headingsOf(document: string): string[] {
+  const times = new Map<string, number>()
+  return [...readFileSync(document, 'utf8').matchAll(/^#+ (.+)$/gm)].map(([, text]) => {
+    const words = text!.toLowerCase().replaceAll(/[^\p{L}\p{N} _-]/gu, '')
+    const name = words.replaceAll(' ', '-')
+    const n = times.get(name) ?? 0
+    times.set(name, n + 1)
+    return n === 0 ? name : `${name}-${n}`
+  })
+}
 
 test.each(documents)('the scripts that %s names exist', (document) => {
   const { scripts } = JSON.parse(readFileSync('package.json', 'utf8'))
