@@ -51,6 +51,7 @@ const thrown: PerdureError[] = [
   new definition.SchemaNotConvertibleError('valibot', 'it has a transform'),
   new flow.DeterminismError('import-7', 3, { kind: 'step' }, { kind: 'sleep' }),
   new flow.FlowStepError(interruptedStep('pay').error),
+  new flow.AwaitedConversationDeletedError('till'),
   new flow.NoSessionError('import-7'),
   new flow.NoSuchAgentError('support', []),
   new flow.NoSuchFlowError('import', ['refund']),

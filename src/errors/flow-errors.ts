@@ -44,6 +44,16 @@ export class NoSuchAgentError extends PerdureError {
   }
 }
 
+/** A flow waited for a turn of a conversation that is gone. */
+export class AwaitedConversationDeletedError extends PerdureError {
+  constructor(id: string) {
+    super(
+      'conversation_not_found',
+      `The conversation '${id}' was deleted while the flow waited for its turn. Ask again in another conversation, or catch this in the flow.`,
+    )
+  }
+}
+
 /** No such session in this tenant. */
 export class NoSessionError extends PerdureError {
   constructor(id: string) {

@@ -2,23 +2,23 @@ import { randomUUID } from 'node:crypto'
 import type { Clock } from '../clock/clock.ts'
 import { PerdureError } from '../errors/perdure-error.ts'
 import { failpoint } from '../failpoint/failpoint.ts'
-import type { FlowOp, FlowOpened, FlowOutcome, LogEvent, NewEvent } from '../log/events.ts'
+import { tentative } from '../log/decide.ts'
+import type { LogEvent, NewEvent } from '../log/events.ts'
 import type { Json } from '../log/json.ts'
 import type { Logger } from '../logger/logger.ts'
 import type { CommitResult } from '../store/change.ts'
+import type { ConversationAttrs } from '../store/conversation-record.ts'
 import type { TenantStore } from '../store/store.ts'
-import { errorText } from '../tool/error-text.ts'
-import { normaliseValue } from '../tool/normalise-result.ts'
 import { checkFlowInput } from './check-flow-input.ts'
-import { decideFlow, type FlowDecision, type FlowHand, nextDueMs, returned } from './decide-flow.ts'
+import { decideFlow, type FlowDecision, type FlowHand, nextDueMs } from './decide-flow.ts'
 import type { FlowRegistry } from './flow-registry.ts'
-import { FlowRun, type LiveOp, type Standstill } from './flow-run.ts'
+import { FlowRun, type Standstill } from './flow-run.ts'
 import { type FlowState, foldFlow, openOps, pendingOp } from './flow-state.ts'
-import type { AgentAnswer } from './flow-verbs.ts'
 import { type LoadedFlow, putAway } from './load-flow.ts'
 import { operationId } from './operation-id.ts'
-
-export type AgentOp = Extract<FlowOp, { kind: 'agent' }>
+import { type AskAgent, RunningOps } from './running-ops.ts'
+import { sentSettings } from './sent-messages.ts'
+import { StoreTime } from './store-time.ts'
 
 export type FlowContext = {
   readonly tenant: string
@@ -27,11 +27,7 @@ export type FlowContext = {
   readonly store: TenantStore
   readonly clock: Clock
   readonly logger: Logger
-  /**
-   * Sends the message once, whoever asks and however often, and tells how its turn ended; null while it has not, and then the session is woken
-   * when it has. `id` makes it one message.
-   */
-  readonly askAgent: (op: AgentOp, id: string, who: string) => Promise<AgentAnswer | null>
+  readonly askAgent: AskAgent
 }
 
 const firstBackoffMs = 50
@@ -41,6 +37,7 @@ const longestBackoffMs = 5_000
 export class FlowOwner {
   readonly #context: FlowContext
   readonly #epoch: number
+  readonly #time: StoreTime
   #state: FlowState
   #summarisedTo: number
   #lastAt: number | null
@@ -48,10 +45,7 @@ export class FlowOwner {
   #standstill: Standstill | null = null
   /** How many of the record's outcomes the code has been given. */
   #given = 0
-  #running = new Map<number, AbortController>()
-  #openedHere = new Set<number>()
-  #unanswered = new Set<number>()
-  #inHand: FlowOutcome[] = []
+  #ops: RunningOps
   #wake: (() => void) | null = null
   #isWoken = false
   #hintedSeq = 0
@@ -60,15 +54,21 @@ export class FlowOwner {
   #backoffMs = 0
   #isLost = false
   #dueInMs: number | null = null
-  /** By how much the store's clock was ahead of ours when it was last heard; null before. */
-  #storeAheadMs: number | null = null
 
-  constructor(context: FlowContext, epoch: number, { state, summarisedTo, lastAt }: LoadedFlow) {
+  /** `sent`: messages to agents that are known to be in their logs. */
+  constructor(
+    context: FlowContext,
+    epoch: number,
+    { state, summarisedTo, lastAt }: LoadedFlow,
+    sent: ReadonlySet<string> = new Set(),
+  ) {
     this.#context = context
     this.#epoch = epoch
+    this.#time = new StoreTime(context.clock)
     this.#state = state
     this.#summarisedTo = summarisedTo
     this.#lastAt = lastAt
+    this.#ops = this.#newOps(sent)
   }
 
   get lastSeq(): number {
@@ -98,7 +98,7 @@ export class FlowOwner {
   /** Another node has it, or it was deleted. Nothing more may be written; what runs is told to stop. */
   lose(): void {
     this.#isLost = true
-    this.#abortAll()
+    this.#ops.abort()
     this.#signal()
   }
 
@@ -139,7 +139,7 @@ export class FlowOwner {
     const { store, id } = this.#context
     const wakeAt = wakeInMs === null ? null : { inMs: wakeInMs }
     const after = parks ? foldFlow(tentative(events, this.lastSeq), this.#state) : null
-    for (const event of events) if (event.type === 'flow_opened') this.#openedHere.add(event.content.position)
+    for (const event of events) if (event.type === 'flow_opened') this.#ops.opens(event.content.position)
     failpoint(parks ? 'flow.before_park' : 'flow.before_commit')
     let result: CommitResult
     try {
@@ -147,7 +147,7 @@ export class FlowOwner {
         events,
         expectedSeq: this.lastSeq,
         epoch: this.#epoch,
-        ...(after ? { conversation: { status: statusOf(after) }, wakeAt, lease: 'release' as const } : {}),
+        ...(after ? { conversation: this.#attrsAt(after), wakeAt, lease: 'release' as const } : {}),
       })
     } catch (error) {
       this.#commitFailed(error)
@@ -160,7 +160,7 @@ export class FlowOwner {
     }
     // Durable from here: a crash finds which operations were begun and what is known of them.
     failpoint(parks ? 'flow.after_park' : 'flow.after_commit')
-    this.#heardTime(result)
+    this.#time.heard(result)
     this.#dueInMs = wakeInMs
     if (parks) this.lose()
     else await this.#accept(events, result)
@@ -174,9 +174,7 @@ export class FlowOwner {
     if (this.#isLost || standstill?.type !== 'blocked') return
     for (const live of standstill.ops) {
       const opened = this.#state.ops[live.position - 1]
-      if (!opened || this.#running.has(live.position)) continue
-      if (live.op.kind === 'step') this.#startStep(live, opened)
-      if (live.op.kind === 'agent' && !this.#unanswered.has(live.position)) this.#askAgent(live.op, opened)
+      if (opened) this.#ops.begin(live, opened, this.#state.who)
     }
   }
 
@@ -187,10 +185,10 @@ export class FlowOwner {
       return
     }
     const { clock } = this.#context
-    const dueMs = nextDueMs(openOps(this.#state), this.#now())
+    const dueMs = nextDueMs(openOps(this.#state), this.#time.now())
     await new Promise<void>((resolve) => {
       const due = (): void => {
-        this.#unanswered.clear()
+        this.#ops.lookAgain()
         resolve()
       }
       const cancel = dueMs === null ? () => {} : clock.after(dueMs, due)
@@ -206,41 +204,28 @@ export class FlowOwner {
   #hand(): FlowHand {
     const { clock, id } = this.#context
     return {
-      outcomes: this.#inHand,
-      running: new Set(this.#running.keys()),
-      openedHere: this.#openedHere,
-      unanswered: this.#unanswered,
-      now: this.#now(),
+      ...this.#ops.hand(),
+      now: this.#time.now(),
       draw: (kind) => draw(kind, clock),
       newId: (position) => operationId(id, this.#state.generation, position),
     }
   }
 
-  /** The store's, as far as it is known: times in the log are its own. */
-  #now(): number {
-    return this.#context.clock.now() + (this.#storeAheadMs ?? 0)
-  }
-
   /** Nobody is woken by a clock that is only thought to be right. */
   #mustAskTime(): boolean {
     const sleeping = openOps(this.#state).filter(({ op }) => op.kind === 'sleep')
-    return sleeping.length > 0 && (this.#storeAheadMs === null || nextDueMs(sleeping, this.#now()) === 0)
+    return sleeping.length > 0 && (!this.#time.isKnown || nextDueMs(sleeping, this.#time.now()) === 0)
   }
 
   async #askTime(): Promise<void> {
     const { store, id } = this.#context
     try {
       const result = await store.commit(id, { events: [], epoch: this.#epoch })
-      if (result.ok) this.#heardTime(result)
+      if (result.ok) this.#time.heard(result)
       else this.lose()
     } catch (error) {
       this.#commitFailed(error)
     }
-  }
-
-  /** A store that does not tell is taken to have our time. */
-  #heardTime({ at }: { readonly at?: number }): void {
-    this.#storeAheadMs = at === undefined ? 0 : at - this.#context.clock.now()
   }
 
   async #read(): Promise<void> {
@@ -295,75 +280,25 @@ export class FlowOwner {
     this.#lastAt = events.at(-1)?.at ?? this.#lastAt
     if (this.#state.ended) this.lose()
     if (this.#state.generation !== generation) this.#beginAgain()
-    const settled = new Set(this.#state.outcomes.map(({ position }) => position))
-    this.#inHand = this.#inHand.filter(({ position }) => !settled.has(position))
-    for (const [position, controller] of this.#running) {
-      if (!settled.has(position)) continue
-      controller.abort()
-      this.#running.delete(position)
-    }
+    this.#ops.settle(new Set(this.#state.outcomes.map(({ position }) => position)))
   }
 
   /** A fresh record: positions count from 1 again, and what ran for the old one answers nobody. */
   #beginAgain(): void {
-    this.#abortAll()
+    this.#ops.abort()
+    this.#ops = this.#newOps()
     this.#run = null
     this.#given = 0
-    this.#openedHere = new Set()
-    this.#unanswered = new Set()
-    this.#inHand = []
   }
 
-  #startStep({ position, run }: LiveOp, opened: FlowOpened): void {
-    const controller = new AbortController()
-    this.#running.set(position, controller)
-    const step = { id: opened.id!, signal: controller.signal }
-    Promise.resolve()
-      .then(() => {
-        failpoint('flow.before_step')
-        return run!(step)
-      })
-      .then(
-        (value) => this.#take(controller, { position, ...returned(normaliseValue(value)) }),
-        (error: unknown) => this.#take(controller, { position, ok: false, ...thrown(error) }),
-      )
+  #newOps(sent: ReadonlySet<string> = new Set()): RunningOps {
+    const { id, logger, askAgent } = this.#context
+    return new RunningOps({ id, logger, askAgent, wake: () => this.#signal() }, new Set(sent))
   }
 
-  #askAgent(op: AgentOp, { position, id }: FlowOpened): void {
-    const controller = new AbortController()
-    this.#running.set(position, controller)
-    this.#context.askAgent(op, id!, this.#state.who).then(
-      (answer) => {
-        if (answer) this.#take(controller, { position, ok: true, value: answer as unknown as Json })
-        else this.#notYet(controller, position)
-      },
-      (error: unknown) => {
-        // What will not get better by waiting is the flow's to handle.
-        const isFinal = PerdureError.isInstance(error) && !error.retryable && error.code !== 'runtime_closed'
-        if (isFinal) this.#take(controller, { position, ok: false, ...thrown(error) })
-        else this.#notYet(controller, position, error)
-      },
-    )
-  }
-
-  #notYet(controller: AbortController, position: number, error?: unknown): void {
-    if (controller.signal.aborted) return
-    if (error) this.#context.logger.warn('asking an agent failed; trying again', { id: this.#context.id, error })
-    this.#running.delete(position)
-    this.#unanswered.add(position)
-    this.#signal()
-  }
-
-  #take(controller: AbortController, outcome: FlowOutcome): void {
-    failpoint('flow.after_step')
-    if (this.#isLost || this.#running.get(outcome.position) !== controller) return
-    this.#inHand.push(outcome)
-    this.#signal()
-  }
-
-  #abortAll(): void {
-    for (const controller of this.#running.values()) controller.abort()
-    this.#running = new Map()
+  #attrsAt(after: FlowState): ConversationAttrs {
+    const settings = sentSettings(after, this.#ops.sent)
+    return { status: statusOf(after), ...(settings ? { settings } : {}) }
   }
 
   #signal(): void {
@@ -408,16 +343,8 @@ function draw(kind: 'now' | 'random' | 'uuid', clock: Clock): Json {
   return kind === 'random' ? Math.random() : randomUUID()
 }
 
-function thrown(error: unknown): { error: string; code?: string } {
-  return { error: errorText(error), ...(PerdureError.isInstance(error) ? { code: error.code } : {}) }
-}
-
 /** `suspended` only when somebody is waited for; one that sleeps goes on by itself. */
 function statusOf(state: FlowState): 'ended' | 'suspended' | 'active' {
   if (state.ended) return 'ended'
   return pendingOp(state) ? 'suspended' : 'active'
-}
-
-function tentative(events: readonly NewEvent[], lastSeq: number): LogEvent[] {
-  return events.map((event, index) => ({ ...event, conversationId: '', seq: lastSeq + 1 + index, at: 0 }))
 }

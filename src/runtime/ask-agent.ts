@@ -1,4 +1,4 @@
-import { NoSuchAgentError } from '../errors/flow-errors.ts'
+import { AwaitedConversationDeletedError, NoSuchAgentError } from '../errors/flow-errors.ts'
 import type { FlowContext } from '../flow/flow-owner.ts'
 import type { AgentAnswer } from '../flow/flow-verbs.ts'
 import { foldEvents } from '../log/fold-events.ts'
@@ -6,26 +6,39 @@ import { findTurn } from '../log/state.ts'
 import type { ConversationRef } from '../store/conversation-record.ts'
 import { conversationHandle } from './conversation-handle.ts'
 import type { RuntimeContext } from './runtime-context.ts'
+import { turnIdOf } from './send-message.ts'
 import { outcomeOf } from './turn-outcome.ts'
 
 /** How a flow talks to an agent: the key makes it one message, however often it is asked, and the log tells when the turn has ended. */
 export function askAgent(context: () => RuntimeContext): (session: ConversationRef) => FlowContext['askAgent'] {
-  return (session) => async (op, key, who) => {
+  return (session) => async (op, key, who, wasSent) => {
     const runtime = context()
     const { tenant } = session
     if (!runtime.agents.has(op.agent)) throw new NoSuchAgentError(op.agent, [...runtime.agents.keys()])
     const ref = { tenant, id: op.id ?? key }
     const scope = await runtime.scopes.ofSession(tenant, session.id, who)
     const conversation = conversationHandle(runtime, { tenant, who, scope }, ref.id, op.agent)
-    const { turnId } = await conversation.send(op.message, { key: `flow/${key}`, whenBusy: 'queue' })
+    const turnId = turnIdOf(`flow/${key}`)
+    // One that is known to have been sent is not sent again: where it is gone, somebody deleted it.
+    if (!wasSent) await conversation.send(op.message, { key: `flow/${key}`, whenBusy: 'queue' })
     const look = (): Promise<AgentAnswer | null> => answerOf(runtime, ref, turnId)
     const answer = await look()
-    if (!answer) runtime.turnWaiters.wait(ref, session, async () => (await look()) !== null)
+    if (!answer) runtime.turnWaiters.wait(ref, session, () => hasEnded(look))
     return answer
   }
 }
 
-/** Null while the turn has not ended, also when it waits for somebody. */
+/** One that was deleted has. */
+async function hasEnded(look: () => Promise<AgentAnswer | null>): Promise<boolean> {
+  try {
+    return (await look()) !== null
+  } catch (error) {
+    if (error instanceof AwaitedConversationDeletedError) return true
+    throw error
+  }
+}
+
+/** Null while the turn has not ended, also when it waits for somebody. Rejects when it is not there. */
 async function answerOf(
   { store, workingSets }: RuntimeContext,
   { tenant, id }: ConversationRef,
@@ -35,6 +48,7 @@ async function answerOf(
   const { state } = await workingSets.load(tenantStore, tenant, id)
   // A turn that ended long ago may have been put away under a summary.
   const known = findTurn(state, turnId) ? state : foldEvents(await tenantStore.streamEvents(id))
+  if (!findTurn(known, turnId)) throw new AwaitedConversationDeletedError(id)
   const outcome = outcomeOf(id, known, turnId)
   if (!outcome || outcome.status === 'waiting' || outcome.status === 'detached') return null
   const object = outcome.status === 'completed' ? ((outcome.object as never) ?? null) : null

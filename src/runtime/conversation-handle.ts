@@ -243,6 +243,7 @@ export function conversationHandle(
         workingSets.drop(tenant, gone)
         runtime.worker?.lose(tenant, gone)
         channels.peek(tenant, gone)?.poll()
+        runtime.turnWaiters.hint({ tenant, id: gone })
       }
       return isDeleted
     },

@@ -3,6 +3,7 @@ import { driveFlow } from '../flow/drive-flow.ts'
 import { type FlowContext, FlowOwner } from '../flow/flow-owner.ts'
 import type { FlowRegistry } from '../flow/flow-registry.ts'
 import type { FlowStates } from '../flow/flow-states.ts'
+import { openAgentIds, sentIn } from '../flow/sent-messages.ts'
 import type { Logger } from '../logger/logger.ts'
 import type { ConversationRef } from '../store/conversation-record.ts'
 import type { Store } from '../store/store.ts'
@@ -31,7 +32,9 @@ export async function workOnFlow(
     return null
   }
   const context = { tenant, id, flows, store, clock, logger, askAgent: work.askAgent({ tenant, id }) }
-  const owner = new FlowOwner(context, epoch, loaded)
+  const isWaiting = openAgentIds(loaded.state).length > 0
+  const sent = sentIn(isWaiting ? await store.getConversation(id) : null)
+  const owner = new FlowOwner(context, epoch, loaded, sent)
   await onOwner(owner)
   await driveFlow(owner)
   flowStates.keep(tenant, id, owner.loaded)

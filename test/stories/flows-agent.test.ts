@@ -131,6 +131,48 @@ overStores('a flow that asks an agent', (story) => {
     })
   })
 
+  test.each(['by its own process', 'while nobody is alive'])(
+    'learns that the conversation it waits for was deleted %s, and sends nothing again',
+    async (how) => {
+      const ask = defineTool({
+        ...{ name: 'ask', description: 'Ask', input: z.object({}) },
+        ...{ executor: 'human', output: z.string() },
+      })
+      const model = scriptedModel({ calls: [{ tool: 'ask', args: {} }] })
+      const agent = defineAgent({ name: 'asking', model, tools: [ask] })
+      const flow = defineFlow({
+        name: 'waiting',
+        version: 1,
+        run: async (flow) => {
+          const caught = await flow
+            .agent(agent, { id: 'till', message: 'Ask them' })
+            .catch(({ code, message }: Error & { code: string }) => ({ code, message }))
+          return caught
+        },
+      })
+      const store = story.openStore()
+      const first = story.start({ agents: [agent], flows: [flow], store, ...soon })
+      const started = first.flow(flow, 's1').start(null)
+      started.catch(() => {})
+      await until(async () => (await first.inbox()).length === 1)
+      // It waits, and nobody holds it.
+      await until(async () => (await store.acquireLease('s1', 'somebody', 1)) !== null)
+      if (how === 'while nobody is alive') {
+        await first.close()
+        await store.deleteConversation('till')
+      } else await first.conversation('till').delete()
+
+      const second = story.start({ agents: [agent], flows: [flow], store: story.reopen(store), ...soon })
+      await until(async () => (await second.flow(flow, 's1').status()) === 'done')
+      expect(await second.flow(flow, 's1').result()).toEqual({
+        code: 'conversation_not_found',
+        message: expect.stringContaining("'till' was deleted while the flow waited for its turn"),
+      })
+      expect(await store.getConversation('till')).toBeNull()
+      expect(model.calls).toHaveLength(1)
+    },
+  )
+
   test('finds the end of a turn that was put away under a summary', async () => {
     const { agent } = editor()
     const flow = defineFlow({
