@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { perdure, perdureJson } from './perdure.ts'
+import { main, perdure, perdureJson } from './perdure.ts'
+import { keys, startInTerminal } from './start-in-terminal.ts'
 import { openWorld, type World, ways } from './world.ts'
 
 let world: World
@@ -134,4 +135,31 @@ describe('a flow', () => {
     expect(code).toBe(3)
     expect(stderr).toContain("There is no flow 'greeting' here")
   })
+})
+
+test('a person at a terminal is asked field by field, until the answer fits', async () => {
+  await world.say('form', 'Ask for my size')
+  const terminal = startInTerminal([main, 'answer', 'form', ...world.ways.store], {
+    cwd: world.folder,
+    isForeign: true,
+  })
+  await terminal.shows('size (1 S, 2 M)')
+  terminal.type(`XXL${keys.enter}`)
+  await terminal.shows('choose one of 1 S, 2 M')
+  terminal.type(`${keys.ctrlU}M${keys.enter}`)
+  await terminal.shows('Answered: size.')
+  expect(await terminal.exited()).toMatchObject({ exitCode: 0 })
+  expect(await world.runtime.conversation('form').outcome()).toMatchObject({ status: 'completed' })
+})
+
+test('whoever leaves a question with Ctrl-C answers nothing', async () => {
+  await world.say('left', 'Ask for my size')
+  const terminal = startInTerminal([main, 'answer', 'left', ...world.ways.store], {
+    cwd: world.folder,
+    isForeign: true,
+  })
+  await terminal.shows('size (1 S, 2 M)')
+  terminal.type(keys.ctrlC)
+  expect(await terminal.exited()).toMatchObject({ exitCode: 130 })
+  expect((await world.runtime.conversation('left').view()).pending).toHaveLength(1)
 })

@@ -6,7 +6,8 @@ import { commonArgs } from '../../src/cli/command.ts'
 import { commandTable, loadCommand } from '../../src/cli/command-table.ts'
 import { parseArguments } from '../../src/cli/parse-arguments.ts'
 import { sqliteStore } from '../../src/stores/sqlite/index.ts'
-import { perdure, repository, startPerdure } from './perdure.ts'
+import { main, perdure, repository, startPerdure } from './perdure.ts'
+import { type InTerminal, startInTerminal } from './start-in-terminal.ts'
 
 let folder: string
 
@@ -83,6 +84,17 @@ test('stack traces are shown with --verbose, and only then', async () => {
   expect([quiet.code, verbose.code]).toEqual([5, 5])
   expect(quiet.stderr).not.toMatch(/\n {4}at /)
   expect(verbose.stderr).toMatch(/\n {4}at [\s\S]*caused by: /)
+})
+
+test('colours are for terminals, unless somebody wants none', async () => {
+  const args = [main, 'list', '--limit', '2', '--store', join(folder, 'agents.db')]
+  const coloured = startInTerminal(args, { cwd: folder })
+  const plain = startInTerminal(args, { cwd: folder, env: { NO_COLOR: '1' } })
+  for (const terminal of [coloured, plain]) expect(await terminal.exited()).toMatchObject({ exitCode: 0 })
+  const isStyled = ({ model }: InTerminal) => model.rows().some((row) => row.some(({ style }) => style.length > 0))
+  expect([isStyled(coloured), isStyled(plain)]).toEqual([true, false])
+  const piped = await perdure(args.slice(1), { env: { FORCE_COLOR: '1' } })
+  expect(piped.stdout).not.toContain('\u001b')
 })
 
 test('a reader that leaves early is no failure', async () => {

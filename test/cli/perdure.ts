@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import type { Readable, Writable } from 'node:stream'
 
 export const repository = join(import.meta.dirname, '..', '..')
-const main = join(repository, 'src', 'cli', 'main.ts')
+export const main = join(repository, 'src', 'cli', 'main.ts')
 
 export type Ended = { readonly code: number | null; readonly stdout: string; readonly stderr: string }
 

@@ -1,3 +1,4 @@
+import { stripVTControlCharacters } from 'node:util'
 import { type IPty, spawn } from '@lydell/node-pty'
 import { TerminalModel } from './terminal-model.ts'
 
@@ -18,6 +19,8 @@ export type StartOptions = {
   readonly cwd: string
   readonly env?: Readonly<Record<string, string>>
   readonly columns?: number
+  /** Written with escape sequences of its own: `text` then is all that was ever written, without them. */
+  readonly isForeign?: boolean
 }
 
 export const keys = { enter: '\r', escape: '\u001b', ctrlC: '\u0003', ctrlD: '\u0004', ctrlU: '\u0015' } as const
@@ -25,7 +28,8 @@ export const keys = { enter: '\r', escape: '\u001b', ctrlC: '\u0003', ctrlD: '\u
 const patienceMs = 25_000
 
 /** Runs a program of this repository in a real pseudo-terminal, with the Node that runs the tests and without anybody's keys. */
-export function startInTerminal(args: readonly string[], { cwd, env = {}, columns = 100 }: StartOptions): InTerminal {
+export function startInTerminal(args: readonly string[], options: StartOptions): InTerminal {
+  const { cwd, env = {}, columns = 100, isForeign = false } = options
   const model = new TerminalModel(columns)
   const changes = new Set<() => void>()
   const changed = (): void => {
@@ -38,9 +42,12 @@ export function startInTerminal(args: readonly string[], { cwd, env = {}, column
     env: { ...withoutKeys(process.env), TERM: 'xterm-256color', ...env },
   })
   let broken: unknown = null
+  let written = ''
+  const text = (): string => (isForeign ? stripVTControlCharacters(written) : model.text())
   child.onData((data) => {
     try {
-      model.write(data)
+      if (isForeign) written += data
+      else model.write(data)
     } catch (error) {
       broken ??= error
     }
@@ -56,25 +63,22 @@ export function startInTerminal(args: readonly string[], { cwd, env = {}, column
   return {
     pid: child.pid,
     model,
-    text: () => model.text(),
-    type: (text) => child.write(text),
+    text,
+    type: (typed) => child.write(typed),
     shows: (wanted) =>
       new Promise((resolve, reject) => {
-        const isThere = () => (typeof wanted === 'string' ? model.text().includes(wanted) : wanted.test(model.text()))
+        const isThere = () => (typeof wanted === 'string' ? text().includes(wanted) : wanted.test(text()))
         const look = (): void => {
           if (broken) end(() => reject(broken))
           else if (isThere()) end(resolve)
-          else if (hasExited) end(() => reject(new Error(`ended without showing ${wanted}:\n${model.text()}`)))
+          else if (hasExited) end(() => reject(new Error(`ended without showing ${wanted}:\n${text()}`)))
         }
         const end = (settle: () => void): void => {
           clearTimeout(timer)
           changes.delete(look)
           settle()
         }
-        const timer = setTimeout(
-          () => end(() => reject(new Error(`does not show ${wanted}:\n${model.text()}`))),
-          patienceMs,
-        )
+        const timer = setTimeout(() => end(() => reject(new Error(`does not show ${wanted}:\n${text()}`))), patienceMs)
         changes.add(look)
         look()
       }),

@@ -6,6 +6,7 @@ import { findPending } from '../answer/find-pending.ts'
 import { readValue } from '../answer/read-value.ts'
 import { tellAnswered } from '../answer/tell-answered.ts'
 import { command } from '../command.ts'
+import { Interrupted } from '../interrupt.ts'
 import type { Output } from '../output.ts'
 import { withTarget } from '../target/open-target.ts'
 import { pendingLines } from '../transcript/pending-lines.ts'
@@ -31,19 +32,17 @@ export const answer = command({
     withTarget(args, output, async (target) => {
       const wanted = { kinds: ['elicitation', 'client_exec', 'recovery'], what: 'an answer' } as const
       const { ref, tool, item } = await findPending(target, args.conversation, args.call, wanted)
-      const value = await givenOrAsked(args.value, item, { id: args.conversation, output })
+      const value =
+        args.value === undefined
+          ? await asked(item, { id: args.conversation, output })
+          : await readValue('The value', args.value, item?.schema ?? null)
       const answered = await target.conversation(args.conversation).answer(ref, value)
       return tellAnswered(answered, `Answered: ${tool}.`, output)
     }),
 })
 
 /** Of a call that has been answered nothing is asked any more. */
-async function givenOrAsked(
-  given: string | undefined,
-  item: PendingItem | null,
-  { id, output }: { id: string; output: Output },
-): Promise<Json> {
-  if (given !== undefined) return readValue('The value', given, item?.schema ?? null)
+async function asked(item: PendingItem | null, { id, output }: { id: string; output: Output }): Promise<Json> {
   if (!item) return null
   if (!output.isInteractive) {
     const schema = JSON.stringify(item.schema)
@@ -54,6 +53,11 @@ async function givenOrAsked(
   }
   const style = { colours: output.colours, isFull: true, args: {} }
   for (const line of pendingLines(id, item, style).slice(0, 2)) output.note(line)
-  const { askValue } = await import('../answer/ask-value.ts')
-  return askValue(item.schema, '')
+  const [{ askDecision }, { clackAsker }] = await Promise.all([
+    import('../chat/ask-decision.ts'),
+    import('../answer/clack-asker.ts'),
+  ])
+  const decision = await askDecision(item, clackAsker)
+  if (decision?.verb !== 'answer') throw new Interrupted()
+  return decision.value
 }

@@ -31,6 +31,7 @@ function oneLine(text: string): string {
 /** A cell with colours is ours, and short. */
 function shortened(text: string, most: number): string {
   const characters = [...text]
-  if (visibleLength(text) <= most || colours.test(text)) return text
+  const length = visibleLength(text)
+  if (length <= most || length < characters.length) return text
   return `${characters.slice(0, most - 1).join('')}…`
 }
