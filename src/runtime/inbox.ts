@@ -6,8 +6,9 @@ import { parentCallOf } from './admit-child.ts'
 
 /** Something that waits for somebody. */
 export type InboxItem = PendingCall & {
-  /** The same as `id`, so that an item can be handed to whatever answers a call. */
+  /** The same as `id` and `name`, as pending items call them, so that an item can be handed to whatever takes one. */
   readonly callId: string
+  readonly tool: string
   /** This process does not have the code of its agent, so an answer waits for one that does. */
   readonly agentMissing: boolean
   /** From the conversation somebody talks to, over the calls of child agents, down to this call. */
@@ -32,7 +33,13 @@ export async function inbox(
   const paths = new Paths(store)
   const items = found.slice(0, limit).map(async (call): Promise<InboxItem> => {
     const agentMissing = call.agent === null || !agents.has(call.agent)
-    return { ...call, callId: call.id, agentMissing, path: await paths.of(call.conversationId, call.id) }
+    return {
+      ...call,
+      callId: call.id,
+      tool: call.name,
+      agentMissing,
+      path: await paths.of(call.conversationId, call.id),
+    }
   })
   return Promise.all(items)
 }

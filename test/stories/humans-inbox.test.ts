@@ -70,7 +70,7 @@ overStores('the inbox', (story) => {
     expect([...first, ...second]).toEqual(inbox)
 
     for (const item of inbox) {
-      const answer = item.name === 'pay' ? true : 'yes'
+      const answer = item.tool === 'pay' ? true : 'yes'
       expect(await runtime.resolve(item.conversationId, item, answer)).toEqual({ accepted: true })
     }
     expect(await runtime.inbox()).toEqual([])
