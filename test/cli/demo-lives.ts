@@ -17,7 +17,7 @@ export const paces = { slow: '10', quick: '0' } as const
 export type DemoLives = {
   folder(): string
   /** Starts the demo in a terminal. */
-  live(pace: keyof typeof paces): InTerminal
+  live(pace: keyof typeof paces, env?: Record<string, string>): InTerminal
   /** Any command of `perdure`, in a terminal. */
   start(...args: string[]): InTerminal
   /** Any command of `perdure`, in a process of its own; what it prints. */
@@ -45,7 +45,7 @@ export function demoLives(): DemoLives {
   }
   return {
     folder: () => cwd,
-    live: (pace) => start(['demo', '--port', '0'], { PERDURE_DEMO_PACE: paces[pace] }),
+    live: (pace, env = {}) => start(['demo', '--port', '0'], { PERDURE_DEMO_PACE: paces[pace], ...env }),
     start: (...args) => start(args, {}),
     elsewhere: async (...args) =>
       (await promisify(execFile)(process.execPath, [perdureProgram, ...args], { cwd })).stdout,

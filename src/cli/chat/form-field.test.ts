@@ -1,0 +1,52 @@
+import { expect, test } from 'vitest'
+import type { JsonObject } from '../../log/json.ts'
+import { fieldDefault, fieldLabel, formFields, readField } from './form-field.ts'
+
+function field(schema: JsonObject, isRequired = true) {
+  return { name: 'x', schema, isRequired }
+}
+
+test('an object is asked for field by field, anything else as it is', () => {
+  const properties = { a: { type: 'string' }, b: true }
+  expect(formFields({ type: 'object', properties, required: ['a'] })).toEqual([
+    { name: 'a', schema: { type: 'string' }, isRequired: true },
+    { name: 'b', schema: {}, isRequired: false },
+  ])
+  expect(formFields({ type: 'integer' })).toEqual([{ name: null, schema: { type: 'integer' }, isRequired: true }])
+  expect(formFields(true)).toEqual([{ name: null, schema: {}, isRequired: true }])
+})
+
+test.each<[JsonObject, string, unknown]>([
+  [{ type: 'string' }, ' 12 ', '12'],
+  [{ type: 'integer' }, '12', 12],
+  [{ type: 'number' }, '-1.5', -1.5],
+  [{ type: 'boolean' }, 'Y', true],
+  [{ type: 'boolean' }, 'no', false],
+  [{ enum: ['red', 'blue'] }, 'blue', 'blue'],
+  [{ enum: ['red', 'blue'] }, '2', 'blue'],
+  [{ enum: [2, 1] }, '1', 1],
+  [{ type: 'array', items: { type: 'integer' } }, '1, 2', [1, 2]],
+  [{ type: 'array' }, '["a"]', ['a']],
+  [{ type: 'object' }, '{"a":1}', { a: 1 }],
+  [{ anyOf: [{ type: 'string' }, { type: 'null' }] }, 'null', null],
+])('%j reads %j as %j', async (schema, typed, value) => {
+  expect(await readField(field(schema), typed)).toEqual({ ok: true, value })
+})
+
+test.each<[JsonObject, string, RegExp]>([
+  [{ type: 'integer' }, '1.5', /integer/],
+  [{ type: 'integer', maximum: 5 }, '6', /greater than 5/],
+  [{ type: 'boolean' }, 'maybe', /boolean/],
+  [{ enum: ['red', 'blue'] }, '3', /choose one of 1 red, 2 blue/],
+  [{ type: 'string', minLength: 1 }, '', /needed/],
+  [{ type: 'object' }, '{', /object/],
+])('%j refuses %j', async (schema, typed, problem) => {
+  expect(await readField(field(schema), typed)).toMatchObject({ ok: false, problem: expect.stringMatching(problem) })
+})
+
+test('what is not required may be left out, and labels say so', async () => {
+  expect(await readField(field({ type: 'integer' }, false), ' ')).toEqual({ ok: true, value: undefined })
+  expect(fieldLabel(field({ type: 'integer' }, false))).toBe('x (a whole number; Enter: none) ›')
+  expect(fieldLabel(field({ type: 'string', title: 'Your name' }))).toBe('Your name ›')
+  expect(fieldDefault(field({ type: 'integer', default: 3 }))).toBe('3')
+})

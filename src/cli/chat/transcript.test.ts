@@ -1,0 +1,101 @@
+import { expect, test } from 'vitest'
+import { called, ended, failed, replied, resolved, said, started, stateOf, suspended } from '../../../test/log/story.ts'
+import type { NewEvent } from '../../log/events.ts'
+import { nothingLive } from '../../view/live-parts.ts'
+import type { Draft, View } from '../../view/view.ts'
+import { viewOf } from '../../view/view-of.ts'
+import type { Line } from './line.ts'
+import { type Paper, Transcript } from './transcript.ts'
+
+function paper(): Paper & { readonly text: () => string } {
+  const lines: string[] = []
+  let open = ''
+  const textOf = (line: Line) => line.map((span) => span.text).join('')
+  const closeLine = (): void => {
+    if (open !== '') lines.push(open)
+    open = ''
+  }
+  return {
+    print: (...added) => {
+      closeLine()
+      lines.push(...added.map(textOf))
+    },
+    append: (...spans) => {
+      open += textOf(spans)
+    },
+    closeLine,
+    text: () => [...lines, open].filter((text) => text !== '').join('\n'),
+  }
+}
+
+function shown(...views: readonly View[]): string {
+  const written = paper()
+  const transcript = new Transcript(written, { agent: 'clerk', who: 'ann' })
+  for (const view of views) transcript.update(view)
+  return written.text()
+}
+
+function view(events: readonly NewEvent[], drafts: readonly Draft[] = []): View {
+  return viewOf('story', stateOf([...events]), { ...nothingLive, drafts })
+}
+
+function draft(...texts: readonly string[]): Draft {
+  const parts = texts.map((text, index) => ({ type: 'text' as const, part: String(index), text }))
+  return { turnId: 't1', messageId: 'm1', n: 1, parts }
+}
+
+const asked = [said('t1')]
+const answer = replied('t1', 'm1', 1)
+const answerText = view([...asked, answer])
+  .messages[1]!.parts.map((part) => ('text' in part ? part.text : ''))
+  .join('')
+
+test('a message is the same whether it was streamed or not', () => {
+  const whole = shown(view([...asked, answer]))
+  const half = answerText.slice(0, 2)
+  expect(
+    shown(view(asked), view(asked, [draft(half)]), view(asked, [draft(answerText)]), view([...asked, answer])),
+  ).toBe(whole)
+  expect(whole).toContain(`clerk › ${answerText}`)
+})
+
+test('the same view again adds nothing', () => {
+  const events = [...asked, answer, ended('t1')]
+  expect(shown(view(events), view(events))).toBe(shown(view(events)))
+})
+
+test('what is withdrawn is said to be', () => {
+  expect(shown(view(asked, [draft('Half a')]), view(asked))).toMatch(/Half a\n.*withdrawn/)
+})
+
+test('a text that was changed when it was finished is written anew', () => {
+  expect(shown(view(asked, [draft('Something else')]), view([...asked, answer]))).toMatch(
+    new RegExp(`Something else\n.*changed.*\nclerk › ${answerText}`),
+  )
+})
+
+test('a queued message comes when its turn does', () => {
+  const queued = view([said('t1'), said('t2')])
+  expect(shown(queued).match(/you ›/g)).toHaveLength(1)
+  expect(shown(queued, view([said('t1'), said('t2'), answer, ended('t1')])).match(/you ›/g)).toHaveLength(2)
+})
+
+test('a call is told with who answered and how it ended, each once', () => {
+  const calling = [...asked, replied('t1', 'm1', 1, { calls: ['c1'] }), called('c1', { gated: true })]
+  const waiting = [...calling, suspended('c1', 'approval', {})]
+  const approved = [...waiting, resolved('c1', 'approval', 'resolved', { value: true })]
+  const interrupted = [...approved, started('c1'), failed('c1', 'nobody knows', 'unknown')]
+  const text = shown(view(calling), view(waiting), view(approved), view(interrupted))
+  expect(text.split('\n').slice(-3)).toEqual([
+    expect.stringContaining('▸ refund'),
+    expect.stringMatching(/approved by \w+/),
+    '  ? refund: nobody knows',
+  ])
+})
+
+test('of a long conversation only the end is written, and where the rest is', () => {
+  const turns = Array.from({ length: 25 }, (_, index) => [said(`t${index}`), ended(`t${index}`)])
+  const text = shown(view(turns.flat()))
+  expect(text.match(/you ›/g)).toHaveLength(20)
+  expect(text).toContain('(5 earlier turns: perdure show story)')
+})
