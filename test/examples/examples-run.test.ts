@@ -1,12 +1,14 @@
 import { execFile } from 'node:child_process'
-import { readdirSync, readFileSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { describe, expect, test } from 'vitest'
 
 const run = promisify(execFile)
 const root = join(import.meta.dirname, '..', '..')
-const programs = readdirSync(join(root, 'examples')).filter((name) => name.endsWith('.ts'))
+const entries = readdirSync(join(root, 'examples'), { withFileTypes: true })
+const programs = entries.map(({ name }) => name).filter((name) => name.endsWith('.ts'))
+const folders = entries.filter((entry) => entry.isDirectory()).map(({ name }) => name)
 
 /** What each example prints, line by line. */
 const printed: Readonly<Record<string, readonly (string | RegExp)[]>> = {
@@ -93,6 +95,21 @@ describe.each(programs)('examples/%s', (name) => {
 
   test('is in the reading order', () => {
     expect(readFileSync(join(root, 'examples', 'README.md'), 'utf8')).toContain(`](${name})`)
+  })
+})
+
+describe.each(folders)('examples/%s', (name) => {
+  test('has a test of its own', () => {
+    expect(existsSync(join(import.meta.dirname, `${name}.test.ts`))).toBe(true)
+  })
+
+  test('has only short files', () => {
+    const files = readdirSync(join(root, 'examples', name)).filter((file) => /\.tsx?$/.test(file))
+    expect(files.filter((file) => linesOf(`examples/${name}/${file}`) >= 100)).toEqual([])
+  })
+
+  test('is in the reading order', () => {
+    expect(readFileSync(join(root, 'examples', 'README.md'), 'utf8')).toContain(`](${name}/`)
   })
 })
 

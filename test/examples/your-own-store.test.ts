@@ -1,7 +1,7 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterAll, describe, expect, test } from 'vitest'
+import { afterAll, describe, expect, test, vi } from 'vitest'
 import { journalStore } from '../../examples/your-own-store.ts'
 import { testStore } from '../../src/testing/test-store.ts'
 
@@ -17,4 +17,7 @@ const reopen = async (store: Awaited<ReturnType<typeof open>>) => {
   return open()
 }
 afterAll(() => rmSync(folder, { recursive: true }))
+// The suite has listeners that throw and events that are large; what is logged about them is tested elsewhere.
+vi.spyOn(console, 'warn').mockReturnValue()
+vi.spyOn(console, 'error').mockReturnValue()
 testStore({ describe, test, expect, afterAll }, { create, reopen, destroy: (store) => store.close() })

@@ -24,7 +24,7 @@ export function statementsOf(text: string): Statement[] {
 }
 
 /** What a doc comment says, without its frame. */
-export function plainDoc(comment: string): string {
+function plainDoc(comment: string): string {
   return comment
     .replace(/^\/\*\*/, '')
     .replace(/\*\/$/, '')
