@@ -55,6 +55,15 @@ test('text is shown as a server streams it', async () => {
   expect(stdout.match(/One two/g)).toHaveLength(1)
 })
 
+test('a reader that leaves early ends it, and is no failure', async () => {
+  await world.say('left', 'Hello')
+  const running = startPerdure(['tail', 'left', ...world.ways.server])
+  await running.until('Hello.')
+  running.process.stdout.destroy()
+  await world.say('left', 'Still there?')
+  expect(await running.ended).toMatchObject({ code: 0, stderr: '' })
+})
+
 test('what a model writes cannot act on the terminal', async () => {
   await world.say('evil', 'Be evil')
   const [shown, json] = await Promise.all([

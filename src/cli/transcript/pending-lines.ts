@@ -31,7 +31,7 @@ export function pendingLines(
   ]
 }
 
-export const kindText: Readonly<Record<PendingItem['kind'], string>> = {
+const kindText: Readonly<Record<PendingItem['kind'], string>> = {
   approval: 'waits for approval',
   elicitation: 'waits for an answer',
   client_exec: 'waits for a client',
