@@ -2,6 +2,7 @@ import { existsSync } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { ConfigError } from '../errors/cli-errors.ts'
+import { unknownKeys } from '../errors/unknown-keys.ts'
 import type { Config } from './config.ts'
 
 /** A config, with the file it came from. */
@@ -49,8 +50,29 @@ async function imported(file: string): Promise<Record<string, unknown>> {
   }
 }
 
+/** Everything a config may say: a misspelt key must not be passed over. */
+const known: Readonly<Record<keyof Config, true>> = {
+  agents: true,
+  flows: true,
+  store: true,
+  server: true,
+  tenant: true,
+  who: true,
+  restoreScope: true,
+  persistence: true,
+  persistTimeoutMs: true,
+  logger: true,
+  clock: true,
+  maxConcurrentTurns: true,
+  leaseMs: true,
+  pollMs: true,
+  auditTtlMs: true,
+}
+
 function problemOf(config: unknown): string | null {
   if (config === undefined) return 'exports nothing by default'
+  const [unknown] = unknownKeys(config, Object.keys(known))
+  if (unknown) return `has an ${unknown}`
   const { agents, flows = [], store } = Object(config) as { [key: string]: unknown }
   if (!Array.isArray(agents)) return "has no list 'agents'"
   if (!Array.isArray(flows)) return "has 'flows' that are no list"

@@ -15,6 +15,7 @@ export async function runCli(argv: readonly string[]): Promise<void> {
   endQuietlyWithReader()
   const options = { isJson: argv.includes('--json'), isVerbose: argv.includes('--verbose') }
   const output = createOutput(options)
+  tellUncaught(output)
   // Watching and waiting are no reason for a process to stay; a command that is not done is.
   const stayAlive = setInterval(() => {}, 60_000)
   let code: number
@@ -82,6 +83,16 @@ function hideExperimentalWarnings(): void {
   process.on('warning', (warning) => {
     if (warning.name !== 'ExperimentalWarning') console.error(`${warning.name}: ${warning.message}`)
   })
+}
+
+/** An error that nobody waited for, as in the code of a config, ends the process as others do: without a stack trace. */
+function tellUncaught(output: Output): void {
+  const end = (error: unknown): void => {
+    output.error(error)
+    process.exit(exitCodeOf(error))
+  }
+  process.on('uncaughtException', end)
+  process.on('unhandledRejection', end)
 }
 
 /** `perdure list | head` is not an error. */

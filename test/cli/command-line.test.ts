@@ -14,7 +14,7 @@ let folder: string
 beforeAll(async () => {
   folder = mkdtempSync(join(tmpdir(), 'perdure-words-'))
   const store = sqliteStore({ path: join(folder, 'agents.db') })
-  for (let n = 0; n < 5; n += 1) await store.putConversation(`ticket-${n}`, { agent: 'support' })
+  for (let n = 0; n < 3; n += 1) await store.putConversation(`ticket-${n}`, { agent: 'support' })
   await store.close()
 })
 
@@ -150,6 +150,7 @@ test.each([
   ['throws', `throw new Error('no key')`, 'throws when it is loaded: no key'],
   ['exports nothing', 'export const agents = []', 'exports nothing by default'],
   ['has no agents', `export default { store: 'a.db' }`, "has no list 'agents'"],
+  ['is misspelt', `export default { agents: [], store: 'a.db', flow: [] }`, "has an unknown key 'flow' (known: agents"],
   ['has no store', 'export default { agents: [] }', "has no 'store'"],
   ['is not TypeScript', 'export default {{', 'throws when it is loaded'],
 ])('a config that %s is told as such', async (name, code, problem) => {

@@ -1,4 +1,6 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest'
+import { postgresStore } from '../../src/stores/postgres/index.ts'
+import { freshDatabase } from '../setup/fresh-database.ts'
 import { perdure, perdureJson } from './perdure.ts'
 import { openWorld, type World, ways } from './world.ts'
 
@@ -106,6 +108,16 @@ describe.each(ways)('on a %s', (way) => {
     expect(explained.code).toBe(3)
     expect(explained.stderr).toContain("Put audit: 'records'")
   })
+})
+
+test('a Postgres store is looked at as any other', async () => {
+  const connectionString = await freshDatabase(inject('postgresUrl'))
+  const store = postgresStore({ connectionString })
+  await store.putConversation('ticket-1', { agent: 'support', title: 'On Postgres' })
+  await store.close()
+  const { code, stdout } = await perdure(['list', '--store', connectionString])
+  expect(code).toBe(0)
+  expect(stdout).toMatch(/ticket-1 +idle +support +0 +.*On Postgres/)
 })
 
 test('a tenant of a store is named', async () => {

@@ -87,3 +87,15 @@ test('a flow is worked on by the command itself when asked to', async () => {
   expect(resumed).toMatchObject({ code: 0, stdout: 'g1 is done: "Hi, Bo"\n' })
   expect(readFileSync(join(folder, '.perdure', 'perdure.db')).length).toBeGreaterThan(0)
 })
+
+test('an error that nobody waited for is told without a stack trace', async () => {
+  const config = readFileSync(join(folder, 'perdure.config.ts'), 'utf8')
+  const late = `setTimeout(() => { throw new Error('too late') }, 0)`
+  writeFileSync(join(folder, 'perdure.config.ts'), `${late}\n${config}`)
+  const [quiet, verbose] = await Promise.all([
+    perdure(['serve', '--store', 'one.db', '--config', 'perdure.config.ts'], { cwd: folder }),
+    perdure(['serve', '--store', 'two.db', '--config', 'perdure.config.ts', '--verbose'], { cwd: folder }),
+  ])
+  expect(quiet).toMatchObject({ code: 1, stderr: 'error too late (--verbose shows where)\n' })
+  expect(verbose.stderr).toMatch(/Error: too late\n {4}at /)
+})

@@ -41,7 +41,12 @@ export const flows = command({
         ])
         return table(['ID', 'FLOW', 'STATUS', 'EVENTS', 'UPDATED'].map(output.colours.bold), rows, output.width)
       })
-      if (before !== null) output.note(`More: ${commandLine(['flows', '--before', before], args)}`)
+      if (before !== null) {
+        const { flow, status } = args
+        const filters = [...(flow ? ['--flow', flow] : []), ...(status ? ['--status', status] : [])]
+        const next = commandLine(['flows', ...filters, '--limit', String(limit), '--before', before], args)
+        output.note(`More: ${next}`)
+      }
       return exitCodes.ok
     }),
 })

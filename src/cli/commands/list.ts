@@ -5,6 +5,7 @@ import { withTarget } from '../target/open-target.ts'
 import { targetArgs } from '../target/target-args.ts'
 import { table } from '../terminal/table.ts'
 import { ago } from '../terminal/time.ts'
+import { commandLine } from '../transcript/command-line.ts'
 
 export const list = command({
   args: {
@@ -49,7 +50,11 @@ export const list = command({
           output.width,
         )
       })
-      if (page.before !== null) output.note(`More: perdure list --before ${page.before}`)
+      if (page.before !== null) {
+        const filters = [...(status ? ['--status', status] : []), ...(agent ? ['--agent', agent] : [])]
+        const next = commandLine(['list', ...filters, '--limit', String(limit), '--before', page.before], args)
+        output.note(`More: ${next}`)
+      }
       return exitCodes.ok
     }),
 })

@@ -9,6 +9,7 @@ import { openStore } from '../target/open-store.ts'
 import { usualTokenFile } from '../target/remote-target.ts'
 import { storeArgs } from '../target/target-args.ts'
 import { safe } from '../terminal/safe-text.ts'
+import { terminalLogger } from '../terminal-logger.ts'
 
 const { tenant: _, ...placeArgs } = storeArgs
 
@@ -29,7 +30,8 @@ export const serveCommand = command({
   ],
   async run({ args, output, interrupted }) {
     const port = countOf('port', args.port, 0)
-    const { store, place, loaded } = await openStore(args, { create: true })
+    const logger = terminalLogger(output)
+    const { store, place, loaded } = await openStore(args, { create: true, logger })
     if (!loaded) {
       await store.close()
       throw new CommandLineError('There is no perdure.config.ts here or above, and so no agent to serve', 'init')
@@ -37,10 +39,15 @@ export const serveCommand = command({
     const { server: settings = {}, store: __, ...options } = loaded.config
     const localTokenFile = settings.localTokenFile ?? join(dirname(loaded.file), usualTokenFile)
     const signal = interrupted()
-    const runtime = createRuntime({ ...options, store })
+    const runtime = createRuntime({ logger, ...options, store })
     try {
       const given = { ...(port === undefined ? {} : { port }), ...(args.host ? { host: args.host } : {}) }
-      const server = await serve(runtime, { ...settings, localTokenFile, ...given }).catch(portProblem)
+      const server = await serve(runtime, {
+        logger: options.logger ?? logger,
+        ...settings,
+        localTokenFile,
+        ...given,
+      }).catch(portProblem)
       const told = { url: server.url, tokenFile: localTokenFile, store: place, pid: process.pid }
       output.item(told, () => [
         safe`Serving ${output.colours.cyan(server.url)}`,

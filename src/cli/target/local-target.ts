@@ -1,4 +1,4 @@
-import { consoleLogger, type Logger, silentLogger } from '../../logger/logger.ts'
+import { type Logger, silentLogger } from '../../logger/logger.ts'
 import { createRuntime } from '../../runtime/create-runtime.ts'
 import type { RuntimeOptions } from '../../runtime/runtime.ts'
 import { createScope } from '../../scope/create-scope.ts'
@@ -6,6 +6,7 @@ import type { Scope } from '../../scope/register.ts'
 import type { Store } from '../../store/store.ts'
 import type { LoadedConfig } from '../load-config.ts'
 import type { Output } from '../output.ts'
+import { terminalLogger } from '../terminal-logger.ts'
 import { listed, localConversation } from './local-conversation.ts'
 import { localFlow } from './local-flow.ts'
 import { type OpenStoreOptions, openStore } from './open-store.ts'
@@ -15,7 +16,7 @@ import { type TargetArgs, userNameOf } from './target-args.ts'
 export type LocalTargetOptions = Pick<OpenStoreOptions, 'create'> & {
   /** Works on whatever is due, with the config's agents and flows. Default: whoever has their code elsewhere goes on with what is done here. */
   readonly work?: boolean
-  /** Default: the console, where it works or is verbose. */
+  /** Default: stderr, where it works or is verbose. */
   readonly logger?: Logger
 }
 
@@ -30,7 +31,7 @@ export async function openLocalTarget(
   { isVerbose }: Pick<Output, 'isVerbose'>,
   { work = false, create = false, ...options }: LocalTargetOptions = {},
 ): Promise<Target> {
-  const logger = options.logger ?? (isVerbose || work ? consoleLogger : silentLogger)
+  const logger = options.logger ?? (isVerbose || work ? terminalLogger({ isVerbose }) : silentLogger)
   const { store, place, loaded } = await openStore(args, { logger, create })
   const runtime = createRuntime(runtimeOptions(loaded, { store, logger, work }))
   const { tenant = 'default' } = args
