@@ -2,7 +2,7 @@ import { execFile } from 'node:child_process'
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
-import { afterAll, describe, expect, test } from 'vitest'
+import { afterAll, describe, expect, inject, test } from 'vitest'
 
 const root = join(import.meta.dirname, '..', '..')
 const folder = join(root, '.tmp', 'documents')
@@ -56,7 +56,7 @@ test('the programs of all documents are well typed', async () => {
 test.each(['README.md', ...guides])('%s has no code that is not run', (document) => {
   const text = readFileSync(join(root, document), 'utf8')
   // Pages (`tsx`) need a browser, and have tests of their own.
-  expect([...text.matchAll(/```(?:ts|typescript)\n/g)].length).toBe(programsIn(document).length)
+  expect([...text.matchAll(/```(?:ts|typescript|js|javascript)\n/g)].length).toBe(programsIn(document).length)
 })
 
 describe('the programs of the README', () => {
@@ -109,7 +109,7 @@ async function typeProblems(programs: readonly (readonly [name: string, code: st
 async function runIn(cwd: string, ...args: string[]): Promise<string> {
   const flags = ['--disable-warning=ExperimentalWarning']
   // All of them load the same sources.
-  const env = { ...process.env, NODE_COMPILE_CACHE: join(folder, 'compile-cache') }
+  const env = { ...process.env, NODE_COMPILE_CACHE: join(folder, 'compile-cache'), DATABASE_URL: inject('postgresUrl') }
   const { stdout, stderr } = await run(process.execPath, [...flags, 'program.ts', ...args], { cwd, env })
   expect(stderr).toBe('')
   return stdout
