@@ -16,6 +16,8 @@ export type InTerminal = {
 }
 
 export type StartOptions = {
+  /** Default: the Node that runs this. */
+  readonly program?: string
   readonly cwd: string
   readonly env?: Readonly<Record<string, string>>
   readonly columns?: number
@@ -29,13 +31,13 @@ const patienceMs = 25_000
 
 /** Runs a program of this repository in a real pseudo-terminal, with the Node that runs the tests and without anybody's keys. */
 export function startInTerminal(args: readonly string[], options: StartOptions): InTerminal {
-  const { cwd, env = {}, columns = 100, isForeign = false } = options
+  const { program = process.execPath, cwd, env = {}, columns = 100, isForeign = false } = options
   const model = new TerminalModel(columns)
   const changes = new Set<() => void>()
   const changed = (): void => {
     for (const tell of changes) tell()
   }
-  const child: IPty = spawn(process.execPath, [...args], {
+  const child: IPty = spawn(program, [...args], {
     cols: columns,
     rows: 50,
     cwd,
