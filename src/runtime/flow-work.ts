@@ -28,7 +28,9 @@ export async function workOnFlow(
   const store = work.store.forTenant(tenant)
   const loaded = await flowStates.load(store, tenant, id)
   if (!loaded || loaded.state.ended) {
-    await store.commit(id, { events: [], epoch, wakeAt: null, lease: 'release' })
+    // Whoever had it go on has marked it as active.
+    const ended = loaded ? { conversation: { status: 'ended' as const } } : {}
+    await store.commit(id, { events: [], epoch, wakeAt: null, lease: 'release', ...ended })
     return null
   }
   const context = { tenant, id, flows, store, clock, logger, askAgent: work.askAgent({ tenant, id }) }

@@ -13,6 +13,8 @@ export type UpkeepReader = {
   conversations(tenant: string): AsyncIterable<UpkeepConversation>
   conversation(tenant: string, id: string): Promise<UpkeepConversation | null>
   rows(tenant: string, id: string): AsyncIterable<ConversationRow>
+  /** Where its summaries end. */
+  summarySeqs(tenant: string, id: string): Promise<number[]>
   blobs(tenant: string): AsyncIterable<BlobHead>
   blob(tenant: string, hash: string): Promise<BlobHead | null>
   /** Null when the bytes are not there. */

@@ -79,6 +79,7 @@ export type Rebuilt = {
   /** As the reader gave them, of the row this was rebuilt from. */
   readonly expected: { readonly lastSeq: number; readonly updatedAt: number }
   readonly columns: {
+    readonly kind?: StoredConversation['kind']
     readonly lastSeq?: number
     readonly status?: StoredConversation['status']
     readonly fsmState?: string | null

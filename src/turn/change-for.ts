@@ -31,7 +31,7 @@ export function resolveRow(resolution: Resolution): ResolveCall {
 }
 
 /** Those who run a call answer with how it went; to everybody else `ok` is a word like any other. */
-function rowStatus({ kind, status, value }: Resolution): FinalStatus {
+export function rowStatus({ kind, status, value }: Resolution): FinalStatus {
   const tellsHowItWent = kind === 'client_exec' || kind === 'sub_agent'
   const isError = typeof value === 'object' && value !== null && 'ok' in value && value.ok === false
   return status === 'resolved' && tellsHowItWent && isError ? 'errored' : status

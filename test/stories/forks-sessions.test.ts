@@ -2,6 +2,7 @@ import { expect, test } from 'vitest'
 import { defineFlow } from '../../src/flow/define-flow.ts'
 import { gate } from './gate.ts'
 import { overStores } from './over-stores.ts'
+import { until } from './until.ts'
 
 function order() {
   const runs: string[] = []
@@ -120,6 +121,7 @@ overStores('a fork of a session', (story) => {
     const copy = await session.fork('copy')
     expect([await copy.status(), await copy.result()]).toEqual(['done', ['reserve', 'price', 'cancelled']])
     expect(await copy.continue()).toMatchObject({ status: 'done' })
+    await until(async () => (await runtime.store.getConversation('copy'))?.status === 'ended')
     const earlier = await session.fork('earlier', { at: 6 })
     expect(await earlier.resume('yes')).toEqual({ status: 'suspended', tag: 'received?' })
     expect(await runtime.conversations({ status: 'suspended' })).toMatchObject([{ id: 'earlier' }])

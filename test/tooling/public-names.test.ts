@@ -18,7 +18,7 @@ test.each([
   ['perdure/config', ['defineConfig'], config],
   ['perdure/client', ['createClient', 'projectView', 'PerdureError'], client],
   ['perdure', ['defineFlow', 'isRequest', 'requestKind', 'requestPayload', 'deriveAgent', 'DeterminismError'], root],
-  ['perdure/upkeep', ['exportStore', 'importStore'], upkeep],
+  ['perdure/upkeep', ['exportStore', 'importStore', 'examineStore', 'migrateStore', 'collectGarbage'], upkeep],
   ['perdure/testing', ['testStore', 'scriptedModel', 'fakeClock', 'untilState', 'expectStablePrefix'], testing],
 ])('%s offers %j', (_, names, module) => {
   expect(names.filter((name) => !(name in module))).toEqual([])

@@ -28,6 +28,10 @@ export function memoryReader(tables: MemoryTables, now: number): UpkeepReader {
     async *rows(tenant, id) {
       yield* moment.get(tenant)?.conversations.get(id)?.rows() ?? []
     },
+    async summarySeqs(tenant, id) {
+      const rows = [...(moment.get(tenant)?.conversations.get(id)?.rows() ?? [])]
+      return rows.flatMap(({ type, row }) => (type === 'summary' ? [row.toSeq] : []))
+    },
     async *blobs(tenant) {
       for (const [, { head }] of moment.get(tenant)?.blobs ?? []) yield head
     },

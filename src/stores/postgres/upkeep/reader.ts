@@ -34,6 +34,9 @@ export function postgresReader(
       return (await query<UpkeepConversation>(statements.conversation, [tenant, id]))[0] ?? null
     },
     rows: (tenant, id) => rowsOf(query, schema, tenant, id),
+    async summarySeqs(tenant, id) {
+      return (await query<{ toSeq: number }>(statements.summarySeqs, [tenant, id])).map(({ toSeq }) => toSeq)
+    },
     blobs: (tenant) => pageThrough<BlobHead>(pageSize, (last) => query(statements.blobs, [tenant, last?.hash ?? ''])),
     async blob(tenant, hash) {
       return (await query<BlobHead>(statements.blob, [tenant, hash]))[0] ?? null
@@ -81,6 +84,10 @@ function readerStatements(schema: string) {
     conversation: {
       name: 'upkeep_conversation',
       text: `SELECT ${wholeColumns} FROM ${schema}.conversations WHERE tenant = $1 AND id = $2`,
+    },
+    summarySeqs: {
+      name: 'upkeep_summary_seqs',
+      text: `SELECT to_seq AS "toSeq" FROM ${schema}.summaries WHERE tenant = $1 AND conversation_id = $2 ORDER BY to_seq`,
     },
     blobs: {
       name: 'upkeep_blobs',

@@ -4,6 +4,7 @@ import { nowMs } from '../sql-names.ts'
 import { restoreBatch } from './restore-batch.ts'
 
 const columnNames = {
+  kind: 'kind',
   lastSeq: 'last_seq',
   status: 'status',
   fsmState: 'fsm_state',

@@ -33,6 +33,11 @@ export function sqliteReader(db: Database): UpkeepReader {
       return row ? conversationOf(row) : null
     },
     rows: (tenant, id) => rowsOf(db, tenant, id),
+    async summarySeqs(tenant, id) {
+      const sql = `SELECT to_seq AS toSeq FROM summaries
+        WHERE cid = (SELECT cid FROM conversations WHERE tenant = ? AND id = ?) ORDER BY to_seq`
+      return db.all<{ toSeq: number }>(sql, tenant, id).map(({ toSeq }) => toSeq)
+    },
     blobs: (tenant) =>
       pageThrough<BlobHead>(pageSize, (last) =>
         db.all(

@@ -7,6 +7,7 @@ import { blobId } from './restore-rows.ts'
 
 /** The seq is read from the events here, so that column does not exist. */
 const columnNames = {
+  kind: 'kind',
   status: 'status',
   fsmState: 'fsm_state',
   title: 'title',

@@ -1,0 +1,296 @@
+import { isDeepStrictEqual } from 'node:util'
+import { EventUnknownError } from '../errors/log-errors.ts'
+import { PerdureError } from '../errors/perdure-error.ts'
+import { blobRefsIn } from '../log/blob-refs-in.ts'
+import { decode, encode } from '../log/codec.ts'
+import type { LogEvent } from '../log/events.ts'
+import { type FsmState, fsmStateOf } from '../log/fsm-state.ts'
+import type { Json } from '../log/json.ts'
+import { baseOf } from '../log/state.ts'
+import { validateEvent } from '../log/validate-event.ts'
+import type { Parent } from '../store/conversation-record.ts'
+import type { StoredCall, StoredEvent, StoredSummary } from '../store/driver.ts'
+import { decodeEvent } from '../store/rows.ts'
+import type { ConversationRow } from '../store/upkeep.ts'
+import type { UpkeepConversation } from '../store/upkeep-reader.ts'
+import { compareCall } from './compare-call.ts'
+import { ExpectedCalls } from './expected-calls.ts'
+import { type Finding, type FindingCode, finding } from './finding.ts'
+import { type Folded, LogFold } from './log-fold.ts'
+
+/** What the log of a conversation says, as far as it is needed to judge its other rows. */
+export type LogFacts = {
+  readonly lastSeq: number
+  readonly lastAt: number
+  /** Null when it cannot be folded. */
+  readonly folded: Folded | null
+  /** The title that an event of this log gave, and where. */
+  readonly title: { readonly text: string; readonly seq: number } | null
+  /** The last event that anybody may append and that wakes; and the last that only an owner appends. */
+  readonly lastWaking: { readonly seq: number; readonly at: number } | null
+  readonly lastOwned: number
+  /** What the cached state must be, at the seq it says it is of. */
+  readonly fsmAtCached: FsmState | null
+}
+
+export type CallProblem = { readonly callId: string; readonly isUnlogged: boolean }
+
+/** What of a conversation's own rows has to be rebuilt, beside its columns. */
+export type RowProblems = {
+  readonly calls: CallProblem[]
+  readonly bases: { toSeq: number; base: string }[]
+  readonly refs: { hash: string; firstSeq: number }[]
+  readonly unneededRefs: string[]
+}
+
+const foreignTypes = new Set(['user_msg', 'resolution', 'cancel_requested', 'titled', 'seeded'])
+const wakingTypes = new Set(['user_msg', 'resolution', 'cancel_requested', 'flow_started'])
+const pastDueMs = 60_000
+
+/** Is told of the rows of one conversation, events first, and judges them against the log. */
+export class ConversationExaminer {
+  readonly conversation: UpkeepConversation
+  readonly tenant: string
+  readonly findings: Finding[] = []
+  readonly problems: RowProblems = { calls: [], bases: [], refs: [], unneededRefs: [] }
+  readonly parent: Parent | null
+  readonly cached: FsmState | null
+  readonly #now: number
+  readonly #fold: LogFold
+  readonly #calls: ExpectedCalls
+  readonly #callIds = new Set<string>()
+  readonly #refs = new Map<string, { seq: number; from: number }>()
+  readonly #refRows = new Set<string>()
+  readonly #bases = new Map<number, string | null>()
+  #isIntact = true
+  #seq = 0
+  #at = 0
+  #runFrom = 1
+  #folded: Folded | null = null
+  #hasFolded = false
+  #title: LogFacts['title'] = null
+  #lastWaking: LogFacts['lastWaking'] = null
+  #lastOwned = 0
+  #fsmAtCached: FsmState | null = null
+
+  constructor(
+    conversation: UpkeepConversation,
+    tenant: string,
+    { now, summarySeqs, wanted }: { now: number; summarySeqs: readonly number[]; wanted?: ReadonlySet<string> },
+  ) {
+    this.conversation = conversation
+    this.tenant = tenant
+    this.#now = now
+    this.parent = this.#readable<Parent>('parent', conversation.parent)
+    this.#readable('settings', conversation.settings)
+    this.cached = readFsm(conversation.fsmState)
+    const cachedSeq = this.cached?.lastSeq ?? -1
+    const watched = new Set([cachedSeq, ...summarySeqs])
+    this.#fold = new LogFold(watched, (seq, folded) => {
+      if (folded.kind !== 'conversation') return
+      if (seq === cachedSeq) this.#fsmAtCached = fsmStateOf(folded.state)
+      if (summarySeqs.includes(seq)) this.#bases.set(seq, encode(baseOf(folded.state)))
+    })
+    if (cachedSeq === 0) this.#fsmAtCached = { state: 'idle', pending: [], lastSeq: 0 }
+    this.#calls = new ExpectedCalls(conversation.id, this.forkedAt, wanted)
+  }
+
+  get forkedAt(): number | null {
+    return this.parent?.at ?? null
+  }
+
+  row({ type, row }: ConversationRow): void {
+    switch (type) {
+      case 'event':
+        return this.#event(row)
+      case 'call':
+        return this.#call(row)
+      case 'summary':
+        return this.#summary(row)
+      case 'key':
+        if (row.seq > this.#seq) this.add('key_misplaced', `key '${row.key}' is of seq ${row.seq}, past the end`)
+        return
+      case 'blob_ref':
+        return this.#blobRef(row.hash, row.firstSeq)
+      case 'model_call':
+        return
+    }
+  }
+
+  /** To be called after all rows. `hasBlob` is asked about what events refer to without a row that says so. */
+  async end(hasBlob: (hash: string) => Promise<boolean>): Promise<LogFacts> {
+    const folded = this.#foldedLog()
+    if (folded) {
+      for (const callId of this.#calls.rows().keys()) {
+        if (this.#callIds.has(callId)) continue
+        this.add('call_row_missing', `call '${callId}' has no row`)
+        this.problems.calls.push({ callId, isUnlogged: false })
+      }
+    }
+    if (this.#isIntact) {
+      for (const [hash, { seq }] of this.#refs) {
+        if (this.#refRows.has(hash) || !(await hasBlob(hash))) continue
+        this.add('blob_ref_missing', `event ${seq} refers to blob ${hash}, and no row says so`)
+        this.problems.refs.push({ hash, firstSeq: seq })
+      }
+    }
+    return {
+      lastSeq: this.#seq,
+      lastAt: this.#at,
+      folded,
+      title: this.#title,
+      lastWaking: this.#lastWaking,
+      lastOwned: this.#lastOwned,
+      fsmAtCached: this.#fsmAtCached,
+    }
+  }
+
+  /** The whole rows of the calls that were wanted. */
+  wholeCalls(): ReadonlyMap<string, StoredCall> {
+    return this.#calls.whole()
+  }
+
+  add(code: FindingCode, problem: string): void {
+    this.findings.push(finding(code, { tenant: this.tenant, conversation: this.conversation.id }, problem))
+  }
+
+  #event(row: StoredEvent): void {
+    if (row.seq !== this.#seq + 1) {
+      this.add('seq_gap', `event ${row.seq} comes after event ${this.#seq}`)
+      this.#isIntact = false
+    }
+    if (row.at !== this.#at) this.#runFrom = row.seq
+    this.#seq = row.seq
+    this.#at = row.at
+    const event = this.#read(row)
+    if (!event) {
+      this.#isIntact = false
+      return
+    }
+    this.#note(event)
+    if (this.#isIntact) {
+      this.#fold.event(event)
+      this.#calls.event(event)
+    }
+    if (!row.content.includes('"blob"')) return
+    for (const hash of blobRefsIn(event.content as Json)) {
+      if (!this.#refs.has(hash)) this.#refs.set(hash, { seq: row.seq, from: this.#runFrom })
+    }
+  }
+
+  #read(row: StoredEvent): LogEvent | null {
+    let event: LogEvent
+    try {
+      event = decodeEvent(this.conversation.id, row)
+    } catch {
+      this.add('event_unreadable', `event ${row.seq} (${row.type}) is not JSON`)
+      return null
+    }
+    try {
+      return validateEvent(event)
+    } catch (error) {
+      if (!PerdureError.isInstance(error)) throw error
+      this.add(error instanceof EventUnknownError ? 'event_unknown' : 'event_invalid', plain(error.message))
+      return null
+    }
+  }
+
+  #note(event: LogEvent): void {
+    const { seq, at, type } = event
+    if (type === 'titled') this.#title = { text: event.content.title, seq }
+    if (wakingTypes.has(type)) this.#lastWaking = { seq, at }
+    if (!foreignTypes.has(type)) this.#lastOwned = seq
+  }
+
+  #foldedLog(): Folded | null {
+    if (this.#hasFolded) return this.#folded
+    this.#hasFolded = true
+    if (!this.#isIntact) return null
+    const folded = this.#fold.end()
+    if (this.#fold.problem === null) this.#folded = folded
+    else this.add('log_unfoldable', plain(this.#fold.problem))
+    return this.#folded
+  }
+
+  #call(row: StoredCall): void {
+    if (!this.#foldedLog()) return
+    this.#callIds.add(row.id)
+    const expected = this.#calls.rows().get(row.id)
+    if (row.status === 'pending' && row.expiresAt !== null && row.expiresAt < this.#now - pastDueMs) {
+      this.add('call_past_due', `call '${row.id}' waits since its deadline at ${row.expiresAt} has passed`)
+    }
+    if (!expected) {
+      this.add('call_row_unlogged', `the row of call '${row.id}' has no place in the log`)
+      this.problems.calls.push({ callId: row.id, isUnlogged: true })
+      return
+    }
+    const difference = compareCall(row, expected)
+    if (!difference) return
+    this.add(
+      difference.what === 'deadline' ? 'deadline_differs' : 'call_row_differs',
+      `the row of call '${row.id}' ${difference.how}`,
+    )
+    this.problems.calls.push({ callId: row.id, isUnlogged: false })
+  }
+
+  #summary({ toSeq, base }: StoredSummary): void {
+    const folded = this.#foldedLog()
+    if (toSeq > this.#seq) {
+      this.add('summary_misplaced', `the summary to seq ${toSeq} reaches past the end at ${this.#seq}`)
+      return
+    }
+    const expected = this.#bases.get(toSeq) ?? null
+    if (folded?.kind !== 'conversation' || expected === null || isSame(base, expected)) return
+    this.add('summary_base_differs', `the summary to seq ${toSeq} goes on from another state than the log has there`)
+    this.problems.bases.push({ toSeq, base: expected })
+  }
+
+  #blobRef(hash: string, firstSeq: number): void {
+    this.#refRows.add(hash)
+    if (!this.#isIntact) return
+    const used = this.#refs.get(hash)
+    if (!used) {
+      // A fork copies those of the commit it cuts through, too.
+      if (firstSeq <= (this.forkedAt ?? 0)) return
+      this.add('blob_ref_unneeded', `a row says that seq ${firstSeq} refers to blob ${hash}, and no event does`)
+      this.problems.unneededRefs.push(hash)
+    } else if (firstSeq > used.seq || firstSeq < used.from) {
+      this.add('blob_ref_differs', `blob ${hash} is first referred to by event ${used.seq}, its row says ${firstSeq}`)
+      this.problems.refs.push({ hash, firstSeq: used.seq })
+    }
+  }
+
+  #readable<T>(name: string, text: string | null): T | null {
+    if (text === null) return null
+    try {
+      return decode(text) as T
+    } catch {
+      this.add('row_unreadable', `its ${name} is not JSON`)
+      return null
+    }
+  }
+}
+
+/** Null when it is not what a cached state looks like. */
+function readFsm(text: string | null): FsmState | null {
+  try {
+    const value = text === null ? null : (decode(text) as Partial<FsmState> | null)
+    return Number.isSafeInteger(value?.lastSeq) ? (value as FsmState) : null
+  } catch {
+    return null
+  }
+}
+
+function isSame(text: string | null, expected: string): boolean {
+  if (text === expected) return true
+  try {
+    return text !== null && isDeepStrictEqual(decode(text), decode(expected))
+  } catch {
+    return false
+  }
+}
+
+/** Without the advice, which here is another. */
+function plain(message: string): string {
+  return message.replace(/\. [A-Z].*$/, '')
+}

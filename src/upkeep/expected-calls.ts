@@ -1,0 +1,142 @@
+import { createHash } from 'node:crypto'
+import { callPhase, effectiveArgs } from '../log/call-phase.ts'
+import { encode } from '../log/codec.ts'
+import type { LogEvent } from '../log/events.ts'
+import { type CallEvent, foldCall, isCallEvent, newCall } from '../log/fold-call.ts'
+import type { CallState } from '../log/state.ts'
+import type { StoredCall } from '../store/driver.ts'
+import { rowStatus } from '../turn/change-for.ts'
+
+/** What the log says about one row. Small: the long texts of calls that have ended are kept as a digest. */
+export type ExpectedCall = {
+  readonly id: string
+  /** Of name, args, prompt and result. */
+  readonly digest: string
+  readonly status: StoredCall['status']
+  /** A row may also say `errored`: resolving by id tells the two apart in the row alone. */
+  readonly mayBeErrored: boolean
+  readonly executor: StoredCall['executor']
+  readonly round: number
+  readonly kind: StoredCall['kind']
+  readonly expiresAt: number | null
+  /** When it suspended; the first is when its row was made, but in a fork it may be a later one. */
+  readonly suspendedAt: readonly number[]
+  readonly resolvedAt: number | null
+  readonly resolvedSeq: number | null
+}
+
+type Tracked = {
+  call: CallState
+  /** The arguments as they were when it suspended last. */
+  args: string
+  isRowInFork: boolean
+}
+
+/** Follows a log, and tells what the rows of its calls must be. */
+export class ExpectedCalls {
+  /** Up to there the log was copied: rows exist for what was pending then, and what suspended later. */
+  readonly #forkedAt: number | null
+  readonly #wanted: ReadonlySet<string>
+  readonly #open = new Map<string, Tracked>()
+  readonly #rows = new Map<string, ExpectedCall>()
+  readonly #whole = new Map<string, StoredCall>()
+  readonly #conversationId: string
+
+  /** `wanted`: the calls whose whole rows are kept. */
+  constructor(conversationId: string, forkedAt: number | null, wanted: ReadonlySet<string> = new Set()) {
+    this.#conversationId = conversationId
+    this.#forkedAt = forkedAt
+    this.#wanted = wanted
+  }
+
+  event(event: LogEvent): void {
+    if (event.type === 'tool_call') {
+      this.#open.set(event.content.callId, { call: newCall(event), args: '', isRowInFork: false })
+    } else if (isCallEvent(event)) {
+      const tracked = this.#open.get(event.content.callId)
+      if (tracked) this.#follow(tracked, event)
+    } else if (event.type === 'turn_ended') this.#settle()
+  }
+
+  /** By call id. To be called after the last event. */
+  rows(): ReadonlyMap<string, ExpectedCall> {
+    for (const tracked of this.#open.values()) this.#note(tracked)
+    this.#open.clear()
+    return this.#rows
+  }
+
+  /** Those of `wanted` that have a row; to be called after `rows`. */
+  whole(): ReadonlyMap<string, StoredCall> {
+    return this.#whole
+  }
+
+  #follow(tracked: Tracked, event: CallEvent): void {
+    if (event.seq > (this.#forkedAt ?? 0)) tracked.isRowInFork ||= wasPending(tracked.call)
+    tracked.call = foldCall(tracked.call, event)
+    if (event.type === 'suspension') tracked.args = encode(effectiveArgs(tracked.call))
+  }
+
+  /** A turn has ended, and with it most of what is followed. */
+  #settle(): void {
+    for (const [callId, tracked] of this.#open) {
+      if (callPhase(tracked.call).type !== 'ended') continue
+      this.#note(tracked)
+      this.#open.delete(callId)
+    }
+  }
+
+  #note(tracked: Tracked): void {
+    if (!this.#hasRow(tracked)) return
+    const row = rowOf(tracked, this.#conversationId)
+    const { call } = tracked
+    const resolution = call.rounds.at(-1)!.resolution
+    this.#rows.set(call.callId, {
+      ...row,
+      digest: textDigest(row),
+      mayBeErrored: resolution?.status === 'resolved' && resolution.who === 'system',
+      suspendedAt: call.rounds.map(({ at }) => at),
+    })
+    if (this.#wanted.has(call.callId)) this.#whole.set(call.callId, row)
+  }
+
+  #hasRow({ call, isRowInFork }: Tracked): boolean {
+    const last = call.rounds.at(-1)
+    if (!last) return false
+    if (this.#forkedAt === null || last.seq > this.#forkedAt) return true
+    return isRowInFork || wasPending(call)
+  }
+}
+
+/** A child agent's call belongs to the conversation it was forked from. */
+function wasPending(call: CallState): boolean {
+  const phase = callPhase(call)
+  return phase.type === 'pending' && phase.round.kind !== 'sub_agent'
+}
+
+export function textDigest({ name, args, prompt, result }: StoredCall): string {
+  return createHash('sha256')
+    .update(JSON.stringify([name, args, prompt, result]))
+    .digest('base64')
+}
+
+function rowOf({ call, args }: Tracked, conversationId: string): StoredCall {
+  const round = call.rounds.at(-1)!
+  const { resolution } = round
+  const { callId } = call
+  return {
+    id: callId,
+    conversationId,
+    name: encode(call.name),
+    executor: call.executor,
+    status: resolution ? rowStatus({ callId, round: round.round, kind: round.kind, ...resolution }) : 'pending',
+    args,
+    result: resolution ? encode(resolution.value) : null,
+    round: round.round,
+    kind: round.kind,
+    prompt: encode(round.prompt),
+    expiresAt: round.expiresInMs === null ? null : round.at + round.expiresInMs,
+    createdAt: call.rounds[0]!.at,
+    resolvedAt: resolution?.at ?? null,
+    resolvedSeq: resolution?.seq ?? null,
+  }
+}

@@ -1,0 +1,72 @@
+/** Something that is not as it must be. */
+export type Finding = {
+  readonly code: FindingCode
+  /** What is wrong, with its ids. */
+  readonly problem: string
+  /** What to do about it. */
+  readonly advice: string
+  /** `notice`: it harms nothing, and is not counted as a fault. */
+  readonly severity: 'fault' | 'notice'
+  /** Whether it follows from the log, so that a repair rebuilds it. */
+  readonly isDerived: boolean
+  readonly tenant: string | null
+  /** The id of the conversation; null when it is about none. */
+  readonly conversation: string | null
+}
+
+/** What can be found. */
+export type FindingCode = keyof typeof findingCodes
+
+type Meaning = { readonly advice: string; readonly isDerived?: true; readonly isNotice?: true }
+
+const rebuild = 'Run doctor with --repair'
+const restore = 'Restore the conversation from a backup, or delete it'
+
+/** Every finding there is, with what to do. Those that are derived are rebuilt from the log by a repair. */
+export const findingCodes = {
+  seq_gap: { advice: restore },
+  event_unreadable: { advice: restore },
+  event_invalid: { advice: restore },
+  event_unknown: { advice: 'Upgrade perdure: a newer version wrote it' },
+  log_unfoldable: { advice: restore },
+  row_unreadable: { advice: restore },
+  last_seq_differs: { advice: rebuild, isDerived: true },
+  kind_differs: { advice: rebuild, isDerived: true },
+  fsm_state_differs: { advice: rebuild, isDerived: true },
+  status_differs: { advice: rebuild, isDerived: true },
+  title_differs: { advice: rebuild, isDerived: true },
+  child_of_differs: { advice: rebuild, isDerived: true },
+  wake_up_missing: { advice: rebuild, isDerived: true },
+  call_row_missing: { advice: rebuild, isDerived: true },
+  call_row_differs: { advice: rebuild, isDerived: true },
+  call_row_unlogged: { advice: rebuild, isDerived: true },
+  deadline_differs: { advice: `${rebuild}, unless it was moved on purpose`, isDerived: true },
+  call_past_due: { advice: 'Open the store with any process: it ends the call within a second', isNotice: true },
+  wait_in_vain: { advice: 'Answer the call, or cancel its turn' },
+  agent_missing: { advice: 'Send to it with an agent, or delete it' },
+  parent_missing: { advice: 'Delete it: nobody waits for this child agent any more' },
+  summary_misplaced: { advice: restore },
+  summary_base_differs: { advice: rebuild, isDerived: true },
+  key_misplaced: { advice: restore },
+  blob_ref_missing: { advice: rebuild, isDerived: true },
+  blob_ref_differs: { advice: rebuild, isDerived: true },
+  blob_ref_unneeded: { advice: rebuild, isDerived: true },
+  blob_lost: { advice: 'Restore the blob from a backup' },
+  blob_damaged: { advice: 'Restore the blob from a backup' },
+  blob_unreferenced: { advice: 'Run gc', isNotice: true },
+  snapshot_unreadable: { advice: 'Put the snapshot again, or delete its conversation' },
+  lease_absurd: { advice: 'Stop the process that holds it, or wait until the lease lapses' },
+  orphaned_events: { advice: 'Restore the conversation they belong to from a backup' },
+  orphaned_derived_rows: { advice: rebuild, isDerived: true },
+  orphaned_rows: { advice: 'Run gc' },
+} as const satisfies Record<string, Meaning>
+
+export function finding(
+  code: FindingCode,
+  place: { readonly tenant: string | null; readonly conversation: string | null },
+  problem: string,
+): Finding {
+  const { advice, isDerived, isNotice }: Meaning = findingCodes[code]
+  const severity = isNotice ? 'notice' : 'fault'
+  return { code, problem, advice: `${advice}.`, severity, isDerived: isDerived ?? false, ...place }
+}

@@ -1,0 +1,173 @@
+import { isDeepStrictEqual } from 'node:util'
+import { type FlowState, openOps, pendingOp } from '../flow/flow-state.ts'
+import { encode } from '../log/codec.ts'
+import { type FsmState, fsmStateOf, statusOf } from '../log/fsm-state.ts'
+import { nextStep } from '../log/next-step.ts'
+import type { ConversationState } from '../log/state.ts'
+import type { Rebuilt } from '../store/upkeep.ts'
+import type { ConversationExaminer, LogFacts } from './examine-conversation.ts'
+
+type Columns = { -readonly [Name in keyof Rebuilt['columns']]: Rebuilt['columns'][Name] }
+
+/** Longer than any wake-up of a conversation is put off, with room for clocks that differ. */
+const soonMs = 60_000
+const longestLeaseMs = 86_400_000
+
+/** Judges the columns of a conversation by its log, tells of those that differ, and returns what they must be. */
+export function judgeColumns(
+  examined: ConversationExaminer,
+  facts: LogFacts,
+  { now, lastEpoch, isChildMissing }: { now: number; lastEpoch: number; isChildMissing: boolean },
+): Columns {
+  const { conversation, parent } = examined
+  const columns: Columns = {}
+  const set = <Name extends keyof Columns>(
+    name: Name,
+    code: Parameters<ConversationExaminer['add']>[0],
+    value: Columns[Name],
+    problem: string,
+  ): void => {
+    examined.add(code, problem)
+    columns[name] = value
+  }
+
+  judgeLease(examined, now, lastEpoch)
+  if (conversation.lastSeq !== facts.lastSeq) {
+    set(
+      'lastSeq',
+      'last_seq_differs',
+      facts.lastSeq,
+      `its row ends at ${conversation.lastSeq}, its log at ${facts.lastSeq}`,
+    )
+  }
+  const childOf = parent?.callId === undefined ? null : parent.id
+  const isParentRead = parent !== null || conversation.parent === null
+  if (isParentRead && conversation.childOf !== childOf) {
+    set(
+      'childOf',
+      'child_of_differs',
+      childOf,
+      `it is filed as a child of ${named(conversation.childOf)}, not of ${named(childOf)}`,
+    )
+  }
+  const { folded } = facts
+  if (!folded) return columns
+  if (facts.lastSeq > 0 && conversation.kind !== folded.kind) {
+    set(
+      'kind',
+      'kind_differs',
+      folded.kind,
+      `it is filed as a ${conversation.kind}, its log is that of a ${folded.kind}`,
+    )
+  }
+  const title = titleOf(examined, facts)
+  if (title !== null && conversation.title !== title) {
+    set('title', 'title_differs', title, `its title is ${conversation.title}, the log says ${title}`)
+  }
+  const fsm = folded.kind === 'flow' ? flowFsmOf(examined) : fsmOf(examined, facts, folded.state)
+  if (fsm !== 'as it is') {
+    set(
+      'fsmState',
+      'fsm_state_differs',
+      fsm && encode(fsm),
+      `its cached state is ${conversation.fsmState}, the log says ${encode(fsm)}`,
+    )
+  }
+  const cached = fsm === 'as it is' ? examined.cached : fsm
+  const allowed =
+    folded.kind === 'flow' ? flowStatuses(examined, folded.state) : conversationStatuses(examined, facts, cached)
+  if (!allowed.includes(conversation.status)) {
+    set('status', 'status_differs', allowed[0]!, `its status is '${conversation.status}', the log says '${allowed[0]}'`)
+  }
+  const wakeAt =
+    folded.kind === 'flow' ? flowWake(folded.state, facts) : conversationWake(folded.state, facts, isChildMissing)
+  const isLeased = (conversation.leaseUntil ?? 0) > now
+  if (wakeAt !== null && !conversation.isDormant && !isLeased) {
+    const isLate = conversation.wakeAt === null || conversation.wakeAt > Math.max(now, wakeAt) + soonMs
+    if (isLate) {
+      const when = conversation.wakeAt === null ? 'nothing wakes it' : `it is only woken at ${conversation.wakeAt}`
+      set('wakeAt', 'wake_up_missing', wakeAt, `there is work to do since ${wakeAt}, and ${when}`)
+    }
+    if (conversation.agent === null) examined.add('agent_missing', 'there is work to do, and it names no agent')
+  }
+  return columns
+}
+
+/** The encoded title that the log gives; null where it gives none. A fork has its source's title until it is given one. */
+function titleOf({ forkedAt }: ConversationExaminer, { title, folded }: LogFacts): string | null {
+  if (title && title.seq > (forkedAt ?? 0)) return encode(title.text)
+  const seeded = folded?.kind === 'conversation' && !title ? folded.state.title : null
+  return forkedAt === null ? (title ? encode(title.text) : seeded === null ? null : encode(seeded)) : null
+}
+
+/** The cache may lag behind what others append; never behind what its owner appends, who writes both. */
+function fsmOf(
+  { conversation, cached }: ConversationExaminer,
+  { lastOwned, fsmAtCached }: LogFacts,
+  state: ConversationState,
+): FsmState | null | 'as it is' {
+  if (cached && cached.lastSeq >= lastOwned && isDeepStrictEqual(cached, fsmAtCached)) return 'as it is'
+  if (conversation.fsmState === null && lastOwned === 0) return 'as it is'
+  return fsmStateOf(state)
+}
+
+/** A session has none. */
+function flowFsmOf({ conversation }: ConversationExaminer): null | 'as it is' {
+  return conversation.fsmState === null ? 'as it is' : null
+}
+
+type Status = ConversationExaminer['conversation']['status']
+
+function conversationStatuses(
+  { conversation, forkedAt }: ConversationExaminer,
+  { lastWaking }: LogFacts,
+  cached: FsmState | null,
+): readonly Status[] {
+  const written: Status = cached ? statusOf(cached.state) : 'idle'
+  const isWoken = lastWaking !== null && lastWaking.seq > (cached?.lastSeq ?? 0)
+  if (!isWoken || conversation.isDormant) return [written]
+  // What expired in an untouched fork did not wake it.
+  return forkedAt === null ? ['active'] : ['active', written]
+}
+
+function flowStatuses({ conversation, forkedAt }: ConversationExaminer, state: FlowState | null): readonly Status[] {
+  if (!state) return [conversation.status]
+  if (state.ended) return forkedAt === null ? ['ended'] : ['ended', 'idle']
+  const waits: Status = pendingOp(state) ? 'suspended' : 'active'
+  if (forkedAt !== null) return [waits, 'idle', 'active']
+  const isParked = conversation.wakeAt === null && conversation.leaseHolder === null
+  return isParked ? [waits] : [waits, 'active']
+}
+
+/** Since when there is work to do; null where there is none. */
+function conversationWake(state: ConversationState, facts: LogFacts, isChildMissing: boolean): number | null {
+  const isParked = nextStep(state, new Set()).type === 'park'
+  return isParked && !isChildMissing ? null : (facts.lastWaking?.at ?? facts.lastAt)
+}
+
+function flowWake(state: FlowState | null, facts: LogFacts): number | null {
+  if (!state || state.ended) return null
+  const open = openOps(state)
+  if (open.length === 0) return facts.lastAt
+  const dueAt = open.flatMap(({ op, at }) => {
+    if (op.kind === 'suspend' || op.kind === 'request') return []
+    return [op.kind === 'sleep' ? at + op.ms : at]
+  })
+  return dueAt.length === 0 ? null : Math.min(...dueAt)
+}
+
+function judgeLease(examined: ConversationExaminer, now: number, lastEpoch: number): void {
+  const { leaseHolder, leaseEpoch, leaseUntil } = examined.conversation
+  const parts = [leaseHolder, leaseEpoch, leaseUntil]
+  const isHalf = parts.some((part) => part === null) && parts.some((part) => part !== null)
+  if (isHalf) examined.add('lease_absurd', 'its lease has no holder, no epoch or no end')
+  else if ((leaseEpoch ?? 0) > lastEpoch) {
+    examined.add('lease_absurd', `its lease has epoch ${leaseEpoch}, and ${lastEpoch} is the greatest that was given`)
+  } else if ((leaseUntil ?? 0) > now + longestLeaseMs) {
+    examined.add('lease_absurd', `its lease runs until ${leaseUntil}, more than a day from now`)
+  }
+}
+
+function named(id: string | null): string {
+  return id === null ? 'nobody' : `'${id}'`
+}
