@@ -11,3 +11,9 @@ export type RemoteModelCall = ModelCall
 
 /** Without the prompt. */
 export type ModelCallSummary = Omit<ModelCall, 'renderedContext'>
+
+/** A page of a list: those before the one of this id. */
+export type RemotePage = { readonly before?: string; readonly limit?: number }
+
+/** What something was forked from, and so on to the first; `at` is the last event that was copied. */
+export type Lineage = readonly { readonly id: string; readonly at: number }[]

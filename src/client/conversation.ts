@@ -5,7 +5,7 @@ import type { HistoryPage } from '../runtime/history.ts'
 import type { WhenBusy } from '../runtime/send-message.ts'
 import type { TurnOutcome } from '../runtime/turn-outcome.ts'
 import type { View } from '../view/view.ts'
-import type { Explanation, ModelCallSummary, RemoteModelCall, RemoteRecord } from './answers.ts'
+import type { Explanation, Lineage, ModelCallSummary, RemoteModelCall, RemotePage, RemoteRecord } from './answers.ts'
 import { type ClientOptions, requestJson } from './request.ts'
 import { views, type Watched, type WatchOptions, watch } from './watch.ts'
 
@@ -51,6 +51,10 @@ export type RemoteConversation = {
   /** What a person is shown, after each event that changes it. */
   views(options?: WatchOptions): AsyncGenerator<View, void, void>
   fork(options?: { readonly at?: number; readonly id?: string }): Promise<RemoteConversation>
+  /** Its direct forks, the newest first. */
+  forks(page?: RemotePage): Promise<RemoteRecord[]>
+  /** Where it was forked from, then where that was, and so on to the first. */
+  lineage(): Promise<Lineage>
   continue(): Promise<void>
   delete(): Promise<void>
   modelCalls(): Promise<ModelCallSummary[]>
@@ -95,6 +99,8 @@ export function remoteConversation(options: ClientOptions, id: string, agent: st
     watch: watchEvents,
     views: (watching) => views(watchEvents(watching)),
     fork: async (forking = {}) => remoteConversation(options, (await post<{ id: string }>('/fork', forking)).id, agent),
+    forks: async (page) => (await get<{ forks: RemoteRecord[] }>('/forks', page)).forks,
+    lineage: async () => (await get<{ lineage: Lineage }>('/lineage')).lineage,
     continue: async () => void (await post('/continue')),
     delete: async () => void (await requestJson(options, path, { method: 'DELETE' })),
     modelCalls: async () => (await get<{ modelCalls: ModelCallSummary[] }>('/model-calls')).modelCalls,

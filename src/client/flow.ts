@@ -1,6 +1,8 @@
+import type { LogEvent } from '../log/events.ts'
 import type { Json } from '../log/json.ts'
 import type { FlowRecord, FlowSuspension } from '../runtime/flow-session.ts'
 import type { FlowStanding, FlowStatus } from '../runtime/flow-standing.ts'
+import type { Lineage, RemotePage, RemoteRecord } from './answers.ts'
 import { type ClientOptions, requestJson } from './request.ts'
 
 /** `running`: it goes on by itself; ask for its status later. */
@@ -23,7 +25,12 @@ export type RemoteFlow = {
   continue(): Promise<RemoteStanding>
   status(): Promise<RemoteFlowStatus>
   record(): Promise<FlowRecord>
+  events(range?: { readonly after?: number; readonly before?: number; readonly limit?: number }): Promise<LogEvent[]>
   fork(newId: string, options?: { readonly at?: number }): Promise<RemoteFlow>
+  /** Its direct forks, the newest first. */
+  forks(page?: RemotePage): Promise<RemoteRecord[]>
+  /** Where it was forked from, then where that was, and so on to the first. */
+  lineage(): Promise<Lineage>
   delete(): Promise<void>
 }
 
@@ -31,6 +38,8 @@ export function remoteFlow(options: ClientOptions, flow: string, id: string): Re
   const path = `/flows/${encodeURIComponent(flow)}/sessions/${encodeURIComponent(id)}`
   const post = <T>(verb: string, body: unknown): Promise<T> =>
     requestJson<T>(options, `${path}/${verb}`, { method: 'POST', body })
+  const get = <T>(rest: string, query: object): Promise<T> =>
+    requestJson<T>(options, `${path}/${rest}`, { query: query as Record<string, string | number> })
   return {
     id,
     start: (input, starting) => post('start', { ...starting, input }),
@@ -38,6 +47,9 @@ export function remoteFlow(options: ClientOptions, flow: string, id: string): Re
     continue: () => post('continue', {}),
     status: () => requestJson(options, path),
     record: () => requestJson(options, `${path}/record`),
+    events: async (query = {}) => (await get<{ events: LogEvent[] }>('events', query)).events,
+    forks: async (query = {}) => (await get<{ forks: RemoteRecord[] }>('forks', query)).forks,
+    lineage: async () => (await get<{ lineage: Lineage }>('lineage', {})).lineage,
     fork: async (newId, forking) =>
       remoteFlow(options, flow, (await post<{ id: string }>('fork', { ...forking, id: newId })).id),
     delete: async () => void (await requestJson(options, path, { method: 'DELETE' })),

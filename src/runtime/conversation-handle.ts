@@ -57,10 +57,14 @@ export function conversationHandle(
     return (await store.getConversation(id))?.agent ?? agentName
   }
 
-  async function waitFor<T>(until: (state: ConversationState, children: Children) => T | null): Promise<T> {
+  async function waitFor<T>(
+    until: (state: ConversationState, children: Children) => T | null,
+    given?: AbortSignal,
+  ): Promise<T> {
     const letProcessEnd = runtime.keepAlive.hold()
+    const signal = given ? AbortSignal.any([closed, given]) : closed
     try {
-      return await follow({ tenant, id, channels, until, signal: closed })
+      return await follow({ tenant, id, channels, until, signal })
     } finally {
       letProcessEnd()
     }
@@ -70,9 +74,11 @@ export function conversationHandle(
   async function whenTurn(
     turnId: string,
     ready: (state: ConversationState, children: Children) => TurnOutcome | null,
+    signal?: AbortSignal,
   ): Promise<TurnOutcome> {
-    const found = await waitFor((folded, children) =>
-      findTurn(folded, turnId) ? ready(folded, children) : ('put_away' as const),
+    const found = await waitFor(
+      (folded, children) => (findTurn(folded, turnId) ? ready(folded, children) : ('put_away' as const)),
+      signal,
     )
     return found === 'put_away' ? outcomeFromLog(store, id, turnId) : found
   }
@@ -146,7 +152,7 @@ export function conversationHandle(
 
     turn: (turnId) => turnHandle(turnId),
 
-    async cancel({ turnId } = {}) {
+    async cancel({ turnId, signal } = {}) {
       runtime.assertOpen()
       const folded = await state()
       const turn = turnId === undefined ? openTurn(folded) : findTurn(folded, turnId)
@@ -158,7 +164,7 @@ export function conversationHandle(
       failpoint('cancel.after_commit')
       const ended = (now: ConversationState) =>
         findTurn(now, turn.turnId)?.end ? outcomeOf(id, now, turn.turnId) : null
-      return (await whenTurn(turn.turnId, ended)) as never
+      return (await whenTurn(turn.turnId, ended, signal)) as never
     },
 
     approve: (call, options = {}) =>

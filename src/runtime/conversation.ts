@@ -26,8 +26,11 @@ export type Conversation<A extends Agent = Agent> = {
   /** Of the newest turn: see `TurnHandle.outcome`. */
   outcome(): Promise<TurnOutcome<PendingOf<A>, AgentOutput<A>>>
   turn(turnId: string): TurnHandle<A, AgentOutput<A>>
-  /** Ends the open turn (or the one named); resolves when its end is durable. Null when there was none to end. */
-  cancel(options?: { readonly turnId?: string }): Promise<TurnOutcome<PendingOf<A>, AgentOutput<A>> | null>
+  /** Ends the open turn (or the one named); resolves when its end is durable. Null when there was none to end. The signal ends the waiting alone. */
+  cancel(options?: {
+    readonly turnId?: string
+    readonly signal?: AbortSignal
+  }): Promise<TurnOutcome<PendingOf<A>, AgentOutput<A>> | null>
 
   /** `args` run instead of the model's; both are recorded. */
   approve<Call extends CallRef>(call: Call, options?: { readonly args?: EditedArgs<Call> }): Promise<Answered>

@@ -55,7 +55,7 @@ export function createRuntime<const Agents extends readonly Agent[]>(
     worker,
     closed: closing.signal,
     turnWaiters: new TurnWaiters(store, logger, (session) => worker?.settled(session) ?? Promise.resolve()),
-    hintsOf: (ref) => waiters.listen(ref),
+    hintsOf: (ref, signal) => waiters.listen(ref, signal),
     giving: (ref, agent, commit) => (worker ? worker.giving(ref, agent, commit) : commit(noLeaseWish)),
     assertOpen: () => {
       if (closing.signal.aborted) throw new RuntimeClosedError()

@@ -32,8 +32,8 @@ export type FlowSuspension = {
 /** A handle on one session of a flow. No I/O until a verb is called. */
 export type FlowSession<Input = Json, Result = Json> = {
   readonly id: string
-  /** Resolves when it waits for somebody or has ended. The same key is the same start. */
-  start(input: Input, options?: { readonly key?: string }): Promise<FlowStanding<Result>>
+  /** Resolves when it waits for somebody or has ended. The same key is the same start; the signal ends the waiting, not the session. */
+  start(input: Input, options?: { readonly key?: string; readonly signal?: AbortSignal }): Promise<FlowStanding<Result>>
   /** Answers what it waits for; of several who try, one wins and the others are told. The same key is the same answer. */
   resume(value: unknown, options?: ResumeOptions): Promise<FlowStanding<Result>>
   status(): Promise<FlowStatus>
@@ -52,7 +52,7 @@ export type FlowSession<Input = Json, Result = Json> = {
   /** Where it was forked from, then where that was, and so on to the first. */
   lineage(): Promise<{ readonly id: string; readonly at: number }[]>
   /** Goes on with what the record says is to be done; for forks. */
-  continue(): Promise<FlowStanding<Result>>
+  continue(options?: { readonly signal?: AbortSignal }): Promise<FlowStanding<Result>>
   /** With everything that belongs to it. False when there was none. */
   delete(): Promise<boolean>
 }
@@ -84,9 +84,9 @@ export function flowSession(
   }
 
   /** Works on it here, where it can be, and waits until nothing goes on without somebody. */
-  async function standing(): Promise<FlowStanding> {
+  async function standing(signal?: AbortSignal): Promise<FlowStanding> {
     const letProcessEnd = runtime.keepAlive.hold()
-    const hints = runtime.hintsOf(ref)
+    const hints = runtime.hintsOf(ref, signal)
     try {
       const problem = await runtime.worker?.take(ref, agent)
       if (problem) throw problem
@@ -113,7 +113,7 @@ export function flowSession(
   return {
     id,
 
-    async start(input, { key } = {}) {
+    async start(input, { key, signal } = {}) {
       runtime.assertOpen()
       const content = { flow: flow.name, version: flow.version, input: await checkFlowInput(flow, input), who }
       runtime.scopes.rememberSession(tenant, id, who, scope)
@@ -132,13 +132,13 @@ export function flowSession(
       if (!result.ok) throw new SessionExistsError(id)
       // Durable from here: whoever has the flow's code goes on with it.
       failpoint('flow.after_start')
-      return await standing()
+      return await standing(signal)
     },
 
     async resume(value, options = {}) {
       runtime.assertOpen()
       await resumeSession(value, options, { id, who, store, flows: runtime.flows, loaded, giving })
-      return await standing()
+      return await standing(options.signal)
     },
 
     async status() {
@@ -176,11 +176,11 @@ export function flowSession(
     forks: (page) => store.listConversations({ ...page, forkOf: id }),
     lineage: () => lineageOf(store, id),
 
-    async continue() {
+    async continue({ signal } = {}) {
       runtime.assertOpen()
       await loaded()
       await giving(() => store.commit(id, { events: [], wakeAt: 'now', conversation: { status: 'active' } }))
-      return await standing()
+      return await standing(signal)
     },
     async delete() {
       runtime.assertOpen()

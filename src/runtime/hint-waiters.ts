@@ -3,7 +3,7 @@ import type { ConversationRef } from '../store/conversation-record.ts'
 
 /** What was appended to one log while somebody listens. Must be stopped. */
 export type Hints = {
-  /** Resolves when something was appended since the last call, or after a while. Rejects when the runtime is closed. */
+  /** Resolves when something was appended since the last call, or after a while. Rejects when the runtime is closed, or with the signal's reason. */
   next(): Promise<void>
   stop(): void
 }
@@ -31,7 +31,7 @@ export class HintWaiters {
   }
 
   /** Listens from now on, so that what comes between a look and the wait after it is not missed. */
-  listen({ tenant, id }: ConversationRef): Hints {
+  listen({ tenant, id }: ConversationRef, signal?: AbortSignal): Hints {
     const key = keyOf(tenant, id)
     let isTold = false
     let wake = (): void => {}
@@ -41,9 +41,11 @@ export class HintWaiters {
     }
     const listeners = this.#listening.get(key) ?? new Set()
     this.#listening.set(key, listeners.add(tell))
+    signal?.addEventListener('abort', tell)
     return {
       next: async () => {
         this.#closed.throwIfAborted()
+        signal?.throwIfAborted()
         if (!isTold) {
           await new Promise<void>((resolve) => {
             const cancel = this.#clock.after(this.#pollMs, resolve)
@@ -55,8 +57,10 @@ export class HintWaiters {
         }
         isTold = false
         this.#closed.throwIfAborted()
+        signal?.throwIfAborted()
       },
       stop: () => {
+        signal?.removeEventListener('abort', tell)
         listeners.delete(tell)
         if (listeners.size === 0 && this.#listening.get(key) === listeners) this.#listening.delete(key)
       },

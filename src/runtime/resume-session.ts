@@ -22,6 +22,8 @@ export type ResumeOptions = {
   readonly tag?: Json
   /** or exactly this one, so that a second click never answers the next. */
   readonly seq?: number
+  /** Ends the waiting, not what was asked for. */
+  readonly signal?: AbortSignal
 }
 
 export type Resuming = {

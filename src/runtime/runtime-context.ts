@@ -33,5 +33,5 @@ export type RuntimeContext = {
   /** Runs a commit that gives a conversation something to do, and works on it here where that is possible. */
   giving<T>(ref: ConversationRef, agent: string | null, commit: (lease: LeaseWish) => Promise<T>): Promise<T>
   /** Listens for what is appended to it. Must be stopped. */
-  hintsOf(ref: ConversationRef): Hints
+  hintsOf(ref: ConversationRef, signal?: AbortSignal): Hints
 }

@@ -1,14 +1,18 @@
-/** What comes of it in time; null when it does not. It goes on in any case. */
-export async function inTime<T>(work: Promise<T>, waitMs: number): Promise<T | null> {
-  let timer: NodeJS.Timeout | undefined
-  const timeout = new Promise<null>((resolve) => {
-    timer = setTimeout(() => resolve(null), waitMs)
-  })
-  // Nobody waits for it once the time is up.
-  work.catch(() => {})
+/**
+ * What comes of it in time; null when it does not, or when nobody is left to be told. Only the waiting ends then: what was asked for
+ * goes on. `wait` must reject with the reason of its signal.
+ */
+export async function inTime<T>(
+  wait: (signal: AbortSignal) => Promise<T>,
+  waitMs: number,
+  gone?: AbortSignal,
+): Promise<T | null> {
+  const timeUp = AbortSignal.timeout(waitMs)
+  const signal = gone ? AbortSignal.any([timeUp, gone]) : timeUp
   try {
-    return await Promise.race([work, timeout])
-  } finally {
-    clearTimeout(timer)
+    return await wait(signal)
+  } catch (error) {
+    if (signal.aborted && error === signal.reason) return null
+    throw error
   }
 }

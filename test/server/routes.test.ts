@@ -1,6 +1,8 @@
 import { expect, test } from 'vitest'
 import { defineAgent } from '../../src/agent/define-agent.ts'
+import { defineFlow, type Flow } from '../../src/flow/define-flow.ts'
 import { scriptedModel } from '../../src/testing/scripted-model.ts'
+import { pacedModel } from '../stories/paced-model.ts'
 import { startServer } from './start-server.ts'
 
 const asksForRefund = () =>
@@ -70,6 +72,9 @@ test('a turn is cancelled, a conversation forked, continued and deleted', async 
   const fork = await chat.fork({ at: 1, id: 'copy' })
   await fork.continue()
   expect((await fork.record()).parent).toEqual({ id: 'c', at: 1 })
+  expect(await chat.forks()).toEqual([await fork.record()])
+  expect(await fork.lineage()).toEqual([{ id: 'c', at: 1 }])
+  expect([await fork.forks(), await chat.lineage()]).toEqual([[], []])
   await expect(chat.fork({ id: 'copy' })).rejects.toMatchObject({ code: 'conversation_exists', status: 409 })
   expect(await chat.cancel()).toMatchObject({ status: 'cancelled', turnId })
   expect(await chat.cancel()).toBeNull()
@@ -114,6 +119,11 @@ test('a session is started, resumed, forked and removed', async () => {
   expect(await session.status()).toMatchObject({ status: 'done', result: 'Hello, Ada' })
   expect(await session.record()).toMatchObject({ flow: 'greeting', version: '1', input: 'Hello' })
   expect(await fork.resume('Eve')).toEqual({ status: 'done', result: 'Hello, Eve' })
+  expect((await session.events()).at(-1)).toMatchObject({ type: 'flow_ended', content: { result: 'Hello, Ada' } })
+  expect(await session.events({ after: 0, limit: 1 })).toMatchObject([{ type: 'flow_started', seq: 1 }])
+  expect(await session.forks()).toMatchObject([{ id: 's2', kind: 'flow' }])
+  expect(await fork.lineage()).toMatchObject([{ id: 's1' }])
+  await expect(client.flow('greeting', 'none').events()).rejects.toMatchObject({ code: 'no_session' })
   await fork.delete()
   await expect(fork.delete()).rejects.toMatchObject({ code: 'no_session' })
   await expect(client.flow('nothing', 's1').status()).rejects.toMatchObject({ code: 'no_such_flow', status: 404 })
@@ -126,6 +136,27 @@ test('a request that waits for a turn gives up in time, and the turn goes on', a
   const { turnId } = await client.conversation('c', { agent: 'helper' }).send('Hi')
   const answer = await fetch(`${server.url}/conversations/c/turns/${turnId}/outcome?waitMs=20`)
   expect(await answer.json()).toEqual({ status: 'running', turnId })
+})
+
+test('who stops waiting for a session or a cancel is let go, and what was asked for goes on', async () => {
+  const sleepy = defineFlow({ name: 'sleepy', version: 1, run: (flow) => flow.sleep(1_000_000) }) as unknown as Flow
+  const { client, runtime } = await startServer({
+    model: pacedModel(),
+    flows: [sleepy],
+    serve: { limits: { waitMs: 20 } },
+  })
+  expect(await client.flow('sleepy', 's1').start()).toEqual({ status: 'running' })
+  expect(await client.flow('sleepy', 's1').continue()).toEqual({ status: 'running' })
+  const enough = new Error('enough')
+  const stop = new AbortController()
+  const waiting = runtime.flow('sleepy', 's1').continue({ signal: stop.signal })
+  stop.abort(enough)
+  await expect(waiting).rejects.toBe(enough)
+  expect(await runtime.flow('sleepy', 's1').status()).toBe('running')
+  await client.conversation('c', { agent: 'helper' }).send('Hi')
+  const conversation = runtime.conversation('c')
+  await expect(conversation.cancel({ signal: AbortSignal.abort(enough) })).rejects.toBe(enough)
+  expect(await conversation.outcome()).toMatchObject({ status: 'cancelled' })
 })
 
 test('health needs no identity, and the OpenAPI document names every route', async () => {

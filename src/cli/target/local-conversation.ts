@@ -51,8 +51,8 @@ export function localConversation(verbs: Verbs, id: string, agent?: string): Rem
     outcome: (turnId) => on((conversation) => conversation.turn(turnId).outcome()),
     cancel: (options = {}) =>
       on(async (conversation) => {
-        const ended = conversation.cancel(options).then((outcome) => ({ outcome }))
-        return (await inTime(ended, cancelWaitMs))?.outcome ?? stillEnding(conversation)
+        const cancel = async (signal: AbortSignal) => ({ outcome: await conversation.cancel({ ...options, signal }) })
+        return (await inTime(cancel, cancelWaitMs))?.outcome ?? stillEnding(conversation)
       }),
     approve: (call, options) => on((conversation) => conversation.approve(call, options)),
     deny: (call, options) => on((conversation) => conversation.deny(call, options)),
@@ -65,6 +65,8 @@ export function localConversation(verbs: Verbs, id: string, agent?: string): Rem
     watch,
     views: (options) => views(watch(options)),
     fork: (options) => on(async (conversation) => localConversation(verbs, (await conversation.fork(options)).id)),
+    forks: (page) => on(async (conversation) => (await conversation.forks(page)).map(listed)),
+    lineage: () => on((conversation) => conversation.lineage()),
     continue: () => on((conversation) => conversation.continue()),
     delete: () => on(async (conversation) => void (await conversation.delete())),
     modelCalls: () =>

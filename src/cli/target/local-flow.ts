@@ -4,9 +4,11 @@ import { answerableOps, type FlowState } from '../../flow/flow-state.ts'
 import { loadFlow } from '../../flow/load-flow.ts'
 import { tagOf } from '../../flow/requests.ts'
 import { standingOf } from '../../runtime/flow-standing.ts'
+import { lineageOf } from '../../runtime/lineage.ts'
 import type { Verbs } from '../../runtime/runtime.ts'
 import { inTime } from '../../server/waiting.ts'
 import type { TenantStore } from '../../store/store.ts'
+import { listed } from './local-conversation.ts'
 
 export type LocalFlowContext = {
   readonly verbs: Verbs
@@ -19,8 +21,8 @@ export type LocalFlowContext = {
 export function localFlow(context: LocalFlowContext, flow: string, id: string): RemoteFlow {
   const { verbs, store, waitMs } = context
   const session = () => verbs.flow(flow, id)
-  const stands = async (reached: Promise<RemoteStanding>): Promise<RemoteStanding> =>
-    (await inTime(reached, waitMs)) ?? { status: 'running' }
+  const stands = async (reach: (signal: AbortSignal) => Promise<RemoteStanding>): Promise<RemoteStanding> =>
+    (await inTime(reach, waitMs)) ?? { status: 'running' }
 
   async function existing(): Promise<FlowState> {
     const loaded = await loadFlow(store, id)
@@ -29,9 +31,9 @@ export function localFlow(context: LocalFlowContext, flow: string, id: string): 
   }
   return {
     id,
-    start: async (input = null, options) => stands(session().start(input, options)),
-    resume: async (value, options) => stands(session().resume(value, options)),
-    continue: async () => stands(session().continue()),
+    start: async (input = null, options) => stands((signal) => session().start(input, { ...options, signal })),
+    resume: async (value, options) => stands((signal) => session().resume(value, { ...options, signal })),
+    continue: async () => stands((signal) => session().continue({ signal })),
     async status(): Promise<RemoteFlowStatus> {
       const state = await existing()
       const standing = standingOf(state, await store.getConversation(id))
@@ -51,6 +53,18 @@ export function localFlow(context: LocalFlowContext, flow: string, id: string): 
     async record() {
       const { flow: name, version, input, outcomes } = await existing()
       return { flow: name, version, input, outcomes: outcomes.map(({ seq: _, at: __, ...outcome }) => outcome) }
+    },
+    async events(range) {
+      await existing()
+      return store.streamEvents(id, range)
+    },
+    async forks(page) {
+      await existing()
+      return (await store.listConversations({ ...page, forkOf: id })).map(listed)
+    },
+    async lineage() {
+      await existing()
+      return lineageOf(store, id)
     },
     async fork(newId, options) {
       await session().fork(newId, options)

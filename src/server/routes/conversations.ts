@@ -1,12 +1,13 @@
 import { ConversationNotFoundError } from '../../errors/store-errors.ts'
-import type { ConversationFilter, ConversationRecord } from '../../store/conversation-record.ts'
+import type { ConversationFilter } from '../../store/conversation-record.ts'
 import { empty, json } from '../answer.ts'
 import { existing } from '../existing.ts'
 import type { Route } from '../route.ts'
 import { limit, noBody, object, seq, text } from '../schemas.ts'
+import { eventRange, rangeOf } from './event-range.ts'
+import { forksOf, listed, pageOfForks } from './forks-page.ts'
 
 const pageOfConversations = 50
-const pageOfEvents = 200
 
 export const conversationRoutes: readonly Route[] = [
   {
@@ -26,7 +27,7 @@ export const conversationRoutes: readonly Route[] = [
       const filter = { limit: pageOfConversations, ...query } as ConversationFilter & { limit: number }
       const records = await verbs.conversations(filter)
       const before = records.length === filter.limit ? (records.at(-1)?.id ?? null) : null
-      return json({ conversations: records.map(shown), before })
+      return json({ conversations: records.map(listed), before })
     },
   },
   {
@@ -35,7 +36,7 @@ export const conversationRoutes: readonly Route[] = [
     path: '/conversations/:id',
     summary: 'What a list tells of it',
     answer: { status: 200, description: 'The conversation.' },
-    handle: async (call) => json(shown((await existing(call)).record)),
+    handle: async (call) => json(listed((await existing(call)).record)),
   },
   {
     name: 'deleteConversation',
@@ -71,14 +72,11 @@ export const conversationRoutes: readonly Route[] = [
     method: 'GET',
     path: '/conversations/:id/events',
     summary: 'The log: onwards from `after`, else the newest',
-    query: object({ after: seq, before: seq, limit: limit(1000) }),
+    query: eventRange,
     answer: { status: 200, description: 'Events in their order.' },
     async handle(call) {
       const { conversation, record } = await existing(call)
-      const { after, before, limit: most = pageOfEvents } = call.query as Record<string, number | undefined>
-      const range = after === undefined ? { limit: most } : { after, limit: most }
-      const end = after === undefined ? before : Math.min(before ?? Number.MAX_SAFE_INTEGER, after + most + 1)
-      const events = await conversation.events(end === undefined ? range : { ...range, before: end })
+      const events = await conversation.events(rangeOf(call.query))
       return json({ events, lastSeq: record.lastSeq })
     },
   },
@@ -96,6 +94,23 @@ export const conversationRoutes: readonly Route[] = [
     },
   },
   {
+    name: 'listForks',
+    method: 'GET',
+    path: '/conversations/:id/forks',
+    summary: 'Its direct copies, the newest first',
+    query: object({ before: text, limit: limit(200) }),
+    answer: pageOfForks,
+    handle: async (call) => forksOf((await existing(call)).conversation, call.query),
+  },
+  {
+    name: 'readLineage',
+    method: 'GET',
+    path: '/conversations/:id/lineage',
+    summary: 'Where it was forked from, and so on to the first',
+    answer: { status: 200, description: 'Ids, and up to which event they were copied.' },
+    handle: async (call) => json({ lineage: await (await existing(call)).conversation.lineage() }),
+  },
+  {
     name: 'continueConversation',
     method: 'POST',
     path: '/conversations/:id/continue',
@@ -108,8 +123,3 @@ export const conversationRoutes: readonly Route[] = [
     },
   },
 ]
-
-function shown(record: ConversationRecord) {
-  const { id, kind, agent, status, title, parent, lastSeq, createdAt, updatedAt } = record
-  return { id, kind, agent, status, title, parent, lastSeq, createdAt, updatedAt }
-}

@@ -3,8 +3,10 @@ import type { Json } from '../../log/json.ts'
 import type { FlowSession } from '../../runtime/flow-session.ts'
 import { empty, json } from '../answer.ts'
 import type { Route, RouteCall } from '../route.ts'
-import { anything, noBody, object, seq, text } from '../schemas.ts'
+import { anything, limit, noBody, object, seq, text } from '../schemas.ts'
 import { inTime } from '../waiting.ts'
+import { eventRange, rangeOf } from './event-range.ts'
+import { forksOf, pageOfForks } from './forks-page.ts'
 
 const key = { ...text, description: 'The same key is the same request.' }
 
@@ -23,7 +25,7 @@ export const flowRoutes: readonly Route[] = [
     answer: standing,
     handle: async (call) => {
       const { input = null, ...options } = call.body as { input?: Json; key?: string }
-      return stands(call, sessionOf(call).start(input, options))
+      return stands(call, (signal) => sessionOf(call).start(input, { ...options, signal }))
     },
   },
   {
@@ -35,7 +37,7 @@ export const flowRoutes: readonly Route[] = [
     answer: standing,
     handle: async (call) => {
       const { value, ...options } = call.body as { value: unknown; seq?: number; key?: string }
-      return stands(call, sessionOf(call).resume(value, options))
+      return stands(call, (signal) => sessionOf(call).resume(value, { ...options, signal }))
     },
   },
   {
@@ -45,7 +47,7 @@ export const flowRoutes: readonly Route[] = [
     summary: 'Goes on with what the record says is to be done; for forks',
     body: noBody,
     answer: standing,
-    handle: async (call) => stands(call, sessionOf(call).continue()),
+    handle: async (call) => stands(call, (signal) => sessionOf(call).continue({ signal })),
   },
   {
     name: 'flowStatus',
@@ -81,6 +83,35 @@ export const flowRoutes: readonly Route[] = [
     },
   },
   {
+    name: 'flowEvents',
+    method: 'GET',
+    path: '/flows/:flow/sessions/:id/events',
+    summary: 'The log of a session: onwards from `after`, else the newest',
+    query: eventRange,
+    answer: { status: 200, description: 'Events in their order.' },
+    async handle(call) {
+      const session = await existingSession(call)
+      return json({ events: await session.events(rangeOf(call.query)) })
+    },
+  },
+  {
+    name: 'flowForks',
+    method: 'GET',
+    path: '/flows/:flow/sessions/:id/forks',
+    summary: 'Its direct copies, the newest first',
+    query: object({ before: text, limit: limit(200) }),
+    answer: pageOfForks,
+    handle: async (call) => forksOf(await existingSession(call), call.query),
+  },
+  {
+    name: 'flowLineage',
+    method: 'GET',
+    path: '/flows/:flow/sessions/:id/lineage',
+    summary: 'Where it was forked from, and so on to the first',
+    answer: { status: 200, description: 'Ids, and up to which event they were copied.' },
+    handle: async (call) => json({ lineage: await (await existingSession(call)).lineage() }),
+  },
+  {
     name: 'forkFlow',
     method: 'POST',
     path: '/flows/:flow/sessions/:id/fork',
@@ -110,6 +141,16 @@ function sessionOf({ verbs, params }: RouteCall): FlowSession<unknown, Json> {
   return verbs.flow(params['flow']!, params['id']!)
 }
 
-async function stands({ server }: RouteCall, reached: Promise<unknown>): Promise<Response> {
-  return json((await inTime(reached, server.settings.limits.waitMs)) ?? { status: 'running' })
+async function stands(
+  { server, request }: RouteCall,
+  reach: (signal: AbortSignal) => Promise<unknown>,
+): Promise<Response> {
+  return json((await inTime(reach, server.settings.limits.waitMs, request.signal)) ?? { status: 'running' })
+}
+
+/** Of the flow that the path names: a session of another is none of it. */
+async function existingSession(call: RouteCall): Promise<FlowSession<unknown, Json>> {
+  const session = sessionOf(call)
+  if ((await session.status()) === 'none') throw new NoSessionError(session.id)
+  return session
 }

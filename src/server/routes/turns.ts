@@ -71,9 +71,14 @@ export const turnRoutes: readonly Route[] = [
   },
 ]
 
-export async function cancelOpenTurn({ body, server }: RouteCall, conversation: Conversation): Promise<Response> {
-  const cancelled = conversation.cancel(body as { turnId?: string }).then((ended) => ({ outcome: ended }))
-  const ended = await inTime(cancelled, server.settings.limits.waitMs)
+export async function cancelOpenTurn(
+  { body, server, request }: RouteCall,
+  conversation: Conversation,
+): Promise<Response> {
+  const cancel = async (signal: AbortSignal) => ({
+    outcome: await conversation.cancel({ ...(body as { turnId?: string }), signal }),
+  })
+  const ended = await inTime(cancel, server.settings.limits.waitMs, request.signal)
   return json(ended ?? { outcome: { status: 'terminating' } })
 }
 

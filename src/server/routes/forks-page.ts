@@ -1,0 +1,26 @@
+import type { ConversationRecord } from '../../store/conversation-record.ts'
+import type { Page } from '../../store/store.ts'
+import { json } from '../answer.ts'
+
+const forksPerPage = 50
+
+export const pageOfForks = {
+  status: 200,
+  description: '`before` asks for the page after this one; null when there is none.',
+}
+
+export async function forksOf(
+  forked: { forks(page?: Page): Promise<ConversationRecord[]> },
+  query: Readonly<Record<string, unknown>>,
+): Promise<Response> {
+  const page = { limit: forksPerPage, ...query } as Page & { limit: number }
+  const records = await forked.forks(page)
+  const before = records.length === page.limit ? (records.at(-1)?.id ?? null) : null
+  return json({ forks: records.map(listed), before })
+}
+
+/** What a list tells of a conversation or session. */
+export function listed(record: ConversationRecord) {
+  const { id, kind, agent, status, title, parent, lastSeq, createdAt, updatedAt } = record
+  return { id, kind, agent, status, title, parent, lastSeq, createdAt, updatedAt }
+}
