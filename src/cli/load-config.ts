@@ -20,10 +20,13 @@ export function findConfig(from: string): string | null {
 }
 
 /** Throws `ConfigError` when the file cannot be loaded or is not a config. */
-export async function loadConfig(path: string): Promise<LoadedConfig> {
+export async function loadConfig(
+  path: string,
+  runsTypeScript = Boolean(process.features.typescript),
+): Promise<LoadedConfig> {
   const file = resolve(path)
   if (!existsSync(file)) throw new ConfigError(file, 'does not exist', 'Check the path')
-  if (/\.m?ts$/.test(file) && !process.features.typescript) {
+  if (/\.m?ts$/.test(file) && !runsTypeScript) {
     throw new ConfigError(
       file,
       `is TypeScript, which Node ${process.versions.node} does not run`,
