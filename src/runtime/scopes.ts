@@ -50,6 +50,7 @@ export class Scopes {
     return {
       ofTurn: (turn) => recall(actorOfTurn({ tenant, id }, turn)),
       ofCall: (turn, callId) => recall(actorOfCall({ tenant, id }, turn, callId)),
+      ofNobody: async () => (tenant === 'default' ? null : this.#rebuilt(tenant, 'system')),
     }
   }
 
@@ -61,7 +62,10 @@ export class Scopes {
 
   async #recall(key: string, tenant: string, who: string): Promise<Scope> {
     const remembered = this.#remembered.get(key)
-    if (remembered !== undefined) return remembered
+    return remembered ?? this.#rebuilt(tenant, who)
+  }
+
+  async #rebuilt(tenant: string, who: string): Promise<Scope> {
     return this.#restore ? await this.#restore(tenant, who) : (systemScope(tenant) as Scope)
   }
 }

@@ -45,7 +45,6 @@ export class ShutdownSnapshots {
     this.#workedOn.delete(keyOf(ref))
     try {
       const workingSet = await workingSets.load(store.forTenant(tenant), tenant, conversationId)
-      if (workingSet.state.lastSeq === 0) return
       const subject = { agentId, conversationId, workingSet, scopes: scopes.forConversation(tenant, conversationId) }
       await snapshots.persist('on_shutdown', subject)
     } catch (error) {

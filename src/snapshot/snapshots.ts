@@ -35,7 +35,9 @@ export class Snapshots {
 
   /** Does not reject, and does not take longer than the time it was given. */
   async persist(lifecycle: Lifecycle, subject: Subject): Promise<void> {
-    const { agentId, conversationId } = subject
+    const { agentId, conversationId, workingSet } = subject
+    // Deleted meanwhile: it must not come back as a snapshot.
+    if (workingSet.state.lastSeq === 0) return
     try {
       const problem = await this.#within(this.#persisted(lifecycle, subject))
       if (problem) throw problem
@@ -67,7 +69,7 @@ export class Snapshots {
     const { agentId, conversationId, workingSet, scopes, turnId } = subject
     const context = { agentId, conversationId, lifecycle }
     const turn = actingTurn(workingSet.state, turnId)
-    const scope = turn && (await scopes.ofTurn(turn))
+    const scope = turn ? await scopes.ofTurn(turn) : await scopes.ofNobody()
     const result: unknown = await this.#persistence.persistState(scope, takeSnapshot(workingSet), context)
     if (result instanceof Error) return result
     const { ok, error } = Object(result) as { ok?: unknown; error?: unknown }

@@ -34,4 +34,6 @@ export type ScopeSource = {
   ofTurn(turn: TurnState): Promise<Scope>
   /** Of whoever let the call run: the one who approved it, else the one whose turn it is. */
   ofCall(turn: TurnState, callId: string): Promise<Scope>
+  /** Where nobody has a turn: null only in the tenant of those who have none, so that nothing of a tenant is taken for nobody's. */
+  ofNobody(): Promise<Scope | null>
 }

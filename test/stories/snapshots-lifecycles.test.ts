@@ -3,15 +3,20 @@ import { expect, test } from 'vitest'
 import { z } from 'zod'
 import type { Agent } from '../../src/agent/agent.ts'
 import { defineAgent } from '../../src/agent/define-agent.ts'
+import { StoreError } from '../../src/errors/store-errors.ts'
+import { foldEvents } from '../../src/log/fold-events.ts'
+import { baseOf } from '../../src/log/state.ts'
 import type { Conversation } from '../../src/runtime/conversation.ts'
-import { createScope } from '../../src/scope/create-scope.ts'
+import { createScope, systemScope } from '../../src/scope/create-scope.ts'
+import type { Store } from '../../src/store/store.ts'
 import { scriptedModel } from '../../src/testing/scripted-model.ts'
 import { defineTool } from '../../src/tool/define-tool.ts'
 import { bossOf, childTool } from './child-agents.ts'
 import { gate } from './gate.ts'
+import { meddledStore } from './meddled-store.ts'
 import { overStores, type StoryContext } from './over-stores.ts'
 import { pacedModel } from './paced-model.ts'
-import { onlyPendingOf } from './pending-of.ts'
+import { onlyPendingOf, pendingOf } from './pending-of.ts'
 import { snapshotBook } from './snapshot-book.ts'
 import { until } from './until.ts'
 
@@ -61,8 +66,10 @@ overStores('a snapshot is taken', (story) => {
     const runtime = story.start({ agents: [agent], persistence, persistTimeoutMs: 20_000, pollMs: 5 })
     const chat = runtime.conversation('c1', { agent: 'helper' })
     const told: string[] = []
+    const watcher = chat.watch()
+    await watcher.next()
     const watching = (async () => {
-      for await (const event of chat.watch()) {
+      for await (const event of watcher) {
         told.push(event.type)
         if (event.type === 'turn_completed') return
       }
@@ -165,8 +172,10 @@ overStores('a snapshot is taken', (story) => {
     const agent = defineAgent({ name: 'helper', model: scriptedModel(['Hello.', 'A greeting']), title: true })
     const { chat, book } = start(story, agent)
     const announced: string[][] = []
+    const watcher = chat.watch()
+    await watcher.next()
     const watching = (async () => {
-      for await (const event of chat.watch()) {
+      for await (const event of watcher) {
         if (event.type !== 'titled') continue
         announced.push(book.taken.map(({ lifecycle }) => lifecycle))
         return
@@ -226,6 +235,91 @@ overStores('a snapshot is taken', (story) => {
     await second.outcome()
     expect(book.taken.map(({ scope }) => (scope as { user?: string }).user)).toEqual(['ann', 'bob'])
   })
+
+  test('of a conversation that was stopped when nothing of it ran any more, once', async () => {
+    const { chat, book } = start(story, defineAgent({ name: 'helper', model: scriptedModel('Hello.') }))
+    await (await chat.send('Hi')).outcome()
+    await until(() => book.taken.length === 1)
+    await chat.stop()
+    await chat.stop()
+    expect(book.taken.map(({ lifecycle }) => lifecycle)).toEqual(['on_completion', 'on_shutdown'])
+  })
+
+  test('not again for what it waited for already', async () => {
+    const model = scriptedModel([{ calls: [1, 2].map(() => ({ tool: 'ask', args: {} })) }, 'Thanks.'])
+    const { chat, book, store } = start(story, defineAgent({ name: 'helper', model, tools: [ask] }))
+    const turn = await chat.send('Hi')
+    const [first, second] = await pendingOf(turn)
+    await chat.answer(first!, 'one')
+    await until(async () => (await store.getConversation('c1'))?.fsmState?.lastSeq === 7)
+    await chat.answer(second!, 'two')
+    await turn.outcome()
+    expect(book.taken.map(({ lifecycle }) => lifecycle)).toEqual(['on_interrupt', 'on_completion'])
+  })
+
+  test.each(['meets a newer log', 'fails in the store'])(
+    'once, and nobody waits in vain, when the commit it is of first %s',
+    async (how) => {
+      const data = story.openStore()
+      const book = snapshotBook(data)
+      let isFirst = true
+      const store = meddledStore(data, async ({ events }) => {
+        if (!isFirst || !events.some(({ type }) => type === 'turn_ended')) return
+        isFirst = false
+        if (how === 'fails in the store') throw new StoreError('the connection was lost', { ambiguous: false })
+        const message = { parts: [{ type: 'text' as const, text: 'And?' }] }
+        const content = { turnId: 'next', message, options: {}, who: 'bob' }
+        await data.commit('c1', { events: [{ type: 'user_msg', content }] })
+      })
+      const agent = defineAgent({ name: 'helper', model: scriptedModel('Hello.') })
+      const runtime = story.start({ agents: [agent], store, persistence: book.persistence })
+      const chat = runtime.conversation('c1', { agent: 'helper' })
+      const watcher = chat.watch()
+      await watcher.next()
+      const turn = await chat.send('Hi')
+      expect(await turn.outcome()).toMatchObject({ status: 'completed' })
+      const turns = how === 'fails in the store' ? 1 : 2
+      await until(() => book.taken.length === turns)
+      expect(isFirst).toBe(false)
+      // Who comes late has to read, and that must not wait for what was never committed.
+      expect(await turn.outcome()).toMatchObject({ status: 'completed' })
+      await watcher.return()
+    },
+  )
+
+  test('not of a conversation that was deleted', async () => {
+    const { runtime, chat, book } = start(story, defineAgent({ name: 'helper', model: scriptedModel('Hello.') }))
+    await (await chat.send('Hi')).outcome()
+    await chat.delete()
+    await runtime.close()
+    expect(book.taken.map(({ lifecycle }) => lifecycle)).toEqual(['on_completion'])
+  })
+
+  test.each([undefined, 'acme'])(
+    'for nobody where nobody has a turn, and never for another tenant: %s',
+    async (tenant) => {
+      const store = story.openStore()
+      const agent = defineAgent({ name: 'helper', model: scriptedModel('Hello.') })
+      const as = createScope({ user: 'ann', ...(tenant === undefined ? {} : { tenant }) })
+      const first = story.start({ agents: [agent], store })
+      await (await first.as(as).conversation('c1', { agent: 'helper' }).send('Hi')).outcome()
+      await first.close()
+      const own = store.forTenant(tenant ?? 'default')
+      const base = baseOf(foldEvents(await own.streamEvents('c1')))
+      await own.putSummary('c1', { fromSeq: 1, toSeq: 3, content: 'They greeted.', version: 1, base })
+
+      const book = snapshotBook(own as Store)
+      const second = story.start({ agents: [agent], store: story.reopen(store), persistence: book.persistence })
+      await second.as(as).conversation('c1').continue()
+      await until(async () => (await store.dueWork({ agents: ['helper'], limit: 1 })).length === 0)
+      await until(() => own.acquireLease('c1', 'somebody', 1))
+      await second.close()
+      expect(book.taken).toMatchObject([
+        { lifecycle: 'on_shutdown', state: { summary: 'They greeted.', messages: [] } },
+      ])
+      expect(book.taken[0]!.scope).toEqual(tenant === undefined ? null : systemScope(tenant))
+    },
+  )
 
   test('not by a process that runs nothing', async () => {
     const agent = defineAgent({ name: 'helper', model: scriptedModel('Hello.') })
