@@ -57,6 +57,24 @@ test('what the host of the model runs never waits', () => {
   expectTypeOf<PendingOf<Agents['scorer']>>().toEqualTypeOf<never>()
 })
 
+test('what a child agent waits for is told apart like what the agent itself does', () => {
+  const never = (defined: Agents) => {
+    const research = { name: 'research' as const, description: 'Find out', input: z.object({ topic: z.string() }) }
+    const known = defineTool({ ...research, executor: 'agent', agent: defined.support })
+    const named = defineTool({ ...research, executor: 'agent', agent: { name: 'support' } })
+    const lead = defineAgent({ name: 'lead', model, tools: [known] })
+    const remote = defineAgent({ name: 'remote', model, tools: [named] })
+    const told = (call: PendingOf<typeof lead>, other: PendingOf<typeof remote>) => {
+      expectTypeOf(call.tool).toEqualTypeOf<'refund' | 'ask' | 'research'>()
+      if (call.tool === 'research') expectTypeOf(call.args).toEqualTypeOf<{ topic: string }>()
+      if (call.tool === 'ask') expectTypeOf(call.args).toEqualTypeOf<{ question: string }>()
+      expectTypeOf(other.tool).toEqualTypeOf<string>()
+    }
+    return told
+  }
+  expectTypeOf(never).toBeFunction()
+})
+
 test('an agent that is not known has pending items of any tool', () => {
   expectTypeOf<PendingOf<Parameters<typeof createRuntime>[0]['agents'][number]>>().toEqualTypeOf<PendingItem>()
 })

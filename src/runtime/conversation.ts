@@ -92,8 +92,10 @@ type PendingOfTool<T extends Tool> = string extends T['name']
     ? never
     :
         | (Omit<PendingItem, 'tool' | 'args'> & { readonly tool: T['name']; readonly args: ToolInput<T> })
-        // What a child agent waits for is of its own tools.
-        | (T['executor'] extends 'agent' ? PendingItem : never)
+        | (T extends { readonly executor: 'agent'; readonly agent: infer Child } ? PendingOfChild<Child> : never)
+
+/** What a child agent waits for is of its own tools, where the tool says which agent it is. */
+type PendingOfChild<Child> = Child extends Agent ? PendingOf<Child> : PendingItem
 
 /** What may run instead of the model's arguments: what the tool of a pending item takes. Anything where the tool is not known. */
 type EditedArgs<Call> = Call extends { readonly tool: infer Name extends string; readonly args: infer Args }

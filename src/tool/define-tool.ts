@@ -5,7 +5,7 @@ import { maxSchemaBytes } from './call-limits.ts'
 import type { Jsonify } from './jsonify.ts'
 import type { Schema, SchemaInput, SchemaOutput } from './schema.ts'
 import { toJsonSchema } from './to-json-schema.ts'
-import type { Tool } from './tool.ts'
+import type { AgentRef, Tool } from './tool.ts'
 import type {
   AgentAttributes,
   ClientAttributes,
@@ -26,9 +26,9 @@ export function defineTool<const Name extends string, In extends Schema, Out ext
 export function defineTool<const Name extends string, In extends Schema>(
   attributes: ProviderAttributes<Name, In>,
 ): Tool<Name, SchemaOutput<In>, unknown, 'provider', SchemaInput<In>>
-export function defineTool<const Name extends string, In extends Schema>(
-  attributes: AgentAttributes<Name, In>,
-): Tool<Name, SchemaOutput<In>, unknown, 'agent', SchemaInput<In>>
+export function defineTool<const Name extends string, In extends Schema, Child extends AgentRef>(
+  attributes: AgentAttributes<Name, In, Child>,
+): Tool<Name, SchemaOutput<In>, unknown, 'agent', SchemaInput<In>> & { readonly agent: Child }
 export function defineTool<const Name extends string, In extends Schema, Returned>(
   attributes: ServerAttributes<Name, In, Returned>,
 ): Tool<Name, SchemaOutput<In>, Jsonify<Awaited<Returned>>, 'server', SchemaInput<In>>

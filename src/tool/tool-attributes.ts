@@ -63,11 +63,15 @@ export type ProviderAttributes<Name extends string = string, In extends Schema =
   readonly providerOptions?: ModelOptions['providerOptions']
 } & None<'run' | 'output' | 'approval' | 'agent' | 'timeoutMs' | 'ifInterrupted' | 'expiresInMs' | 'prompt' | 'strict'>
 
-export type AgentAttributes<Name extends string = string, In extends Schema = Schema> = Described<Name, In> &
+export type AgentAttributes<
+  Name extends string = string,
+  In extends Schema = Schema,
+  Child extends AgentRef = AgentRef,
+> = Described<Name, In> &
   Gateable<In> &
   None<'run' | 'output' | 'timeoutMs' | 'ifInterrupted' | 'id' | 'args'> & {
     readonly executor: 'agent'
-    readonly agent: AgentRef
+    readonly agent: Child
   }
 
 type Described<Name extends string, In extends Schema> = {
