@@ -52,7 +52,10 @@ export type AgentAttributes<
   readonly title?: boolean | { readonly model?: LanguageModel; readonly instructions?: string }
 }
 
-/** Throws `DefinitionError` naming everything that is wrong and what is available. */
+/**
+ * An agent: a model, what it is told, and what it may do. Code, registered with `createRuntime` and known in the log by its name.
+ * Throws `DefinitionError` naming everything that is wrong and what is available.
+ */
 export function defineAgent<
   const Name extends string,
   const Tools extends readonly Tool[] = readonly [],

@@ -23,7 +23,7 @@ export type Client = {
   health(): Promise<{ readonly status: 'ok' }>
 }
 
-/** For browsers and Node. Every verb rejects with a `PerdureError`. */
+/** The verbs of a server's runtime, for browsers and Node. Every verb rejects with a `PerdureError`. */
 export function createClient(options: ClientOptions): Client {
   const conversation: Client['conversation'] = (id, { agent } = {}) => remoteConversation(options, id, agent)
   return {

@@ -30,7 +30,7 @@ export type FlowAttributes<Name extends string, In extends Schema | undefined, R
   readonly run: (flow: FlowVerbs, input: In extends Schema ? SchemaOutput<In> : Json) => Promise<Result>
 }
 
-/** Throws `DefinitionError` naming everything that is wrong. */
+/** A session written as code, known in the log by its name and version. Throws `DefinitionError` naming everything that is wrong. */
 export function defineFlow<const Name extends string, Result, In extends Schema | undefined = undefined>(
   attributes: FlowAttributes<Name, In, Result>,
 ): Flow<Name, In extends Schema ? SchemaInput<In> : Json, Result> {

@@ -44,7 +44,10 @@ type HookBase = {
 // biome-ignore lint/suspicious/noConfusingVoidType: a hook that returns nothing is a hook that has nothing to say
 type Returned<T> = T | undefined | null | void | Promise<T | undefined | null | void>
 
-/** Throws `DefinitionError` naming everything that is wrong. Defaults: sequential, not durable. */
+/**
+ * A hook from its parts; `preHook` and `postHook` are shorter. Throws `DefinitionError` naming everything that is wrong. Defaults:
+ * sequential, not durable.
+ */
 export function createHook(attributes: HookAttributes): Hook {
   const problems = unknownKeys(attributes, ['name', 'phase', 'mode', 'durable', 'run'])
   const { name, phase, mode = 'sequential', durable = false, run } = Object(attributes) as Partial<Hook>

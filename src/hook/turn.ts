@@ -42,7 +42,10 @@ export type FinalMessage = Pick<AssistantMsg, 'messageId' | 'parts' | 'model' | 
 /** What `createTurn` takes: a scope, and whatever a test wants to be there. */
 export type TurnAttributes = Pick<Turn, 'scope'> & Partial<Turn>
 
-/** Throws `DefinitionError` on unknown keys and on a missing scope: nothing acts without an identity. */
+/**
+ * A turn as hooks and tools get it, for tests of them. Throws `DefinitionError` on unknown keys and on a missing scope: nothing acts
+ * without an identity.
+ */
 export function createTurn(attributes: TurnAttributes): Turn {
   const problems = unknownKeys(attributes, turnKeys)
   const { scope } = Object(attributes) as TurnAttributes

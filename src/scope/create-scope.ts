@@ -21,7 +21,7 @@ export type ScopeAttributes = {
   readonly assigns?: Readonly<Record<string, unknown>> | undefined
 }
 
-/** Throws `DefinitionError` on unknown keys: a misspelt tenant must not become no tenant. */
+/** Who acts, to be passed to `runtime.as`. Throws `DefinitionError` on unknown keys: a misspelt tenant must not become no tenant. */
 export function createScope(attributes: ScopeAttributes = {}): BuiltinScope {
   const { user, tenant, assigns = {} } = Object(attributes) as ScopeAttributes
   const problems = unknownKeys(attributes, ['user', 'tenant', 'assigns'])

@@ -116,7 +116,7 @@ function decodeOptional(text: string | null) {
   return text === null ? null : decode(text)
 }
 
-/** The new settings win, key by key. */
+/** The encoded settings of a conversation with these added: the new ones win, key by key. For drivers. */
 export function mergeSettings(current: string, added: string): string {
   return encode({ ...(decode(current) as JsonObject), ...(decode(added) as JsonObject) })
 }

@@ -16,7 +16,11 @@ import type {
 } from './tool-attributes.ts'
 import { toolProblems } from './tool-problems.ts'
 
-/** Throws `DefinitionError` naming everything that is wrong, and what `toJsonSchema` throws for a schema that models cannot be told. */
+/**
+ * Something a model may call, by `executor`: `server` (default) runs `run` here; `human` and `client` wait for an answer of the schema
+ * `output`; `agent` hands it to another agent; `provider` is run by the model's host. Throws `DefinitionError` naming everything that is
+ * wrong, and `SchemaNotConvertibleError` for a schema that models cannot be told.
+ */
 export function defineTool<const Name extends string, In extends Schema, Out extends Schema>(
   attributes: HumanAttributes<Name, In, Out>,
 ): Tool<Name, SchemaOutput<In>, Jsonify<SchemaOutput<Out>>, 'human', SchemaInput<In>>

@@ -6,7 +6,7 @@ export function bearerToken(request: Request): string | null {
   return match?.[1] ?? null
 }
 
-/** Takes as long whatever differs, so that a secret cannot be guessed piece by piece. */
+/** Whether two secrets are the same. Takes as long whatever differs, so that one cannot be guessed piece by piece. */
 export function isSameSecret(given: string, expected: string): boolean {
   return timingSafeEqual(digest(given), digest(expected))
 }
