@@ -15,7 +15,15 @@ export function parseArguments<T extends ArgsDef>(
   )
   try {
     // The library lets unknown options, missing values and superfluous words pass.
-    const { positionals } = parseStrictly({ args: [...words], options, allowPositionals: true, allowNegative: true })
+    const { positionals, values } = parseStrictly({
+      args: [...words],
+      options,
+      allowPositionals: true,
+      allowNegative: true,
+    })
+    // As of a variable that is not set: a command must not go on with something else than was meant.
+    const empty = Object.keys(values).find((name) => values[name] === '')
+    if (empty !== undefined) throw new Error(`--${empty} is empty`)
     if (positionals.length > places) throw new Error(`'${positionals[places]}' is one word too many`)
     return parseArgs<T>([...words], definition)
   } catch (error) {

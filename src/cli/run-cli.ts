@@ -30,7 +30,8 @@ export async function runCli(argv: readonly string[]): Promise<void> {
   process.stdout.write('', () => process.stderr.write('', () => process.exit(code)))
 }
 
-async function runCommandLine(argv: readonly string[], output: Output): Promise<number> {
+async function runCommandLine(words: readonly string[], output: Output): Promise<number> {
+  const argv = words[0] === 'help' ? [...words.slice(1), '--help'] : words
   const asksForHelp = optionsOf(argv).some((word) => word === '--help' || word === '-h')
   const [first] = argv
   if (first === undefined || (first.startsWith('-') && asksForHelp)) {
@@ -48,7 +49,12 @@ async function runCommandLine(argv: readonly string[], output: Output): Promise<
     return exitCodes.ok
   }
   const args = parseArguments(entry.name, { ...command.args, ...commonArgs }, rest)
-  return command.run({ args: args as never, output, interrupted: interruptSignal })
+  try {
+    return await command.run({ args: args as never, output, interrupted: interruptSignal })
+  } catch (error) {
+    if (!(error instanceof CommandLineError) || error.command !== '') throw error
+    throw new CommandLineError(error.problem, entry.name)
+  }
 }
 
 function tellHelp(text: SafeText, output: Output): void {

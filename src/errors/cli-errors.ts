@@ -2,8 +2,14 @@ import { PerdureError } from './perdure-error.ts'
 
 /** The words after `perdure` make no sense. */
 export class CommandLineError extends PerdureError {
+  readonly problem: string
+  /** Whose help is to be looked at; empty: that of all. */
+  readonly command: string
+
   constructor(problem: string, command = '') {
     super('invalid_command', `${problem}. Run: perdure ${command === '' ? '' : `${command} `}--help`)
+    this.problem = problem
+    this.command = command
   }
 }
 

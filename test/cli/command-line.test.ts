@@ -21,7 +21,7 @@ beforeAll(async () => {
 afterAll(() => rmSync(folder, { recursive: true, force: true }))
 
 test('help lists every command, and that of each command has examples', async () => {
-  const [general, one] = await Promise.all([perdure([]), perdure(['approve', '--help'])])
+  const [general, one] = await Promise.all([perdure([]), perdure(['help', 'approve'])])
   expect(general.code).toBe(0)
   const width = Math.max(...commandTable.map(({ name }) => name.length))
   for (const { name, summary } of commandTable) {
@@ -61,6 +61,8 @@ test('a command line that makes no sense is refused with what to do', async () =
     [['list', 'all', ...store], "'all' is one word too many"],
     [['list', '--status', 'open', ...store], 'expected one of: active, suspended, idle, ended. Run'],
     [['list', '--limit', '0', ...store], "--limit is '0', and must be a whole number from 1 on"],
+    [['list', '--store', ''], '--store is empty'],
+    [['serve', '--port', '99999'], "--port is '99999', and must be a whole number from 0 to 65535"],
     [['show'], 'Missing required positional argument: CONVERSATION'],
     [['list', '--store'], "Option '--store <value>' argument missing"],
     [['list', '--url', 'here'], "--url is 'here', which is not like http://127.0.0.1:4111"],
@@ -71,7 +73,7 @@ test('a command line that makes no sense is refused with what to do', async () =
   for (const [index, { code, stdout, stderr }] of ended.entries()) {
     expect([code, stdout]).toEqual([2, ''])
     expect(stderr).toContain(lines[index]![1])
-    expect(stderr).toMatch(/ Run: perdure .*--help\n$/)
+    expect(stderr).toMatch(new RegExp(` Run: perdure (${lines[index]![0][0]} )?--help\n$`))
     expect(stderr).not.toMatch(/\n {4}at |secret/)
   }
 })

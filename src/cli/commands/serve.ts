@@ -29,7 +29,7 @@ export const serveCommand = command({
     ['serve --config agents/perdure.config.ts --port 0 --json', 'on a free port, which is told as JSON'],
   ],
   async run({ args, output, interrupted }) {
-    const port = countOf('port', args.port, 0)
+    const port = countOf('port', args.port, 0, 65_535)
     const logger = terminalLogger(output)
     const { store, place, loaded } = await openStore(args, { create: true, logger })
     if (!loaded) {

@@ -45,7 +45,7 @@ async function read(target: Target, id: string, { limit, before }: { limit: numb
   const [view, history, forks] = await Promise.all([
     conversation.view(),
     conversation.history({ limit, ...(before === undefined ? {} : { before }) }),
-    target.conversations({ forkOf: id, limit: 20 }),
+    conversation.forks({ limit: 20 }),
   ])
   const { state, activity, pending } = view
   return {
@@ -55,7 +55,7 @@ async function read(target: Target, id: string, { limit, before }: { limit: numb
     messages: history.messages,
     before: history.before,
     pending,
-    forks: forks.conversations.map((fork) => ({ id: fork.id, at: fork.parent?.at ?? null })),
+    forks: forks.map((fork) => ({ id: fork.id, at: fork.parent?.at ?? null })),
   }
 }
 
