@@ -1,5 +1,6 @@
 import { execFile } from 'node:child_process'
-import { existsSync, readdirSync, readFileSync } from 'node:fs'
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { describe, expect, test } from 'vitest'
@@ -78,13 +79,18 @@ const printed: Readonly<Record<string, readonly (string | RegExp)[]>> = {
 }
 
 describe.each(programs)('examples/%s', (name) => {
-  test('prints what it shows and ends by itself', async () => {
+  test('prints what it shows, ends by itself, and leaves no file behind', async () => {
     const expected = printed[name]
     if (!expected) throw new Error(`There is no case for examples/${name}. Add what it prints to this test.`)
     const fromSource = join(root, 'test', 'support', 'perdure-from-source.ts')
     const args = ['--disable-warning=ExperimentalWarning', '--import', fromSource, join(root, 'examples', name)]
-    const { stdout, stderr } = await run(process.execPath, args, { env: withoutKeys() })
-    expect(stderr).toBe('')
+    const place = mkdtempSync(join(tmpdir(), 'perdure-'))
+    const { stdout, stderr } = await run(process.execPath, args, {
+      cwd: place,
+      env: { ...withoutKeys(), TMPDIR: place },
+    })
+    expect({ stderr, left: readdirSync(place) }).toEqual({ stderr: '', left: [] })
+    rmSync(place, { recursive: true })
     const lines = stdout.trimEnd().split('\n')
     expect(lines).toEqual(expected.map((line) => (line instanceof RegExp ? expect.stringMatching(line) : line)))
   })

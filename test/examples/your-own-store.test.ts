@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync } from 'node:fs'
+import { appendFileSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, describe, expect, test, vi } from 'vitest'
@@ -21,3 +21,16 @@ afterAll(() => rmSync(folder, { recursive: true }))
 vi.spyOn(console, 'warn').mockReturnValue()
 vi.spyOn(console, 'error').mockReturnValue()
 testStore({ describe, test, expect, afterAll }, { create, reopen, destroy: (store) => store.close() })
+
+test("half an entry at the end of the journal, as a crash leaves it, is nobody's loss", async () => {
+  const store = await create()
+  await store.putConversation('c', { title: 'kept' })
+  await store.close()
+  appendFileSync(join(folder, `${count}.jsonl`), '{"at":1,"id":"x","method":"putSnapsh')
+  for (const title of ['kept', 'written after']) {
+    const again = await open()
+    expect((await again.getConversation('c'))?.title).toBe(title)
+    await again.putConversation('c', { title: 'written after' })
+    await again.close()
+  }
+})
