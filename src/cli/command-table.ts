@@ -100,6 +100,31 @@ export const commandTable: readonly CommandEntry[] = [
     summary: 'Answer what a session waits for',
     load: async () => (await import('./commands/flows-resume.ts')).flowsResume,
   },
+  {
+    name: 'export',
+    summary: 'Write all of a store as JSON lines',
+    load: async () => (await import('./commands/export.ts')).exportCommand,
+  },
+  {
+    name: 'import',
+    summary: 'Read an export into a store',
+    load: async () => (await import('./commands/import.ts')).importCommand,
+  },
+  {
+    name: 'doctor',
+    summary: 'Judge every row of a store by its log, and repair what is derived',
+    load: async () => (await import('./commands/doctor.ts')).doctor,
+  },
+  {
+    name: 'migrate',
+    summary: 'Bring the schema of a store up to date',
+    load: async () => (await import('./commands/migrate.ts')).migrate,
+  },
+  {
+    name: 'gc',
+    summary: 'Remove what nobody needs any more',
+    load: async () => (await import('./commands/gc.ts')).gc,
+  },
 ]
 
 export async function loadCommand(entry: CommandEntry): Promise<Command> {

@@ -19,15 +19,17 @@ export type OpenStoreOptions = {
   readonly logger?: Logger
   /** Make the file where there is none: for commands that write. Looking must not. Default: false. */
   readonly create?: boolean
+  /** False: opening it ends no call whose deadline has passed, and migrates nothing by itself. Default: true. */
+  readonly expiry?: boolean
 }
 
 /** Opens the store that the arguments, the config or the surroundings name. Whoever opens it closes it. */
 export async function openStore(
   args: StoreArgs,
-  { logger, create = false }: OpenStoreOptions = {},
+  { logger, create = false, expiry = true }: OpenStoreOptions = {},
 ): Promise<OpenedStore> {
   const { location, loaded } = await chooseStore(args)
-  const options = logger ? { logger } : {}
+  const options = { expiry, ...(logger ? { logger } : {}) }
   if (location === null) {
     const store = loaded!.config.store as Store
     return { store, place: `the store of ${loaded!.file}`, loaded }

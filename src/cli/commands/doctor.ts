@@ -1,0 +1,96 @@
+import { differencesWith } from '../../upkeep/differences-with.ts'
+import { type Examination, examineStore } from '../../upkeep/examine-store.ts'
+import type { Finding } from '../../upkeep/finding.ts'
+import type { Repair } from '../../upkeep/repair-conversation.ts'
+import { command } from '../command.ts'
+import { type ExitCode, exitCodes } from '../exit-codes.ts'
+import type { Output } from '../output.ts'
+import { showProgress } from '../upkeep/show-progress.ts'
+import { readExport } from '../upkeep/whole-file.ts'
+import { tenantOf, wholeStoreArgs, withWholeStore } from '../upkeep/with-whole-store.ts'
+
+export const doctor = command({
+  args: {
+    repair: { type: 'boolean', description: 'Rebuild what is derived from the logs, and say what was done' },
+    against: { type: 'string', valueHint: 'export', description: 'Also compare the store with this export' },
+    ...wholeStoreArgs,
+  },
+  about:
+    'Exit code 0 when nothing is wrong, else 1. A repair never touches events, and leaves alone what somebody works on. With --json, a line for each finding, repair and difference, and a last one that sums up.',
+  examples: [
+    ['doctor', 'look'],
+    ['doctor --repair', 'look, rebuild what is derived, look again'],
+    ['doctor --against backup.jsonl', 'is the store what the backup says?'],
+  ],
+  run: ({ args, output }) =>
+    withWholeStore(args, async (store, place) => {
+      const examination = await showProgress('examining', (onProgress) =>
+        examineStore(store, {
+          ...tenantOf(args),
+          repair: args.repair ?? false,
+          onFinding: (found) => tellFinding(found, output),
+          onRepair: (repair) => tellRepair(repair, output),
+          onProgress,
+        }),
+      )
+      const differences = args.against ? await compare(store, args.against, tenantOf(args), output) : 0
+      return tellEnd({ ...examination, differences }, place, output)
+    }),
+})
+
+function tellFinding(found: Finding, output: Output): void {
+  const { code, severity, tenant, conversation, problem, advice, isDerived } = found
+  output.item({ type: 'finding', ...found }, () => [
+    `${severity} ${code} ${placeOf(tenant, conversation)}: ${problem}.`,
+    `  ${advice}${isDerived ? ' It is derived.' : ''}`,
+  ])
+}
+
+function tellRepair(repair: Repair, output: Output): void {
+  const { tenant, id, outcome, did } = repair
+  const told = {
+    repaired: `repaired ${placeOf(tenant, id)}:`,
+    held: `left ${placeOf(tenant, id)} alone: somebody works on it. Run it again later.`,
+    moved: `left ${placeOf(tenant, id)} alone: it changed meanwhile. Run it again.`,
+    nothing: `left ${placeOf(tenant, id)} alone: by now nothing is wrong with it.`,
+  }[outcome]
+  output.item({ type: 'repair', ...repair }, () => [told, ...did.map((what) => `  ${what}`)])
+}
+
+function compare(
+  store: Parameters<typeof differencesWith>[0],
+  file: string,
+  tenant: { readonly tenant?: string },
+  output: Output,
+): Promise<number> {
+  const where = { store: 'only the store has', export: 'only the export has', both: 'both have, and differ in,' }
+  return differencesWith(
+    store,
+    readExport(file, 'doctor'),
+    (difference) => {
+      const { tenant: of, what, id, has } = difference
+      output.item({ type: 'difference', ...difference }, () => [`difference: ${where[has]} ${what} ${placeOf(of, id)}`])
+    },
+    tenant,
+  )
+}
+
+function tellEnd(end: Examination & { differences: number }, place: string, output: Output): ExitCode {
+  const { conversations, digest, faults, notices, repaired, differences } = end
+  const counts = [
+    `${faults} faults`,
+    `${notices} notices`,
+    ...(repaired > 0 ? [`${repaired} repaired`] : []),
+    ...(differences > 0 ? [`${differences} differences`] : []),
+  ]
+  output.item({ type: 'examination', ...end }, () => [
+    `${conversations} conversations in ${place}: ${counts.join(', ')}.`,
+    `Digest: ${digest}`,
+  ])
+  return faults + differences > 0 ? exitCodes.failed : exitCodes.ok
+}
+
+function placeOf(tenant: string | null, conversation: string | null): string {
+  if (tenant === null) return 'the store'
+  return conversation === null ? tenant : `${tenant}/${conversation}`
+}

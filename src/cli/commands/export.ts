@@ -1,0 +1,36 @@
+import { CommandLineError } from '../../errors/cli-errors.ts'
+import { exportStore } from '../../upkeep/export-store.ts'
+import { command } from '../command.ts'
+import { exitCodes } from '../exit-codes.ts'
+import { showProgress } from '../upkeep/show-progress.ts'
+import { writeToStdout, writeWholeFile } from '../upkeep/whole-file.ts'
+import { tenantOf, wholeStoreArgs, withWholeStore } from '../upkeep/with-whole-store.ts'
+
+export const exportCommand = command({
+  args: {
+    file: { type: 'positional', required: false, description: 'Where to write; default: stdout' },
+    ...wholeStoreArgs,
+  },
+  about: 'One moment of the whole store, also while others write to it. The same data gives the same bytes.',
+  examples: [
+    ['export backup.jsonl', 'a backup'],
+    ['export --tenant acme acme.jsonl', 'of one tenant'],
+    ['export --store agents.db | perdure import --store postgres://host/agents', 'from SQLite to Postgres'],
+  ],
+  run: ({ args, output }) =>
+    withWholeStore(args, async (store, place) => {
+      const { file } = args
+      if (file === undefined && process.stdout.isTTY) {
+        throw new CommandLineError('An export is not for a terminal: name a file, or pipe it on', 'export')
+      }
+      const exported = await showProgress('exporting', (onProgress) => {
+        const options = { ...tenantOf(args), onProgress }
+        if (file === undefined) return exportStore(store, writeToStdout, options)
+        return writeWholeFile(file, (write) => exportStore(store, write, options))
+      })
+      const told = `Exported ${exported.conversations} conversations of ${place}. Digest: ${exported.digest}`
+      if (file === undefined) output.note(told)
+      else output.result({ file, ...exported }, () => [told])
+      return exitCodes.ok
+    }),
+})

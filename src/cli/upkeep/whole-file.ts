@@ -1,0 +1,36 @@
+import { createReadStream, existsSync } from 'node:fs'
+import { open, rename, rm } from 'node:fs/promises'
+import { CommandLineError } from '../../errors/cli-errors.ts'
+
+/** Writes a file that has its name only when it is complete and on disk, so that nobody takes half of one for whole. */
+export async function writeWholeFile<T>(
+  path: string,
+  work: (write: (text: string) => Promise<void>) => Promise<T>,
+): Promise<T> {
+  const partial = `${path}.partial`
+  const file = await open(partial, 'w')
+  try {
+    const result = await work(async (text) => {
+      await file.appendFile(text)
+    })
+    await file.sync()
+    await file.close()
+    await rename(partial, path)
+    return result
+  } catch (error) {
+    await file.close().catch(() => {})
+    await rm(partial, { force: true })
+    throw error
+  }
+}
+
+/** Resolves when the reader has taken what was before it. */
+export async function writeToStdout(text: string): Promise<void> {
+  if (process.stdout.write(text)) return
+  await new Promise<void>((resolve) => process.stdout.once('drain', resolve))
+}
+
+export function readExport(path: string, command: string): AsyncIterable<Buffer> {
+  if (!existsSync(path)) throw new CommandLineError(`There is no file '${path}'`, command)
+  return createReadStream(path)
+}

@@ -1,0 +1,134 @@
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
+import { afterAll, beforeAll, expect, inject, test } from 'vitest'
+import { silentLogger } from '../../src/logger/logger.ts'
+import { sqliteStore } from '../../src/stores/sqlite/index.ts'
+import { perdure, perdureJson, startPerdure } from '../cli/perdure.ts'
+import { freshDatabase } from '../setup/fresh-database.ts'
+import { liveIn } from './lived-in-store.ts'
+
+const folder = mkdtempSync(join(tmpdir(), 'perdure-upkeep-'))
+const path = (name: string): string => join(folder, name)
+const source = path('source.db')
+afterAll(() => rmSync(folder, { recursive: true }))
+
+beforeAll(async () => {
+  const store = sqliteStore({ path: source, logger: silentLogger })
+  await liveIn(store)
+  await store.close()
+})
+
+test('export | import goes to another backend, and comes back identical by doctor', async () => {
+  const postgres = await freshDatabase(inject('postgresUrl'))
+  const there = await piped(['export', '--store', source], ['import', '--store', postgres])
+  expect(there).toMatchObject({ code: 0, stdout: expect.stringMatching(/^Imported \d+ conversations into postgres:/) })
+  const back = await piped(['export', '--store', postgres], ['import', '--store', path('back.db')])
+  expect(back.code).toBe(0)
+  const examined = await Promise.all(
+    [source, postgres, path('back.db')].map((store) => lastOf(['doctor', '--store', store])),
+  )
+  expect(examined[0]).toMatchObject({ type: 'examination', faults: 0, notices: 0, differences: 0 })
+  expect(examined.map(({ digest }) => digest)).toEqual(examined.map(() => examined[0]!.digest))
+})
+
+test('an export in a file is there whole or not at all, and doctor compares with it', async () => {
+  const file = path('all.jsonl')
+  const { value } = await perdureJson(['export', file, '--store', source])
+  expect(value).toMatchObject({
+    file,
+    conversations: expect.any(Number),
+    digest: expect.stringMatching(/^[0-9a-f]{64}$/),
+  })
+  expect(readdirSync(folder).filter((name) => name.endsWith('.partial'))).toEqual([])
+  expect((await perdure(['doctor', '--against', file, '--store', source])).code).toBe(0)
+  const other = path('other.jsonl')
+  await perdure(['export', other, '--tenant', 'other', '--store', source])
+  const compared = await perdure(['doctor', '--against', other, '--store', source])
+  expect(compared.code).toBe(1)
+  expect(compared.stdout).toContain('difference: only the store has conversation default/plain')
+  expect(compared.stdout).not.toContain('other/plain')
+  expect((await perdure(['doctor', '--against', other, '--tenant', 'other', '--store', source])).code).toBe(0)
+})
+
+test('import refuses what is there, what is cut off, and what is damaged, and says what to do', async () => {
+  const file = path('some.jsonl')
+  await perdure(['export', file, '--store', source])
+  const again = await perdure(['import', file, '--store', source])
+  expect([again.code, again.stderr]).toEqual([4, expect.stringMatching(/^error The store has .* already/)])
+  const skipping = await perdureJson(['import', file, '--skip-existing', '--store', source])
+  expect(skipping).toMatchObject({ code: 0, value: { conversations: 0 } })
+  const text = readFileSync(file, 'utf8')
+  writeFileSync(path('cut.jsonl'), text.slice(0, -40))
+  const cut = await perdure(['import', path('cut.jsonl'), '--store', path('cut.db')])
+  expect([cut.code, cut.stderr]).toEqual([
+    2,
+    expect.stringMatching(/Line \d+ of the export is not valid: it is cut off/),
+  ])
+  expect(cut.stderr).not.toContain('    at ')
+})
+
+test('doctor names what was corrupted, repairs it, and tells what it did', async () => {
+  const store = path('sick.db')
+  await piped(['export', '--store', source], ['import', '--store', store])
+  const before = await lastOf(['doctor', '--store', store])
+  const db = new DatabaseSync(store)
+  db.exec("UPDATE conversations SET status = 'idle' WHERE id = 'waiting'")
+  db.close()
+  const found = await perdure(['doctor', '--store', store])
+  expect(found.code).toBe(1)
+  expect(found.stdout).toContain(
+    "fault status_differs default/waiting: its status is 'idle', the log says 'suspended'.",
+  )
+  const repaired = await perdure(['doctor', '--repair', '--store', store])
+  expect(repaired.code).toBe(0)
+  expect(repaired.stdout).toContain("repaired default/waiting:\n  status_differs: its status is 'idle'")
+  expect((await lastOf(['doctor', '--store', store])).digest).toBe(before.digest)
+})
+
+test('migrate says from where to where, and with --check only looks', async () => {
+  const store = path('old.db')
+  const db = new DatabaseSync(store)
+  db.close()
+  const check = await perdure(['migrate', '--check', '--store', store])
+  expect([check.code, check.stdout]).toEqual([1, expect.stringMatching(/has schema 0; this version writes \d/)])
+  expect(new DatabaseSync(store).prepare('PRAGMA user_version').get()).toEqual({ user_version: 0 })
+  const { value } = await perdureJson(['migrate', '--store', store])
+  expect(value).toEqual({ from: 0, to: expect.any(Number), isCurrent: false })
+  expect((await perdure(['migrate', '--check', '--store', store])).code).toBe(0)
+  new DatabaseSync(store).exec('PRAGMA user_version = 999')
+  const newer = await perdure(['migrate', '--check', '--store', store])
+  expect([newer.code, newer.stderr]).toEqual([5, expect.stringContaining('The store has schema 999')])
+})
+
+test('gc counts first, and removes only what nobody needs', async () => {
+  const store = path('full.db')
+  await piped(['export', '--store', source], ['import', '--store', store])
+  const options = ['--audit-older-than', '0s', '--unsent', '--store', store]
+  const counted = await perdureJson(['gc', '--dry-run', ...options])
+  expect(counted.value).toMatchObject({ dryRun: true, blobs: 0, pins: 1, orphans: 0 })
+  expect(counted.value.modelCalls).toBeGreaterThan(0)
+  const { modelCalls } = counted.value
+  const removed = await perdureJson(['gc', '--compact', ...options])
+  expect(removed.value).toMatchObject({ modelCalls, pins: 1, blobs: 1, blobBytes: 400_000, isCompacted: true })
+  expect(await lastOf(['doctor', '--store', store])).toMatchObject({ faults: 0 })
+  const wrong = await perdure(['gc', '--audit-older-than', 'soon', '--store', store])
+  expect(wrong.code).toBe(2)
+})
+
+/** Two real processes, one piped into the other. */
+async function piped(from: readonly string[], to: readonly string[]) {
+  const left = startPerdure(from)
+  const right = startPerdure(to)
+  left.process.stdout.pipe(right.process.stdin)
+  left.process.stdin.end()
+  const [written, read] = await Promise.all([left.ended, right.ended])
+  expect([written.code, written.stderr]).toEqual([0, expect.stringContaining('Exported')])
+  return read
+}
+
+async function lastOf(args: readonly string[]) {
+  const { stdout } = await perdure([...args, '--json'])
+  return JSON.parse(stdout.trimEnd().split('\n').at(-1)!)
+}
