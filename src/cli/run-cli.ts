@@ -1,4 +1,5 @@
 import { CommandLineError } from '../errors/cli-errors.ts'
+import { PerdureError } from '../errors/perdure-error.ts'
 import { commonArgs } from './command.ts'
 import { type CommandEntry, commandTable, loadCommand } from './command-table.ts'
 import { exitCodeOf, exitCodes } from './exit-codes.ts'
@@ -22,7 +23,7 @@ export async function runCli(argv: readonly string[]): Promise<void> {
   try {
     code = await runCommandLine(argv, output)
   } catch (error) {
-    if (!(error instanceof Interrupted)) output.error(error)
+    if (!(error instanceof Interrupted)) tellError(error, output)
     code = error instanceof Interrupted ? exitCodes.interrupted : exitCodeOf(error)
   }
   clearInterval(stayAlive)
@@ -55,6 +56,12 @@ async function runCommandLine(words: readonly string[], output: Output): Promise
     if (!(error instanceof CommandLineError) || error.command !== '') throw error
     throw new CommandLineError(error.problem, entry.name)
   }
+}
+
+function tellError(error: unknown, output: Output): void {
+  output.error(error)
+  const isRefused = PerdureError.isInstance(error) && error.code === 'unauthenticated'
+  if (isRefused) output.note('Set PERDURE_TOKEN, or pass --token-file of a server on this machine.')
 }
 
 function tellHelp(text: SafeText, output: Output): void {

@@ -40,7 +40,7 @@ export async function request(options: ClientOptions, path: string, ask: Ask = {
     response = await send(url, init)
   } catch (cause) {
     signal?.throwIfAborted()
-    throw new ServerUnreachableError(cause instanceof Error ? cause.message : String(cause), { cause })
+    throw new ServerUnreachableError(problemOf(cause), { cause })
   }
   if (!response.ok) throw await errorOf(response)
   return response
@@ -54,6 +54,13 @@ export async function requestJson<T>(options: ClientOptions, path: string, ask?:
   } catch (cause) {
     throw new ServerUnreachableError('its answer broke off or is not JSON', { cause })
   }
+}
+
+/** Node says only that fetching failed, and why in the cause. */
+function problemOf(error: unknown): string {
+  if (!(error instanceof Error)) return String(error)
+  const { message = '', code = '' } = Object(error.cause) as { message?: string; code?: string }
+  return message || code || error.message
 }
 
 async function errorOf(response: Response): Promise<Error> {

@@ -80,10 +80,11 @@ test('a command line that makes no sense is refused with what to do', async () =
 
 test('stack traces are shown with --verbose, and only then', async () => {
   const [quiet, verbose] = await Promise.all([
-    perdure(['list', '--url', 'http://127.0.0.1:1']),
-    perdure(['list', '--url', 'http://127.0.0.1:1', '--verbose']),
+    perdure(['list', '--url', 'http://127.0.0.1:2']),
+    perdure(['list', '--url', 'http://127.0.0.1:2', '--verbose']),
   ])
   expect([quiet.code, verbose.code]).toEqual([5, 5])
+  expect(quiet.stderr).toContain('The server could not be reached: connect ECONNREFUSED 127.0.0.1:2.')
   expect(quiet.stderr).not.toMatch(/\n {4}at /)
   expect(verbose.stderr).toMatch(/\n {4}at [\s\S]*caused by: /)
 })

@@ -48,6 +48,7 @@ test('serve tells where it is, lets in whoever can read its token file, and ends
   ])
   expect(listed.value.conversations).toHaveLength(1)
   expect([refused.code, byEnv.code]).toEqual([2, 0])
+  expect(refused.stderr).toContain('Set PERDURE_TOKEN, or pass --token-file')
   running.process.kill('SIGTERM')
   const ended = await running.ended
   expect(ended.code).toBe(0)
