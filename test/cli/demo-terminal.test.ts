@@ -126,4 +126,21 @@ describe('the demo in a terminal', { timeout: 60_000 }, () => {
     second.type(`the parcel of 1235 arrived${keys.enter}`)
     await second.shows('back on the shelf.')
   })
+
+  test('a second one is at the same conversation and the same server, which stays when the second leaves', async () => {
+    const first = lives.live('quick')
+    await first.shows('›')
+    const second = lives.live('quick')
+    await second.shows('›')
+    const url = /http:\/\/\S+/.exec(first.text())?.[0] ?? ''
+    expect(second.text()).toContain(url)
+    first.type(`refund order 1236${keys.enter}`)
+    await second.shows('approve?')
+    second.type(`y${keys.enter}`)
+    await first.shows('Done: 12.50 EUR')
+    second.type(keys.ctrlD)
+    await second.exited()
+    expect(await lives.elsewhere('list', '--url', url)).toContain('demo')
+    expect(lives.ledger()).toHaveLength(1)
+  })
 })

@@ -1,3 +1,4 @@
+import { pause } from '../../client/backoff.ts'
 import type { RemoteConversation } from '../../client/conversation.ts'
 import { PerdureError } from '../../errors/perdure-error.ts'
 import { emptyState } from '../../log/state.ts'
@@ -23,7 +24,9 @@ export type ChatPort = {
 
 export type ChatTarget = Pick<Target, 'conversation'>
 
-/** A conversation that does not exist yet is empty until it is sent to. */
+const lookAgainMs = 1_000
+
+/** A conversation that does not exist yet is empty until somebody sends to it. */
 export function chatPort(target: ChatTarget, id: string, agent?: string): ChatPort {
   const conversation: RemoteConversation = target.conversation(id, agent === undefined ? {} : { agent })
   const begun = Promise.withResolvers<void>()
@@ -47,7 +50,7 @@ export function chatPort(target: ChatTarget, id: string, agent?: string): ChatPo
       return found?.type === 'resolution' ? { ...found.content, at: found.at } : null
     },
     async *watch(signal, onDisconnect) {
-      signal.addEventListener('abort', () => begun.resolve(), { once: true })
+      let isTold = false
       while (!signal.aborted) {
         try {
           for await (const { event } of conversation.watch({ signal, onDisconnect })) yield event
@@ -57,8 +60,10 @@ export function chatPort(target: ChatTarget, id: string, agent?: string): ChatPo
           // A new snapshot has all that was missed.
           if (code === 'watcher_lagged') continue
           if (code !== 'conversation_not_found') throw error
-          yield { type: 'snapshot', view: viewOf(id, emptyState) }
-          await begun.promise
+          if (!isTold) yield { type: 'snapshot', view: viewOf(id, emptyState) }
+          isTold = true
+          // It may also be begun from elsewhere.
+          await Promise.race([begun.promise, pause(lookAgainMs, signal)])
         }
       }
     },

@@ -169,7 +169,7 @@ export class ChatSession {
       case 'quit':
         return this.end()
       case 'unknown':
-        return this.#say(`there is no command ${command.text}; type /help`)
+        return this.#say(`${command.text}; type /help`)
     }
   }
 

@@ -14,7 +14,7 @@ export function readCommand(typed: string): Command {
   const text = rest.join(' ')
   switch (word) {
     case 'steer':
-      return text === '' ? { name: 'unknown', text: '/steer without a message' } : { name: 'steer', text }
+      return text === '' ? { name: 'unknown', text: '/steer has no message' } : { name: 'steer', text }
     case 'pending':
     case 'cancel':
     case 'quit':
@@ -24,7 +24,7 @@ export function readCommand(typed: string): Command {
     case 'help':
       return { name: 'help', lines: help }
     default:
-      return { name: 'unknown', text: `/${word}` }
+      return { name: 'unknown', text: `there is no command /${word}` }
   }
 }
 

@@ -1,4 +1,4 @@
-import { type CallState, findCall } from '../../log/state.ts'
+import { type CallState, findCall, type TurnState } from '../../log/state.ts'
 import type {
   Draft,
   DraftPart,
@@ -47,22 +47,29 @@ export class Transcript {
     if (this.#messages.length === 0) this.#skipOld(view)
     if (view.messages !== this.#messages) {
       this.#messages = view.messages
-      for (const message of view.messages) {
-        if (this.#done.has(`turn/${message.turnId}`)) continue
-        if (message.role === 'user') this.#user(message)
-        else this.#assistant(message, view)
-      }
-      this.#ends(view)
+      for (const turn of view.log.turns) if (!this.#done.has(`turn/${turn.turnId}`)) this.#turn(turn, view)
     }
     for (const draft of view.drafts) this.#draft(draft)
     this.#withdrawn(view)
+  }
+
+  #turn({ turnId, opened, end }: TurnState, view: View): void {
+    for (const message of view.messages) {
+      if (message.turnId !== turnId) continue
+      if (message.role === 'user') this.#user(message)
+      else this.#assistant(message, view)
+    }
+    if (!end || !this.#first(`ended/${turnId}`) || end.status === 'completed' || !opened) return
+    const why = end.reason === null ? '' : `: ${end.reason}`
+    const style: Style = end.status === 'cancelled' ? 'yellow' : 'red'
+    this.#paper.print(line(styled(style, `  the turn was ${end.status}${why}`)))
   }
 
   /** Of a long conversation only the end is written down. */
   #skipOld(view: View): void {
     const turns = view.log.turns.slice(0, -mostTurns)
     if (turns.length === 0) return
-    for (const { turnId } of turns) this.#done.add(`turn/${turnId}`).add(`ended/${turnId}`)
+    for (const { turnId } of turns) this.#done.add(`turn/${turnId}`)
     this.#paper.print(line(styled('dim', `  (${turns.length} earlier turns: perdure show ${view.conversationId})`)))
   }
 
@@ -147,15 +154,6 @@ export class Transcript {
           ? `file: ${part.filename ?? part.mediaType}`
           : `${part.name} ${JSON.stringify(part.args)} ${part.type === 'plain_call' ? '(not run)' : '(run by the model’s host)'}`
     this.#paper.print(line(styled('dim', `  ▸ ${what}`)))
-  }
-
-  #ends(view: View): void {
-    for (const { turnId, opened, end } of view.log.turns) {
-      if (!end || !this.#first(`ended/${turnId}`) || end.status === 'completed' || !opened) continue
-      const why = end.reason === null ? '' : `: ${end.reason}`
-      const style: Style = end.status === 'cancelled' ? 'yellow' : 'red'
-      this.#paper.print(line(styled(style, `  the turn was ${end.status}${why}`)))
-    }
   }
 
   #first(key: string): boolean {

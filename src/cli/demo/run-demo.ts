@@ -1,8 +1,3 @@
-import { join } from 'node:path'
-import { createScope } from '../../scope/create-scope.ts'
-import type { Scope } from '../../scope/register.ts'
-import type { Server } from '../../server/serve.ts'
-import { serve } from '../../server/serve.ts'
 import { atTerminal } from '../chat/at-terminal.ts'
 import { chatPort } from '../chat/chat-port.ts'
 import { ChatSession } from '../chat/chat-session.ts'
@@ -13,6 +8,7 @@ import { coloursOf, wantsColours } from '../terminal/colours.ts'
 import { demoHelp, demoIntroduction, goodbye } from './demo-lines.ts'
 import type { DemoModels } from './demo-models.ts'
 import { type Demo, openDemo } from './open-demo.ts'
+import { serveNearby } from './serve-nearby.ts'
 
 export type RunDemoOptions = {
   readonly storeFile: string
@@ -33,7 +29,7 @@ export async function runDemo(options: RunDemoOptions): Promise<void> {
   const demo = await openDemo({ ...options, logger: screenLogger(screen) })
   try {
     if (options.isFresh) await forget(demo)
-    const server = await serveNearby(demo, options)
+    const server = await serveNearby(demo.runtime, options)
     try {
       const hasBegun = (await demo.verbs.inspect(demoConversation).record()) !== null
       screen.print(...demoIntroduction({ storeFile, models, url: server.url, pid: process.pid, hasBegun }))
@@ -50,18 +46,6 @@ export async function runDemo(options: RunDemoOptions): Promise<void> {
   }
   screen.print(...goodbye)
   screen.end()
-}
-
-/** On the usual port, or on a free one where something else has it. */
-async function serveNearby({ runtime }: Demo, { port, storeFile, user }: RunDemoOptions): Promise<Server> {
-  const localScope = createScope({ user }) as Scope
-  const options = { localScope, localTokenFile: join(storeFile, '..', 'server.json') }
-  try {
-    return await serve(runtime, { ...options, port })
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== 'EADDRINUSE') throw error
-    return serve(runtime, { ...options, port: 0 })
-  }
 }
 
 async function forget({ verbs }: Demo): Promise<void> {
