@@ -58,7 +58,7 @@ export function childFamily(
     async cancel(callId, canceller) {
       const childId = childIdOf(callId)
       const name = (await store.getConversation(childId))?.agent ?? null
-      if (name === null) return
+      if (name === null) return false
       failpoint('child.before_cancel')
       const content = { turnId: childTurnIdOf(callId), who: canceller }
       const change = { events: [{ type: 'cancel_requested' as const, content }], key: `cancel/${callId}` }
@@ -66,6 +66,7 @@ export function childFamily(
       await parts.giving({ tenant, id: childId }, known, () => unlessGone(store.commit(childId, change)))
       // Durable from here: whoever works on the child ends it, and tells here.
       failpoint('child.after_cancel')
+      return true
     },
 
     async resolveParent(value) {

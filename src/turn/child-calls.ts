@@ -11,6 +11,7 @@ export class ChildCalls {
   readonly #agent: string
   readonly #started = new Set<string>()
   readonly #cancelled = new Set<string>()
+  readonly #neverStarted = new Set<string>()
   #isParentTold = false
 
   constructor(family: Family, agent: string) {
@@ -36,8 +37,9 @@ export class ChildCalls {
     }
   }
 
+  /** Whether a child that was started has not ended its call yet. */
   areOpen(state: ConversationState): boolean {
-    return childCalls(state).length > 0
+    return childCalls(state).some(({ callId }) => !this.#neverStarted.has(callId))
   }
 
   /** Asks every child of the open turn to end. */
@@ -45,7 +47,7 @@ export class ChildCalls {
     const who = openTurn(state)?.cancel?.who ?? 'system'
     for (const { callId } of childCalls(state)) {
       if (this.#cancelled.has(callId)) continue
-      await this.#family.cancel(callId, who)
+      if (!(await this.#family.cancel(callId, who))) this.#neverStarted.add(callId)
       this.#cancelled.add(callId)
     }
   }

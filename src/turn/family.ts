@@ -12,8 +12,8 @@ export type Family = {
   readonly patienceMs: number
   /** Starts the child agent of a call. One that cannot be started ends its call. */
   start(call: CallState, turn: TurnState): Promise<void>
-  /** Asks the child of a call to end. Nothing happens when there is none. */
-  cancel(callId: string, who: string): Promise<void>
+  /** Asks the child of a call to end. False when there is none, so that nobody will end the call. */
+  cancel(callId: string, who: string): Promise<boolean>
   /** Ends the call that waits for this conversation, unless it has ended. */
   resolveParent(result: Json): Promise<void>
   /** While an owner only waits for its children, it takes no place from them. The returned function ends that. */

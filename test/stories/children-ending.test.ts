@@ -1,13 +1,17 @@
 import { expect, test } from 'vitest'
 import { z } from 'zod'
 import { defineAgent } from '../../src/agent/define-agent.ts'
+import { StoreError } from '../../src/errors/store-errors.ts'
 import { childIdOf, childTurnIdOf } from '../../src/log/child-call.ts'
 import type { Conversation } from '../../src/runtime/conversation.ts'
 import { createScope } from '../../src/scope/create-scope.ts'
+import type { Change } from '../../src/store/change.ts'
+import type { Store, TenantStore } from '../../src/store/store.ts'
 import { scriptedModel } from '../../src/testing/scripted-model.ts'
 import { defineTool } from '../../src/tool/define-tool.ts'
 import { checkHistory } from '../log/check-history.ts'
 import { bossOf, childIdsOf, childTool } from './child-agents.ts'
+import { gate } from './gate.ts'
 import { overStores } from './over-stores.ts'
 import { pacedModel } from './paced-model.ts'
 import { onlyPendingOf } from './pending-of.ts'
@@ -23,6 +27,44 @@ const askTwice = [
   { tool: 'delegate', args: { task: 'one' } },
   { tool: 'delegate', args: { task: 'two' } },
 ]
+
+/** A child with a tool that does not return before it may. */
+function working() {
+  const begun = gate()
+  const mayReturn = gate()
+  const signals: AbortSignal[] = []
+  const work = defineTool({
+    ...{ name: 'work', description: 'Work', input: z.object({}) },
+    run: async (_, turn) => {
+      signals.push(turn.signal)
+      begun.open()
+      await mayReturn.opened
+      return 'worked'
+    },
+  })
+  const model = scriptedModel(({ prompt }) =>
+    prompt.some(({ role }) => role === 'tool') ? 'ok' : { calls: [{ tool: 'work', args: {} }] },
+  )
+  return { agent: defineAgent({ name: 'working', model, tools: [work] }), begun, signals, mayReturn }
+}
+
+/** The same store, which never takes the first message of a child. */
+function unstartable(store: Store, onTry: () => void): Store {
+  const wrap = <T extends Store | TenantStore>(target: T): T =>
+    new Proxy(target, {
+      get(object, name) {
+        const member: unknown = Reflect.get(object, name)
+        if (name === 'forTenant') return (tenant: string) => wrap(store.forTenant(tenant))
+        if (name !== 'commit' || typeof member !== 'function') return member
+        return async (id: string, change: Change) => {
+          if (!id.startsWith('child-')) return member.call(object, id, change)
+          onTry()
+          throw new StoreError('the connection was lost')
+        }
+      },
+    })
+  return wrap(store)
+}
 
 overStores('cancelling an agent that has called others', (story) => {
   test('ends its children first, those that run and those that wait', async () => {
@@ -98,6 +140,46 @@ overStores('cancelling an agent that has called others', (story) => {
     expect(resolutions.map(({ content }) => content.status)).toEqual(['resolved', 'resolved'])
   })
 
+  test('does not wait for a child that was never started', async () => {
+    const data = story.openStore()
+    const isTried = gate()
+    const store = unstartable(data, () => isTried.open())
+    const { boss } = bossOf([childTool('delegate', asking())], [askTwice[0]!])
+    // So long a lease that the story would not be told in time if it were waited for.
+    const runtime = story.start({ agents: [boss], store, leaseMs: 120_000 })
+    const chat = runtime.conversation('c1', { agent: 'boss' })
+    await chat.send('go')
+    await isTried.opened
+    expect(await chat.cancel()).toMatchObject({ status: 'cancelled' })
+    expect(shapeOf(await chat.events()).slice(-2)).toEqual(['resolution cancelled', 'turn_ended cancelled'])
+    expect(await runtime.conversations({ agent: 'asking' })).toEqual([])
+  })
+
+  test('aborts what a child has under way, in another process, too', async () => {
+    const { agent, begun, signals, mayReturn } = working()
+    const { boss: middle } = bossOf([childTool('delegate', agent)], [askTwice[0]!], { name: 'middle' })
+    const { boss } = bossOf([childTool('pass_on', middle)], [{ tool: 'pass_on', args: { task: 'one' } }])
+    const store = story.openStore()
+    const works = story.start({ agents: [boss], store, leaseMs: 1_000, pollMs: 20 })
+    const asks = story.start({ agents: [boss], store: story.reopen(store), work: false, pollMs: 20 })
+    const chat = asks.conversation('c1', { agent: 'boss' })
+    await chat.send('go')
+    await begun.opened
+    expect(await chat.cancel()).toMatchObject({ status: 'cancelled' })
+    expect(signals.map(({ aborted }) => aborted)).toEqual([true])
+    mayReturn.open()
+    const all = await until(async () => {
+      const logs = await Promise.all((await works.conversations()).map(({ id }) => works.conversation(id).events()))
+      return logs.every((log) => log.at(-1)?.type === 'turn_ended') && logs
+    })
+    expect(all).toHaveLength(3)
+    for (const log of all) {
+      checkHistory(log)
+      expect(log.at(-1)?.content).toMatchObject({ status: 'cancelled' })
+    }
+    expect(shapeOf(all.find((log) => log.some(({ type }) => type === 'tool_started'))!)).toContain('tool_result')
+  })
+
   test('does not wait for children that nobody can work on for longer than a while, and they end when somebody can', async () => {
     const { boss } = bossOf([childTool('delegate', asking())], [askTwice[0]!])
     const store = story.openStore()
@@ -170,6 +252,26 @@ overStores('deleting an agent that has called others', (story) => {
     expect(await runtime.store.getToolCall(call.callId)).toBeNull()
     // A fork is not a child: its call was closed when it was made.
     expect(shapeOf(await fork.events()).at(-1)).toBe('tool_result')
+  })
+
+  test('stops what they have under way, in another process and over all levels, and nothing comes back', async () => {
+    const { agent, begun, signals, mayReturn } = working()
+    const { boss: middle } = bossOf([childTool('delegate', agent)], [askTwice[0]!], { name: 'middle' })
+    const { boss } = bossOf([childTool('pass_on', middle)], [{ tool: 'pass_on', args: { task: 'one' } }])
+    const store = story.openStore()
+    story.start({ agents: [boss, agent], store, leaseMs: 300, pollMs: 20 })
+    const asks = story.start({ agents: [boss, agent], store: story.reopen(store), work: false, pollMs: 20 })
+    const chat = asks.conversation('c1', { agent: 'boss' })
+    await chat.send('go')
+    await begun.opened
+    expect(await asks.conversations()).toHaveLength(3)
+    expect(await chat.delete()).toBe(true)
+    expect(await asks.conversations()).toEqual([])
+    await until(() => signals.every(({ aborted }) => aborted))
+    mayReturn.open()
+    await asks.conversation('c2', { agent: 'working' }).send('a sign that it goes on')
+    await until(async () => signals.length === 2 && (await asks.conversation('c2').view()).state === 'idle')
+    expect((await asks.conversations()).map(({ id }) => id)).toEqual(['c2'])
   })
 
   test('leaves no child behind that was just being started', async () => {

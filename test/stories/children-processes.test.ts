@@ -1,14 +1,19 @@
 import { expect, test } from 'vitest'
+import { z } from 'zod'
 import { defineAgent } from '../../src/agent/define-agent.ts'
 import type { Conversation } from '../../src/runtime/conversation.ts'
 import { createScope } from '../../src/scope/create-scope.ts'
 import { scriptedModel } from '../../src/testing/scripted-model.ts'
+import { defineTool } from '../../src/tool/define-tool.ts'
 import { checkHistory } from '../log/check-history.ts'
 import { bossOf, childIdsOf, childTool } from './child-agents.ts'
+import { gate } from './gate.ts'
+import { meddledStore } from './meddled-store.ts'
 import { mortalStore } from './mortal-store.ts'
 import { overStores } from './over-stores.ts'
 import { pacedModel } from './paced-model.ts'
 import { recordedStore } from './recorded-store.ts'
+import { linesOf } from './texts.ts'
 import { toolResults } from './tool-results.ts'
 import { until } from './until.ts'
 
@@ -42,6 +47,32 @@ overStores('child agents and processes', (story) => {
     expect(toolResults(model, 2)).toEqual([['delegate', { type: 'text', value: 'ok' }]])
     checkHistory(await data.streamEvents('c1'))
     checkHistory(await data.streamEvents(childId!))
+  })
+
+  test('a child that has told how it ended and died before it recorded that ends as it told, not as cancelled', async () => {
+    const childModel = scriptedModel('ok')
+    const child = defineAgent({ name: 'child', model: childModel })
+    const { boss } = bossOf([childTool('delegate', child)], [delegate])
+    const data = story.openStore()
+    const mortal = mortalStore(data)
+    const isDead = gate()
+    const store = meddledStore(mortal.store, async ({ events }) => {
+      if (!events.some(({ type, content }) => type === 'turn_ended' && content.turnId.startsWith('turn-'))) return
+      mortal.kill()
+      isDead.open()
+    })
+    const first = story.start({ agents: [boss], store, leaseMs: 200 })
+    const { turnId } = await first.conversation('c1', { agent: 'boss' }).send('go')
+    await isDead.opened
+    const [childId] = await childIdsOf({ events: () => data.streamEvents('c1') })
+    expect((await data.streamEvents(childId!)).at(-1)?.type).toBe('assistant_msg')
+
+    const second = story.start({ agents: [boss], store: story.reopen(data), leaseMs: 200, pollMs: 20 })
+    expect(await second.conversation('c1').turn(turnId).outcome()).toMatchObject({ status: 'completed' })
+    expect(await second.conversation(childId!).outcome()).toMatchObject({ status: 'completed', text: 'ok' })
+    expect(childModel.calls).toHaveLength(1)
+    const ends = (await data.streamEvents('c1')).filter(({ type }) => type === 'resolution')
+    expect(ends).toHaveLength(1)
   })
 
   test('an agent that waits for its child costs a row: nobody holds it', async () => {
@@ -121,6 +152,77 @@ overStores('child agents and processes', (story) => {
     expect(await second.conversation('c1').turn(turn.turnId).outcome()).toMatchObject({ status: 'completed' })
     const error = "The tool 'delegate' is no longer there. No agent was started."
     expect(toolResults(model, 1)).toEqual([['delegate', { type: 'error-text', value: error }]])
+  })
+
+  test('a child whose agent a deploy took away stays visible, takes answers, and goes on where there is the agent', async () => {
+    const ask = defineTool({
+      ...{ name: 'ask', description: 'Ask', input: z.object({}) },
+      ...{ executor: 'human', output: z.string() },
+    })
+    const model = scriptedModel(({ prompt }) =>
+      prompt.some(({ role }) => role === 'tool') ? 'Thanks.' : { calls: [{ tool: 'ask', args: {} }] },
+    )
+    const child = defineAgent({ name: 'child', model, tools: [ask] })
+    const { boss } = bossOf([childTool('delegate', child)], [delegate])
+    const store = story.openStore()
+    const before = story.start({ agents: [boss], store })
+    const turn = await before.conversation('c1', { agent: 'boss' }).send('go')
+    const waiting = await turn.outcome()
+    if (waiting.status !== 'waiting') throw new Error(`expected to wait, but ${waiting.status}`)
+    await before.close()
+
+    const { boss: changed } = bossOf([], [])
+    const without = story.start({ agents: [changed], store: story.reopen(store), pollMs: 20 })
+    expect(await without.inbox()).toMatchObject([
+      { agent: 'child', agentMissing: true, path: waiting.pending[0]!.path },
+    ])
+    const there = without.conversation('c1')
+    expect(await there.turn(turn.turnId).outcome()).toMatchObject({ status: 'waiting', pending: waiting.pending })
+    expect(await there.answer(waiting.pending[0]!, 'yes')).toEqual({ accepted: true })
+    expect(await there.view()).toMatchObject({ state: 'running', pending: [] })
+    expect(model.calls).toHaveLength(1)
+
+    const after = story.start({ agents: [boss], store: story.reopen(store), pollMs: 20 })
+    expect(await after.conversation('c1').turn(turn.turnId).outcome()).toMatchObject({ status: 'completed' })
+    expect(model.calls).toHaveLength(2)
+  })
+
+  test('several children work at the same time, and each ends its own call', async () => {
+    const paced = pacedModel()
+    const child = defineAgent({ name: 'child', model: paced })
+    const calls = ['one', 'two', 'three'].map((task) => ({ tool: 'delegate', args: { task } }))
+    const { boss, model } = bossOf([childTool('delegate', child)], calls)
+    const runtime = story.start({ agents: [boss] })
+    const turn = await runtime.conversation('c1', { agent: 'boss' }).send('go')
+    // None has ended before the last has begun.
+    const begun = await Promise.all([1, 2, 3].map((n) => paced.called(n)))
+    for (const call of begun.toReversed()) {
+      call.answer(`${linesOf(call.prompt).at(-1)}`.replace('user: ', 'done: '))
+    }
+    expect(await turn.outcome()).toMatchObject({ status: 'completed' })
+    const value = (task: string) => ['delegate', { type: 'text', value: `done: ${task}` }]
+    expect(toolResults(model, 2)).toEqual(['one', 'two', 'three'].map(value))
+  })
+
+  test('a fork of an agent whose child runs goes on without it, and leaves it to the original', async () => {
+    const paced = pacedModel()
+    const child = defineAgent({ name: 'child', model: paced })
+    const { boss, model } = bossOf([childTool('delegate', child)], [delegate])
+    const runtime = story.start({ agents: [boss] })
+    const chat = runtime.conversation('c1', { agent: 'boss' })
+    const turn = await chat.send('go')
+    const call = await paced.called(1)
+    const fork = await chat.fork({ id: 'f1' })
+    await fork.continue()
+    expect(await fork.outcome()).toMatchObject({ status: 'completed', text: 'Done.' })
+    const [[, told]] = toolResults(model, 2) as [[string, { type: string }]]
+    expect(told.type).toBe('error-text')
+    expect(await fork.delete()).toBe(true)
+    expect(call.signal?.aborted).toBe(false)
+    await paced.answer(1, 'ok')
+    expect(await turn.outcome()).toMatchObject({ status: 'completed' })
+    expect(toolResults(model, 3)).toEqual([['delegate', { type: 'text', value: 'ok' }]])
+    expect(paced.calls).toHaveLength(1)
   })
 
   test('agents that tools refer to need not be listed, and two of one name are refused', async () => {

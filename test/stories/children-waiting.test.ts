@@ -118,6 +118,29 @@ overStores('a child agent that waits for somebody', (story) => {
     }
   })
 
+  test('is answered over every conversation above it, however deep it is', async () => {
+    for (const above of [0, 1, 2]) {
+      const { agent, runs } = payer()
+      const { boss: middle } = bossOf([childTool('delegate', agent)], [{ tool: 'delegate', args: { task: 'pay' } }], {
+        name: 'middle',
+      })
+      const { boss } = bossOf([childTool('pass_on', middle)], [{ tool: 'pass_on', args: { task: 'pay' } }])
+      const runtime = story.start({ agents: [boss] })
+      const turn = await runtime.conversation('c1', { agent: 'boss' }).send('go')
+      const call = await onlyPendingOf(turn)
+      expect(call.path.map(({ conversationId }) => conversationId)).toEqual([
+        'c1',
+        childIdOf(call.path[0]!.callId),
+        childIdOf(call.path[1]!.callId),
+      ])
+      expect((await runtime.inbox())[0]!.path).toEqual(call.path)
+      const bob = runtime.as(createScope({ user: 'bob' })).conversation(call.path[above]!.conversationId)
+      expect(await bob.approve(call)).toEqual({ accepted: true })
+      expect(await turn.outcome()).toMatchObject({ status: 'completed' })
+      expect(runs).toEqual(['bob'])
+    }
+  })
+
   test('is not reached over a conversation that has nothing to do with it', async () => {
     const { runtime, chat } = start(story)
     const call = await onlyPendingOf(await chat.send('go'))
