@@ -1,10 +1,10 @@
-import { spawn } from 'node:child_process'
+import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { writeFile } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
 import { createInterface } from 'node:readline'
 import { pathToFileURL } from 'node:url'
-import { beforeEach, describe, expect, test } from 'vitest'
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { demoLives, perdureProgram } from './demo-lives.ts'
 import { keys } from './start-in-terminal.ts'
 
@@ -80,34 +80,59 @@ describe('a chat on a store', { timeout: 60_000 }, () => {
 })
 
 describe('a chat on a server', { timeout: 60_000 }, () => {
-  test('streams, asks, and is told who answered first', async () => {
-    const args = [perdureProgram, 'serve', '--port', '0', '--json']
-    const server = spawn(process.execPath, args, { cwd: lives.folder(), stdio: ['ignore', 'pipe', 'inherit'] })
+  let server: ChildProcess
+
+  async function serve(port: string): Promise<string> {
+    const args = [perdureProgram, 'serve', '--port', port, '--json']
+    server = spawn(process.execPath, args, { cwd: lives.folder(), stdio: ['ignore', 'pipe', 'inherit'] })
+    const [told] = await once(createInterface({ input: server.stdout! }), 'line')
+    return (JSON.parse(String(told)) as { url: string }).url
+  }
+
+  async function kill(): Promise<void> {
     const gone = once(server, 'exit')
-    try {
-      const [told] = await once(createInterface({ input: server.stdout }), 'line')
-      const { url } = JSON.parse(String(told)) as { url: string }
-      const chat = lives.start('chat', 'c2', '--agent', 'clerk', '--url', url)
-      await chat.shows('›')
-      chat.type(`hello${keys.enter}`)
-      await chat.shows('Good morning')
-      chat.type(`pay me${keys.enter}`)
-      await chat.shows('approve?')
-      await lives.elsewhere('deny', 'c2', '--who', 'kim', '--reason', 'too much')
-      await chat.shows('denied by kim: too much')
-      await chat.shows('It says:')
-      expect(chat.text()).not.toContain('approve?')
-      chat.type(`deploy${keys.enter}`)
-      await chat.shows('deploying')
-      chat.type(keys.ctrlC)
-      await chat.shows('the turn was cancelled')
-      chat.type(`hello again${keys.enter}`)
-      await chat.shows(/hello again[\s\S]*Good morning/)
-      chat.type(keys.ctrlD)
-      expect(await chat.exited()).toMatchObject({ exitCode: 0 })
-    } finally {
-      server.kill('SIGKILL')
-      await gone
-    }
+    server.kill('SIGKILL')
+    await gone
+  }
+
+  afterEach(async () => {
+    if (server.exitCode === null && server.signalCode === null) await kill()
+  })
+
+  test('streams, asks, cancels, and is told who answered first', async () => {
+    const url = await serve('0')
+    const chat = lives.start('chat', 'c2', '--agent', 'clerk', '--url', url)
+    await chat.shows('›')
+    chat.type(`hello${keys.enter}`)
+    await chat.shows('Good morning')
+    chat.type(`pay me${keys.enter}`)
+    await chat.shows('approve?')
+    await lives.elsewhere('deny', 'c2', '--who', 'kim', '--reason', 'too much')
+    await chat.shows('denied by kim: too much')
+    await chat.shows('It says:')
+    expect(chat.text()).not.toContain('approve?')
+    chat.type(`deploy${keys.enter}`)
+    await chat.shows('deploying')
+    chat.type(keys.ctrlC)
+    await chat.shows('the turn was cancelled')
+    chat.type(`hello again${keys.enter}`)
+    await chat.shows(/hello again[\s\S]*Good morning/)
+    chat.type(keys.ctrlD)
+    expect(await chat.exited()).toMatchObject({ exitCode: 0 })
+  })
+
+  test('goes on when the server is killed and started again', async () => {
+    const url = await serve('0')
+    const chat = lives.start('chat', 'c2', '--agent', 'clerk', '--url', url)
+    await chat.shows('›')
+    chat.type(`deploy${keys.enter}`)
+    await chat.shows('deploying')
+    await kill()
+    await chat.shows('the connection was lost; trying again')
+    await serve(new URL(url).port)
+    await chat.shows('connected again')
+    await chat.shows('deploy was interrupted and asks what to do')
+    chat.type(`r${keys.enter}`)
+    await chat.shows('It says:')
   })
 })

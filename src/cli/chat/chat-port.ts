@@ -25,6 +25,7 @@ export type ChatPort = {
 export type ChatTarget = Pick<Target, 'conversation'>
 
 const lookAgainMs = 1_000
+const mostRefusals = 5
 
 /** A conversation that does not exist yet is empty until somebody sends to it. */
 export function chatPort(target: ChatTarget, id: string, agent?: string): ChatPort {
@@ -51,14 +52,25 @@ export function chatPort(target: ChatTarget, id: string, agent?: string): ChatPo
     },
     async *watch(signal, onDisconnect) {
       let isTold = false
+      let refusals = 0
       while (!signal.aborted) {
         try {
-          for await (const { event } of conversation.watch({ signal, onDisconnect })) yield event
+          for await (const { event } of conversation.watch({ signal, onDisconnect })) {
+            isTold = true
+            refusals = 0
+            yield event
+          }
           return
         } catch (error) {
           const code = PerdureError.isInstance(error) ? error.code : null
           // A new snapshot has all that was missed.
           if (code === 'watcher_lagged') continue
+          // A server that was started again has a new token, and writes it a moment after it listens.
+          if (code === 'unauthenticated' && isTold && refusals < mostRefusals) {
+            refusals += 1
+            await pause(lookAgainMs, signal)
+            continue
+          }
           if (code !== 'conversation_not_found') throw error
           if (!isTold) yield { type: 'snapshot', view: viewOf(id, emptyState) }
           isTold = true

@@ -11,8 +11,10 @@ export const usualTokenFile = join('.perdure', 'server.json')
 /** A running server. The token never comes from the command line, where others could read it. */
 export async function openRemoteTarget(url: string, tokenFile?: string): Promise<Target> {
   const address = checkedUrl(url)
-  const token = process.env['PERDURE_TOKEN'] ?? (await localToken(address, tokenFile))
-  const client = createClient({ url: address.href, ...(token ? { token } : {}) })
+  await localToken(address, tokenFile)
+  // Read for each request: a server that was started again has another one.
+  const token = async () => process.env['PERDURE_TOKEN'] ?? (await localToken(address, tokenFile).catch(() => null))
+  const client = createClient({ url: address.href, token })
   return { ...client, kind: 'server', place: address.href, agents: null, close: async () => {} }
 }
 
