@@ -1,5 +1,6 @@
 import { AgentMismatchError, TurnEndedError } from '../../errors/runtime-errors.ts'
 import { InvalidRequestError } from '../../errors/server-errors.ts'
+import type { Json } from '../../log/json.ts'
 import { findTurn, openTurn } from '../../log/state.ts'
 import type { Conversation } from '../../runtime/conversation.ts'
 import { turnIdOf, type WhenBusy } from '../../runtime/send-message.ts'
@@ -9,7 +10,7 @@ import { eventStreamHeaders } from '../live/event-stream.ts'
 import type { Route, RouteCall } from '../route.ts'
 import { limit, noBody, object, seq, text } from '../schemas.ts'
 import { answerClaims } from '../ui/answer-claims.ts'
-import { type ClientMessage, inputOf } from '../ui/client-message.ts'
+import { type ClientMessage, inputOf, readClientMessage } from '../ui/client-message.ts'
 import { isUnkeyedId, uiMessagesOf } from '../ui/ui-message-of.ts'
 import { uiStream, uiStreamHeaders } from '../ui/ui-stream.ts'
 import { readMessage } from './message-body.ts'
@@ -17,16 +18,6 @@ import { cancelOpenTurn } from './turns.ts'
 
 const chunks = { enum: ['v6', 'v7'], description: 'v7 also sends chunks that clients of AI SDK 6 end at. Default: v6.' }
 const answer = { status: 200, description: 'A UI message stream of the AI SDK.', type: 'text/event-stream' }
-
-const message = {
-  type: 'object',
-  properties: {
-    id: text,
-    role: { enum: ['system', 'user', 'assistant'] },
-    parts: { type: 'array', items: { type: 'object', properties: { type: text }, required: ['type'] } },
-  },
-  required: ['id', 'role', 'parts'],
-}
 
 /** What `useChat` with `DefaultChatTransport({ api: '/ui/<agent>' })` asks for, and what pages need beside it. */
 export const uiRoutes: readonly Route[] = [
@@ -39,7 +30,7 @@ export const uiRoutes: readonly Route[] = [
     body: object(
       {
         id: { ...text, description: 'Of the conversation.' },
-        messages: { type: 'array', items: message, minItems: 1, description: 'Only the last one is read.' },
+        messages: { type: 'array', minItems: 1, description: 'UI messages of the AI SDK; only the last one is read.' },
         trigger: { enum: ['submit-message', 'regenerate-message'] },
         messageId: text,
         whenBusy: { enum: ['reject', 'queue', 'interrupt', 'steer'] },
@@ -49,7 +40,7 @@ export const uiRoutes: readonly Route[] = [
     answer,
     async handle(call) {
       const { id, messages, trigger, whenBusy } = call.body as SendBody
-      const last = messages.at(-1)!
+      const last = readClientMessage(messages.at(-1)!)
       const named = { ...call, params: { ...call.params, id } }
       if (last.role === 'user') return sendAndStream(named, last, { trigger, ...(whenBusy ? { whenBusy } : {}) })
       if (last.role === 'assistant' && trigger === 'submit-message') return answerAndStream(named, last)
@@ -100,7 +91,7 @@ export const uiRoutes: readonly Route[] = [
 
 type SendBody = {
   readonly id: string
-  readonly messages: readonly ClientMessage[]
+  readonly messages: readonly Json[]
   readonly trigger: 'submit-message' | 'regenerate-message'
   readonly whenBusy?: WhenBusy
 }

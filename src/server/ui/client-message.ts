@@ -1,4 +1,5 @@
-import type { JsonObject } from '../../log/json.ts'
+import { InvalidRequestError } from '../../errors/server-errors.ts'
+import type { Json, JsonObject } from '../../log/json.ts'
 import type { InputPart } from '../../runtime/message-input.ts'
 
 /** A message as a page has it. Nothing in it is true only because it is there. */
@@ -14,6 +15,25 @@ export type ClientToolPart = ClientPart & {
   readonly toolCallId: string
   readonly state: string
   readonly approval: { readonly id: string; readonly approved: boolean | null; readonly reason?: string } | null
+}
+
+const mostParts = 10_000
+
+/** Looks at each part once: a body may be full of them. */
+export function readClientMessage(value: Json): ClientMessage {
+  const { id, role, parts } = Object(value) as { readonly [key: string]: Json | undefined }
+  if (typeof id !== 'string' || id === '') throw refused('id', 'it must be some text')
+  if (role !== 'system' && role !== 'user' && role !== 'assistant')
+    throw refused('role', "it must be 'system', 'user' or 'assistant'")
+  if (!Array.isArray(parts) || parts.length > mostParts)
+    throw refused('parts', `it must be a list of at most ${mostParts} parts`)
+  if (!parts.every((part) => typeof (Object(part) as { type?: unknown }).type === 'string'))
+    throw refused('parts', 'each must have a type')
+  return { id, role, parts: parts as readonly ClientPart[] }
+}
+
+function refused(member: string, problem: string): InvalidRequestError {
+  return new InvalidRequestError('body', `'${member}' of the last message: ${problem}`)
 }
 
 /** Parts of calls, whatever their tools are called. Null for any other. */
