@@ -8,7 +8,7 @@ import type { Route } from '../../../src/server/route.ts'
 import { allRoutes } from '../../../src/server/routes/all-routes.ts'
 import { type SeededRandom, seededRandom } from '../../faults/harness/seeded-random.ts'
 import type { Finding } from '../../faults/harness/verdict.ts'
-import { hostileText, hostileValue, rawBytes } from './hostile.ts'
+import { hostileMessages, hostileText, hostileValue, rawBytes } from './hostile.ts'
 import { startChild } from './start-child.ts'
 
 export type FuzzOptions = {
@@ -60,7 +60,8 @@ export async function fuzz({ seed, requests, mostStallMs }: FuzzOptions): Promis
 }
 
 function ask(port: number, route: Route, random: SeededRandom): Promise<number> {
-  const path = route.path.replaceAll(/:\w+/g, () => pathText(random)) + queryText(route, random)
+  const filled = (name: string) => (name === ':agent' && random.chance(0.7) ? 'helper' : pathText(random))
+  const path = route.path.replaceAll(/:\w+/g, filled) + queryText(route, random)
   const method = random.chance(0.9)
     ? route.method
     : random.pick(['GET', 'POST', 'DELETE', 'PUT', 'PATCH', 'HEAD', 'OPTIONS'])
@@ -109,7 +110,10 @@ function bodyText(route: Route, random: SeededRandom): string {
 
 /** What the route takes, but for one member. */
 function nearlyRight(route: Route, random: SeededRandom): unknown {
-  const right: Record<string, unknown> = { message: 'Hi', agent: 'helper', value: true, input: 1, round: 1, at: 1 }
+  const right: Record<string, unknown> = {
+    ...{ message: 'Hi', agent: 'helper', value: true, input: 1, round: 1, at: 1 },
+    ...{ id: random.pick(['c1', 'c2', 'c3']), trigger: 'submit-message', messages: hostileMessages(random) },
+  }
   const names = Object.keys((route.body?.['properties'] ?? {}) as object)
   const members = names.filter((name) => name in right && random.chance(0.9)).map((name) => [name, right[name]])
   const wrong = random.chance(0.5) && names.length > 0 ? { [random.pick(names)]: hostileValue(random, names) } : {}

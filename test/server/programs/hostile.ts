@@ -1,3 +1,4 @@
+import { turnIdOf } from '../../../src/runtime/send-message.ts'
 import type { SeededRandom } from '../../faults/harness/seeded-random.ts'
 
 /** Texts that have broken servers before. */
@@ -48,6 +49,45 @@ export function hostileValue(random: SeededRandom, names: readonly string[], dep
     hostileValue(random, names, depth + 1),
   ])
   return Object.fromEntries(members)
+}
+
+/** What a page might post as the messages of its chat, or nearly: the last one asks, or goes on with a turn that is there. */
+export function hostileMessages(random: SeededRandom): unknown[] {
+  const key = random.pick(['k1', 'k2', 'k3'])
+  const asks = { id: key, role: 'user', parts: [{ type: 'text', text: 'Hi' }, ...hostileParts(random)] }
+  const goesOn = { id: turnIdOf(key), role: 'assistant', parts: hostileParts(random) }
+  const past = random.chance(0.3) ? [hostileValue(random, ['id', 'role', 'parts'])] : []
+  return [...past, random.chance(0.6) ? asks : goesOn]
+}
+
+function hostileParts(random: SeededRandom): unknown[] {
+  const names = [
+    'toolCallId',
+    'state',
+    'input',
+    'output',
+    'approval',
+    'id',
+    'approved',
+    'text',
+    'url',
+    'mediaType',
+    'data',
+  ]
+  const types = [
+    'step-start',
+    'text',
+    'reasoning',
+    'file',
+    'tool-publish',
+    'dynamic-tool',
+    'data-question',
+    'source-url',
+  ]
+  return Array.from({ length: random.int(0, 4) }, () => ({
+    ...Object(hostileValue(random, names, 2)),
+    type: random.chance(0.9) ? random.pick(types) : hostileText(random),
+  }))
 }
 
 /** Requests that are none, or nearly. */
