@@ -30,7 +30,41 @@ export async function assemble(
   return JSON.parse(JSON.stringify(last)) as ClientMessage
 }
 
+/** The chunks of the first version 6, which end a client at any other member. */
+const firstV6: Readonly<Record<string, readonly string[]>> = {
+  start: ['messageId', 'messageMetadata'],
+  'start-step': [],
+  'finish-step': [],
+  'text-start': ['id', 'providerMetadata'],
+  'text-delta': ['id', 'delta', 'providerMetadata'],
+  'text-end': ['id', 'providerMetadata'],
+  'reasoning-start': ['id', 'providerMetadata'],
+  'reasoning-delta': ['id', 'delta', 'providerMetadata'],
+  'reasoning-end': ['id', 'providerMetadata'],
+  'tool-input-start': ['toolCallId', 'toolName', 'providerExecuted'],
+  'tool-input-delta': ['toolCallId', 'inputTextDelta'],
+  'tool-input-available': ['toolCallId', 'toolName', 'input', 'providerExecuted', 'providerMetadata'],
+  'tool-input-error': ['toolCallId', 'toolName', 'input', 'providerExecuted', 'providerMetadata', 'errorText'],
+  'tool-approval-request': ['approvalId', 'toolCallId'],
+  'tool-output-available': ['toolCallId', 'output', 'providerExecuted'],
+  'tool-output-error': ['toolCallId', 'errorText', 'providerExecuted'],
+  'tool-output-denied': ['toolCallId'],
+  'source-url': ['sourceId', 'url', 'title'],
+  'source-document': ['sourceId', 'mediaType', 'title', 'filename'],
+  file: ['url', 'mediaType'],
+  'data-question': ['id', 'data'],
+  'data-progress': ['id', 'data', 'transient'],
+  'data-child-question': ['id', 'data', 'transient'],
+  'message-metadata': ['messageMetadata'],
+  finish: ['finishReason', 'messageMetadata'],
+  abort: [],
+  error: ['errorText'],
+}
+
 async function validated(sdk: Sdk, chunk: UiChunk): Promise<UiChunk> {
+  const { type, ...members } = chunk
+  const isKnown = Object.keys(members).every((name) => firstV6[type]?.includes(name))
+  if (sdk === 'v6' && !(type in firstV6 && isKnown)) throw new Error(`not of the first v6: ${JSON.stringify(chunk)}`)
   const { validate } = (sdk === 'v6' ? schemaV6 : schemaV7)() as unknown as Schema
   const verdict = await validate!(JSON.parse(JSON.stringify(chunk)))
   if (!verdict.success) throw new Error(`${sdk} does not know ${JSON.stringify(chunk)}`)

@@ -10,7 +10,16 @@ import { pacedModel } from '../stories/paced-model.ts'
 import { until } from '../stories/until.ts'
 import { startServer } from './start-server.ts'
 import { essence, type Sdk } from './ui-assemble.ts'
-import { cancel, createChat, lastMessage, type Message, messagesOf, partsOf, textOf } from './ui-chat.ts'
+import {
+  cancel,
+  createChat,
+  endedMessagesOf,
+  lastMessage,
+  type Message,
+  messagesOf,
+  partsOf,
+  textOf,
+} from './ui-chat.ts'
 
 const refund = defineTool({
   name: 'refund',
@@ -264,7 +273,7 @@ describe.each(['v6', 'v7'] as Sdk[])('ai %s', (sdk) => {
     await before.stop()
     await sent
     call.say('upon ')
-    const after = createChat(sdk, { api, messages: await messagesOf(api) })
+    const after = createChat(sdk, { api, messages: await endedMessagesOf(api) })
     const resumed = after.resumeStream()
     await until(() => textOf(lastMessage(after)) === 'Once upon ')
     call.answer('a time.')

@@ -98,7 +98,16 @@ export function textOf(message: Message): string {
 }
 
 export async function messagesOf(api: string, id = 'c'): Promise<Message[]> {
-  const answer = await fetch(`${api}/${id}/messages`)
+  return messagesFrom(`${api}/${id}/messages`)
+}
+
+/** What a page begins with: the stream that it resumes brings the rest. */
+export async function endedMessagesOf(api: string, id = 'c'): Promise<Message[]> {
+  return messagesFrom(`${api}/${id}/messages?open=false`)
+}
+
+async function messagesFrom(url: string): Promise<Message[]> {
+  const answer = await fetch(url)
   return ((await answer.json()) as { messages: Message[] }).messages
 }
 

@@ -6,7 +6,7 @@ import { createClient } from '../../src/client/index.ts'
 import { until } from '../stories/until.ts'
 import { startChild } from './programs/start-child.ts'
 import { essence, type Sdk } from './ui-assemble.ts'
-import { type Chat, createChat, lastMessage, messagesOf, textOf } from './ui-chat.ts'
+import { type Chat, createChat, endedMessagesOf, lastMessage, messagesOf, textOf } from './ui-chat.ts'
 
 const timeout = 60_000
 
@@ -43,7 +43,7 @@ test.each(['v6', 'v7'] as Sdk[])(
 
 /** As the guide has it. */
 async function catchUp(chat: Chat, api: string): Promise<void> {
-  chat.messages = await messagesOf(api)
+  chat.messages = await endedMessagesOf(api)
   await chat.resumeStream()
 }
 

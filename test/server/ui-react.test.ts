@@ -9,7 +9,7 @@ import { pacedModel } from '../stories/paced-model.ts'
 import { until } from '../stories/until.ts'
 import { startServer } from './start-server.ts'
 import type { Sdk } from './ui-assemble.ts'
-import { cancel, messagesOf } from './ui-chat.ts'
+import { cancel, endedMessagesOf, messagesOf } from './ui-chat.ts'
 import { openPage } from './ui-page.ts'
 
 const refund = defineTool({
@@ -79,7 +79,7 @@ describe.each(['v6', 'v7'] as Sdk[])('useChat of ai %s', (sdk) => {
     await until(() => page.text().includes('Once '))
     await page.close()
     await until(() => server.streams().clients === 0)
-    const reloaded = await openPage(sdk, { api, messages: await messagesOf(api), resume: true })
+    const reloaded = await openPage(sdk, { api, messages: await endedMessagesOf(api), resume: true })
     await until(() => reloaded.text().includes('TellOnce [streaming]'))
     call.answer('upon a time.')
     await until(() => reloaded.text().includes('TellOnce upon a time.[ready]'))
@@ -89,7 +89,7 @@ describe.each(['v6', 'v7'] as Sdk[])('useChat of ai %s', (sdk) => {
   test('a page that was reloaded while a call waits can approve it', async () => {
     const { api, runtime } = await start(callThen('refund', { cents: 5 }))
     await (await runtime.conversation('c', { agent: 'helper' }).send('Pay')).outcome()
-    const page = await openPage(sdk, { api, messages: await messagesOf(api), resume: true })
+    const page = await openPage(sdk, { api, messages: await endedMessagesOf(api), resume: true })
     await until(() => page.text().includes('approval-requested') && page.text().includes('[ready]'))
     await page.click('Approve')
     await until(() => page.text().includes('Paytool-refund output-available {"paid":5}Done.[ready]'))

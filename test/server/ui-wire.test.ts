@@ -9,7 +9,7 @@ import { bossOf, childTool } from '../stories/child-agents.ts'
 import { pacedModel } from '../stories/paced-model.ts'
 import { until } from '../stories/until.ts'
 import { startServer } from './start-server.ts'
-import { createChat, lastMessage, type Message, partsOf, textOf } from './ui-chat.ts'
+import { createChat, endedMessagesOf, lastMessage, messagesOf, partsOf, textOf } from './ui-chat.ts'
 
 type Chunk = { readonly type: string; readonly [key: string]: unknown }
 
@@ -55,6 +55,17 @@ test('a turn goes over the wire in the order of the protocol, under its headers'
     'finish-step',
     'finish',
   ])
+})
+
+test('a page can do without the message of the open turn, which the stream brings', async () => {
+  const { server } = await startServer({ model: refunding() })
+  const api = `${server.url}/ui/helper`
+  await chunksOf(await post(api, { messages: [user('Pay')] }))
+  expect((await messagesOf(api)).map(({ role, metadata }) => [role, metadata?.status])).toEqual([
+    ['user', undefined],
+    ['assistant', 'waiting'],
+  ])
+  expect(await endedMessagesOf(api)).toMatchObject([{ role: 'user' }])
 })
 
 test('posting the same message again is the same turn, shown from its beginning', async () => {
@@ -246,7 +257,7 @@ test('what a child agent asks is told to the page of the conversation that calle
     body: '{"value":true}',
   })
   await chat.resumeStream()
-  await until(async () => textOf((await messages(api)).at(-1)!) === 'Done.')
+  await until(async () => textOf((await messagesOf(api)).at(-1)!) === 'Done.')
 })
 
 test('files come along in a message, and are to be had again as what they are, or as nothing that runs', async () => {
@@ -258,7 +269,7 @@ test('files come along in a message, and are to be had again as what they are, o
     { type: 'file', mediaType: 'text/html', url: `data:text/html;base64,${html.toString('base64')}` },
   ]
   await chunksOf(await post(api, { messages: [{ id: 'm', role: 'user', parts: files }] }))
-  const [said] = await messages(api)
+  const [said] = await messagesOf(api)
   const [image, page] = partsOf(said!, 'file').map(({ url }) => `${server.url}${url}`)
   const shown = await fetch(image!)
   expect([shown.headers.get('content-type'), shown.headers.get('content-disposition')]).toEqual(['image/png', 'inline'])
@@ -275,7 +286,3 @@ test('files come along in a message, and are to be had again as what they are, o
     expect([answer.status, await answer.json()]).toMatchObject([404, { code: 'file_not_found' }])
   }
 })
-
-async function messages(api: string): Promise<Message[]> {
-  return ((await (await fetch(`${api}/c/messages`)).json()) as { messages: Message[] }).messages
-}

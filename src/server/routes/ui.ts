@@ -11,7 +11,7 @@ import type { Route, RouteCall } from '../route.ts'
 import { limit, noBody, object, seq, text } from '../schemas.ts'
 import { answerClaims } from '../ui/answer-claims.ts'
 import { type ClientMessage, inputOf, readClientMessage } from '../ui/client-message.ts'
-import { isUnkeyedId, uiMessagesOf } from '../ui/ui-message-of.ts'
+import { isUnkeyedId, type UiMessage, uiMessagesOf } from '../ui/ui-message-of.ts'
 import { uiStream, uiStreamHeaders } from '../ui/ui-stream.ts'
 import { readMessage } from './message-body.ts'
 import { cancelOpenTurn } from './turns.ts'
@@ -69,13 +69,26 @@ export const uiRoutes: readonly Route[] = [
     method: 'GET',
     path: '/ui/:agent/:id/messages',
     summary: 'The messages of a chat as they are in the log, by pages of whole turns, the newest first',
-    query: object({ before: seq, limit: limit(100) }),
+    query: object({
+      before: seq,
+      limit: limit(100),
+      open: {
+        enum: ['true', 'false'],
+        description: 'Whether the message of the open turn is among them. Default: true.',
+      },
+    }),
     answer: { status: 200, description: '`before` asks for the page before this one; null when there is none.' },
     async handle(call) {
       const conversation = await chatOf(call)
-      const page = await call.verbs.inspect(conversation.id).turns(call.query)
+      const { open = 'true', ...asked } = call.query as { open?: string; before?: number; limit?: number }
+      const page = await call.verbs.inspect(conversation.id).turns(asked)
       const messages = uiMessagesOf(page.turns, await conversation.view(), call.server.uiTurns.fileUrl)
-      return json({ messages, before: page.before })
+      const isOpen = ({ metadata }: UiMessage) =>
+        metadata?.['status'] === 'running' || metadata?.['status'] === 'waiting'
+      return json({
+        messages: open === 'true' ? messages : messages.filter((shown) => !isOpen(shown)),
+        before: page.before,
+      })
     },
   },
   {

@@ -61,17 +61,23 @@ function stageChunks(call: UiCall, isTold: boolean): UiChunk[] {
 
 function written(before: UiCall | null, after: UiCall, text: string): UiChunk[] {
   const shown = before?.stage.type === 'writing' ? before.stage.text.length : 0
-  const start: UiChunk[] = before ? [] : [{ type: 'tool-input-start', ...inputOf(after) }]
+  const start: UiChunk[] = before ? [] : [starting(after)]
   if (text.length === shown) return start
   return [...start, { type: 'tool-input-delta', toolCallId: after.key, inputTextDelta: text.slice(shown) }]
 }
 
 function held(call: UiCall): UiChunk[] {
   const inputTextDelta = JSON.stringify(call.input)
-  return [
-    { type: 'tool-input-start', ...inputOf(call) },
-    { type: 'tool-input-delta', toolCallId: call.key, inputTextDelta },
-  ]
+  return [starting(call), { type: 'tool-input-delta', toolCallId: call.key, inputTextDelta }]
+}
+
+function starting({ key: toolCallId, name: toolName, isProviderRun }: UiCall): UiChunk {
+  return {
+    type: 'tool-input-start',
+    toolCallId,
+    toolName,
+    ...(isProviderRun ? { providerExecuted: true as const } : {}),
+  }
 }
 
 function available(call: UiCall): UiChunk {

@@ -59,10 +59,7 @@ function endOf(standing: Standing): UiChunk[] {
       ]
     }
     case 'cancelled':
-      return [
-        { type: 'message-metadata', messageMetadata },
-        { type: 'abort', reason: 'cancelled' },
-      ]
+      return [{ type: 'message-metadata', messageMetadata }, { type: 'abort' }]
     default:
       return [{ type: 'finish', finishReason: standing.finishReason, messageMetadata }]
   }

@@ -1,8 +1,8 @@
 import type { Json, JsonObject } from '../../log/json.ts'
 
 /**
- * One piece of a UI message stream, as version 6 of the AI SDK reads it. Its union is closed: a client ends at a chunk it does not know. The last
- * three came with version 7, and are only sent to who asked for them.
+ * One piece of a UI message stream, as every version 6 of the AI SDK reads it. The union is closed: a client ends at a chunk it does not know, and
+ * the first ones also at a member they do not know. The last two came with version 7, and are only sent to who asked for them.
  */
 export type UiChunk =
   | { readonly type: 'start'; readonly messageId: string; readonly messageMetadata: JsonObject }
@@ -10,7 +10,7 @@ export type UiChunk =
   | { readonly type: 'text-start' | 'reasoning-start'; readonly id: string }
   | { readonly type: 'text-delta' | 'reasoning-delta'; readonly id: string; readonly delta: string }
   | { readonly type: 'text-end' | 'reasoning-end'; readonly id: string; readonly providerMetadata?: JsonObject }
-  | (ToolInput & { readonly type: 'tool-input-start' })
+  | (Omit<ToolInput, 'providerMetadata'> & { readonly type: 'tool-input-start' })
   | { readonly type: 'tool-input-delta'; readonly toolCallId: string; readonly inputTextDelta: string }
   | (ToolInput & { readonly type: 'tool-input-available'; readonly input: Json })
   | (ToolInput & { readonly type: 'tool-input-error'; readonly input: Json; readonly errorText: string })
@@ -22,7 +22,7 @@ export type UiChunk =
   | { readonly type: `data-${string}`; readonly id: string; readonly data: JsonObject; readonly transient?: true }
   | { readonly type: 'message-metadata'; readonly messageMetadata: JsonObject }
   | { readonly type: 'finish'; readonly finishReason: FinishReason; readonly messageMetadata: JsonObject }
-  | { readonly type: 'abort'; readonly reason: string }
+  | { readonly type: 'abort' }
   | { readonly type: 'error'; readonly errorText: string }
   | { readonly type: 'reset-step' }
   | {
