@@ -12,3 +12,18 @@ test.each([
     `'${name}' must be a whole number`,
   )
 })
+
+test.each([
+  [
+    'a misspelt tenant',
+    { agents: [], store: memoryStore(), tenat: () => 'acme' },
+    "unknown key 'tenat' (known: agents",
+  ],
+  ['no options at all', undefined, 'it must be an object'],
+  ['agents by name', { agents: ['support'], store: memoryStore() }, 'defineAgent did not return'],
+  ['no agents', { store: memoryStore() }, "'agents' must be a list"],
+  ['a store that is none', { agents: [], store: {} }, "'store' must be a store"],
+  ['a tenant that is no function', { agents: [], store: memoryStore(), tenant: 'acme' }, "'tenant' must be a function"],
+])('a runtime with %s is refused, and the message says so', (_, options, told) => {
+  expect(() => createRuntime(options as never)).toThrow(told)
+})

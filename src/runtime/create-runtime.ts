@@ -1,6 +1,7 @@
 import type { Agent } from '../agent/agent.ts'
 import { systemClock } from '../clock/clock.ts'
 import { ContextMemories } from '../context/context-memory.ts'
+import { DefinitionError } from '../errors/definition-errors.ts'
 import { RuntimeClosedError } from '../errors/runtime-errors.ts'
 import { FlowRegistry } from '../flow/flow-registry.ts'
 import { FlowStates } from '../flow/flow-states.ts'
@@ -17,6 +18,7 @@ import { HintWaiters } from './hint-waiters.ts'
 import { KeepAlive } from './keep-alive.ts'
 import type { Runtime, RuntimeOptions } from './runtime.ts'
 import type { RuntimeContext } from './runtime-context.ts'
+import { runtimeProblems } from './runtime-problems.ts'
 import { Scopes } from './scopes.ts'
 import { sweepAudit } from './sweep-audit.ts'
 import { TurnWaiters } from './turn-waiters.ts'
@@ -25,10 +27,12 @@ import { noLeaseWish, Worker } from './worker.ts'
 
 const defaultDrainMs = 10_000
 
-/** Puts the parts together and begins to work. */
+/** Puts the parts together and begins to work. Throws `DefinitionError` naming everything that is wrong. */
 export function createRuntime<const Agents extends readonly Agent[]>(
   options: RuntimeOptions<Agents>,
 ): Runtime<Readonly<Agents>> {
+  const problems = runtimeProblems(options)
+  if (problems.length > 0) throw new DefinitionError('The runtime', problems)
   const { store, clock = systemClock, logger = consoleLogger, work = true } = options
   const { leaseMs = 10_000, pollMs = 500, maxConcurrentTurns = 256 } = options
   const { persistence, persistTimeoutMs = 5_000 } = options
