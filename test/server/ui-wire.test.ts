@@ -9,7 +9,7 @@ import { bossOf, childTool } from '../stories/child-agents.ts'
 import { pacedModel } from '../stories/paced-model.ts'
 import { until } from '../stories/until.ts'
 import { startServer } from './start-server.ts'
-import { createChat, endedMessagesOf, lastMessage, messagesOf, partsOf, textOf } from './ui-chat.ts'
+import { cancel, createChat, endedMessagesOf, lastMessage, messagesOf, partsOf, textOf } from './ui-chat.ts'
 
 type Chunk = { readonly type: string; readonly [key: string]: unknown }
 
@@ -194,6 +194,29 @@ test('a client that does not read is cut off, one that went frees everything, an
   expect((await turn.outcome()).status).toBe('completed')
   await until(() => server.streams().conversations === 0)
   stalled.destroy()
+})
+
+test('a stream that says nothing shows that it lives, and clients take no notice', async () => {
+  const model = pacedModel()
+  const { server } = await startServer({ model, serve: { limits: { heartbeatMs: 5 } } })
+  const api = `${server.url}/ui/helper`
+  const chats = (['v6', 'v7'] as const).map((sdk) => createChat(sdk, { api }))
+  const sent = chats[0]!.sendMessage({ text: 'Tell' })
+  const call = await model.called(1)
+  const { body } = await fetch(`${api}/c/stream`)
+  const reader = body!.pipeThrough(new TextDecoderStream()).getReader()
+  let text = ''
+  while (!text.includes('\n:\n\n:\n\n')) text += (await reader.read()).value
+  await reader.cancel()
+  const resumed = chats[1]!.resumeStream()
+  await until(() => chats[1]!.messages.length === 1)
+  call.answer('Once.')
+  await Promise.all([sent, resumed])
+  expect(chats.map((chat) => [chat.status, textOf(lastMessage(chat))])).toEqual([
+    ['ready', 'Once.'],
+    ['ready', 'Once.'],
+  ])
+  expect(await cancel(api)).toEqual({ outcome: null })
 })
 
 test('more streams than allowed are refused, and asking for the headers opens none', async () => {
