@@ -9,8 +9,8 @@ export type Folded =
   | { readonly kind: 'conversation'; readonly state: ConversationState }
   | { readonly kind: 'flow'; readonly state: FlowState | null }
 
-const batchSize = 64
-const keptTurns = 100
+const batchSize = 32
+const keptTurns = 8
 
 /** Folds a log of any length in little memory: turns that have ended are let go, as a summary lets them go. */
 export class LogFold {
