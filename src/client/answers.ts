@@ -1,10 +1,14 @@
+import type { ErrorCode } from '../errors/codes.ts'
 import type { ConversationRecord } from '../store/conversation-record.ts'
 import type { ModelCall } from '../store/model-call.ts'
 
 export type { Explanation } from '../context/explain.ts'
 
 /** What a list tells of a conversation. */
-export type RemoteRecord = Omit<ConversationRecord, 'settings' | 'fsmState'>
+export type RemoteRecord = Omit<ConversationRecord, 'settings' | 'fsmState'> & {
+  /** Why the server cannot work on it, where it has tried. */
+  readonly problem?: { readonly code: ErrorCode }
+}
 
 /** A row of the audit, with the prompt where the agent has `audit: 'full'`. */
 export type RemoteModelCall = ModelCall

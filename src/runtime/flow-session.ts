@@ -144,7 +144,8 @@ export function flowSession(
     async status() {
       const found = await load()
       if (!found) return 'none'
-      return standingOf(found.state, await store.getConversation(id))?.status ?? 'running'
+      const standing = standingOf(found.state, await store.getConversation(id))
+      return standing?.status ?? (runtime.worker?.problemOf(ref) ? 'diverged' : 'running')
     },
     async pending() {
       const found = await load()

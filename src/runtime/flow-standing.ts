@@ -10,7 +10,8 @@ export type FlowStanding<Result = Json> =
   | { readonly status: 'failed'; readonly error: string }
 
 /** Where a session is. `suspended`: somebody has to answer. One that sleeps or waits for an agent is `running`. */
-export type FlowStatus = 'none' | 'running' | 'suspended' | 'done' | 'failed'
+/** `diverged`: it would run, but the code that this process has for it differs from its record, and nothing was written. */
+export type FlowStatus = 'none' | 'running' | 'suspended' | 'done' | 'failed' | 'diverged'
 
 /**
  * How a session stands when it cannot go on by itself; null while it can. The log alone does not tell whether the code has seen its last outcome,

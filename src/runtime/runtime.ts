@@ -5,7 +5,7 @@ import type { Json } from '../log/json.ts'
 import type { Logger } from '../logger/logger.ts'
 import type { Scope } from '../scope/register.ts'
 import type { Persistence } from '../snapshot/persistence.ts'
-import type { ConversationFilter, ConversationRecord } from '../store/conversation-record.ts'
+import type { ConversationFilter } from '../store/conversation-record.ts'
 import type { Page, Store } from '../store/store.ts'
 import type { Jsonify } from '../tool/jsonify.ts'
 import type { Answered, CallRef } from './answer-call.ts'
@@ -14,6 +14,7 @@ import type { FlowSession } from './flow-session.ts'
 import type { IdentityOptions } from './identity.ts'
 import type { InboxItem } from './inbox.ts'
 import type { Inspection } from './inspect.ts'
+import type { ListedConversation } from './listed-conversation.ts'
 import type { RestoreScope } from './scopes.ts'
 
 /** What `createRuntime` takes. */
@@ -54,7 +55,7 @@ export type Verbs<Agents extends readonly Agent[] = readonly Agent[]> = {
   flow(name: string, id: string): FlowSession<unknown, Json>
   /** Answers a call from anywhere: true or false for an approval, else the value that was asked for. */
   resolve(conversationId: string, call: CallRef, value: unknown): Promise<Answered>
-  conversations(filter?: ConversationFilter): Promise<ConversationRecord[]>
+  conversations(filter?: ConversationFilter): Promise<ListedConversation[]>
   /** Everything that waits for somebody, over all conversations of the tenant. */
   inbox(page?: Page): Promise<InboxItem[]>
   /** What is kept beside the log: the record, the model calls, the snapshot. */

@@ -7,6 +7,7 @@ import { flowSession } from './flow-session.ts'
 import { type IdentityOptions, identify } from './identity.ts'
 import { inbox } from './inbox.ts'
 import { inspect } from './inspect.ts'
+import { listedConversation } from './listed-conversation.ts'
 import type { Verbs } from './runtime.ts'
 import type { RuntimeContext } from './runtime-context.ts'
 
@@ -33,7 +34,13 @@ export function verbs<Agents extends readonly Agent[]>(
       return resolveAny(conversation(id), state, call, value)
     },
     inspect: (id) => inspect(storeOf(), { tenant: identity().tenant, id }),
-    conversations: async (filter) => storeOf().listConversations(filter),
+    async conversations(filter) {
+      const { tenant } = identity()
+      const records = await context.store.forTenant(tenant).listConversations(filter)
+      return records.map((record) =>
+        listedConversation(record, context.worker?.problemOf({ tenant, id: record.id }) ?? null),
+      )
+    },
     inbox: async (page) => inbox(storeOf(), context.agents, page),
   }
 }

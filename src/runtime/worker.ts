@@ -64,6 +64,8 @@ export class Worker {
   readonly #taken = new Map<string, Taken>()
   /** Conversations this node cannot work on as they are, by the seq they were left at. */
   readonly #skipped = new Map<string, number>()
+  /** Why: their logs have what this code cannot fold or replay. */
+  readonly #problems = new Map<string, PerdureError>()
   /** Conversations a verb of this process is about to take, so that the hint of its own commit starts no search. */
   readonly #expected = new Set<string>()
   readonly #cancelTimers: (() => void)[] = []
@@ -135,6 +137,7 @@ export class Worker {
     }
     const entry: Taken = { owner: null, done: Promise.resolve(), hintedSeq: 0 }
     this.#taken.set(key, entry)
+    this.#problems.delete(key)
     const letProcessEnd = this.#parts.keepAlive.hold()
     entry.done = this.#holding(ref, entry, work, epoch).finally(() => {
       this.#taken.delete(key)
@@ -174,6 +177,11 @@ export class Worker {
   /** Resolves when this process does not work on it; at once when it does not. */
   async settled({ tenant, id }: ConversationRef): Promise<unknown> {
     return this.#taken.get(keyOf(tenant, id))?.done
+  }
+
+  /** Why this process cannot work on it, where it has tried; null while it can, or has not. */
+  problemOf({ tenant, id }: ConversationRef): PerdureError | null {
+    return this.#problems.get(keyOf(tenant, id)) ?? null
   }
 
   /** Lets go of one conversation; this node leaves it alone until its log grows. */
@@ -292,10 +300,11 @@ export class Worker {
     logger.error('a conversation cannot be worked on here', { tenant, id, error })
     workingSets.drop(tenant, id)
     const store = this.#parts.store.forTenant(tenant)
-    const isHopeless =
-      PerdureError.isInstance(error) && (error.code.startsWith('event_') || error.code === 'flow_diverged')
     try {
-      if (isHopeless) this.#skipped.set(keyOf(tenant, id), (await store.getConversation(id))?.lastSeq ?? 0)
+      if (isHopeless(error)) {
+        this.#problems.set(keyOf(tenant, id), error)
+        this.#skipped.set(keyOf(tenant, id), (await store.getConversation(id))?.lastSeq ?? 0)
+      }
       // Another node may have the code for it.
       if (epoch !== null) await store.releaseLease(id, epoch)
     } catch (failure) {
@@ -377,6 +386,11 @@ export class Worker {
     await Promise.race([Promise.allSettled(done), timeout])
     cancel()
   }
+}
+
+/** Waiting does not help: the log must grow, or the code change. */
+function isHopeless(error: unknown): error is PerdureError {
+  return PerdureError.isInstance(error) && (error.code.startsWith('event_') || error.code === 'flow_diverged')
 }
 
 function keyOf(tenant: string, id: string): string {

@@ -5,6 +5,7 @@ import type { FlowVerbs } from '../../src/flow/flow-verbs.ts'
 import type { Json } from '../../src/log/json.ts'
 import { scriptedModel } from '../../src/testing/scripted-model.ts'
 import { overStores, type StoryContext } from './over-stores.ts'
+import { until } from './until.ts'
 
 type Code = (flow: FlowVerbs) => Promise<unknown>
 
@@ -269,6 +270,38 @@ overStores('code that differs from its record', (story) => {
     const restored = story.start({ agents, flows: [original], store, pollMs: 20 })
     expect(await restored.flow(original, 's1').continue()).toMatchObject({ status: 'suspended' })
     expect(await store.streamEvents('s1')).toEqual(log)
+  })
+
+  test('shows in its status and in lists where the code is, is not written anywhere, and is over when the code is back', async () => {
+    const attributes = { name: 'planted', version: 1 }
+    const before = defineFlow({
+      ...attributes,
+      run: async (flow) => (await flow.sleep(100), flow.step('a', () => 'a')),
+    })
+    const after = defineFlow({ ...attributes, run: async (flow) => flow.step('b', () => 'b') })
+    const store = story.openStore()
+    const first = story.start({ agents: [], flows: [before], store, pollMs: 20 })
+    first
+      .flow(before, 's1')
+      .start(null)
+      .catch(() => {})
+    await until(async () => (await store.streamEvents('s1')).length === 2)
+    await first.close()
+
+    const second = story.start({ agents: [], flows: [after], store: story.reopen(store), pollMs: 20 })
+    await until(async () => (await second.flow(after, 's1').status()) === 'diverged')
+    const [listed] = await second.conversations()
+    expect(listed).toMatchObject({ id: 's1', status: 'active', problem: { code: 'flow_diverged' } })
+    expect(listed!.problem!.message).toContain("'s1' differs from its record at position 1")
+    await expect(second.flow(after, 's1').continue()).rejects.toMatchObject({ code: 'flow_diverged' })
+    expect(await second.flow(after, 's1').status()).toBe('diverged')
+    expect(await store.streamEvents('s1')).toHaveLength(2)
+    await second.close()
+
+    const third = story.start({ agents: [], flows: [before], store: story.reopen(store), pollMs: 20 })
+    expect(await third.flow(before, 's1').continue()).toEqual({ status: 'done', result: 'a' })
+    expect(await third.flow(before, 's1').status()).toBe('done')
+    expect((await third.conversations())[0]).not.toHaveProperty('problem')
   })
 
   test('the error says what was recorded and what the code asks for now', async () => {

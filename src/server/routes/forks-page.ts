@@ -1,3 +1,4 @@
+import type { ListedConversation } from '../../runtime/listed-conversation.ts'
 import type { ConversationRecord } from '../../store/conversation-record.ts'
 import type { Page } from '../../store/store.ts'
 import { json } from '../answer.ts'
@@ -20,7 +21,9 @@ export async function forksOf(
 }
 
 /** What a list tells of a conversation or session. */
-export function listed(record: ConversationRecord) {
-  const { id, kind, agent, status, title, parent, lastSeq, createdAt, updatedAt } = record
-  return { id, kind, agent, status, title, parent, lastSeq, createdAt, updatedAt }
+export function listed(record: ListedConversation) {
+  const { id, kind, agent, status, title, parent, lastSeq, createdAt, updatedAt, problem } = record
+  // Its text may have what the record holds.
+  const told = problem ? { problem: { code: problem.code } } : {}
+  return { id, kind, agent, status, title, parent, lastSeq, createdAt, updatedAt, ...told }
 }
