@@ -9,6 +9,7 @@ import type { ServerContext } from './route.ts'
 import { routeRequests } from './route-request.ts'
 import { allRoutes } from './routes/all-routes.ts'
 import { type ServerOptions, settingsOf } from './server-options.ts'
+import { serverProblems } from './server-problems.ts'
 import { UiTurns } from './ui/ui-turns.ts'
 
 /** Answers requests of the web platform, whatever server they come from. Never rejects. */
@@ -25,11 +26,9 @@ export function createHandler<Agents extends readonly Agent[]>(
   options: ServerOptions,
 ): Handler {
   const { authenticate } = Object(options) as ServerOptions
-  if (typeof authenticate !== 'function') {
-    throw new DefinitionError('The server', [
-      "'authenticate' is missing; pass (request) => scope, or use serve, which answers this machine alone without it",
-    ])
-  }
+  const problems = serverProblems(options)
+  if (!authenticate || problems.length > 0)
+    throw new DefinitionError('The server', [...missing(authenticate), ...problems])
   const settings = settingsOf(options, authenticate)
   const feeds = new Feeds(settings.limits, settings.logger)
   const server: ServerContext = { settings, feeds, uiTurns: new UiTurns(settings.basePath), routes: allRoutes }
@@ -45,4 +44,11 @@ export function createHandler<Agents extends readonly Agent[]>(
     close: () => feeds.close(),
     streams: () => ({ clients: feeds.subscribers, conversations: feeds.size }),
   })
+}
+
+function missing(authenticate: unknown): string[] {
+  if (authenticate) return []
+  return [
+    "'authenticate' is missing; pass (request) => scope, or use serve, which answers this machine alone without it",
+  ]
 }

@@ -11,6 +11,7 @@ import { loadHono } from './load-hono.ts'
 import { LocalToken } from './node/local-token.ts'
 import { requestListener } from './node/request-listener.ts'
 import { type Authenticate, defaultLimits, type ServerOptions } from './server-options.ts'
+import { serverProblems } from './server-problems.ts'
 
 /** What `serve` takes. */
 export type ServeOptions = ServerOptions & {
@@ -41,6 +42,8 @@ export async function serve<Agents extends readonly Agent[]>(
   runtime: Pick<Runtime<Agents>, 'as'>,
   options: ServeOptions = {},
 ): Promise<Server> {
+  const problems = serverProblems(options)
+  if (problems.length > 0) throw new DefinitionError('The server', problems)
   const { port = 4111, host = '127.0.0.1', localTokenFile } = options
   if (!options.authenticate && !ownAddresses.includes(host)) {
     throw new DefinitionError('The server', [
