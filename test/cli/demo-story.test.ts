@@ -28,7 +28,8 @@ function isAnybodyLeft({ pid }: ChildProcess): boolean {
 }
 
 describe('the demo without a terminal', { timeout: 60_000 }, () => {
-  test('plays a story with a real kill, ends well, and leaves no process', async () => {
+  test('plays a story with a real kill, also beside one in a terminal, ends well, and leaves no process', async () => {
+    await lives.live('quick').shows('›')
     const child = story()
     const [told, [code]] = await Promise.all([text(child.stdout!), once(child, 'close')])
     expect(code).toBe(0)

@@ -27,12 +27,13 @@ export const demo = command({
     ['demo | cat', 'the story, for those who only want to read'],
   ],
   run: async ({ args, output, interrupted }) => {
+    const port = countOf('port', args.port, 0) ?? 4111
     const pace = Number(process.env['PERDURE_DEMO_PACE'] ?? 1)
     const models = await demoModels({ env: process.env, isOffline: args.offline === true, pace })
     const storeFile = resolve(args.store ?? usualStore())
     const common = { storeFile, models, pace, user: userNameOf({}), signal: interrupted() }
     if (output.isInteractive) {
-      await runDemo({ ...common, port: countOf('port', args.port, 0) ?? 4111, isFresh: args.fresh === true })
+      await runDemo({ ...common, port, isFresh: args.fresh === true })
     } else await playStory({ ...common, output })
     return exitCodes.ok
   },

@@ -5,18 +5,18 @@ import { researcherTools } from './researcher-tools.ts'
 import { supportTools, type ToolSurroundings } from './support-tools.ts'
 
 /** A support agent, and the colleague it asks. */
-export function demoAgents(models: DemoModels, surroundings: Omit<ToolSurroundings, 'researcher'>) {
+export function demoAgents(name: string, models: DemoModels, surroundings: Omit<ToolSurroundings, 'researcher'>) {
   // A script cannot sum up.
   const context = models.isScripted ? { context: { summarise: false as const } } : {}
   const researcher = defineAgent({
-    name: 'researcher',
+    name: `${name}-researcher`,
     model: models.researcher,
     instructions: 'You find things out for a lamp shop. Read the notes, ask the supplier, and answer in two sentences.',
     tools: researcherTools,
     ...context,
   })
   const support = defineAgent({
-    name: 'support',
+    name,
     model: models.support,
     instructions: [
       'You are the support of a small lamp shop. Be brief and friendly. Use the tools; never invent what they would say.',

@@ -6,7 +6,7 @@ import { findTurn } from '../../log/state.ts'
 import type { PlainChat } from '../chat/plain-chat.ts'
 import type { DemoModels } from './demo-models.ts'
 
-export type WorkerOptions = { readonly storeFile: string; readonly models: DemoModels }
+export type WorkerOptions = { readonly storeFile: string; readonly agentName: string; readonly models: DemoModels }
 
 /** Sends a message that a process of its own works on, and kills that process when it has begun with a tool. */
 export async function killInMidTool(
@@ -28,11 +28,17 @@ export async function killInMidTool(
   }
 }
 
-function startWorker({ storeFile, models }: WorkerOptions): ChildProcess {
+function startWorker({ storeFile, agentName, models }: WorkerOptions): ChildProcess {
   const program = fileURLToPath(
     new URL(`./story-worker${import.meta.url.endsWith('.ts') ? '.ts' : '.js'}`, import.meta.url),
   )
-  const args = ['--disable-warning=ExperimentalWarning', program, storeFile, models.isScripted ? 'offline' : 'online']
+  const args = [
+    '--disable-warning=ExperimentalWarning',
+    program,
+    storeFile,
+    agentName,
+    models.isScripted ? 'offline' : 'online',
+  ]
   // It ends with its standard input, so it does not outlive this process.
   return spawn(process.execPath, args, { stdio: ['pipe', 'ignore', 'inherit'] })
 }

@@ -19,6 +19,8 @@ export type DemoOptions = {
   readonly pace: number
   readonly user: string
   readonly logger: Logger
+  /** Whoever has an agent of this name may work on its conversations. */
+  readonly agentName: string
   /** Default: true. */
   readonly work?: boolean
 }
@@ -35,10 +37,11 @@ export type Demo = {
 const leaseMs = 2_000
 
 /** The store, the agents and the runtime of the demo. */
-export async function openDemo({ storeFile, models, pace, user, logger, work = true }: DemoOptions): Promise<Demo> {
+export async function openDemo(options: DemoOptions): Promise<Demo> {
+  const { storeFile, models, pace, user, logger, agentName, work = true } = options
   await mkdir(dirname(storeFile), { recursive: true })
   const ledgerFile = join(dirname(storeFile), 'demo-ledger.jsonl')
-  const { support, researcher } = demoAgents(models, { ledgerFile, pace, flows: () => runtime })
+  const { support, researcher } = demoAgents(agentName, models, { ledgerFile, pace, flows: () => runtime })
   const agents: readonly Agent[] = [support, researcher]
   const store = sqliteStore({ path: storeFile, logger })
   const runtime: Runtime = createRuntime({ agents, flows: [returnFlow(pace)], store, logger, leaseMs, work })

@@ -29,7 +29,9 @@ export async function playStory(options: StoryOptions): Promise<void> {
   const screen = new Screen(output.isJson ? { write: () => true } : process.stdout, output.colours)
   const tell = (text: string): void => screen.print(line(), line(styled('bold', `# ${text}`)))
   const id = `story-${uuidV7().slice(-8)}`
-  const stage: Stage = { ...options, id, logger: screenLogger(screen), screen }
+  // Of its own, so that nobody else works on it: who is killed must be whoever was at work.
+  const agentName = `support-of-${id}`
+  const stage: Stage = { ...options, id, agentName, logger: screenLogger(screen), screen }
   const transcript = new Transcript(screen, { agent: 'support', who: user })
 
   screen.print(line(`A story that plays by itself, because this is no terminal. The model is ${models.label}.`))
@@ -64,6 +66,7 @@ export async function playStory(options: StoryOptions): Promise<void> {
 
 type Stage = StoryOptions & {
   readonly id: string
+  readonly agentName: string
   readonly logger: Logger
   readonly screen: Screen
   readonly work?: boolean
@@ -76,7 +79,7 @@ async function onStage<T>(
   act: (chat: PlainChat, demo: Demo) => Promise<T>,
 ): Promise<T> {
   const demo = await openDemo(stage)
-  const chat = new PlainChat(chatPort(demo.target, stage.id, 'support'), stage.screen, transcript)
+  const chat = new PlainChat(chatPort(demo.target, stage.id, stage.agentName), stage.screen, transcript)
   const end = (): void => void chat.end()
   stage.signal.addEventListener('abort', end, { once: true })
   try {

@@ -21,20 +21,21 @@ export type RunDemoOptions = {
 }
 
 const demoConversation = 'demo'
+const agentName = 'support'
 
 /** The demo at a terminal: a chat with the support agent, and a server beside it. */
 export async function runDemo(options: RunDemoOptions): Promise<void> {
   const { storeFile, models, user, signal } = options
   const screen = new Screen(process.stdout, coloursOf(wantsColours(process.stdout, process.env)))
-  const demo = await openDemo({ ...options, logger: screenLogger(screen) })
+  const demo = await openDemo({ ...options, agentName, logger: screenLogger(screen) })
   try {
     if (options.isFresh) await forget(demo)
     const server = await serveNearby(demo.runtime, options)
     try {
       const hasBegun = (await demo.verbs.inspect(demoConversation).record()) !== null
       screen.print(...demoIntroduction({ storeFile, models, url: server.url, pid: process.pid, hasBegun }))
-      const port = chatPort(demo.target, demoConversation, 'support')
-      const session = new ChatSession(port, screen, { agent: 'support', who: user, help: demoHelp })
+      const port = chatPort(demo.target, demoConversation, agentName)
+      const session = new ChatSession(port, screen, { agent: agentName, who: user, help: demoHelp })
       await atTerminal(session, { input: process.stdin, output: process.stdout }, signal)
       if (session.isRunning) screen.print(line(styled('dim', 'Finishing what runs, for three seconds at most …')))
       screen.draw()
