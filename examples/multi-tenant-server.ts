@@ -10,19 +10,22 @@ import { scriptedModel } from 'perdure/testing'
 import { z } from 'zod'
 
 /** Stands for your sessions: a token in, who it is out. */
-const sessions: Readonly<Record<string, { user: string; tenant: string }>> = {
-  'token-of-ann': { user: 'ann', tenant: 'acme' },
-  'token-of-bob': { user: 'bob', tenant: 'acme' },
-  'token-of-eve': { user: 'eve', tenant: 'other' },
-}
-const invoices: Readonly<Record<string, string[]>> = { acme: ['A-1', 'A-2'], other: ['O-1'] }
+const sessions = new Map([
+  ['token-of-ann', { user: 'ann', tenant: 'acme' }],
+  ['token-of-bob', { user: 'bob', tenant: 'acme' }],
+  ['token-of-eve', { user: 'eve', tenant: 'other' }],
+])
+const invoices = new Map([
+  ['acme', ['A-1', 'A-2']],
+  ['other', ['O-1']],
+])
 
 const listInvoices = defineTool({
   name: 'list_invoices',
   description: 'List the invoices of the customer',
   input: z.object({}),
   // The scope comes from the request, never from the model, so no prompt can ask for somebody else's.
-  run: async (_, turn) => invoices[turn.scope.tenant ?? ''] ?? [],
+  run: async (_, turn) => invoices.get(turn.scope.tenant ?? '') ?? [],
 })
 const model = scriptedModel(({ prompt }) => {
   const result = JSON.stringify(prompt).match(/[AO]-\d/g)
@@ -39,17 +42,11 @@ const runtime = createRuntime({
   // Work that goes on in another process, or after a crash, needs the identity again: only its id is stored.
   restoreScope: (tenant, who) => createScope({ user: who, tenant }),
 })
-const requests = new Map<string, number>()
 const server = await serve(runtime, {
   port: 0,
   authenticate(request): Scope | null {
-    const session = sessions[bearerToken(request) ?? '']
+    const session = sessions.get(bearerToken(request) ?? '')
     return session ? createScope(session) : null
-  },
-  rateLimit({ scope }) {
-    const count = (requests.get(scope?.user ?? '') ?? 0) + 1
-    requests.set(scope?.user ?? '', count)
-    return count > 100 ? { allowed: false, retryAfterMs: 60_000 } : { allowed: true }
   },
 })
 
