@@ -1,13 +1,17 @@
 import { expect, test } from 'vitest'
+import { z } from 'zod'
 import { defineAgent } from '../../src/agent/define-agent.ts'
 import type { Conversation } from '../../src/runtime/conversation.ts'
 import { createScope } from '../../src/scope/create-scope.ts'
 import { scriptedModel } from '../../src/testing/scripted-model.ts'
+import { defineTool } from '../../src/tool/define-tool.ts'
 import { bossOf, childIdsOf, childTool } from './child-agents.ts'
 import { overStores, type StoryContext } from './over-stores.ts'
+import { pacedModel } from './paced-model.ts'
 import { onlyPendingOf } from './pending-of.ts'
 import { shapeOf } from './texts.ts'
 import { toolResults } from './tool-results.ts'
+import { until } from './until.ts'
 
 function start(story: StoryContext) {
   const users: (string | undefined)[] = []
@@ -61,6 +65,25 @@ overStores('an agent tool that needs approval', (story) => {
     const [id] = await childIdsOf(chat)
     const [first] = await runtime.conversation(id!).events()
     expect(first?.content).toMatchObject({ message: { parts: [{ text: 'do it well' }] } })
+  })
+
+  test('gives the person a deadline, and the agent none', async () => {
+    const child = defineAgent({ name: 'child', model: pacedModel() })
+    const tool = defineTool({
+      ...{ name: 'delegate', description: 'Ask another', input: z.object({ task: z.string() }), agent: child },
+      ...{ executor: 'agent', approval: 'required', expiresInMs: 3_600_000 },
+    })
+    const { boss } = bossOf([tool], [{ tool: 'delegate', args: { task: 'do it' } }])
+    const runtime = story.start({ agents: [boss] })
+    const chat = runtime.conversation('c1', { agent: 'boss' })
+    const call = await onlyPendingOf(await chat.send('go'))
+    expect(call.expiresAt).not.toBeNull()
+    await chat.approve(call)
+    const row = await until(async () => {
+      const found = await runtime.store.getToolCall(call.callId)
+      return found?.kind === 'sub_agent' && found
+    })
+    expect(row).toMatchObject({ status: 'pending', round: 2, expiresAt: null })
   })
 
   test('starts nothing when it is denied', async () => {

@@ -67,7 +67,8 @@ overStores('what a child agent may use', (story) => {
     const { boss, model } = bossOf([childTool('delegate', child)], [delegate])
     const runtime = story.start({ agents: [boss] })
     const turn = await runtime.conversation('c1', { agent: 'boss' }).send('go', { maxSteps: 3 })
-    expect(await turn.outcome()).toMatchObject({ status: 'completed' })
+    // Two steps of each: what a child has used counts, however it ended.
+    expect(await turn.outcome()).toMatchObject({ status: 'completed', usage: { inputTokens: 40, outputTokens: 20 } })
     expect(toolResults(model, 2)).toEqual([
       ['delegate', { type: 'error-text', value: "the agent 'child' was halted: max_steps" }],
     ])

@@ -274,6 +274,18 @@ overStores('deleting an agent that has called others', (story) => {
     expect((await asks.conversations()).map(({ id }) => id)).toEqual(['c2'])
   })
 
+  test('stops at once what they have under way in this process', async () => {
+    const { agent, begun, signals, mayReturn } = working()
+    const { boss } = bossOf([childTool('delegate', agent)], [askTwice[0]!])
+    const runtime = story.start({ agents: [boss] })
+    const chat = runtime.conversation('c1', { agent: 'boss' })
+    await chat.send('go')
+    await begun.opened
+    expect(await chat.delete()).toBe(true)
+    expect(signals.map(({ aborted }) => aborted)).toEqual([true])
+    mayReturn.open()
+  })
+
   test('leaves no child behind that was just being started', async () => {
     const child = defineAgent({ name: 'child', model: scriptedModel('ok') })
     const { boss } = bossOf([childTool('delegate', child)], [])

@@ -3,6 +3,7 @@ import { z } from 'zod'
 import { defineAgent } from '../../src/agent/define-agent.ts'
 import { childIdOf } from '../../src/log/child-call.ts'
 import { createScope } from '../../src/scope/create-scope.ts'
+import { maxEventBytes } from '../../src/store/prepare-change.ts'
 import { scriptedModel } from '../../src/testing/scripted-model.ts'
 import { defineTool } from '../../src/tool/define-tool.ts'
 import { checkHistory } from '../log/check-history.ts'
@@ -96,6 +97,23 @@ overStores('the result of a child agent', (story) => {
     const runtime = story.start({ agents: [boss] })
     await (await runtime.conversation('c1', { agent: 'boss' }).send('go')).outcome()
     expect(toolResults(bossModel, 2)).toEqual([['research', { type: 'json', value: { submitted: 7 } }]])
+  })
+
+  test('is an error when it is too large to be recorded', async () => {
+    // As much as a message may have: with the long name of who tells it, too much.
+    const model = scriptedModel('x'.repeat(maxEventBytes - 340))
+    const child = defineAgent({ name: 'c'.repeat(200), model })
+    const { boss, model: bossModel } = bossOf(
+      [childTool('research', child)],
+      [{ tool: 'research', args: { task: 'x' } }],
+    )
+    const runtime = story.start({ agents: [boss] })
+    const turn = await runtime.conversation('c1', { agent: 'boss' }).send('go')
+    expect(await turn.outcome()).toMatchObject({ status: 'completed' })
+    const error = expect.stringMatching(/^its result cannot be recorded: .*1048576/s)
+    expect(toolResults(bossModel, 2)).toEqual([['research', { type: 'error-text', value: error }]])
+    const [listed] = await runtime.conversations({ agent: child.name })
+    expect(await runtime.conversation(listed!.id).outcome()).toMatchObject({ status: 'completed' })
   })
 
   test('is an error when the child fails, is halted or is cancelled by somebody', async () => {

@@ -134,6 +134,7 @@ overStores('a child agent that waits for somebody', (story) => {
         childIdOf(call.path[1]!.callId),
       ])
       expect((await runtime.inbox())[0]!.path).toEqual(call.path)
+      expect(await runtime.conversation('c1').view()).toMatchObject({ state: 'awaiting_input', pending: [call] })
       const bob = runtime.as(createScope({ user: 'bob' })).conversation(call.path[above]!.conversationId)
       expect(await bob.approve(call)).toEqual({ accepted: true })
       expect(await turn.outcome()).toMatchObject({ status: 'completed' })

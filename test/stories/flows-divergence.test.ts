@@ -276,7 +276,10 @@ overStores('code that differs from its record', (story) => {
     const attributes = { name: 'planted', version: 1 }
     const before = defineFlow({
       ...attributes,
-      run: async (flow) => (await flow.sleep(100), flow.step('a', () => 'a')),
+      run: async (flow) => {
+        await flow.sleep(100)
+        return flow.step('a', () => 'a')
+      },
     })
     const after = defineFlow({ ...attributes, run: async (flow) => flow.step('b', () => 'b') })
     const store = story.openStore()
