@@ -129,6 +129,19 @@ overStores('cancelling an agent that has called others', (story) => {
     }
   })
 
+  test('comes with a message that interrupts it', async () => {
+    const { boss } = bossOf([childTool('delegate', asking())], [askTwice[0]!])
+    const runtime = story.start({ agents: [boss] })
+    const chat = runtime.conversation('c1', { agent: 'boss' })
+    const call = await onlyPendingOf(await chat.send('go'))
+    const next = await chat.send('never mind', { whenBusy: 'interrupt' })
+    expect(await next.outcome()).toMatchObject({ status: 'completed', text: 'Done.' })
+    const child = runtime.conversation(call.conversationId)
+    await until(async () => (await child.events()).at(-1)?.type === 'turn_ended')
+    expect(await child.outcome()).toMatchObject({ status: 'cancelled' })
+    checkHistory(await chat.events())
+  })
+
   test('goes through where only one conversation is worked on at a time', async () => {
     const { boss } = bossOf([childTool('delegate', asking())], askTwice)
     const runtime = story.start({ agents: [boss], maxConcurrentTurns: 1 })

@@ -52,6 +52,9 @@ overStores('the result of a child agent', (story) => {
     expect(shapeOf(events)).toEqual(['user_msg', 'assistant_msg complete', 'turn_ended completed'])
     expect(events[0]?.content).toMatchObject({ who: 'ann', message: { parts: [{ type: 'text', text: 'capital?' }] } })
     expect(model.calls).toHaveLength(1)
+    // The key follows from the call, too, and is known: starting it again would be nothing new.
+    const again = { events: [], key: `child/${call.callId}`, expectedSeq: 1_000 }
+    expect(await runtime.store.commit(id, again)).toMatchObject({ ok: true, seq: 1 })
     checkHistory(events)
   })
 

@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises'
 import { expect, test } from 'vitest'
 import { z } from 'zod'
 import { defineAgent } from '../../src/agent/define-agent.ts'
@@ -10,6 +11,7 @@ import { defineTool } from '../../src/tool/define-tool.ts'
 import { checkHistory } from '../log/check-history.ts'
 import { overStores, type StoryContext } from './over-stores.ts'
 import { onlyPendingOf } from './pending-of.ts'
+import { until } from './until.ts'
 
 const ask = defineTool({ name: 'ask', description: 'Ask', input: z.object({}), executor: 'human', output: z.string() })
 
@@ -42,6 +44,7 @@ overStores('a persister', (story) => {
     ['says that it failed', () => ({ ok: false, error: new Error('told so') }), /told so/],
     ['returns an error', async () => new Error('returned'), /returned/],
     ['never comes back', () => new Promise(() => {}), /longer than 50 ms/],
+    ['fails when nobody waits for it any more', () => sleep(70).then(() => Promise.reject(new Error('late'))), /50 ms/],
   ]
 
   test.each(unhelpful)('that %s is logged, and nothing else changes', async (_, persistState, problem) => {
@@ -56,6 +59,49 @@ overStores('a persister', (story) => {
       { agentId: 'helper', conversationId: 'c1', lifecycle: 'on_completion' },
     ])
     for (const { details } of told) expect(String(details?.error)).toMatch(problem)
+  })
+
+  test('that fails every time is logged for every lifecycle, and every turn ends as it would have', async () => {
+    const warnings: unknown[] = []
+    const logger = {
+      ...silentLogger,
+      warn: (message: string, details?: LogDetails) => {
+        if (message === 'a snapshot was not persisted') warnings.push(details?.['lifecycle'])
+      },
+    }
+    const model = scriptedModel(({ prompt }) => {
+      const said = JSON.stringify(prompt.findLast(({ role }) => role === 'user'))
+      if (said.includes('fail')) return { error: { status: 400 } }
+      return said.includes('ask') ? { calls: [{ tool: 'ask', args: {} }] } : 'Hello.'
+    })
+    const agent = defineAgent({
+      name: 'helper',
+      model,
+      tools: [ask],
+      retry: false,
+      title: { model: scriptedModel('A') },
+    })
+    const persistState = () => {
+      throw new Error('disk full')
+    }
+    const runtime = story.start({ agents: [agent], persistence: { persistState, loadState: () => null }, logger })
+    const chat = runtime.conversation('c1', { agent: 'helper' })
+    expect(await (await chat.send('Hi')).outcome()).toMatchObject({ status: 'completed', text: 'Hello.' })
+    await until(() => warnings.length === 2)
+    expect((await chat.view()).title).toBe('A')
+    expect(await (await chat.send('fail')).outcome()).toMatchObject({ status: 'failed' })
+    expect(await (await chat.send('ask')).outcome()).toMatchObject({ status: 'waiting' })
+    expect(await chat.cancel()).toMatchObject({ status: 'cancelled' })
+    await runtime.close()
+    expect(warnings).toEqual([
+      'on_completion',
+      'on_title_generated',
+      'on_error',
+      'on_interrupt',
+      'on_cancel',
+      'on_shutdown',
+    ])
+    checkHistory(await runtime.store.streamEvents('c1'))
   })
 
   test('that never comes back does not keep a runtime from closing', async () => {

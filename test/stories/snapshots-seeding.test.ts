@@ -6,6 +6,7 @@ import { silentLogger } from '../../src/logger/logger.ts'
 import { createScope } from '../../src/scope/create-scope.ts'
 import { scriptedModel } from '../../src/testing/scripted-model.ts'
 import { checkHistory } from '../log/check-history.ts'
+import { gate } from './gate.ts'
 import { overStores, type StoryContext } from './over-stores.ts'
 import { snapshotBook } from './snapshot-book.ts'
 import { linesOf, shapeOf } from './texts.ts'
@@ -123,6 +124,29 @@ overStores('a snapshot that is loaded', (story) => {
     for (const turn of turns) expect(await turn.outcome()).toMatchObject({ status: 'completed' })
     const events = await chat.events()
     expect(events.filter(({ type }) => type === 'seeded')).toMatchObject([{ seq: 1 }])
+    checkHistory(events)
+  })
+
+  test('never gets into a log that another process began while it was being loaded', async () => {
+    const isAsked = gate()
+    const mayLoad = gate()
+    const store = story.openStore()
+    const agent = defineAgent({ name: 'helper', model: scriptedModel('ok') })
+    const loadState = async () => {
+      isAsked.open()
+      await mayLoad.opened
+      return fixture('version-2') as never
+    }
+    const slow = story.start({ agents: [agent], store, persistence: { persistState: () => {}, loadState } })
+    const other = story.start({ agents: [agent], store: story.reopen(store) })
+    const late = slow.conversation('c1', { agent: 'helper' }).send('late', { whenBusy: 'queue' })
+    await isAsked.opened
+    await (await other.conversation('c1', { agent: 'helper' }).send('first')).outcome()
+    mayLoad.open()
+    expect(await (await late).outcome()).toMatchObject({ status: 'completed' })
+    const events = await store.streamEvents('c1')
+    expect(shapeOf(events)).not.toContain('seeded')
+    expect((await store.getConversation('c1'))?.title).toBeNull()
     checkHistory(events)
   })
 
