@@ -1,5 +1,5 @@
-import { readUIMessageStream as readV7, uiMessageChunkSchema as schemaV7 } from 'ai'
-import { readUIMessageStream as readV6, uiMessageChunkSchema as schemaV6 } from 'ai-6'
+import * as ai7 from 'ai'
+import * as ai6 from 'ai-6'
 import type { JsonObject } from '../../src/log/json.ts'
 import type { ClientMessage } from '../../src/server/ui/client-message.ts'
 import type { UiChunk } from '../../src/server/ui/ui-chunk.ts'
@@ -21,13 +21,25 @@ export async function assemble(
     },
   })
   const message = held ? structuredClone(held) : undefined
-  const read = (sdk === 'v6' ? readV6 : readV7) as (options: object) => AsyncIterable<ClientMessage>
+  const read = sdkOf(sdk).readUIMessageStream as (options: object) => AsyncIterable<ClientMessage>
   let last: ClientMessage | null = held
   const options = { stream, terminateOnError: true, ...(message ? { message } : {}) }
   for await (const state of read(options)) last = state
   if (!last) throw new Error('nothing is shown')
   // As it goes over the wire.
   return JSON.parse(JSON.stringify(last)) as ClientMessage
+}
+
+/** Whether a page sends the message by itself that it was left with. */
+export function wouldSend(sdk: Sdk, message: ClientMessage): boolean {
+  const chat = { messages: [message] as never }
+  const { lastAssistantMessageIsCompleteWithApprovalResponses, lastAssistantMessageIsCompleteWithToolCalls } =
+    sdkOf(sdk)
+  return lastAssistantMessageIsCompleteWithApprovalResponses(chat) || lastAssistantMessageIsCompleteWithToolCalls(chat)
+}
+
+function sdkOf(sdk: Sdk): typeof ai7 {
+  return (sdk === 'v6' ? ai6 : ai7) as typeof ai7
 }
 
 /** The chunks of the first version 6, which end a client at any other member. */
@@ -65,7 +77,7 @@ async function validated(sdk: Sdk, chunk: UiChunk): Promise<UiChunk> {
   const { type, ...members } = chunk
   const isKnown = Object.keys(members).every((name) => firstV6[type]?.includes(name))
   if (sdk === 'v6' && !(type in firstV6 && isKnown)) throw new Error(`not of the first v6: ${JSON.stringify(chunk)}`)
-  const { validate } = (sdk === 'v6' ? schemaV6 : schemaV7)() as unknown as Schema
+  const { validate } = sdkOf(sdk).uiMessageChunkSchema() as unknown as Schema
   const verdict = await validate!(JSON.parse(JSON.stringify(chunk)))
   if (!verdict.success) throw new Error(`${sdk} does not know ${JSON.stringify(chunk)}`)
   return verdict.value
@@ -77,19 +89,16 @@ type Schema = { validate?(value: unknown): Promise<{ success: true; value: UiChu
  * Without what the protocol has no word for: how an approval was answered (version 6), the text an input was read from, and the
  * ids and inputs of calls that were never made.
  */
-export function essence({ id, role, parts, ...rest }: ClientMessage & { metadata?: JsonObject }): object {
-  const metadata = rest.metadata ?? {}
-  return { id, role, metadata, parts: parts.flatMap((part) => essenceOf(part)) }
+export function essence(message: ClientMessage & { metadata?: JsonObject }, hasApprovals = false): object {
+  const { id, role, parts, metadata = {} } = message
+  return { id, role, metadata, parts: parts.flatMap((part) => essenceOf(part, hasApprovals)) }
 }
 
-function essenceOf(part: JsonObject): JsonObject[] {
+function essenceOf(part: JsonObject, hasApprovals: boolean): JsonObject[] {
   const { rawInput: _, ...kept } = part
   const errorText = String(part['errorText'] ?? '')
   if (errorText.startsWith('This call was cut off')) return []
   if (errorText.startsWith('This call was not made')) return [{ type: part['type']!, errorText }]
   const approval = part['approval'] as JsonObject | undefined
-  const state = part['state'] === 'approval-responded' ? 'input-available' : part['state']
-  return [
-    { ...kept, ...(state === undefined ? {} : { state }), ...(approval ? { approval: { id: approval['id']! } } : {}) },
-  ]
+  return [approval && !hasApprovals ? { ...kept, approval: { id: approval['id']! } } : kept]
 }

@@ -80,6 +80,11 @@ function writing(event: EventOf<'assistant_msg'>, calls: readonly EventOf<'tool_
     for (const delta of cut(JSON.stringify(args), choices))
       pieces.push({ ...base(), type: 'tool_input_delta', part: callId, callId, name, delta })
   }
+  // A call whose input did not come whole is not in the message.
+  if (event.content.status !== 'complete' && choices.below(2) === 1) {
+    const callId = `cut-${messageId}`
+    pieces.push({ ...base(), type: 'tool_input_delta', part: callId, callId, name: 'refund', delta: '{"cen' })
+  }
   return choices.below(3) === 2 ? pieces.slice(0, choices.below(pieces.length + 1)) : pieces
 }
 

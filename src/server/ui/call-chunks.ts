@@ -24,9 +24,10 @@ function wholeCall(before: UiCall | null, after: UiCall, isV7: boolean): UiChunk
   if (stage.type === 'refused')
     return [{ type: 'tool-input-error', ...inputOf(after), input: after.input, errorText: stage.errorText }]
   const isAsked = after.approval !== null
-  const isReady = stage.type === 'ready'
-  const input = after.isForPage && (isAsked || !isReady) ? held(after) : [available(after)]
-  if (!isAsked) return isReady || stage.type === 'held' ? input : [...input, ...stageChunks(after, false)]
+  const isAwaited = stage.type === 'awaited'
+  const input = after.isForPage && (isAsked || !isAwaited) ? held(after) : [available(after)]
+  const isInput = isAwaited || stage.type === 'ready' || stage.type === 'held'
+  if (!isAsked) return isInput ? input : [...input, ...stageChunks(after, false)]
   const replies = isV7 ? answered(after) : []
   return [
     ...input,
@@ -41,8 +42,10 @@ function stageChunks(call: UiCall, isTold: boolean): UiChunk[] {
   const { stage, key: toolCallId } = call
   const run = call.isProviderRun ? ({ providerExecuted: true } as const) : {}
   switch (stage.type) {
+    case 'awaited':
+      return [available(call)]
     case 'ready':
-      return isTold && !call.isForPage ? [] : [available(call)]
+      return isTold ? [] : [available(call)]
     case 'held':
       return isTold ? [] : held(call)
     case 'asked':

@@ -66,16 +66,17 @@ function statusOf(held: ClientPart): 'open' | 'resolved' {
 }
 
 function claimed(held: ClientToolPart, call: UiCall): UiCall | null {
-  const stage = claimedStage(held)
+  const stage = claimedStage(held, call)
   const input = held['input'] ?? null
   return stage && { ...call, stage, approval: held.approval, input }
 }
 
-function claimedStage({ state, output, errorText }: ClientToolPart): CallStage | null {
+function claimedStage({ state, output, errorText }: ClientToolPart, { stage, isForPage }: UiCall): CallStage | null {
   switch (state) {
     case 'input-available':
+      return { type: stage.type === 'awaited' ? 'awaited' : 'ready' }
     case 'approval-responded':
-      return { type: 'ready' }
+      return { type: isForPage ? 'held' : 'ready' }
     case 'approval-requested':
       return { type: 'asked' }
     case 'output-denied':

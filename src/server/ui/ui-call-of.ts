@@ -49,7 +49,7 @@ function stageOf(call: CallState): CallStage {
       if (phase.end.ok) return { type: 'output', output: phase.end.result }
       return isDenied(call) ? { type: 'denied' } : { type: 'error', errorText: phase.end.error }
     case 'pending':
-      return { type: phase.round.kind === 'approval' ? 'asked' : 'ready' }
+      return { type: phase.round.kind === 'approval' ? 'asked' : 'awaited' }
     case 'unasked':
       return { type: isForPage(call) ? 'held' : 'ready' }
     case 'ready':

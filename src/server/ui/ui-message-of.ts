@@ -87,13 +87,15 @@ function shownApproval({ id, approved, reason }: NonNullable<UiCall['approval']>
   return { id, ...(approved === null ? {} : { approved }), ...(reason === undefined ? {} : { reason }) }
 }
 
-function stateOf({ stage, approval, isForPage }: UiCall): JsonObject {
+function stateOf({ stage, approval }: UiCall): JsonObject {
   switch (stage.type) {
     case 'writing':
     case 'held':
       return { state: 'input-streaming' }
     case 'ready':
-      return { state: approval?.approved && !isForPage ? 'approval-responded' : 'input-available' }
+      return { state: approval?.approved ? 'approval-responded' : 'input-available' }
+    case 'awaited':
+      return { state: 'input-available' }
     case 'asked':
       return { state: 'approval-requested' }
     case 'denied':

@@ -56,8 +56,9 @@ function stepsOf(turn: TurnState, conversationId: string, fileUrl: FileUrl): rea
  * a step that has none.
  */
 function withClosingStep({ turnId, end }: TurnState, written: readonly UiStep[]): readonly UiStep[] {
-  const endsWithCalls = written.at(-1)?.parts.some(({ kind }) => kind === 'call') ?? false
-  return end && endsWithCalls ? [...written, { messageId: `${turnId}:end`, parts: [] }] : written
+  // Of a turn that was cut short a page may show a call that is not in the log.
+  const endsWithCalls = written.at(-1)?.parts.some(({ kind }) => kind === 'call') || end?.status !== 'completed'
+  return end && written.length > 0 && endsWithCalls ? [...written, { messageId: `${turnId}:end`, parts: [] }] : written
 }
 
 function standingOf(turn: TurnState, state: View['state']): Standing {

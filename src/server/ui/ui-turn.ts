@@ -63,12 +63,12 @@ export type UiCall = {
 }
 
 /**
- * `writing`: its input comes in. `held`: nobody is to act on it now. `ready`: it runs, or the page is to run it. `asked`: somebody is to approve
- * it. `refused`: the model wrote it and it was never made.
+ * `writing`: its input comes in. `held`: nobody is to act on it now. `ready`: it runs. `awaited`: somebody else is to run it or to answer. `asked`:
+ * somebody is to approve it. `refused`: the model wrote it and it was never made.
  */
 export type CallStage =
   | { readonly type: 'writing'; readonly text: string }
-  | { readonly type: 'held' | 'ready' | 'asked' | 'denied' }
+  | { readonly type: 'held' | 'ready' | 'awaited' | 'asked' | 'denied' }
   | { readonly type: 'output'; readonly output: Json }
   | { readonly type: 'error' | 'refused'; readonly errorText: string }
 
