@@ -43,6 +43,8 @@ export class ChatSession {
   readonly #shown = new Set<string>()
   #view: View | null = null
   #question: Question | null = null
+  /** The turn that a cancel was asked for. */
+  #cancelled: string | null = null
   #isLeaving = false
   #isLost = false
   #tick = 0
@@ -128,9 +130,11 @@ export class ChatSession {
     this.#changed()
   }
 
-  /** Ctrl-C ends the turn, or what is typed; twice with nothing to end, the program. */
+  /** Ctrl-C ends the turn, or what is typed; twice with nothing to end, the program. A turn that nobody ends keeps nobody here. */
   #interrupt(): void {
-    if (this.#view && openTurn(this.#view.log)) {
+    const open = this.#view ? openTurn(this.#view.log) : null
+    if (open && open.turnId !== this.#cancelled) {
+      this.#cancelled = open.turnId
       this.#say('cancelling the turn')
       this.#try(() => this.#port.cancel())
     } else if (this.#prompter.text !== '') this.#prompter.clear()

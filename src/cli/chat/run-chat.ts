@@ -49,6 +49,10 @@ async function atKeyboard({ port, id, agent, screen, signal }: Chat, target: Tar
     line(styled('bold', id), styled('dim', ` with ${agent} on ${target.place}`)),
     line(styled('dim', '/help for the commands, Ctrl-C to cancel a turn, Ctrl-D to leave')),
   )
+  if (target.agents && !target.agents.includes(agent)) {
+    const where = 'what you say and answer is kept, and goes on where it runs'
+    screen.print(line(styled('yellow', `The code of ${agent} is not here: ${where}.`)))
+  }
   const session = new ChatSession(port, screen, { agent, who: target.kind === 'store' ? userNameOf(args) : null })
   await atTerminal(session, { input: process.stdin, output: process.stdout }, signal)
   screen.print(line(styled('dim', `The conversation is in the log. Go on with: perdure chat ${id}`)))
@@ -57,7 +61,7 @@ async function atKeyboard({ port, id, agent, screen, signal }: Chat, target: Tar
 
 /** Each line of standard input is a message. */
 async function fromInput({ port, id, agent, screen, signal }: Chat, target: Target, output: Output): Promise<void> {
-  const chat = new PlainChat(port, screen, new Transcript(screen, { agent, who: null }))
+  const chat = new PlainChat(port, screen, new Transcript(screen, { agent, who: null, earlierTurns: 0 }))
   const lines = createInterface({ input: process.stdin, signal })
   try {
     for await (const text of lines) {

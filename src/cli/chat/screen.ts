@@ -1,5 +1,6 @@
 import type { WriteStream } from 'node:tty'
 import type { Colours } from '../terminal/colours.ts'
+import { cells } from './cell-width.ts'
 import type { Line, Span } from './line.ts'
 import { paintLine } from './paint-line.ts'
 import { wrapLine } from './wrap-line.ts'
@@ -24,8 +25,8 @@ export class Screen {
   readonly #colours: Colours
   #open: Span[] = []
   #foot: Foot = { lines: [], cursor: null }
-  /** Rows of the terminal below the first one that is drawn anew, up to the cursor. */
-  #rowsAbove = 0
+  /** The cells of each row from the first one that is drawn anew up to the cursor. */
+  #drawn: readonly number[] = [0]
   #isScheduled = false
   #pending = ''
 
@@ -91,16 +92,27 @@ export class Screen {
     const settled = this.#pending
     this.#pending = ''
     if (!this.#output.isTTY) return void this.#output.write(settled)
-    const up = this.#rowsAbove > 0 ? `\u001b[${this.#rowsAbove}A` : ''
     const { rows, cursor } = this.#bottom()
+    const above = this.#rowsAboveCursor()
+    const up = above > 0 ? `\u001b[${above}A` : ''
     const below = rows.length - 1 - cursor.row
     const down = `${below > 0 ? `\u001b[${below}A` : ''}\r${cursor.column > 0 ? `\u001b[${cursor.column}C` : ''}`
-    this.#output.write(`\r${up}\u001b[J${settled}${rows.join('\n')}${down}`)
-    this.#rowsAbove = cursor.row
+    const painted = rows.map((row) => paintLine(row, this.#colours)).join('\n')
+    this.#output.write(`\r${up}\u001b[J${settled}${painted}${down}`)
+    this.#drawn = [...rows.slice(0, cursor.row).map(widthOf), cursor.column]
+  }
+
+  /** A terminal that has become narrower has broken the rows since. */
+  #rowsAboveCursor(): number {
+    const columns = this.#output.columns ?? 80
+    const last = this.#drawn.length - 1
+    return this.#drawn.reduce((sum, width, index) => {
+      return sum + (index < last ? Math.max(1, Math.ceil(width / columns)) : Math.floor(width / columns))
+    }, 0)
   }
 
   /** What is drawn anew: never wider or higher than the terminal, or the way back to its first row would be lost. */
-  #bottom(): { rows: string[]; cursor: { row: number; column: number } } {
+  #bottom(): { rows: readonly Line[]; cursor: { row: number; column: number } } {
     const open = this.#open.length > 0 ? wrapLine(this.#open, this.width, indent) : []
     const foot = this.#foot.lines.map((row) => wrapLine(row, this.width)[0]!)
     const all = [...open, ...foot]
@@ -109,12 +121,15 @@ export class Screen {
     const cursorRow = open.length + row
     const height = Math.max(2, (this.#output.rows ?? 24) - 1)
     const first = Math.max(0, Math.min(all.length - height, cursorRow))
-    const rows = all.slice(first, first + height).map((each) => paintLine(each, this.#colours))
-    return { rows, cursor: { row: cursorRow - first, column } }
+    return { rows: all.slice(first, first + height), cursor: { row: cursorRow - first, column } }
   }
 }
 
 /** Further rows of a line begin where its text does. */
 function indentOf([first]: Line): number {
   return Math.max(indent, first ? first.text.length - first.text.trimStart().length : 0)
+}
+
+function widthOf(row: Line): number {
+  return row.reduce((sum, { text }) => sum + cells(text).reduce((width, cell) => width + cell.width, 0), 0)
 }

@@ -23,9 +23,9 @@ export type TranscriptOptions = {
   readonly agent: string
   /** Messages of anybody else are shown with their name. */
   readonly who: string | null
+  /** Default: the last twenty turns. */
+  readonly earlierTurns?: number
 }
-
-const mostTurns = 20
 
 type Streamed = { readonly type: 'text' | 'reasoning'; readonly text: string }
 
@@ -67,10 +67,12 @@ export class Transcript {
 
   /** Of a long conversation only the end is written down. */
   #skipOld(view: View): void {
-    const turns = view.log.turns.slice(0, -mostTurns)
-    if (turns.length === 0) return
-    for (const { turnId } of turns) this.#done.add(`turn/${turnId}`)
-    this.#paper.print(line(styled('dim', `  (${turns.length} earlier turns: perdure show ${view.conversationId})`)))
+    const { earlierTurns = 20 } = this.#options
+    const ended = view.log.turns.filter(({ end }) => end)
+    const skipped = ended.slice(0, Math.max(0, ended.length - earlierTurns))
+    for (const { turnId } of skipped) this.#done.add(`turn/${turnId}`)
+    if (skipped.length === 0 || earlierTurns === 0) return
+    this.#paper.print(line(styled('dim', `  (${skipped.length} earlier turns: perdure show ${view.conversationId})`)))
   }
 
   #user(message: ViewUserMessage): void {
