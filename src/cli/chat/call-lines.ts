@@ -2,9 +2,8 @@ import type { SuspensionKind } from '../../log/events.ts'
 import type { Json } from '../../log/json.ts'
 import type { CallState, Round } from '../../log/state.ts'
 import type { ViewCall } from '../../view/view.ts'
+import { excerpt } from '../transcript/excerpt.ts'
 import { type Line, line, styled } from './line.ts'
-
-const most = 400
 
 export function callLine({ name, args, executor }: Pick<ViewCall, 'name' | 'args' | 'executor'>): Line {
   const by = {
@@ -14,7 +13,7 @@ export function callLine({ name, args, executor }: Pick<ViewCall, 'name' | 'args
     agent: ' (a child agent)',
     provider: '',
   }
-  return line('  ▸ ', styled('bold', name), styled('dim', `${by[executor]} ${shortJson(args)}`))
+  return line('  ▸ ', styled('bold', name), styled('dim', `${by[executor]} ${excerpt(args, false)}`))
 }
 
 /** Who answered, and what. Null for what a child agent answers: its result says it. */
@@ -27,10 +26,10 @@ export function resolutionLine(kind: SuspensionKind, resolution: NonNullable<Rou
     return line(styled('red', `    denied by ${who}${reasonOf(value)}`))
   }
   if (kind === 'approval') {
-    const changed = edited ? ` with changed arguments: ${shortJson(edited.after)}` : ''
+    const changed = edited ? ` with changed arguments: ${excerpt(edited.after, false)}` : ''
     return line(styled('green', `    approved by ${who}${changed}`))
   }
-  return line(styled('green', `    answered by ${who}: ${shortJson(value)}`))
+  return line(styled('green', `    answered by ${who}: ${excerpt(value, false)}`))
 }
 
 /** How it ended, unless the answer of a person has told it. */
@@ -39,14 +38,9 @@ export function callEndLines({ name, end }: ViewCall, call: CallState): Line[] {
   const answer = call.rounds.at(-1)?.resolution
   const isTold = !call.result && answer && (answer.status !== 'resolved' || call.executor === 'human')
   if (isTold) return []
-  if (end.ok) return [line(styled('green', '  ✓ '), `${name} `, styled('dim', shortJson(end.result)))]
+  if (end.ok) return [line(styled('green', '  ✓ '), `${name} `, styled('dim', excerpt(end.result, false)))]
   if (end.outcome === 'unknown') return [line(styled('yellow', `  ? ${name}: ${end.error}`))]
   return [line(styled('red', `  ✗ ${name}: ${end.error}`))]
-}
-
-export function shortJson(value: Json): string {
-  const text = JSON.stringify(value)
-  return text.length > most ? `${text.slice(0, most)}… (${text.length} characters)` : text
 }
 
 function reasonOf(value: Json): string {

@@ -3,7 +3,7 @@ import { childCalls } from '../../log/child-call.ts'
 import type { Json } from '../../log/json.ts'
 import { findCall, openTurn } from '../../log/state.ts'
 import type { View } from '../../view/view.ts'
-import { shortJson } from './call-lines.ts'
+import { excerpt } from '../transcript/excerpt.ts'
 import { type Line, line, styled } from './line.ts'
 
 const frames = ['⠋', '⠙', '⠹', '⠸', '⠼', '⠴', '⠦', '⠧', '⠇', '⠏']
@@ -40,9 +40,9 @@ export function statusLines(view: View, tick: number): Line[] {
 function progressText(progress: Json | undefined): string {
   if (progress === undefined) return 'is running'
   if (typeof progress === 'string') return progress
-  if (typeof progress !== 'object' || progress === null || Array.isArray(progress)) return shortJson(progress)
+  if (typeof progress !== 'object' || progress === null || Array.isArray(progress)) return excerpt(progress, false)
   const { done, total, text } = progress as { done?: Json; total?: Json; text?: Json }
-  if (typeof done !== 'number' || typeof total !== 'number' || !(total > 0)) return shortJson(progress)
+  if (typeof done !== 'number' || typeof total !== 'number' || !(total > 0)) return excerpt(progress, false)
   const part = Math.min(1, Math.max(0, done / total))
   const full = Math.round(part * 20)
   return `${'█'.repeat(full)}${'░'.repeat(20 - full)} ${Math.round(part * 100)} %${typeof text === 'string' ? ` ${text}` : ''}`
