@@ -7,6 +7,7 @@ import { uuidV7 } from '../id/uuid-v7.ts'
 import type { WorkingSets } from '../live/working-sets.ts'
 import type { TurnState } from '../log/state.ts'
 import type { Logger } from '../logger/logger.ts'
+import { sparingly } from '../logger/sparingly.ts'
 import type { Snapshots } from '../snapshot/snapshots.ts'
 import type { Change } from '../store/change.ts'
 import type { ConversationRef } from '../store/conversation-record.ts'
@@ -23,6 +24,7 @@ import { type FlowWork, workOnFlow } from './flow-work.ts'
 import type { Hold } from './hold.ts'
 import type { KeepAlive } from './keep-alive.ts'
 import type { Scopes } from './scopes.ts'
+import { settledWithin } from './settled-within.ts'
 import { ShutdownSnapshots } from './shutdown-snapshots.ts'
 
 export type WorkerParts = FlowWork & {
@@ -71,6 +73,7 @@ export class Worker {
   readonly #cancelTimers: (() => void)[] = []
   readonly #closing = new AbortController()
   readonly #tasks = new Set<Promise<void>>()
+  readonly #warnOfStore: Logger['warn']
   /** Owners that only wait for their children. */
   #patient = 0
   #isClosed = false
@@ -80,6 +83,7 @@ export class Worker {
 
   constructor(parts: WorkerParts) {
     this.#parts = parts
+    this.#warnOfStore = sparingly(parts.logger, () => parts.clock.now())
     const giving: FamilyParts['giving'] = (ref, agent, commit) => this.giving(ref, agent, commit)
     this.#shutdown = new ShutdownSnapshots(parts)
     this.#family = { ...parts, giving, makeRoom: () => this.#makeRoom() }
@@ -200,7 +204,7 @@ export class Worker {
     this.#isClosed = true
     for (const cancel of this.#cancelTimers) cancel()
     const entries = [...this.#taken.values()]
-    await this.#drained([...entries.map(({ done }) => done), ...this.#tasks], drainMs)
+    await settledWithin(drainMs, [...entries.map(({ done }) => done), ...this.#tasks], this.#parts.clock)
     const closing = [...this.#taken.values()].map(async ({ owner, done }) => {
       await owner?.close()
       await done
@@ -322,7 +326,7 @@ export class Worker {
         await this.#takeDue()
       }
     } catch (error) {
-      if (!this.#isClosed) this.#parts.logger.warn('looking for work failed; trying again', { error })
+      if (!this.#isClosed) this.#warnOfStore('looking for work failed; trying again', { error })
     } finally {
       this.#isLooking = false
     }
@@ -355,7 +359,7 @@ export class Worker {
       }
       await this.#hintAll()
     } catch (error) {
-      if (!this.#isClosed) this.#parts.logger.warn('renewing leases failed; trying again', { error })
+      if (!this.#isClosed) this.#warnOfStore('renewing leases failed; trying again', { error })
     }
   }
 
@@ -376,15 +380,6 @@ export class Worker {
       this.#cancelTimers.push(cancel)
     }
     next()
-  }
-
-  async #drained(done: readonly Promise<unknown>[], drainMs: number): Promise<void> {
-    let cancel = (): void => {}
-    const timeout = new Promise<void>((resolve) => {
-      cancel = this.#parts.clock.after(drainMs, resolve)
-    })
-    await Promise.race([Promise.allSettled(done), timeout])
-    cancel()
   }
 }
 

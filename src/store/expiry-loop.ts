@@ -2,6 +2,7 @@ import type { Clock } from '../clock/clock.ts'
 import { PerdureError } from '../errors/perdure-error.ts'
 import { expiredError } from '../log/call-phase.ts'
 import type { Logger } from '../logger/logger.ts'
+import { sparingly } from '../logger/sparingly.ts'
 import type { Driver, DueCall } from './driver.ts'
 import type { HintBus } from './hint-bus.ts'
 import { prepareChange } from './prepare-change.ts'
@@ -18,6 +19,7 @@ type Parts = { readonly driver: Driver; readonly clock: Clock; readonly logger: 
  */
 export class ExpiryLoop {
   readonly #parts: Parts
+  readonly #warn: Logger['warn']
   #cancelTimer: (() => void) | null = null
   #wakesAt = Number.POSITIVE_INFINITY
   #isRunning = false
@@ -25,6 +27,7 @@ export class ExpiryLoop {
 
   constructor(parts: Parts) {
     this.#parts = parts
+    this.#warn = sparingly(parts.logger, () => parts.clock.now())
   }
 
   start(): void {
@@ -57,7 +60,7 @@ export class ExpiryLoop {
     try {
       nextMs = Math.min(nextMs, await this.#expireDue())
     } catch (error) {
-      if (!this.#isStopped) this.#parts.logger.warn('looking for expired calls failed; trying again', { error })
+      if (!this.#isStopped) this.#warn('looking for expired calls failed; trying again', { error })
     } finally {
       this.#isRunning = false
       this.within(nextMs)
@@ -71,7 +74,7 @@ export class ExpiryLoop {
     for (const result of results) {
       if (result.status === 'rejected') {
         if (PerdureError.isInstance(result.reason) && result.reason.code === 'store_closed') continue
-        this.#parts.logger.warn('expiring a call failed; trying again', { error: result.reason })
+        this.#warn('expiring a call failed; trying again', { error: result.reason })
       }
     }
     if (due.length === batchSize) return 0

@@ -1,0 +1,43 @@
+import { expect, test } from 'vitest'
+import { type LogDetails, silentLogger } from './logger.ts'
+import { sparingly } from './sparingly.ts'
+
+function watched() {
+  const said: string[] = []
+  let now = 0
+  const line = (message: string, details: LogDetails = {}) =>
+    [message, (details.error as Error).message, details['times']].filter(Boolean).join(' / ')
+  const warn = sparingly(
+    { ...silentLogger, warn: (message, details) => void said.push(line(message, details)) },
+    () => now,
+  )
+  return {
+    said,
+    fail: (message: string, error: string) => warn(message, { error: new Error(error) }),
+    pass: (ms: number) => (now += ms),
+  }
+}
+
+test('the same failure is told at once, and then once a minute with how often it came', () => {
+  const { said, fail, pass } = watched()
+  for (let time = 0; time < 240; time += 1) {
+    fail('looking failed', 'no pg')
+    pass(500)
+  }
+  expect(said).toEqual(['looking failed / no pg', 'looking failed / no pg / 120'])
+})
+
+test('another failure, and the same one of another kind of work, is told at once', () => {
+  const { said, fail } = watched()
+  fail('looking failed', 'no pg')
+  fail('renewing failed', 'no pg')
+  fail('looking failed', 'no route')
+  fail('looking failed', 'no route')
+  fail('looking failed', 'no pg')
+  expect(said).toEqual([
+    'looking failed / no pg',
+    'renewing failed / no pg',
+    'looking failed / no route',
+    'looking failed / no pg',
+  ])
+})
