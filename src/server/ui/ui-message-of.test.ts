@@ -90,6 +90,11 @@ describe('a call is shown', () => {
       { state: 'output-available', output: 'blue' },
     ],
     [
+      'interrupted, and approved before: for somebody to say what to do',
+      [...gated, resolved('c1', 'approval'), started('c1'), suspended('c1', 'recovery', { round: 2 })],
+      { state: 'input-available', approval: { id: 'c1:1', approved: true } },
+    ],
+    [
       'as one that was never made',
       [
         said('t1'),
