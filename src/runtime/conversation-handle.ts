@@ -20,7 +20,7 @@ import { follow } from './follow.ts'
 import { history } from './history.ts'
 import type { Identity } from './identity.ts'
 import { lineageOf } from './lineage.ts'
-import { loadChildren } from './load-children.ts'
+import { childIdsBelow, loadChildren } from './load-children.ts'
 import { outcomeFromLog } from './outcome-from-log.ts'
 import { resolveChildCall } from './resolve-child-call.ts'
 import type { RuntimeContext } from './runtime-context.ts'
@@ -240,12 +240,12 @@ export function conversationHandle(
 
     async delete() {
       runtime.assertOpen()
-      const children = await loadChildren(family, await state())
+      const below = await childIdsBelow(family, id)
       const parent = await parentCallOf(store, id)
       const ended = { ok: false, error: 'the conversation of the agent was deleted' }
       if (parent) await resolveChildCall(runtime, tenant, parent, ended, who)
       const isDeleted = await store.deleteConversation(id)
-      for (const gone of [id, ...children.keys()]) {
+      for (const gone of [id, ...below]) {
         workingSets.drop(tenant, gone)
         runtime.worker?.lose(tenant, gone)
         channels.peek(tenant, gone)?.poll()

@@ -1,10 +1,14 @@
 import { expect, test } from 'vitest'
+import { z } from 'zod'
 import { defineAgent } from '../../src/agent/define-agent.ts'
 import type { NewEvent } from '../../src/log/events.ts'
 import type { Logger } from '../../src/logger/logger.ts'
 import { scriptedModel } from '../../src/testing/scripted-model.ts'
+import { defineTool } from '../../src/tool/define-tool.ts'
+import { bossOf, childTool } from './child-agents.ts'
 import { overStores } from './over-stores.ts'
 import { pacedModel } from './paced-model.ts'
+import { onlyPendingOf } from './pending-of.ts'
 import { recordedStore } from './recorded-store.ts'
 import { until } from './until.ts'
 
@@ -53,6 +57,32 @@ overStores('an event that this version does not know', (story) => {
     await expect(chat.cancel()).rejects.toMatchObject(unknown)
     await expect(chat.watch().next()).rejects.toMatchObject(unknown)
     expect((await chat.events()).map((event) => event.type)).toContain('from_the_future')
+  })
+
+  test('does not keep anybody from deleting the conversation', async () => {
+    const { store, chat } = start()
+    await (await chat.send('one')).outcome()
+    await store.appendEvent('c1', ofTheFuture)
+    expect(await chat.delete()).toBe(true)
+    expect(await store.getConversation('c1')).toBeNull()
+  })
+
+  test('in the log of a child agent leaves the agent that waits for it visible, running, and able to end', async () => {
+    const ask = defineTool({
+      ...{ name: 'ask', description: 'Ask', input: z.object({}) },
+      ...{ executor: 'human', output: z.string() },
+    })
+    const asking = scriptedModel({ calls: [{ tool: 'ask', args: {} }] })
+    const child = defineAgent({ name: 'child', model: asking, tools: [ask] })
+    const { boss } = bossOf([childTool('delegate', child)], [{ tool: 'delegate', args: { task: 'x' } }])
+    const runtime = story.start({ agents: [boss], leaseMs: 300, pollMs: 20 })
+    const chat = runtime.conversation('c1', { agent: 'boss' })
+    const { conversationId } = await onlyPendingOf(await chat.send('go'))
+    await runtime.store.appendEvent(conversationId, ofTheFuture)
+    expect(await chat.view()).toMatchObject({ state: 'running', pending: [] })
+    expect(await chat.cancel()).toMatchObject({ status: 'cancelled' })
+    expect(await chat.delete()).toBe(true)
+    expect(await runtime.store.getConversation(conversationId)).toBeNull()
   })
 
   test('leaves the lease to a node that knows it', async () => {
