@@ -2,6 +2,7 @@ import { StoreError } from '../../src/errors/store-errors.ts'
 import { type Failpoint, failpoint } from '../../src/failpoint/failpoint.ts'
 import { callPhase } from '../../src/log/call-phase.ts'
 import { foldEvents } from '../../src/log/fold-events.ts'
+import { faultsIn } from '../upkeep/faults-in.ts'
 import { breaking } from './broken-rules.ts'
 import { Foreigner } from './foreigner.ts'
 import type { Plan } from './plan.ts'
@@ -183,6 +184,7 @@ export class Simulation {
     const { scenarios, effects, told, interrupted, data } = this.#world
     const problems: string[] = []
     const moments = await Promise.all(this.#world.moments)
+    problems.push(...(await faultsIn(data)), ...(await Promise.all(this.#world.examinations)).flat())
     for (const [index, scenario] of scenarios.entries()) {
       const id = this.#world.idOf(scenario)
       const log = await this.#world.log(scenario)

@@ -8,6 +8,7 @@ import type { Runtime } from '../../src/runtime/runtime.ts'
 import type { Store } from '../../src/store/store.ts'
 import { memoryStore } from '../../src/stores/memory/memory-store.ts'
 import { fakeClock } from '../../src/testing/fake-clock.ts'
+import { faultsIn } from '../upkeep/faults-in.ts'
 import type { Moment } from './promises/check-conversation.ts'
 import { checkPrompt } from './promises/check-prompt.ts'
 import { play, watch } from './scenarios/people.ts'
@@ -43,6 +44,8 @@ export class World {
   readonly started: Started[] = []
   /** What was known when a process died, of each conversation. */
   readonly moments: Promise<readonly Moment[]>[] = []
+  /** What the doctor found when a process died: nothing, if every commit leaves all rows as the log says. */
+  readonly examinations: Promise<readonly string[]>[] = []
   /** Grows with everything that happens, so that nothing happening can be noticed. */
   activity = 0
 
@@ -91,6 +94,7 @@ export class World {
       return { log, effects: effects.filter((one) => one.id === id), told: told.filter((one) => one.id === id) }
     })
     this.moments.push(Promise.all(logs))
+    this.examinations.push(faultsIn(this.data))
   }
 
   /** Until nothing happens any more without time passing. */
