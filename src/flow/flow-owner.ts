@@ -6,6 +6,7 @@ import { tentative } from '../log/decide.ts'
 import type { LogEvent, NewEvent } from '../log/events.ts'
 import type { Json } from '../log/json.ts'
 import type { Logger } from '../logger/logger.ts'
+import { Backoff } from '../store/backoff.ts'
 import type { CommitResult } from '../store/change.ts'
 import type { ConversationAttrs } from '../store/conversation-record.ts'
 import type { TenantStore } from '../store/store.ts'
@@ -30,9 +31,6 @@ export type FlowContext = {
   readonly askAgent: AskAgent
 }
 
-const firstBackoffMs = 50
-const longestBackoffMs = 5_000
-
 /** This process's hold on one session: its lease, its record, its running code, and the steps that run for it. Used by `driveFlow` alone. */
 export class FlowOwner {
   readonly #context: FlowContext
@@ -51,7 +49,7 @@ export class FlowOwner {
   #hintedSeq = 0
   #mustRead = false
   #mustProve = false
-  #backoffMs = 0
+  readonly #backoff = new Backoff()
   #isLost = false
   #dueInMs: number | null = null
 
@@ -111,7 +109,8 @@ export class FlowOwner {
 
   /** Reads what others appended, and brings the code to where the record is. */
   async catchUp(): Promise<void> {
-    if (this.#backoffMs > 0) await new Promise<void>((resolve) => this.#context.clock.after(this.#backoffMs, resolve))
+    if (this.#backoff.waitMs > 0)
+      await new Promise<void>((resolve) => this.#context.clock.after(this.#backoff.waitMs, resolve))
     if (this.#isLost) return
     if (this.#mustRead || this.#hintedSeq > this.lastSeq) await this.#read()
     if (!this.#isLost) await this.#bringCodeUp()
@@ -120,7 +119,7 @@ export class FlowOwner {
   async decide(): Promise<FlowDecision> {
     const standstill = this.#standstill!
     if (this.#mustAskTime()) await this.#askTime()
-    if (this.#isLost || this.#backoffMs > 0) return { events: [], parks: false, wakeInMs: null }
+    if (this.#isLost || this.#backoff.waitMs > 0) return { events: [], parks: false, wakeInMs: null }
     if (standstill.type !== 'continued') return decideFlow(standstill, this.#state, this.#hand())
     const { flows, id } = this.#context
     try {
@@ -158,6 +157,7 @@ export class FlowOwner {
       this.#mustRead = true
       return false
     }
+    this.#backoff.hasWritten()
     // Durable from here: a crash finds which operations were begun and what is known of them.
     failpoint(parks ? 'flow.after_park' : 'flow.after_commit')
     this.#time.heard(result)
@@ -180,7 +180,7 @@ export class FlowOwner {
 
   /** Until an outcome is in hand, somebody appends, or something is due. */
   async changed(): Promise<void> {
-    if (this.#isWoken || this.#isLost || this.#hintedSeq > this.lastSeq || this.#backoffMs > 0) {
+    if (this.#isWoken || this.#isLost || this.#hintedSeq > this.lastSeq || this.#backoff.waitMs > 0) {
       this.#isWoken = false
       return
     }
@@ -235,7 +235,7 @@ export class FlowOwner {
       this.#apply(events)
       this.#mustRead = false
       this.#hintedSeq = Math.min(this.#hintedSeq, this.lastSeq)
-      this.#backoffMs = 0
+      this.#backoff.hasRead()
     } catch (error) {
       this.#storeFailed(error, 'reading the log of a session failed')
     }
@@ -333,8 +333,8 @@ export class FlowOwner {
     const { id, tenant, logger } = this.#context
     if (PerdureError.isInstance(error) && !error.retryable) throw error
     this.#mustRead = true
-    this.#backoffMs = Math.min(Math.max(firstBackoffMs, this.#backoffMs * 2), longestBackoffMs)
-    logger.warn(`${what}; trying again in ${this.#backoffMs} ms`, { tenant, id, error })
+    this.#backoff.failed()
+    logger.warn(`${what}; trying again in ${this.#backoff.waitMs} ms`, { tenant, id, error })
   }
 }
 

@@ -11,6 +11,7 @@ import { fsmStateOf } from '../log/fsm-state.ts'
 import type { Step } from '../log/next-step.ts'
 import type { CancelOutcome, Outcome } from '../log/settle.ts'
 import { type CallState, type ConversationState, findCall, openTurn } from '../log/state.ts'
+import { Backoff } from '../store/backoff.ts'
 import type { CommitResult } from '../store/change.ts'
 import type { TenantStore } from '../store/store.ts'
 import { changeFor } from './change-for.ts'
@@ -33,9 +34,6 @@ const lettingGo = {
   hand_over: { wakeAt: 'now', lease: 'release' },
 } as const
 
-const firstBackoffMs = 50
-const longestBackoffMs = 5_000
-
 /** This process's hold on one conversation: its lease, its folded log, and what runs for it. Used by `drive` alone. */
 export class Owner {
   readonly #context: TurnContext
@@ -55,7 +53,7 @@ export class Owner {
   #model: ModelTask | null = null
   #hintedSeq = 0
   #mustRead = false
-  #backoffMs = 0
+  readonly #backoff = new Backoff()
   #isLost = false
   #isClosing = false
   #interrupted: readonly string[] = []
@@ -127,13 +125,13 @@ export class Owner {
 
   /** Rejects when the log has an event that cannot be folded here. */
   async catchUp(): Promise<void> {
-    if (this.#backoffMs > 0) await sleep(this.#backoffMs, this.clock)
+    if (this.#backoff.waitMs > 0) await sleep(this.#backoff.waitMs, this.clock)
     if (!this.#mustRead && this.#hintedSeq <= this.state.lastSeq) return
     try {
       const { id } = this.#context
       this.#accept((await caughtUp(this.#store, id, this.#workingSet)) ?? (await loadWhole(this.#store, id)))
       this.#mustRead = false
-      this.#backoffMs = 0
+      this.#backoff.hasRead()
     } catch (error) {
       // Nothing can be decided past an event that cannot be folded.
       if (PerdureError.isInstance(error) && error.code.startsWith('event_')) throw error
@@ -172,6 +170,7 @@ export class Owner {
       this.#mustRead = true
       return false
     }
+    this.#backoff.hasWritten()
     // Durable from here: a crash finds these events, and the calls they start are found interrupted unless their results are too.
     failpoint(parks ? 'owner.after_park' : 'owner.after_commit')
     const placed = placedEvents(id, events, expectedSeq, result)
@@ -255,7 +254,7 @@ export class Owner {
     const after = withEvents(this.#workingSet, tentative(events, this.state.lastSeq)).state
     const isDone = await this.commit(events, after, 'hand_over')
     // A store that fails is not waited for now: its lease lapses, and whoever comes next finds what was started.
-    if (isDone || this.#backoffMs > 0) this.lose()
+    if (isDone || this.#backoff.waitMs > 0) this.lose()
   }
 
   #abortAll(): void {
@@ -351,14 +350,14 @@ export class Owner {
 
   #storeFailed(error: unknown, what: string): void {
     this.#mustRead = true
-    this.#backoffMs = Math.min(Math.max(firstBackoffMs, this.#backoffMs * 2), longestBackoffMs)
+    this.#backoff.failed()
     const { id, tenant, logger } = this.#context
     if (PerdureError.isInstance(error) && error.code === 'store_closed') {
       logger.error('letting go of a conversation', { tenant, id, error })
       this.lose()
       return
     }
-    logger.warn(`${what}; trying again in ${this.#backoffMs} ms`, { tenant, id, error })
+    logger.warn(`${what}; trying again in ${this.#backoff.waitMs} ms`, { tenant, id, error })
   }
 
   /** The store will never take it (too large, not JSON): the turn fails truthfully instead of trying for ever. */

@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest'
 import { z } from 'zod'
 import { defineAgent } from '../../src/agent/define-agent.ts'
+import { silentLogger } from '../../src/logger/logger.ts'
 import { defineTool } from '../../src/tool/define-tool.ts'
 import { checkHistory } from '../log/check-history.ts'
 import { finish, model as modelOf, streamOf } from '../support/unruly-model.ts'
@@ -61,4 +62,18 @@ overStores('a store that is away for a moment', (story) => {
       if (flaw.method !== 'renewLeases' && flaw.method !== 'latestSummary') expect(failures()).toBe(flaw.times)
     })
   }
+
+  test('commits that fail while the log can be read are tried less and less often', async () => {
+    const { agent } = worker()
+    const store = story.openStore()
+    const warnings: string[] = []
+    const logger = { ...silentLogger, warn: (message: string) => void warnings.push(message) }
+    const api = story.start({ agents: [agent], store, work: false }).conversation('c1', { agent: 'worker' })
+    const turn = await api.send('go')
+    const { store: flaky } = flakyStore(store, { method: 'commit', times: 4 })
+    story.start({ agents: [agent], store: flaky, logger, pollMs: 10 })
+    expect(await turn.outcome()).toMatchObject({ status: 'completed' })
+    const pauses = warnings.flatMap((text) => text.match(/^a commit failed; trying again in (\d+) ms$/)?.[1] ?? [])
+    expect(pauses).toEqual(['50', '100', '200', '400'])
+  })
 })
