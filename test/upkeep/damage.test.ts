@@ -39,7 +39,7 @@ const damages: readonly (readonly [FindingCode, string, string])[] = [
   ['row_unreadable', 'plain', `UPDATE conversations SET settings = 'x' WHERE cid = ${cid('plain')}`],
   ['parent_missing', 'child', `UPDATE conversations SET id = 'renamed' WHERE cid = ${cid('family')}`],
   ['key_misplaced', 'plain', `UPDATE keys SET seq = 999 WHERE cid = ${cid('plain')}`],
-  ['summary_misplaced', 'long', `UPDATE summaries SET to_seq = 99999 WHERE cid = ${cid('long')}`],
+  ['summary_misplaced', 'long', `UPDATE summaries SET to_seq = to_seq + 99999 WHERE cid = ${cid('long')}`],
   ['blob_damaged', '', "UPDATE blob_bytes SET bytes = x'00'"],
   ['blob_lost', '', 'DELETE FROM blob_bytes'],
   ['snapshot_unreadable', 'nobody', "UPDATE snapshots SET snapshot = 'x' WHERE id = 'nobody'"],

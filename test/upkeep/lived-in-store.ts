@@ -34,7 +34,7 @@ const browse = defineTool({
   output: z.any(),
 })
 
-export const payer = defineAgent({
+const payer = defineAgent({
   name: 'payer',
   tools: [pay, ask, browse],
   title: { model: scriptedModel(() => 'About money') },

@@ -104,7 +104,7 @@ const modelCallColumns: readonly Column<RowOf<'model_call'>>[] = [
   ['at', 'bigint', (row) => row.at],
 ]
 
-export const callColumns: readonly Column<RowOf<'call'>>[] = [
+const callColumns: readonly Column<RowOf<'call'>>[] = [
   ['id', 'text', (row) => row.id],
   ['name', 'text', (row) => row.name],
   ['executor', 'text', (row) => row.executor],
