@@ -48,22 +48,21 @@ function working() {
   return { agent: defineAgent({ name: 'working', model, tools: [work] }), begun, signals, mayReturn }
 }
 
-/** The same store, which never takes the first message of a child. */
-function unstartable(store: Store, onTry: () => void): Store {
+/** The same store, which fails when somebody wants to commit some things to children. */
+function failingFor(data: Store, isFailing: (change: Change) => boolean): Store {
   const wrap = <T extends Store | TenantStore>(target: T): T =>
     new Proxy(target, {
       get(object, name) {
         const member: unknown = Reflect.get(object, name)
-        if (name === 'forTenant') return (tenant: string) => wrap(store.forTenant(tenant))
+        if (name === 'forTenant') return (tenant: string) => wrap(data.forTenant(tenant))
         if (name !== 'commit' || typeof member !== 'function') return member
         return async (id: string, change: Change) => {
-          if (!id.startsWith('child-')) return member.call(object, id, change)
-          onTry()
-          throw new StoreError('the connection was lost')
+          if (id.startsWith('child-') && isFailing(change)) throw new StoreError('the connection was lost')
+          return member.call(object, id, change)
         }
       },
     })
-  return wrap(store)
+  return wrap(data)
 }
 
 overStores('cancelling an agent that has called others', (story) => {
@@ -154,9 +153,11 @@ overStores('cancelling an agent that has called others', (story) => {
   })
 
   test('does not wait for a child that was never started', async () => {
-    const data = story.openStore()
     const isTried = gate()
-    const store = unstartable(data, () => isTried.open())
+    const store = failingFor(story.openStore(), () => {
+      isTried.open()
+      return true
+    })
     const { boss } = bossOf([childTool('delegate', asking())], [askTwice[0]!])
     // So long a lease that the story would not be told in time if it were waited for.
     const runtime = story.start({ agents: [boss], store, leaseMs: 120_000 })
@@ -166,6 +167,24 @@ overStores('cancelling an agent that has called others', (story) => {
     expect(await chat.cancel()).toMatchObject({ status: 'cancelled' })
     expect(shapeOf(await chat.events()).slice(-2)).toEqual(['resolution cancelled', 'turn_ended cancelled'])
     expect(await runtime.conversations({ agent: 'asking' })).toEqual([])
+  })
+
+  test('asks them before it ends, also when that fails for longer than they are waited for', async () => {
+    const { boss } = bossOf([childTool('delegate', asking())], askTwice)
+    let failures = 0
+    const store = failingFor(story.openStore(), ({ events }) => {
+      return events.some(({ type }) => type === 'cancel_requested') && ++failures <= 4
+    })
+    const runtime = story.start({ agents: [boss], store, leaseMs: 100, pollMs: 20 })
+    const chat = runtime.conversation('c1', { agent: 'boss' })
+    expect(await (await chat.send('go')).outcome()).toMatchObject({ status: 'waiting' })
+    expect(await chat.cancel()).toMatchObject({ status: 'cancelled' })
+    for (const id of await childIdsOf(chat as Conversation)) {
+      await until(async () => (await runtime.conversation(id).events()).at(-1)?.type === 'turn_ended')
+      expect(shapeOf(await runtime.conversation(id).events())).toContain('cancel_requested')
+    }
+    expect(failures).toBeGreaterThan(4)
+    expect(await runtime.inbox()).toEqual([])
   })
 
   test('aborts what a child has under way, in another process, too', async () => {
