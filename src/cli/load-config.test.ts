@@ -41,3 +41,11 @@ test('paths in a config mean the same from everywhere', async () => {
   expect((await loadConfig(file)).config.store).toBe(join(folder, 'a'))
   expect(process.cwd()).toBe(before)
 })
+
+test('what is exported and no config is told as such', async () => {
+  const file = join(folder, 'number.config.js')
+  writeFileSync(file, 'export default 42')
+  await expect(loadConfig(file)).rejects.toMatchObject({
+    message: expect.stringMatching(/exports something by default that is no object\. Make defineConfig/),
+  })
+})

@@ -74,6 +74,7 @@ const known: Readonly<Record<keyof Config, true>> = {
 
 function problemOf(config: unknown): string | null {
   if (config === undefined) return 'exports nothing by default'
+  if (typeof config !== 'object' || config === null) return 'exports something by default that is no object'
   const [unknown] = unknownKeys(config, Object.keys(known))
   if (unknown) return `has an ${unknown}`
   const { agents, flows = [], store } = Object(config) as { [key: string]: unknown }

@@ -28,7 +28,7 @@ export class InvalidAnswerError extends PerdureError {
   constructor(what: string, issues: string) {
     super(
       'invalid_answer',
-      `The ${what} does not match what was asked for: ${issues}. Correct it and send it again; the call still waits.`,
+      `The ${what} ${what.endsWith('s') ? 'do' : 'does'} not match what was asked for: ${issues}. Correct it and send it again; the call still waits.`,
     )
     this.issues = issues
   }

@@ -60,7 +60,7 @@ describe.each(ways)('on a %s', (way) => {
   test('show says what waits, and what to type on the same target', async () => {
     const { stdout } = await perdure(onIt('show', 'open'))
     expect(stdout).toContain('refund {"cents":500} waits for approval')
-    const line = /perdure (approve open .*)/.exec(stdout)![1]!
+    const line = /perdure -- (approve open .*)/.exec(stdout)![1]!
     expect(line).toContain(way === 'store' ? `--store ${world.file}` : `--url ${world.url}`)
   })
 

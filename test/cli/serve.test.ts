@@ -70,7 +70,7 @@ test('a port that is taken is told as such', async () => {
   const { access } = await startServing()
   const { code, stderr } = await perdure(['serve', '--port', new URL(access.url).port], { cwd: folder })
   expect(code).toBe(2)
-  expect(stderr).toContain('The port is taken')
+  expect(stderr).toContain('is taken, perhaps by another perdure serve')
 })
 
 test('serve needs a config', async () => {

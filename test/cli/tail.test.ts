@@ -26,11 +26,11 @@ describe.each(ways)('on a %s', (way) => {
     for (const running of [text, json]) running.process.kill('SIGINT')
     const [ended, lines] = await Promise.all([text.ended, json.ended])
     expect([ended.code, lines.code]).toEqual([130, 130])
-    expect(ended.stdout).toContain(`perdure approve ${id} --call`)
+    expect(ended.stdout).toContain(`perdure -- approve ${id} --call`)
     expect(ended.stdout).toMatch(/refund done \{"paid":500\}/)
     expect(ended.stdout.match(/Let me see\./g)).toHaveLength(1)
     expect(ended.stdout.match(/All is done\./g)).toHaveLength(1)
-    expect(ended.stderr).toMatch(new RegExp(`Go on with: perdure tail ${id} --after \\d+ --`))
+    expect(ended.stderr).toMatch(new RegExp(`Go on with: npm run -s perdure -- tail ${id} --after \\d+ --`))
     const events = lines.stdout
       .trim()
       .split('\n')

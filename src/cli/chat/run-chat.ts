@@ -7,6 +7,7 @@ import { openLocalTarget } from '../target/local-target.ts'
 import { openTarget } from '../target/open-target.ts'
 import type { Target } from '../target/target.ts'
 import { type TargetArgs, userNameOf } from '../target/target-args.ts'
+import { commandLine } from '../transcript/command-line.ts'
 import { atTerminal } from './at-terminal.ts'
 import { type ChatPort, chatPort } from './chat-port.ts'
 import { ChatSession } from './chat-session.ts'
@@ -30,7 +31,7 @@ export async function runChat(args: ChatArgs, output: Output, signal: AbortSigna
     const agent = await agentOf(target, id, args.agent)
     const chat: Chat = { port: chatPort(target, id, agent ?? undefined), id, agent: agent ?? 'agent', screen, signal }
     if (output.isInteractive) await atKeyboard(chat, target, args)
-    else await fromInput(chat, target, output)
+    else await fromInput(chat, target, output, args)
   } finally {
     await target.close()
   }
@@ -55,12 +56,17 @@ async function atKeyboard({ port, id, agent, screen, signal }: Chat, target: Tar
   }
   const session = new ChatSession(port, screen, { agent, who: target.kind === 'store' ? userNameOf(args) : null })
   await atTerminal(session, { input: process.stdin, output: process.stdout }, signal)
-  screen.print(line(styled('dim', `The conversation is in the log. Go on with: perdure chat ${id}`)))
+  screen.print(line(styled('dim', `The conversation is in the log. Go on with: ${commandLine(['chat', id], args)}`)))
   screen.end()
 }
 
 /** Each line of standard input is a message. */
-async function fromInput({ port, id, agent, screen, signal }: Chat, target: Target, output: Output): Promise<void> {
+async function fromInput(
+  { port, id, agent, screen, signal }: Chat,
+  target: Target,
+  output: Output,
+  args: ChatArgs,
+): Promise<void> {
   const chat = new PlainChat(port, screen, new Transcript(screen, { agent, who: null, earlierTurns: 0 }))
   const lines = createInterface({ input: process.stdin, signal })
   try {
@@ -68,8 +74,7 @@ async function fromInput({ port, id, agent, screen, signal }: Chat, target: Targ
       if (text.trim() === '') continue
       const { turnId, view } = await chat.say(text)
       if (output.isJson) output.item(await target.conversation(id).outcome(turnId), () => [])
-      if (view.pending.length > 0)
-        output.note(`It waits for somebody: perdure inbox, then perdure approve or answer ${id}`)
+      if (view.pending.length > 0) output.note(`It waits for somebody: ${commandLine(['show', id], args)}`)
     }
   } finally {
     await chat.end()

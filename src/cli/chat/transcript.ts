@@ -8,6 +8,7 @@ import type {
   ViewPart,
   ViewUserMessage,
 } from '../../view/view.ts'
+import { perdureCommand } from '../perdure-command.ts'
 import { callEndLines, callLine, resolutionLine } from './call-lines.ts'
 import { type Line, line, type Span, type Style, styled } from './line.ts'
 
@@ -72,7 +73,9 @@ export class Transcript {
     const skipped = ended.slice(0, Math.max(0, ended.length - earlierTurns))
     for (const { turnId } of skipped) this.#done.add(`turn/${turnId}`)
     if (skipped.length === 0 || earlierTurns === 0) return
-    this.#paper.print(line(styled('dim', `  (${skipped.length} earlier turns: perdure show ${view.conversationId})`)))
+    this.#paper.print(
+      line(styled('dim', `  (${skipped.length} earlier turns: ${perdureCommand()} show ${view.conversationId})`)),
+    )
   }
 
   #user(message: ViewUserMessage): void {

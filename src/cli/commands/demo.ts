@@ -27,7 +27,7 @@ export const demo = command({
     ['demo | cat', 'the story, for those who only want to read'],
   ],
   run: async ({ args, output, interrupted }) => {
-    const port = countOf('port', args.port, 0) ?? 4111
+    const port = countOf('port', args.port, 0, 65_535) ?? 4111
     const pace = Number(process.env['PERDURE_DEMO_PACE'] ?? 1)
     const models = await demoModels({ env: process.env, isOffline: args.offline === true, pace })
     const storeFile = resolve(args.store ?? usualStore())

@@ -3,6 +3,7 @@ import { type Examination, examineStore } from '../../upkeep/examine-store.ts'
 import type { Finding } from '../../upkeep/finding.ts'
 import type { Repair } from '../../upkeep/repair-conversation.ts'
 import { command } from '../command.ts'
+import { counted } from '../counted.ts'
 import { type ExitCode, exitCodes } from '../exit-codes.ts'
 import type { Output } from '../output.ts'
 import { showProgress } from '../upkeep/show-progress.ts'
@@ -78,13 +79,13 @@ function compare(
 function tellEnd(end: Examination & { differences: number }, place: string, output: Output): ExitCode {
   const { conversations, digest, faults, notices, repaired, differences } = end
   const counts = [
-    `${faults} faults`,
-    `${notices} notices`,
+    counted(faults, 'fault'),
+    counted(notices, 'notice'),
     ...(repaired > 0 ? [`${repaired} repaired`] : []),
-    ...(differences > 0 ? [`${differences} differences`] : []),
+    ...(differences > 0 ? [counted(differences, 'difference')] : []),
   ]
   output.item({ type: 'examination', ...end }, () => [
-    `${conversations} conversations in ${place}: ${counts.join(', ')}.`,
+    `${counted(conversations, 'conversation')} in ${place}: ${counts.join(', ')}.`,
     `Digest: ${digest}`,
   ])
   return faults + differences > 0 ? exitCodes.failed : exitCodes.ok

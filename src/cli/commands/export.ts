@@ -1,6 +1,7 @@
 import { CommandLineError } from '../../errors/cli-errors.ts'
 import { exportStore } from '../../upkeep/export-store.ts'
 import { command } from '../command.ts'
+import { counted } from '../counted.ts'
 import { exitCodes } from '../exit-codes.ts'
 import { showProgress } from '../upkeep/show-progress.ts'
 import { writeToStdout, writeWholeFile } from '../upkeep/whole-file.ts'
@@ -28,7 +29,7 @@ export const exportCommand = command({
         if (file === undefined) return exportStore(store, writeToStdout, options)
         return writeWholeFile(file, (write) => exportStore(store, write, options))
       })
-      const told = `Exported ${exported.conversations} conversations of ${place}. Digest: ${exported.digest}`
+      const told = `Exported ${counted(exported.conversations, 'conversation')} of ${place}. Digest: ${exported.digest}`
       if (file === undefined) output.note(told)
       else output.result({ file, ...exported }, () => [told])
       return exitCodes.ok

@@ -1,6 +1,7 @@
 import { CommandLineError } from '../../errors/cli-errors.ts'
 import { importStore } from '../../upkeep/import-store.ts'
 import { command } from '../command.ts'
+import { counted } from '../counted.ts'
 import { exitCodes } from '../exit-codes.ts'
 import { storeArgs } from '../target/target-args.ts'
 import { showProgress } from '../upkeep/show-progress.ts'
@@ -36,7 +37,7 @@ export const importCommand = command({
         )
         const { conversations, skipped } = imported
         const and = skipped > 0 ? `; ${skipped} were there already` : ''
-        output.result(imported, () => [`Imported ${conversations} conversations into ${place}${and}.`])
+        output.result(imported, () => [`Imported ${counted(conversations, 'conversation')} into ${place}${and}.`])
         return exitCodes.ok
       },
       { create: true },

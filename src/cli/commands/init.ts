@@ -7,6 +7,7 @@ import { exitCodes } from '../exit-codes.ts'
 import { projectFiles } from '../init/project-files.ts'
 import { packageVersion } from '../package-version.ts'
 import { safe } from '../terminal/safe-text.ts'
+import { unlessUnwritable } from '../unless-unwritable.ts'
 
 export const init = command({
   args: {
@@ -33,10 +34,12 @@ export const init = command({
         'init',
       )
     }
-    for (const [file, content] of Object.entries(files)) {
-      await mkdir(dirname(join(folder, file)), { recursive: true })
-      await writeFile(join(folder, file), content, { flag: 'wx' })
-    }
+    await unlessUnwritable(folder, 'name another folder', async () => {
+      for (const [file, content] of Object.entries(files)) {
+        await mkdir(dirname(join(folder, file)), { recursive: true })
+        await writeFile(join(folder, file), content, { flag: 'wx' })
+      }
+    })
     const place = relative('.', folder)
     const steps = [...(place === '' ? [] : [`cd ${place}`]), 'npm install', 'npm start']
     output.result({ folder, files: Object.keys(files), next: steps }, () => [

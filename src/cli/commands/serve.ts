@@ -5,6 +5,7 @@ import { serve } from '../../server/serve.ts'
 import { command } from '../command.ts'
 import { countOf } from '../count-of.ts'
 import { exitCodes } from '../exit-codes.ts'
+import { perdureCommand } from '../perdure-command.ts'
 import { openStore } from '../target/open-store.ts'
 import { usualTokenFile } from '../target/remote-target.ts'
 import { storeArgs } from '../target/target-args.ts'
@@ -47,13 +48,13 @@ export const serveCommand = command({
         ...settings,
         localTokenFile,
         ...given,
-      }).catch(portProblem)
+      }).catch((error) => portProblem(error, port ?? settings.port ?? 4111))
       const told = { url: server.url, tokenFile: localTokenFile, store: place, pid: process.pid }
       output.item(told, () => [
         safe`Serving ${output.colours.cyan(server.url)}`,
         safe`  store       ${place}`,
         safe`  token file  ${localTokenFile}`,
-        safe`  try         perdure list --url ${server.url}`,
+        safe`  try         ${perdureCommand()} list --url ${server.url}`,
       ])
       await aborted(signal)
       output.note('Finishing what runs; Ctrl-C again ends at once.')
@@ -66,10 +67,10 @@ export const serveCommand = command({
   },
 })
 
-function portProblem(error: NodeJS.ErrnoException): never {
+function portProblem(error: NodeJS.ErrnoException, port: number): never {
   if (error.code !== 'EADDRINUSE' && error.code !== 'EACCES') throw error
   const why = error.code === 'EACCES' ? 'may not be used' : 'is taken, perhaps by another perdure serve'
-  throw new CommandLineError(`The port ${why}; pass another with --port, or 0 for a free one`, 'serve')
+  throw new CommandLineError(`The port ${port} ${why}; pass another with --port, or 0 for a free one`, 'serve')
 }
 
 function aborted(signal: AbortSignal): Promise<void> {

@@ -1,5 +1,6 @@
 import { join, relative } from 'node:path'
 import { type Line, line, styled } from '../chat/line.ts'
+import { isFromSource, perdureCommand } from '../perdure-command.ts'
 import type { DemoModels } from './demo-models.ts'
 
 export type Introduced = {
@@ -19,7 +20,7 @@ export function demoIntroduction({ storeFile, models, url, pid, hasBegun }: Intr
     row('log', relative(process.cwd(), storeFile) || storeFile, ' (--fresh forgets it)'),
     row('server', url, ''),
     row('kill', `kill -9 ${pid}`, ` at any moment, then ${start()}`),
-    row('answer', `${perdure()} inbox${storeOption(storeFile)}`, ' from another terminal, running or not'),
+    row('answer', `${perdureCommand()} inbox${storeOption(storeFile)}`, ' from another terminal, running or not'),
     line(),
     ...demoHelp,
   ]
@@ -37,11 +38,6 @@ export const demoHelp: readonly Line[] = [
 
 export const goodbye: readonly Line[] = [line(styled('dim', `The conversation is in the log. Go on with: ${start()}`))]
 
-/** How the command line is called from where the demo was started. */
-export function perdure(): string {
-  return isFromSource() ? 'npm run -s perdure --' : 'npx perdure'
-}
-
 /** Nothing where the command line finds the store by itself. */
 export function storeOption(storeFile: string): string {
   const file = relative(process.cwd(), storeFile)
@@ -50,10 +46,6 @@ export function storeOption(storeFile: string): string {
 
 function start(): string {
   return isFromSource() ? 'npm start' : 'npx perdure demo'
-}
-
-function isFromSource(): boolean {
-  return import.meta.url.endsWith('.ts')
 }
 
 function row(name: string, value: string, what: string): Line {

@@ -9,6 +9,7 @@ import type { Scope } from '../../scope/register.ts'
 import { sqliteStore } from '../../stores/sqlite/index.ts'
 import type { ChatTarget } from '../chat/chat-port.ts'
 import { localConversation } from '../target/local-conversation.ts'
+import { unlessUnwritable } from '../unless-unwritable.ts'
 import { demoAgents } from './demo-agents.ts'
 import type { DemoModels } from './demo-models.ts'
 import { returnFlow } from './return-flow.ts'
@@ -39,11 +40,14 @@ const leaseMs = 2_000
 /** The store, the agents and the runtime of the demo. */
 export async function openDemo(options: DemoOptions): Promise<Demo> {
   const { storeFile, models, pace, user, logger, agentName, work = true } = options
-  await mkdir(dirname(storeFile), { recursive: true })
-  const ledgerFile = join(dirname(storeFile), 'demo-ledger.jsonl')
+  const folder = dirname(storeFile)
+  await unlessUnwritable(folder, 'name another file with --store', () => mkdir(folder, { recursive: true }))
+  const ledgerFile = join(folder, 'demo-ledger.jsonl')
   const { support, researcher } = demoAgents(agentName, models, { ledgerFile, pace, flows: () => runtime })
   const agents: readonly Agent[] = [support, researcher]
   const store = sqliteStore({ path: storeFile, logger })
+  // A file that is no store is told of once, here, and not by everything that looks into it.
+  await store.listConversations({ limit: 1 })
   const runtime: Runtime = createRuntime({ agents, flows: [returnFlow(pace)], store, logger, leaseMs, work })
   const verbs = runtime.as(createScope({ user }) as Scope)
   return {

@@ -8,7 +8,8 @@ import { Screen } from '../chat/screen.ts'
 import { screenLogger } from '../chat/screen-logger.ts'
 import { Transcript } from '../chat/transcript.ts'
 import type { Output } from '../output.ts'
-import { perdure, storeOption } from './demo-lines.ts'
+import { perdureCommand } from '../perdure-command.ts'
+import { storeOption } from './demo-lines.ts'
 import type { DemoModels } from './demo-models.ts'
 import { killInMidTool } from './kill-in-mid-tool.ts'
 import { type LedgerLine, readLedger } from './ledger.ts'
@@ -56,7 +57,7 @@ export async function playStory(options: StoryOptions): Promise<void> {
     line(
       styled(
         'dim',
-        `The log: ${perdure()} show ${id}${storeOption(options.storeFile)}. In a terminal, the part is yours.`,
+        `The log: ${perdureCommand()} show ${id}${storeOption(options.storeFile)}. In a terminal, the part is yours.`,
       ),
     ),
   )

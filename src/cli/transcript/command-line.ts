@@ -1,3 +1,4 @@
+import { perdureCommand } from '../perdure-command.ts'
 import type { TargetArgs } from '../target/target-args.ts'
 
 const targetOptions = ['url', 'token-file', 'store', 'config', 'tenant', 'who'] as const
@@ -5,7 +6,7 @@ const targetOptions = ['url', 'token-file', 'store', 'config', 'tenant', 'who'] 
 /** A line to type next, on the same target as this command. */
 export function commandLine(words: readonly string[], args: TargetArgs): string {
   const target = targetOptions.flatMap((name) => (args[name] === undefined ? [] : [`--${name}`, args[name]]))
-  return ['perdure', ...words, ...target].map(quoted).join(' ')
+  return [perdureCommand(), ...[...words, ...target].map(quoted)].join(' ')
 }
 
 /** For a POSIX shell. */

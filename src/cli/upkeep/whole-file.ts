@@ -1,6 +1,7 @@
 import { createReadStream, existsSync } from 'node:fs'
 import { open, rename, rm } from 'node:fs/promises'
 import { CommandLineError } from '../../errors/cli-errors.ts'
+import { unlessUnwritable } from '../unless-unwritable.ts'
 
 /** Writes a file that has its name only when it is complete and on disk, so that nobody takes half of one for whole. */
 export async function writeWholeFile<T>(
@@ -8,7 +9,7 @@ export async function writeWholeFile<T>(
   work: (write: (text: string) => Promise<void>) => Promise<T>,
 ): Promise<T> {
   const partial = `${path}.partial`
-  const file = await open(partial, 'w')
+  const file = await unlessUnwritable(path, 'name another file', () => open(partial, 'w'))
   try {
     const result = await work(async (text) => {
       await file.appendFile(text)

@@ -1,0 +1,51 @@
+import { mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { sqliteStore } from '../../src/stores/sqlite/index.ts'
+import { perdure } from './perdure.ts'
+
+let folder: string
+
+beforeAll(async () => {
+  folder = mkdtempSync(join(tmpdir(), 'perdure-places-'))
+  writeFileSync(
+    join(folder, 'notes.txt'),
+    'These are notes, and no SQLite database, whatever is said of them. '.repeat(9),
+  )
+  const store = sqliteStore({ path: join(folder, 'agents.db') })
+  await store.putConversation('ticket-1', { agent: 'support' })
+  await store.close()
+})
+
+afterAll(() => rmSync(folder, { recursive: true }))
+
+test('what cannot be written says why and what to do, and leaves nothing behind', async () => {
+  const before = readdirSync(folder)
+  const ended = await Promise.all(
+    [
+      ['export', '--store', 'agents.db', 'nowhere/backup.jsonl'],
+      ['export', '--store', 'agents.db', 'notes.txt/backup.jsonl'],
+      ['init', 'notes.txt/agents'],
+      ['demo', '--offline', '--store', 'notes.txt/perdure.db'],
+    ].map((words) => perdure(words, { cwd: folder })),
+  )
+  expect(ended.map(({ code, stderr }) => [code, stderr.replaceAll(folder, '.').trim()])).toEqual([
+    [2, told("'nowhere/backup.jsonl'", 'its folder does not exist', 'name another file', 'export')],
+    [2, told("'notes.txt/backup.jsonl'", 'a folder above it is a file', 'name another file', 'export')],
+    [2, told("'./notes.txt/agents'", 'a folder above it is a file', 'name another folder', 'init')],
+    [2, told("'./notes.txt'", 'a folder of it is a file', 'name another file with --store', 'demo')],
+  ])
+  expect(readdirSync(folder)).toEqual(before)
+})
+
+test('a demo on a file that is no store says so once', async () => {
+  const { code, stdout, stderr } = await perdure(['demo', '--offline', '--store', 'notes.txt'], { cwd: folder })
+  expect(code).toBe(5)
+  expect(stderr).toContain('It is not an SQLite database. Give the path of another file.')
+  expect(stdout).not.toContain('notes.txt')
+})
+
+function told(place: string, why: string, advice: string, command: string): string {
+  return `error ${place} cannot be written, because ${why}; ${advice}. Run: perdure ${command} --help`
+}
