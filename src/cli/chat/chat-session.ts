@@ -6,8 +6,8 @@ import { askDecision } from './ask-decision.ts'
 import { resolutionLine } from './call-lines.ts'
 import type { ChatPort } from './chat-port.ts'
 import { readCommand } from './command.ts'
-import type { Asker } from './decision.ts'
 import { type Line, line, styled } from './line.ts'
+import { lineAsker } from './line-asker.ts'
 import type { Key } from './line-editor.ts'
 import { pendingLines } from './pending-lines.ts'
 import { Prompter } from './prompter.ts'
@@ -20,8 +20,6 @@ export type ChatOptions = {
   readonly who: string | null
   /** Printed by /help, above the commands. */
   readonly help?: readonly Line[]
-  /** Sent at once, as if it had been typed. */
-  readonly firstMessage?: string
 }
 
 type Question = { readonly item: PendingItem; readonly withdraw: AbortController }
@@ -63,8 +61,6 @@ export class ChatSession {
     const watching = this.#watch(begun.resolve).finally(() => this.#ended.abort())
     try {
       await Promise.race([begun.promise, watching])
-      const { firstMessage } = this.#options
-      if (firstMessage !== undefined) this.#send(firstMessage, 'queue')
       while (!this.#ended.signal.aborted) {
         const item = this.#nextItem()
         if (item) await this.#answer(item)
@@ -186,7 +182,7 @@ export class ChatSession {
     const signal = AbortSignal.any([withdraw.signal, this.#ended.signal])
     this.#question = { item, withdraw }
     try {
-      const decision = await askDecision(item, this.#asker(signal))
+      const decision = await askDecision(item, lineAsker(this.#prompter, this.#screen, signal))
       if (withdraw.signal.aborted) return await this.#tellWhoAnswered(item)
       if (!decision) return void this.#later.add(roundOf(item))
       const answered = await this.#port.decide(item, decision)
@@ -222,25 +218,6 @@ export class ChatSession {
 
   #nextItem(): PendingItem | null {
     return this.#view?.pending.find((item) => item.kind !== 'sub_agent' && !this.#later.has(roundOf(item))) ?? null
-  }
-
-  #asker(signal: AbortSignal): Asker {
-    const ask: Asker['ask'] = (label, initial = '') =>
-      this.#prompter.ask({ label: line(styled('yellow', `${label} `)), initial, signal })
-    return {
-      ask,
-      say: (text) => this.#screen.print(line(styled('dim', `    ${text}`))),
-      choose: async (label, choices) => {
-        const shown = choices.map((choice) => `(${choice[0]})${choice.slice(1)}`).join(' · ')
-        for (;;) {
-          const typed = (await ask(`${label} ${shown} ›`))?.trim().toLowerCase()
-          if (typed === undefined) return null
-          const found = choices.find((choice) => choice === typed || choice[0] === typed)
-          if (found) return found
-          if (typed !== '') this.#say(`type one of the letters in brackets, not '${typed}'`)
-        }
-      },
-    }
   }
 
   #changed(): void {

@@ -41,7 +41,8 @@ export const goodbye: readonly Line[] = [line(styled('dim', `The conversation is
 /** Nothing where the command line finds the store by itself. */
 export function storeOption(storeFile: string): string {
   const file = relative(process.cwd(), storeFile)
-  return file === join('.perdure', 'perdure.db') ? '' : ` --store ${file}`
+  const isFound = file === join('.perdure', 'perdure.db') && !process.env['PERDURE_STORE']
+  return isFound ? '' : ` --store ${file}`
 }
 
 function start(): string {
