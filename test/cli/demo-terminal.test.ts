@@ -34,16 +34,34 @@ describe('the demo in a terminal', { timeout: 60_000 }, () => {
     expect(statuses).toEqual(['cancelled', 'cancelled'])
   })
 
-  test('a message typed while a turn runs is queued, and is the next turn', async () => {
+  test('a message typed while a turn runs is queued, and is the next turn; /steer hands one to the turn', async () => {
     const demo = lives.live('slow')
     await demo.shows('›')
     demo.type(`report${keys.enter}`)
     await demo.shows('counting Monday')
     demo.type(`hello${keys.enter}`)
     await demo.shows('queued: hello')
+    demo.type(`/steer and the lanterns${keys.enter}`)
+    await demo.shows('you › and the lanterns')
+    expect(demo.text()).not.toContain('you › hello')
     demo.type(keys.ctrlC)
     await demo.shows('you › hello')
     expect(demo.text()).not.toContain('queued:')
+  })
+
+  test('what is being typed when a question comes is not taken for its answer', async () => {
+    const demo = lives.live('quick')
+    await demo.shows('›')
+    demo.type(`refund order 1234${keys.enter}y`)
+    await demo.shows('a question waits until this line is sent or cleared')
+    await demo.shows('› y')
+    demo.type(keys.ctrlU)
+    await demo.shows('approve?')
+    demo.type(`n${keys.enter}`)
+    await demo.shows('reason')
+    demo.type(keys.enter)
+    await demo.shows('The refund did not go through')
+    expect(lives.ledger()).toEqual([])
   })
 
   test('arguments can be changed; what does not fit is refused, and what fits is paid once', async () => {
