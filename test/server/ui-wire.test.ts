@@ -196,6 +196,31 @@ test('a client that does not read is cut off, one that went frees everything, an
   stalled.destroy()
 })
 
+test('whoever joins while much is written gets all of it, in order', async () => {
+  const words = Array.from({ length: 300 }, (_, n) => `w${n} `)
+  const { server, runtime } = await startServer({ model: scriptedModel({ text: words, delayMs: 1 }) })
+  const turn = await runtime.conversation('c', { agent: 'helper' }).send('Tell')
+  const ended = turn.outcome()
+  const joined: Promise<Chunk[] | null>[] = []
+  const join = async () => {
+    const answer = await fetch(`${server.url}/ui/helper/c/stream`)
+    return answer.status === 204 ? null : chunksOf(answer)
+  }
+  for (let isOver = false; !isOver; ) {
+    joined.push(join())
+    isOver = await Promise.race([
+      ended.then(() => true),
+      new Promise<false>((resolve) => setTimeout(resolve, 2, false)),
+    ])
+  }
+  const streams = (await Promise.all(joined)).flatMap((chunks) => (chunks ? [chunks] : []))
+  expect(streams.length).toBeGreaterThan(10)
+  for (const chunks of streams) {
+    expect(chunks.flatMap(({ delta }) => delta ?? []).join('')).toBe(words.join(''))
+    expect(chunks.at(-1)).toMatchObject({ type: 'finish' })
+  }
+})
+
 test('a stream that says nothing shows that it lives, and clients take no notice', async () => {
   const model = pacedModel()
   const { server } = await startServer({ model, serve: { limits: { heartbeatMs: 5 } } })

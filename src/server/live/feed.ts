@@ -86,7 +86,7 @@ export class Feed {
     return subscription
   }
 
-  /** Tells of every view after the one it returns, which has the log up to `seq`. Null when the server is closing. */
+  /** Tells of what is shown now, which has the log up to `seq`, and of every view after it. Null when the server is closing. */
   async follow(seq: number, follower: Follower): Promise<Followed | null> {
     await this.#ready
     if (seq > (this.#view?.seq ?? 0)) await this.#grownTo(seq)
@@ -94,6 +94,7 @@ export class Feed {
     const view = this.#view
     if (this.#failure !== null) throw this.#failure
     if (this.#isEnded || !view) return null
+    follower.next(view)
     this.#followers.add(follower)
     const stop = (): void => {
       if (this.#followers.delete(follower) && this.subscribers === 0) this.#onIdle()

@@ -1,12 +1,12 @@
 import { RuntimeClosedError, TurnNotFoundError } from '../../errors/runtime-errors.ts'
 import { RateLimitedError } from '../../errors/server-errors.ts'
+import { findTurn } from '../../log/state.ts'
 import type { Conversation } from '../../runtime/conversation.ts'
 import type { View } from '../../view/view.ts'
 import { eventStream } from '../live/event-stream.ts'
 import type { Followed } from '../live/feed.ts'
 import { Subscription } from '../live/subscription.ts'
 import type { RouteCall } from '../route.ts'
-import { chunksBetween } from './chunks-between.ts'
 import type { ClientMessage } from './client-message.ts'
 import { heldTurn } from './held-turn.ts'
 import type { UiTurn } from './ui-turn.ts'
@@ -23,21 +23,19 @@ export type Streamed = {
 
 /** A turn as a UI message stream, until it waits for somebody or has ended. The turn does not care whether anybody reads. */
 export async function uiStream(call: RouteCall, streamed: Streamed): Promise<Response> {
-  const { conversation, turnId, seq, held } = streamed
-  const { feeds, settings, uiTurns } = call.server
+  const { conversation, turnId, seq } = streamed
+  const { feeds, settings } = call.server
   if (feeds.subscribers >= settings.limits.streams) throw new RateLimitedError(1_000)
   let followed: Followed | null = null
   const subscription = new Subscription(settings.limits.streamBytes, null, () => followed?.stop())
-  const client = new UiClient(call, turnId, subscription)
+  const client = new UiClient(call, streamed, subscription)
   const { ref } = call.verbs.inspect(conversation.id)
   followed = await feeds.follow(ref, conversation, seq, client)
   if (!followed) throw new RuntimeClosedError()
-  const first = uiTurns.of(followed.view, turnId)
-  if (first === null) {
+  if (!findTurn(followed.view.log, turnId)) {
     followed.stop()
     throw new TurnNotFoundError(conversation.id, turnId)
   }
-  client.begin(first, held)
   call.request.signal.addEventListener('abort', () => subscription.close(), { once: true })
   if (call.request.signal.aborted) subscription.close()
   const response = eventStream(subscription)
@@ -47,36 +45,36 @@ export async function uiStream(call: RouteCall, streamed: Streamed): Promise<Res
 
 export const uiStreamHeaders = { 'x-vercel-ai-ui-message-stream': 'v1' }
 
-const closingText = 'The server is closing. Resume to see the rest.'
-
 /** One client, as far as it has been sent. */
 class UiClient {
   readonly #call: RouteCall
   readonly #turnId: string
   readonly #subscription: Subscription
   readonly #isV7: boolean
+  /** What it says it shows, until it was sent the first of what it lacks. */
+  #held: ClientMessage | null
   #shown: UiTurn | null = null
   #isOver = false
 
-  constructor(call: RouteCall, turnId: string, subscription: Subscription) {
+  constructor(call: RouteCall, { turnId, held }: Streamed, subscription: Subscription) {
     this.#call = call
     this.#turnId = turnId
+    this.#held = held
     this.#subscription = subscription
     this.#isV7 = call.query['chunks'] === 'v7'
   }
 
-  begin(turn: UiTurn | 'between', held: ClientMessage | null): void {
-    if (turn === 'between') return
-    const known = held && heldTurn(held, turn)
-    if (known) this.#send(this.#call.server.uiTurns.ownFrame(known, turn, this.#isV7))
-    // It shows what is not so: only a stream that it resumes can begin anew.
-    else if (held) this.#end(framesOf(chunksBetween(null, null, { isV7: this.#isV7 }).chunks))
-    else this.#advance(turn)
-  }
-
+  /** What cannot be written out ends this client alone, and not those that watch with it. */
   next(view: View): void {
-    const turn = this.#call.server.uiTurns.of(view, this.#turnId)
-    if (turn !== 'between') this.#advance(turn)
+    if (this.#isOver) return
+    const { uiTurns, settings } = this.#call.server
+    try {
+      const turn = uiTurns.of(view, this.#turnId)
+      if (turn !== 'between') this.#send(this.#frame(turn))
+    } catch (error) {
+      settings.logger.error('a turn could not be shown', { id: view.conversationId, turnId: this.#turnId, error })
+      this.#end(errorFrame('This turn cannot be shown here. Read the log of the conversation.'))
+    }
   }
 
   beat(frame: Uint8Array): void {
@@ -84,11 +82,17 @@ class UiClient {
   }
 
   end(): void {
-    this.#end(framesOf([{ type: 'error', errorText: closingText }]))
+    this.#end(errorFrame('The server is closing. Resume to see the rest.'))
   }
 
-  #advance(turn: UiTurn | null): void {
-    if (!this.#isOver) this.#send(this.#call.server.uiTurns.frame(this.#shown, turn, this.#isV7))
+  #frame(turn: UiTurn | null): UiFrame {
+    const { uiTurns } = this.#call.server
+    const held = this.#held
+    this.#held = null
+    if (!held || !turn) return uiTurns.frame(this.#shown, turn, this.#isV7)
+    const known = heldTurn(held, turn)
+    // It shows what is not so: only a stream that it resumes can begin anew.
+    return known ? uiTurns.ownFrame(known, turn, this.#isV7) : uiTurns.frame(null, null, this.#isV7)
   }
 
   #send({ bytes, shown, isOver }: UiFrame): void {
@@ -104,4 +108,8 @@ class UiClient {
     this.#subscription.push(doneFrame)
     this.#subscription.end()
   }
+}
+
+function errorFrame(errorText: string): Uint8Array {
+  return framesOf([{ type: 'error', errorText }])
 }
