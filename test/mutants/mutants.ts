@@ -3,5 +3,12 @@ import { postgresMutants } from './postgres-mutants.ts'
 import { seamMutants } from './seam-mutants.ts'
 import { serverMutants } from './server-mutants.ts'
 import { sqliteMutants } from './sqlite-mutants.ts'
+import { upkeepMutants } from './upkeep-mutants.ts'
 
-export const mutants: readonly Mutant[] = [...seamMutants, ...sqliteMutants, ...postgresMutants, ...serverMutants]
+export const mutants: readonly Mutant[] = [
+  ...seamMutants,
+  ...sqliteMutants,
+  ...postgresMutants,
+  ...serverMutants,
+  ...upkeepMutants,
+]

@@ -68,7 +68,7 @@ describe.each([
   test('has all of them found and repaired at once, in any mixture', async () => {
     const { store, run, dialect } = bench
     const random = seededRandom(7)
-    for (let round = 0; round < (dialect.name === 'sqlite' ? 6 : 2); round++) {
+    for (let round = 0; round < (dialect.name === 'sqlite' ? 4 : 1); round++) {
       const chosen = derivedCorruptions(dialect, callIds).filter(() => random.chance(0.3))
       // Two may name one row.
       for (const { sql } of chosen) await run(sql).catch(() => {})

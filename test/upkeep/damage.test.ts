@@ -92,6 +92,23 @@ test('a damaged conversation is told of once for each fault, and the others are 
   await store.close()
 })
 
+test('a store with text that is no JSON is copied as it is', async () => {
+  const { store, db } = await damaged(damages[1]![2])
+  db.exec(`UPDATE events SET content = '{ "b": 1,  "b": 1.0 }' WHERE cid = ${cid('answered')} AND seq = 2`)
+  db.exec("UPDATE conversations SET fsm_state = 'garbage', title = '\"\\u0041\"' WHERE id = 'waiting'")
+  const written = await exported(store)
+  const copy = sqliteStore({ path: join(folder, 'copy.db'), logger: silentLogger, expiry: false })
+  await importText(copy, written)
+  expect(await exported(copy)).toBe(written)
+  const read = db.prepare('SELECT content FROM events ORDER BY cid, seq').all()
+  const copied = new DatabaseSync(join(folder, 'copy.db'))
+  expect(copied.prepare('SELECT content FROM events ORDER BY cid, seq').all()).toEqual(read)
+  copied.close()
+  db.close()
+  await copy.close()
+  await store.close()
+})
+
 test('a parent that waits for a child that is gone or has ended is told of', async () => {
   const gone = await damaged(`DELETE FROM conversations WHERE child_of = 'family'`)
   const { findings } = await look(gone.store, false)

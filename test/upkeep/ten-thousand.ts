@@ -5,17 +5,23 @@ import { join } from 'node:path'
 import { silentLogger } from '../../src/logger/logger.ts'
 import { sqliteStore } from '../../src/stores/sqlite/index.ts'
 import { main } from '../cli/perdure.ts'
+import { freshDatabase } from '../setup/fresh-database.ts'
+import { startPostgres } from '../setup/start-postgres.ts'
 import { fillLog, fillStore } from './fill-store.ts'
 
 /**
- * `npm run upkeep [-- <conversations>]`: fills a store by real turns, pipes `perdure export` into `perdure import`, has `perdure doctor` examine both, and tells
- * how long that took and what memory the processes had over time. Fails unless the copy is identical.
+ * `npm run upkeep [-- <conversations> <events of the longest> --postgres]`: fills a store by real turns, pipes `perdure export` into `perdure import`, has `perdure doctor` examine both, and tells
+ * how long that took and what memory the processes had over time; with `--postgres` by way of one. Fails unless every copy is identical.
  */
-const count = Number(process.argv[2] ?? 10_000)
-const longLog = Number(process.argv[3] ?? 100_000)
+const [count = 10_000, longLog = 100_000] = process.argv
+  .slice(2)
+  .filter((word) => /^\d+$/.test(word))
+  .map(Number)
 const folder = mkdtempSync(join(tmpdir(), 'perdure-upkeep-'))
 const source = join(folder, 'source.db')
 const copy = join(folder, 'copy.db')
+const overPostgres = process.argv.includes('--postgres')
+let server: Awaited<ReturnType<typeof startPostgres>> | null = null
 
 try {
   const store = sqliteStore({ path: source, logger: silentLogger })
@@ -26,36 +32,42 @@ try {
   const size = (statSync(source).size / 2 ** 20).toFixed(0)
   console.log(`filled: ${count} conversations and one of ${longLog} events, ${size} MiB, ${seconds(filling)}`)
 
-  const piping = performance.now()
-  const exporting = run(['export', '--store', source], 'pipe')
-  const importing = run(['import', '--store', copy], 'inherit')
-  exporting.child.stdout!.pipe(importing.child.stdin!)
-  await Promise.all([exporting.ended, importing.ended])
-  console.log(`export | import: ${seconds(piping)}`)
-  console.log(`  export: ${exporting.memory()}`)
-  console.log(`  import: ${importing.memory()}`)
-
+  server = overPostgres ? await startPostgres() : null
+  const places = [source, ...(server ? [await freshDatabase(server.url)] : []), copy]
+  for (const [index, from] of places.slice(0, -1).entries()) await copied(from, places[index + 1]!)
   const digests: string[] = []
-  for (const path of [source, copy]) {
-    const examining = performance.now()
-    const doctor = run(['doctor', '--json', '--store', path], 'pipe')
-    let text = ''
-    doctor.child.stdout!.setEncoding('utf8').on('data', (piece: string) => {
-      text += piece
-    })
-    await doctor.ended
-    const end = JSON.parse(text.trimEnd().split('\n').at(-1)!)
-    digests.push(end.digest)
-    console.log(
-      `doctor: ${end.conversations} conversations, ${end.faults} faults, ${seconds(examining)}, ${doctor.memory()}`,
-    )
-    console.log(`  digest ${end.digest}`)
-    if (end.faults > 0) throw new Error(`the doctor found faults in ${path}`)
-  }
-  if (digests[0] !== digests[1]) throw new Error('the copy differs from its source')
+  for (const place of places) digests.push(await examined(place))
+  if (new Set(digests).size > 1) throw new Error('a copy differs from its source')
   console.log('identical')
 } finally {
+  await server?.destroy()
   rmSync(folder, { recursive: true })
+}
+
+async function copied(from: string, to: string): Promise<void> {
+  const since = performance.now()
+  const exporting = run(['export', '--store', from], 'pipe')
+  const importing = run(['import', '--store', to], 'inherit')
+  exporting.child.stdout!.pipe(importing.child.stdin!)
+  await Promise.all([exporting.ended, importing.ended])
+  console.log(`export | import: ${seconds(since)}`)
+  console.log(`  export: ${exporting.memory()}`)
+  console.log(`  import: ${importing.memory()}`)
+}
+
+/** Returns the digest. */
+async function examined(store: string): Promise<string> {
+  const since = performance.now()
+  const doctor = run(['doctor', '--json', '--store', store], 'pipe')
+  let text = ''
+  doctor.child.stdout!.setEncoding('utf8').on('data', (piece: string) => {
+    text += piece
+  })
+  await doctor.ended
+  const end = JSON.parse(text.trimEnd().split('\n').at(-1)!)
+  console.log(`doctor: ${end.conversations} conversations, ${end.faults} faults, ${seconds(since)}, ${doctor.memory()}`)
+  console.log(`  digest ${end.digest}`)
+  return end.digest
 }
 
 function run(args: readonly string[], stdout: 'pipe' | 'inherit') {

@@ -11,7 +11,7 @@ export type Batch = {
   }
 }[ConversationRow['type']]
 
-/** Writes them in one statement. Null when nothing stood against it. */
+/** Writes them in one statement, in their order, which the numbers of model calls follow. Null when nothing stood against it. */
 export async function restoreBatch(
   query: Query,
   schema: string,
@@ -29,7 +29,8 @@ export async function restoreBatch(
     const statement = {
       name: `upkeep_restore_${table}`,
       text: `INSERT INTO ${schema}.${table} (tenant, conversation_id, ${names.join(', ')})
-        SELECT $1, $2, x.* FROM unnest(${arrays.join(', ')}) x ${end}`,
+        SELECT $1, $2, ${names.map((name) => `x.${name}`).join(', ')}
+        FROM unnest(${arrays.join(', ')}) WITH ORDINALITY x (${names.join(', ')}, place) ORDER BY x.place ${end}`,
     }
     return query(statement, [tenant, id, ...columns.map(([, , read]) => arrayLiteral(rows, read))])
   }
@@ -45,8 +46,7 @@ export async function restoreBatch(
       await insert('commit_keys', keyColumns, batch.rows)
       return null
     case 'model_call':
-      // One after the other: the order they are put in is the order they are read in.
-      for (const row of batch.rows) await insert('model_calls', modelCallColumns, [row])
+      await insert('model_calls', modelCallColumns, batch.rows)
       return null
     case 'call': {
       const written = await insert('calls', callColumns, batch.rows, 'ON CONFLICT DO NOTHING RETURNING id')

@@ -1,0 +1,113 @@
+import type { Case, Mutant } from './mutant.ts'
+
+const sqlite = (test: string): Case => ({ file: 'src/stores/sqlite/sqlite-store.test.ts', test })
+const postgres = (test: string): Case => ({ file: 'src/stores/postgres/postgres-store.test.ts', test })
+const imports = (test: string): Case => ({ file: 'src/upkeep/import-store.test.ts', test })
+const corrupted: Case = {
+  file: 'test/upkeep/corruption.test.ts',
+  test: 'has each corruption named, and is as before after the repair',
+}
+const restored = 'a conversation that is read and restored is the same, row by row'
+
+export const upkeepMutants: readonly Mutant[] = [
+  {
+    name: 'upkeep: a snapshot on SQLite sees what is written meanwhile',
+    edits: [
+      {
+        file: 'src/stores/sqlite/upkeep/upkeep.ts',
+        find: "          db.run('BEGIN')\n",
+        replace: '',
+      },
+    ],
+    killedBy: [sqlite('a snapshot is one moment, whatever is written meanwhile')],
+  },
+  {
+    name: 'upkeep: a snapshot on Postgres sees what is written meanwhile',
+    edits: [
+      {
+        file: 'src/stores/postgres/upkeep/upkeep.ts',
+        find: 'BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY',
+        replace: 'BEGIN READ ONLY',
+      },
+    ],
+    killedBy: [postgres('a snapshot is one moment, whatever is written meanwhile')],
+  },
+  {
+    name: 'upkeep: a restored conversation forgets its wake-up',
+    edits: [
+      {
+        file: 'src/stores/sqlite/upkeep/restore-rows.ts',
+        find: 'row.updatedAt, row.wakeAt, row.isDormant',
+        replace: 'row.updatedAt, null, row.isDormant',
+      },
+    ],
+    killedBy: [sqlite(restored)],
+  },
+  {
+    name: 'upkeep: a restored conversation on Postgres does not know where its log ends',
+    edits: [
+      {
+        file: 'src/stores/postgres/upkeep/restore-conversation.ts',
+        find: '  await query(setSeq, [tenant, conversation.id, seq])\n',
+        replace: '',
+      },
+    ],
+    killedBy: [postgres(restored)],
+  },
+  {
+    name: 'upkeep: a repair does not mind who works on the conversation',
+    edits: [{ file: 'src/stores/postgres/upkeep/rebuild.ts', find: "  if (row.held) return 'held'\n", replace: '' }],
+    killedBy: [postgres('derived rows are rebuilt where log and row are as expected, and nobody works on it')],
+  },
+  {
+    name: 'upkeep: what has no ref is garbage though it is pinned',
+    edits: [
+      {
+        file: 'src/stores/sqlite/upkeep/collect.ts',
+        find: 'WHERE tenant = coalesce(?, tenant) AND pins <= 0 AND NOT EXISTS',
+        replace: 'WHERE tenant = coalesce(?, tenant) AND NOT EXISTS',
+      },
+    ],
+    killedBy: [sqlite('only what nothing needs is collected, and counted before')],
+  },
+  {
+    name: 'upkeep: an import does not compare a conversation with its digest',
+    edits: [
+      {
+        file: 'src/upkeep/import-source.ts',
+        find: "line.whole('rows') !== expected.rows || line.string('sha256') !== expected.sha256",
+        replace: "line.whole('rows') !== expected.rows",
+      },
+    ],
+    killedBy: [
+      imports('of an export in which anything was changed is refused, and nothing that was changed is written'),
+    ],
+  },
+  {
+    name: 'upkeep: an export takes any text for JSON',
+    edits: [{ file: 'src/upkeep/export-line.ts', find: 'text += isCanonical(json) ?', replace: 'text += json ?' }],
+    killedBy: [{ file: 'test/upkeep/damage.test.ts', test: 'a store with text that is no JSON is copied as it is' }],
+  },
+  {
+    name: 'upkeep: the doctor takes every cached state for that of the log',
+    edits: [
+      {
+        file: 'src/upkeep/judge-columns.ts',
+        find: 'cached.lastSeq >= lastOwned && isDeepStrictEqual(cached, fsmAtCached)',
+        replace: 'cached.lastSeq >= lastOwned',
+      },
+    ],
+    killedBy: [corrupted],
+  },
+  {
+    name: 'upkeep: the doctor does not look at deadlines',
+    edits: [
+      {
+        file: 'src/upkeep/compare-call.ts',
+        find: 'if (row.expiresAt === expected.expiresAt) return null',
+        replace: 'if (row.status) return null',
+      },
+    ],
+    killedBy: [corrupted],
+  },
+]
