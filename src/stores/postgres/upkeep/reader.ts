@@ -3,7 +3,7 @@ import type { BlobHead, Orphans, UpkeepConversation, UpkeepReader } from '../../
 import { conversationColumns } from '../columns.ts'
 import type { Query } from '../database.ts'
 import { secondary } from '../sql-names.ts'
-import { rowsOf } from './rows-of.ts'
+import { rowsOf, type Tables, tablesWithRows } from './rows-of.ts'
 
 const pageSize = 100
 
@@ -14,6 +14,12 @@ export function postgresReader(
   moment: { readonly now: number; readonly lastEpoch: number },
 ): UpkeepReader {
   const statements = readerStatements(schema)
+  /** The one that was listed last: whoever walks along the list asks about it next. */
+  let latest: { readonly tenant: string; readonly row: Found } | null = null
+  const find = async (tenant: string, id: string): Promise<Found | null> => {
+    if (latest?.tenant === tenant && latest.row.id === id) return latest.row
+    return (await query<Found>(statements.conversation, [tenant, id]))[0] ?? null
+  }
   return {
     ...moment,
     async *tenants() {
@@ -28,13 +34,23 @@ export function postgresReader(
     async count(tenant) {
       return (await query<{ count: number }>(statements.count, [tenant]))[0]!.count
     },
-    conversations: (tenant) =>
-      pageThrough<UpkeepConversation>(pageSize, (last) => query(statements.conversations, [tenant, last?.id ?? ''])),
-    async conversation(tenant, id) {
-      return (await query<UpkeepConversation>(statements.conversation, [tenant, id]))[0] ?? null
+    async *conversations(tenant) {
+      const pages = pageThrough<Found>(pageSize, (last) => query(statements.conversations, [tenant, last?.id ?? '']))
+      for await (const row of pages) {
+        latest = { tenant, row }
+        yield conversationOf(row)
+      }
     },
-    rows: (tenant, id) => rowsOf(query, schema, tenant, id),
+    async conversation(tenant, id) {
+      const [row] = await query<Found>(statements.conversation, [tenant, id])
+      return row ? conversationOf(row) : null
+    },
+    async *rows(tenant, id) {
+      const found = await find(tenant, id)
+      if (found) yield* rowsOf(query, schema, { tenant, id }, found)
+    },
     async summarySeqs(tenant, id) {
+      if (!(await find(tenant, id))?.summaries) return []
       return (await query<{ toSeq: number }>(statements.summarySeqs, [tenant, id])).map(({ toSeq }) => toSeq)
     },
     blobs: (tenant) => pageThrough<BlobHead>(pageSize, (last) => query(statements.blobs, [tenant, last?.hash ?? ''])),
@@ -59,11 +75,17 @@ export function postgresReader(
   }
 }
 
+type Found = UpkeepConversation & Tables
+
+function conversationOf({ events, calls, summaries, keys, modelCalls, refs, ...row }: Found): UpkeepConversation {
+  return row
+}
+
 function readerStatements(schema: string) {
   const blobColumns = `b.hash, b.media_type AS "mediaType", b.pins, (SELECT count(*) FROM ${schema}.blob_refs r
     WHERE r.tenant ${secondary} = b.tenant AND r.hash = b.hash) AS "references"`
   const wholeColumns = `${conversationColumns}, child_of AS "childOf", wake_at AS "wakeAt", is_dormant AS "isDormant",
-    holder AS "leaseHolder", epoch AS "leaseEpoch", leased_until AS "leaseUntil"`
+    holder AS "leaseHolder", epoch AS "leaseEpoch", leased_until AS "leaseUntil", ${tablesWithRows(schema)}`
   return {
     tenant: {
       name: 'upkeep_tenant',
@@ -79,11 +101,11 @@ function readerStatements(schema: string) {
     },
     conversations: {
       name: 'upkeep_conversations',
-      text: `SELECT ${wholeColumns} FROM ${schema}.conversations WHERE tenant = $1 AND id > $2 ORDER BY id LIMIT ${pageSize}`,
+      text: `SELECT ${wholeColumns} FROM ${schema}.conversations c WHERE tenant = $1 AND id > $2 ORDER BY id LIMIT ${pageSize}`,
     },
     conversation: {
       name: 'upkeep_conversation',
-      text: `SELECT ${wholeColumns} FROM ${schema}.conversations WHERE tenant = $1 AND id = $2`,
+      text: `SELECT ${wholeColumns} FROM ${schema}.conversations c WHERE tenant = $1 AND id = $2`,
     },
     summarySeqs: {
       name: 'upkeep_summary_seqs',

@@ -1,3 +1,4 @@
+import type { ConversationRef } from '../../../store/conversation-record.ts'
 import type { StoredCall, StoredEvent, StoredModelCall, StoredSummary } from '../../../store/driver.ts'
 import { pageThrough } from '../../../store/page-through.ts'
 import type { ConversationRow } from '../../../store/upkeep.ts'
@@ -7,14 +8,17 @@ import type { Query } from '../database.ts'
 import { secondary } from '../sql-names.ts'
 
 /** Few enough that the largest rows there can be are not too much at once. */
-const pageSizes = { events: 50, calls: 50, summaries: 2, keys: 200, modelCalls: 2, refs: 200 }
+const pageSizes = { events: 50, calls: 50, summaries: 4, keys: 200, modelCalls: 8, refs: 200 }
+
+/** Which tables have rows of a conversation. */
+export type Tables = { readonly [Name in keyof typeof pageSizes]: boolean }
 
 /** Everything that belongs to one conversation. */
 export async function* rowsOf(
   query: Query,
   schema: string,
-  tenant: string,
-  id: string,
+  { tenant, id }: ConversationRef,
+  has: Tables,
 ): AsyncGenerator<ConversationRow> {
   const page = <Row>(
     name: keyof typeof pageSizes,
@@ -25,9 +29,6 @@ export async function* rowsOf(
     const statement = { name: `upkeep_${name}_of`, text: `${sql} LIMIT ${limit}` }
     return pageThrough<Row>(limit, (last) => query(statement, [tenant, id, ...after(last)]))
   }
-  const [has] = await query<Record<keyof typeof pageSizes, boolean>>(tablesWithRows(schema), [tenant, id])
-  if (!has) return
-
   const events = page<StoredEvent>(
     'events',
     `SELECT ${eventColumns} FROM ${schema}.events WHERE tenant = $1 AND conversation_id = $2 AND seq > $3 ORDER BY seq`,
@@ -79,14 +80,16 @@ export async function* rowsOf(
   if (has.refs) for await (const row of refs) yield { type: 'blob_ref', row }
 }
 
-/** Most conversations have rows in few tables, and each question is a round trip. */
-function tablesWithRows(schema: string) {
-  const has = (table: string, mark = ''): string =>
-    `EXISTS (SELECT 1 FROM ${schema}.${table} t WHERE t.tenant ${mark} = $1 AND t.conversation_id = $2)`
-  return {
-    name: 'upkeep_tables_of',
-    text: `SELECT ${has('events')} AS events, ${has('calls', secondary)} AS calls, ${has('summaries')} AS summaries,
-      ${has('commit_keys')} AS keys, ${has('model_calls')} AS "modelCalls", ${has('blob_refs')} AS refs
-      FROM ${schema}.conversations WHERE tenant = $1 AND id = $2`,
-  }
+/** Columns that say so, for a conversation under the alias c: most have rows in few tables, and each question is a round trip. */
+export function tablesWithRows(schema: string): string {
+  const has = (table: string, name: keyof Tables, mark = ''): string =>
+    `EXISTS (SELECT 1 FROM ${schema}.${table} t WHERE t.tenant ${mark} = c.tenant AND t.conversation_id = c.id) AS "${name}"`
+  return [
+    has('events', 'events'),
+    has('calls', 'calls', secondary),
+    has('summaries', 'summaries'),
+    has('commit_keys', 'keys'),
+    has('model_calls', 'modelCalls'),
+    has('blob_refs', 'refs'),
+  ].join(', ')
 }
