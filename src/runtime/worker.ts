@@ -301,7 +301,9 @@ export class Worker {
   /** A log this version cannot fold is left alone until it grows or the code changes; it is not folded past. */
   async #letGo(tenant: string, id: string, error: unknown, epoch: number | null): Promise<void> {
     const { logger, workingSets } = this.#parts
-    logger.error('a conversation cannot be worked on here', { tenant, id, error })
+    const isAway = PerdureError.isInstance(error) && error.retryable
+    if (isAway) this.#warnOfStore('taking up a conversation failed; trying again', { tenant, id, error })
+    else logger.error('a conversation cannot be worked on here', { tenant, id, error })
     workingSets.drop(tenant, id)
     const store = this.#parts.store.forTenant(tenant)
     try {

@@ -76,4 +76,18 @@ overStores('a store that is away for a moment', (story) => {
     const pauses = warnings.flatMap((text) => text.match(/^a commit failed; trying again in (\d+) ms$/)?.[1] ?? [])
     expect(pauses).toEqual(['50', '100', '200', '400'])
   })
+
+  test('a conversation that cannot be taken up for now is told of once, and not as one that never can be', async () => {
+    const { agent } = worker()
+    const store = story.openStore()
+    const told: string[] = []
+    const tell = (message: string) => void told.push(message)
+    const api = story.start({ agents: [agent], store, work: false }).conversation('c1', { agent: 'worker' })
+    const turn = await api.send('go')
+    const { store: flaky, failures } = flakyStore(store, { method: 'acquireLease', times: 3 })
+    story.start({ agents: [agent], store: flaky, logger: { ...silentLogger, warn: tell, error: tell }, pollMs: 10 })
+    expect(await turn.outcome()).toMatchObject({ status: 'completed' })
+    expect(failures()).toBe(3)
+    expect(told).toEqual(['taking up a conversation failed; trying again'])
+  })
 })
