@@ -159,10 +159,11 @@ export async function liveIn(store: Store): Promise<void> {
 }
 
 async function untilAsleep(store: Store): Promise<void> {
-  for (;;) {
+  for (let n = 0; n < 2_000; n++) {
     const events = await store.streamEvents('session-asleep')
     const last = events.at(-1)
     if (last?.type === 'flow_opened' && last.content.op.kind === 'sleep') return
     await new Promise((resolve) => setTimeout(resolve, 10))
   }
+  throw new Error('the session never fell asleep')
 }
