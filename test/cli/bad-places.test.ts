@@ -28,6 +28,7 @@ test('what cannot be written says why and what to do, and leaves nothing behind'
       ['export', '--store', 'agents.db', 'notes.txt/backup.jsonl'],
       ['init', 'notes.txt/agents'],
       ['demo', '--offline', '--store', 'notes.txt/perdure.db'],
+      ['migrate', '--store', 'notes.txt/agents.db'],
     ].map((words) => perdure(words, { cwd: folder })),
   )
   expect(ended.map(({ code, stderr }) => [code, stderr.replaceAll(folder, '.').trim()])).toEqual([
@@ -35,6 +36,7 @@ test('what cannot be written says why and what to do, and leaves nothing behind'
     [2, told("'notes.txt/backup.jsonl'", 'a folder above it is a file', 'name another file', 'export')],
     [2, told("'./notes.txt/agents'", 'a folder above it is a file', 'name another folder', 'init')],
     [2, told("'./notes.txt'", 'a folder of it is a file', 'name another file with --store', 'demo')],
+    [2, told("'./notes.txt'", 'a folder of it is a file', 'name another place for the store', 'migrate')],
   ])
   expect(readdirSync(folder)).toEqual(before)
 })
@@ -44,6 +46,27 @@ test('a demo on a file that is no store says so once', async () => {
   expect(code).toBe(5)
   expect(stderr).toContain('It is not an SQLite database. Give the path of another file.')
   expect(stdout).not.toContain('notes.txt')
+})
+
+test('a server on a file that is no store, without a token file or on a strange host does not begin', async () => {
+  const config = join(folder, 'perdure.config.mjs')
+  const configs = {
+    store: `{ agents: [], store: 'notes.txt' }`,
+    token: `{ agents: [], store: 'agents.db', server: { port: 0, localTokenFile: 'notes.txt/server.json' } }`,
+    host: `{ agents: [], store: 'agents.db', server: { port: 0, host: '192.0.2.1', authenticate: () => null } }`,
+  }
+  const ended: [number | null, string][] = []
+  for (const text of Object.values(configs)) {
+    writeFileSync(config, `export default ${text}`)
+    const { code, stdout, stderr } = await perdure(['serve'], { cwd: folder })
+    expect(stdout).toBe('')
+    ended.push([code, stderr])
+  }
+  expect(ended).toEqual([
+    [5, expect.stringMatching(/^error The store .* It is not an SQLite database\. Give the path of another file\.\n$/)],
+    [2, expect.stringContaining("'notes.txt/server.json' cannot be written, because a folder")],
+    [2, expect.stringContaining("The host '192.0.2.1' is none of this machine (EADDRNOTAVAIL); pass another with")],
+  ])
 })
 
 function told(place: string, why: string, advice: string, command: string): string {

@@ -11,6 +11,7 @@ import { usualTokenFile } from '../target/remote-target.ts'
 import { storeArgs } from '../target/target-args.ts'
 import { safe } from '../terminal/safe-text.ts'
 import { terminalLogger } from '../terminal-logger.ts'
+import { unlessUnwritable } from '../unless-unwritable.ts'
 
 const { tenant: _, ...placeArgs } = storeArgs
 
@@ -40,15 +41,15 @@ export const serveCommand = command({
     const { server: settings = {}, store: __, ...options } = loaded.config
     const localTokenFile = settings.localTokenFile ?? join(dirname(loaded.file), usualTokenFile)
     const signal = interrupted()
+    // Where there is no store, there is nothing to serve; it is told once, here.
+    await store.listConversations({ limit: 1 })
     const runtime = createRuntime({ logger, ...options, store })
     try {
       const given = { ...(port === undefined ? {} : { port }), ...(args.host ? { host: args.host } : {}) }
-      const server = await serve(runtime, {
-        logger: options.logger ?? logger,
-        ...settings,
-        localTokenFile,
-        ...given,
-      }).catch((error) => portProblem(error, port ?? settings.port ?? 4111))
+      const serving = { logger: options.logger ?? logger, ...settings, localTokenFile, ...given }
+      const server = await unlessUnwritable(localTokenFile, 'name another as server.localTokenFile in the config', () =>
+        serve(runtime, serving).catch((error) => listeningProblem(error, serving)),
+      )
       const told = { url: server.url, tokenFile: localTokenFile, store: place, pid: process.pid }
       output.item(told, () => [
         safe`Serving ${output.colours.cyan(server.url)}`,
@@ -67,9 +68,19 @@ export const serveCommand = command({
   },
 })
 
-function portProblem(error: NodeJS.ErrnoException, port: number): never {
-  if (error.code !== 'EADDRINUSE' && error.code !== 'EACCES') throw error
-  const why = error.code === 'EACCES' ? 'may not be used' : 'is taken, perhaps by another perdure serve'
+function listeningProblem(
+  error: NodeJS.ErrnoException,
+  { port = 4111, host }: { readonly port?: number; readonly host?: string },
+): never {
+  const { syscall = '', code = '' } = error
+  if (syscall !== 'listen' && syscall !== 'getaddrinfo') throw error
+  if (code !== 'EADDRINUSE' && code !== 'EACCES') {
+    throw new CommandLineError(
+      `The host '${host}' is none of this machine (${code}); pass another with --host`,
+      'serve',
+    )
+  }
+  const why = code === 'EACCES' ? 'may not be used' : 'is taken, perhaps by another perdure serve'
   throw new CommandLineError(`The port ${port} ${why}; pass another with --port, or 0 for a free one`, 'serve')
 }
 

@@ -5,6 +5,7 @@ import { StoreMissingError } from '../../errors/cli-errors.ts'
 import type { Logger } from '../../logger/logger.ts'
 import type { Store } from '../../store/store.ts'
 import type { LoadedConfig } from '../load-config.ts'
+import { unlessUnwritable } from '../unless-unwritable.ts'
 import { chooseStore, isPostgres } from './choose-store.ts'
 import type { StoreArgs } from './target-args.ts'
 
@@ -44,7 +45,8 @@ export async function openStore(
   }
   if (!existsSync(location)) {
     if (!create) throw new StoreMissingError(`There is no store at '${location}'`, advice(loaded))
-    await mkdir(dirname(location), { recursive: true })
+    const folder = dirname(location)
+    await unlessUnwritable(folder, 'name another place for the store', () => mkdir(folder, { recursive: true }))
   }
   const { sqliteStore } = await import('../../stores/sqlite/index.ts')
   return { store: sqliteStore({ path: location, ...options }), place: location, loaded }
