@@ -45,12 +45,14 @@ export type ChatOptions = {
   readonly id?: string
   readonly messages?: readonly Message[]
   readonly body?: object
+  readonly fetch?: typeof globalThis.fetch
   readonly onData?: (part: { type: string; data: unknown }) => void
   readonly onToolCall?: (call: { toolCall: { toolName: string; toolCallId: string; input: unknown } }) => void
 }
 
 /** A chat of the real package over its own transport, that sends by itself whenever everything was answered. */
-export function createChat(sdk: Sdk, { api, id = 'c', messages = [], body, onData, onToolCall }: ChatOptions): Chat {
+export function createChat(sdk: Sdk, options: ChatOptions): Chat {
+  const { api, id = 'c', messages = [], body, fetch, onData, onToolCall } = options
   const ai = (sdk === 'v6' ? ai6 : ai7) as typeof ai7
   class PlainChat extends ai.AbstractChat<ai7.UIMessage> {}
   const state = {
@@ -68,7 +70,7 @@ export function createChat(sdk: Sdk, { api, id = 'c', messages = [], body, onDat
     },
     snapshot: <T>(thing: T): T => structuredClone(thing),
   }
-  const transport = new ai.DefaultChatTransport({ api, ...(body ? { body } : {}) })
+  const transport = new ai.DefaultChatTransport({ api, ...(body ? { body } : {}), ...(fetch ? { fetch } : {}) })
   return new PlainChat({
     id,
     state,

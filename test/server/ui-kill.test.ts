@@ -3,7 +3,9 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { createClient } from '../../src/client/index.ts'
+import { seededRandom } from '../faults/harness/seeded-random.ts'
 import { until } from '../stories/until.ts'
+import { cuttingFetch } from './programs/cutting-fetch.ts'
 import { startChild } from './programs/start-child.ts'
 import { essence, type Sdk } from './ui-assemble.ts'
 import { type Chat, createChat, endedMessagesOf, lastMessage, messagesOf, textOf } from './ui-chat.ts'
@@ -34,6 +36,39 @@ test.each(['v6', 'v7'] as Sdk[])(
       expect(essence(lastMessage(chat) as never)).toEqual(essence(truth as never))
       const [, answer] = (await createClient({ url }).conversation('c').view()).messages
       expect(textOf(lastMessage(chat))).toBe(answer?.parts.map((part) => ('text' in part ? part.text : '')).join(''))
+    } finally {
+      await server.kill()
+      rmSync(folder, { recursive: true })
+    }
+  },
+)
+
+test.each(['v6', 'v7'] as Sdk[])(
+  'a page of ai %s that is cut off again and again, while its server is killed, shows the log in the end',
+  { timeout },
+  async (sdk) => {
+    const folder = mkdtempSync(join(tmpdir(), 'perdure-ui-'))
+    const input = { path: join(folder, 'agents.db'), deltas: 1_500 }
+    let server = await startChild({ ...input, port: 0 })
+    const { url, port } = server
+    const random = seededRandom(5)
+    const api = `${url}/ui/helper`
+    let cuts = 0
+    const fetch = cuttingFetch(() => (cuts++ < 8 ? random.int(200, 5_000) : null))
+    try {
+      const chat = createChat(sdk, { api, fetch })
+      await chat.sendMessage({ text: 'Write much.' })
+      for (let n = 0; chat.status === 'error' || lastMessage(chat).metadata?.status !== 'completed'; n++) {
+        if (n === 4) {
+          await server.kill()
+          server = await startChild({ ...input, port })
+        }
+        await catchUp(chat, api)
+      }
+      expect(cuts).toBeGreaterThan(5)
+      expect(words(chat)).toBe(1_500)
+      const truth = (await messagesOf(api)).at(-1)!
+      expect(essence(lastMessage(chat) as never)).toEqual(essence(truth as never))
     } finally {
       await server.kill()
       rmSync(folder, { recursive: true })
