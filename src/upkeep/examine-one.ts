@@ -10,6 +10,7 @@ import { judgeColumns } from './judge-columns.ts'
 export async function finishExamination(
   reader: UpkeepReader,
   examined: ConversationExaminer,
+  agents: ReadonlySet<string> | null = null,
 ): Promise<Rebuilt['columns']> {
   const { tenant, parent } = examined
   const facts = await examined.end(async (hash) => (await reader.blob(tenant, hash)) !== null)
@@ -17,7 +18,7 @@ export async function finishExamination(
     examined.add('parent_missing', `it is a child agent of '${parent.id}', which is gone`)
   }
   const isChildMissing = await judgeChildren(reader, examined, facts)
-  return judgeColumns(examined, facts, { now: reader.now, lastEpoch: reader.lastEpoch, isChildMissing })
+  return judgeColumns(examined, facts, { now: reader.now, lastEpoch: reader.lastEpoch, isChildMissing, agents })
 }
 
 /** Whether a child agent that is waited for was never started. One that has ended without telling is told of. */

@@ -18,6 +18,8 @@ export type ExamineOptions = {
   readonly tenant?: string
   /** Rebuilds what is derived where it differs, conversation by conversation; never touches events. Default: it only looks. */
   readonly repair?: boolean
+  /** The agents there is code for, and `flow:<name>` of flows: work for others is told of. Default: nobody says. */
+  readonly agents?: readonly string[]
   readonly onFinding?: (finding: Finding) => void
   readonly onRepair?: (repair: Repair) => void
   readonly onProgress?: OnProgress
@@ -65,7 +67,7 @@ type Result = Omit<Examination, 'repaired'>
 
 function examine(
   upkeep: Upkeep,
-  { tenant, onFinding, onProgress }: ExamineOptions,
+  { tenant, agents, onFinding, onProgress }: ExamineOptions,
   also: (found: Finding) => void,
 ): Promise<Result> {
   return upkeep.snapshot(async (reader) => {
@@ -101,7 +103,7 @@ function examine(
         return writer.row(row)
       },
       async conversationEnd() {
-        await finishExamination(reader, examined!)
+        await finishExamination(reader, examined!, agents ? new Set(agents) : null)
         for (const found of examined!.findings) tell(found)
         await writer.conversationEnd()
         onProgress?.({ done: writer.conversations, total, rows })

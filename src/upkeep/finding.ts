@@ -44,6 +44,7 @@ export const findingCodes = {
   call_past_due: { advice: 'Open the store with any process: it ends the call within a second', isNotice: true },
   wait_in_vain: { advice: 'Answer the call, or cancel its turn' },
   agent_missing: { advice: 'Send to it with an agent, or delete it' },
+  agent_unknown: { advice: 'Run the code that has it, or have another agent go on from a fork' },
   parent_missing: { advice: 'Delete it: nobody waits for this child agent any more' },
   summary_misplaced: { advice: restore },
   summary_base_differs: { advice: rebuild, isDerived: true },

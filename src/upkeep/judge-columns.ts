@@ -13,11 +13,20 @@ type Columns = { -readonly [Name in keyof Rebuilt['columns']]: Rebuilt['columns'
 const soonMs = 60_000
 const longestLeaseMs = 86_400_000
 
+type Surroundings = {
+  readonly now: number
+  readonly lastEpoch: number
+  /** Whether a child agent that is waited for was never started. */
+  readonly isChildMissing: boolean
+  /** Those there is code for; null when nobody says. */
+  readonly agents: ReadonlySet<string> | null
+}
+
 /** Judges the columns of a conversation by its log, tells of those that differ, and returns what they must be. */
 export function judgeColumns(
   examined: ConversationExaminer,
   facts: LogFacts,
-  { now, lastEpoch, isChildMissing }: { now: number; lastEpoch: number; isChildMissing: boolean },
+  { now, lastEpoch, isChildMissing, agents }: Surroundings,
 ): Columns {
   const { conversation, parent } = examined
   const columns: Columns = {}
@@ -88,7 +97,11 @@ export function judgeColumns(
       const when = conversation.wakeAt === null ? 'nothing wakes it' : `it is only woken at ${conversation.wakeAt}`
       set('wakeAt', 'wake_up_missing', wakeAt, `there is work to do since ${wakeAt}, and ${when}`)
     }
-    if (conversation.agent === null) examined.add('agent_missing', 'there is work to do, and it names no agent')
+    const { agent } = conversation
+    if (agent === null) examined.add('agent_missing', 'there is work to do, and it names no agent')
+    else if (agents && !agents.has(agent)) {
+      examined.add('agent_unknown', `there is work to do for '${agent}', which the config does not have`)
+    }
   }
   return columns
 }

@@ -16,6 +16,7 @@ const sources: Readonly<Record<string, string>> = {
   'perdure/server': 'src/server/index.ts',
   'perdure/client': 'src/client/index.ts',
   'perdure/config': 'src/cli/config.ts',
+  'perdure/upkeep': 'src/upkeep/index.ts',
   'perdure/testing': 'src/testing/index.ts',
 }
 

@@ -1,10 +1,12 @@
 import { expect, test } from 'vitest'
+import { silentLogger } from '../../src/logger/logger.ts'
+import { createRuntime } from '../../src/runtime/create-runtime.ts'
 import type { Store } from '../../src/store/store.ts'
 import { examineStore } from '../../src/upkeep/examine-store.ts'
 import type { Finding } from '../../src/upkeep/finding.ts'
 import { overStores } from '../stories/over-stores.ts'
 import { exported, importText } from './exported.ts'
-import { liveIn } from './lived-in-store.ts'
+import { livedInAgents, liveIn } from './lived-in-store.ts'
 
 export async function findingsIn(store: Store): Promise<string[]> {
   const findings: Finding[] = []
@@ -24,5 +26,15 @@ overStores('the doctor', (story) => {
     const copy = story.openStore()
     await importText(copy, text)
     expect(await examineStore(copy)).toMatchObject({ digest, conversations, faults: 0, notices: 0 })
+  })
+
+  test('tells of work that there is no code for, where it is told what code there is', async () => {
+    const store = story.openStore()
+    const runtime = createRuntime({ agents: livedInAgents, store, work: false, logger: silentLogger })
+    await runtime.conversation('due', { agent: 'echo' }).send('Hello')
+    await runtime.close()
+    const unknown = async (agents: string[]) => (await examineStore(store, { agents })).faults
+    expect([await unknown(['echo']), await unknown(['support'])]).toEqual([0, 1])
+    expect((await examineStore(store)).faults).toBe(0)
   })
 })

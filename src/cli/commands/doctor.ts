@@ -1,3 +1,4 @@
+import { sessionAgent } from '../../flow/define-flow.ts'
 import { differencesWith } from '../../upkeep/differences-with.ts'
 import { type Examination, examineStore } from '../../upkeep/examine-store.ts'
 import type { Finding } from '../../upkeep/finding.ts'
@@ -5,6 +6,7 @@ import type { Repair } from '../../upkeep/repair-conversation.ts'
 import { command } from '../command.ts'
 import { counted } from '../counted.ts'
 import { type ExitCode, exitCodes } from '../exit-codes.ts'
+import type { LoadedConfig } from '../load-config.ts'
 import type { Output } from '../output.ts'
 import { showProgress } from '../upkeep/show-progress.ts'
 import { readExport } from '../upkeep/whole-file.ts'
@@ -24,10 +26,11 @@ export const doctor = command({
     ['doctor --against backup.jsonl', 'is the store what the backup says?'],
   ],
   run: ({ args, output }) =>
-    withWholeStore(args, async (store, place) => {
+    withWholeStore(args, async (store, place, loaded) => {
       const examination = await showProgress('examining', (onProgress) =>
         examineStore(store, {
           ...tenantOf(args),
+          ...agentsOf(loaded),
           repair: args.repair ?? false,
           onFinding: (found) => tellFinding(found, output),
           onRepair: (repair) => tellRepair(repair, output),
@@ -38,6 +41,13 @@ export const doctor = command({
       return tellEnd({ ...examination, differences }, place, output)
     }),
 })
+
+/** A config says what there is code for. */
+function agentsOf(loaded: LoadedConfig | null): { readonly agents?: readonly string[] } {
+  if (!loaded) return {}
+  const { agents, flows = [] } = loaded.config
+  return { agents: [...agents.map(({ name }) => name), ...flows.map(({ name }) => sessionAgent(name))] }
+}
 
 function tellFinding(found: Finding, output: Output): void {
   const { code, severity, tenant, conversation, problem, advice, isDerived } = found

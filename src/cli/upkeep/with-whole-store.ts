@@ -1,5 +1,6 @@
 import { silentLogger } from '../../logger/logger.ts'
 import type { Store } from '../../store/store.ts'
+import type { LoadedConfig } from '../load-config.ts'
 import { openStore } from '../target/open-store.ts'
 import { type StoreArgs, storeArgs } from '../target/target-args.ts'
 
@@ -12,12 +13,12 @@ export const wholeStoreArgs = {
 /** Opens the store only to look after it: deadlines are left to whoever works on it. */
 export async function withWholeStore<T>(
   args: StoreArgs,
-  work: (store: Store, place: string) => Promise<T>,
+  work: (store: Store, place: string, loaded: LoadedConfig | null) => Promise<T>,
   { create = false }: { readonly create?: boolean } = {},
 ): Promise<T> {
-  const { store, place } = await openStore(args, { logger: silentLogger, create, expiry: false })
+  const { store, place, loaded } = await openStore(args, { logger: silentLogger, create, expiry: false })
   try {
-    return await work(store, place)
+    return await work(store, place, loaded)
   } finally {
     await store.close()
   }
