@@ -16,7 +16,7 @@ export class ImportInvalidError extends PerdureError {
   constructor(line: number, problem: string, options: { cause?: unknown } = {}) {
     super(
       'import_invalid',
-      `Line ${line} of the export is not valid: ${problem}. Of the conversation it is in nothing was written; make or fetch the export again, and import it with skipExisting.`,
+      `Line ${line} of the export is not valid: ${problem}. Of the conversation it is in nothing was written; make or fetch the export again, and import it with skipExisting (--skip-existing).`,
       options,
     )
     this.line = line
@@ -36,7 +36,7 @@ export class ImportExistsError extends PerdureError {
   constructor(tenant: string, what: string) {
     super(
       'import_exists',
-      `The store has ${what} of tenant '${tenant}' already, and nothing of it was written. Pass skipExisting to leave it as it is, or import into an empty store.`,
+      `The store has ${what} of tenant '${tenant}' already, and nothing of it was written. Pass skipExisting (--skip-existing) to leave it as it is, or import into an empty store.`,
     )
   }
 }
