@@ -4,6 +4,7 @@ import type { AddressInfo } from 'node:net'
 import { json } from 'node:stream/consumers'
 import { expect, test } from 'vitest'
 import { demoLives } from './demo-lives.ts'
+import { perdure } from './perdure.ts'
 import { keys } from './start-in-terminal.ts'
 
 const lives = demoLives()
@@ -39,4 +40,11 @@ test('with PERDURE_BASE_URL a real model plays the same agent', { timeout: 60_00
   } finally {
     server.close()
   }
+})
+
+test('without a terminal the script plays its story, whatever the environment has', { timeout: 60_000 }, async () => {
+  const env = { PERDURE_BASE_URL: 'http://127.0.0.1:1/v1', PERDURE_DEMO_PACE: '0' }
+  const { code, stdout } = await perdure(['demo', '--json'], { cwd: lives.folder(), env })
+  expect(code).toBe(0)
+  expect(JSON.parse(stdout)).toMatchObject({ payments: [{ orderId: '1234' }] })
 })

@@ -29,7 +29,9 @@ export const demo = command({
   run: async ({ args, output, interrupted }) => {
     const port = countOf('port', args.port, 0, 65_535) ?? 4111
     const pace = Number(process.env['PERDURE_DEMO_PACE'] ?? 1)
-    const models = await demoModels({ env: process.env, isOffline: args.offline === true, pace })
+    // A story that tells what happens next cannot leave that to a real model.
+    const isOffline = args.offline === true || !output.isInteractive
+    const models = await demoModels({ env: process.env, isOffline, pace })
     const storeFile = resolve(args.store ?? usualStore())
     const common = { storeFile, models, pace, user: userNameOf({}), signal: interrupted() }
     if (output.isInteractive) {

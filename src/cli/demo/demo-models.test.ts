@@ -37,6 +37,13 @@ test('a missing package is told with what to install', async () => {
   })
   await expect(demoModels({ ...wish, env: { ANTHROPIC_API_KEY: 'k' } })).rejects.toMatchObject({
     code: 'missing_dependency',
-    message: expect.stringContaining('npm install @ai-sdk/anthropic'),
+    message: expect.stringMatching(/unless with --offline, .* npm install @ai-sdk\/anthropic/),
+  })
+})
+
+test('an address that is none is told before anything is asked', async () => {
+  await expect(demoModels({ ...wish, env: { PERDURE_BASE_URL: 'localhost:11434' } })).rejects.toMatchObject({
+    code: 'invalid_command',
+    message: expect.stringContaining("PERDURE_BASE_URL is 'localhost:11434', which is not like http://"),
   })
 })

@@ -1,4 +1,5 @@
 import type { LanguageModelV4Prompt } from '@ai-sdk/provider'
+import { CommandLineError } from '../../errors/cli-errors.ts'
 import { MissingDependencyError } from '../../errors/store-errors.ts'
 import type { LanguageModel } from '../../model/language-model.ts'
 import { scriptedModel } from '../../testing/scripted-model.ts'
@@ -33,6 +34,9 @@ type Chosen = { readonly model: LanguageModel; readonly label: string }
 async function realModel(env: NodeJS.ProcessEnv): Promise<Chosen | null> {
   const { PERDURE_BASE_URL: baseURL, PERDURE_MODEL: wished, ANTHROPIC_API_KEY, OPENAI_API_KEY } = env
   if (baseURL) {
+    if (!/^https?:\/\/./.test(baseURL) || !URL.canParse(baseURL)) {
+      throw new CommandLineError(`PERDURE_BASE_URL is '${baseURL}', which is not like http://127.0.0.1:11434/v1`)
+    }
     const { createOpenAICompatible } = await needed(
       '@ai-sdk/openai-compatible',
       'PERDURE_BASE_URL',
@@ -64,7 +68,7 @@ async function needed<T>(packageName: string, variable: string, load: () => Prom
   try {
     return await load()
   } catch (cause) {
-    throw new MissingDependencyError(packageName, `The demo with ${variable}`, cause)
+    throw new MissingDependencyError(packageName, `The demo with ${variable}, unless with --offline,`, cause)
   }
 }
 

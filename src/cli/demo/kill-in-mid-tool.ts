@@ -4,9 +4,8 @@ import { fileURLToPath } from 'node:url'
 import { callPhase } from '../../log/call-phase.ts'
 import { findTurn } from '../../log/state.ts'
 import type { PlainChat } from '../chat/plain-chat.ts'
-import type { DemoModels } from './demo-models.ts'
 
-export type WorkerOptions = { readonly storeFile: string; readonly agentName: string; readonly models: DemoModels }
+export type WorkerOptions = { readonly storeFile: string; readonly agentName: string }
 
 /** Sends a message that a process of its own works on, and kills that process when it has begun with a tool. */
 export async function killInMidTool(
@@ -28,17 +27,11 @@ export async function killInMidTool(
   }
 }
 
-function startWorker({ storeFile, agentName, models }: WorkerOptions): ChildProcess {
+function startWorker({ storeFile, agentName }: WorkerOptions): ChildProcess {
   const program = fileURLToPath(
     new URL(`./story-worker${import.meta.url.endsWith('.ts') ? '.ts' : '.js'}`, import.meta.url),
   )
-  const args = [
-    '--disable-warning=ExperimentalWarning',
-    program,
-    storeFile,
-    agentName,
-    models.isScripted ? 'offline' : 'online',
-  ]
+  const args = ['--disable-warning=ExperimentalWarning', program, storeFile, agentName]
   // It ends with its standard input, so it does not outlive this process.
   return spawn(process.execPath, args, { stdio: ['pipe', 'ignore', 'inherit'] })
 }
