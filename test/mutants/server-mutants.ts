@@ -16,8 +16,8 @@ const removed: readonly (readonly [name: string, file: string, find: string, rep
   [
     'a handler needs no authenticate',
     'create-handler.ts',
-    "typeof authenticate !== 'function'",
-    'false',
+    'if (!authenticate || problems.length > 0)',
+    'if (problems.length > 0)',
     probe('a handler to be mounted anywhere needs authenticate'),
   ],
   [
