@@ -108,10 +108,10 @@ function tellUncaught(output: Output): void {
   process.on('unhandledRejection', end)
 }
 
-/** `perdure list | head` is not an error. */
+/** `perdure list | head` is not an error; where all is needed, the command has set another code. */
 function endQuietlyWithReader(): void {
   process.stdout.on('error', (error: NodeJS.ErrnoException) => {
-    if (error.code === 'EPIPE') process.exit(exitCodes.ok)
+    if (error.code === 'EPIPE') process.exit(process.exitCode ?? exitCodes.ok)
     throw error
   })
 }

@@ -52,6 +52,15 @@ test('an export in a file is there whole or not at all, and doctor compares with
   expect((await perdure(['doctor', '--against', other, '--tenant', 'other', '--store', source])).code).toBe(0)
 })
 
+test('an export whose reader goes away has failed, and a list has not', async () => {
+  const codes = ['export', 'list'].map(async (command) => {
+    const running = startPerdure([command, '--store', source])
+    running.process.stdout.destroy()
+    return (await running.ended).code
+  })
+  expect(await Promise.all(codes)).toEqual([1, 0])
+})
+
 test('import refuses what is there, what is cut off, and what is damaged, and says what to do', async () => {
   const file = path('some.jsonl')
   await perdure(['export', file, '--store', source])

@@ -24,6 +24,8 @@ export const exportCommand = command({
       if (file === undefined && process.stdout.isTTY) {
         throw new CommandLineError('An export is not for a terminal: name a file, or pipe it on', 'export')
       }
+      // For when the reader goes away: half of an export is none.
+      process.exitCode = exitCodes.failed
       const exported = await showProgress('exporting', (onProgress) => {
         const options = { ...tenantOf(args), onProgress }
         if (file === undefined) return exportStore(store, writeToStdout, options)
