@@ -5,8 +5,10 @@ import { DatabaseSync } from 'node:sqlite'
 import { afterAll, beforeAll, expect, inject, test } from 'vitest'
 import { silentLogger } from '../../src/logger/logger.ts'
 import { sqliteStore } from '../../src/stores/sqlite/index.ts'
+import { examineStore } from '../../src/upkeep/examine-store.ts'
 import { perdure, perdureJson, startPerdure } from '../cli/perdure.ts'
 import { freshDatabase } from '../setup/fresh-database.ts'
+import { until } from '../stories/until.ts'
 import { liveIn } from './lived-in-store.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'perdure-upkeep-'))
@@ -76,6 +78,31 @@ test('import refuses what is there, what is cut off, and what is damaged, and sa
     expect.stringMatching(/Line \d+ of the export is not valid: it is cut off/),
   ])
   expect(cut.stderr).not.toContain('    at ')
+})
+
+test('an import that is killed leaves whole conversations, and is begun again', async () => {
+  const file = path('killed.jsonl')
+  const { value: whole } = await perdureJson(['export', file, '--store', source])
+  const text = readFileSync(file)
+  const store = path('killed.db')
+  const importing = startPerdure(['import', '--store', store])
+  // In the middle of the longest conversation.
+  importing.process.stdin.write(text.subarray(0, text.indexOf('"id":"long"') + 20_000))
+  const copied = sqliteStore({ path: store, logger: silentLogger, expiry: false })
+  await until(async () => (await copied.listConversations({ limit: 100 })).length >= 5)
+  importing.process.kill('SIGKILL')
+  expect((await importing.ended).code).toBe(null)
+  const { faults, conversations } = await examineStore(copied)
+  await copied.close()
+  expect(faults).toBe(0)
+  expect(conversations).toBeLessThan(whole.conversations)
+  const again = await perdureJson(['import', file, '--skip-existing', '--store', store])
+  expect(again.value).toEqual({ conversations: whole.conversations - conversations, skipped: conversations })
+  expect(await lastOf(['doctor', '--against', file, '--store', store])).toMatchObject({
+    digest: whole.digest,
+    faults: 0,
+    differences: 0,
+  })
 })
 
 test('doctor names what was corrupted, repairs it, and tells what it did', async () => {
