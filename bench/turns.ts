@@ -9,12 +9,13 @@ import { baseOf } from '../src/log/state.ts'
 import { createRuntime } from '../src/runtime/create-runtime.ts'
 import type { Runtime } from '../src/runtime/runtime.ts'
 import type { Store } from '../src/store/store.ts'
+import { memoryStore } from '../src/stores/memory/memory-store.ts'
 import { postgresStore } from '../src/stores/postgres/index.ts'
 import { sqliteStore } from '../src/stores/sqlite/index.ts'
 import { defineTool } from '../src/tool/define-tool.ts'
 import { startPostgres } from '../test/setup/start-postgres.ts'
 import { instantModel } from './instant-model.ts'
-import { inLanes, median, ratePerSecond, spread } from './measure.ts'
+import { inLanes, median, milliseconds, ratePerSecond, spread } from './measure.ts'
 import { RawPostgres } from './raw-postgres.ts'
 import { type RawRow, RawSqlite } from './raw-sqlite.ts'
 
@@ -75,6 +76,8 @@ async function benchEngine(
   for (let round = 0; round < rounds; round++) {
     note('raw', await ratePerSecond(turns, () => inLanes(1, turns, raw(fourRows))))
     note('raw, its rows', await ratePerSecond(turns, () => inLanes(1, turns, raw(turnRows))))
+    note('raw, with pauses', await pausedRate(turns, turnRows, rawCommit))
+    note('without a disk', await engineRate(turns))
     for (const length of lengths)
       note(`length ${length}`, await withRuntime(store, (runtime) => lengthRate(runtime, length, turns)))
     note('64 conversations', await withRuntime(store, (runtime) => wideRate(runtime, round, turns)))
@@ -104,6 +107,39 @@ async function rowsOfTurn(store: Store): Promise<RawRow[][]> {
   const events = (await store.streamEvents(idOf(lengths[0]!, 0))).slice(-eventsPerTurn)
   const rows = events.map(({ type, content }) => ({ type, content: encode(content as never) }))
   return commitSizes.map((size) => rows.splice(0, size))
+}
+
+/**
+ * The raw driver with other work between its commits, which does not count: what a commit costs when it finds the caches of the processor
+ * cold, as every commit of a turn does.
+ */
+async function pausedRate(turns: number, commits: readonly RawRow[][], commit: Engine['rawCommit']): Promise<number> {
+  let ms = 0
+  for (let turn = 0; turn < turns; turn++) {
+    for (const rows of commits) {
+      workFor(0.1)
+      ms += await milliseconds(() => commit(rows))
+    }
+  }
+  return (turns * 1000) / ms
+}
+
+function workFor(ms: number): void {
+  const end = performance.now() + ms
+  for (let made: object[] = []; performance.now() < end; )
+    made = made.length > 50 ? [] : [...made, { at: Math.random() }]
+}
+
+/** The engine alone: the same turns on a memory store. */
+async function engineRate(turns: number): Promise<number> {
+  const store = memoryStore()
+  try {
+    return await withRuntime(store, (runtime) =>
+      ratePerSecond(turns, () => inLanes(1, turns, (_, n) => oneTurn(runtime, `alone-${Math.floor(n / 10)}`))),
+    )
+  } finally {
+    await store.close()
+  }
 }
 
 /** A runtime of its own, so that each measurement begins with what the store has and not with what another left in memory. */
