@@ -8,6 +8,7 @@ import { untilAtRest } from './child-crashes/until-at-rest.ts'
 import { EffectsFile } from './crash-matrix/effects-file.ts'
 import { untilNobodyIsConnected } from './harness/client-backends.ts'
 import { progress, runCommand } from './harness/command.ts'
+import { examined } from './harness/examined.ts'
 import { type SeededRandom, seededRandom } from './harness/seeded-random.ts'
 import { spawnChild } from './harness/spawn-child.ts'
 import { openStore, type Target } from './harness/target.ts'
@@ -34,7 +35,9 @@ export async function childCrashes(options: CrashOptions): Promise<Verdict> {
   const at = options.at ?? [...failpoints, ...childFailpoints]
   const share = full ? Number.POSITIVE_INFINITY : Math.max(1, Math.floor(rounds / at.length))
   const find = (): Promise<Finding> =>
-    withTarget(options, (target) => withFolder((folder) => new Crashes(target, folder, seed).run(at, share)))
+    withTarget(options, (target) =>
+      withFolder((folder) => examined(target, new Crashes(target, folder, seed).run(at, share))),
+    )
   return judge({ program: 'child-crashes', store, seed }, [{ name: 'kill', find }])
 }
 

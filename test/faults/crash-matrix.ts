@@ -5,6 +5,7 @@ import { cycle } from './crash-matrix/cycle.ts'
 import { EffectsFile } from './crash-matrix/effects-file.ts'
 import { WarmChild } from './crash-matrix/warm-child.ts'
 import { progress, runCommand } from './harness/command.ts'
+import { examined } from './harness/examined.ts'
 import { type SeededRandom, seededRandom } from './harness/seeded-random.ts'
 import type { Target } from './harness/target.ts'
 import { type Finding, judge, type Verdict } from './harness/verdict.ts'
@@ -30,7 +31,9 @@ export async function crashMatrix(options: MatrixOptions): Promise<Verdict> {
   const { store, seed, full = false, at = failpoints } = options
   const cycles = full ? Number.POSITIVE_INFINITY : (options.rounds ?? standardCycles[store])
   const find = (): Promise<Finding> =>
-    withTarget(options, (target) => withFolder((folder) => new Matrix(target, folder, seed).run(cycles, at)))
+    withTarget(options, (target) =>
+      withFolder((folder) => examined(target, new Matrix(target, folder, seed).run(cycles, at))),
+    )
   return judge({ program: 'crash-matrix', store, seed }, [{ name: 'kill', find }])
 }
 

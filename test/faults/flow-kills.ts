@@ -10,6 +10,7 @@ import { type KillPoint, leaseMs } from './flow-kills/order.ts'
 import { expectedResult, stepNames, tenSteps } from './flow-kills/ten-steps.ts'
 import { untilNobodyIsConnected } from './harness/client-backends.ts'
 import { progress, runCommand } from './harness/command.ts'
+import { examined } from './harness/examined.ts'
 import { openStore, type Target } from './harness/target.ts'
 import { type Finding, judge, type Verdict } from './harness/verdict.ts'
 import { type Place, withTarget } from './harness/with-target.ts'
@@ -24,7 +25,8 @@ export async function flowKills(
   options: Place & { readonly seed: number; readonly rounds?: number },
 ): Promise<Verdict> {
   const { store, seed, rounds } = options
-  const find = (): Promise<Finding> => withTarget(options, (target) => killEverywhere(target, seed, rounds))
+  const find = (): Promise<Finding> =>
+    withTarget(options, (target) => examined(target, killEverywhere(target, seed, rounds)))
   return judge({ program: 'flow-kills', store, seed }, [{ name: 'kill', find }])
 }
 
