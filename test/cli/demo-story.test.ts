@@ -49,6 +49,15 @@ describe('the demo without a terminal', { timeout: 60_000 }, () => {
     expect(JSON.parse(told)).toMatchObject({ payments: [{ orderId: '1234', cents: 4990 }] })
   })
 
+  test('ends with Ctrl-C, without a complaint', async () => {
+    const child = story()
+    await once(child.stdout!, 'data')
+    process.kill(child.pid!, 'SIGINT')
+    const [, [code]] = await Promise.all([text(child.stdout!), once(child, 'close')])
+    expect(code).toBe(130)
+    expect(isAnybodyLeft(child)).toBe(false)
+  })
+
   test('takes its worker with it when it is killed itself', async () => {
     const child = story()
     await once(child.stdout!, 'data')

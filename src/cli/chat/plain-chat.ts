@@ -1,6 +1,7 @@
 import { findTurn, openTurn } from '../../log/state.ts'
 import { projectView } from '../../view/project-view.ts'
 import type { View } from '../../view/view.ts'
+import { Interrupted } from '../interrupt.ts'
 import type { ChatPort } from './chat-port.ts'
 import { pendingLines } from './pending-lines.ts'
 import type { Paper, Transcript } from './transcript.ts'
@@ -50,7 +51,7 @@ export class PlainChat {
   async until(isReached: (view: View) => boolean): Promise<View> {
     for (;;) {
       if (this.#view && isReached(this.#view)) return this.#view
-      if (this.#ended.signal.aborted) throw new Error('the chat was ended')
+      if (this.#ended.signal.aborted) throw new Interrupted()
       await Promise.race([this.#watching, new Promise<void>((resolve) => this.#waiters.push(resolve))])
     }
   }

@@ -7,6 +7,7 @@ import { PlainChat } from '../chat/plain-chat.ts'
 import { Screen } from '../chat/screen.ts'
 import { screenLogger } from '../chat/screen-logger.ts'
 import { Transcript } from '../chat/transcript.ts'
+import { Interrupted } from '../interrupt.ts'
 import type { Output } from '../output.ts'
 import { perdureCommand } from '../perdure-command.ts'
 import { storeOption } from './demo-lines.ts'
@@ -84,6 +85,7 @@ async function onStage<T>(
   const end = (): void => void chat.end()
   stage.signal.addEventListener('abort', end, { once: true })
   try {
+    if (stage.signal.aborted) throw new Interrupted()
     return await act(chat, demo)
   } finally {
     stage.signal.removeEventListener('abort', end)
