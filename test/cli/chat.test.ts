@@ -6,6 +6,7 @@ import { createInterface } from 'node:readline'
 import { pathToFileURL } from 'node:url'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { demoLives, perdureProgram } from './demo-lives.ts'
+import { repository, startPerdure } from './perdure.ts'
 import { keys } from './start-in-terminal.ts'
 
 const lives = demoLives()
@@ -76,6 +77,22 @@ describe('a chat on a store', { timeout: 60_000 }, () => {
     const outcomes = []
     for await (const text of createInterface({ input: chat.stdout })) outcomes.push(JSON.parse(text))
     expect(outcomes).toMatchObject([{ status: 'completed' }, { status: 'waiting', pending: [{ tool: 'locate' }] }])
+  })
+
+  test('without a terminal an answer is whole before more is said, and Ctrl-C waits for it', async () => {
+    const text = `import { agents } from '${repository}/test/cli/agents.ts'\nexport default { agents, store: 'slow.db' }\n`
+    await writeFile(join(lives.folder(), 'perdure.config.ts'), text)
+    const chat = startPerdure(['chat', 'c1'], { cwd: lives.folder() })
+    chat.process.stdin.write('hello\n')
+    await chat.until('Hello.')
+    chat.process.stdin.write('Say it slowly\n')
+    await chat.until('you › Say it slowly')
+    chat.process.kill('SIGINT')
+    expect(await chat.ended).toMatchObject({
+      code: 130,
+      stdout: expect.stringContaining('One two three four'),
+      stderr: 'Finishing what runs; Ctrl-C again ends at once.\n',
+    })
   })
 })
 

@@ -2,6 +2,7 @@ import { createInterface } from 'node:readline'
 import { CommandLineError } from '../../errors/cli-errors.ts'
 import { PerdureError } from '../../errors/perdure-error.ts'
 import { uuidV7 } from '../../id/uuid-v7.ts'
+import { Interrupted } from '../interrupt.ts'
 import type { Output } from '../output.ts'
 import { openLocalTarget } from '../target/local-target.ts'
 import { openTarget } from '../target/open-target.ts'
@@ -69,14 +70,20 @@ async function fromInput(
 ): Promise<void> {
   const chat = new PlainChat(port, screen, new Transcript(screen, { agent, who: null, earlierTurns: 0 }))
   const lines = createInterface({ input: process.stdin, signal })
+  const tellEnd = (): void => output.note('Finishing what runs; Ctrl-C again ends at once.')
+  signal.addEventListener('abort', tellEnd, { once: true })
   try {
     for await (const text of lines) {
       if (text.trim() === '') continue
       const { turnId, view } = await chat.say(text)
+      // Whoever reads may want the answer before saying more.
+      screen.closeLine()
       if (output.isJson) output.item(await target.conversation(id).outcome(turnId), () => [])
       if (view.pending.length > 0) output.note(`It waits for somebody: ${commandLine(['show', id], args)}`)
     }
+    if (signal.aborted) throw new Interrupted()
   } finally {
+    signal.removeEventListener('abort', tellEnd)
     await chat.end()
     screen.end()
   }
