@@ -1,7 +1,7 @@
 import type { Json, JsonObject } from '../../log/json.ts'
 import { validate } from '../../tool/validate.ts'
 import type { Asker } from './decision.ts'
-import { type FormField, fieldDefault, fieldLabel, formFields, readField } from './form-field.ts'
+import { choicesOf, type FormField, fieldDefault, fieldLabel, formFields, readField } from './form-field.ts'
 
 /** Asks for a value that fits a JSON Schema, field by field. Null: later. */
 export async function askForm(schema: Json, asker: Asker): Promise<{ readonly value: Json } | null> {
@@ -37,6 +37,7 @@ async function fillField(field: FormField, asker: Asker): Promise<{ value: Json 
     const answer = await readField(field, typed)
     if (answer.ok) return answer
     asker.say(`That does not fit: ${answer.problem}.`)
-    text = typed
+    // A long text is mended; a wrong choice is made anew.
+    text = choicesOf(field.schema) ? fieldDefault(field) : typed
   }
 }

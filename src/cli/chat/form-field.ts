@@ -79,7 +79,7 @@ function itemOf(schema: JsonObject, text: string): Json {
   return isObject(schema['items']) ? asType(schema['items'], text) : readJsonOrText(text)
 }
 
-function choicesOf(schema: JsonObject): readonly Json[] | null {
+export function choicesOf(schema: JsonObject): readonly Json[] | null {
   if (Array.isArray(schema['enum'])) return schema['enum'] as readonly Json[]
   return 'const' in schema ? [schema['const'] as Json] : null
 }

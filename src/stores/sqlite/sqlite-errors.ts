@@ -81,7 +81,7 @@ function adviceFor(code: number | null, path: string): string {
     case sqlite.cantopen:
       return adviceForOpening(path)
     case sqlite.ioerr:
-      return 'Check the disk; the store opens the file again with the next call.'
+      return 'Check that the disk has room and works; the store opens the file again with the next call.'
     case sqlite.corrupt:
       return 'The file is damaged. Stop all processes that use it, and restore it from a backup.'
     case sqlite.notadb:
