@@ -138,6 +138,21 @@ describe('a chat on a server', { timeout: 60_000 }, () => {
     expect(await chat.exited()).toMatchObject({ exitCode: 0 })
   })
 
+  test('a message that could not be sent is brought back by a key', async () => {
+    const url = await serve('0')
+    const chat = lives.start('chat', 'c2', '--agent', 'clerk', '--url', url)
+    await chat.shows('›')
+    await kill()
+    await chat.shows('the connection was lost; trying again')
+    chat.type(`hello there${keys.enter}`)
+    await chat.shows(/could not be reached[\s\S]*the arrow up brings the message back/)
+    await serve(new URL(url).port)
+    chat.type(keys.up)
+    await chat.shows('› hello there')
+    chat.type(keys.enter)
+    await chat.shows('Good morning')
+  })
+
   test('goes on when the server is killed and started again', async () => {
     const url = await serve('0')
     const chat = lives.start('chat', 'c2', '--agent', 'clerk', '--url', url)

@@ -25,7 +25,14 @@ export type StartOptions = {
   readonly isForeign?: boolean
 }
 
-export const keys = { enter: '\r', escape: '\u001b', ctrlC: '\u0003', ctrlD: '\u0004', ctrlU: '\u0015' } as const
+export const keys = {
+  enter: '\r',
+  escape: '\u001b',
+  ctrlC: '\u0003',
+  ctrlD: '\u0004',
+  ctrlU: '\u0015',
+  up: '\u001b[A',
+} as const
 
 const patienceMs = 25_000
 

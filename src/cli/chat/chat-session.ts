@@ -174,7 +174,10 @@ export class ChatSession {
   }
 
   #send(text: string, whenBusy: 'queue' | 'steer'): void {
-    this.#try(() => this.#port.send(text, whenBusy))
+    this.#port.send(text, whenBusy).catch((error: unknown) => {
+      this.#fail(error)
+      if (!this.#ended.signal.aborted) this.#say('the arrow up brings the message back')
+    })
   }
 
   async #answer(item: PendingItem): Promise<void> {
