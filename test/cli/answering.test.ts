@@ -145,9 +145,8 @@ test('a person at a terminal is asked field by field, until the answer fits', as
   })
   await terminal.shows('size (1 S, 2 M)')
   terminal.type(`XXL${keys.enter}`)
-  // It is asked again, with what was typed.
-  await terminal.shows(/choose one of 1 S, 2 M[\s\S]*size \(1 S, 2 M\)[\s\S]*XXL/)
-  terminal.type(`${keys.ctrlU}M${keys.enter}`)
+  await terminal.shows(/choose one of 1 S, 2 M[\s\S]*size \(1 S, 2 M\)/)
+  terminal.type(`M${keys.enter}`)
   await terminal.shows('Answered: size.')
   expect(await terminal.exited()).toMatchObject({ exitCode: 0 })
   expect(await world.runtime.conversation('form').outcome()).toMatchObject({ status: 'completed' })
