@@ -16,6 +16,7 @@ export type DoubleApprovalOptions = Place & {
 }
 
 const approvalsPerHeat = 50
+const mostExtraHeats = 20
 /** Long enough for both processes to have read their orders. */
 const noticeMs = 30
 const patienceMs = 60_000
@@ -37,8 +38,12 @@ async function approveTwice(target: Target, seed: number, rounds: number): Promi
   const attempts: Attempt[] = []
   const calls: WaitingCall[] = []
   try {
-    while (calls.length < rounds) {
-      const size = Math.min(approvalsPerHeat, rounds - calls.length)
+    // A process that the machine kept waiting lost a whole heat: then there are more, until both have been first.
+    while (
+      calls.length < rounds ||
+      (isOneSided(attempts) && calls.length < rounds + mostExtraHeats * approvalsPerHeat)
+    ) {
+      const size = calls.length < rounds ? Math.min(approvalsPerHeat, rounds - calls.length) : approvalsPerHeat
       const heat = await waitingCalls(store, approvers, `heat${calls.length}`, size)
       const at = Date.now() + noticeMs
       attempts.push(...(await Promise.all(approvers.map((approver) => approver.approve(heat, at)))).flat())
@@ -49,7 +54,7 @@ async function approveTwice(target: Target, seed: number, rounds: number): Promi
     // What a process told before it answered this has been heard by then.
     await Promise.all(approvers.map((approver) => approver.approve([], 0)))
     const violations = checkAll(calls, logs, attempts, effects)
-    return { violations, ...judged(rounds, attempts, effects) }
+    return { violations, ...judged(calls.length, attempts, effects) }
   } finally {
     await Promise.all(approvers.map((approver) => approver.stop()))
     await store.close()
@@ -103,23 +108,34 @@ async function untilEnded(store: Store, conversation: string): Promise<LogEvent[
 }
 
 /** The run shows nothing when one process always came long after the other. */
-function judged(rounds: number, attempts: readonly Attempt[], effects: readonly Effect[]) {
+function isOneSided(attempts: readonly Attempt[]): boolean {
+  const { left, right, contested } = standing(attempts)
+  return left === 0 || right === 0 || contested * 8 < attempts.length
+}
+
+function standing(attempts: readonly Attempt[]) {
   const won = attempts.filter(({ outcome }) => 'accepted' in outcome && outcome.accepted)
   const winsOf = (who: string): number => won.filter((attempt) => attempt.who === who).length
+  const byCall = Map.groupBy(attempts, ({ callId }) => callId)
   const contested = won.filter(({ callId, who, endedAt }) =>
-    attempts.some((other) => other.callId === callId && other.who !== who && other.begunAt < endedAt),
+    byCall.get(callId)!.some((other) => other.who !== who && other.begunAt < endedAt),
   ).length
+  return { wins: won.length, contested, left: winsOf('left'), right: winsOf('right') }
+}
+
+function judged(approvals: number, attempts: readonly Attempt[], effects: readonly Effect[]) {
+  const stood = standing(attempts)
   const counts = {
-    approvals: rounds,
+    approvals,
     submissions: attempts.length,
-    wins: won.length,
-    losers: attempts.length - won.length,
+    losers: attempts.length - stood.wins,
     effects: effects.length,
-    ...{ contested, left: winsOf('left'), right: winsOf('right') },
+    ...stood,
   }
   const notExercised: string[] = []
   if (counts.left === 0 || counts.right === 0) notExercised.push('one process won everything: nobody raced it')
-  if (contested * 4 < rounds) notExercised.push('fewer than a quarter of the approvals were submitted at the same time')
+  if (stood.contested * 4 < approvals)
+    notExercised.push('fewer than a quarter of the approvals were submitted at the same time')
   return { counts, notExercised }
 }
 
