@@ -1,5 +1,6 @@
 import type { Origin, WorkingSet } from '../live/working-sets.ts'
 import { stateSince } from '../log/state.ts'
+import { conversationKey } from '../store/conversation-key.ts'
 import type { Summary } from '../store/summary.ts'
 import { type Calibration, uncalibrated } from './calibration.ts'
 import type { PromptTrace } from './common-prefix.ts'
@@ -61,7 +62,7 @@ export class ContextMemories {
   }
 
   of(tenant: string, id: string): ContextMemory {
-    const key = JSON.stringify([tenant, id])
+    const key = conversationKey(tenant, id)
     const memory = this.#kept.get(key) ?? { ...beginning(), isSummarising: false, isTitling: false }
     this.#kept.delete(key)
     this.#kept.set(key, memory)

@@ -1,3 +1,4 @@
+import { conversationKey } from '../store/conversation-key.ts'
 import type { TenantStore } from '../store/store.ts'
 import { foldFlow } from './flow-state.ts'
 import { type LoadedFlow, loadFlow } from './load-flow.ts'
@@ -13,15 +14,15 @@ export class FlowStates {
 
   /** Up to date with the store. Null when there is no session of that id. */
   async load(store: TenantStore, tenant: string, id: string): Promise<LoadedFlow | null> {
-    const kept = this.#kept.get(keyOf(tenant, id))
+    const kept = this.#kept.get(conversationKey(tenant, id))
     const loaded = (kept && (await caughtUp(store, id, kept))) ?? (await loadFlow(store, id))
     if (loaded) this.keep(tenant, id, loaded)
-    else this.#kept.delete(keyOf(tenant, id))
+    else this.#kept.delete(conversationKey(tenant, id))
     return loaded
   }
 
   keep(tenant: string, id: string, loaded: LoadedFlow): void {
-    const key = keyOf(tenant, id)
+    const key = conversationKey(tenant, id)
     this.#kept.delete(key)
     this.#kept.set(key, loaded)
     if (this.#kept.size > this.#limit) this.#kept.delete(this.#kept.keys().next().value!)
@@ -34,8 +35,4 @@ async function caughtUp(store: TenantStore, id: string, { state, summarisedTo, l
   if (last?.seq !== state.lastSeq || last.at !== lastAt) return null
   if (news.length === 0) return { state, summarisedTo, lastAt }
   return { state: foldFlow(news, state)!, summarisedTo, lastAt: news.at(-1)!.at }
-}
-
-function keyOf(tenant: string, id: string): string {
-  return JSON.stringify([tenant, id])
 }

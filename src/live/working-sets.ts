@@ -1,6 +1,7 @@
 import type { LogEvent } from '../log/events.ts'
 import { foldEvents } from '../log/fold-events.ts'
 import { type ConversationState, emptyState } from '../log/state.ts'
+import { conversationKey } from '../store/conversation-key.ts'
 import type { TenantStore } from '../store/store.ts'
 import type { Summary } from '../store/summary.ts'
 
@@ -21,7 +22,7 @@ export class WorkingSets {
 
   /** Up to date with the store. */
   async load(store: TenantStore, tenant: string, id: string): Promise<WorkingSet> {
-    const key = keyOf(tenant, id)
+    const key = conversationKey(tenant, id)
     const kept = this.#kept.get(key)
     const loaded = (kept && (await caughtUp(store, id, kept))) ?? (await loadWhole(store, id))
     this.keep(tenant, id, loaded)
@@ -29,7 +30,7 @@ export class WorkingSets {
   }
 
   keep(tenant: string, id: string, workingSet: WorkingSet): void {
-    const key = keyOf(tenant, id)
+    const key = conversationKey(tenant, id)
     const kept = this.#kept.get(key)
     const isNewer = kept?.origin === workingSet.origin && kept.state.lastSeq > workingSet.state.lastSeq
     this.#kept.delete(key)
@@ -38,7 +39,7 @@ export class WorkingSets {
   }
 
   drop(tenant: string, id: string): void {
-    this.#kept.delete(keyOf(tenant, id))
+    this.#kept.delete(conversationKey(tenant, id))
   }
 }
 
@@ -62,8 +63,4 @@ export async function loadWhole(store: TenantStore, id: string): Promise<Working
 
 export function withEvents({ state, lastAt, origin }: WorkingSet, events: readonly LogEvent[]): WorkingSet {
   return { state: foldEvents(events, state), lastAt: events.at(-1)?.at ?? lastAt, origin }
-}
-
-function keyOf(tenant: string, id: string): string {
-  return JSON.stringify([tenant, id])
 }

@@ -1,5 +1,6 @@
 import { Channel } from '../live/channel.ts'
 import { loadWhole, type WorkingSet, type WorkingSets, withEvents } from '../live/working-sets.ts'
+import { conversationKey } from '../store/conversation-key.ts'
 import type { Store } from '../store/store.ts'
 
 /** The channels of this process: one for each conversation that is worked on or watched here. */
@@ -14,7 +15,7 @@ export class Channels {
   }
 
   of(tenant: string, id: string): Channel {
-    const key = keyOf(tenant, id)
+    const key = conversationKey(tenant, id)
     const known = this.#channels.get(key)
     if (known) return known
     const channel = new Channel(id, (workingSet) => this.#read(tenant, id, workingSet))
@@ -23,12 +24,12 @@ export class Channels {
   }
 
   peek(tenant: string, id: string): Channel | undefined {
-    return this.#channels.get(keyOf(tenant, id))
+    return this.#channels.get(conversationKey(tenant, id))
   }
 
   /** Forgets a channel nobody uses. Called when a watcher leaves or an owner lets go. */
   tidy(tenant: string, id: string): void {
-    if (this.peek(tenant, id)?.isUnused) this.#channels.delete(keyOf(tenant, id))
+    if (this.peek(tenant, id)?.isUnused) this.#channels.delete(conversationKey(tenant, id))
   }
 
   /** Hints may be lost; whoever watches must not wait for ever. */
@@ -46,8 +47,4 @@ export class Channels {
     const events = lastSeq === 0 ? read : read.slice(1)
     return { ...withEvents(known, events), events }
   }
-}
-
-function keyOf(tenant: string, id: string): string {
-  return JSON.stringify([tenant, id])
 }

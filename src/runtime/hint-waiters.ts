@@ -1,4 +1,5 @@
 import type { Clock } from '../clock/clock.ts'
+import { conversationKey } from '../store/conversation-key.ts'
 import type { ConversationRef } from '../store/conversation-record.ts'
 
 /** What was appended to one log while somebody listens. Must be stopped. */
@@ -22,7 +23,7 @@ export class HintWaiters {
   }
 
   hint({ tenant, id }: ConversationRef): void {
-    for (const tell of this.#listening.get(keyOf(tenant, id)) ?? []) tell()
+    for (const tell of this.#listening.get(conversationKey(tenant, id)) ?? []) tell()
   }
 
   /** Tells everybody, whatever they wait for. */
@@ -32,7 +33,7 @@ export class HintWaiters {
 
   /** Listens from now on, so that what comes between a look and the wait after it is not missed. */
   listen({ tenant, id }: ConversationRef, signal?: AbortSignal): Hints {
-    const key = keyOf(tenant, id)
+    const key = conversationKey(tenant, id)
     let isTold = false
     let wake = (): void => {}
     const tell = (): void => {
@@ -66,8 +67,4 @@ export class HintWaiters {
       },
     }
   }
-}
-
-function keyOf(tenant: string, id: string): string {
-  return JSON.stringify([tenant, id])
 }

@@ -1,6 +1,7 @@
 import type { WorkingSets } from '../live/working-sets.ts'
 import type { Logger } from '../logger/logger.ts'
 import type { Snapshots } from '../snapshot/snapshots.ts'
+import { conversationKey } from '../store/conversation-key.ts'
 import type { ConversationRef } from '../store/conversation-record.ts'
 import type { Store } from '../store/store.ts'
 import type { Scopes } from './scopes.ts'
@@ -54,5 +55,5 @@ export class ShutdownSnapshots {
 }
 
 function keyOf({ tenant, id }: ConversationRef): string {
-  return JSON.stringify([tenant, id])
+  return conversationKey(tenant, id)
 }

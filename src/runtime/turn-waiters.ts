@@ -1,4 +1,5 @@
 import type { Logger } from '../logger/logger.ts'
+import { conversationKey } from '../store/conversation-key.ts'
 import type { ConversationRef } from '../store/conversation-record.ts'
 import type { Store } from '../store/store.ts'
 
@@ -50,5 +51,5 @@ export class TurnWaiters {
 }
 
 function keyOf({ tenant, id }: ConversationRef): string {
-  return JSON.stringify([tenant, id])
+  return conversationKey(tenant, id)
 }
