@@ -1,10 +1,8 @@
 import { transcript } from '../context/transcript.ts'
-import { uuidV7 } from '../id/uuid-v7.ts'
 import { loadWhole } from '../live/working-sets.ts'
 import { settle } from '../log/settle.ts'
 import type { ConversationState } from '../log/state.ts'
-import { streamModel } from '../model/stream-model.ts'
-import { auditAttempts } from './audit.ts'
+import { askBeside } from './ask-beside.ts'
 import { changeFor } from './change-for.ts'
 import type { TurnContext } from './turn-context.ts'
 
@@ -41,40 +39,21 @@ export async function generateTitle(
   }
 }
 
-async function askForTitle(state: ConversationState, context: TurnContext, signal: AbortSignal): Promise<string> {
-  const { agent, clock, id } = context
+/** Empty when there is none. */
+function askForTitle(state: ConversationState, context: TurnContext, signal: AbortSignal): Promise<string> {
+  const { agent } = context
   const system = agent.title?.instructions ?? instructions
-  const models = [agent.title?.model ?? agent.model]
-  // As text: a prompt with calls in it is refused where no tools are offered.
-  const text = `${transcript(state.turns, longestTranscript)}\n\n${system}`
-  const prompt = [
-    { role: 'system' as const, content: system },
-    { role: 'user' as const, content: [{ type: 'text' as const, text }] },
-  ]
-  const turnRef = `title/${state.turns.findLast((turn) => turn.end)?.turnId ?? ''}`
-  const audit = auditAttempts(context, { turnRef, prompt, seen: state.lastSeq })
-  const message = await streamModel(
-    {
-      models,
-      prompt,
-      tools: [],
-      settings: {},
-      retry: agent.retry,
-      signal,
-      clock,
-      newCallId: () => uuidV7(clock.now()),
-      onAttempt: audit.onAttempt,
-    },
-    () => {},
-  )
-  await audit.written()
-  const title = titleFrom(message.parts.map((part) => (part.type === 'text' ? part.text : '')).join(''))
-  if (message.status !== 'complete' || title === '') {
-    if (message.status !== 'aborted')
-      context.logger.warn('no title could be generated', { tenant: context.tenant, id, error: message.error })
-    return ''
+  const question = {
+    model: agent.title?.model ?? agent.model,
+    system,
+    // As text: a prompt with calls in it is refused where no tools are offered.
+    text: `${transcript(state.turns, longestTranscript)}\n\n${system}`,
+    turnRef: `title/${state.turns.findLast((turn) => turn.end)?.turnId ?? ''}`,
+    seen: state.lastSeq,
+    read: titleFrom,
+    onFailure: 'no title could be generated',
   }
-  return title
+  return askBeside(question, context, signal)
 }
 
 /** False when there is one already, or nothing to name any more. */

@@ -4,13 +4,11 @@ import { summaryShare } from '../context/plan-summary.ts'
 import { isSummarised, noReduction, type SummaryText } from '../context/reduction.ts'
 import { seedText } from '../context/render-seed.ts'
 import { transcript } from '../context/transcript.ts'
-import { uuidV7 } from '../id/uuid-v7.ts'
 import { foldEvents } from '../log/fold-events.ts'
 import { baseOf, type ConversationState, emptyState, type TurnState } from '../log/state.ts'
 import { modelRef } from '../model/language-model.ts'
-import { streamModel } from '../model/stream-model.ts'
 import type { Summary } from '../store/summary.ts'
-import { auditAttempts } from './audit.ts'
+import { askBeside } from './ask-beside.ts'
 import type { TurnContext } from './turn-context.ts'
 
 const instructions = [
@@ -57,7 +55,7 @@ async function sumUp(
   context: TurnContext,
   signal: AbortSignal,
 ): Promise<string> {
-  const { agent, clock, logger, tenant, id } = context
+  const { agent } = context
   const settings = agent.context.summarise === false ? null : agent.context.summarise
   const { budget } = limitsOf(agent, modelRef(agent.model))
   const words = Math.max(50, Math.floor(budget * summaryShare * wordsPerToken))
@@ -65,39 +63,19 @@ async function sumUp(
   const earlier = before === '' ? '' : `Summary so far:\n${before}\n\n`
   const messages = transcript(span, budget * charactersPerToken * 2)
   const ask = `${earlier}Messages to add to the summary:\n${messages}\n\nWrite the new summary of all of it, in at most ${words} words.`
-  const prompt = [
-    { role: 'system' as const, content: settings?.instructions ?? instructions },
-    { role: 'user' as const, content: [{ type: 'text' as const, text: ask }] },
-  ]
   const last = span.at(-1)!
-  const audit = auditAttempts(context, {
+  const question = {
+    model: settings?.model ?? agent.model,
+    system: settings?.instructions ?? instructions,
+    text: ask,
     turnRef: `summary/${last.turnId}`,
-    prompt,
     seen: last.end!.seq,
     reduction: { ...noReduction, summary: previous },
-  })
-  const message = await streamModel(
-    {
-      models: [settings?.model ?? agent.model],
-      prompt,
-      tools: [],
-      settings: {},
-      retry: agent.retry,
-      signal,
-      clock,
-      newCallId: () => uuidV7(clock.now()),
-      onAttempt: audit.onAttempt,
-    },
-    () => {},
-  )
-  await audit.written()
-  const text = message.parts.map((part) => (part.type === 'text' ? part.text : '')).join('')
-  // One that did not keep to its length must not take the room it was made for.
-  if (message.status === 'complete' && text.trim() !== '')
-    return text.trim().slice(0, budget * summaryShare * charactersPerToken * 3)
-  if (message.status !== 'aborted')
-    logger.warn('no summary could be made; trying again later', { tenant, id, error: message.error })
-  return ''
+    // One that did not keep to its length must not take the room it was made for.
+    read: (answer: string) => answer.trim().slice(0, budget * summaryShare * charactersPerToken * 3),
+    onFailure: 'no summary could be made; trying again later',
+  }
+  return askBeside(question, context, signal)
 }
 
 /** The first summary stands for what the conversation was seeded with, too. */
