@@ -4,14 +4,7 @@ import { defineFlow, type Flow } from '../../src/flow/define-flow.ts'
 import { type ScriptedModelCall, scriptedModel } from '../../src/testing/scripted-model.ts'
 import type { Step } from '../../src/testing/scripted-model-step.ts'
 import { defineTool } from '../../src/tool/define-tool.ts'
-
-const refund = defineTool({
-  name: 'refund',
-  description: 'Pay an order back',
-  input: z.object({ cents: z.number().int() }),
-  approval: 'required',
-  run: ({ cents }) => ({ paid: cents }),
-})
+import { refund } from '../support/asking-tools.ts'
 
 const size = defineTool({
   name: 'size',

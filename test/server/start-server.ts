@@ -1,5 +1,4 @@
 import { afterEach } from 'vitest'
-import { z } from 'zod'
 import type { Agent } from '../../src/agent/agent.ts'
 import { defineAgent } from '../../src/agent/define-agent.ts'
 import { type Client, createClient } from '../../src/client/index.ts'
@@ -12,7 +11,7 @@ import { type ServeOptions, type Server, serve } from '../../src/server/index.ts
 import type { Store } from '../../src/store/store.ts'
 import { memoryStore } from '../../src/stores/memory/memory-store.ts'
 import { scriptedModel } from '../../src/testing/scripted-model.ts'
-import { defineTool } from '../../src/tool/define-tool.ts'
+import { ask, refund } from '../support/asking-tools.ts'
 
 const open: (() => Promise<unknown>)[] = []
 
@@ -52,22 +51,6 @@ export async function startServer(starting: Starting = {}): Promise<Started> {
   const client = createClient({ url: server.url, ...(token === undefined ? {} : { token }) })
   return { runtime, store, server, client }
 }
-
-const refund = defineTool({
-  name: 'refund',
-  description: 'Pay an order back',
-  input: z.object({ cents: z.number().int() }),
-  approval: 'required',
-  run: ({ cents }) => ({ paid: cents }),
-})
-
-const ask = defineTool({
-  name: 'ask',
-  description: 'Ask the person',
-  executor: 'human',
-  input: z.object({ question: z.string() }),
-  output: z.object({ text: z.string() }),
-})
 
 const greeting = defineFlow({
   name: 'greeting',

@@ -3,8 +3,9 @@ import { z } from 'zod'
 import { defineTool } from '../../src/tool/define-tool.ts'
 import { gate } from '../stories/gate.ts'
 import { until } from '../stories/until.ts'
+import { refund } from '../support/asking-tools.ts'
 import { type ChatOptions, createChat, lastMessage, messagesOf, partsOf, textOf } from './ui-chat.ts'
-import { callsThen, clients, expectTruth, noMessage, refund, start } from './ui-chat-server.ts'
+import { callsThen, clients, expectTruth, noMessage, start } from './ui-chat-server.ts'
 
 describe.each(clients)('ai %s%s', (sdk, query) => {
   const open = ({ api, ...options }: ChatOptions) => createChat(sdk, { ...options, api: api + query })

@@ -6,17 +6,10 @@ import { scriptedModel } from '../../src/testing/scripted-model.ts'
 import type { Step } from '../../src/testing/scripted-model-step.ts'
 import { defineTool } from '../../src/tool/define-tool.ts'
 import type { Tool } from '../../src/tool/tool.ts'
+import { ask, refund } from '../support/asking-tools.ts'
 import { startServer } from './start-server.ts'
 import { essence, type Sdk } from './ui-assemble.ts'
 import { type Message, messagesOf } from './ui-chat.ts'
-
-export const refund = defineTool({
-  name: 'refund',
-  description: 'Pay an order back',
-  input: z.object({ cents: z.number().int() }),
-  approval: 'required',
-  run: ({ cents }) => ({ paid: cents }),
-})
 
 const locate = defineTool({
   name: 'locate',
@@ -24,14 +17,6 @@ const locate = defineTool({
   executor: 'client',
   input: z.object({ exact: z.boolean() }),
   output: z.object({ city: z.string() }),
-})
-
-const ask = defineTool({
-  name: 'ask',
-  description: 'Ask the person',
-  executor: 'human',
-  input: z.object({ question: z.string() }),
-  output: z.object({ text: z.string() }),
 })
 
 export async function start({
