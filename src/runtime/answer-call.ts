@@ -7,7 +7,7 @@ import type { Json } from '../log/json.ts'
 import { type CallState, type ConversationState, findCall, type Round } from '../log/state.ts'
 import type { TenantStore } from '../store/store.ts'
 import { resolveRow } from '../turn/change-for.ts'
-import type { LeaseWish } from './worker.ts'
+import type { LeaseWish } from './lease-wish.ts'
 
 /** A pending item, or the ids of one; a bare `callId` means its first round. */
 export type CallRef = string | { readonly callId: string; readonly round?: number }

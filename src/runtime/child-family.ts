@@ -7,10 +7,10 @@ import type { ConversationRef } from '../store/conversation-record.ts'
 import type { Store } from '../store/store.ts'
 import { errorText } from '../tool/error-text.ts'
 import type { Family, ParentCall } from '../turn/family.ts'
+import type { LeaseWish } from './lease-wish.ts'
 import { resolveChildCall } from './resolve-child-call.ts'
 import type { Scopes } from './scopes.ts'
 import { startChild } from './start-child.ts'
-import type { LeaseWish } from './worker.ts'
 
 export type FamilyParts = {
   readonly store: Store

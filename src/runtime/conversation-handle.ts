@@ -19,6 +19,7 @@ import type { Conversation, TurnHandle } from './conversation.ts'
 import { follow } from './follow.ts'
 import { history } from './history.ts'
 import type { Identity } from './identity.ts'
+import type { LeaseWish } from './lease-wish.ts'
 import { lineageOf } from './lineage.ts'
 import { childIdsBelow, loadChildren } from './load-children.ts'
 import { outcomeFromLog } from './outcome-from-log.ts'
@@ -28,7 +29,6 @@ import { sendMessage } from './send-message.ts'
 import { textStream } from './text-stream.ts'
 import { outcomeOf, type TurnOutcome } from './turn-outcome.ts'
 import { watch } from './watch.ts'
-import type { LeaseWish } from './worker.ts'
 
 /** The verbs of one conversation for one identity. */
 export function conversationHandle(

@@ -16,6 +16,7 @@ import { askAgent } from './ask-agent.ts'
 import { Channels } from './channels.ts'
 import { HintWaiters } from './hint-waiters.ts'
 import { KeepAlive } from './keep-alive.ts'
+import { noLeaseWish } from './lease-wish.ts'
 import type { Runtime, RuntimeOptions } from './runtime.ts'
 import type { RuntimeContext } from './runtime-context.ts'
 import { runtimeProblems } from './runtime-problems.ts'
@@ -23,7 +24,7 @@ import { Scopes } from './scopes.ts'
 import { sweepAudit } from './sweep-audit.ts'
 import { TurnWaiters } from './turn-waiters.ts'
 import { verbs } from './verbs.ts'
-import { noLeaseWish, Worker } from './worker.ts'
+import { Worker } from './worker.ts'
 
 const defaultDrainMs = 10_000
 

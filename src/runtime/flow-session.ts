@@ -11,11 +11,11 @@ import type { ConversationRecord } from '../store/conversation-record.ts'
 import type { EventRange, Page } from '../store/store.ts'
 import { type FlowStanding, type FlowStatus, standingOf } from './flow-standing.ts'
 import type { Identity } from './identity.ts'
+import { type LeaseWish, noLeaseWish } from './lease-wish.ts'
 import { lineageOf } from './lineage.ts'
 import { digestOf, requestKey } from './request-key.ts'
 import { type ResumeOptions, resumeSession } from './resume-session.ts'
 import type { RuntimeContext } from './runtime-context.ts'
-import { type LeaseWish, noLeaseWish } from './worker.ts'
 
 /** What a session consists of: replaying the flow against it gives where it stands. */
 export type FlowRecord = Pick<FlowState, 'flow' | 'version' | 'input'> & { readonly outcomes: readonly FlowOutcome[] }

@@ -11,8 +11,8 @@ import type { TenantStore } from '../store/store.ts'
 import { normaliseValue } from '../tool/normalise-result.ts'
 import { validate } from '../tool/validate.ts'
 import { isLetGo } from './flow-standing.ts'
+import type { LeaseWish } from './lease-wish.ts'
 import { digestOf, requestKey } from './request-key.ts'
-import type { LeaseWish } from './worker.ts'
 
 /** Which suspension an answer is for. */
 export type ResumeOptions = {

@@ -8,9 +8,10 @@ import type { Store } from '../store/store.ts'
 import type { Channels } from './channels.ts'
 import type { Hints } from './hint-waiters.ts'
 import type { KeepAlive } from './keep-alive.ts'
+import type { LeaseWish } from './lease-wish.ts'
 import type { Scopes } from './scopes.ts'
 import type { TurnWaiters } from './turn-waiters.ts'
-import type { LeaseWish, Worker } from './worker.ts'
+import type { Worker } from './worker.ts'
 
 /** What the handles of one runtime share. */
 export type RuntimeContext = {

@@ -14,8 +14,8 @@ import type { TenantStore } from '../store/store.ts'
 import type { Schema } from '../tool/schema.ts'
 import { toJsonSchema } from '../tool/to-json-schema.ts'
 import type { Identity } from './identity.ts'
+import type { LeaseWish } from './lease-wish.ts'
 import { type MessageInput, readMessage } from './message-input.ts'
-import type { LeaseWish } from './worker.ts'
 
 /** What to do when a turn is open: refuse, run after it, cancel it and run next in line, or hand the message to it. */
 export type WhenBusy = 'reject' | 'queue' | 'interrupt' | 'steer'

@@ -1,66 +1,40 @@
 import type { Agent } from '../agent/agent.ts'
-import type { Clock } from '../clock/clock.ts'
-import type { ContextMemories } from '../context/context-memory.ts'
 import { PerdureError } from '../errors/perdure-error.ts'
 import { failpoint } from '../failpoint/failpoint.ts'
 import { uuidV7 } from '../id/uuid-v7.ts'
-import type { WorkingSets } from '../live/working-sets.ts'
-import type { TurnState } from '../log/state.ts'
 import type { Logger } from '../logger/logger.ts'
 import { sparingly } from '../logger/sparingly.ts'
-import type { Snapshots } from '../snapshot/snapshots.ts'
-import type { Change } from '../store/change.ts'
+import { conversationKey } from '../store/conversation-key.ts'
 import type { ConversationRef } from '../store/conversation-record.ts'
-import type { Store, WakeHint } from '../store/store.ts'
-import { drive } from '../turn/drive.ts'
-import { generateTitle, needsTitle } from '../turn/generate-title.ts'
-import { Owner } from '../turn/owner.ts'
-import { summarise } from '../turn/summarise.ts'
-import type { TurnContext } from '../turn/turn-context.ts'
-import { admitChild, parentCallOf } from './admit-child.ts'
-import type { Channels } from './channels.ts'
-import { childFamily, type FamilyParts } from './child-family.ts'
+import type { WakeHint } from '../store/store.ts'
+import type { FamilyParts } from './child-family.ts'
+import { type ConversationWork, workOnConversation } from './conversation-work.ts'
 import { type FlowWork, workOnFlow } from './flow-work.ts'
 import type { Hold } from './hold.ts'
 import type { KeepAlive } from './keep-alive.ts'
-import type { Scopes } from './scopes.ts'
+import type { LeaseWish } from './lease-wish.ts'
 import { settledWithin } from './settled-within.ts'
 import { ShutdownSnapshots } from './shutdown-snapshots.ts'
+import { SideTasks } from './side-tasks.ts'
 
-export type WorkerParts = FlowWork & {
-  readonly store: Store
-  readonly agents: ReadonlyMap<string, Agent>
-  readonly channels: Channels
-  readonly workingSets: WorkingSets
-  readonly contextMemories: ContextMemories
-  readonly scopes: Scopes
-  readonly keepAlive: KeepAlive
-  readonly snapshots: Snapshots | null
-  readonly clock: Clock
-  readonly logger: Logger
-  readonly leaseMs: number
-  readonly pollMs: number
-  readonly maxConcurrentTurns: number
-}
+export type WorkerParts = FlowWork &
+  Omit<ConversationWork, 'family' | 'sideTasks' | 'isCalledOff'> & {
+    readonly agents: ReadonlyMap<string, Agent>
+    readonly keepAlive: KeepAlive
+    readonly leaseMs: number
+    readonly pollMs: number
+    readonly maxConcurrentTurns: number
+  }
 
 /** A conversation this process works on. `owner` is null while it is being loaded. */
 type Taken = { owner: Hold | null; done: Promise<unknown>; hintedSeq: number }
-
-/** What a commit says when it wants the lease, and is told when it has it. */
-export type LeaseWish = {
-  /** To be spread into the change, just before it is committed. */
-  acquire(): Pick<Change, 'acquire'>
-  got(result: { readonly epoch?: number }): void
-}
-
-export const noLeaseWish: LeaseWish = { acquire: () => ({}), got: () => {} }
 
 type Work = (epoch: number, entry: Taken) => Promise<void>
 
 /** Finds conversations with something to do, takes them, and drives each until it can be let go. */
 export class Worker {
   readonly #parts: WorkerParts
-  readonly #family: FamilyParts
+  readonly #conversationWork: ConversationWork
   readonly #shutdown: ShutdownSnapshots
   readonly #holder = `runtime-${uuidV7()}`
   readonly #taken = new Map<string, Taken>()
@@ -71,8 +45,7 @@ export class Worker {
   /** Conversations a verb of this process is about to take, so that the hint of its own commit starts no search. */
   readonly #expected = new Set<string>()
   readonly #cancelTimers: (() => void)[] = []
-  readonly #closing = new AbortController()
-  readonly #tasks = new Set<Promise<void>>()
+  readonly #sideTasks: SideTasks
   readonly #warnOfStore: Logger['warn']
   /** Owners that only wait for their children. */
   #patient = 0
@@ -86,7 +59,13 @@ export class Worker {
     this.#warnOfStore = sparingly(parts.logger, () => parts.clock.now())
     const giving: FamilyParts['giving'] = (ref, agent, commit) => this.giving(ref, agent, commit)
     this.#shutdown = new ShutdownSnapshots(parts)
-    this.#family = { ...parts, giving, makeRoom: () => this.#makeRoom() }
+    this.#sideTasks = new SideTasks(parts)
+    this.#conversationWork = {
+      ...parts,
+      family: { ...parts, giving, makeRoom: () => this.#makeRoom() },
+      sideTasks: this.#sideTasks,
+      isCalledOff: () => this.#isClosed,
+    }
   }
 
   start(): void {
@@ -96,16 +75,16 @@ export class Worker {
   }
 
   hint({ tenant, id, seq }: WakeHint): void {
-    const taken = this.#taken.get(keyOf(tenant, id))
+    const taken = this.#taken.get(conversationKey(tenant, id))
     if (taken) {
       taken.hintedSeq = Math.max(taken.hintedSeq, seq)
       taken.owner?.hint(seq)
-    } else if (!this.#expected.has(keyOf(tenant, id))) void this.#look()
+    } else if (!this.#expected.has(conversationKey(tenant, id))) void this.#look()
   }
 
   /** Runs a commit that gives the conversation something to do, and then takes it; the commit may bring the lease with it. */
   async giving<T>(ref: ConversationRef, agent: string | null, commit: (lease: LeaseWish) => Promise<T>): Promise<T> {
-    const key = keyOf(ref.tenant, ref.id)
+    const key = conversationKey(ref.tenant, ref.id)
     let epoch: number | undefined
     const wish: LeaseWish = {
       acquire: () => {
@@ -130,7 +109,7 @@ export class Worker {
    * already. Resolves with what stopped the work, where something did.
    */
   async take(ref: ConversationRef, name: string, epoch?: number): Promise<unknown> {
-    const key = keyOf(ref.tenant, ref.id)
+    const key = conversationKey(ref.tenant, ref.id)
     const work = this.#workOf(ref, name)
     const taken = this.#taken.get(key)
     const isFull = this.#room <= 0
@@ -175,28 +154,28 @@ export class Worker {
   }
 
   lose(tenant: string, id: string): void {
-    this.#taken.get(keyOf(tenant, id))?.owner?.lose()
+    this.#taken.get(conversationKey(tenant, id))?.owner?.lose()
   }
 
   /** Resolves when this process does not work on it; at once when it does not. */
   async settled({ tenant, id }: ConversationRef): Promise<unknown> {
-    return this.#taken.get(keyOf(tenant, id))?.done
+    return this.#taken.get(conversationKey(tenant, id))?.done
   }
 
   /** Why this process cannot work on it, where it has tried; null while it can, or has not. */
   problemOf({ tenant, id }: ConversationRef): PerdureError | null {
-    return this.#problems.get(keyOf(tenant, id)) ?? null
+    return this.#problems.get(conversationKey(tenant, id)) ?? null
   }
 
   /** Lets go of one conversation; this node leaves it alone until its log grows. */
   async release(tenant: string, id: string): Promise<void> {
-    const taken = this.#taken.get(keyOf(tenant, id))
+    const taken = this.#taken.get(conversationKey(tenant, id))
     if (!taken?.owner) return this.#shutdown.take({ tenant, id })
     // What it records while letting go is not what it waits for.
-    this.#skipped.set(keyOf(tenant, id), Number.POSITIVE_INFINITY)
+    this.#skipped.set(conversationKey(tenant, id), Number.POSITIVE_INFINITY)
     await taken.owner.close()
     await taken.done
-    this.#skipped.set(keyOf(tenant, id), taken.owner.lastSeq)
+    this.#skipped.set(conversationKey(tenant, id), taken.owner.lastSeq)
     await this.#shutdown.take({ tenant, id })
   }
 
@@ -204,13 +183,12 @@ export class Worker {
     this.#isClosed = true
     for (const cancel of this.#cancelTimers) cancel()
     const entries = [...this.#taken.values()]
-    await settledWithin(drainMs, [...entries.map(({ done }) => done), ...this.#tasks], this.#parts.clock)
+    await settledWithin(drainMs, [...entries.map(({ done }) => done), ...this.#sideTasks.running], this.#parts.clock)
     const closing = [...this.#taken.values()].map(async ({ owner, done }) => {
       await owner?.close()
       await done
     })
-    this.#closing.abort()
-    await Promise.allSettled(this.#tasks)
+    await this.#sideTasks.close()
     for (const result of await Promise.allSettled(closing)) {
       if (result.status === 'rejected')
         this.#parts.logger.error('closing a conversation failed', { error: result.reason })
@@ -239,29 +217,11 @@ export class Worker {
   }
 
   async #driveConversation(ref: ConversationRef, agent: Agent, epoch: number, entry: Taken): Promise<void> {
-    const { tenant, id } = ref
-    const { channels, workingSets, contextMemories, scopes, snapshots, clock, logger } = this.#parts
-    const store = this.#parts.store.forTenant(tenant)
-    const parent = await parentCallOf(store, id)
-    if (parent && !(await admitChild(store, id, (await workingSets.load(store, tenant, id)).state, parent))) return
-    const workingSet = await workingSets.load(store, tenant, id)
-    if (this.#isClosed) return store.releaseLease(id, epoch)
-    const context: TurnContext = {
-      ...{ tenant, id, agent, store, workingSets, snapshots, clock, logger },
-      channel: channels.of(tenant, id),
-      scopes: scopes.forConversation(tenant, id),
-      family: childFamily(this.#family, ref, agent, parent),
-      memory: contextMemories.of(tenant, id),
-      summariseSoon: (span) => this.#summarise(span, context),
-    }
-    this.#shutdown.remember(ref, agent.name)
-    const owner = new Owner(context, epoch, workingSet)
-    entry.owner = owner
-    owner.hint(entry.hintedSeq)
-    await drive(owner)
-    const { isLost, state } = owner
-    if (isLost || !needsTitle(state, context)) return
-    this.#beside('no title could be recorded', context, () => generateTitle(state, context, this.#closing.signal))
+    await workOnConversation(ref, agent, this.#conversationWork, epoch, (owner) => {
+      this.#shutdown.remember(ref, agent.name)
+      entry.owner = owner
+      owner.hint(entry.hintedSeq)
+    })
   }
 
   async #driveFlow(ref: ConversationRef, epoch: number, entry: Taken): Promise<void> {
@@ -274,30 +234,6 @@ export class Worker {
     if (dueInMs !== null && dueInMs <= this.#parts.pollMs) this.#parts.clock.after(dueInMs, () => void this.#look())
   }
 
-  #summarise(span: readonly TurnState[], context: TurnContext): void {
-    const { memory } = context
-    memory.isSummarising = true
-    this.#beside('no summary could be recorded', context, async () => {
-      try {
-        await summarise(span, context, this.#closing.signal)
-      } finally {
-        memory.isSummarising = false
-      }
-    })
-  }
-
-  /** Work that nothing waits for. */
-  #beside(onFailure: string, { tenant, id }: TurnContext, work: () => Promise<void>): void {
-    const letProcessEnd = this.#parts.keepAlive.hold()
-    const task = work()
-      .catch((error) => this.#parts.logger.warn(onFailure, { tenant, id, error }))
-      .finally(() => {
-        this.#tasks.delete(task)
-        letProcessEnd()
-      })
-    this.#tasks.add(task)
-  }
-
   /** A log this version cannot fold is left alone until it grows or the code changes; it is not folded past. */
   async #letGo(tenant: string, id: string, error: unknown, epoch: number | null): Promise<void> {
     const { logger, workingSets } = this.#parts
@@ -308,8 +244,8 @@ export class Worker {
     const store = this.#parts.store.forTenant(tenant)
     try {
       if (isHopeless(error)) {
-        this.#problems.set(keyOf(tenant, id), error)
-        this.#skipped.set(keyOf(tenant, id), (await store.getConversation(id))?.lastSeq ?? 0)
+        this.#problems.set(conversationKey(tenant, id), error)
+        this.#skipped.set(conversationKey(tenant, id), (await store.getConversation(id))?.lastSeq ?? 0)
       }
       // Another node may have the code for it.
       if (epoch !== null) await store.releaseLease(id, epoch)
@@ -344,9 +280,9 @@ export class Worker {
     for (const ref of due) {
       const record = await store.forTenant(ref.tenant).getConversation(ref.id)
       if (!record?.agent) continue
-      const skippedAt = this.#skipped.get(keyOf(ref.tenant, ref.id))
+      const skippedAt = this.#skipped.get(conversationKey(ref.tenant, ref.id))
       if (skippedAt !== undefined && skippedAt >= record.lastSeq) continue
-      this.#skipped.delete(keyOf(ref.tenant, ref.id))
+      this.#skipped.delete(conversationKey(ref.tenant, ref.id))
       this.take(ref, record.agent).catch((error) =>
         this.#parts.logger.error('working on a conversation failed', { ...ref, error }),
       )
@@ -357,7 +293,7 @@ export class Worker {
     if (this.#taken.size === 0) return
     try {
       for (const { tenant, id } of await this.#parts.store.renewLeases(this.#holder, this.#parts.leaseMs)) {
-        this.#taken.get(keyOf(tenant, id))?.owner?.lose()
+        this.#taken.get(conversationKey(tenant, id))?.owner?.lose()
       }
       await this.#hintAll()
     } catch (error) {
@@ -388,8 +324,4 @@ export class Worker {
 /** Waiting does not help: the log must grow, or the code change. */
 function isHopeless(error: unknown): error is PerdureError {
   return PerdureError.isInstance(error) && (error.code.startsWith('event_') || error.code === 'flow_diverged')
-}
-
-function keyOf(tenant: string, id: string): string {
-  return JSON.stringify([tenant, id])
 }

@@ -1,0 +1,77 @@
+import type { Agent } from '../agent/agent.ts'
+import type { Clock } from '../clock/clock.ts'
+import type { ContextMemories } from '../context/context-memory.ts'
+import type { WorkingSets } from '../live/working-sets.ts'
+import type { TurnState } from '../log/state.ts'
+import type { Logger } from '../logger/logger.ts'
+import type { Snapshots } from '../snapshot/snapshots.ts'
+import type { ConversationRef } from '../store/conversation-record.ts'
+import type { Store } from '../store/store.ts'
+import { drive } from '../turn/drive.ts'
+import { generateTitle, needsTitle } from '../turn/generate-title.ts'
+import { Owner } from '../turn/owner.ts'
+import { summarise } from '../turn/summarise.ts'
+import type { TurnContext } from '../turn/turn-context.ts'
+import { admitChild, parentCallOf } from './admit-child.ts'
+import type { Channels } from './channels.ts'
+import { childFamily, type FamilyParts } from './child-family.ts'
+import type { Scopes } from './scopes.ts'
+import type { SideTasks } from './side-tasks.ts'
+
+export type ConversationWork = {
+  readonly store: Store
+  readonly channels: Channels
+  readonly workingSets: WorkingSets
+  readonly contextMemories: ContextMemories
+  readonly scopes: Scopes
+  readonly snapshots: Snapshots | null
+  readonly clock: Clock
+  readonly logger: Logger
+  readonly family: FamilyParts
+  readonly sideTasks: SideTasks
+  /** Asked once it is loaded: then it is let go again. */
+  readonly isCalledOff: () => boolean
+}
+
+/** Drives a conversation under a lease until it can be let go. */
+export async function workOnConversation(
+  ref: ConversationRef,
+  agent: Agent,
+  work: ConversationWork,
+  epoch: number,
+  onOwner: (owner: Owner) => void,
+): Promise<void> {
+  const { tenant, id } = ref
+  const { channels, workingSets, contextMemories, scopes, snapshots, clock, logger, sideTasks } = work
+  const store = work.store.forTenant(tenant)
+  const parent = await parentCallOf(store, id)
+  if (parent && !(await admitChild(store, id, (await workingSets.load(store, tenant, id)).state, parent))) return
+  const workingSet = await workingSets.load(store, tenant, id)
+  if (work.isCalledOff()) return store.releaseLease(id, epoch)
+  const context: TurnContext = {
+    ...{ tenant, id, agent, store, workingSets, snapshots, clock, logger },
+    channel: channels.of(tenant, id),
+    scopes: scopes.forConversation(tenant, id),
+    family: childFamily(work.family, ref, agent, parent),
+    memory: contextMemories.of(tenant, id),
+    summariseSoon: (span) => summariseBeside(span, context, sideTasks),
+  }
+  const owner = new Owner(context, epoch, workingSet)
+  onOwner(owner)
+  await drive(owner)
+  const { isLost, state } = owner
+  if (isLost || !needsTitle(state, context)) return
+  sideTasks.start('no title could be recorded', ref, (signal) => generateTitle(state, context, signal))
+}
+
+function summariseBeside(span: readonly TurnState[], context: TurnContext, sideTasks: SideTasks): void {
+  const { memory } = context
+  memory.isSummarising = true
+  sideTasks.start('no summary could be recorded', context, async (signal) => {
+    try {
+      await summarise(span, context, signal)
+    } finally {
+      memory.isSummarising = false
+    }
+  })
+}
