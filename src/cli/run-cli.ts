@@ -60,8 +60,11 @@ async function runCommandLine(words: readonly string[], output: Output): Promise
 
 function tellError(error: unknown, output: Output): void {
   output.error(error)
-  const isRefused = PerdureError.isInstance(error) && error.code === 'unauthenticated'
-  if (isRefused) output.note('Set PERDURE_TOKEN, or pass --token-file of a server on this machine.')
+  const code = PerdureError.isInstance(error) ? error.code : null
+  if (code === 'unauthenticated') output.note('Set PERDURE_TOKEN, or pass --token-file of a server on this machine.')
+  if (code === 'operator_only') {
+    output.note("Set PERDURE_TOKEN to an operator's, or pass --token-file of a server on this machine.")
+  }
 }
 
 function tellHelp(text: SafeText, output: Output): void {

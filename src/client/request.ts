@@ -63,7 +63,8 @@ function problemOf(error: unknown): string {
   return message || code || error.message
 }
 
-async function errorOf(response: Response): Promise<Error> {
+/** What a server refused with; unreachable when it was something else that answered. */
+export async function errorOf(response: Response): Promise<Error> {
   const text = await response.text().catch(() => '')
   const problem = parsed(text)
   if (!isProblem(problem)) return new ServerUnreachableError(`something else answered with ${response.status}`)

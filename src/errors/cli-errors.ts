@@ -36,6 +36,23 @@ export class NoModelCallsError extends PerdureError {
   }
 }
 
+/** A server does not offer what the command needs. */
+export class UpkeepNotServedError extends PerdureError {
+  constructor(place: string) {
+    super(
+      'upkeep_unsupported',
+      `The server at ${place} does not let anybody look after its store. Start it with 'upkeep' (perdure serve does), or pass --store with the store itself.`,
+    )
+  }
+}
+
+/** The connection went before the server had said how it ended. `advice` says what to do then. */
+export class CutOffError extends PerdureError {
+  constructor(problem: string, advice: string, options: { cause?: unknown } = {}) {
+    super('server_unreachable', `${problem}. ${advice}.`, { retryable: true, ...options })
+  }
+}
+
 /** Nothing says which store is meant, or there is none in the place that was said. It is never made by looking at it. */
 export class StoreMissingError extends PerdureError {
   constructor(problem: string, advice: string) {

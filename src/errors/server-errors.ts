@@ -13,6 +13,16 @@ export class UnauthenticatedError extends PerdureError {
   }
 }
 
+/** Who belongs to a tenant is no operator, whatever they may do there. */
+export class OperatorOnlyError extends PerdureError {
+  constructor() {
+    super(
+      'operator_only',
+      'This is for operators, who look after the whole store, and the request does not show that it is from one. Send it with the credentials of an operator.',
+    )
+  }
+}
+
 export class HostNotAllowedError extends PerdureError {
   constructor() {
     super(
@@ -53,8 +63,19 @@ export class MethodNotAllowedError extends PerdureError {
 }
 
 export class MediaTypeError extends PerdureError {
-  constructor() {
-    super('media_type_refused', 'The body is not declared as JSON. Send it with content-type: application/json.')
+  constructor(expected: 'application/json' | 'application/x-ndjson' = 'application/json') {
+    const what = expected === 'application/json' ? 'JSON' : 'lines of JSON'
+    super('media_type_refused', `The body is not declared as ${what}. Send it with content-type: ${expected}.`)
+  }
+}
+
+export class RequestTimedOutError extends PerdureError {
+  constructor(limitMs: number) {
+    super(
+      'request_timed_out',
+      `The body of the request did not come within ${limitMs} ms. Send it again, faster, or raise the server's limit.`,
+      { retryable: true },
+    )
   }
 }
 

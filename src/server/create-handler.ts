@@ -9,13 +9,16 @@ import type { ServerContext } from './route.ts'
 import { routeRequests } from './route-request.ts'
 import { allRoutes } from './routes/all-routes.ts'
 import { type ServerOptions, settingsOf } from './server-options.ts'
-import { serverProblems } from './server-problems.ts'
+import { operatorProblems, serverProblems } from './server-problems.ts'
 import { UiTurns } from './ui/ui-turns.ts'
+import { Works } from './upkeep/works.ts'
 
 /** Answers requests of the web platform, whatever server they come from. Never rejects. */
 export type Handler = ((request: Request) => Promise<Response>) & {
   /** Ends the live streams, which would otherwise go on for as long as their clients stay. */
   close(): void
+  /** Resolves when no work of an operator uses the store any more. Such work ends with the connection that asked for it. */
+  settled(): Promise<void>
   /** Who watches now, and the conversations that are kept in memory for it. */
   streams(): { readonly clients: number; readonly conversations: number }
 }
@@ -26,14 +29,16 @@ export function createHandler<Agents extends readonly Agent[]>(
   options: ServerOptions,
 ): Handler {
   const { authenticate } = Object(options) as ServerOptions
-  const problems = serverProblems(options)
+  const problems = [...serverProblems(options), ...operatorProblems(options)]
   if (!authenticate || problems.length > 0)
     throw new DefinitionError('The server', [...missing(authenticate), ...problems])
   const settings = settingsOf(options, authenticate)
   const feeds = new Feeds(settings.limits, settings.logger)
-  const server: ServerContext = { settings, feeds, uiTurns: new UiTurns(settings.basePath), routes: allRoutes }
+  const works = new Works(settings.limits.upkeep)
+  const routes = allRoutes.filter(({ isForOperators }) => !isForOperators || settings.upkeep)
+  const server: ServerContext = { settings, feeds, works, uiTurns: new UiTurns(settings.basePath), routes }
   const answer = loadHono().then((Hono) =>
-    routeRequests(new Hono(), allRoutes, settings.basePath, (route, params, request) =>
+    routeRequests(new Hono(), routes, settings.basePath, (route, params, request) =>
       dispatch(route, params, request, runtime as unknown as Pick<Runtime, 'as'>, server),
     ),
   )
@@ -42,6 +47,7 @@ export function createHandler<Agents extends readonly Agent[]>(
   const handle = (request: Request): Promise<Response> => handleRequest(request, answer, settings)
   return Object.assign(handle, {
     close: () => feeds.close(),
+    settled: () => works.settled(),
     streams: () => ({ clients: feeds.subscribers, conversations: feeds.size }),
   })
 }

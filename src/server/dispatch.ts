@@ -1,9 +1,12 @@
 import type { Runtime, Verbs } from '../runtime/runtime.ts'
+import type { Scope } from '../scope/register.ts'
 import { identifyCaller } from './guard/identify-caller.ts'
-import { readBody } from './guard/read-body.ts'
+import { identifyOperator } from './guard/identify-operator.ts'
+import { checkMediaType, readBody } from './guard/read-body.ts'
 import { checkBody, readQuery } from './read-input.ts'
 import type { Route, RouteCall, ServerContext } from './route.ts'
 import { noQuery } from './schemas.ts'
+import type { ServerSettings } from './server-options.ts'
 
 /** Takes a request through its route: who it is, what is asked, and then what happens. */
 export async function dispatch(
@@ -14,16 +17,30 @@ export async function dispatch(
   server: ServerContext,
 ): Promise<Response> {
   const { settings } = server
-  const verbs = route.isPublic ? nobody : runtime.as(await identifyCaller(request, route.name, settings))
+  const scope = await identified(route, request, settings)
+  const verbs = scope === null ? nobody : runtime.as(scope)
   const query = await readQuery(route.query ?? noQuery, new URL(request.url))
+  if (route.takesLines) checkMediaType(request, 'application/x-ndjson')
   const body = route.body ? await checkBody(route.body, await readBody(request, settings.limits)) : null
   const call: RouteCall = { verbs, params, query, body, request, server }
   return route.handle(call)
 }
 
-/** A public route that acts is a mistake, and must not act as anybody. */
+/** Before anything of the body is read. Null: whoever it is acts as nobody. */
+async function identified(
+  { name, isPublic, isForOperators }: Route,
+  request: Request,
+  settings: ServerSettings,
+): Promise<Scope | null> {
+  if (isPublic) return null
+  if (!isForOperators) return identifyCaller(request, name, settings)
+  await identifyOperator(request, name, settings)
+  return null
+}
+
+/** A public route that acts is a mistake, and must not act as anybody; nor does an operator. */
 const nobody = new Proxy({} as Verbs, {
   get() {
-    throw new Error('a public route has no identity to act with')
+    throw new Error('this route has no identity to act with')
   },
 })

@@ -1,8 +1,7 @@
-import { errorCodes } from '../errors/codes.ts'
-import { PerdureError } from '../errors/perdure-error.ts'
 import { checkHost } from './guard/check-host.ts'
 import { checkOrigin, corsHeaders, preflight } from './guard/check-origin.ts'
 import { checkSize } from './guard/check-size.ts'
+import { logFailure } from './log-failure.ts'
 import { problemOf } from './problem.ts'
 import type { Answer } from './route-request.ts'
 import type { ServerSettings } from './server-options.ts'
@@ -31,12 +30,6 @@ async function checked(request: Request, answer: Promise<Answer>, settings: Serv
   checkOrigin(request, settings.allowedOrigins)
   if (request.method === 'OPTIONS') return preflight(request, settings.allowedOrigins)
   return (await answer)(request)
-}
-
-/** Only what the operator must know of. Never a header, a body or a query: they may hold secrets. */
-function logFailure(error: unknown, request: Request, { logger }: ServerSettings): void {
-  if (PerdureError.isInstance(error) && errorCodes[error.code]?.status < 500) return
-  logger.error('a request failed', { method: request.method, path: new URL(request.url).pathname, error })
 }
 
 const alwaysSent = {

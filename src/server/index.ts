@@ -2,4 +2,12 @@ export { createHandler, type Handler } from './create-handler.ts'
 export { bearerToken, isSameSecret } from './guard/secret.ts'
 export { type LocalAccess, readLocalAccess } from './node/local-token.ts'
 export { type ServeOptions, type Server, serve } from './serve.ts'
-export type { Authenticate, Limits, RateLimit, RateVerdict, ServerOptions } from './server-options.ts'
+export type {
+  Authenticate,
+  IsOperator,
+  Limits,
+  RateLimit,
+  RateVerdict,
+  ServerOptions,
+  UpkeepOptions,
+} from './server-options.ts'

@@ -17,7 +17,7 @@ export function openApiOf(routes: readonly Route[], basePath: string): JsonObjec
   }
 }
 
-function operationOf({ name, summary, path, query, body, answer, isPublic }: Route): JsonObject {
+function operationOf({ name, summary, path, query, body, takesLines, answer, isPublic }: Route): JsonObject {
   const { status, description, type = 'application/json' } = answer
   const content = status === 204 ? {} : { content: { [type]: { schema: {} } } }
   return {
@@ -25,6 +25,7 @@ function operationOf({ name, summary, path, query, body, answer, isPublic }: Rou
     summary,
     parameters: [...pathParameters(path), ...queryParameters(query)],
     ...(body ? { requestBody: { content: { 'application/json': { schema: body } } } } : {}),
+    ...(takesLines ? { requestBody: { content: { 'application/x-ndjson': { schema: {} } } } } : {}),
     responses: { [String(status)]: { description, ...content }, default: failure },
     ...(isPublic ? { security: [] } : {}),
   }

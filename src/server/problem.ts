@@ -1,12 +1,31 @@
 import { errorCodes } from '../errors/codes.ts'
 import { PerdureError } from '../errors/perdure-error.ts'
 import { MethodNotAllowedError, RateLimitedError, ServerFailedError } from '../errors/server-errors.ts'
+import { UpkeepUnsupportedError } from '../errors/upkeep-errors.ts'
 
 /** The answer for whatever was thrown: its code and advice, or nothing but that the server failed. */
 export function problemOf(error: unknown): Response {
+  const body = problemIn(error)
+  return new Response(JSON.stringify(body), {
+    status: body.status,
+    headers: { 'content-type': 'application/problem+json', ...headersOf(error) },
+  })
+}
+
+/** What a caller is told of it. */
+export type Problem = {
+  readonly type: string
+  readonly title: string
+  readonly status: number
+  readonly code: string
+  readonly detail: string
+  readonly retryable: boolean
+}
+
+export function problemIn(error: unknown): Problem {
   const known = PerdureError.isInstance(error) && error.code in errorCodes ? error : new ServerFailedError()
   const { status } = errorCodes[known.code]
-  const body = {
+  return {
     type: `urn:perdure:error:${known.code}`,
     title: known.code.replaceAll('_', ' '),
     status,
@@ -15,10 +34,6 @@ export function problemOf(error: unknown): Response {
     // This server may be closing, but there will be another.
     retryable: known.retryable || status === 503,
   }
-  return new Response(JSON.stringify(body), {
-    status,
-    headers: { 'content-type': 'application/problem+json', ...headersOf(known) },
-  })
 }
 
 /** Messages of these may name files, hosts or statements: what a caller may know is said here. */
@@ -27,10 +42,11 @@ const hidden: Partial<Record<string, string>> = {
   store_busy: 'The store is busy. Nothing was written. Try again.',
   store_closed: 'The server is shutting down. Try again.',
   runtime_closed: 'The server is shutting down. Try again.',
+  upkeep_unsupported: new UpkeepUnsupportedError().message,
 }
 
-function headersOf(error: PerdureError): Record<string, string> {
+function headersOf(error: unknown): Record<string, string> {
   if (error instanceof RateLimitedError) return { 'retry-after': String(Math.ceil(error.retryAfterMs / 1000)) }
   if (error instanceof MethodNotAllowedError) return { allow: error.allowed.join(', ') }
-  return error.code === 'unauthenticated' ? { 'www-authenticate': 'Bearer' } : {}
+  return PerdureError.isInstance(error) && error.code === 'unauthenticated' ? { 'www-authenticate': 'Bearer' } : {}
 }

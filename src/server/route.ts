@@ -3,6 +3,7 @@ import type { Verbs } from '../runtime/runtime.ts'
 import type { Feeds } from './live/feeds.ts'
 import type { ServerSettings } from './server-options.ts'
 import type { UiTurns } from './ui/ui-turns.ts'
+import type { Works } from './upkeep/works.ts'
 
 /** One thing the server does: how it is asked for, and what happens. The table of them is what is served, documented and tested. */
 export type Route = {
@@ -15,15 +16,19 @@ export type Route = {
   /** Object schemas: what is not in them is refused. Texts of a query become numbers where its schema says so. */
   readonly query?: JsonObject
   readonly body?: JsonObject
+  /** The body is JSON lines, of any length, that the route reads by itself as they come. */
+  readonly takesLines?: boolean
   /** What an answer that went well looks like. */
   readonly answer: { readonly status: number; readonly description: string; readonly type?: string }
   /** Needs no identity. Must tell nothing about anybody. */
   readonly isPublic?: boolean
+  /** For whoever looks after the whole store; not there unless the server is given `upkeep`. Acts as nobody. */
+  readonly isForOperators?: boolean
   handle(call: RouteCall): Promise<Response>
 }
 
 export type RouteCall = {
-  /** Of whoever sent the request. Must not be used by public routes. */
+  /** Of whoever sent the request. Must not be used by public routes, nor by those for operators. */
   readonly verbs: Verbs
   readonly params: Readonly<Record<string, string>>
   readonly query: Readonly<Record<string, unknown>>
@@ -36,5 +41,6 @@ export type ServerContext = {
   readonly settings: ServerSettings
   readonly feeds: Feeds
   readonly uiTurns: UiTurns
+  readonly works: Works
   readonly routes: readonly Route[]
 }

@@ -21,7 +21,10 @@ export type ServeOptions = ServerOptions & {
   readonly host?: string
   /** Who this machine acts as where `authenticate` is not asked. Default: the user 'local'. */
   readonly localScope?: Scope
-  /** A file that gets the address and a secret of this run; whoever brings it acts as `localScope`. Everybody else needs `authenticate`. */
+  /**
+   * A file that gets the address and a secret of this run; whoever brings it acts as `localScope`. Everybody else needs `authenticate`. With `upkeep`, it gets a second
+   * secret, for operators.
+   */
   readonly localTokenFile?: string
 }
 
@@ -31,7 +34,7 @@ export type Server = {
   readonly port: number
   /** Who watches now, and the conversations that are kept in memory for it. */
   streams(): { readonly clients: number; readonly conversations: number }
-  /** Takes no more requests, ends the live streams, and waits up to `drainMs` for the rest. The runtime stays open. */
+  /** Takes no more requests, ends the live streams, and waits up to `drainMs` for the rest, which is then cut off. The runtime stays open. */
   close(options?: { readonly drainMs?: number }): Promise<void>
 }
 
@@ -51,10 +54,13 @@ export async function serve<Agents extends readonly Agent[]>(
     ])
   }
   await loadHono()
-  const token = localTokenFile === undefined ? null : new LocalToken(localTokenFile)
-  const handler = createHandler(runtime, { ...options, authenticate: authenticatorOf(options, token) })
+  const hasOperators = options.upkeep !== undefined
+  const token = localTokenFile === undefined ? null : new LocalToken(localTokenFile, { hasOperators })
+  const authenticate = authenticatorOf(options, token)
+  const handler = createHandler(runtime, { ...options, ...upkeepOf(options, token), authenticate })
   const { headerBytes } = { ...defaultLimits, ...options.limits }
-  const server = createServer({ maxHeaderSize: headerBytes, requestTimeout: 30_000, headersTimeout: 15_000 })
+  // How long a body may take is for the guard that reads it: an import may take its time.
+  const server = createServer({ maxHeaderSize: headerBytes, requestTimeout: 0, headersTimeout: 15_000 })
   server.on('request', requestListener(handler))
   server.listen(port, host)
   await once(server, 'listening')
@@ -70,6 +76,7 @@ export async function serve<Agents extends readonly Agent[]>(
     const cutOff = setTimeout(() => server.closeAllConnections(), drainMs)
     await closed
     clearTimeout(cutOff)
+    await handler.settled()
     await token?.remove()
   }
 
@@ -89,4 +96,12 @@ function authenticatorOf({ authenticate, localScope }: ServeOptions, token: Loca
   const local = localScope ?? (createScope({ user: 'local' }) as Scope)
   if (!token) return authenticate ?? (() => local)
   return (request) => (token.isIn(request) ? local : (authenticate?.(request) ?? null))
+}
+
+function upkeepOf({ upkeep }: ServeOptions, token: LocalToken | null): Pick<ServerOptions, 'upkeep'> {
+  if (!upkeep || !token) return {}
+  const { isOperator } = upkeep
+  return {
+    upkeep: { ...upkeep, isOperator: (request) => token.isOfOperator(request) || (isOperator?.(request) ?? false) },
+  }
 }

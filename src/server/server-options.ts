@@ -1,5 +1,6 @@
 import { consoleLogger, type Logger } from '../logger/logger.ts'
 import type { Scope } from '../scope/register.ts'
+import type { Store } from '../store/store.ts'
 
 /** What `createHandler` and `serve` take. Everything is closed until it is opened here. */
 export type ServerOptions = {
@@ -14,13 +15,31 @@ export type ServerOptions = {
   /** Where the handler is mounted, as in '/api/agents'. Default: the root. */
   readonly basePath?: string
   readonly limits?: Partial<Limits>
+  /** Lets operators export, import, examine and tidy the whole store. Default: there are no such routes. */
+  readonly upkeep?: UpkeepOptions
   readonly logger?: Logger
 }
+
+/** Who may look after a store over HTTP. They see and change all tenants, so no user of a tenant is one by being that. */
+export type UpkeepOptions = {
+  /** The one that the runtime works on. */
+  readonly store: Pick<Store, 'upkeep'>
+  /**
+   * Whether an operator sent a request. Anything but `true` refuses it; so does a throw, which is logged. With `localTokenFile` of `serve`, whoever brings the
+   * operator token of that file is an operator, too; without it this is needed.
+   */
+  readonly isOperator?: IsOperator
+  /** The agents there is code for, and `flow:<name>` of flows: an examination tells of work for others. Default: nobody says. */
+  readonly agents?: readonly string[]
+}
+
+/** Tells whether an operator sent a request. */
+export type IsOperator = (request: Request) => boolean | Promise<boolean>
 
 /** Tells who sent a request. Null or undefined: nobody, and it is refused. */
 export type Authenticate = (request: Request) => Scope | null | undefined | Promise<Scope | null | undefined>
 
-/** `scope` is null when the request was not authenticated. */
+/** `scope` is null when the request was not authenticated, and for routes of operators, who act as nobody. */
 export type RateLimit = (asked: {
   readonly request: Request
   readonly scope: Scope | null
@@ -32,7 +51,10 @@ export type RateVerdict = { readonly allowed: true } | { readonly allowed: false
 
 /** What a request, and a live stream, may take of this server. */
 export type Limits = {
+  /** Of a body that is JSON. What an operator imports may be longer. */
   readonly bodyBytes: number
+  /** How long such a body may take to come. */
+  readonly bodyMs: number
   readonly headerBytes: number
   readonly urlBytes: number
   /** How deeply JSON may be nested. */
@@ -47,10 +69,13 @@ export type Limits = {
   readonly lingerMs: number
   /** The longest a request waits for a turn or a session. */
   readonly waitMs: number
+  /** Exports, imports and other work of operators at once. */
+  readonly upkeep: number
 }
 
 export const defaultLimits: Limits = {
   bodyBytes: 4 * 1024 * 1024,
+  bodyMs: 30_000,
   headerBytes: 16 * 1024,
   urlBytes: 8 * 1024,
   depth: 64,
@@ -59,12 +84,14 @@ export const defaultLimits: Limits = {
   heartbeatMs: 15_000,
   lingerMs: 10_000,
   waitMs: 30_000,
+  upkeep: 4,
 }
 
 /** With every default written in. */
-export type ServerSettings = Required<Omit<ServerOptions, 'limits' | 'rateLimit'>> & {
+export type ServerSettings = Required<Omit<ServerOptions, 'limits' | 'rateLimit' | 'upkeep'>> & {
   readonly limits: Limits
   readonly rateLimit: RateLimit | null
+  readonly upkeep: (UpkeepOptions & { readonly isOperator: IsOperator }) | null
 }
 
 export function settingsOf(options: ServerOptions, authenticate: Authenticate): ServerSettings {
@@ -76,5 +103,6 @@ export function settingsOf(options: ServerOptions, authenticate: Authenticate): 
     basePath: (options.basePath ?? '').replace(/\/+$/, ''),
     limits: { ...defaultLimits, ...options.limits },
     logger: options.logger ?? consoleLogger,
+    upkeep: options.upkeep ? { isOperator: () => false, ...options.upkeep } : null,
   }
 }

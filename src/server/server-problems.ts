@@ -1,16 +1,30 @@
 import { unknownKeys } from '../errors/unknown-keys.ts'
 import type { ServeOptions } from './serve.ts'
-import { defaultLimits } from './server-options.ts'
+import { defaultLimits, type UpkeepOptions } from './server-options.ts'
 
 /** What is wrong with the options of a server. A misspelt `authenticate` must not let everybody in, so unknown keys are. */
 export function serverProblems(options: unknown): string[] {
-  const { authenticate, rateLimit, limits = {} } = Object(options) as Partial<ServeOptions>
+  const { authenticate, rateLimit, limits = {}, upkeep } = Object(options) as Partial<ServeOptions>
   const problems = unknownKeys(options, Object.keys(known))
   for (const problem of unknownKeys(limits, Object.keys(defaultLimits))) problems.push(`in 'limits', ${problem}`)
-  for (const [name, given] of Object.entries({ authenticate, rateLimit })) {
+  if (upkeep !== undefined) {
+    for (const problem of unknownKeys(upkeep, Object.keys(knownOfUpkeep))) problems.push(`in 'upkeep', ${problem}`)
+    if (typeof Object(upkeep).store !== 'object') problems.push("'upkeep.store' must be the store of the runtime")
+  }
+  const isOperator = upkeep?.isOperator
+  for (const [name, given] of Object.entries({ authenticate, rateLimit, 'upkeep.isOperator': isOperator })) {
     if (given !== undefined && typeof given !== 'function') problems.push(`'${name}' must be a function`)
   }
   return problems
+}
+
+/** Where nobody could be an operator, `upkeep` is a mistake. */
+export function operatorProblems(options: unknown): string[] {
+  const { upkeep } = Object(options) as Partial<ServeOptions>
+  if (!upkeep || upkeep.isOperator) return []
+  return [
+    "'upkeep' has no 'isOperator', so that nobody could use it; pass (request) => boolean, or localTokenFile to serve",
+  ]
 }
 
 const known: Readonly<Record<keyof ServeOptions, true>> = {
@@ -25,4 +39,7 @@ const known: Readonly<Record<keyof ServeOptions, true>> = {
   host: true,
   localScope: true,
   localTokenFile: true,
+  upkeep: true,
 }
+
+const knownOfUpkeep: Readonly<Record<keyof UpkeepOptions, true>> = { store: true, isOperator: true, agents: true }

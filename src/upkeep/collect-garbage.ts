@@ -15,6 +15,8 @@ export type GarbageOptions = {
   readonly compact?: boolean
   /** Only counts. Default: false. */
   readonly dryRun?: boolean
+  /** Ends the work between two portions; what was removed is gone. */
+  readonly signal?: AbortSignal
 }
 
 /** What was removed, or would be. */
@@ -35,7 +37,7 @@ const batchSize = 500
 /** Removes what provably nobody needs any more, a little at a time, so that others are not held up. */
 export async function collectGarbage(
   store: Pick<Store, 'upkeep'>,
-  { tenant, auditOlderThanMs, unsent = false, compact = false, dryRun = false }: GarbageOptions = {},
+  { tenant, auditOlderThanMs, unsent = false, compact = false, dryRun = false, signal }: GarbageOptions = {},
 ): Promise<Garbage> {
   if (tenant !== undefined) checkId('tenant', tenant)
   if (auditOlderThanMs !== undefined) checkDuration('auditOlderThanMs', auditOlderThanMs, 0)
@@ -46,6 +48,7 @@ export async function collectGarbage(
     const request = { what, tenant: tenant ?? null, olderThanMs: auditOlderThanMs ?? 0, limit, isDryRun: dryRun }
     let [rows, bytes] = [0, 0]
     for (;;) {
+      signal?.throwIfAborted()
       const collected = await upkeep.collect(request)
       rows += collected.rows
       bytes += collected.bytes

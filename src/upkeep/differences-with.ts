@@ -11,27 +11,30 @@ export type Difference = {
   readonly has: 'store' | 'export' | 'both'
 }
 
-/** Compares a store with an export, item by item in their common order, in flat memory. Nothing yielded means: identical, but for leases. */
+/**
+ * Compares a store with an export, item by item in their common order, in flat memory. Nothing yielded means: identical, but for leases. What `onDifference` returns
+ * is waited for.
+ */
 export async function differencesWith(
   store: Pick<Store, 'upkeep'>,
   chunks: AsyncIterable<Uint8Array | string>,
-  onDifference: (difference: Difference) => void,
+  onDifference: (difference: Difference) => unknown,
   { tenant }: { readonly tenant?: string } = {},
 ): Promise<number> {
   return upkeepOf(store).snapshot(async (reader) => {
     const ours = contentOfStore(reader, tenant ?? null)
     const theirs = contentOfExport(chunks)
     let count = 0
-    const tell = ({ tenant: of, what, id }: ContentItem, has: Difference['has']): void => {
+    const tell = async ({ tenant: of, what, id }: ContentItem, has: Difference['has']): Promise<void> => {
       count += 1
-      onDifference({ tenant: of, what, id, has })
+      await onDifference({ tenant: of, what, id, has })
     }
     let [left, right] = [await ours.next(), await theirs.next()]
     while (!left.done || !right.done) {
       const order = left.done ? 1 : right.done ? -1 : Buffer.compare(left.value.key, right.value.key)
-      if (order < 0) tell(left.value!, 'store')
-      else if (order > 0) tell(right.value!, 'export')
-      else if (left.value!.digest !== right.value!.digest) tell(left.value!, 'both')
+      if (order < 0) await tell(left.value!, 'store')
+      else if (order > 0) await tell(right.value!, 'export')
+      else if (left.value!.digest !== right.value!.digest) await tell(left.value!, 'both')
       if (order <= 0) left = await ours.next()
       if (order >= 0) right = await theirs.next()
     }

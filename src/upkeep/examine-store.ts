@@ -20,9 +20,13 @@ export type ExamineOptions = {
   readonly repair?: boolean
   /** The agents there is code for, and `flow:<name>` of flows: work for others is told of. Default: nobody says. */
   readonly agents?: readonly string[]
-  readonly onFinding?: (finding: Finding) => void
-  readonly onRepair?: (repair: Repair) => void
+  /** What it returns is waited for. */
+  readonly onFinding?: (finding: Finding) => unknown
+  /** What it returns is waited for. */
+  readonly onRepair?: (repair: Repair) => unknown
   readonly onProgress?: OnProgress
+  /** Ends the work between two conversations, or in a long one; what was repaired stays. */
+  readonly signal?: AbortSignal
 }
 
 /** What `examineStore` found: after the repair, where there was one. */
@@ -40,7 +44,7 @@ export type Examination = {
  * while others work on the store: a conversation that somebody holds is left to them.
  */
 export async function examineStore(store: Pick<Store, 'upkeep'>, options: ExamineOptions = {}): Promise<Examination> {
-  const { tenant, repair, onRepair } = options
+  const { tenant, repair, onRepair, signal } = options
   if (tenant !== undefined) checkId('tenant', tenant)
   const upkeep = upkeepOf(store)
   const damaged = new Map<string, { tenant: string; id: string }>()
@@ -54,11 +58,15 @@ export async function examineStore(store: Pick<Store, 'upkeep'>, options: Examin
   if (!repair || (damaged.size === 0 && !hasOrphans)) return { ...first, repaired: 0 }
   let repaired = 0
   for (const ref of damaged.values()) {
+    signal?.throwIfAborted()
     const done = await repairConversation(upkeep, ref)
-    onRepair?.(done)
+    await onRepair?.(done)
     if (done.outcome === 'repaired') repaired += 1
   }
-  if (hasOrphans) onRepair?.(await removeOrphans(upkeep, tenant ?? null))
+  if (hasOrphans) {
+    const done = await removeOrphans(upkeep, tenant ?? null)
+    await onRepair?.(done)
+  }
   const { onFinding: _, ...quietly } = options
   return { ...(await examine(upkeep, quietly, () => {})), repaired }
 }
@@ -67,7 +75,7 @@ type Result = Omit<Examination, 'repaired'>
 
 function examine(
   upkeep: Upkeep,
-  { tenant, agents, onFinding, onProgress }: ExamineOptions,
+  { tenant, agents, onFinding, onProgress, signal }: ExamineOptions,
   also: (found: Finding) => void,
 ): Promise<Result> {
   return upkeep.snapshot(async (reader) => {
@@ -76,20 +84,26 @@ function examine(
     let [faults, notices, rows] = [0, 0, 0]
     let current = ''
     let examined: ConversationExaminer | null = null
-    const tell = (found: Finding): void => {
+    const tell = async (found: Finding): Promise<void> => {
       if (found.severity === 'fault') faults += 1
       else notices += 1
-      onFinding?.(found)
       also(found)
+      await onFinding?.(found)
     }
+    const tellProgress = (): void => {
+      signal?.throwIfAborted()
+      onProgress?.({ done: writer.conversations, total, rows })
+    }
+    tellProgress()
     await walkStore(reader, tenant ?? null, {
       tenant(found) {
         current = found
         return writer.tenant(found)
       },
-      blob(blob, bytes) {
-        for (const found of judgeBlob(current, blob, bytes)) tell(found)
-        return writer.blob(blob, bytes)
+      async blob(blob, bytes) {
+        signal?.throwIfAborted()
+        for (const found of judgeBlob(current, blob, bytes)) await tell(found)
+        await writer.blob(blob, bytes)
       },
       async conversation(conversation, of) {
         const summarySeqs = await reader.summarySeqs(of, conversation.id)
@@ -98,24 +112,24 @@ function examine(
       },
       row(row) {
         rows += 1
-        if (rows % 1_000 === 0) onProgress?.({ done: writer.conversations, total, rows })
+        if (rows % 1_000 === 0) tellProgress()
         examined!.row(row)
         return writer.row(row)
       },
       async conversationEnd() {
         await finishExamination(reader, examined!, agents ? new Set(agents) : null)
-        for (const found of examined!.findings) tell(found)
+        for (const found of examined!.findings) await tell(found)
         await writer.conversationEnd()
-        onProgress?.({ done: writer.conversations, total, rows })
+        tellProgress()
       },
-      snapshot(id, snapshot) {
+      async snapshot(id, snapshot) {
         if (!isJson(snapshot)) {
-          tell(finding('snapshot_unreadable', { tenant: current, conversation: id }, 'its snapshot is not JSON'))
+          await tell(finding('snapshot_unreadable', { tenant: current, conversation: id }, 'its snapshot is not JSON'))
         }
-        return writer.snapshot(id, snapshot)
+        await writer.snapshot(id, snapshot)
       },
     })
-    if (tenant === undefined) for await (const orphans of reader.orphans()) tell(judgeOrphans(orphans))
+    if (tenant === undefined) for await (const orphans of reader.orphans()) await tell(judgeOrphans(orphans))
     return { conversations: writer.conversations, digest: await writer.end(), faults, notices }
   })
 }

@@ -35,6 +35,7 @@ export async function exportStore(
     const total = await reader.count(tenant ?? null)
     let rows = 0
     const tell = (): void => onProgress?.({ done: writer.conversations, total, rows })
+    tell()
     writer.header(headerLine(tenant ?? null))
     await walkStore(reader, tenant ?? null, {
       tenant: (found) => writer.tenant(found),

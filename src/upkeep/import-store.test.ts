@@ -159,7 +159,7 @@ describe('an import', () => {
     expect(importing.at(-1)).toMatchObject({ done: 6, total: null })
     const exporting: Progress[] = []
     await exportStore(store, () => {}, { onProgress: (progress) => exporting.push(progress) })
-    expect(exporting.map(({ done }) => done)).toEqual([1, 2, 3, 4, 5, 6])
+    expect(exporting.map(({ done }) => done)).toEqual([0, 1, 2, 3, 4, 5, 6])
     expect(exporting.at(-1)).toMatchObject({ done: 6, total: 6 })
   })
 

@@ -30,7 +30,7 @@ export type Starting = {
   readonly model?: LanguageModel
   readonly agents?: readonly Agent[]
   readonly flows?: readonly Flow[]
-  readonly serve?: ServeOptions
+  readonly serve?: ServeOptions | ((store: Store) => ServeOptions)
   readonly token?: string
   readonly audit?: 'off' | 'full'
 }
@@ -42,7 +42,8 @@ export async function startServer(starting: Starting = {}): Promise<Started> {
   const agents = starting.agents ?? [defineAgent({ name: 'helper', model, tools: [refund, ask], audit })]
   const flows = starting.flows ?? [greeting]
   const runtime = createRuntime({ agents, flows, store, logger: silentLogger }) as unknown as Runtime
-  const server = await serve(runtime, { port: 0, logger: silentLogger, ...options })
+  const given = typeof options === 'function' ? options(store) : options
+  const server = await serve(runtime, { port: 0, logger: silentLogger, ...given })
   open.push(
     () => store.close(),
     () => runtime.close({ drainMs: 0 }),

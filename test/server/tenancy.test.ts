@@ -3,15 +3,18 @@ import { request as httpRequest } from 'node:http'
 import { describe, expect, test } from 'vitest'
 import { createScope } from '../../src/scope/create-scope.ts'
 import type { Scope } from '../../src/scope/register.ts'
-import { bearerToken } from '../../src/server/index.ts'
+import { bearerToken, type ServeOptions } from '../../src/server/index.ts'
 import type { Route } from '../../src/server/route.ts'
 import { allRoutes } from '../../src/server/routes/all-routes.ts'
+import type { Store } from '../../src/store/store.ts'
 import { scriptedModel } from '../../src/testing/scripted-model.ts'
 import { startServer } from './start-server.ts'
 
 type Case =
   /** What the path must name, and the body that would change it. The answer is the same whether it is somebody else's or nobody's. */
   | { readonly body?: unknown }
+  /** What is not for users of any tenant: the answer to them is the same, whatever they ask for. */
+  | { readonly isForOperators: true; readonly body?: unknown }
   /** Why the question does not arise. */
   | { readonly why: string }
 
@@ -57,6 +60,14 @@ const cases: Readonly<Record<string, Case>> = {
   uiResume: {},
   uiMessages: {},
   uiCancel: { body: {} },
+  exportStore: { isForOperators: true },
+  importStore: { isForOperators: true, body: {} },
+  examineStore: { isForOperators: true },
+  repairStore: { isForOperators: true, body: {} },
+  compareStore: { isForOperators: true, body: {} },
+  checkSchema: { isForOperators: true },
+  migrateStore: { isForOperators: true, body: {} },
+  collectGarbage: { isForOperators: true, body: {} },
 }
 
 const authenticate = (request: Request): Scope | null => {
@@ -68,9 +79,33 @@ test('every route has a case, and every case a route', () => {
   expect(Object.keys(cases).toSorted()).toEqual(allRoutes.map(({ name }) => name).toSorted())
 })
 
+test('what is for operators is marked so in the table, and nothing else is', () => {
+  const marked = allRoutes.filter(({ isForOperators }) => isForOperators).map(({ name }) => name)
+  expect(marked).toEqual(Object.keys(cases).filter((name) => 'isForOperators' in cases[name]!))
+})
+
+describe('what is for operators does not exist where there are none, and is refused to users of every tenant', () => {
+  test.each(allRoutes.filter(({ isForOperators }) => isForOperators).map((route) => [route.name, route] as const))(
+    '%s',
+    async (name, route) => {
+      const { body } = cases[name] as { body?: unknown }
+      const without = await withTheirs()
+      const nowhere = { ...route, path: '/nowhere' }
+      const missing = await ask(without.server.port, 'theirs', nowhere, without.ids, body)
+      expect(await ask(without.server.port, 'theirs', route, without.ids, body)).toBe(missing)
+      const { server, ids } = await withTheirs((store) => ({ upkeep: { store, isOperator: () => false } }))
+      const refused = await ask(server.port, 'theirs', route, ids, body)
+      expect(refused).toMatch(/^HTTP 403[\s\S]*"operator_only"/)
+      expect(await ask(server.port, 'mine', route, ids, body)).toBe(refused)
+    },
+  )
+})
+
 describe("what is another tenant's is answered byte for byte as what does not exist", () => {
   test.each(
-    allRoutes.filter(({ name }) => !('why' in (cases[name] ?? {}))).map((route) => [route.name, route] as const),
+    allRoutes
+      .filter(({ name, isForOperators }) => !isForOperators && !('why' in (cases[name] ?? {})))
+      .map((route) => [route.name, route] as const),
   )('%s', async (name, route) => {
     const { server, ids } = await withTheirs()
     const body = (cases[name] as { body?: unknown }).body
@@ -137,9 +172,9 @@ function scopeOf(tenant: string): Scope {
 }
 
 /** A conversation that waits and a session, both of the tenant 'theirs'. */
-async function withTheirs() {
+async function withTheirs(serve: (store: Store) => ServeOptions = () => ({})) {
   const model = scriptedModel(({ n }) => (n === 1 ? { calls: [{ tool: 'refund', args: { cents: 1 } }] } : 'Hello.'))
-  const started = await startServer({ model, serve: { authenticate }, audit: 'full' })
+  const started = await startServer({ model, serve: (store) => ({ authenticate, ...serve(store) }), audit: 'full' })
   const verbs = started.runtime.as(scopeOf('theirs'))
   const file = { type: 'file', mediaType: 'text/plain', data: new TextEncoder().encode('Receipt') } as const
   const turn = await verbs.conversation('ticket-1', { agent: 'helper' }).send([{ type: 'text', text: 'Go' }, file])

@@ -1,21 +1,20 @@
-import { sessionAgent } from '../../flow/define-flow.ts'
-import { differencesWith } from '../../upkeep/differences-with.ts'
-import { type Examination, examineStore } from '../../upkeep/examine-store.ts'
+import type { Examination } from '../../upkeep/examine-store.ts'
 import type { Finding } from '../../upkeep/finding.ts'
 import type { Repair } from '../../upkeep/repair-conversation.ts'
 import { command } from '../command.ts'
 import { counted } from '../counted.ts'
 import { type ExitCode, exitCodes } from '../exit-codes.ts'
-import type { LoadedConfig } from '../load-config.ts'
 import type { Output } from '../output.ts'
 import { showProgress } from '../upkeep/show-progress.ts'
+import type { UpkeepTarget } from '../upkeep/upkeep-target.ts'
 import { readExport } from '../upkeep/whole-file.ts'
-import { tenantOf, wholeStoreArgs, withWholeStore } from '../upkeep/with-whole-store.ts'
+import { ofTenantArgs, tenantOf, wholeStoreArgs, withUpkeep } from '../upkeep/with-upkeep.ts'
 
 export const doctor = command({
   args: {
     repair: { type: 'boolean', description: 'Rebuild what is derived from the logs, and say what was done' },
     against: { type: 'string', valueHint: 'export', description: 'Also compare the store with this export' },
+    ...ofTenantArgs,
     ...wholeStoreArgs,
   },
   about:
@@ -24,30 +23,23 @@ export const doctor = command({
     ['doctor', 'look'],
     ['doctor --repair', 'look, rebuild what is derived, look again'],
     ['doctor --against backup.jsonl', 'is the store what the backup says?'],
+    ['doctor --url http://127.0.0.1:4111', 'of a running server'],
   ],
   run: ({ args, output }) =>
-    withWholeStore(args, async (store, place, loaded) => {
+    withUpkeep(args, async (target) => {
       const examination = await showProgress('examining', (onProgress) =>
-        examineStore(store, {
+        target.examine({
           ...tenantOf(args),
-          ...agentsOf(loaded),
           repair: args.repair ?? false,
           onFinding: (found) => tellFinding(found, output),
           onRepair: (repair) => tellRepair(repair, output),
           onProgress,
         }),
       )
-      const differences = args.against ? await compare(store, args.against, tenantOf(args), output) : 0
-      return tellEnd({ ...examination, differences }, place, output)
+      const differences = args.against ? await compare(target, args.against, tenantOf(args), output) : 0
+      return tellEnd({ ...examination, differences }, target.place, output)
     }),
 })
-
-/** A config says what there is code for. */
-function agentsOf(loaded: LoadedConfig | null): { readonly agents?: readonly string[] } {
-  if (!loaded) return {}
-  const { agents, flows = [] } = loaded.config
-  return { agents: [...agents.map(({ name }) => name), ...flows.map(({ name }) => sessionAgent(name))] }
-}
 
 function tellFinding(found: Finding, output: Output): void {
   const { code, severity, tenant, conversation, problem, advice, isDerived } = found
@@ -69,14 +61,13 @@ function tellRepair(repair: Repair, output: Output): void {
 }
 
 function compare(
-  store: Parameters<typeof differencesWith>[0],
+  target: UpkeepTarget,
   file: string,
   tenant: { readonly tenant?: string },
   output: Output,
 ): Promise<number> {
   const where = { store: 'only the store has', export: 'only the export has', both: 'both have, and differ in,' }
-  return differencesWith(
-    store,
+  return target.compareWith(
     readExport(file, 'doctor'),
     (difference) => {
       const { tenant: of, what, id, has } = difference

@@ -1,15 +1,15 @@
 import { CommandLineError } from '../../errors/cli-errors.ts'
-import { exportStore } from '../../upkeep/export-store.ts'
 import { command } from '../command.ts'
 import { counted } from '../counted.ts'
 import { exitCodes } from '../exit-codes.ts'
 import { showProgress } from '../upkeep/show-progress.ts'
 import { writeToStdout, writeWholeFile } from '../upkeep/whole-file.ts'
-import { tenantOf, wholeStoreArgs, withWholeStore } from '../upkeep/with-whole-store.ts'
+import { ofTenantArgs, tenantOf, wholeStoreArgs, withUpkeep } from '../upkeep/with-upkeep.ts'
 
 export const exportCommand = command({
   args: {
     file: { type: 'positional', required: false, description: 'Where to write; default: stdout' },
+    ...ofTenantArgs,
     ...wholeStoreArgs,
   },
   about: 'One moment of the whole store, also while others write to it. The same data gives the same bytes.',
@@ -17,9 +17,10 @@ export const exportCommand = command({
     ['export backup.jsonl', 'a backup'],
     ['export --tenant acme acme.jsonl', 'of one tenant'],
     ['export --store agents.db | perdure import --store postgres://host/agents', 'from SQLite to Postgres'],
+    ['export backup.jsonl --url http://127.0.0.1:4111', 'of the server on this machine'],
   ],
   run: ({ args, output }) =>
-    withWholeStore(args, async (store, place) => {
+    withUpkeep(args, async (target) => {
       const { file } = args
       if (file === undefined && process.stdout.isTTY) {
         throw new CommandLineError('An export is not for a terminal: name a file, or pipe it on', 'export')
@@ -28,10 +29,10 @@ export const exportCommand = command({
       process.exitCode = exitCodes.failed
       const exported = await showProgress('exporting', (onProgress) => {
         const options = { ...tenantOf(args), onProgress }
-        if (file === undefined) return exportStore(store, writeToStdout, options)
-        return writeWholeFile(file, (write) => exportStore(store, write, options))
+        if (file === undefined) return target.exportTo(writeToStdout, options)
+        return writeWholeFile(file, (write) => target.exportTo(write, options))
       })
-      const told = `Exported ${counted(exported.conversations, 'conversation')} of ${place}. Digest: ${exported.digest}`
+      const told = `Exported ${counted(exported.conversations, 'conversation')} of ${target.place}. Digest: ${exported.digest}`
       if (file === undefined) output.note(told)
       else output.result({ file, ...exported }, () => [told])
       return exitCodes.ok

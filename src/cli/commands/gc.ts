@@ -1,8 +1,7 @@
 import { CommandLineError } from '../../errors/cli-errors.ts'
-import { collectGarbage } from '../../upkeep/collect-garbage.ts'
 import { command } from '../command.ts'
 import { exitCodes } from '../exit-codes.ts'
-import { tenantOf, wholeStoreArgs, withWholeStore } from '../upkeep/with-whole-store.ts'
+import { ofTenantArgs, tenantOf, wholeStoreArgs, withUpkeep } from '../upkeep/with-upkeep.ts'
 
 export const gc = command({
   args: {
@@ -11,20 +10,25 @@ export const gc = command({
       type: 'boolean',
       description: 'Remove files that were uploaded and never sent; only while nothing is being sent',
     },
-    compact: { type: 'boolean', description: 'Rewrite an SQLite file to give room back' },
+    compact: {
+      type: 'boolean',
+      description: 'Rewrite an SQLite file to give room back; a server answers nobody meanwhile',
+    },
     'dry-run': { type: 'boolean', description: 'Only count' },
+    ...ofTenantArgs,
     ...wholeStoreArgs,
   },
   about: 'Without options: blobs that nothing refers to, and rows of conversations that are gone.',
   examples: [
     ['gc --dry-run --audit-older-than 30d', 'what would go?'],
     ['gc --audit-older-than 30d --compact', 'once a month'],
+    ['gc --url http://127.0.0.1:4111', 'of a running server'],
   ],
   run: ({ args, output }) =>
-    withWholeStore(args, async (store) => {
+    withUpkeep(args, async (target) => {
       const older = args['audit-older-than']
       const dryRun = args['dry-run'] ?? false
-      const garbage = await collectGarbage(store, {
+      const garbage = await target.collectGarbage({
         ...tenantOf(args),
         ...(older === undefined ? {} : { auditOlderThanMs: durationOf(older) }),
         unsent: args.unsent ?? false,

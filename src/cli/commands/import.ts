@@ -1,31 +1,28 @@
 import { CommandLineError } from '../../errors/cli-errors.ts'
-import { importStore } from '../../upkeep/import-store.ts'
 import { command } from '../command.ts'
 import { counted } from '../counted.ts'
 import { exitCodes } from '../exit-codes.ts'
-import { storeArgs } from '../target/target-args.ts'
 import { showProgress } from '../upkeep/show-progress.ts'
 import { readExport } from '../upkeep/whole-file.ts'
-import { withWholeStore } from '../upkeep/with-whole-store.ts'
-
-const { tenant: _, ...placeArgs } = storeArgs
+import { wholeStoreArgs, withUpkeep } from '../upkeep/with-upkeep.ts'
 
 export const importCommand = command({
   args: {
     file: { type: 'positional', required: false, description: 'The export; default: stdin' },
     'skip-existing': { type: 'boolean', description: 'Leave what the store has as it is; default: it is refused' },
-    ...placeArgs,
+    ...wholeStoreArgs,
   },
   about:
     'Each conversation is written whole or not at all. Makes an SQLite file where there is none. An import that broke off is begun again with --skip-existing.',
   examples: [
     ['import backup.jsonl --store new.db', 'a backup into a new file'],
     ['import backup.jsonl --skip-existing', 'only what is missing'],
+    ['import backup.jsonl --url http://127.0.0.1:4111', 'into a running server'],
   ],
   run: ({ args, output }) =>
-    withWholeStore(
+    withUpkeep(
       args,
-      async (store, place) => {
+      async (target) => {
         const { file } = args
         if (file === undefined && process.stdin.isTTY) {
           throw new CommandLineError('Nothing says what to import: name a file, or pipe an export in', 'import')
@@ -33,11 +30,13 @@ export const importCommand = command({
         const chunks: AsyncIterable<Buffer> = file === undefined ? process.stdin : readExport(file, 'import')
         const skipExisting = args['skip-existing'] ?? false
         const imported = await showProgress('importing', (onProgress) =>
-          importStore(store, chunks, { skipExisting, onProgress }),
+          target.importFrom(chunks, { skipExisting, onProgress }),
         )
         const { conversations, skipped } = imported
         const and = skipped > 0 ? `; ${skipped} were there already` : ''
-        output.result(imported, () => [`Imported ${counted(conversations, 'conversation')} into ${place}${and}.`])
+        output.result(imported, () => [
+          `Imported ${counted(conversations, 'conversation')} into ${target.place}${and}.`,
+        ])
         return exitCodes.ok
       },
       { create: true },

@@ -1,25 +1,24 @@
-import { migrateStore } from '../../upkeep/migrate-store.ts'
 import { command } from '../command.ts'
 import { exitCodes } from '../exit-codes.ts'
-import { storeArgs } from '../target/target-args.ts'
-import { withWholeStore } from '../upkeep/with-whole-store.ts'
-
-const { tenant: _, ...placeArgs } = storeArgs
+import type { UpkeepTarget } from '../upkeep/upkeep-target.ts'
+import { wholeStoreArgs, withUpkeep } from '../upkeep/with-upkeep.ts'
 
 export const migrate = command({
   args: {
     check: { type: 'boolean', description: 'Only look: exit code 0 when the schema is current, else 1' },
-    ...placeArgs,
+    ...wholeStoreArgs,
   },
   about: 'A store does this by itself when it is first used. A schema that is newer than this version is refused.',
   examples: [
     ['migrate', 'before a deploy'],
     ['migrate --check', 'in a health check'],
+    ['migrate --check --url http://127.0.0.1:4111', 'of a running server'],
   ],
   run: ({ args, output }) => {
     const check = args.check ?? false
-    const work = async (store: Parameters<typeof migrateStore>[0], place: string) => {
-      const migration = await migrateStore(store, { check })
+    const work = async (target: UpkeepTarget) => {
+      const { place } = target
+      const migration = await target.migrate({ check })
       const { from, to, isCurrent } = migration
       output.result(migration, () => {
         if (isCurrent) return [`${place} has schema ${to}, which is current.`]
@@ -30,6 +29,6 @@ export const migrate = command({
       })
       return check && !isCurrent ? exitCodes.failed : exitCodes.ok
     }
-    return withWholeStore(args, work, { create: !check })
+    return withUpkeep(args, work, { create: !check })
   },
 })

@@ -2,12 +2,13 @@ import { dirname, join } from 'node:path'
 import { CommandLineError } from '../../errors/cli-errors.ts'
 import { createRuntime } from '../../runtime/create-runtime.ts'
 import { serve } from '../../server/serve.ts'
+import { agentNames } from '../agent-names.ts'
 import { command } from '../command.ts'
 import { countOf } from '../count-of.ts'
 import { exitCodes } from '../exit-codes.ts'
 import { perdureCommand } from '../perdure-command.ts'
 import { openStore } from '../target/open-store.ts'
-import { usualTokenFile } from '../target/remote-target.ts'
+import { usualTokenFile } from '../target/server-access.ts'
 import { storeArgs } from '../target/target-args.ts'
 import { safe } from '../terminal/safe-text.ts'
 import { terminalLogger } from '../terminal-logger.ts'
@@ -25,7 +26,7 @@ export const serveCommand = command({
     ...placeArgs,
   },
   about:
-    'Works on whatever is due, until Ctrl-C or SIGTERM: then it finishes what runs, up to ten seconds; a second Ctrl-C ends it at once. Whoever can read the token file may use the server.',
+    'Works on whatever is due, until Ctrl-C or SIGTERM: then it finishes what runs, up to ten seconds; a second Ctrl-C ends it at once. Whoever can read the token file may use the server, and look after its store.',
   examples: [
     ['serve', 'the config here or above'],
     ['serve --config agents/perdure.config.ts --port 0 --json', 'on a free port, which is told as JSON'],
@@ -38,7 +39,7 @@ export const serveCommand = command({
       await store.close()
       throw new CommandLineError('There is no perdure.config.ts here or above, and so no agent to serve', 'init')
     }
-    const { server: settings = {}, store: __, ...options } = loaded.config
+    const { server: { upkeep, ...settings } = {}, store: __, ...options } = loaded.config
     const localTokenFile = settings.localTokenFile ?? join(dirname(loaded.file), usualTokenFile)
     const signal = interrupted()
     // Where there is no store, there is nothing to serve; it is told once, here.
@@ -46,7 +47,8 @@ export const serveCommand = command({
     const runtime = createRuntime({ logger, ...options, store })
     try {
       const given = { ...(port === undefined ? {} : { port }), ...(args.host ? { host: args.host } : {}) }
-      const serving = { logger: options.logger ?? logger, ...settings, localTokenFile, ...given }
+      const operated = upkeep === false ? {} : { upkeep: { ...upkeep, store, agents: agentNames(loaded.config) } }
+      const serving = { logger: options.logger ?? logger, ...settings, ...operated, localTokenFile, ...given }
       const server = await unlessUnwritable(localTokenFile, 'name another as server.localTokenFile in the config', () =>
         serve(runtime, serving).catch((error) => listeningProblem(error, serving)),
       )

@@ -2,17 +2,15 @@ import { createReadStream, existsSync } from 'node:fs'
 import { open, rename, rm } from 'node:fs/promises'
 import { CommandLineError } from '../../errors/cli-errors.ts'
 import { unlessUnwritable } from '../unless-unwritable.ts'
+import type { Write } from './upkeep-target.ts'
 
 /** Writes a file that has its name only when it is complete and on disk, so that nobody takes half of one for whole. */
-export async function writeWholeFile<T>(
-  path: string,
-  work: (write: (text: string) => Promise<void>) => Promise<T>,
-): Promise<T> {
+export async function writeWholeFile<T>(path: string, work: (write: Write) => Promise<T>): Promise<T> {
   const partial = `${path}.partial`
   const file = await unlessUnwritable(path, 'name another file', () => open(partial, 'w'))
   try {
-    const result = await work(async (text) => {
-      await file.appendFile(text)
+    const result = await work(async (piece) => {
+      await file.appendFile(piece)
     })
     await file.sync()
     await file.close()
@@ -26,8 +24,8 @@ export async function writeWholeFile<T>(
 }
 
 /** Resolves when the reader has taken what was before it. */
-export async function writeToStdout(text: string): Promise<void> {
-  if (process.stdout.write(text)) return
+export async function writeToStdout(piece: string | Uint8Array): Promise<void> {
+  if (process.stdout.write(piece)) return
   await new Promise<void>((resolve) => process.stdout.once('drain', resolve))
 }
 

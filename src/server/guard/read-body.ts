@@ -1,13 +1,18 @@
-import { InvalidRequestError, MediaTypeError, RequestTooLargeError } from '../../errors/server-errors.ts'
+import {
+  InvalidRequestError,
+  MediaTypeError,
+  RequestTimedOutError,
+  RequestTooLargeError,
+} from '../../errors/server-errors.ts'
 import { decode } from '../../log/codec.ts'
 import type { Json } from '../../log/json.ts'
 import type { Limits } from '../server-options.ts'
 
 /** The JSON a request brings; an empty body is an empty object. */
-export async function readBody(request: Request, { bodyBytes, depth }: Limits): Promise<Json> {
-  const declared = request.headers.get('content-type') ?? ''
-  if (!/^application\/json\s*(;\s*charset="?utf-8"?\s*)?$/i.test(declared)) throw new MediaTypeError()
-  const text = await readText(request, bodyBytes)
+export async function readBody(request: Request, limits: Limits): Promise<Json> {
+  const { depth } = limits
+  checkMediaType(request, 'application/json')
+  const text = await readText(request, limits)
   if (text.trim() === '') return {}
   checkDepth(text, depth)
   try {
@@ -17,26 +22,50 @@ export async function readBody(request: Request, { bodyBytes, depth }: Limits): 
   }
 }
 
-async function readText(request: Request, limit: number): Promise<string> {
+export function checkMediaType(request: Request, expected: keyof typeof mediaTypes): void {
+  if (!mediaTypes[expected].test(request.headers.get('content-type') ?? '')) throw new MediaTypeError(expected)
+}
+
+const mediaTypes = {
+  'application/json': /^application\/json\s*(;\s*charset="?utf-8"?\s*)?$/i,
+  'application/x-ndjson': /^application\/x-ndjson\s*(;\s*charset="?utf-8"?\s*)?$/i,
+}
+
+async function readText(request: Request, { bodyBytes: limit, bodyMs }: Limits): Promise<string> {
   if (Number(request.headers.get('content-length') ?? 0) > limit) throw new RequestTooLargeError('body', limit)
   if (!request.body) return ''
-  const chunks: Uint8Array[] = []
-  let bytes = 0
-  const reader = request.body.getReader()
-  for (;;) {
-    const { done, value } = await reader.read()
-    if (done) break
-    bytes += value.byteLength
-    if (bytes > limit) {
-      reader.cancel().catch(() => {})
-      throw new RequestTooLargeError('body', limit)
-    }
-    chunks.push(value)
-  }
+  const bytes = await gathered(request.body.getReader(), limit, bodyMs)
   try {
-    return new TextDecoder('utf-8', { fatal: true }).decode(Buffer.concat(chunks))
+    return new TextDecoder('utf-8', { fatal: true }).decode(bytes)
   } catch {
     throw new InvalidRequestError('body', 'it is not UTF-8')
+  }
+}
+
+async function gathered(
+  reader: ReadableStreamDefaultReader<Uint8Array>,
+  limit: number,
+  limitMs: number,
+): Promise<Uint8Array> {
+  const chunks: Uint8Array[] = []
+  let bytes = 0
+  let timer: NodeJS.Timeout | undefined
+  const late = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => reject(new RequestTimedOutError(limitMs)), limitMs)
+  })
+  try {
+    for (;;) {
+      const { done, value } = await Promise.race([reader.read(), late])
+      if (done) return Buffer.concat(chunks)
+      bytes += value.byteLength
+      if (bytes > limit) {
+        reader.cancel().catch(() => {})
+        throw new RequestTooLargeError('body', limit)
+      }
+      chunks.push(value)
+    }
+  } finally {
+    clearTimeout(timer)
   }
 }
 

@@ -4,15 +4,23 @@ import { dirname } from 'node:path'
 import { bearerToken, isSameSecret } from '../guard/secret.ts'
 
 /** What tools on the same machine need to talk to a server: read it from its file. */
-export type LocalAccess = { readonly url: string; readonly token: string }
+export type LocalAccess = {
+  readonly url: string
+  /** Of whoever acts as `localScope`. */
+  readonly token: string
+  /** Of whoever looks after the whole store, and good for nothing else; only where the server is given `upkeep`. */
+  readonly operatorToken?: string
+}
 
-/** A secret of this run, for whoever can read a file of its owner. */
+/** Secrets of this run, for whoever can read a file of its owner: one to act with, and another to look after the store. */
 export class LocalToken {
   readonly #file: string
-  readonly #token = randomBytes(32).toString('base64url')
+  readonly #token = newSecret()
+  readonly #operatorToken: string | null
 
-  constructor(file: string) {
+  constructor(file: string, { hasOperators = false }: { readonly hasOperators?: boolean } = {}) {
     this.#file = file
+    this.#operatorToken = hasOperators ? newSecret() : null
   }
 
   isIn(request: Request): boolean {
@@ -20,11 +28,18 @@ export class LocalToken {
     return given !== null && isSameSecret(given, this.#token)
   }
 
+  isOfOperator(request: Request): boolean {
+    const given = bearerToken(request)
+    return given !== null && this.#operatorToken !== null && isSameSecret(given, this.#operatorToken)
+  }
+
   /** Readable by its owner alone, from the first moment on. */
   async write(url: string): Promise<void> {
     await mkdir(dirname(this.#file), { recursive: true, mode: 0o700 })
     const draft = `${this.#file}.${process.pid}.${randomBytes(4).toString('hex')}`
-    await writeFile(draft, `${JSON.stringify({ url, token: this.#token })}\n`, { mode: 0o600, flag: 'wx' })
+    const operator = this.#operatorToken === null ? {} : { operatorToken: this.#operatorToken }
+    const access: LocalAccess = { url, token: this.#token, ...operator }
+    await writeFile(draft, `${JSON.stringify(access)}\n`, { mode: 0o600, flag: 'wx' })
     await chmod(draft, 0o600)
     await rename(draft, this.#file)
   }
@@ -39,4 +54,8 @@ export class LocalToken {
 /** Reads what `serve` wrote to `localTokenFile`. Rejects where there is no such file: then no such server runs. */
 export async function readLocalAccess(file: string): Promise<LocalAccess> {
   return JSON.parse(await readFile(file, 'utf8')) as LocalAccess
+}
+
+function newSecret(): string {
+  return randomBytes(32).toString('base64url')
 }

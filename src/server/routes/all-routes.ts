@@ -7,10 +7,11 @@ import { healthRoutes } from './health.ts'
 import { liveRoutes } from './live.ts'
 import { openApiRoutes } from './openapi.ts'
 import { recordRoutes } from './records.ts'
+import { storeRoutes } from './store.ts'
 import { turnRoutes } from './turns.ts'
 import { uiRoutes } from './ui.ts'
 
-/** The table of everything the server does. Each route needs a case in the tenancy test. */
+/** The table of everything the server does; those for operators only where it is given `upkeep`. Each route needs a case in the tenancy test. */
 export const allRoutes: readonly Route[] = [
   ...healthRoutes,
   ...openApiRoutes,
@@ -22,4 +23,5 @@ export const allRoutes: readonly Route[] = [
   ...recordRoutes,
   ...flowRoutes,
   ...uiRoutes,
+  ...storeRoutes,
 ]

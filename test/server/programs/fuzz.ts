@@ -123,6 +123,8 @@ function nearlyRight(route: Route, random: SeededRandom): unknown {
 function headersOf(random: SeededRandom): Record<string, string> {
   const headers: Record<string, string> = random.chance(0.8) ? { 'content-type': 'application/json' } : {}
   if (random.chance(0.1)) headers['content-type'] = random.pick(['text/plain', 'application/json; charset=utf-16', ';'])
+  if (random.chance(0.5)) headers['x-operator'] = 'yes'
+  if (random.chance(0.1)) headers['content-type'] = 'application/x-ndjson'
   if (random.chance(0.1)) headers['origin'] = random.pick(['null', 'http://evil.example', 'x'])
   if (random.chance(0.1)) headers['last-event-id'] = random.pick(['1', '99', 'x', '1~a~2', '1-zz@ab.3', '0'])
   if (random.chance(0.05)) headers['idempotency-key'] = random.pick(['k', '', 'x'.repeat(500)])

@@ -87,6 +87,11 @@ const publishTool = defineTool({
   },
 })
 
+/** Half of those that ask for what is for operators are. */
+function isAnOperator(request: Request): boolean {
+  return request.headers.get('x-operator') === 'yes'
+}
+
 dieWithParent()
 const store = sqliteStore({ path, logger: silentLogger })
 const runtime = createRuntime({
@@ -96,7 +101,7 @@ const runtime = createRuntime({
   leaseMs: 500,
   pollMs: 50,
 })
-const server = await serve(runtime, { port, logger: silentLogger })
+const server = await serve(runtime, { port, logger: silentLogger, upkeep: { store, isOperator: isAnOperator } })
 const longest = { deafMs: 0, busyMs: 0 }
 let last = { wall: performance.now(), cpu: process.threadCpuUsage() }
 setInterval(() => {

@@ -1,0 +1,57 @@
+import { existsSync } from 'node:fs'
+import { dirname, join, resolve } from 'node:path'
+import { CommandLineError } from '../../errors/cli-errors.ts'
+import { type LocalAccess, readLocalAccess } from '../../server/node/local-token.ts'
+
+/** Relative to the folder that `perdure serve` was run for. */
+export const usualTokenFile = join('.perdure', 'server.json')
+
+/** Where a server is, and what to bring. */
+export type ServerAccess = {
+  readonly address: URL
+  /** Asked for each request: a server that was started again has another one. */
+  token(): Promise<string | null>
+}
+
+/** The token never comes from the command line, where others could read it. `secret` says which of a token file is meant. */
+export async function serverAccess(
+  url: string,
+  tokenFile: string | undefined,
+  secret: 'token' | 'operatorToken',
+): Promise<ServerAccess> {
+  const address = checkedUrl(url)
+  // Told now where a file that was named cannot be read.
+  await localAccess(address, tokenFile)
+  const ofFile = async () => (await localAccess(address, tokenFile).catch(() => null))?.[secret] ?? null
+  return { address, token: async () => process.env['PERDURE_TOKEN'] ?? (await ofFile()) }
+}
+
+function checkedUrl(url: string): URL {
+  const address = URL.parse(url)
+  if (!address || !/^https?:$/.test(address.protocol)) {
+    throw new CommandLineError(`--url is '${url}', which is not like http://127.0.0.1:4111`)
+  }
+  if (address.username || address.password) {
+    throw new CommandLineError('--url holds credentials, which others can read; put a token into PERDURE_TOKEN')
+  }
+  return address
+}
+
+/** Of the file that a server on this machine wrote, and only for that server's address. Null when there is none. */
+async function localAccess(address: URL, tokenFile: string | undefined): Promise<LocalAccess | null> {
+  const file = tokenFile === undefined ? findTokenFile(process.cwd()) : resolve(tokenFile)
+  if (file === null) return null
+  const access = await readLocalAccess(file).catch((cause: Error) => {
+    if (tokenFile === undefined) return null
+    throw new CommandLineError(`--token-file cannot be read: ${cause.message}`)
+  })
+  return access && URL.parse(access.url)?.origin === address.origin ? access : null
+}
+
+function findTokenFile(from: string): string | null {
+  for (let folder = resolve(from); ; folder = dirname(folder)) {
+    const file = join(folder, usualTokenFile)
+    if (existsSync(file)) return file
+    if (dirname(folder) === folder) return null
+  }
+}

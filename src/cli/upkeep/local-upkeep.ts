@@ -1,0 +1,29 @@
+import { silentLogger } from '../../logger/logger.ts'
+import { collectGarbage } from '../../upkeep/collect-garbage.ts'
+import { differencesWith } from '../../upkeep/differences-with.ts'
+import { examineStore } from '../../upkeep/examine-store.ts'
+import { exportStore } from '../../upkeep/export-store.ts'
+import { importStore } from '../../upkeep/import-store.ts'
+import { migrateStore } from '../../upkeep/migrate-store.ts'
+import { agentNames } from '../agent-names.ts'
+import { openStore } from '../target/open-store.ts'
+import type { StoreArgs } from '../target/target-args.ts'
+import type { UpkeepTarget } from './upkeep-target.ts'
+
+/** Opens the store only to look after it: deadlines are left to whoever works on it. */
+export async function openLocalUpkeep(
+  args: StoreArgs,
+  { create }: { readonly create: boolean },
+): Promise<UpkeepTarget> {
+  const { store, place, loaded } = await openStore(args, { logger: silentLogger, create, expiry: false })
+  return {
+    place,
+    exportTo: (write, options) => exportStore(store, write, options),
+    importFrom: (chunks, options) => importStore(store, chunks, options),
+    examine: (options) => examineStore(store, { ...options, ...(loaded ? { agents: agentNames(loaded.config) } : {}) }),
+    compareWith: (chunks, onDifference, options) => differencesWith(store, chunks, onDifference, options),
+    migrate: (options) => migrateStore(store, options),
+    collectGarbage: (options) => collectGarbage(store, options),
+    close: () => store.close(),
+  }
+}

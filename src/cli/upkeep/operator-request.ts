@@ -1,0 +1,135 @@
+import { type ClientRequest, request as httpRequest, type IncomingMessage } from 'node:http'
+import { request as httpsRequest } from 'node:https'
+import { errorOf } from '../../client/request.ts'
+import { UpkeepNotServedError } from '../../errors/cli-errors.ts'
+import { PerdureError } from '../../errors/perdure-error.ts'
+import { ServerUnreachableError } from '../../errors/server-errors.ts'
+import type { ServerAccess } from '../target/server-access.ts'
+
+export type OperatorAsk = {
+  readonly method: 'GET' | 'POST'
+  readonly path: string
+  readonly query?: Readonly<Record<string, string | undefined>>
+  readonly json?: object
+  /** Sent as they come, while the answer is read. */
+  readonly lines?: AsyncIterable<Uint8Array>
+  /** What is to be told when the connection goes before the end of the answer. */
+  cutOff(cause?: unknown): Error
+}
+
+export type OperatorAnswer = {
+  header(name: string): string | null
+  /** Throws `cutOff` where the connection goes. */
+  readonly chunks: AsyncIterable<Uint8Array>
+}
+
+/**
+ * Asks a route for operators, and gives the answer as it comes. Made without `fetch`, which gives up on answers that take long, and on those that come while
+ * there is more to send.
+ */
+export async function operatorRequest({ address, token }: ServerAccess, ask: OperatorAsk): Promise<OperatorAnswer> {
+  const url = new URL(address.href.replace(/\/+$/, '') + ask.path)
+  for (const [name, value] of Object.entries(ask.query ?? {}))
+    if (value !== undefined) url.searchParams.set(name, value)
+  const secret = await token()
+  const headers = {
+    ...(ask.lines ? { 'content-type': 'application/x-ndjson' } : {}),
+    ...(ask.json ? { 'content-type': 'application/json' } : {}),
+    ...(secret === null ? {} : { authorization: `Bearer ${secret}` }),
+  }
+  const send = url.protocol === 'https:' ? httpsRequest : httpRequest
+  // A connection of its own: it is used for long, and not again.
+  const outgoing = send(url, { method: ask.method, headers, agent: false })
+  const sending = new Sending(outgoing)
+  const answered = responseTo(outgoing)
+  if (ask.lines) void sending.send(ask.lines)
+  else outgoing.end(ask.json ? JSON.stringify(ask.json) : undefined)
+  const incoming = await answered.catch((error: NodeJS.ErrnoException) => {
+    throw sending.failure ?? (sending.hasConnected ? ask.cutOff(error) : new ServerUnreachableError(reasonOf(error)))
+  })
+  if (incoming.statusCode !== 200) throw await refusal(incoming, address)
+
+  async function* chunks(): AsyncGenerator<Uint8Array> {
+    try {
+      for await (const chunk of incoming) yield chunk as Uint8Array
+    } catch (error) {
+      throw sending.failure ?? ask.cutOff(error)
+    } finally {
+      outgoing.destroy()
+    }
+  }
+  return { header: (name) => incoming.headers[name]?.toString() ?? null, chunks: chunks() }
+}
+
+function responseTo(outgoing: ClientRequest): Promise<IncomingMessage> {
+  return new Promise((resolve, reject) => {
+    outgoing.once('response', resolve)
+    // Also after the answer has begun, when it is the answer that tells.
+    outgoing.on('error', reject)
+  })
+}
+
+/** What is on its way to the server. */
+class Sending {
+  readonly #outgoing: ClientRequest
+  /** What the source of the lines threw. */
+  failure: Error | null = null
+  hasConnected = false
+
+  constructor(outgoing: ClientRequest) {
+    this.#outgoing = outgoing
+    outgoing.once('socket', (socket) =>
+      socket.once('connect', () => {
+        this.hasConnected = true
+      }),
+    )
+  }
+
+  /** No faster than the server takes them, and not on when it has had enough. */
+  async send(lines: AsyncIterable<Uint8Array>): Promise<void> {
+    const outgoing = this.#outgoing
+    try {
+      for await (const chunk of lines) {
+        if (outgoing.destroyed) return
+        if (!outgoing.write(chunk)) await drained(outgoing)
+      }
+      outgoing.end()
+    } catch (error) {
+      this.failure = error instanceof Error ? error : new Error(String(error))
+      outgoing.destroy(this.failure)
+    }
+  }
+}
+
+/** Or closed. */
+function drained(outgoing: ClientRequest): Promise<void> {
+  return new Promise((resolve) => {
+    if (outgoing.destroyed) resolve()
+    const go = (): void => {
+      outgoing.off('drain', go)
+      outgoing.off('close', go)
+      resolve()
+    }
+    outgoing.on('drain', go)
+    outgoing.on('close', go)
+  })
+}
+
+async function refusal(incoming: IncomingMessage, address: URL): Promise<Error> {
+  let text = ''
+  try {
+    for await (const piece of incoming.setEncoding('utf8')) text += piece as string
+  } catch {
+    // What came of it may be enough.
+  }
+  const retryAfter = incoming.headers['retry-after']
+  const headers = retryAfter === undefined ? {} : { 'retry-after': retryAfter }
+  const error = await errorOf(new Response(text, { status: incoming.statusCode ?? 500, headers }))
+  const isMissing = PerdureError.isInstance(error) && error.code === 'route_not_found'
+  return isMissing ? new UpkeepNotServedError(address.href) : error
+}
+
+/** Where a name has several addresses, the reasons are in the errors of each. */
+function reasonOf(error: NodeJS.ErrnoException & { readonly errors?: readonly Error[] }): string {
+  return error.message || error.errors?.[0]?.message || error.code || 'the connection failed'
+}
