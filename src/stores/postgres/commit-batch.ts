@@ -1,4 +1,5 @@
 import type { CommitOutcome } from '../../store/driver.ts'
+import { commitOne } from './commit-one.ts'
 import { type Addressed, commitQuery } from './commit-query.ts'
 import type { Database, Query } from './database.ts'
 
@@ -6,7 +7,10 @@ import type { Database, Query } from './database.ts'
 export type BatchOutcome = CommitOutcome | { readonly type: 'settings' }
 
 export function commitBatch(database: Database): (batch: readonly Addressed[]) => Promise<BatchOutcome[]> {
+  const one = commitOne(database)
   return async (batch) => {
+    const alone = batch.length === 1 ? await one(batch[0]!) : null
+    if (alone) return [alone]
     const { statement, values } = commitQuery(database.schema, batch, false)
     // Durable from here: a crash after the answer finds every accepted change of the batch; before it, all of them or none.
     const rows = await database.run<OutcomeRow>(statement, values, 'reject')

@@ -1,0 +1,154 @@
+import pg from 'pg'
+import { afterAll, afterEach, beforeAll, describe, expect, inject, test, vi } from 'vitest'
+import { freshDatabase } from '../../../test/setup/fresh-database.ts'
+import type { Change, CommitResult } from '../../store/change.ts'
+import type { Store } from '../../store/store.ts'
+import { Database } from './database.ts'
+import { postgresStore } from './index.ts'
+
+const titled = (title: string) => ({ type: 'titled', content: { title } }) as const
+const acquire = { holder: 'me', ttlMs: 60_000 }
+
+let store: Store
+let watcher: pg.Client
+let locker: pg.Client
+let count = 0
+
+beforeAll(async () => {
+  const connectionString = await freshDatabase(inject('postgresUrl'))
+  store = postgresStore({ connectionString, max: 4 })
+  watcher = new pg.Client(connectionString)
+  await watcher.connect()
+  locker = new pg.Client(connectionString)
+  await locker.connect()
+})
+
+afterEach(() => vi.restoreAllMocks())
+
+afterAll(async () => {
+  await store.close()
+  await watcher.end()
+  await locker.end()
+})
+
+/** A log of two events; the second one has a key. */
+async function prepared(leasedBy: string | null): Promise<{ id: string; epoch: number }> {
+  count += 1
+  const id = `log-${String(count).padStart(3, '0')}`
+  await store.appendEvent(id, titled('one'))
+  await store.commit(id, { events: [titled('two')], key: 'known' })
+  const lease = leasedBy === null ? null : await store.acquireLease(id, leasedBy, 60_000)
+  return { id, epoch: lease?.epoch ?? 0 }
+}
+
+async function rowsOf(id: string): Promise<unknown> {
+  const conversation = await watcher.query(
+    `SELECT status, fsm_state, last_seq, wake_at IS NULL AS rests, is_dormant, holder, epoch IS NULL AS free, leased_until IS NULL AS unleased,
+     updated_at >= created_at AS ages FROM perdure.conversations WHERE id = $1`,
+    [id],
+  )
+  const events = await watcher.query(
+    'SELECT seq, type, content FROM perdure.events WHERE conversation_id = $1 ORDER BY seq',
+    [id],
+  )
+  const keys = await watcher.query(
+    'SELECT key, digest, seq FROM perdure.commit_keys WHERE conversation_id = $1 ORDER BY key',
+    [id],
+  )
+  return { conversation: conversation.rows, events: events.rows, keys: keys.rows }
+}
+
+type Told = Omit<CommitResult, 'at' | 'epoch'> & { hasTime: boolean; hasLease: boolean }
+
+function told(result: CommitResult): Told {
+  const { at, epoch, ...rest } = result as Extract<CommitResult, { ok: true }>
+  return { ...rest, hasTime: at !== undefined, hasLease: epoch !== undefined }
+}
+
+const idle = { state: 'idle' as const, lastSeq: 3, pending: [] }
+
+describe('a change that is committed alone leaves and tells the same as in a batch', () => {
+  test.each<[string, string | null, (epoch: number) => Change, 'plain' | 'both' | 'function']>([
+    ['an append', null, () => ({ events: [titled('three')], expectedSeq: 2 }), 'plain'],
+    ['several events', null, () => ({ events: [titled('three'), titled('"four", {}')], expectedSeq: 2 }), 'plain'],
+    ['no event', null, () => ({ events: [], expectedSeq: 2 }), 'plain'],
+    ['under a lease', 'me', (epoch) => ({ events: [titled('three')], expectedSeq: 2, epoch, fsmState: idle }), 'plain'],
+    [
+      'letting go',
+      'me',
+      (epoch) => ({ events: [titled('three')], expectedSeq: 2, epoch, wakeAt: null, lease: 'release' }),
+      'plain',
+    ],
+    ['a wake-up', null, () => ({ events: [titled('three')], expectedSeq: 2, wakeAt: { inMs: 50_000 } }), 'plain'],
+    ['a new key', null, () => ({ events: [titled('three')], expectedSeq: 2, key: 'new', digest: 'd' }), 'plain'],
+    ['taking a free lease', null, () => ({ events: [titled('three')], expectedSeq: 2, acquire }), 'plain'],
+    ['with a key', null, () => ({ events: [titled('three')], expectedSeq: 2, key: 'new', acquire }), 'plain'],
+    ['a lease that is taken', 'you', () => ({ events: [titled('three')], expectedSeq: 2, acquire }), 'both'],
+    ['a known key', null, () => ({ events: [titled('three')], expectedSeq: 2, key: 'known' }), 'both'],
+    ['a known key at a wrong place', null, () => ({ events: [titled('three')], expectedSeq: 1, key: 'known' }), 'both'],
+    ['a wrong place', null, () => ({ events: [titled('three')], expectedSeq: 1 }), 'both'],
+    ['a wrong epoch', 'me', (epoch) => ({ events: [titled('three')], expectedSeq: 2, epoch: epoch - 1 }), 'both'],
+    ['wherever it ends', null, () => ({ events: [titled('three')] }), 'function'],
+    ['a title', null, () => ({ events: [], expectedSeq: 2, conversation: { title: 'Two' } }), 'function'],
+    ['a call', null, () => ({ events: [], expectedSeq: 2, calls: [{ id: `call-${count}` }] }), 'function'],
+  ])('%s', async (_, leasedBy, changeFor, way) => {
+    const [alone, batched] = [await prepared(leasedBy), await prepared(leasedBy)]
+    const run = vi.spyOn(Database.prototype, 'run')
+    const aloneTold = told(await store.commit(alone.id, changeFor(alone.epoch)))
+    const names = run.mock.calls.map(([{ name }]) => name)
+    const ways = { plain: [/^commit_one/], both: [/^commit_one/, /^commit_\d/], function: [/^commit_\d/] }[way]
+    expect(names).toEqual(ways.map((pattern) => expect.stringMatching(pattern)))
+    count += 1
+    const [result] = await Promise.all([
+      store.commit(batched.id, changeFor(batched.epoch)),
+      store.appendEvent(`neighbour-${count}`, titled('beside')),
+    ])
+    expect(told(result)).toEqual(aloneTold)
+    expect(await rowsOf(alone.id)).toEqual(await rowsOf(batched.id))
+  })
+})
+
+describe('writers who wait for each other', () => {
+  test('one writes at the end they all knew, and the others are told', async () => {
+    const { id } = await prepared(null)
+    const results = await whileLocked(id, ['a', 'b', 'c'], (title) =>
+      store.commit(id, { events: [titled(title)], expectedSeq: 2 }),
+    )
+    expect(results.filter(({ ok }) => ok)).toHaveLength(1)
+    expect(results.filter(({ ok }) => !ok)).toEqual([0, 1].map(() => ({ ok: false, conflict: 'seq', lastSeq: 3 })))
+  })
+
+  test.each([
+    ['with an event', [titled('once')], 3],
+    ['without', [], 2],
+  ])('with the same key all get the answer of the first, %s', async (_, events, seq) => {
+    const { id } = await prepared(null)
+    const results = await whileLocked(id, [1, 2, 3], () =>
+      store.commit(id, { events, expectedSeq: 2, key: 'same', digest: 'd' }),
+    )
+    expect(results).toMatchObject([1, 2, 3].map(() => ({ ok: true, seq })))
+    expect(await store.streamEvents(id)).toHaveLength(seq)
+  })
+})
+
+/** All of them find the row locked before any of them may go on. */
+async function whileLocked<T>(
+  id: string,
+  items: readonly T[],
+  commit: (item: T) => Promise<CommitResult>,
+): Promise<CommitResult[]> {
+  await locker.query('BEGIN')
+  await locker.query('SELECT FROM perdure.conversations WHERE id = $1 FOR UPDATE', [id])
+  const commits: Promise<CommitResult>[] = []
+  for (const item of items) {
+    commits.push(commit(item))
+    await vi.waitFor(async () => expect(await waiting()).toBe(commits.length), { interval: 5, timeout: 20_000 })
+  }
+  await locker.query('COMMIT')
+  return Promise.all(commits)
+}
+
+async function waiting(): Promise<number> {
+  const sql = `SELECT count(*)::int AS count FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`
+  return (await watcher.query<{ count: number }>(sql)).rows[0]!.count
+}

@@ -1,0 +1,100 @@
+import type { CommitOutcome, PreparedChange } from '../../store/driver.ts'
+import { arrayLiteral } from './array-literal.ts'
+import type { Addressed } from './commit-query.ts'
+import type { Database, Statement } from './database.ts'
+import { nowMs } from './sql-names.ts'
+
+type Shape = { readonly hasKey: boolean; readonly takesLease: boolean }
+
+/**
+ * Commits a change that appends where its writer says the log ends, as most do, by one plain statement: half the work of `commit_changes`.
+ * Null when it wrote nothing, because the change has more to it or is refused; `commit_changes` tells.
+ */
+export function commitOne(database: Database): (addressed: Addressed) => Promise<CommitOutcome | null> {
+  const statements = new Map<string, Statement>()
+  const statementFor = (shape: Shape): Statement => {
+    const name = `commit_one${shape.hasKey ? '_keyed' : ''}${shape.takesLease ? '_leased' : ''}`
+    const known = statements.get(name) ?? { name, text: textFor(database.schema, shape) }
+    statements.set(name, known)
+    return known
+  }
+  return async ({ tenant, id, change }) => {
+    if (!isPlain(change)) return null
+    const { key, acquires } = change
+    const statement = statementFor({ hasKey: key !== null, takesLease: acquires !== null })
+    const [made] = await database.run<Made>(statement, valuesOf(tenant, id, change), 'reject')
+    if (!made) return null
+    const { seq, at, epoch } = made
+    return { type: 'ok', seq, at, ...(acquires === null || epoch === null ? {} : { epoch }) }
+  }
+}
+
+type Made = { readonly seq: number; readonly at: number; readonly epoch: number | null }
+
+/**
+ * Nothing but events, a key, the cached state, a wake-up and the lease. A log that is empty may have to be created, and only what moves the end of
+ * the log is seen by another writer with the same key.
+ */
+function isPlain(change: PreparedChange): boolean {
+  const { events, expectedSeq, key, calls, resolve, blobs, wake, releasesLease, acquires } = change
+  const { status: _, fsmState: __, ...seldom } = change.attrs
+  return (
+    (expectedSeq ?? 0) > 0 &&
+    (key === null || events.length > 0) &&
+    calls.length + resolve.length + blobs.length + Object.keys(seldom).length === 0 &&
+    wake.type !== 'expiry' &&
+    !(releasesLease && acquires)
+  )
+}
+
+function valuesOf(tenant: string, id: string, change: PreparedChange): unknown[] {
+  const { expectedSeq, epoch, key, digest, acquires, attrs, wake, releasesLease, events } = change
+  return [
+    ...[tenant, id, expectedSeq, epoch, attrs.status ?? null, attrs.fsmState ?? null],
+    ...[wake.type, wake.type === 'in' ? wake.ms : null],
+    events.length,
+    arrayLiteral(events, ({ type }) => type),
+    arrayLiteral(events, ({ content }) => content),
+    ...(acquires ? [acquires.holder, acquires.ttlMs] : [releasesLease]),
+    ...(key === null ? [] : [key, digest]),
+  ]
+}
+
+/**
+ * Postgres judges the row as it is once it has locked it, so a writer who waited for another is refused by what that one left: also where
+ * both brought the same key, because the first has moved the end of the log.
+ */
+function textFor(schema: string, { hasKey, takesLease }: Shape): string {
+  const keeps = (column: string): string => `CASE WHEN NOT $12::boolean THEN c.${column} END`
+  const lease = takesLease
+    ? { holder: '$12', epoch: `nextval('${schema}.epochs')`, until: `${nowMs} + $13::bigint` }
+    : { holder: keeps('holder'), epoch: keeps('epoch'), until: keeps('leased_until') }
+  const [key, digest] = takesLease ? ['$14', '$15'] : ['$13', '$14']
+  return `
+    WITH made AS (
+      UPDATE ${schema}.conversations c SET
+        last_seq = c.last_seq + $9::integer,
+        status = coalesce($5::text, c.status),
+        fsm_state = coalesce($6::text, c.fsm_state),
+        wake_at = CASE $7::text WHEN 'in' THEN ${nowMs} + $8::bigint WHEN 'clear' THEN NULL ELSE c.wake_at END,
+        is_dormant = c.is_dormant AND $7::text <> 'in',
+        holder = ${lease.holder}, epoch = ${lease.epoch}, leased_until = ${lease.until},
+        updated_at = ${nowMs}
+      WHERE c.tenant = $1 AND c.id = $2 AND c.last_seq = $3 AND ($4::bigint IS NULL OR c.epoch = $4::bigint)
+        ${takesLease ? `AND coalesce(c.leased_until, 0) <= ${nowMs}` : ''}
+        ${hasKey ? `AND NOT EXISTS (SELECT FROM ${schema}.commit_keys k WHERE k.tenant = $1 AND k.conversation_id = $2 AND k.key = ${key})` : ''}
+      RETURNING c.last_seq AS seq, c.updated_at AS at, c.epoch
+    ), appended AS (
+      INSERT INTO ${schema}.events (tenant, conversation_id, seq, at, type, content)
+        SELECT $1, $2, $3 + e.position, made.at, e.type, e.content
+        FROM made, unnest($10::text[], $11::text[]) WITH ORDINALITY e (type, content, position)
+    )${
+      hasKey
+        ? `, keyed AS (
+      INSERT INTO ${schema}.commit_keys (tenant, conversation_id, key, digest, seq)
+        SELECT $1, $2, ${key}, ${digest}, made.seq FROM made
+    )`
+        : ''
+    }
+    SELECT seq, at, epoch FROM made`
+}
