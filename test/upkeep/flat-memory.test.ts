@@ -7,9 +7,10 @@ import { sqliteStore } from '../../src/stores/sqlite/index.ts'
 import { startPerdure } from '../cli/perdure.ts'
 import { freshDatabase } from '../setup/fresh-database.ts'
 import { fillLog, fillStore } from './fill-store.ts'
+import { serveStore } from './serve-store.ts'
 
 /** A short form of `npm run upkeep`: no process may hold what it copies, because its heap is smaller than that. */
-test('export, import and doctor copy what is larger than their heap', async () => {
+test('export, import and doctor copy what is larger than their heap, also by way of servers that have no more', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'perdure-upkeep-'))
   try {
     const [source, copy] = ['source.db', 'copy.db'].map((name) => join(folder, name))
@@ -18,9 +19,20 @@ test('export, import and doctor copy what is larger than their heap', async () =
     await fillLog(store, 'long', 500, 250_000)
     await store.close()
     const postgres = await freshDatabase(inject('postgresUrl'))
-    const digest = await copied(source!, postgres)
-    expect(await copied(postgres, copy!)).toBe(digest)
-    expect(await digestOf(copy!)).toBe(digest)
+    const digest = await copied(['--store', source!], ['--store', postgres])
+    expect(await copied(['--store', postgres], ['--store', copy!])).toBe(digest)
+    expect(await digestOf(['--store', copy!])).toBe(digest)
+    const servers = [
+      await serveStore(join(folder, 'from'), postgres, { env }),
+      await serveStore(join(folder, 'to'), join(folder, 'served.db'), { env }),
+    ] as const
+    try {
+      const [from, to] = servers.map(({ ways }) => ways.server)
+      expect(await copied(from!, to!)).toBe(digest)
+      expect(await digestOf(to!)).toBe(digest)
+    } finally {
+      for (const server of servers) await server.kill()
+    }
   } finally {
     rmSync(folder, { recursive: true })
   }
@@ -30,9 +42,9 @@ test('export, import and doctor copy what is larger than their heap', async () =
 const env = { NODE_OPTIONS: '--max-old-space-size=48' }
 
 /** Returns the digest that the export tells. */
-async function copied(from: string, to: string): Promise<string> {
-  const left = startPerdure(['export', '--store', from], { env })
-  const right = startPerdure(['import', '--store', to], { env })
+async function copied(from: readonly string[], to: readonly string[]): Promise<string> {
+  const left = startPerdure(['export', ...from], { env })
+  const right = startPerdure(['import', ...to], { env })
   left.process.stdout.pipe(right.process.stdin)
   const [written, read] = await Promise.all([left.ended, right.ended])
   expect([written.code, read.code, written.stderr]).toEqual([
@@ -43,9 +55,9 @@ async function copied(from: string, to: string): Promise<string> {
   return /Digest: (\w+)/.exec(written.stderr)![1]!
 }
 
-async function digestOf(store: string): Promise<string> {
-  const doctor = startPerdure(['doctor', '--json', '--store', store], { env })
+async function digestOf(place: readonly string[]): Promise<string> {
+  const doctor = startPerdure(['doctor', '--json', ...place], { env })
   const { code, stdout } = await doctor.ended
-  expect([store, code]).toEqual([store, 0])
+  expect([place, code]).toEqual([place, 0])
   return JSON.parse(stdout.trimEnd().split('\n').at(-1)!).digest
 }

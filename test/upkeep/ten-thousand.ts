@@ -1,4 +1,4 @@
-import { spawn } from 'node:child_process'
+import { type ChildProcess, spawn } from 'node:child_process'
 import { mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -8,10 +8,11 @@ import { main } from '../cli/perdure.ts'
 import { freshDatabase } from '../setup/fresh-database.ts'
 import { startPostgres } from '../setup/start-postgres.ts'
 import { fillLog, fillStore } from './fill-store.ts'
+import { type ServedStore, serveStore } from './serve-store.ts'
 
 /**
- * `npm run upkeep [-- <conversations> <events of the longest> --postgres]`: fills a store by real turns, pipes `perdure export` into `perdure import`, has `perdure doctor` examine both, and tells
- * how long that took and what memory the processes had over time; with `--postgres` by way of one. Fails unless every copy is identical.
+ * `npm run upkeep [-- <conversations> <events of the longest> --postgres --url]`: fills a store by real turns, pipes `perdure export` into `perdure import`, has `perdure doctor` examine both, and
+ * tells how long that took and what memory the processes had over time; with `--postgres` by way of one, with `--url` each store served by a `perdure serve`. Fails unless every copy is identical.
  */
 const [count = 10_000, longLog = 100_000] = process.argv
   .slice(2)
@@ -21,6 +22,8 @@ const folder = mkdtempSync(join(tmpdir(), 'perdure-upkeep-'))
 const source = join(folder, 'source.db')
 const copy = join(folder, 'copy.db')
 const overPostgres = process.argv.includes('--postgres')
+const overServers = process.argv.includes('--url')
+const servers: { readonly name: string; readonly served: ServedStore; memory(): string }[] = []
 let server: Awaited<ReturnType<typeof startPostgres>> | null = null
 
 try {
@@ -34,20 +37,32 @@ try {
 
   server = overPostgres ? await startPostgres() : null
   const places = [source, ...(server ? [await freshDatabase(server.url)] : []), copy]
-  for (const [index, from] of places.slice(0, -1).entries()) await copied(from, places[index + 1]!)
+  const ways: (readonly string[])[] = []
+  for (const place of places) ways.push(overServers ? await servedAt(place) : ['--store', place])
+  for (const [index, from] of ways.slice(0, -1).entries()) await copied(from, ways[index + 1]!)
   const digests: string[] = []
-  for (const place of places) digests.push(await examined(place))
+  for (const way of ways) digests.push(await examined(way))
   if (new Set(digests).size > 1) throw new Error('a copy differs from its source')
   console.log('identical')
+  for (const { name, memory } of servers) console.log(`server of ${name}: ${memory()}`)
 } finally {
+  for (const { served } of servers) await served.kill()
   await server?.destroy()
   rmSync(folder, { recursive: true })
 }
 
-async function copied(from: string, to: string): Promise<void> {
+/** Starts a server of the store, and returns the way there. */
+async function servedAt(place: string): Promise<readonly string[]> {
+  const served = await serveStore(join(folder, `server-${servers.length}`), place)
+  const samples = sampled(served.running.process)
+  servers.push({ name: place.replace(folder, ''), served, memory: () => told(samples) })
+  return served.ways.server
+}
+
+async function copied(from: readonly string[], to: readonly string[]): Promise<void> {
   const since = performance.now()
-  const exporting = run(['export', '--store', from], 'pipe')
-  const importing = run(['import', '--store', to], 'inherit')
+  const exporting = run(['export', ...from], 'pipe')
+  const importing = run(['import', ...to], 'inherit')
   exporting.child.stdout!.pipe(importing.child.stdin!)
   await Promise.all([exporting.ended, importing.ended])
   console.log(`export | import: ${seconds(since)}`)
@@ -56,9 +71,9 @@ async function copied(from: string, to: string): Promise<void> {
 }
 
 /** Returns the digest. */
-async function examined(store: string): Promise<string> {
+async function examined(way: readonly string[]): Promise<string> {
   const since = performance.now()
-  const doctor = run(['doctor', '--json', '--store', store], 'pipe')
+  const doctor = run(['doctor', '--json', ...way], 'pipe')
   let text = ''
   doctor.child.stdout!.setEncoding('utf8').on('data', (piece: string) => {
     text += piece
@@ -72,19 +87,25 @@ async function examined(store: string): Promise<string> {
 
 function run(args: readonly string[], stdout: 'pipe' | 'inherit') {
   const child = spawn(process.execPath, [main, ...args], { stdio: ['pipe', stdout, 'inherit'] })
-  const samples: number[] = []
-  const timer = setInterval(() => {
-    const rss = residentMiB(child.pid!)
-    if (rss !== null) samples.push(rss)
-  }, 100)
+  const samples = sampled(child)
   const ended = new Promise<void>((resolve, reject) => {
     child.on('close', (code) => {
-      clearInterval(timer)
       if (code === 0) resolve()
       else reject(new Error(`perdure ${args[0]} ended with ${code}`))
     })
   })
   return { child, ended, memory: () => told(samples) }
+}
+
+/** What a process has of memory, again and again until it ends. */
+function sampled(child: ChildProcess): readonly number[] {
+  const samples: number[] = []
+  const timer = setInterval(() => {
+    const rss = residentMiB(child.pid!)
+    if (rss !== null) samples.push(rss)
+  }, 100)
+  child.on('close', () => clearInterval(timer))
+  return samples
 }
 
 /** Null when the process has ended, or the system does not tell. */
