@@ -5,13 +5,15 @@ import type { ConversationAttrs } from './conversation-record.ts'
 import type { FinalStatus, ToolCallWrite } from './tool-call.ts'
 
 /**
- * One transaction on one conversation. Checks run in this order: key, epoch, expectedSeq, resolve.
+ * One transaction on one conversation. Checks run in this order: key, epoch, expectedSeq with expectedAt, resolve.
  * A change without `epoch` that carries a `user_msg`, `seeded` or `flow_started` creates the conversation where there is none.
  */
 export type Change = {
   readonly events: readonly NewEvent[]
   /** The last seq the change was decided on. */
   readonly expectedSeq?: number
+  /** The time of the event at `expectedSeq`: tells the log from a later one of the same name that is as long. Refused as `seq`. */
+  readonly expectedAt?: number
   /** The lease the change was decided under. */
   readonly epoch?: number
   /** Makes the change happen once: a known key returns its first seq, and nothing is written. */

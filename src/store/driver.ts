@@ -15,7 +15,7 @@ import type { Upkeep } from './upkeep.ts'
 export type Driver = {
   readonly durable: boolean
   /**
-   * Order of checks: key, epoch, expectedSeq, resolve; then, where there is no conversation, `creates`; then the owner of each call row.
+   * Order of checks: key, epoch, expectedSeq with expectedAt, resolve; then, where there is no conversation, `creates`; then the owner of each call row.
    * No digest is a digest of its own. A new conversation is of kind 'conversation', idle, with settings `{}`, and null in all else.
    */
   commit(tenant: string, id: string, change: PreparedChange): Promise<CommitOutcome>
@@ -162,6 +162,8 @@ export type PreparedChange = {
   /** Hashes the events refer to. For each the tenant has: refer to it from this conversation, and take one pin away. */
   readonly blobs: readonly string[]
   readonly expectedSeq: number | null
+  /** Only with `expectedSeq`: the time of that event must be this, or it is another log. */
+  readonly expectedAt: number | null
   readonly epoch: number | null
   readonly key: string | null
   readonly digest: string | null

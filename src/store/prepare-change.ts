@@ -31,6 +31,11 @@ export type PrepareOptions = {
 export function prepareChange(change: Change, options: PrepareOptions = {}): PreparedChange {
   if (!Array.isArray(change.events)) throw new InvalidArgumentError('events', 'must be a list')
   if (change.expectedSeq !== undefined) checkWhole('expectedSeq', change.expectedSeq, 0)
+  if (change.expectedAt !== undefined) {
+    checkWhole('expectedAt', change.expectedAt, 0)
+    if (!change.expectedSeq)
+      throw new InvalidArgumentError('expectedAt', "is the time of the event at 'expectedSeq'; pass both")
+  }
   if (change.epoch !== undefined) checkWhole('epoch', change.epoch, 0)
   if (change.key !== undefined) checkId('key', change.key)
   if (change.digest !== undefined) checkId('digest', change.digest)
@@ -61,6 +66,7 @@ export function prepareChange(change: Change, options: PrepareOptions = {}): Pre
     events,
     blobs: [...blobs],
     expectedSeq: change.expectedSeq ?? null,
+    expectedAt: change.expectedAt ?? null,
     epoch: change.epoch ?? null,
     key: change.key ?? null,
     digest: change.digest ?? null,

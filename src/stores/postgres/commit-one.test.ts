@@ -31,14 +31,16 @@ afterAll(async () => {
   await locker.end()
 })
 
+type Prepared = { readonly id: string; readonly epoch: number; readonly at: number }
+
 /** A log of two events; the second one has a key. */
-async function prepared(leasedBy: string | null): Promise<{ id: string; epoch: number }> {
+async function prepared(leasedBy: string | null): Promise<Prepared> {
   count += 1
   const id = `log-${String(count).padStart(3, '0')}`
   await store.appendEvent(id, titled('one'))
-  await store.commit(id, { events: [titled('two')], key: 'known' })
+  const second = await store.commit(id, { events: [titled('two')], key: 'known' })
   const lease = leasedBy === null ? null : await store.acquireLease(id, leasedBy, 60_000)
-  return { id, epoch: lease?.epoch ?? 0 }
+  return { id, epoch: lease?.epoch ?? 0, at: second.ok ? second.at! : 0 }
 }
 
 async function rowsOf(id: string): Promise<unknown> {
@@ -68,39 +70,52 @@ function told(result: CommitResult): Told {
 const idle = { state: 'idle' as const, lastSeq: 3, pending: [] }
 
 describe('a change that is committed alone leaves and tells the same as in a batch', () => {
-  test.each<[string, string | null, (epoch: number) => Change, 'plain' | 'both' | 'function']>([
+  test.each<[string, string | null, (log: Prepared) => Change, 'plain' | 'both' | 'function']>([
     ['an append', null, () => ({ events: [titled('three')], expectedSeq: 2 }), 'plain'],
     ['several events', null, () => ({ events: [titled('three'), titled('"four", {}')], expectedSeq: 2 }), 'plain'],
     ['no event', null, () => ({ events: [], expectedSeq: 2 }), 'plain'],
-    ['under a lease', 'me', (epoch) => ({ events: [titled('three')], expectedSeq: 2, epoch, fsmState: idle }), 'plain'],
+    [
+      'under a lease',
+      'me',
+      ({ epoch }) => ({ events: [titled('three')], expectedSeq: 2, epoch, fsmState: idle }),
+      'plain',
+    ],
     [
       'letting go',
       'me',
-      (epoch) => ({ events: [titled('three')], expectedSeq: 2, epoch, wakeAt: null, lease: 'release' }),
+      ({ epoch }) => ({ events: [titled('three')], expectedSeq: 2, epoch, wakeAt: null, lease: 'release' }),
       'plain',
     ],
     ['a wake-up', null, () => ({ events: [titled('three')], expectedSeq: 2, wakeAt: { inMs: 50_000 } }), 'plain'],
     ['a new key', null, () => ({ events: [titled('three')], expectedSeq: 2, key: 'new', digest: 'd' }), 'plain'],
     ['taking a free lease', null, () => ({ events: [titled('three')], expectedSeq: 2, acquire }), 'plain'],
     ['with a key', null, () => ({ events: [titled('three')], expectedSeq: 2, key: 'new', acquire }), 'plain'],
+    ['at its time', null, ({ at }) => ({ events: [titled('three')], expectedSeq: 2, expectedAt: at }), 'plain'],
+    [
+      'with all of it',
+      null,
+      ({ at }) => ({ events: [titled('three')], expectedSeq: 2, expectedAt: at, key: 'new', acquire }),
+      'plain',
+    ],
+    ['at another time', null, ({ at }) => ({ events: [titled('three')], expectedSeq: 2, expectedAt: at + 1 }), 'both'],
     ['a lease that is taken', 'you', () => ({ events: [titled('three')], expectedSeq: 2, acquire }), 'both'],
     ['a known key', null, () => ({ events: [titled('three')], expectedSeq: 2, key: 'known' }), 'both'],
     ['a known key at a wrong place', null, () => ({ events: [titled('three')], expectedSeq: 1, key: 'known' }), 'both'],
     ['a wrong place', null, () => ({ events: [titled('three')], expectedSeq: 1 }), 'both'],
-    ['a wrong epoch', 'me', (epoch) => ({ events: [titled('three')], expectedSeq: 2, epoch: epoch - 1 }), 'both'],
+    ['a wrong epoch', 'me', ({ epoch }) => ({ events: [titled('three')], expectedSeq: 2, epoch: epoch - 1 }), 'both'],
     ['wherever it ends', null, () => ({ events: [titled('three')] }), 'function'],
     ['a title', null, () => ({ events: [], expectedSeq: 2, conversation: { title: 'Two' } }), 'function'],
     ['a call', null, () => ({ events: [], expectedSeq: 2, calls: [{ id: `call-${count}` }] }), 'function'],
   ])('%s', async (_, leasedBy, changeFor, way) => {
     const [alone, batched] = [await prepared(leasedBy), await prepared(leasedBy)]
     const run = vi.spyOn(Database.prototype, 'run')
-    const aloneTold = told(await store.commit(alone.id, changeFor(alone.epoch)))
+    const aloneTold = told(await store.commit(alone.id, changeFor(alone)))
     const names = run.mock.calls.map(([{ name }]) => name)
     const ways = { plain: [/^commit_one/], both: [/^commit_one/, /^commit_\d/], function: [/^commit_\d/] }[way]
     expect(names).toEqual(ways.map((pattern) => expect.stringMatching(pattern)))
     count += 1
     const [result] = await Promise.all([
-      store.commit(batched.id, changeFor(batched.epoch)),
+      store.commit(batched.id, changeFor(batched)),
       store.appendEvent(`neighbour-${count}`, titled('beside')),
     ])
     expect(told(result)).toEqual(aloneTold)

@@ -4,7 +4,7 @@ import type { Addressed } from './commit-query.ts'
 import type { Database, Statement } from './database.ts'
 import { nowMs } from './sql-names.ts'
 
-type Shape = { readonly hasKey: boolean; readonly takesLease: boolean }
+type Shape = { readonly hasKey: boolean; readonly hasTime: boolean; readonly takesLease: boolean }
 
 /**
  * Commits a change that appends where its writer says the log ends, as most do, by one plain statement: half the work of `commit_changes`.
@@ -13,15 +13,16 @@ type Shape = { readonly hasKey: boolean; readonly takesLease: boolean }
 export function commitOne(database: Database): (addressed: Addressed) => Promise<CommitOutcome | null> {
   const statements = new Map<string, Statement>()
   const statementFor = (shape: Shape): Statement => {
-    const name = `commit_one${shape.hasKey ? '_keyed' : ''}${shape.takesLease ? '_leased' : ''}`
+    const name = `commit_one${shape.hasTime ? '_at' : ''}${shape.hasKey ? '_keyed' : ''}${shape.takesLease ? '_leased' : ''}`
     const known = statements.get(name) ?? { name, text: textFor(database.schema, shape) }
     statements.set(name, known)
     return known
   }
   return async ({ tenant, id, change }) => {
     if (!isPlain(change)) return null
-    const { key, acquires } = change
-    const statement = statementFor({ hasKey: key !== null, takesLease: acquires !== null })
+    const { key, expectedAt, acquires } = change
+    const shape = { hasKey: key !== null, hasTime: expectedAt !== null, takesLease: acquires !== null }
+    const statement = statementFor(shape)
     const [made] = await database.run<Made>(statement, valuesOf(tenant, id, change), 'reject')
     if (!made) return null
     const { seq, at, epoch } = made
@@ -48,7 +49,7 @@ function isPlain(change: PreparedChange): boolean {
 }
 
 function valuesOf(tenant: string, id: string, change: PreparedChange): unknown[] {
-  const { expectedSeq, epoch, key, digest, acquires, attrs, wake, releasesLease, events } = change
+  const { expectedSeq, expectedAt, epoch, key, digest, acquires, attrs, wake, releasesLease, events } = change
   return [
     ...[tenant, id, expectedSeq, epoch, attrs.status ?? null, attrs.fsmState ?? null],
     ...[wake.type, wake.type === 'in' ? wake.ms : null],
@@ -57,6 +58,7 @@ function valuesOf(tenant: string, id: string, change: PreparedChange): unknown[]
     arrayLiteral(events, ({ content }) => content),
     ...(acquires ? [acquires.holder, acquires.ttlMs] : [releasesLease]),
     ...(key === null ? [] : [key, digest]),
+    ...(expectedAt === null ? [] : [expectedAt]),
   ]
 }
 
@@ -64,12 +66,15 @@ function valuesOf(tenant: string, id: string, change: PreparedChange): unknown[]
  * Postgres judges the row as it is once it has locked it, so a writer who waited for another is refused by what that one left: also where
  * both brought the same key, because the first has moved the end of the log.
  */
-function textFor(schema: string, { hasKey, takesLease }: Shape): string {
-  const keeps = (column: string): string => `CASE WHEN NOT $12::boolean THEN c.${column} END`
-  const lease = takesLease
-    ? { holder: '$12', epoch: `nextval('${schema}.epochs')`, until: `${nowMs} + $13::bigint` }
-    : { holder: keeps('holder'), epoch: keeps('epoch'), until: keeps('leased_until') }
-  const [key, digest] = takesLease ? ['$14', '$15'] : ['$13', '$14']
+function textFor(schema: string, { hasKey, hasTime, takesLease }: Shape): string {
+  let last = 11
+  const next = (): string => {
+    last += 1
+    return `$${last}`
+  }
+  const lease = takesLease ? takenLease(schema, next(), next()) : keptLease(next())
+  const key = hasKey ? { name: next(), digest: next() } : null
+  const ofConversation = 'tenant = $1 AND conversation_id = $2'
   return `
     WITH made AS (
       UPDATE ${schema}.conversations c SET
@@ -78,23 +83,31 @@ function textFor(schema: string, { hasKey, takesLease }: Shape): string {
         fsm_state = coalesce($6::text, c.fsm_state),
         wake_at = CASE $7::text WHEN 'in' THEN ${nowMs} + $8::bigint WHEN 'clear' THEN NULL ELSE c.wake_at END,
         is_dormant = c.is_dormant AND $7::text <> 'in',
-        holder = ${lease.holder}, epoch = ${lease.epoch}, leased_until = ${lease.until},
-        updated_at = ${nowMs}
+        updated_at = ${nowMs},
+        ${lease}
       WHERE c.tenant = $1 AND c.id = $2 AND c.last_seq = $3 AND ($4::bigint IS NULL OR c.epoch = $4::bigint)
         ${takesLease ? `AND coalesce(c.leased_until, 0) <= ${nowMs}` : ''}
-        ${hasKey ? `AND NOT EXISTS (SELECT FROM ${schema}.commit_keys k WHERE k.tenant = $1 AND k.conversation_id = $2 AND k.key = ${key})` : ''}
+        ${key ? `AND NOT EXISTS (SELECT FROM ${schema}.commit_keys WHERE ${ofConversation} AND key = ${key.name})` : ''}
+        ${hasTime ? `AND EXISTS (SELECT FROM ${schema}.events WHERE ${ofConversation} AND seq = $3 AND at = ${next()})` : ''}
       RETURNING c.last_seq AS seq, c.updated_at AS at, c.epoch
     ), appended AS (
       INSERT INTO ${schema}.events (tenant, conversation_id, seq, at, type, content)
         SELECT $1, $2, $3 + e.position, made.at, e.type, e.content
         FROM made, unnest($10::text[], $11::text[]) WITH ORDINALITY e (type, content, position)
-    )${
-      hasKey
-        ? `, keyed AS (
-      INSERT INTO ${schema}.commit_keys (tenant, conversation_id, key, digest, seq)
-        SELECT $1, $2, ${key}, ${digest}, made.seq FROM made
-    )`
-        : ''
-    }
+    ), keyed AS (
+      ${key ? keyInsert(schema, key) : 'SELECT'}
+    )
     SELECT seq, at, epoch FROM made`
 }
+
+const keyInsert = (schema: string, key: { readonly name: string; readonly digest: string }): string => `
+      INSERT INTO ${schema}.commit_keys (tenant, conversation_id, key, digest, seq)
+        SELECT $1, $2, ${key.name}, ${key.digest}, made.seq FROM made`
+
+const takenLease = (schema: string, holder: string, ttlMs: string): string =>
+  `holder = ${holder}, epoch = nextval('${schema}.epochs'), leased_until = ${nowMs} + ${ttlMs}::bigint`
+
+const keptLease = (releases: string): string =>
+  ['holder', 'epoch', 'leased_until']
+    .map((column) => `${column} = CASE WHEN NOT ${releases}::boolean THEN c.${column} END`)
+    .join(', ')

@@ -4,6 +4,7 @@ import { createTables } from './migrations/001-create-tables.ts'
 import { createCommitFunction } from './migrations/002-create-commit-function.ts'
 import { createDeleteFunctions } from './migrations/003-create-delete-functions.ts'
 import { indexForks } from './migrations/004-index-forks.ts'
+import { expectTimes } from './migrations/005-expect-times.ts'
 import { quoteSchema } from './schema-name.ts'
 import { nowMs } from './sql-names.ts'
 
@@ -13,6 +14,7 @@ export const migrations: readonly ((schema: string) => string)[] = [
   createCommitFunction,
   createDeleteFunctions,
   indexForks,
+  expectTimes,
 ]
 
 /** Brings the schema to what this version knows. Safe when many processes do it at once: one works, the others wait for it. */

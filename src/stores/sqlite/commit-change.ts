@@ -3,7 +3,7 @@ import { referToBlobs } from './blobs.ts'
 import { endCall, findCall, writeCall } from './calls.ts'
 import { type ConversationHead, createConversation, findConversation, updateConversation } from './conversations.ts'
 import type { Database } from './database.ts'
-import { appendEvents } from './events.ts'
+import { appendEvents, timeOf } from './events.ts'
 import { takeLease } from './leases.ts'
 
 /** Must run inside a transaction. Decides by reading alone, so that a refused change leaves no trace in its group. */
@@ -46,6 +46,9 @@ function refuse(
   }
   if (change.epoch !== null && head?.leaseEpoch !== change.epoch) return { type: 'epoch', lastSeq }
   if (change.expectedSeq !== null && change.expectedSeq !== lastSeq) return { type: 'seq', lastSeq }
+  if (head && change.expectedAt !== null && timeOf(db, head.cid, lastSeq) !== change.expectedAt) {
+    return { type: 'seq', lastSeq }
+  }
   for (const { callId, round, onlyWhenDue } of change.resolve) {
     const call = findCall(db, tenant, callId)
     const isOpen = call !== undefined && call.cid === head?.cid && call.status === 'pending' && call.round === round

@@ -17,6 +17,10 @@ export function appendEvents(
   }
 }
 
+export function timeOf(db: Database, cid: number, seq: number): number | undefined {
+  return db.get<{ at: number }>('SELECT at FROM events WHERE cid = ? AND seq = ?', cid, seq)?.at
+}
+
 export function eventsAfter(db: Database, tenant: string, id: string, after: number): StoredEvent[] {
   return db.all(
     `SELECT seq, at, type, content FROM events

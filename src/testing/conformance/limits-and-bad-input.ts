@@ -117,6 +117,7 @@ function wholeNumbers(store: Store): NumberPlace[] {
     ['pendingInbox limit', 1, (limit) => store.pendingInbox({ limit })],
     ['dueWork limit', 1, (limit) => store.dueWork({ agents: ['support'], limit })],
     ['commit expectedSeq', 0, (expectedSeq) => store.commit('chat', { events: [], expectedSeq })],
+    ['commit expectedAt', 0, (expectedAt) => store.commit('chat', { events: [], expectedSeq: 1, expectedAt })],
     ['commit epoch', 0, (epoch) => store.commit('chat', { events: [], epoch })],
     ['commit round', 1, (round) => store.commit('chat', { events: [], resolve: resolve(round) })],
     ['fork at', 0, (at) => store.fork('chat', 'copy', { at })],

@@ -130,6 +130,29 @@ export function refusedCommits({ describe, test, testTwoStores, expect, refused 
       })
     })
 
+    test('a log that was begun anew is told from the one before, though it is as long', async ({ store, pass }) => {
+      const begin = async (title: string): Promise<number> => {
+        await store.commit('chat', { events: [userMsg(), titled(title)] })
+        return (await store.streamEvents('chat')).at(-1)!.at
+      }
+      const before = await begin('before')
+      await pass(2)
+      await store.deleteConversation('chat')
+      const now = await begin('anew')
+      const change = { events: [titled('after')], expectedSeq: 2 }
+      for (const beside of [[], ['beside']]) {
+        const others = beside.map((id) => store.appendEvent(id, titled('A')))
+        const [result] = await Promise.all([store.commit('chat', { ...change, expectedAt: before }), ...others])
+        expect(result).toEqual({ ok: false, conflict: 'seq', lastSeq: 2 })
+      }
+      expect(await store.commit('nobody', { ...change, expectedAt: now })).toMatchObject({
+        conflict: 'seq',
+        lastSeq: 0,
+      })
+      expect(await store.commit('chat', { ...change, expectedAt: now })).toMatchObject({ ok: true, seq: 3 })
+      await refused('invalid_argument', () => store.commit('chat', { events: [], expectedAt: now }))
+    })
+
     test('where there is no conversation, the same checks speak before it is missed', async ({ store }) => {
       const events = [userMsg()]
       const resolve = [answer('call')]

@@ -17,6 +17,9 @@ export type Committed =
       readonly winners: readonly number[]
     }
 
+/** That of no event of any log. */
+export const timeOfNoEvent = 1
+
 /** Order of checks: key, epoch, expectedSeq, resolve. Nothing is written unless all hold. */
 export function commit(
   tenant: Tenant,
@@ -34,6 +37,7 @@ export function commit(
   }
   if (change.epoch !== undefined && known?.lease?.epoch !== change.epoch) return conflict('epoch', lastSeq)
   if (change.expectedSeq !== undefined && change.expectedSeq !== lastSeq) return conflict('seq', lastSeq)
+  if (change.expectedAt === timeOfNoEvent) return conflict('seq', lastSeq)
   for (const { callId, round } of change.resolve ?? []) {
     const call = tenant.calls.get(callId)
     const isOpen = call?.conversationId === id && call.status === 'pending' && call.round === round

@@ -1,6 +1,7 @@
 import fc from 'fast-check'
 import type { NewEvent } from '../../../src/log/events.ts'
 import type { Change, ResolveCall } from '../../../src/store/change.ts'
+import { timeOfNoEvent } from '../contract/commit.ts'
 import type { Conversation, Tenant } from '../contract/state.ts'
 import type { World } from '../world.ts'
 import { attrs, countAttrs, fsmState } from './attrs.ts'
@@ -25,6 +26,7 @@ const answer = fc.record({
 export const changePlan = fc.record({
   events: fc.array(eventPlan, { maxLength: 3 }),
   expectedSeq: guard,
+  isOfAnotherLog: fc.constantFrom(false, false, false, false, true),
   epoch: guard,
   key: fc.option(fc.constantFrom(...keys), { freq: 2 }),
   digest: fc.constantFrom(...digests),
@@ -65,6 +67,7 @@ export function plannedChange(world: World, target: Target, plan: ChangePlan): C
     events,
     ...(plan.expectedSeq === 'right' && { expectedSeq: lastSeq }),
     ...(plan.expectedSeq === 'wrong' && { expectedSeq: lastSeq + 1 }),
+    ...(plan.expectedSeq === 'right' && plan.isOfAnotherLog && lastSeq > 0 && { expectedAt: timeOfNoEvent }),
     ...(plan.epoch === 'right' && epoch !== undefined && { epoch }),
     ...(plan.epoch === 'wrong' && { epoch: Math.max(0, (epoch ?? 1) - 1) }),
     ...(plan.key !== null && { key: plan.key }),
