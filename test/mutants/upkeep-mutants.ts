@@ -7,6 +7,10 @@ const corrupted: Case = {
   file: 'test/upkeep/corruption.test.ts',
   test: 'has each corruption named, and is as before after the repair',
 }
+const byUrl: Case = {
+  file: 'test/upkeep/by-url.test.ts',
+  test: 'by something between leaves no file, though the answer ended well',
+}
 const restored = 'a conversation that is read and restored is the same, row by row'
 
 export const upkeepMutants: readonly Mutant[] = [
@@ -109,5 +113,27 @@ export const upkeepMutants: readonly Mutant[] = [
       },
     ],
     killedBy: [corrupted],
+  },
+  {
+    name: 'upkeep: an export without its end is taken for whole',
+    edits: [
+      {
+        file: 'src/cli/upkeep/copy-export.ts',
+        find: 'return held.length === 0 ? exported : null',
+        replace: "return exported ?? { digest: '', conversations: done }",
+      },
+    ],
+    killedBy: [byUrl],
+  },
+  {
+    name: 'upkeep: work that a server did not end is taken for done',
+    edits: [
+      {
+        file: 'src/cli/upkeep/remote-upkeep.ts',
+        find: 'if (result === null) throw ask.cutOff()',
+        replace: 'if (result === null) return {} as T',
+      },
+    ],
+    killedBy: [byUrl],
   },
 ]

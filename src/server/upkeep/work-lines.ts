@@ -1,4 +1,4 @@
-import type { OnProgress } from '../../upkeep/progress.ts'
+import type { OnProgress, Progress } from '../../upkeep/progress.ts'
 import { jsonText } from '../answer.ts'
 import type { RouteCall } from '../route.ts'
 import { streamLines } from './stream-lines.ts'
@@ -17,6 +17,7 @@ export type WorkLines = {
 /** Answers with what `work` tells, and with what it returns as the result. */
 export function streamWork(call: RouteCall, work: (lines: WorkLines) => Promise<object>): Promise<Response> {
   let toldAt = 0
+  let latest: Progress | null = null
   return streamLines(call, {
     heartbeat: '\n',
     problemLine: (problem) => lineOf('problem', { problem }),
@@ -24,13 +25,15 @@ export function streamWork(call: RouteCall, work: (lines: WorkLines) => Promise<
       const result = await work({
         tell: (type, what) => output.write(lineOf(type, what)),
         onProgress(progress) {
+          latest = progress
           if (performance.now() - toldAt < progressMs) return
           toldAt = performance.now()
           output.offer(lineOf('progress', progress))
         },
         signal: output.gone,
       })
-      return lineOf('result', result)
+      const end = latest === null ? '' : lineOf('progress', latest)
+      return end + lineOf('result', result)
     },
   })
 }
