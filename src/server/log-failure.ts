@@ -5,5 +5,9 @@ import type { ServerSettings } from './server-options.ts'
 /** Only what whoever runs the server must know of. Never a header, a body or a query: they may hold secrets. */
 export function logFailure(error: unknown, request: Request, { logger }: Pick<ServerSettings, 'logger'>): void {
   if (PerdureError.isInstance(error) && errorCodes[error.code]?.status < 500) return
-  logger.error('a request failed', { method: request.method, path: new URL(request.url).pathname, error })
+  const details = { method: request.method, path: new URL(request.url).pathname, error }
+  // Whoever closes a runtime knows; clients come back once more before they are told.
+  if (PerdureError.isInstance(error) && error.code === 'runtime_closed')
+    logger.debug('a request came too late', details)
+  else logger.error('a request failed', details)
 }

@@ -61,7 +61,10 @@ export async function serve<Agents extends readonly Agent[]>(
   const { headerBytes } = { ...defaultLimits, ...options.limits }
   // How long a body may take is for the guard that reads it: an import may take its time.
   const server = createServer({ maxHeaderSize: headerBytes, requestTimeout: 0, headersTimeout: 15_000 })
-  server.on('request', requestListener(handler))
+  server.on(
+    'request',
+    requestListener(handler, () => !server.listening),
+  )
   server.listen(port, host)
   await once(server, 'listening')
   const { port: taken } = server.address() as AddressInfo

@@ -327,7 +327,7 @@ const removed: readonly (readonly [name: string, file: string, find: string, rep
   [
     'a body may take for ever',
     'guard/read-body.ts',
-    'Promise.race([reader.read(), late])',
+    'Promise.race([reader.read().catch(brokeOff), late])',
     'Promise.race([reader.read()])',
     operators('is cut off where it is JSON'),
   ],

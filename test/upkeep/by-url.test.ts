@@ -165,6 +165,19 @@ describe('an import that is broken off', () => {
     },
   )
 
+  test('because the server has had enough is told with the reason, however much is still to come', async () => {
+    const much = `${readFileSync(all, 'utf8').split('\n').slice(0, 3).join('\n')}\n${'{"line":"nonsense"}\n'.repeat(500_000)}`
+    const target = await served(path('enough'), path('enough.db'))
+    const [refused, invalid] = await Promise.all([
+      perdure(['import', '--url', target.url], { stdin: much, env: { PERDURE_TOKEN: 'guessed' } }),
+      perdure(['import', ...target.ways.server], { stdin: much }),
+    ])
+    expect([refused.code, refused.stderr]).toEqual([2, expect.stringMatching(/^error This is for operators/)])
+    const direct = await perdure(['import', '--store', path('enough.direct.db')], { stdin: much })
+    expect(direct.code).toBe(2)
+    expect([invalid.code, invalid.stderr]).toEqual([direct.code, direct.stderr])
+  })
+
   test('by its source is told as on a store', async () => {
     const target = await served(path('cut'), path('cut.db'))
     const half = readFileSync(all, 'utf8').slice(0, -40)
@@ -228,11 +241,11 @@ describe('an export that is broken off', () => {
 describe('who may', () => {
   test('whoever can read the token file, and an operator of the config; nobody else', async () => {
     const operators = await served(path('operators'), source, {
-      server: `{ port: 0, upkeep: { isOperator: (request) => request.headers.get('authorization') === 'Bearer far-away' } }`,
+      server: `{ port: 0, basePath: '/api/agents', upkeep: { isOperator: (request) => request.headers.get('authorization') === 'Bearer far-away' } }`,
     })
     const { token, operatorToken } = await readLocalAccess(operators.ways.server[3]!)
     const ask = (secret?: string) =>
-      perdure(['migrate', '--check', '--url', operators.url], {
+      perdure(['migrate', '--check', '--url', `${operators.url}/api/agents`], {
         cwd: tmpdir(),
         env: secret === undefined ? {} : { PERDURE_TOKEN: secret },
       })
@@ -243,7 +256,7 @@ describe('who may', () => {
       expect(stderr).toContain("Set PERDURE_TOKEN to an operator's")
     }
     const asUser = { env: { PERDURE_TOKEN: operatorToken! } }
-    expect((await perdure(['list', '--url', operators.url], asUser)).code).toBe(2)
+    expect((await perdure(['list', '--url', `${operators.url}/api/agents`], asUser)).code).toBe(2)
   })
 
   test('nobody where the config says so, and it is told what to do instead', async () => {

@@ -55,7 +55,7 @@ async function gathered(
   })
   try {
     for (;;) {
-      const { done, value } = await Promise.race([reader.read(), late])
+      const { done, value } = await Promise.race([reader.read().catch(brokeOff), late])
       if (done) return Buffer.concat(chunks)
       bytes += value.byteLength
       if (bytes > limit) {
@@ -67,6 +67,11 @@ async function gathered(
   } finally {
     clearTimeout(timer)
   }
+}
+
+/** What comes of a body whose client has gone: no failure of the server. */
+export function brokeOff(): never {
+  throw new InvalidRequestError('body', 'it broke off')
 }
 
 /** Before it is parsed: what walks over the value later may recurse. */

@@ -6,9 +6,17 @@ import { sendResponse } from './send-response.ts'
 
 const uploadGraceMs = 1_000
 
-/** Lets a handler answer what a server of Node receives. */
-export function requestListener(handler: Handler): (incoming: IncomingMessage, outgoing: ServerResponse) => void {
-  return (incoming, outgoing) => void answer(handler, incoming, outgoing)
+/** Lets a handler answer what a server of Node receives. Once it `isClosing`, a connection goes with its answer: a client that came back on it would only be sent away. */
+export function requestListener(
+  handler: Handler,
+  isClosing: () => boolean,
+): (incoming: IncomingMessage, outgoing: ServerResponse) => void {
+  return (incoming, outgoing) => {
+    outgoing.once('finish', () => {
+      if (isClosing() && incoming.complete) incoming.socket.destroySoon()
+    })
+    void answer(handler, incoming, outgoing)
+  }
 }
 
 async function answer(handler: Handler, incoming: IncomingMessage, outgoing: ServerResponse): Promise<void> {

@@ -5,6 +5,7 @@ import { exportStore } from '../../upkeep/export-store.ts'
 import { importStore } from '../../upkeep/import-store.ts'
 import { migrateStore } from '../../upkeep/migrate-store.ts'
 import { json } from '../answer.ts'
+import { brokeOff } from '../guard/read-body.ts'
 import type { Route, RouteCall } from '../route.ts'
 import { noBody, object, seq, text } from '../schemas.ts'
 import type { UpkeepOptions } from '../server-options.ts'
@@ -165,5 +166,10 @@ function tenantIn(asked: unknown): { readonly tenant?: string } {
 
 /** Whoever stops reading must not let go of the connection: the answer is still to be sent on it. */
 async function* chunksOf({ body }: Request): AsyncGenerator<Uint8Array> {
-  if (body) yield* body.values({ preventCancel: true })
+  const reader = body?.getReader()
+  while (reader) {
+    const { done, value } = await reader.read().catch(brokeOff)
+    if (done) return
+    yield value
+  }
 }

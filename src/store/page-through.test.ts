@@ -1,0 +1,32 @@
+import { expect, test } from 'vitest'
+import { pageThrough } from './page-through.ts'
+
+test('pages are read until a short one, each after the last row of the one before', async () => {
+  const asked: (number | null)[] = []
+  const pages = pageThrough<number>(2, (last) => {
+    asked.push(last)
+    return [1, 2, 3].filter((row) => row > (last ?? 0)).slice(0, 2)
+  })
+  expect(await collected(pages)).toEqual([1, 2, 3])
+  expect(asked).toEqual([null, 2])
+})
+
+test('others of the process have their turn, though a backend answers at once', async () => {
+  let turns = 0
+  const others = setInterval(() => {
+    turns += 1
+  }, 1)
+  const busy = (last: number | null): number[] => {
+    for (const until = performance.now() + 5; performance.now() < until; );
+    return last === 20 ? [] : [(last ?? 0) + 1]
+  }
+  for await (const _ of pageThrough<number>(1, busy));
+  clearInterval(others)
+  expect(turns).toBeGreaterThan(1)
+})
+
+async function collected<T>(rows: AsyncIterable<T>): Promise<T[]> {
+  const all: T[] = []
+  for await (const row of rows) all.push(row)
+  return all
+}
