@@ -21,8 +21,9 @@ export class ConfigError extends PerdureError {
 
 /** An answer was given to a conversation that waits for none. */
 export class NothingWaitsError extends PerdureError {
-  constructor(id: string, what: string) {
-    super('call_not_found', `Nothing in '${id}' waits for ${what}. Run: perdure show ${id}`)
+  /** `look` is the command line that shows what it does wait for. */
+  constructor(id: string, what: string, look: string) {
+    super('call_not_found', `Nothing in '${id}' waits for ${what}. Run: ${look}`)
   }
 }
 

@@ -46,7 +46,7 @@ const thrown: PerdureError[] = [
     'Check that the server runs, then run it again',
   ),
   new cli.UpkeepNotServedError('http://127.0.0.1:4111/'),
-  new cli.NothingWaitsError('ticket-42', 'an approval'),
+  new cli.NothingWaitsError('ticket-42', 'an approval', 'perdure show ticket-42'),
   new cli.NoModelCallsError('ticket-42'),
   new cli.StoreMissingError("There is no store at 'agents.db'", 'Check the path'),
   new definition.DefinitionError("The tool 'refund'", ["unknown key 'nmae'"]),

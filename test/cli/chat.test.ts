@@ -6,7 +6,7 @@ import { createInterface } from 'node:readline'
 import { pathToFileURL } from 'node:url'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { demoLives, perdureProgram } from './demo-lives.ts'
-import { repository, startPerdure } from './perdure.ts'
+import { perdure, repository, startPerdure } from './perdure.ts'
 import { keys } from './start-in-terminal.ts'
 
 const lives = demoLives()
@@ -64,11 +64,20 @@ describe('a chat on a store', { timeout: 60_000 }, () => {
     await second.shows('✓ deploy {"version":7}')
   })
 
-  test('refuses to begin without an agent where nobody says which', async () => {
-    const chat = lives.start('chat', 'c1', '--store', 'other.db')
-    expect(await chat.exited()).toMatchObject({ exitCode: 2 })
-    expect(chat.text()).toContain("The conversation 'c1' does not exist yet; name its agent with --agent")
-  })
+  test.each([[[]], [['--agent', 'clerk']]])(
+    'refuses to begin where no code could answer, and says where to find some (%s)',
+    async (agent) => {
+      const cwd = lives.folder()
+      const { code, stderr } = await perdure(['chat', 'c1', ...agent, '--store', 'other.db'], { cwd, stdin: 'hello' })
+      expect(code).toBe(2)
+      expect(stderr).toMatch(
+        /^error The conversation 'c1' does not exist yet, and there is no config here with an agent/,
+      )
+      expect(stderr).toContain('name one with --config, or a running server with --url. Run: perdure chat --help')
+      const beside = ['chat', 'c1', ...agent, '--store', 'other.db', '--config', 'perdure.config.ts', '--json']
+      expect((await perdure(beside, { cwd, stdin: 'hello' })).code).toBe(0)
+    },
+  )
 
   test('without a terminal takes each line for a message', async () => {
     const args = [perdureProgram, 'chat', 'c1', '--json']

@@ -78,6 +78,33 @@ test('a command line that makes no sense is refused with what to do', async () =
   }
 })
 
+test('every hint names a command that there is', () => {
+  const named = sources(join(repository, 'src')).flatMap((code) =>
+    [...code.matchAll(/new CommandLineError\((?:[^()]|\([^()]*\))*?,\s*'([a-z ]+)',?\s*\)/g)].map(([, name]) => name!),
+  )
+  const told = sources(join(repository, 'src')).flatMap((code) =>
+    [...code.matchAll(/\b[Rr]un: perdure ([a-z]+)/g)].map(([, name]) => name!),
+  )
+  expect(named.length).toBeGreaterThan(8)
+  expect(told).toContain('init')
+  const known = new Set(commandTable.flatMap(({ name }) => [name, name.split(' ')[0]]))
+  expect([...named, ...told].filter((name) => !known.has(name))).toEqual([])
+})
+
+test('whoever answers what does not wait is told how to look at it, in the same place', async () => {
+  const store = join(folder, 'agents.db')
+  const { code, stderr } = await perdure(['approve', 'ticket-0', '--store', store])
+  expect(code).toBe(3)
+  expect(stderr).toBe(
+    `error Nothing in 'ticket-0' waits for an approval. Run: npm run -s perdure -- show ticket-0 --store ${store}\n`,
+  )
+})
+
+function sources(folder: string): string[] {
+  const files = readdirSync(folder, { recursive: true, encoding: 'utf8' })
+  return files.filter((file) => /(?<!\.test)\.ts$/.test(file)).map((file) => readFileSync(join(folder, file), 'utf8'))
+}
+
 test('stack traces are shown with --verbose, and only then', async () => {
   const [quiet, verbose] = await Promise.all([
     perdure(['list', '--url', 'http://127.0.0.1:2']),

@@ -2,6 +2,8 @@ import { CommandLineError, NothingWaitsError } from '../../errors/cli-errors.ts'
 import type { CallRef } from '../../runtime/answer-call.ts'
 import type { PendingItem, View } from '../../view/view.ts'
 import type { Target } from '../target/target.ts'
+import type { TargetArgs } from '../target/target-args.ts'
+import { commandLine } from '../transcript/command-line.ts'
 import { shortCallId } from '../transcript/pending-lines.ts'
 
 export type FoundCall = {
@@ -13,16 +15,14 @@ export type FoundCall = {
 
 type Wanted = { readonly kinds: readonly PendingItem['kind'][]; readonly what: string }
 
+type Asked = TargetArgs & { readonly conversation: string; readonly call?: string | undefined }
+
 /**
- * The call that is meant: the one that waits, or the one whose id ends with `given`. When it has been answered, it is named all the same:
+ * The call that is meant: the one that waits, or the one whose id ends with `--call`. When it has been answered, it is named all the same:
  * whoever answers it again is told who was first.
  */
-export async function findPending(
-  target: Target,
-  id: string,
-  given: string | undefined,
-  wanted: Wanted,
-): Promise<FoundCall> {
+export async function findPending(target: Target, args: Asked, wanted: Wanted): Promise<FoundCall> {
+  const { conversation: id, call: given } = args
   const view = await target.conversation(id).view()
   const isMeant = (callId: string, kind: PendingItem['kind']): boolean =>
     given === undefined ? wanted.kinds.includes(kind) : callId.endsWith(given)
@@ -35,6 +35,7 @@ export async function findPending(
   throw new NothingWaitsError(
     id,
     given === undefined ? wanted.what : `an answer under a call that ends with '${given}'`,
+    commandLine(['show', id], args),
   )
 }
 

@@ -91,7 +91,8 @@ async function fromInput(
 
 /** The one that was named, that of the conversation, or the only one there is. Null: the server knows. */
 async function agentOf(target: Target, id: string, named: string | undefined): Promise<string | null> {
-  if (named !== undefined) return named
+  // Where there is code, or a server has it, whoever has it says what is wrong with a name.
+  if (named !== undefined && target.agents?.length !== 0) return named
   const known = await target
     .conversation(id)
     .record()
@@ -99,7 +100,13 @@ async function agentOf(target: Target, id: string, named: string | undefined): P
       if (PerdureError.isInstance(error) && error.code === 'conversation_not_found') return null
       throw error
     })
-  if (known) return known.agent
+  if (known) return named ?? known.agent
+  if (target.agents?.length === 0) {
+    throw new CommandLineError(
+      `The conversation '${id}' does not exist yet, and there is no config here with an agent that could answer; name one with --config, or a running server with --url`,
+      'chat',
+    )
+  }
   const [only, ...others] = target.agents ?? []
   if (only !== undefined && others.length === 0) return only
   const choice = target.agents?.length ? `: ${target.agents.join(', ')}` : ''

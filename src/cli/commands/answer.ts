@@ -31,7 +31,7 @@ export const answer = command({
   run: ({ args, output }) =>
     withTarget(args, output, async (target) => {
       const wanted = { kinds: ['elicitation', 'client_exec', 'recovery'], what: 'an answer' } as const
-      const { ref, tool, item } = await findPending(target, args.conversation, args.call, wanted)
+      const { ref, tool, item } = await findPending(target, args, wanted)
       const value =
         args.value === undefined
           ? await asked(item, { id: args.conversation, output })

@@ -23,7 +23,7 @@ export const approve = command({
   run: ({ args, output }) =>
     withTarget(args, output, async (target) => {
       const edited = args.args === undefined ? {} : { args: await readValue('--args', args.args) }
-      const { ref, tool } = await findPending(target, args.conversation, args.call, {
+      const { ref, tool } = await findPending(target, args, {
         kinds: ['approval'],
         what: 'an approval',
       })

@@ -16,7 +16,7 @@ export const deny = command({
   ],
   run: ({ args, output }) =>
     withTarget(args, output, async (target) => {
-      const { ref, tool } = await findPending(target, args.conversation, args.call, {
+      const { ref, tool } = await findPending(target, args, {
         kinds: ['approval'],
         what: 'an approval',
       })

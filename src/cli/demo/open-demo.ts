@@ -6,6 +6,7 @@ import { createRuntime } from '../../runtime/create-runtime.ts'
 import type { Runtime, Verbs } from '../../runtime/runtime.ts'
 import { createScope } from '../../scope/create-scope.ts'
 import type { Scope } from '../../scope/register.ts'
+import type { Store } from '../../store/store.ts'
 import { sqliteStore } from '../../stores/sqlite/index.ts'
 import type { ChatTarget } from '../chat/chat-port.ts'
 import { localConversation } from '../target/local-conversation.ts'
@@ -27,6 +28,7 @@ export type DemoOptions = {
 }
 
 export type Demo = {
+  readonly store: Store
   readonly runtime: Runtime
   readonly verbs: Verbs
   readonly target: ChatTarget
@@ -51,6 +53,7 @@ export async function openDemo(options: DemoOptions): Promise<Demo> {
   const runtime: Runtime = createRuntime({ agents, flows: [returnFlow(pace)], store, logger, leaseMs, work })
   const verbs = runtime.as(createScope({ user }) as Scope)
   return {
+    store,
     runtime,
     verbs,
     ledgerFile,

@@ -30,7 +30,7 @@ export async function runDemo(options: RunDemoOptions): Promise<void> {
   const demo = await openDemo({ ...options, agentName, logger: screenLogger(screen) })
   try {
     if (options.isFresh) await forget(demo)
-    const server = await serveNearby(demo.runtime, options)
+    const server = await serveNearby(demo, options)
     try {
       const hasBegun = (await demo.verbs.inspect(demoConversation).record()) !== null
       screen.print(...demoIntroduction({ storeFile, models, url: server.url, pid: process.pid, hasBegun }))

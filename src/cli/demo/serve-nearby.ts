@@ -1,22 +1,25 @@
 import { basename, dirname, join } from 'node:path'
 import { createClient } from '../../client/create-client.ts'
-import type { Runtime } from '../../runtime/runtime.ts'
 import { createScope } from '../../scope/create-scope.ts'
 import type { Scope } from '../../scope/register.ts'
 import { readLocalAccess } from '../../server/node/local-token.ts'
 import { type Server, serve } from '../../server/serve.ts'
+import type { Demo } from './open-demo.ts'
 
 export type NearbyOptions = { readonly port: number; readonly storeFile: string; readonly user: string }
 
 export type Nearby = Pick<Server, 'url' | 'close'>
 
 /** On the usual port, or on a free one where something else has it. Where another demo serves this store already, that one is as good. */
-export async function serveNearby(runtime: Runtime, { port, storeFile, user }: NearbyOptions): Promise<Nearby> {
+export async function serveNearby(
+  { runtime, store }: Pick<Demo, 'runtime' | 'store'>,
+  { port, storeFile, user }: NearbyOptions,
+): Promise<Nearby> {
   const name = basename(storeFile)
   const localTokenFile = join(dirname(storeFile), name === 'perdure.db' ? 'server.json' : `${name}.server.json`)
   const other = await addressOfLiving(localTokenFile)
   if (other !== null) return { url: other, close: async () => {} }
-  const options = { localScope: createScope({ user }) as Scope, localTokenFile }
+  const options = { localScope: createScope({ user }) as Scope, localTokenFile, upkeep: { store } }
   try {
     return await serve(runtime, { ...options, port })
   } catch (error) {
