@@ -98,13 +98,21 @@ export async function serve<Agents extends readonly Agent[]>(
 function authenticatorOf({ authenticate, localScope }: ServeOptions, token: LocalToken | null): Authenticate {
   const local = localScope ?? (createScope({ user: 'local' }) as Scope)
   if (!token) return authenticate ?? (() => local)
-  return (request) => (token.isIn(request) ? local : (authenticate?.(request) ?? null))
+  return (request) => {
+    if (token.isIn(request)) return local
+    // Whatever `authenticate` makes of tokens: this one acts as nobody.
+    return token.isOfOperator(request) ? null : (authenticate?.(request) ?? null)
+  }
 }
 
 function upkeepOf({ upkeep }: ServeOptions, token: LocalToken | null): Pick<ServerOptions, 'upkeep'> {
   if (!upkeep || !token) return {}
   const { isOperator } = upkeep
   return {
-    upkeep: { ...upkeep, isOperator: (request) => token.isOfOperator(request) || (isOperator?.(request) ?? false) },
+    upkeep: {
+      ...upkeep,
+      isOperator: (request) =>
+        token.isOfOperator(request) || (!token.isIn(request) && (isOperator?.(request) ?? false)),
+    },
   }
 }

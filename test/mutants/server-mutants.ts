@@ -215,8 +215,8 @@ const removed: readonly (readonly [name: string, file: string, find: string, rep
   [
     'the token is not asked for',
     'serve.ts',
-    'authenticate?.(request) ?? null',
-    'authenticate?.(request) ?? local',
+    '(authenticate?.(request) ?? null)',
+    '(authenticate?.(request) ?? local)',
     probe('is in a file that only its owner can read, opens the server, and goes with it'),
   ],
   [
@@ -309,6 +309,20 @@ const removed: readonly (readonly [name: string, file: string, find: string, rep
     'return given !== null && isSameSecret(given, this.#token)',
     "return given !== null && (isSameSecret(given, this.#token) || isSameSecret(given, this.#operatorToken ?? ''))",
     operators('the two secrets of a token file open one thing each'),
+  ],
+  [
+    'authenticate may know the secret of operators',
+    'serve.ts',
+    'return token.isOfOperator(request) ? null : ',
+    'return ',
+    operators('and no more than that, however much authenticate and isOperator let in'),
+  ],
+  [
+    'isOperator may know the secret to act with',
+    'serve.ts',
+    '!token.isIn(request) && ',
+    '',
+    operators('and no more than that, however much authenticate and isOperator let in'),
   ],
   [
     'upkeep may be open to nobody',

@@ -99,6 +99,21 @@ describe('who may look after the store', () => {
     rmSync(folder, { recursive: true })
   })
 
+  test('and no more than that, however much authenticate and isOperator let in', async () => {
+    const folder = mkdtempSync(join(tmpdir(), 'perdure-token-'))
+    const localTokenFile = join(folder, 'access.json')
+    const { server } = await startServer({
+      serve: (store) => ({ localTokenFile, authenticate, upkeep: { store, isOperator: () => true } }),
+    })
+    const { token, operatorToken } = await readLocalAccess(localTokenFile)
+    const ask = async (path: string, secret: string) =>
+      (await fetch(server.url + path, { headers: { authorization: `Bearer ${secret}` } })).status
+    expect([await ask('/conversations', 'any'), await ask('/store/migration', 'any')]).toEqual([200, 200])
+    expect([await ask('/conversations', operatorToken!), await ask('/store/migration', token)]).toEqual([401, 403])
+    await server.close({ drainMs: 0 })
+    rmSync(folder, { recursive: true })
+  })
+
   test('upkeep that nobody could use is a mistake, as is a misspelt option of it', async () => {
     const { runtime, store } = await startServer()
     expect(() => createHandler(runtime, { authenticate, upkeep: { store } })).toThrow(/'upkeep' has no 'isOperator'/)

@@ -7,7 +7,8 @@ export type ServedStore = {
   readonly running: Running
   /** The options that lead a command to it over the server, and directly. */
   readonly ways: { readonly server: readonly string[]; readonly store: readonly string[] }
-  kill(): Promise<void>
+  /** Returns what it said on stderr, where it tells of failures. */
+  kill(): Promise<string>
 }
 
 /** `perdure serve` of a store, in a process of its own. Its agents are none that the stores of these tests have work for. */
@@ -38,7 +39,7 @@ export async function serveStore(
     ways: { server: ['--url', url, '--token-file', tokenFile], store: ['--store', store, '--config', config] },
     async kill() {
       running.process.kill('SIGKILL')
-      await running.ended
+      return (await running.ended).stderr
     },
   }
 }

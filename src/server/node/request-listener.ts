@@ -13,7 +13,8 @@ export function requestListener(
 ): (incoming: IncomingMessage, outgoing: ServerResponse) => void {
   return (incoming, outgoing) => {
     outgoing.once('finish', () => {
-      if (isClosing() && incoming.complete) incoming.socket.destroySoon()
+      if (!incoming.complete) endUpload(incoming)
+      else if (isClosing()) incoming.socket.destroySoon()
     })
     void answer(handler, incoming, outgoing)
   }
@@ -26,7 +27,6 @@ async function answer(handler: Handler, incoming: IncomingMessage, outgoing: Ser
   incoming.on('error', () => {})
   outgoing.on('error', () => {})
   const response = await responseTo(handler, incoming, gone.signal)
-  if (!incoming.complete) endUpload(incoming, outgoing)
   await sendResponse(response, outgoing)
 }
 
@@ -40,11 +40,13 @@ async function responseTo(handler: Handler, incoming: IncomingMessage, signal: A
   return handler(request)
 }
 
-/** It was answered before all of it came. The rest is read for a moment, so that the client gets to see the answer, and then cut off. */
-function endUpload(incoming: IncomingMessage, outgoing: ServerResponse): void {
-  outgoing.setHeader('connection', 'close')
-  outgoing.once('finish', () => {
-    incoming.resume()
-    setTimeout(() => incoming.socket.destroy(), uploadGraceMs).unref()
-  })
+/**
+ * It was answered before all of it came. The rest is read and dropped for a moment, and then cut off: a connection that is closed on what was not read is reset, and the
+ * answer with it. For the same reason it is not declared as one that closes.
+ */
+function endUpload(incoming: IncomingMessage): void {
+  incoming.removeAllListeners('data').resume()
+  setTimeout(() => {
+    if (!incoming.complete) incoming.socket.destroy()
+  }, uploadGraceMs).unref()
 }
