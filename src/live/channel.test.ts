@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { Choices } from '../../test/log/choices.ts'
-import { placed, replied, said, stateOf } from '../../test/log/story.ts'
+import { ended, placed, replied, said, stateOf } from '../../test/log/story.ts'
 import { type Filmed, film, filmedId } from '../../test/view/film.ts'
 import { StoreError } from '../errors/store-errors.ts'
 import type { LogEvent, NewEvent } from '../log/events.ts'
@@ -45,6 +45,8 @@ class Log {
     return found
   }
 }
+
+const emptyWorkingSet: WorkingSet = { state: emptyState, lastAt: 0, origin: { summary: null } }
 
 /** Joins as `watch` does: listens, reads, takes the view. Folds what it is told into it. */
 async function join(channel: Channel) {
@@ -173,7 +175,7 @@ describe('a channel', () => {
     const log = new Log()
     log.append(said('t1'))
     const channel = new Channel('story', log.read)
-    const detach = channel.attach()
+    const detach = channel.attach(() => emptyWorkingSet)
     channel.emit({ type: 'text_delta', turnId: 't1', messageId: 'm1', n: 1, part: 'p', delta: 'Once' }, 1)
     expect(channel.isUnused).toBe(false)
     const watcher = await join(channel)
@@ -186,10 +188,86 @@ describe('a channel', () => {
     expect(channel.isUnused).toBe(false)
   })
 
+  describe('begins with what its owner knows', () => {
+    const silent = { next: () => {}, replaced: () => {}, failed: () => {} }
+
+    async function owned(...events: NewEvent[]) {
+      const log = new Log()
+      log.append(...events)
+      const channel = new Channel('story', log.read)
+      const { events: _, ...known } = await log.read(null)
+      let workingSet: WorkingSet = known
+      channel.attach(() => workingSet)
+      const commit = (...more: NewEvent[]) => {
+        const added = log.append(...more)
+        workingSet = withEvents(workingSet, added)
+        channel.publish(added)
+      }
+      const catchUp = async () => {
+        const { events: __, ...read } = await log.read(workingSet)
+        workingSet = read
+      }
+      return { log, channel, commit, catchUp }
+    }
+
+    test('and goes on with what it publishes, without reading', async () => {
+      const { log, channel, commit } = await owned(said('t1'))
+      channel.listen(silent)
+      expect(channel.beginAt(1)).toBe(true)
+      commit(ended('t1'), said('t2'))
+      expect([channel.state?.lastSeq, log.reads]).toEqual([3, 1])
+    })
+
+    test('not where that is less than what was written', async () => {
+      const { channel } = await owned(said('t1'))
+      channel.listen(silent)
+      expect(channel.beginAt(2)).toBe(false)
+      expect(channel.state).toBeNull()
+    })
+
+    test('not while somebody else has begun to read, who is told what is live then', async () => {
+      const { channel } = await owned(said('t1'))
+      channel.emit({ type: 'text_delta', turnId: 't1', messageId: 'm1', n: 1, part: 'p', delta: 'Once' }, 1)
+      const joining = join(channel)
+      channel.listen(silent)
+      expect(channel.beginAt(1)).toBe(false)
+      const watcher = await joining
+      expect([watcher.told, watcher.view().drafts.length]).toEqual([[], 1])
+    })
+
+    test('not where nobody works', () => {
+      const channel = new Channel('story', new Log().read)
+      channel.listen(silent)
+      expect(channel.beginAt(0)).toBe(false)
+    })
+
+    test('not where those who listen still see a log that is gone', async () => {
+      const { log, channel } = await owned(said('t1'), ended('t1'))
+      await join(channel)
+      log.replace(said('t9'))
+      const { events: _, ...anew } = await log.read(null)
+      channel.attach(() => anew)
+      expect(channel.beginAt(1)).toBe(false)
+    })
+
+    test('what somebody else appended meanwhile is read with the next hint', async () => {
+      const { log, channel, commit, catchUp } = await owned(said('t1'))
+      channel.listen(silent)
+      log.append(said('t2'))
+      expect(channel.beginAt(1)).toBe(true)
+      await catchUp()
+      commit(ended('t1'))
+      expect(channel.state?.lastSeq).toBe(1)
+      channel.hint(3)
+      await settled()
+      expect(channel.state?.lastSeq).toBe(3)
+    })
+  })
+
   test('is unused when nobody listens and nobody works', async () => {
     const channel = new Channel('story', new Log().read)
     expect(channel.isUnused).toBe(true)
-    const detach = channel.attach()
+    const detach = channel.attach(() => emptyWorkingSet)
     const { leave } = await join(channel)
     detach()
     expect(channel.isUnused).toBe(false)

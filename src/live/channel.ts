@@ -26,11 +26,12 @@ export class Channel {
   readonly conversationId: string
   readonly #read: Reader
   readonly #listeners = new Set<Listener>()
+  /** One that has lost the conversation may still be here when the next one comes. */
+  readonly #owners = new Set<() => WorkingSet>()
   #workingSet: WorkingSet | null = null
   #live = nothingLive
   /** Sent at a place in the log that the listeners have not been told of yet. */
   #early: LiveEvent[] = []
-  #owners = 0
   #reading: Promise<ConversationState> | null = null
   #nextReading: Promise<ConversationState> | null = null
   #hintedSeq = 0
@@ -42,7 +43,7 @@ export class Channel {
   }
 
   get isUnused(): boolean {
-    return this.#listeners.size === 0 && this.#owners === 0
+    return this.#listeners.size === 0 && this.#owners.size === 0
   }
 
   /** The state as far as it is known here. Null before the first `refresh`. */
@@ -72,13 +73,22 @@ export class Channel {
   }
 
   /** An owner works here: whoever comes to watch must find this channel, because it publishes to no other. */
-  attach(): () => void {
-    this.#owners += 1
-    let isAttached = true
-    return () => {
-      if (isAttached) this.#owners -= 1
-      isAttached = false
-    }
+  attach(owner: () => WorkingSet): () => unknown {
+    this.#owners.add(owner)
+    return () => this.#owners.delete(owner)
+  }
+
+  /**
+   * Begins with what the owner here knows, instead of reading, where that is enough: whatever comes next it publishes here. False when it
+   * has to be read.
+   */
+  beginAt(seq: number): boolean {
+    const owned = [...this.#owners].at(-1)?.()
+    if (!owned || owned.state.lastSeq < seq) return false
+    // Somebody else has begun to read, and will begin with that.
+    if (!this.#workingSet && this.#reading !== null) return false
+    this.#workingSet ??= owned
+    return this.#workingSet.origin === owned.origin && this.#workingSet.state.lastSeq >= seq
   }
 
   /** Nobody is told what the store has until the returned function is called. The owner publishes what it committed before that. */

@@ -6,7 +6,13 @@ import type { TenantStore } from '../store/store.ts'
 import type { Summary } from '../store/summary.ts'
 
 /** A folded log, and the time of its last event: with the seq it tells whether the log is still the same one. */
-export type WorkingSet = { readonly state: ConversationState; readonly lastAt: number; readonly origin: Origin }
+export type WorkingSet = {
+  readonly state: ConversationState
+  readonly lastAt: number
+  readonly origin: Origin
+  /** The agent that works on it, where this process has seen that. */
+  readonly agent?: string
+}
 
 /** What stands for the turns a working set may not have. The same object for as long as it is the same log with the same beginning. */
 export type Origin = { readonly summary: Pick<Summary, 'toSeq' | 'version' | 'content'> | null }
@@ -27,6 +33,11 @@ export class WorkingSets {
     const loaded = (kept && (await caughtUp(store, id, kept))) ?? (await loadWhole(store, id))
     this.keep(tenant, id, loaded)
     return loaded
+  }
+
+  /** As it was when it was used last; it may have grown, or be gone. */
+  peek(tenant: string, id: string): WorkingSet | null {
+    return this.#kept.get(conversationKey(tenant, id)) ?? null
   }
 
   keep(tenant: string, id: string, workingSet: WorkingSet): void {
@@ -61,6 +72,6 @@ export async function loadWhole(store: TenantStore, id: string): Promise<Working
   return withEvents({ state: emptyState, lastAt: 0, origin }, whole)
 }
 
-export function withEvents({ state, lastAt, origin }: WorkingSet, events: readonly LogEvent[]): WorkingSet {
-  return { state: foldEvents(events, state), lastAt: events.at(-1)?.at ?? lastAt, origin }
+export function withEvents(known: WorkingSet, events: readonly LogEvent[]): WorkingSet {
+  return { ...known, state: foldEvents(events, known.state), lastAt: events.at(-1)?.at ?? known.lastAt }
 }

@@ -5,6 +5,7 @@ import { AgentMissingError } from '../errors/runtime-errors.ts'
 import { ConversationNotFoundError } from '../errors/store-errors.ts'
 import { failpoint } from '../failpoint/failpoint.ts'
 import { uuidV7 } from '../id/uuid-v7.ts'
+import type { WorkingSet } from '../live/working-sets.ts'
 import type { Json } from '../log/json.ts'
 import { type CallState, type ConversationState, findTurn, openTurn, type Round } from '../log/state.ts'
 import type { TenantStore } from '../store/store.ts'
@@ -29,6 +30,8 @@ import { sendMessage } from './send-message.ts'
 import { textStream } from './text-stream.ts'
 import { outcomeOf, type TurnOutcome } from './turn-outcome.ts'
 import { watch } from './watch.ts'
+
+type Waiting = { readonly signal?: AbortSignal | undefined; readonly writtenSeq?: number | null }
 
 /** The verbs of one conversation for one identity. */
 export function conversationHandle(
@@ -59,12 +62,12 @@ export function conversationHandle(
 
   async function waitFor<T>(
     until: (state: ConversationState, children: Children) => T | null,
-    given?: AbortSignal,
+    { signal: given, writtenSeq = null }: Waiting,
   ): Promise<T> {
     const letProcessEnd = runtime.keepAlive.hold()
     const signal = given ? AbortSignal.any([closed, given]) : closed
     try {
-      return await follow({ tenant, id, channels, until, signal })
+      return await follow({ tenant, id, channels, until, signal, writtenSeq })
     } finally {
       letProcessEnd()
     }
@@ -74,22 +77,22 @@ export function conversationHandle(
   async function whenTurn(
     turnId: string,
     ready: (state: ConversationState, children: Children) => TurnOutcome | null,
-    signal?: AbortSignal,
+    waiting: Waiting = {},
   ): Promise<TurnOutcome> {
     const found = await waitFor(
       (folded, children) => (findTurn(folded, turnId) ? ready(folded, children) : ('put_away' as const)),
-      signal,
+      waiting,
     )
     return found === 'put_away' ? outcomeFromLog(store, id, turnId) : found
   }
 
-  async function outcome(turnIdOf: () => Promise<string | null>): Promise<TurnOutcome> {
+  async function outcome(turnIdOf: () => Promise<string | null>, waiting: Waiting = {}): Promise<TurnOutcome> {
     let turnId: string | null = null
     try {
       turnId = await turnIdOf()
       if (turnId === null) throw new ConversationNotFoundError(id)
       const wanted = turnId
-      return await whenTurn(wanted, (folded, children) => outcomeOf(id, folded, wanted, children))
+      return await whenTurn(wanted, (folded, children) => outcomeOf(id, folded, wanted, children), waiting)
     } catch (error) {
       return {
         status: 'detached',
@@ -99,10 +102,10 @@ export function conversationHandle(
     }
   }
 
-  function turnHandle(turnId: string): TurnHandle {
+  function turnHandle(turnId: string, waiting: Waiting = {}): TurnHandle {
     return {
       turnId,
-      outcome: () => outcome(async () => turnId) as ReturnType<TurnHandle['outcome']>,
+      outcome: () => outcome(async () => turnId, waiting) as ReturnType<TurnHandle['outcome']>,
       get textStream() {
         return textStream(watched, turnId)
       },
@@ -140,12 +143,14 @@ export function conversationHandle(
       const onTurn = (turnId: string) => scopes.rememberTurn(tenant, id, turnId, who, scope)
       const context = { agentId: definition.name, conversationId: id }
       const seed = async () => (await runtime.snapshots?.load(scope, context)) ?? null
-      const sending = { id, agent: definition, identity, store, state, onTurn, seed }
-      const { turnId } = await giving(
+      const known = () => workingSets.peek(tenant, id)
+      const onKnown = (workingSet: WorkingSet) => workingSets.keep(tenant, id, workingSet)
+      const sending = { id, agent: definition, identity, store, state, known, onKnown, onTurn, seed }
+      const { turnId, seq } = await giving(
         (lease) => sendMessage(message, options, { ...sending, lease }),
         async () => definition.name,
       )
-      return turnHandle(turnId) as never
+      return turnHandle(turnId, { writtenSeq: seq }) as never
     },
 
     outcome: () => outcome(async () => (await state()).turns.at(-1)?.turnId ?? null) as never,
@@ -164,7 +169,7 @@ export function conversationHandle(
       failpoint('cancel.after_commit')
       const ended = (now: ConversationState) =>
         findTurn(now, turn.turnId)?.end ? outcomeOf(id, now, turn.turnId) : null
-      return (await whenTurn(turn.turnId, ended, signal)) as never
+      return (await whenTurn(turn.turnId, ended, { signal })) as never
     },
 
     approve: (call, options = {}) =>

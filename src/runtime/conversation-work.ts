@@ -2,6 +2,7 @@ import type { Agent } from '../agent/agent.ts'
 import type { Clock } from '../clock/clock.ts'
 import type { ContextMemories } from '../context/context-memory.ts'
 import type { WorkingSets } from '../live/working-sets.ts'
+import { callIdOfChild } from '../log/child-call.ts'
 import type { TurnState } from '../log/state.ts'
 import type { Logger } from '../logger/logger.ts'
 import type { Snapshots } from '../snapshot/snapshots.ts'
@@ -15,6 +16,7 @@ import type { TurnContext } from '../turn/turn-context.ts'
 import { admitChild, parentCallOf } from './admit-child.ts'
 import type { Channels } from './channels.ts'
 import { childFamily, type FamilyParts } from './child-family.ts'
+import type { GivenLease } from './lease-wish.ts'
 import type { Scopes } from './scopes.ts'
 import type { SideTasks } from './side-tasks.ts'
 
@@ -38,15 +40,16 @@ export async function workOnConversation(
   ref: ConversationRef,
   agent: Agent,
   work: ConversationWork,
-  epoch: number,
+  { epoch, workingSet: known }: GivenLease,
   onOwner: (owner: Owner) => void,
 ): Promise<void> {
   const { tenant, id } = ref
   const { channels, workingSets, contextMemories, scopes, snapshots, clock, logger, sideTasks } = work
   const store = work.store.forTenant(tenant)
-  const parent = await parentCallOf(store, id)
+  const parent = callIdOfChild(id) === null ? null : await parentCallOf(store, id)
   if (parent && !(await admitChild(store, id, (await workingSets.load(store, tenant, id)).state, parent))) return
-  const workingSet = await workingSets.load(store, tenant, id)
+  // Nothing is awaited where the log is known: whoever asks for the turn at once finds its owner here.
+  const workingSet = (parent ? null : known) ?? (await workingSets.load(store, tenant, id))
   if (work.isCalledOff()) return store.releaseLease(id, epoch)
   const context: TurnContext = {
     ...{ tenant, id, agent, store, workingSets, snapshots, clock, logger },

@@ -12,12 +12,13 @@ function start() {
   const channels = new Channels(store, new WorkingSets())
   store.onWake(({ tenant, id, seq }) => channels.peek(tenant, id)?.hint(seq))
   const controller = new AbortController()
-  const wait = (turns: number) =>
+  const wait = (turns: number, writtenSeq: number | null = null) =>
     follow({
       tenant: 'default',
       id: 'c1',
       channels,
       signal: controller.signal,
+      writtenSeq,
       until: (state) => (state.turns.length === turns ? state.lastSeq : null),
     })
   return { store, channels, controller, wait }

@@ -10,19 +10,21 @@ type Follow<T> = {
   /** Not null ends the wait. */
   readonly until: (state: ConversationState, children: Children) => T | null
   readonly signal: AbortSignal
+  /** What the caller has written: where the owner here knows that much, nothing is read. Null: all that there is by now counts. */
+  readonly writtenSeq: number | null
 }
 
 /** Waits until the log, with those of its child agents, says something. Rejects when the signal is aborted or the log cannot be read. */
-export async function follow<T>({ tenant, id, channels, until, signal }: Follow<T>): Promise<T> {
+export async function follow<T>({ tenant, id, channels, until, signal, writtenSeq }: Follow<T>): Promise<T> {
   const channel = channels.of(tenant, id)
   let stop = (): void => {}
   try {
     return await new Promise<T>((resolve, reject) => {
       let isUpToDate = false
+      const found = (): T | null => (channel.state ? until(channel.state, tree.children(id, channel.state)) : null)
       const look = (): void => {
-        const { state } = channel
-        const found = isUpToDate && state ? until(state, tree.children(id, state)) : null
-        if (found !== null) resolve(found)
+        const answer = isUpToDate ? found() : null
+        if (answer !== null) resolve(answer)
       }
       const tree = new ChildTree(channels, tenant, look)
       const onAbort = (): void => reject(signal.reason)
@@ -34,12 +36,14 @@ export async function follow<T>({ tenant, id, channels, until, signal }: Follow<
         signal.removeEventListener('abort', onAbort)
       }
       if (signal.aborted) onAbort()
-      // What is known here may be older than what the caller has just written.
       const begin = (): void => {
         isUpToDate = true
         look()
       }
-      channel.refresh().then(begin, reject)
+      // What is known here may be older than what the caller knows of. It is good enough to wait for what comes, but not to answer from.
+      const isWaiting = writtenSeq !== null && channel.beginAt(writtenSeq) && found() === null
+      if (isWaiting) isUpToDate = true
+      else channel.refresh().then(begin, reject)
     })
   } finally {
     stop()

@@ -4,6 +4,7 @@ import { AgentMismatchError, BusyError } from '../errors/runtime-errors.ts'
 import { ConversationNotFoundError, InvalidArgumentError } from '../errors/store-errors.ts'
 import { failpoint } from '../failpoint/failpoint.ts'
 import { uuidV7 } from '../id/uuid-v7.ts'
+import { type WorkingSet, withEvents } from '../live/working-sets.ts'
 import { encode } from '../log/codec.ts'
 import type { NewEvent, TurnOptions, UserMessage } from '../log/events.ts'
 import { seedTitle } from '../log/fold-events.ts'
@@ -13,6 +14,7 @@ import type { ConversationAttrs } from '../store/conversation-record.ts'
 import type { TenantStore } from '../store/store.ts'
 import type { Schema } from '../tool/schema.ts'
 import { toJsonSchema } from '../tool/to-json-schema.ts'
+import { placedEvents } from '../turn/placed-events.ts'
 import type { Identity } from './identity.ts'
 import type { LeaseWish } from './lease-wish.ts'
 import { type MessageInput, readMessage } from './message-input.ts'
@@ -41,6 +43,10 @@ export type Sending = {
   readonly store: TenantStore
   /** The folded log, up to date. Only called when the decision depends on it. */
   readonly state: () => Promise<ConversationState>
+  /** The folded log as this process saw it last; null when it has not. */
+  readonly known: () => WorkingSet | null
+  /** The log as the message left it, where that could be told without reading. */
+  readonly onKnown: (workingSet: WorkingSet) => void
   readonly onTurn: (turnId: string) => void
   /** What a log that is empty begins with; null: nothing. */
   readonly seed: () => Promise<Json>
@@ -80,22 +86,31 @@ export async function sendMessage(
   }
   let areFilesStored = false
   const seed = once(sending.seed)
-  for (;;) {
-    const { turnId, events, expectedSeq, attrs } = await plan(whenBusy, newTurnId, { ...sending, seed })
+  for (let attempt = 1; ; attempt++) {
+    const quick = attempt === 1 ? planOnKnown(whenBusy, newTurnId, sending) : null
+    const planned = quick ?? (await plan(whenBusy, newTurnId, { ...sending, seed }))
+    const { turnId, events, expectedSeq, attrs, known } = planned
     sending.onTurn(turnId)
     if (!areFilesStored && expectedSeq !== noSeq) {
       await Promise.all(files.map(({ bytes, mediaType }) => store.putBlob(bytes, mediaType)))
       areFilesStored = true
     }
     failpoint('send.before_commit')
+    const appended: NewEvent[] = [...events, { type: 'user_msg', content: { turnId, ...content } }]
     const result = await store.commit(id, {
-      events: [...events, { type: 'user_msg', content: { turnId, ...content } }],
+      events: appended,
       ...request,
       ...(expectedSeq === null ? {} : { expectedSeq }),
+      ...(known ? { expectedAt: known.lastAt } : {}),
       ...(attrs ? { conversation: attrs } : {}),
       ...sending.lease.acquire(),
     })
-    if (result.ok) sending.lease.got(result)
+    if (result.ok) {
+      const placed = known && placedEvents(id, appended, known.state.lastSeq, result)
+      const after = known && placed && withEvents(known, placed)
+      if (after) sending.onKnown(after)
+      sending.lease.got(result, after)
+    }
     // Durable from here: a crash finds the message, and whoever has the agent's code goes on with it.
     failpoint('send.after_commit')
     if (result.ok) return { seq: result.seq, turnId: key === undefined ? turnId : await turnAt(store, id, result.seq) }
@@ -109,6 +124,15 @@ type Plan = {
   /** Null: whatever the log is by then. */
   readonly expectedSeq: number | null
   readonly attrs: ConversationAttrs | null
+  /** What it was decided on, where nothing was read: the commit makes sure that it is still so. */
+  readonly known?: WorkingSet
+}
+
+/** Most messages go to a conversation that rests as this process left it. Null when the store has to be asked. */
+function planOnKnown(whenBusy: WhenBusy, turnId: string, { agent, known: find }: Sending): Plan | null {
+  const known = find()
+  if (known?.agent !== agent.name || known.lastAt === 0 || whenBusy === 'queue' || openTurn(known.state)) return null
+  return { turnId, events: [], expectedSeq: known.state.lastSeq, attrs: null, known }
 }
 
 async function plan(

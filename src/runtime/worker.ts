@@ -12,7 +12,7 @@ import { type ConversationWork, workOnConversation } from './conversation-work.t
 import { type FlowWork, workOnFlow } from './flow-work.ts'
 import type { Hold } from './hold.ts'
 import type { KeepAlive } from './keep-alive.ts'
-import type { LeaseWish } from './lease-wish.ts'
+import type { GivenLease, LeaseWish } from './lease-wish.ts'
 import { settledWithin } from './settled-within.ts'
 import { ShutdownSnapshots } from './shutdown-snapshots.ts'
 import { SideTasks } from './side-tasks.ts'
@@ -29,7 +29,7 @@ export type WorkerParts = FlowWork &
 /** A conversation this process works on. `owner` is null while it is being loaded. */
 type Taken = { owner: Hold | null; done: Promise<unknown>; hintedSeq: number }
 
-type Work = (epoch: number, entry: Taken) => Promise<void>
+type Work = (lease: GivenLease, entry: Taken) => Promise<void>
 
 /** Finds conversations with something to do, takes them, and drives each until it can be let go. */
 export class Worker {
@@ -42,8 +42,8 @@ export class Worker {
   readonly #skipped = new Map<string, number>()
   /** Why: their logs have what this code cannot fold or replay. */
   readonly #problems = new Map<string, PerdureError>()
-  /** Conversations a verb of this process is about to take, so that the hint of its own commit starts no search. */
-  readonly #expected = new Set<string>()
+  /** Conversations a verb of this process is about to take, so that the hint of its own commit starts no search; with the seq last heard of. */
+  readonly #expected = new Map<string, number>()
   readonly #cancelTimers: (() => void)[] = []
   readonly #sideTasks: SideTasks
   readonly #warnOfStore: Logger['warn']
@@ -75,54 +75,58 @@ export class Worker {
   }
 
   hint({ tenant, id, seq }: WakeHint): void {
-    const taken = this.#taken.get(conversationKey(tenant, id))
+    const key = conversationKey(tenant, id)
+    const taken = this.#taken.get(key)
+    const expected = this.#expected.get(key)
     if (taken) {
       taken.hintedSeq = Math.max(taken.hintedSeq, seq)
       taken.owner?.hint(seq)
-    } else if (!this.#expected.has(conversationKey(tenant, id))) void this.#look()
+    } else if (expected !== undefined) this.#expected.set(key, Math.max(expected, seq))
+    else void this.#look()
   }
 
   /** Runs a commit that gives the conversation something to do, and then takes it; the commit may bring the lease with it. */
   async giving<T>(ref: ConversationRef, agent: string | null, commit: (lease: LeaseWish) => Promise<T>): Promise<T> {
     const key = conversationKey(ref.tenant, ref.id)
-    let epoch: number | undefined
+    let lease: GivenLease | undefined
     const wish: LeaseWish = {
       acquire: () => {
         const canTake = !this.#taken.has(key) && this.#room > 0 && !this.#isClosed
         return agent !== null && canTake ? { acquire: { holder: this.#holder, ttlMs: this.#parts.leaseMs } } : {}
       },
-      got: (result) => {
-        epoch = result.epoch
+      got: ({ epoch }, workingSet = null) => {
+        lease = epoch === undefined ? undefined : { epoch, workingSet }
       },
     }
-    this.#expected.add(key)
+    this.#expected.set(key, this.#expected.get(key) ?? 0)
     try {
       return await commit(wish)
     } finally {
+      const hintedSeq = this.#expected.get(key)
       this.#expected.delete(key)
-      if (agent !== null) void this.take(ref, agent, epoch)
+      if (agent !== null) void this.take(ref, agent, lease, hintedSeq)
     }
   }
 
   /**
-   * Takes it, if nobody else has it, and works on it until it is let go; `name` is its agent's or flow's, `epoch` that of a lease which is ours
+   * Takes it, if nobody else has it, and works on it until it is let go; `name` is its agent's or flow's, `lease` one which is ours
    * already. Resolves with what stopped the work, where something did.
    */
-  async take(ref: ConversationRef, name: string, epoch?: number): Promise<unknown> {
+  async take(ref: ConversationRef, name: string, lease?: GivenLease, hintedSeq = 0): Promise<unknown> {
     const key = conversationKey(ref.tenant, ref.id)
     const work = this.#workOf(ref, name)
     const taken = this.#taken.get(key)
     const isFull = this.#room <= 0
     if (taken || this.#isClosed || !work || isFull) {
       this.#isFull ||= isFull
-      if (epoch !== undefined) await this.#parts.store.forTenant(ref.tenant).releaseLease(ref.id, epoch)
+      if (lease) await this.#parts.store.forTenant(ref.tenant).releaseLease(ref.id, lease.epoch)
       return taken?.done
     }
-    const entry: Taken = { owner: null, done: Promise.resolve(), hintedSeq: 0 }
+    const entry: Taken = { owner: null, done: Promise.resolve(), hintedSeq }
     this.#taken.set(key, entry)
     this.#problems.delete(key)
     const letProcessEnd = this.#parts.keepAlive.hold()
-    entry.done = this.#holding(ref, entry, work, epoch).finally(() => {
+    entry.done = this.#holding(ref, entry, work, lease).finally(() => {
       this.#taken.delete(key)
       letProcessEnd()
       this.#parts.channels.tidy(ref.tenant, ref.id)
@@ -148,9 +152,9 @@ export class Worker {
 
   #workOf(ref: ConversationRef, name: string): Work | null {
     const agent = this.#parts.agents.get(name)
-    if (agent) return (epoch, entry) => this.#driveConversation(ref, agent, epoch, entry)
+    if (agent) return (lease, entry) => this.#driveConversation(ref, agent, lease, entry)
     const isFlow = this.#parts.flows.sessionAgents().includes(name)
-    return isFlow ? (epoch, entry) => this.#driveFlow(ref, epoch, entry) : null
+    return isFlow ? ({ epoch }, entry) => this.#driveFlow(ref, epoch, entry) : null
   }
 
   lose(tenant: string, id: string): void {
@@ -196,28 +200,28 @@ export class Worker {
     await this.#shutdown.takeAll()
   }
 
-  async #holding({ tenant, id }: ConversationRef, entry: Taken, work: Work, known?: number): Promise<unknown> {
-    let epoch = known ?? null
+  async #holding({ tenant, id }: ConversationRef, entry: Taken, work: Work, given?: GivenLease): Promise<unknown> {
+    let lease = given ?? null
     try {
-      epoch ??= await this.#acquire(tenant, id)
-      if (epoch === null) return undefined
+      lease ??= await this.#acquire(tenant, id)
+      if (lease === null) return undefined
       failpoint('lease.after_acquire')
-      await work(epoch, entry)
+      await work(lease, entry)
       return undefined
     } catch (error) {
       entry.owner?.lose()
-      await this.#letGo(tenant, id, error, epoch)
+      await this.#letGo(tenant, id, error, lease?.epoch ?? null)
       return error
     }
   }
 
-  async #acquire(tenant: string, id: string): Promise<number | null> {
+  async #acquire(tenant: string, id: string): Promise<GivenLease | null> {
     const lease = await this.#parts.store.forTenant(tenant).acquireLease(id, this.#holder, this.#parts.leaseMs)
-    return lease?.epoch ?? null
+    return lease && { epoch: lease.epoch, workingSet: null }
   }
 
-  async #driveConversation(ref: ConversationRef, agent: Agent, epoch: number, entry: Taken): Promise<void> {
-    await workOnConversation(ref, agent, this.#conversationWork, epoch, (owner) => {
+  async #driveConversation(ref: ConversationRef, agent: Agent, lease: GivenLease, entry: Taken): Promise<void> {
+    await workOnConversation(ref, agent, this.#conversationWork, lease, (owner) => {
       this.#shutdown.remember(ref, agent.name)
       entry.owner = owner
       owner.hint(entry.hintedSeq)

@@ -47,7 +47,7 @@ export class Owner {
     result: (outcome) => this.#take(outcome),
     crashed: (error) => this.#crashed(error),
   })
-  readonly #detach: () => void
+  readonly #detach: () => unknown
   readonly children: ChildCalls
   #workingSet: WorkingSet
   #model: ModelTask | null = null
@@ -64,8 +64,8 @@ export class Owner {
     this.#channel = context.channel
     this.#workingSets = context.workingSets
     this.#epoch = epoch
-    this.#workingSet = remember(context.memory, workingSet)
-    this.#detach = context.channel.attach()
+    this.#workingSet = remember(context.memory, { ...workingSet, agent: context.agent.name })
+    this.#detach = context.channel.attach(() => this.#workingSet)
     this.children = new ChildCalls(context.family, context.agent.name)
   }
 

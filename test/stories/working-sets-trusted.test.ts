@@ -1,0 +1,131 @@
+import { expect, test } from 'vitest'
+import { z } from 'zod'
+import { defineAgent } from '../../src/agent/define-agent.ts'
+import type { Change } from '../../src/store/change.ts'
+import type { Store, TenantStore } from '../../src/store/store.ts'
+import { scriptedModel } from '../../src/testing/scripted-model.ts'
+import { defineTool } from '../../src/tool/define-tool.ts'
+import { overStores } from './over-stores.ts'
+import { pacedModel } from './paced-model.ts'
+import { recordedStore } from './recorded-store.ts'
+import { linesOf, shapeOf } from './texts.ts'
+
+/** Nothing is found by looking from time to time: what is missed stays missed. */
+const unattended = { pollMs: 3_600_000, leaseMs: 3_600_000 }
+
+function echo() {
+  const model = scriptedModel(({ prompt }) => `heard ${linesOf(prompt).at(-1)}`)
+  return { agent: defineAgent({ name: 'echo', model }), model }
+}
+
+overStores('a conversation that rests as this process left it', (story) => {
+  test('goes on without reading anything', async () => {
+    const look = defineTool({ name: 'look', description: 'Look', input: z.object({}), run: () => 42 })
+    const model = scriptedModel(({ prompt }) =>
+      prompt.at(-1)?.role === 'tool' ? 'It is 42.' : { calls: [{ tool: 'look', args: {} }] },
+    )
+    const { store, counts, commits } = recordedStore(story.openStore())
+    const runtime = story.start({ agents: [defineAgent({ name: 'looker', model, tools: [look] })], store })
+    const chat = runtime.conversation('c1', { agent: 'looker' })
+    await (await chat.send('one')).outcome()
+    const before = { ...counts }
+    const since = commits.length
+    expect(await (await chat.send('two')).outcome()).toMatchObject({ status: 'completed', text: 'It is 42.' })
+    for (const read of ['getConversation', 'streamEvents', 'loadSince'])
+      expect([read, counts[read]]).toEqual([read, before[read]])
+    expect(commits.slice(since)).toHaveLength(4)
+  })
+
+  test('is read again when another process has gone on with it', async () => {
+    const store = story.openStore()
+    const [here, there] = [echo(), echo()]
+    const runtime = story.start({ agents: [here.agent], store, ...unattended })
+    const other = story.start({ agents: [there.agent], store: story.reopen(store), ...unattended })
+    const chat = runtime.conversation('c1', { agent: 'echo' })
+    await (await chat.send('one')).outcome()
+    await (await other.conversation('c1', { agent: 'echo' }).send('two')).outcome()
+    await (await chat.send('three')).outcome()
+    const models = [here, there].flatMap(({ model }) => model.calls)
+    const last = models.find(({ prompt }) => linesOf(prompt).at(-1) === 'user: three')!
+    expect(linesOf(last.prompt)).toEqual([
+      'user: one',
+      'assistant: heard user: one',
+      'user: two',
+      'assistant: heard user: two',
+      'user: three',
+    ])
+    expect((await chat.events()).map(({ seq }) => seq)).toEqual([1, 2, 3, 4, 5, 6, 7, 8, 9])
+  })
+
+  test('is not taken for one that was deleted elsewhere and begun anew, though that is as long', async () => {
+    const store = story.openStore()
+    const { agent, model } = echo()
+    const runtime = story.start({ agents: [agent], store, ...unattended })
+    const chat = runtime.conversation('c1', { agent: 'echo' })
+    await (await chat.send('a secret')).outcome()
+    const length = (await chat.events()).length
+    const elsewhere = story.reopen(store)
+    await elsewhere.deleteConversation('c1')
+    await new Promise((resolve) => setTimeout(resolve, 5))
+    const other = story.start({ agents: [echo().agent], store: elsewhere, ...unattended })
+    await (await other.conversation('c1', { agent: 'echo' }).send('hello')).outcome()
+    expect(await elsewhere.streamEvents('c1')).toHaveLength(length)
+    await (await chat.send('again')).outcome()
+    const last = model.calls.findLast(({ prompt }) => linesOf(prompt).at(-1) === 'user: again')
+    if (last) expect(linesOf(last.prompt).join()).not.toContain('secret')
+    expect(JSON.stringify(await chat.view())).not.toContain('secret')
+    expect(shapeOf(await chat.events()).filter((shape) => shape === 'user_msg')).toHaveLength(2)
+  })
+
+  test('is found busy when another process works on it', async () => {
+    const store = story.openStore()
+    const slow = pacedModel()
+    const runtime = story.start({ agents: [echo().agent], store, ...unattended })
+    const other = story.start({
+      agents: [defineAgent({ name: 'echo', model: slow })],
+      store: story.reopen(store),
+      ...unattended,
+    })
+    const chat = runtime.conversation('c1', { agent: 'echo' })
+    await (await chat.send('one')).outcome()
+    const theirs = await other.conversation('c1', { agent: 'echo' }).send('two')
+    await expect(chat.send('three')).rejects.toMatchObject({ code: 'conversation_busy' })
+    await slow.answer(1, 'done')
+    expect(await theirs.outcome()).toMatchObject({ status: 'completed' })
+  })
+
+  test('what somebody appends before it has been taken up again is not missed', async () => {
+    const store = story.openStore()
+    const model = pacedModel()
+    const patient = { agents: [defineAgent({ name: 'patient', model })], ...unattended }
+    const runtime = story.start({ ...patient, store: cancelledAtOnce(store, 'second') })
+    const chat = runtime.conversation('c1', { agent: 'patient' })
+    const first = await chat.send('first')
+    await model.answer(1, 'yes')
+    await first.outcome()
+    const turn = await chat.send('second')
+    expect(await turn.outcome()).toMatchObject({ status: 'cancelled' })
+  })
+})
+
+/** The same store, where somebody cancels the turn of a message just before whoever sent it is told that it was taken. */
+function cancelledAtOnce(store: Store, text: string): Store {
+  const wrapped = <T extends Store | TenantStore>(target: T): T =>
+    new Proxy(target, {
+      get(object, name) {
+        const member: unknown = Reflect.get(object, name)
+        if (name === 'forTenant') return (tenant: string) => wrapped(store.forTenant(tenant))
+        if (name !== 'commit' || typeof member !== 'function') return member
+        return async (id: string, change: Change) => {
+          const result = await member.call(object, id, change)
+          const message = change.events.find((event) => event.type === 'user_msg')
+          if (message && JSON.stringify(message).includes(text)) {
+            const { turnId } = message.content
+            await store.commit(id, { events: [{ type: 'cancel_requested', content: { turnId, who: 'somebody' } }] })
+          }
+          return result
+        }
+      },
+    })
+  return wrapped(store)
+}
