@@ -5,24 +5,27 @@ import type { Logger } from '../../src/logger/logger.ts'
 import { until } from '../stories/until.ts'
 import { startServer } from './start-server.ts'
 
-test('an answer that comes before the end of a body reaches whoever is still sending', async () => {
-  const { server } = await startServer({ serve: { authenticate: () => null } })
-  const socket = connect(server.port, '127.0.0.1').pause()
-  let answer = ''
-  socket.on('data', (chunk) => {
-    answer += String(chunk)
-  })
-  socket.on('error', () => {})
-  socket.write(
-    'POST /conversations/c/messages HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: 100000000\r\n\r\n',
-  )
-  socket.write('x'.repeat(10_000_000))
-  // Long enough for a server that cuts it off at once to have done so.
-  await new Promise((resolve) => setTimeout(resolve, 300))
-  socket.resume()
-  await once(socket, 'close')
-  expect(answer).toMatch(/^HTTP\/1\.1 401 [\s\S]*"unauthenticated"/)
-})
+test.each(['', 'Connection: close\r\n'])(
+  'an answer that comes before the end of a body reaches whoever is still sending (%j)',
+  async (connection) => {
+    const { server } = await startServer({ serve: { authenticate: () => null } })
+    const socket = connect(server.port, '127.0.0.1').pause()
+    let answer = ''
+    socket.on('data', (chunk) => {
+      answer += String(chunk)
+    })
+    socket.on('error', () => {})
+    socket.write(
+      `POST /conversations/c/messages HTTP/1.1\r\nHost: localhost\r\n${connection}Content-Type: application/json\r\nContent-Length: 100000000\r\n\r\n`,
+    )
+    socket.write('x'.repeat(10_000_000))
+    // Long enough for a server that cuts it off at once to have done so.
+    await new Promise((resolve) => setTimeout(resolve, 300))
+    socket.resume()
+    await once(socket, 'close')
+    expect(answer).toMatch(/^HTTP\/1\.1 401 [\s\S]*"unauthenticated"/)
+  },
+)
 
 test('a client that goes in the middle of a body is no failure of the server', async () => {
   const { logged, logger } = collected()

@@ -12,9 +12,10 @@ export function requestListener(
   isClosing: () => boolean,
 ): (incoming: IncomingMessage, outgoing: ServerResponse) => void {
   return (incoming, outgoing) => {
+    const isLast = /\bclose\b/i.test(incoming.headers.connection ?? '')
     outgoing.once('finish', () => {
       if (!incoming.complete) endUpload(incoming)
-      else if (isClosing()) incoming.socket.destroySoon()
+      else if (isLast || isClosing()) incoming.socket.destroySoon()
     })
     void answer(handler, incoming, outgoing)
   }
@@ -27,6 +28,8 @@ async function answer(handler: Handler, incoming: IncomingMessage, outgoing: Ser
   incoming.on('error', () => {})
   outgoing.on('error', () => {})
   const response = await responseTo(handler, incoming, gone.signal)
+  // Node would close the connection with the answer, where that was asked for: see `endUpload`.
+  if (!incoming.complete) outgoing.setHeader('connection', 'keep-alive')
   await sendResponse(response, outgoing)
 }
 
@@ -42,7 +45,7 @@ async function responseTo(handler: Handler, incoming: IncomingMessage, signal: A
 
 /**
  * It was answered before all of it came. The rest is read and dropped for a moment, and then cut off: a connection that is closed on what was not read is reset, and the
- * answer with it. For the same reason it is not declared as one that closes.
+ * answer is lost with it.
  */
 function endUpload(incoming: IncomingMessage): void {
   incoming.removeAllListeners('data').resume()
