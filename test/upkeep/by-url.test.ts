@@ -20,6 +20,7 @@ const folder = mkdtempSync(join(tmpdir(), 'perdure-by-url-'))
 const path = (name: string): string => join(folder, name)
 const source = path('source.db')
 const all = path('all.jsonl')
+const part = path('part.jsonl')
 let main: ServedStore
 let others: ServedStore[] = []
 
@@ -28,6 +29,7 @@ beforeAll(async () => {
   await liveIn(store)
   await store.close()
   await perdure(['export', all, '--store', source])
+  await perdure(['export', part, '--tenant', 'other', '--store', source])
   main = await serveStore(path('main'), source)
 })
 
@@ -50,10 +52,9 @@ async function served(...args: Parameters<typeof serveStore>): Promise<ServedSto
 }
 
 describe('a command says on a server what it says on its store', () => {
-  const part = path('part.jsonl')
   test.each([
     ['export', ['export', path('OUT')]],
-    ['export of one tenant', ['export', part, '--tenant', 'other', '--json']],
+    ['export of one tenant', ['export', path('ONE'), '--tenant', 'other', '--json']],
     ['export of no tenant', ['export', path('OUT'), '--tenant', '\u0007']],
     ['doctor', ['doctor']],
     ['doctor for scripts, of one tenant', ['doctor', '--json', '--tenant', 'other']],
@@ -70,9 +71,10 @@ describe('a command says on a server what it says on its store', () => {
   ] as const)('%s', async (_, args) => {
     const [direct, remote] = await Promise.all(
       (['store', 'server'] as const).map(async (way) => {
-        const line = args.map((word) => word.replace('OUT', `out.${way}`))
+        const line = args.map((word) => word.replace(/OUT$|ONE$/, (name) => `${name}.${way}`))
         const { code, stdout, stderr } = await perdure([...line, ...main.ways[way]])
-        const told = (text: string) => text.replaceAll(source, 'PLACE').replaceAll(`${main.url}/`, 'PLACE')
+        const told = (text: string) =>
+          text.replaceAll(source, 'PLACE').replaceAll(`${main.url}/`, 'PLACE').replaceAll(`.${way}`, '')
         return { code, stdout: told(stdout), stderr: told(stderr) }
       }),
     )
@@ -81,9 +83,18 @@ describe('a command says on a server what it says on its store', () => {
   })
 
   test('and an export has the same bytes, in a file and on stdout', async () => {
-    const [direct, inFile] = ['store', 'server'].map((way) => readFileSync(path(`out.${way}`)))
-    expect(inFile!.equals(direct!)).toBe(true)
-    expect((await perdure(['export', ...main.ways.server])).stdout).toBe(String(direct))
+    const inFile = path('same.jsonl')
+    expect((await perdure(['export', inFile, ...main.ways.server])).code).toBe(0)
+    expect(readFileSync(inFile).equals(readFileSync(all))).toBe(true)
+    expect((await perdure(['export', ...main.ways.server])).stdout).toBe(readFileSync(all, 'utf8'))
+    const ofOne = (await perdure(['export', '--tenant', 'other', ...main.ways.server])).stdout
+    expect(ofOne).toBe(readFileSync(part, 'utf8'))
+  })
+
+  test('and a server tells of work that its own config has no code for', async () => {
+    const { code, stdout } = await perdure(['doctor', ...main.ways.server])
+    expect(code).toBe(1)
+    expect(stdout).toContain("fault agent_unknown default/due: there is work to do for 'echo'")
   })
 
   test('and what it repairs and removes is the same', async () => {
