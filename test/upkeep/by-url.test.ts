@@ -288,11 +288,13 @@ describe('who may', () => {
       perdure(['doctor', '--url', main.url, '--config', 'perdure.config.ts']),
       perdure(['import', all, '--url', main.url, '--tenant', 'other']),
       perdure(['gc', '--url', 'http://127.0.0.1:1']),
+      perdure(['gc', '--url', main.url.replace('http:', 'https:')]),
     ])
-    expect(ended.map(({ code }) => code)).toEqual([2, 2, 2, 5])
+    expect(ended.map(({ code }) => code)).toEqual([2, 2, 2, 5, 5])
     expect(ended[0]!.stderr).toContain('--store is for a store, and --url names a server. Run: perdure export --help')
     expect(ended[1]!.stderr).toContain('--config is for a store')
     expect(ended[3]!.stderr).toContain('The server could not be reached: connect ECONNREFUSED')
+    expect(ended[4]!.stderr).toContain('The server could not be reached: ')
   })
 })
 

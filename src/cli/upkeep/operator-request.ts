@@ -78,8 +78,9 @@ class Sending {
 
   constructor(outgoing: ClientRequest) {
     this.#outgoing = outgoing
+    const connected = outgoing.protocol === 'https:' ? 'secureConnect' : 'connect'
     outgoing.once('socket', (socket) =>
-      socket.once('connect', () => {
+      socket.once(connected, () => {
         this.hasConnected = true
       }),
     )

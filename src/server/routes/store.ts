@@ -10,7 +10,7 @@ import type { Route, RouteCall } from '../route.ts'
 import { noBody, object, seq, text } from '../schemas.ts'
 import type { UpkeepOptions } from '../server-options.ts'
 import { linesType, streamLines } from '../upkeep/stream-lines.ts'
-import { streamWork } from '../upkeep/work-lines.ts'
+import { streamWork } from '../upkeep/stream-work.ts'
 
 const ofOneTenant = object({ tenant: { ...text, description: 'Only this one. Default: all.' } })
 const lines = (description: string) => ({ status: 200, description, type: linesType })
