@@ -65,6 +65,14 @@ describe.each([
     expect(corruptions.length).toBeGreaterThan(dialect.name === 'sqlite' ? 40 : 15)
   })
 
+  test('has what belongs to nobody removed, also when nobody is told of it', async () => {
+    const { store, run, dialect } = bench
+    const [orphan] = derivedCorruptions(dialect, callIds).filter(({ code }) => code === 'orphaned_derived_rows')
+    await run(orphan!.sql)
+    expect(await examineStore(store)).toMatchObject({ faults: 1 })
+    expect(await examineStore(store, { repair: true })).toMatchObject({ faults: 0, digest })
+  })
+
   test('has all of them found and repaired at once, in any mixture', async () => {
     const { store, run, dialect } = bench
     const random = seededRandom(7)

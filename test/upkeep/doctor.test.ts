@@ -2,6 +2,7 @@ import { expect, test } from 'vitest'
 import { silentLogger } from '../../src/logger/logger.ts'
 import { createRuntime } from '../../src/runtime/create-runtime.ts'
 import type { Store } from '../../src/store/store.ts'
+import { collectGarbage } from '../../src/upkeep/collect-garbage.ts'
 import { examineStore } from '../../src/upkeep/examine-store.ts'
 import type { Finding } from '../../src/upkeep/finding.ts'
 import { overStores } from '../stories/over-stores.ts'
@@ -26,6 +27,31 @@ overStores('the doctor', (story) => {
     const copy = story.openStore()
     await importText(copy, text)
     expect(await examineStore(copy)).toMatchObject({ digest, conversations, faults: 0, notices: 0 })
+  })
+
+  test('waits for whoever is told, and stops when it is asked to', async () => {
+    const store = story.openStore()
+    for (const id of ['a', 'b', 'c']) await store.putConversation(id, { agent: 'echo' })
+    for (const id of ['a', 'b', 'c']) await store.putFsmState(id, { state: 'running', pending: [], lastSeq: 9 })
+    let told = 0
+    const onFinding = async (): Promise<void> => {
+      const before = told
+      await new Promise((resolve) => setTimeout(resolve, 1))
+      expect(told).toBe(before)
+      told += 1
+    }
+    const { faults } = await examineStore(store, { onFinding })
+    expect(told).toBe(faults)
+    expect(faults).toBeGreaterThan(1)
+    const asked = new AbortController()
+    const stopped = examineStore(store, {
+      repair: true,
+      onFinding: () => asked.abort(new Error('enough')),
+      signal: asked.signal,
+    })
+    await expect(stopped).rejects.toThrow('enough')
+    expect((await examineStore(store)).faults).toBe(faults)
+    await expect(collectGarbage(store, { signal: AbortSignal.abort(new Error('never')) })).rejects.toThrow('never')
   })
 
   test('tells of work that there is no code for, where it is told what code there is', async () => {
