@@ -49,6 +49,8 @@ export async function askBeside(
   await audit.written()
   const answer = read(message.parts.map((part) => (part.type === 'text' ? part.text : '')).join(''))
   if (message.status === 'complete' && answer !== '') return answer
-  if (message.status !== 'aborted') logger.warn(onFailure, { tenant, id, error: message.error })
+  if (message.status !== 'aborted') {
+    logger.warn(onFailure, { tenant, id, error: message.error ?? 'the model gave no text of use' })
+  }
   return ''
 }

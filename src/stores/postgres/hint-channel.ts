@@ -12,7 +12,7 @@ export type HintChannelOptions = {
 }
 
 /** Under load hints are gathered; a lone one is sent at once. */
-const minIntervalMs = 5
+const minIntervalMs = 20
 const pauseAfterFailureMs = 1_000
 const reconnectDelaysMs = [50, 200, 1_000, 3_000]
 const closeWithinMs = 1_000
