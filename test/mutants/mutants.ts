@@ -3,6 +3,7 @@ import { postgresMutants } from './postgres-mutants.ts'
 import { seamMutants } from './seam-mutants.ts'
 import { serverMutants } from './server-mutants.ts'
 import { sqliteMutants } from './sqlite-mutants.ts'
+import { trustMutants } from './trust-mutants.ts'
 import { upkeepMutants } from './upkeep-mutants.ts'
 
 export const mutants: readonly Mutant[] = [
@@ -11,4 +12,5 @@ export const mutants: readonly Mutant[] = [
   ...postgresMutants,
   ...serverMutants,
   ...upkeepMutants,
+  ...trustMutants,
 ]

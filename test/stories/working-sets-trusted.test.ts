@@ -36,26 +36,29 @@ overStores('a conversation that rests as this process left it', (story) => {
     expect(commits.slice(since)).toHaveLength(4)
   })
 
-  test('is read again when another process has gone on with it', async () => {
-    const store = story.openStore()
-    const [here, there] = [echo(), echo()]
-    const runtime = story.start({ agents: [here.agent], store, ...unattended })
-    const other = story.start({ agents: [there.agent], store: story.reopen(store), ...unattended })
-    const chat = runtime.conversation('c1', { agent: 'echo' })
-    await (await chat.send('one')).outcome()
-    await (await other.conversation('c1', { agent: 'echo' }).send('two')).outcome()
-    await (await chat.send('three')).outcome()
-    const models = [here, there].flatMap(({ model }) => model.calls)
-    const last = models.find(({ prompt }) => linesOf(prompt).at(-1) === 'user: three')!
-    expect(linesOf(last.prompt)).toEqual([
-      'user: one',
-      'assistant: heard user: one',
-      'user: two',
-      'assistant: heard user: two',
-      'user: three',
-    ])
-    expect((await chat.events()).map(({ seq }) => seq)).toEqual([1, 2, 3, 4, 5, 6, 7, 8, 9])
-  })
+  test.each(['reject', 'steer', 'interrupt'] as const)(
+    'is read again when another process has gone on with it (%s)',
+    async (whenBusy) => {
+      const store = story.openStore()
+      const [here, there] = [echo(), echo()]
+      const runtime = story.start({ agents: [here.agent], store, ...unattended })
+      const other = story.start({ agents: [there.agent], store: story.reopen(store), ...unattended })
+      const chat = runtime.conversation('c1', { agent: 'echo' })
+      await (await chat.send('one')).outcome()
+      await (await other.conversation('c1', { agent: 'echo' }).send('two')).outcome()
+      await (await chat.send('three', { whenBusy })).outcome()
+      const models = [here, there].flatMap(({ model }) => model.calls)
+      const last = models.find(({ prompt }) => linesOf(prompt).at(-1) === 'user: three')!
+      expect(linesOf(last.prompt)).toEqual([
+        'user: one',
+        'assistant: heard user: one',
+        'user: two',
+        'assistant: heard user: two',
+        'user: three',
+      ])
+      expect((await chat.events()).map(({ seq }) => seq)).toEqual([1, 2, 3, 4, 5, 6, 7, 8, 9])
+    },
+  )
 
   test('is not taken for one that was deleted elsewhere and begun anew, though that is as long', async () => {
     const store = story.openStore()

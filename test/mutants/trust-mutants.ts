@@ -1,0 +1,136 @@
+import type { Case, Mutant } from './mutant.ts'
+
+const anew = 'a log that was begun anew is told from the one before, though it is as long'
+const resting = (test: string): Case => ({ file: 'test/stories/working-sets-trusted.test.ts', test })
+const channel = (test: string): Case => ({ file: 'src/live/channel.test.ts', test })
+const alone = (test: string): Case => ({ file: 'src/stores/postgres/commit-one.test.ts', test })
+
+/** Bugs in what lets a process go on with what it knows, and in what makes sure of it. */
+export const trustMutants: readonly Mutant[] = [
+  {
+    name: 'trust: sqlite does not compare the time of the last event',
+    edits: [
+      {
+        file: 'src/stores/sqlite/commit-change.ts',
+        find: 'if (head && change.expectedAt !== null && timeOf(db, head.cid, lastSeq) !== change.expectedAt)',
+        replace: 'if (head && change.expectedAt !== null && timeOf(db, head.cid, lastSeq) === undefined)',
+      },
+    ],
+    killedBy: [{ file: 'src/stores/sqlite/sqlite-store.test.ts', test: anew }],
+  },
+  {
+    name: 'trust: the function of postgres does not compare the time of the last event',
+    edits: [
+      {
+        file: 'src/stores/postgres/migrations/002-create-commit-function.ts',
+        find: 'x.expected_at IS NOT NULL AND NOT EXISTS',
+        replace: 'false AND NOT EXISTS',
+      },
+    ],
+    killedBy: [{ file: 'src/stores/postgres/postgres-store.test.ts', test: anew }, alone('at another time')],
+  },
+  {
+    name: 'trust: a lone commit on postgres does not compare the time of the last event',
+    edits: [
+      {
+        file: 'src/stores/postgres/commit-one.ts',
+        find: 'AND seq = $3 AND at = ',
+        replace: 'AND seq = $3 AND at <> 1 OR 0 = ',
+      },
+    ],
+    killedBy: [{ file: 'src/stores/postgres/postgres-store.test.ts', test: anew }, alone('at another time')],
+  },
+  {
+    name: 'trust: a lone commit on postgres takes a lease that another has',
+    edits: [
+      {
+        file: 'src/stores/postgres/commit-one.ts',
+        find: 'AND coalesce(c.leased_until, 0) <= ',
+        replace: 'AND 0 <= ',
+      },
+    ],
+    killedBy: [alone('a lease that is taken')],
+  },
+  {
+    name: 'trust: a lone commit on postgres does not look for its key',
+    edits: [
+      {
+        file: 'src/stores/postgres/commit-one.ts',
+        find: `AND key = \${key.name})`,
+        replace: `AND key = \${key.name} AND false)`,
+      },
+    ],
+    killedBy: [alone('a known key')],
+  },
+  {
+    name: 'trust: a lone commit with a key and no events is taken for one that moves the end of the log',
+    edits: [
+      {
+        file: 'src/stores/postgres/commit-one.ts',
+        find: '(key === null || events.length > 0) &&',
+        replace: '',
+      },
+    ],
+    killedBy: [alone('with the same key all get the answer of the first, without')],
+  },
+  {
+    name: 'trust: a message does not say which log it was decided on',
+    edits: [
+      {
+        file: 'src/runtime/send-message.ts',
+        find: '...(known ? { expectedAt: known.lastAt } : {}),',
+        replace: '',
+      },
+    ],
+    killedBy: [resting('is not taken for one that was deleted elsewhere and begun anew, though that is as long')],
+  },
+  {
+    name: 'trust: a message is decided on what is known, however often the store refuses it',
+    edits: [
+      {
+        file: 'src/runtime/send-message.ts',
+        find: 'attempt === 1 ? planOnKnown',
+        replace: 'attempt > 0 ? planOnKnown',
+      },
+    ],
+    killedBy: [resting('is read again when another process has gone on with it (steer)')],
+  },
+  {
+    name: 'trust: what is heard of a conversation before it is taken up is forgotten',
+    edits: [
+      {
+        file: 'src/runtime/worker.ts',
+        find: 'void this.take(ref, agent, lease, hintedSeq)',
+        replace: 'void this.take(ref, agent, lease)',
+      },
+    ],
+    killedBy: [resting('what somebody appends before it has been taken up again is not missed')],
+  },
+  {
+    name: 'trust: an outcome is told from what the owner knew last',
+    edits: [
+      {
+        file: 'src/runtime/follow.ts',
+        find: 'channel.beginAt(writtenSeq) && found() === null\n      if (isWaiting) isUpToDate = true\n',
+        replace: 'channel.beginAt(writtenSeq)\n      if (isWaiting) begin()\n',
+      },
+    ],
+    killedBy: [
+      {
+        file: 'test/simulator/simulator.test.ts',
+        test: 'whatever dies, stalls, fails or meddles, and dies again while recovering, every promise holds',
+      },
+    ],
+  },
+  {
+    name: 'trust: a channel begins with what its owner knows while it is being read',
+    edits: [
+      {
+        file: 'src/live/channel.ts',
+        find: 'if (!this.#workingSet && this.#reading !== null) return false',
+        replace: '',
+      },
+    ],
+    killedBy: [channel('not while somebody else has begun to read, who is told what is live then')],
+  },
+]
