@@ -85,17 +85,6 @@ export const trustMutants: readonly Mutant[] = [
     killedBy: [resting('is not taken for one that was deleted elsewhere and begun anew, though that is as long')],
   },
   {
-    name: 'trust: a message is decided on what is known, however often the store refuses it',
-    edits: [
-      {
-        file: 'src/runtime/send-message.ts',
-        find: 'attempt === 1 ? planOnKnown',
-        replace: 'attempt > 0 ? planOnKnown',
-      },
-    ],
-    killedBy: [resting('is read again when another process has gone on with it (steer)')],
-  },
-  {
     name: 'trust: what is heard of a conversation before it is taken up is forgotten',
     edits: [
       {
