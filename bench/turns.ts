@@ -234,8 +234,9 @@ async function openPostgres(): Promise<Engine> {
     name: 'postgres',
     store,
     async rawCommit(rows) {
-      await raw.appendAll('raw', seq, rows)
+      const first = seq
       seq += rows.length
+      await raw.appendAll('raw', first, rows)
     },
     async close() {
       await store.close()
