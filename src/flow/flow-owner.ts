@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import type { Clock } from '../clock/clock.ts'
+import { Signal } from '../clock/signal.ts'
 import { PerdureError } from '../errors/perdure-error.ts'
 import { failpoint } from '../failpoint/failpoint.ts'
 import { tentative } from '../log/decide.ts'
@@ -9,6 +10,7 @@ import type { Logger } from '../logger/logger.ts'
 import { Backoff } from '../store/backoff.ts'
 import type { CommitResult } from '../store/change.ts'
 import type { ConversationAttrs } from '../store/conversation-record.ts'
+import { placedEvents } from '../store/placed-events.ts'
 import type { TenantStore } from '../store/store.ts'
 import { checkFlowInput } from './check-flow-input.ts'
 import { decideFlow, type FlowDecision, type FlowHand, nextDueMs } from './decide-flow.ts'
@@ -36,6 +38,7 @@ export class FlowOwner {
   readonly #context: FlowContext
   readonly #epoch: number
   readonly #time: StoreTime
+  readonly #signal = new Signal()
   #state: FlowState
   #summarisedTo: number
   #lastAt: number | null
@@ -44,8 +47,6 @@ export class FlowOwner {
   /** How many of the record's outcomes the code has been given. */
   #given = 0
   #ops: RunningOps
-  #wake: (() => void) | null = null
-  #isWoken = false
   #hintedSeq = 0
   #mustRead = false
   #mustProve = false
@@ -90,14 +91,14 @@ export class FlowOwner {
   /** Somebody appended; the loop reads it before it decides again. */
   hint(seq: number): void {
     this.#hintedSeq = Math.max(this.#hintedSeq, seq)
-    if (seq > this.lastSeq) this.#signal()
+    if (seq > this.lastSeq) this.#signal.set()
   }
 
   /** Another node has it, or it was deleted. Nothing more may be written; what runs is told to stop. */
   lose(): void {
     this.#isLost = true
     this.#ops.abort()
-    this.#signal()
+    this.#signal.set()
   }
 
   /** The process ends: steps that run are told to stop and stay open in the log; whoever goes on decides by their `ifInterrupted`. */
@@ -180,25 +181,15 @@ export class FlowOwner {
 
   /** Until an outcome is in hand, somebody appends, or something is due. */
   async changed(): Promise<void> {
-    if (this.#isWoken || this.#isLost || this.#hintedSeq > this.lastSeq || this.#backoff.waitMs > 0) {
-      this.#isWoken = false
-      return
-    }
-    const { clock } = this.#context
+    if (this.#isLost || this.#hintedSeq > this.lastSeq || this.#backoff.waitMs > 0) return
     const dueMs = nextDueMs(openOps(this.#state), this.#time.now())
-    await new Promise<void>((resolve) => {
-      const due = (): void => {
-        this.#ops.lookAgain()
-        resolve()
-      }
-      const cancel = dueMs === null ? () => {} : clock.after(dueMs, due)
-      this.#wake = () => {
-        cancel()
-        resolve()
-      }
-    })
-    this.#wake = null
-    this.#isWoken = false
+    const due = (): void => {
+      this.#ops.lookAgain()
+      this.#signal.set()
+    }
+    const callOff = dueMs === null ? () => {} : this.#context.clock.after(dueMs, due)
+    await this.#signal.wait()
+    callOff()
   }
 
   #hand(): FlowHand {
@@ -244,7 +235,7 @@ export class FlowOwner {
   async #bringCodeUp(): Promise<void> {
     if (!this.#run) {
       const flow = this.#context.flows.replaying(this.#context.id, this.#state)
-      this.#run = new FlowRun(this.#context.id, flow, this.#state, () => this.#signal())
+      this.#run = new FlowRun(this.#context.id, flow, this.#state, () => this.#signal.set())
       this.#given = this.#state.outcomes.length
       this.#standstill = await this.#run.replay()
       return
@@ -257,14 +248,14 @@ export class FlowOwner {
   }
 
   /** With the place and time the store gave them, or as they are read back. */
-  async #accept(events: readonly NewEvent[], { seq, at }: { seq: number; at?: number }): Promise<void> {
+  async #accept(events: readonly NewEvent[], result: Extract<CommitResult, { ok: true }>): Promise<void> {
     const { id, store, logger, tenant } = this.#context
-    if (at === undefined || seq !== this.lastSeq + events.length) {
+    const placed = placedEvents(id, events, this.lastSeq, result)
+    if (!placed) {
       this.#mustRead = true
       return
     }
-    const first = this.lastSeq + 1
-    this.#apply(events.map((event, index): LogEvent => ({ ...event, conversationId: id, seq: first + index, at })))
+    this.#apply(placed)
     if (!events.some((event) => event.type === 'flow_continued')) return
     try {
       const loaded = { state: this.#state, summarisedTo: this.#summarisedTo }
@@ -293,17 +284,12 @@ export class FlowOwner {
 
   #newOps(sent: ReadonlySet<string> = new Set()): RunningOps {
     const { id, logger, askAgent } = this.#context
-    return new RunningOps({ id, logger, askAgent, wake: () => this.#signal() }, new Set(sent))
+    return new RunningOps({ id, logger, askAgent, wake: () => this.#signal.set() }, new Set(sent))
   }
 
   #attrsAt(after: FlowState): ConversationAttrs {
     const settings = sentSettings(after, this.#ops.sent)
     return { status: statusOf(after), ...(settings ? { settings } : {}) }
-  }
-
-  #signal(): void {
-    this.#isWoken = true
-    this.#wake?.()
   }
 
   /** After a commit that may have been made: what is open under our epoch was opened by us, and is run now. */

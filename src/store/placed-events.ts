@@ -1,5 +1,5 @@
 import type { LogEvent, NewEvent } from '../log/events.ts'
-import type { CommitResult } from '../store/change.ts'
+import type { CommitResult } from './change.ts'
 
 /** Committed events with the place and time the store gave them; null when that has to be read. */
 export function placedEvents(
