@@ -67,11 +67,22 @@ export const trustMutants: readonly Mutant[] = [
     edits: [
       {
         file: 'src/stores/postgres/commit-one.ts',
-        find: '(key === null || events.length > 0) &&',
-        replace: '',
+        find: '(expectedSeq !== null && events.length > 0)',
+        replace: 'expectedSeq !== null',
       },
     ],
     killedBy: [alone('with the same key all get the answer of the first, without')],
+  },
+  {
+    name: 'trust: a lone commit with a key is taken for one that knows the end of the log',
+    edits: [
+      {
+        file: 'src/stores/postgres/commit-one.ts',
+        find: '(expectedSeq !== null && events.length > 0)',
+        replace: 'events.length > 0',
+      },
+    ],
+    killedBy: [alone('with the same key, wherever it ends, all get the answer of the first')],
   },
   {
     name: 'trust: a message does not say which log it was decided on',

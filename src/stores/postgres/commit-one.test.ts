@@ -103,7 +103,10 @@ describe('a change that is committed alone leaves and tells the same as in a bat
     ['a known key at a wrong place', null, () => ({ events: [titled('three')], expectedSeq: 1, key: 'known' }), 'both'],
     ['a wrong place', null, () => ({ events: [titled('three')], expectedSeq: 1 }), 'both'],
     ['a wrong epoch', 'me', ({ epoch }) => ({ events: [titled('three')], expectedSeq: 2, epoch: epoch - 1 }), 'both'],
-    ['wherever it ends', null, () => ({ events: [titled('three')] }), 'function'],
+    ['wherever it ends', null, () => ({ events: [titled('three')] }), 'plain'],
+    ['a lease wherever it ends', null, () => ({ events: [titled('three')], acquire }), 'plain'],
+    ['a key wherever it ends', null, () => ({ events: [titled('three')], key: 'new' }), 'function'],
+    ['an empty log', null, () => ({ events: [titled('three')], expectedSeq: 0 }), 'function'],
     ['a title', null, () => ({ events: [], expectedSeq: 2, conversation: { title: 'Two' } }), 'function'],
     ['a call', null, () => ({ events: [], expectedSeq: 2, calls: [{ id: `call-${count}` }] }), 'function'],
   ])('%s', async (_, leasedBy, changeFor, way) => {
@@ -131,6 +134,19 @@ describe('writers who wait for each other', () => {
     )
     expect(results.filter(({ ok }) => ok)).toHaveLength(1)
     expect(results.filter(({ ok }) => !ok)).toEqual([0, 1].map(() => ({ ok: false, conflict: 'seq', lastSeq: 3 })))
+  })
+
+  test('wherever it ends, all write, one after the other', async () => {
+    const { id } = await prepared(null)
+    const results = await whileLocked(id, ['a', 'b', 'c'], (title) => store.commit(id, { events: [titled(title)] }))
+    expect(results).toMatchObject([3, 4, 5].map((seq) => ({ ok: true, seq })))
+    expect((await store.streamEvents(id)).map(({ seq }) => seq)).toEqual([1, 2, 3, 4, 5])
+  })
+
+  test('with the same key, wherever it ends, all get the answer of the first', async () => {
+    const { id } = await prepared(null)
+    const results = await whileLocked(id, [1, 2, 3], () => store.commit(id, { events: [titled('x')], key: 'same' }))
+    expect(results).toMatchObject([1, 2, 3].map(() => ({ ok: true, seq: 3 })))
   })
 
   test.each([

@@ -7,7 +7,7 @@ import { nowMs } from './sql-names.ts'
 type Shape = { readonly hasKey: boolean; readonly hasTime: boolean; readonly takesLease: boolean }
 
 /**
- * Commits a change that appends where its writer says the log ends, as most do, by one plain statement: half the work of `commit_changes`.
+ * Commits a change that only appends, as most do, by one plain statement, with half the work of `commit_changes`.
  * Null when it wrote nothing, because the change has more to it or is refused; `commit_changes` tells.
  */
 export function commitOne(database: Database): (addressed: Addressed) => Promise<CommitOutcome | null> {
@@ -33,15 +33,15 @@ export function commitOne(database: Database): (addressed: Addressed) => Promise
 type Made = { readonly seq: number; readonly at: number; readonly epoch: number | null }
 
 /**
- * Nothing but events, a key, the cached state, a wake-up and the lease. A log that is empty may have to be created, and only what moves the end of
- * the log is seen by another writer with the same key.
+ * Nothing but events, a key, the cached state, a wake-up and the lease. A log that is empty may have to be created; and of two
+ * writers with the same key the second one only sees the first where that has moved the end of the log, and both know where it was.
  */
 function isPlain(change: PreparedChange): boolean {
   const { events, expectedSeq, key, calls, resolve, blobs, wake, releasesLease, acquires } = change
   const { status: _, fsmState: __, ...seldom } = change.attrs
   return (
-    (expectedSeq ?? 0) > 0 &&
-    (key === null || events.length > 0) &&
+    expectedSeq !== 0 &&
+    (key === null || (expectedSeq !== null && events.length > 0)) &&
     calls.length + resolve.length + blobs.length + Object.keys(seldom).length === 0 &&
     wake.type !== 'expiry' &&
     !(releasesLease && acquires)
@@ -85,14 +85,14 @@ function textFor(schema: string, { hasKey, hasTime, takesLease }: Shape): string
         is_dormant = c.is_dormant AND $7::text <> 'in',
         updated_at = ${nowMs},
         ${lease}
-      WHERE c.tenant = $1 AND c.id = $2 AND c.last_seq = $3 AND ($4::bigint IS NULL OR c.epoch = $4::bigint)
+      WHERE c.tenant = $1 AND c.id = $2 AND ($3::bigint IS NULL OR c.last_seq = $3::bigint) AND ($4::bigint IS NULL OR c.epoch = $4::bigint)
         ${takesLease ? `AND coalesce(c.leased_until, 0) <= ${nowMs}` : ''}
         ${key ? `AND NOT EXISTS (SELECT FROM ${schema}.commit_keys WHERE ${ofConversation} AND key = ${key.name})` : ''}
         ${hasTime ? `AND EXISTS (SELECT FROM ${schema}.events WHERE ${ofConversation} AND seq = $3 AND at = ${next()})` : ''}
       RETURNING c.last_seq AS seq, c.updated_at AS at, c.epoch
     ), appended AS (
       INSERT INTO ${schema}.events (tenant, conversation_id, seq, at, type, content)
-        SELECT $1, $2, $3 + e.position, made.at, e.type, e.content
+        SELECT $1, $2, made.seq - $9::integer + e.position, made.at, e.type, e.content
         FROM made, unnest($10::text[], $11::text[]) WITH ORDINALITY e (type, content, position)
     ), keyed AS (
       ${key ? keyInsert(schema, key) : 'SELECT'}
