@@ -63,26 +63,13 @@ export const trustMutants: readonly Mutant[] = [
     killedBy: [alone('a known key')],
   },
   {
-    name: 'trust: a lone commit with a key and no events is taken for one that moves the end of the log',
-    edits: [
-      {
-        file: 'src/stores/postgres/commit-one.ts',
-        find: '(expectedSeq !== null && events.length > 0)',
-        replace: 'expectedSeq !== null',
-      },
+    name: 'trust: a lone commit on postgres fails where its key was taken while it waited',
+    edits: [{ file: 'src/stores/postgres/commit-one.ts', find: '.catch(noneIfKeyIsTaken)', replace: '' }],
+    killedBy: [
+      alone('with the same key all get the answer of the first, without'),
+      alone('with the same key, wherever it ends, all get the answer of the first'),
+      alone('one whose key another has used for nothing but itself is told so'),
     ],
-    killedBy: [alone('with the same key all get the answer of the first, without')],
-  },
-  {
-    name: 'trust: a lone commit with a key is taken for one that knows the end of the log',
-    edits: [
-      {
-        file: 'src/stores/postgres/commit-one.ts',
-        find: '(expectedSeq !== null && events.length > 0)',
-        replace: 'events.length > 0',
-      },
-    ],
-    killedBy: [alone('with the same key, wherever it ends, all get the answer of the first')],
   },
   {
     name: 'trust: a message does not say which log it was decided on',

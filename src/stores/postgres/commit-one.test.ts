@@ -105,7 +105,8 @@ describe('a change that is committed alone leaves and tells the same as in a bat
     ['a wrong epoch', 'me', ({ epoch }) => ({ events: [titled('three')], expectedSeq: 2, epoch: epoch - 1 }), 'both'],
     ['wherever it ends', null, () => ({ events: [titled('three')] }), 'plain'],
     ['a lease wherever it ends', null, () => ({ events: [titled('three')], acquire }), 'plain'],
-    ['a key wherever it ends', null, () => ({ events: [titled('three')], key: 'new' }), 'function'],
+    ['a key wherever it ends', null, () => ({ events: [titled('three')], key: 'new' }), 'plain'],
+    ['a key for nothing else', null, () => ({ events: [], key: 'new', digest: 'd' }), 'plain'],
     ['an empty log', null, () => ({ events: [titled('three')], expectedSeq: 0 }), 'function'],
     ['a title', null, () => ({ events: [], expectedSeq: 2, conversation: { title: 'Two' } }), 'function'],
     ['a call', null, () => ({ events: [], expectedSeq: 2, calls: [{ id: `call-${count}` }] }), 'function'],
@@ -160,21 +161,59 @@ describe('writers who wait for each other', () => {
     expect(results).toMatchObject([1, 2, 3].map(() => ({ ok: true, seq })))
     expect(await store.streamEvents(id)).toHaveLength(seq)
   })
+
+  test.each([
+    ['is told so', 'd', { ok: true, seq: 2 }],
+    ['with something else is refused', 'other', 'key_reused'],
+  ])('one whose key another has used for nothing but itself %s', async (_, digest, told) => {
+    const { id } = await prepared(null)
+    const changes: Change[] = [
+      { events: [], expectedSeq: 2, key: 'same', digest: 'd' },
+      { events: [titled('once')], expectedSeq: 2, key: 'same', digest },
+    ]
+    const code = (error: { code: string }) => error.code
+    const [first, second] = await whileLocked(id, changes, (change) => store.commit(id, change).catch(code))
+    expect([first, second]).toMatchObject([{ ok: true, seq: 2 }, told])
+    expect(await store.streamEvents(id)).toHaveLength(2)
+  })
+
+  test.each([
+    ['finds that it is another', true, { ok: false, conflict: 'seq', lastSeq: 2 }],
+    ['appends to it, where it does not care', false, { ok: true, seq: 3 }],
+  ])('one who waits while the log is deleted and begun anew %s', async (_, namesTime, told) => {
+    const { id, at } = await prepared(null)
+    const change = { events: [titled('three')], expectedSeq: 2, ...(namesTime ? { expectedAt: at } : {}) }
+    const beginAnew = async () => {
+      await locker.query('CREATE TEMP TABLE c ON COMMIT DROP AS SELECT * FROM perdure.conversations WHERE false')
+      await locker.query('CREATE TEMP TABLE e ON COMMIT DROP AS SELECT * FROM perdure.events WHERE false')
+      await locker.query('INSERT INTO c SELECT * FROM perdure.conversations WHERE id = $1', [id])
+      await locker.query('INSERT INTO e SELECT * FROM perdure.events WHERE conversation_id = $1', [id])
+      await locker.query(`SELECT perdure.delete_conversation('default', $1)`, [id])
+      await locker.query('UPDATE e SET at = at + 1')
+      await locker.query('INSERT INTO perdure.conversations SELECT * FROM c')
+      await locker.query('INSERT INTO perdure.events SELECT * FROM e')
+    }
+    const [result] = await whileLocked(id, [change], (waiting) => store.commit(id, waiting), beginAnew)
+    expect(result).toMatchObject(told)
+    expect(await store.streamEvents(id)).toHaveLength(told.ok ? 3 : 2)
+  })
 })
 
 /** All of them find the row locked before any of them may go on. */
-async function whileLocked<T>(
+async function whileLocked<T, Result = CommitResult>(
   id: string,
   items: readonly T[],
-  commit: (item: T) => Promise<CommitResult>,
-): Promise<CommitResult[]> {
+  commit: (item: T) => Promise<Result>,
+  meanwhile: () => Promise<void> = async () => {},
+): Promise<Result[]> {
   await locker.query('BEGIN')
   await locker.query('SELECT FROM perdure.conversations WHERE id = $1 FOR UPDATE', [id])
-  const commits: Promise<CommitResult>[] = []
+  const commits: Promise<Result>[] = []
   for (const item of items) {
     commits.push(commit(item))
     await vi.waitFor(async () => expect(await waiting()).toBe(commits.length), { interval: 5, timeout: 20_000 })
   }
+  await meanwhile()
   await locker.query('COMMIT')
   return Promise.all(commits)
 }

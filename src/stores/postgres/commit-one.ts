@@ -2,6 +2,7 @@ import type { CommitOutcome, PreparedChange } from '../../store/driver.ts'
 import { arrayLiteral } from './array-literal.ts'
 import type { Addressed } from './commit-query.ts'
 import type { Database, Statement } from './database.ts'
+import { isDuplicate } from './failure.ts'
 import { nowMs } from './sql-names.ts'
 
 type Shape = { readonly hasKey: boolean; readonly hasTime: boolean; readonly takesLease: boolean }
@@ -23,7 +24,7 @@ export function commitOne(database: Database): (addressed: Addressed) => Promise
     const { key, expectedAt, acquires } = change
     const shape = { hasKey: key !== null, hasTime: expectedAt !== null, takesLease: acquires !== null }
     const statement = statementFor(shape)
-    const [made] = await database.run<Made>(statement, valuesOf(tenant, id, change), 'reject')
+    const [made] = await database.run<Made>(statement, valuesOf(tenant, id, change), 'reject').catch(noneIfKeyIsTaken)
     if (!made) return null
     const { seq, at, epoch } = made
     return { type: 'ok', seq, at, ...(acquires === null || epoch === null ? {} : { epoch }) }
@@ -32,16 +33,18 @@ export function commitOne(database: Database): (addressed: Addressed) => Promise
 
 type Made = { readonly seq: number; readonly at: number; readonly epoch: number | null }
 
-/**
- * Nothing but events, a key, the cached state, a wake-up and the lease. A log that is empty may have to be created; and of two
- * writers with the same key the second one only sees the first where that has moved the end of the log, and both know where it was.
- */
+/** Another has brought the same key while this one waited for it. */
+function noneIfKeyIsTaken(error: unknown): Made[] {
+  if (isDuplicate(error)) return []
+  throw error
+}
+
+/** Nothing but events, a key, the cached state, a wake-up and the lease. A log that is empty may have to be created. */
 function isPlain(change: PreparedChange): boolean {
-  const { events, expectedSeq, key, calls, resolve, blobs, wake, releasesLease, acquires } = change
+  const { expectedSeq, calls, resolve, blobs, wake, releasesLease, acquires } = change
   const { status: _, fsmState: __, ...seldom } = change.attrs
   return (
     expectedSeq !== 0 &&
-    (key === null || (expectedSeq !== null && events.length > 0)) &&
     calls.length + resolve.length + blobs.length + Object.keys(seldom).length === 0 &&
     wake.type !== 'expiry' &&
     !(releasesLease && acquires)
@@ -63,8 +66,8 @@ function valuesOf(tenant: string, id: string, change: PreparedChange): unknown[]
 }
 
 /**
- * Postgres judges the row as it is once it has locked it, so a writer who waited for another is refused by what that one left: also where
- * both brought the same key, because the first has moved the end of the log.
+ * Postgres judges the row as it is once it has locked it, so a writer who waited for another is refused by what that one left in it. Keys it judges as
+ * they were before the wait; where both brought the same one, the insertion is refused.
  */
 function textFor(schema: string, { hasKey, hasTime, takesLease }: Shape): string {
   let last = 11

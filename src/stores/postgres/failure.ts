@@ -27,6 +27,11 @@ export function failureOf(error: unknown, isSent: boolean): Failure {
   return { kind: 'refused', error: refused(error, state, transientClasses.has(state.slice(0, 2))) }
 }
 
+/** Something with the same name was there already; nothing was written. */
+export function isDuplicate(error: unknown): boolean {
+  return error instanceof StoreError && sqlState(error.cause) === '23505'
+}
+
 /** Resources, intervention by an operator, the system, a lock, a server that became a standby. */
 const transientClasses = new Set(['53', '57', '58', '55', '25'])
 
