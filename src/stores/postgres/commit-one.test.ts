@@ -117,6 +117,7 @@ describe('a change that is committed alone leaves and tells the same as in a bat
     const names = run.mock.calls.map(([{ name }]) => name)
     const ways = { plain: [/^commit_one/], both: [/^commit_one/, /^commit_\d/], function: [/^commit_\d/] }[way]
     expect(names).toEqual(ways.map((pattern) => expect.stringMatching(pattern)))
+    expect(run.mock.settledResults.map(({ type }) => type)).toEqual(ways.map(() => 'fulfilled'))
     count += 1
     const [result] = await Promise.all([
       store.commit(batched.id, changeFor(batched)),
