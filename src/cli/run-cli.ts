@@ -61,10 +61,11 @@ async function runCommandLine(words: readonly string[], output: Output): Promise
 function tellError(error: unknown, output: Output): void {
   output.error(error)
   const code = PerdureError.isInstance(error) ? error.code : null
-  if (code === 'unauthenticated') output.note('Set PERDURE_TOKEN, or pass --token-file of a server on this machine.')
-  if (code === 'operator_only') {
-    output.note("Set PERDURE_TOKEN to an operator's, or pass --token-file of a server on this machine.")
-  }
+  if (code !== 'unauthenticated' && code !== 'operator_only') return
+  const whose = code === 'operator_only' ? " to an operator's" : ''
+  output.note(
+    `Set PERDURE_TOKEN${whose}, or pass --token-file of a server on this machine, with --url as it is in that file.`,
+  )
 }
 
 function tellHelp(text: SafeText, output: Output): void {

@@ -1,4 +1,5 @@
 import { RemoteError, type RemoteProblem, ServerUnreachableError } from '../errors/server-errors.ts'
+import { InvalidArgumentError } from '../errors/store-errors.ts'
 import type { Json } from '../log/json.ts'
 
 /** Where the server is, and how to come in. */
@@ -32,6 +33,7 @@ export async function request(options: ClientOptions, path: string, ask: Ask = {
     ...(token === null ? {} : { authorization: `Bearer ${token}` }),
     ...ask.headers,
   }
+  checkHeaders(headers)
   const init: RequestInit = { method, headers, ...(signal ? { signal } : {}) }
   if (method === 'POST') init.body = JSON.stringify(body ?? {})
   const send = options.fetch ?? fetch
@@ -44,6 +46,15 @@ export async function request(options: ClientOptions, path: string, ask: Ask = {
   }
   if (!response.ok) throw await errorOf(response)
   return response
+}
+
+/** Here, because `fetch` would tell of it with the secret. */
+function checkHeaders(headers: Readonly<Record<string, string>>): void {
+  try {
+    new Headers(headers)
+  } catch {
+    throw new InvalidArgumentError('token or headers', 'have a character that no header may have, such as a line break')
+  }
 }
 
 export async function requestJson<T>(options: ClientOptions, path: string, ask?: Ask): Promise<T> {

@@ -1,6 +1,7 @@
 import { once } from 'node:events'
 import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import { inspect } from 'node:util'
 import { afterEach, expect, test } from 'vitest'
 import { createClient, type View } from '../../src/client/index.ts'
 import { scriptedModel } from '../../src/testing/scripted-model.ts'
@@ -66,6 +67,15 @@ test('what is no answer of a Perdure server is told as unreachable', async () =>
   const port = await portOf(server)
   const broken = createClient({ url: `http://127.0.0.1:${port}` })
   await expect(broken.health()).rejects.toMatchObject({ code: 'server_unreachable', retryable: true })
+})
+
+test('a token that cannot be sent is told, and not shown', async () => {
+  for (const options of [{ token: 'hidden\n1' }, { token: 'hidden\u20ac' }, { headers: { cookie: 'hidden\n1' } }]) {
+    const failure = createClient({ url: 'http://127.0.0.1:1', ...options }).health()
+    const told = await failure.catch((error: unknown) => error)
+    expect(told).toMatchObject({ code: 'invalid_argument', message: expect.stringContaining('no header may have') })
+    expect(inspect(told)).not.toContain('hidden')
+  }
 })
 
 test('the token is asked for before each request and goes into a header', async () => {

@@ -1,5 +1,5 @@
 import { once } from 'node:events'
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
@@ -43,8 +43,15 @@ test('the token of a file goes to the server that wrote it', async () => {
   expect(seen).toEqual(['Bearer secret'])
 })
 
-test('and to no other', async () => {
-  await (await openRemoteTarget(url, tokenFileFor('http://127.0.0.1:1'))).conversations()
+test('and to no other, also not to the same one by another name', async () => {
+  const other = url.replace('127.0.0.1', 'localhost')
+  const opening = openRemoteTarget(other, tokenFileFor(url))
+  await expect(opening).rejects.toThrow(`--token-file is of the server at ${url}; pass its address as --url`)
+  const here = vi.spyOn(process, 'cwd').mockReturnValue(folder)
+  mkdirSync(join(folder, '.perdure'), { recursive: true })
+  renameSync(tokenFileFor('http://127.0.0.1:1'), join(folder, '.perdure', 'server.json'))
+  await (await openRemoteTarget(url)).conversations()
+  here.mockRestore()
   expect(seen).toEqual([undefined])
 })
 
@@ -52,6 +59,26 @@ test('that of the environment comes first', async () => {
   vi.stubEnv('PERDURE_TOKEN', 'mine')
   await (await openRemoteTarget(url, tokenFileFor(url))).conversations()
   expect(seen).toEqual(['Bearer mine'])
+})
+
+test('an empty one is none', async () => {
+  vi.stubEnv('PERDURE_TOKEN', '')
+  await (await openRemoteTarget(url, tokenFileFor(url))).conversations()
+  expect(seen).toEqual(['Bearer secret'])
+})
+
+test.each(['hidden\n', 'hid den', 'hidd\u20acn'])(
+  'one that cannot be sent is told, and not shown: %j',
+  async (token) => {
+    vi.stubEnv('PERDURE_TOKEN', token)
+    const told = await openRemoteTarget(url).catch((error: Error) => error.message)
+    expect(told).toMatch(/^PERDURE_TOKEN has a character that no token has/)
+    expect(told).not.toContain('hid')
+  },
+)
+
+test.each(['/?a=1', '/#a'])('an address ends with its path: %s', async (rest) => {
+  await expect(openRemoteTarget(url + rest)).rejects.toThrow('without ? or #')
 })
 
 test('a token file that was named and cannot be read is told', async () => {

@@ -20,10 +20,20 @@ export async function serverAccess(
   secret: 'token' | 'operatorToken',
 ): Promise<ServerAccess> {
   const address = checkedUrl(url)
-  // Told now where a file that was named cannot be read.
+  const ofEnvironment = environmentToken()
+  // Told now where a file that was named is of no use.
   await localAccess(address, tokenFile)
   const ofFile = async () => (await localAccess(address, tokenFile).catch(() => null))?.[secret] ?? null
-  return { address, token: async () => process.env['PERDURE_TOKEN'] ?? (await ofFile()) }
+  return { address, token: async () => ofEnvironment ?? (await ofFile()) }
+}
+
+/** What cannot be sent is told without it: an error may end up in a log. */
+function environmentToken(): string | null {
+  const token = process.env['PERDURE_TOKEN'] ?? ''
+  if (!/^[\x21-\x7e]*$/.test(token)) {
+    throw new CommandLineError('PERDURE_TOKEN has a character that no token has, such as a line break; set it anew')
+  }
+  return token === '' ? null : token
 }
 
 function checkedUrl(url: string): URL {
@@ -34,10 +44,13 @@ function checkedUrl(url: string): URL {
   if (address.username || address.password) {
     throw new CommandLineError('--url holds credentials, which others can read; put a token into PERDURE_TOKEN')
   }
+  if (address.search || address.hash) {
+    throw new CommandLineError(`--url is '${url}', and must end with the path of the server, without ? or #`)
+  }
   return address
 }
 
-/** Of the file that a server on this machine wrote, and only for that server's address. Null when there is none. */
+/** Of the file that a server on this machine wrote, and only for that server's address. Null when there is none; throws where one was named. */
 async function localAccess(address: URL, tokenFile: string | undefined): Promise<LocalAccess | null> {
   const file = tokenFile === undefined ? findTokenFile(process.cwd()) : resolve(tokenFile)
   if (file === null) return null
@@ -45,7 +58,11 @@ async function localAccess(address: URL, tokenFile: string | undefined): Promise
     if (tokenFile === undefined) return null
     throw new CommandLineError(`--token-file cannot be read: ${cause.message}`)
   })
-  return access && URL.parse(access.url)?.origin === address.origin ? access : null
+  if (access && URL.parse(access.url)?.origin === address.origin) return access
+  if (tokenFile === undefined) return null
+  throw new CommandLineError(
+    `--token-file is of the server at ${access?.url}; pass its address as --url, as it is there`,
+  )
 }
 
 function findTokenFile(from: string): string | null {
