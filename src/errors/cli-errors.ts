@@ -42,7 +42,7 @@ export class UpkeepNotServedError extends PerdureError {
   constructor(place: string) {
     super(
       'upkeep_unsupported',
-      `The server at ${place} does not let anybody look after its store. Start it with 'upkeep' (perdure serve does), or pass --store with the store itself.`,
+      `Nobody can look after a store at ${place}. Check the path of the address, start the server with 'upkeep' (perdure serve of this version does), or pass --store with the store itself.`,
     )
   }
 }

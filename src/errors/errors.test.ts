@@ -43,7 +43,7 @@ const thrown: PerdureError[] = [
   ),
   new cli.CutOffError(
     'The server broke the export off, and what came of it is not whole',
-    'Check that the server runs, then run it again',
+    'Check that the server runs at this address (http or https), then run it again',
   ),
   new cli.UpkeepNotServedError('http://127.0.0.1:4111/'),
   new cli.NothingWaitsError('ticket-42', 'an approval', 'perdure show ticket-42'),

@@ -277,7 +277,9 @@ describe('who may', () => {
     const { code, stderr } = await perdure(['export', path('closed.jsonl'), ...closed.ways.server])
     expect([code, stderr]).toEqual([
       2,
-      expect.stringMatching(/does not let anybody look after its store\. Start it with/),
+      expect.stringMatching(
+        /Nobody can look after a store at http:.* Check the path of the address, start the server with/,
+      ),
     ])
     expect(existsSync(path('closed.jsonl'))).toBe(false)
   })

@@ -13,6 +13,8 @@ export type OperatorAsk = {
   readonly json?: object
   /** Sent as they come, while the answer is read. */
   readonly lines?: AsyncIterable<Uint8Array>
+  /** What the answer is made of. Default: lines. */
+  readonly expects?: 'application/json' | 'application/x-ndjson'
   /** What is to be told when the connection goes before the end of the answer. */
   cutOff(cause?: unknown): Error
 }
@@ -45,9 +47,14 @@ export async function operatorRequest({ address, token }: ServerAccess, ask: Ope
   if (ask.lines) void sending.send(ask.lines)
   else outgoing.end(ask.json ? JSON.stringify(ask.json) : undefined)
   const incoming = await answered.catch((error: NodeJS.ErrnoException) => {
-    throw sending.failure ?? (sending.hasConnected ? ask.cutOff(error) : new ServerUnreachableError(reasonOf(error)))
+    const isOurs = sending.hasConnected && !isOfAnotherProtocol(error)
+    throw sending.failure ?? (isOurs ? ask.cutOff(error) : new ServerUnreachableError(reasonOf(error)))
   })
   if (incoming.statusCode !== 200) throw await refusal(incoming, address)
+  // Pages of other servers may be found at any path.
+  if (!incoming.headers['content-type']?.startsWith(ask.expects ?? 'application/x-ndjson')) {
+    throw new ServerUnreachableError('something else answered with 200')
+  }
 
   async function* chunks(): AsyncGenerator<Uint8Array> {
     try {
@@ -130,7 +137,13 @@ async function refusal(incoming: IncomingMessage, address: URL): Promise<Error> 
   return isMissing ? new UpkeepNotServedError(address.href) : error
 }
 
+/** What came is no HTTP, or is where TLS was expected. */
+function isOfAnotherProtocol({ code = '' }: NodeJS.ErrnoException): boolean {
+  return code === 'HPE_INVALID_CONSTANT' || code === 'EPROTO'
+}
+
 /** Where a name has several addresses, the reasons are in the errors of each. */
 function reasonOf(error: NodeJS.ErrnoException & { readonly errors?: readonly Error[] }): string {
+  if (isOfAnotherProtocol(error)) return 'it speaks another protocol, perhaps http for https'
   return error.message || error.errors?.[0]?.message || error.code || 'the connection failed'
 }

@@ -64,7 +64,12 @@ export async function openRemoteUpkeep(url: string, tokenFile?: string): Promise
     },
     async migrate({ check }) {
       const asked = check ? ({ method: 'GET' } as const) : ({ method: 'POST', json: {} } as const)
-      const { chunks } = await operatorRequest(access, { ...asked, path: '/store/migration', cutOff: cutOff.migration })
+      const { chunks } = await operatorRequest(access, {
+        ...asked,
+        path: '/store/migration',
+        expects: 'application/json',
+        cutOff: cutOff.migration,
+      })
       let text = ''
       for await (const chunk of chunks) text += Buffer.from(chunk).toString('latin1')
       return JSON.parse(text) as Migration
@@ -83,26 +88,26 @@ const brokeOff =
 const cutOff = {
   export: brokeOff(
     'The server broke the export off, and what came of it is not whole',
-    'Check that the server runs, then run it again',
+    'Check that the server runs at this address (http or https), then run it again',
   ),
   import: brokeOff(
     'The server broke the import off; each conversation is there whole or not at all',
-    'Check that the server runs, then run it again with --skip-existing',
+    'Check that the server runs at this address (http or https), then run it again with --skip-existing',
   ),
   examination: brokeOff(
     'The server broke the examination off before its end',
-    'Check that the server runs, then run it again',
+    'Check that the server runs at this address (http or https), then run it again',
   ),
   repair: brokeOff(
     'The server broke the repair off before its end; what was repaired stays so',
-    'Check that the server runs, then run it again',
+    'Check that the server runs at this address (http or https), then run it again',
   ),
   migration: brokeOff(
     'The server broke off before it told of the schema',
-    'Check that the server runs, then run it again',
+    'Check that the server runs at this address (http or https), then run it again',
   ),
   garbage: brokeOff(
     'The server broke off before it told what was removed',
-    'Check that the server runs, then run it again',
+    'Check that the server runs at this address (http or https), then run it again',
   ),
 }

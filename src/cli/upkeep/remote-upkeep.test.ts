@@ -1,0 +1,51 @@
+import { once } from 'node:events'
+import { createServer as createHttpServer } from 'node:http'
+import { type AddressInfo, createServer, type Server } from 'node:net'
+import { afterEach, expect, test } from 'vitest'
+import { openRemoteUpkeep } from './remote-upkeep.ts'
+
+let other: Server
+
+afterEach(() => {
+  other.close()
+})
+
+test.each([
+  ['pages', 'something else answered with 200', () => pages('text/html', '<!doctype html>\n<p>Hello</p>\n')],
+  ['JSON of its own', 'something else answered with 200', () => pages('application/problem+json', 'null\n')],
+  [
+    'no HTTP',
+    'it speaks another protocol',
+    () => createServer((socket) => void socket.end('220 mail.example.com\r\n')),
+  ],
+])('a server that answers with %s is no server to look after', async (_, problem, start) => {
+  other = start().listen(0, '127.0.0.1')
+  await once(other, 'listening')
+  const target = await openRemoteUpkeep(`http://127.0.0.1:${(other.address() as AddressInfo).port}`)
+  const written: unknown[] = []
+  const asked: Record<string, () => Promise<unknown>> = {
+    export: () => target.exportTo(async (piece) => void written.push(piece), {}),
+    import: () => target.importFrom(lines(), {}),
+    examine: () => target.examine({}),
+    compare: () => target.compareWith(lines(), () => {}, {}),
+    check: () => target.migrate({ check: true }),
+    migrate: () => target.migrate({ check: false }),
+    garbage: () => target.collectGarbage({}),
+  }
+  for (const [name, ask] of Object.entries(asked)) {
+    const told = await ask().catch((error: Error) => error.message)
+    expect([name, told]).toEqual([name, expect.stringContaining(`The server could not be reached: ${problem}`)])
+  }
+  expect(written).toEqual([])
+})
+
+function pages(type: string, text: string): Server {
+  return createHttpServer((request, answer) => {
+    request.resume()
+    answer.writeHead(200, { 'content-type': type }).end(text)
+  })
+}
+
+async function* lines(): AsyncGenerator<Uint8Array> {
+  yield Buffer.from('{}\n')
+}
