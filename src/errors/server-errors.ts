@@ -91,8 +91,8 @@ export class RequestTooLargeError extends PerdureError {
 export class RateLimitedError extends PerdureError {
   readonly retryAfterMs: number
 
-  constructor(retryAfterMs: number) {
-    super('rate_limited', `There were too many requests. Try again in ${retryAfterMs} ms.`, { retryable: true })
+  constructor(retryAfterMs: number, problem = 'There were too many requests') {
+    super('rate_limited', `${problem}. Try again in ${retryAfterMs} ms.`, { retryable: true })
     this.retryAfterMs = retryAfterMs
   }
 }

@@ -221,6 +221,30 @@ describe('what is streamed', () => {
     expect(reads()).toBeGreaterThan(0)
   })
 
+  test('the end of the server waits for a migration, whose client may be gone', async () => {
+    let finish: (() => void) | null = null
+    const migrate = async () => {
+      await new Promise<void>((resolve) => {
+        finish = resolve
+      })
+      return { found: 1, known: 2 }
+    }
+    const store = { upkeep: { ...memoryStore().upkeep, migrate } as unknown as Upkeep }
+    const { server } = await startServer({ serve: { upkeep: { store, isOperator } } })
+    const headers = { ...asOperator, 'content-type': 'application/json' }
+    const asked = fetch(`${server.url}/store/migration`, { method: 'POST', headers, body: '{}' })
+    await until(() => finish !== null)
+    let isClosed = false
+    const closed = server.close({ drainMs: 0 }).then(() => {
+      isClosed = true
+    })
+    await expect(asked).rejects.toThrow()
+    await new Promise((resolve) => setTimeout(resolve, 50))
+    expect(isClosed).toBe(false)
+    finish!()
+    await closed
+  })
+
   test('a client that does not read is not read ahead for', async () => {
     const { store, reads } = watchedStore({ isEndless: true })
     const { server } = await startServer({ serve: { upkeep: { store, isOperator } } })
@@ -242,7 +266,8 @@ describe('what is streamed', () => {
     const { server } = await startServer({ serve: { limits: { upkeep: 1 }, upkeep: { store, isOperator } } })
     const first = await ask(server.port, '/store/export')
     const second = await fetch(`${server.url}/store/export`, { headers: asOperator })
-    expect([second.status, await second.json()]).toMatchObject([429, { code: 'rate_limited', retryable: true }])
+    const told = { code: 'rate_limited', retryable: true, detail: expect.stringContaining('limits.upkeep (1)') }
+    expect([second.status, await second.json()]).toMatchObject([429, told])
     first.destroy()
     await until(async () => (await fetch(`${server.url}/store/migration`, { headers: asOperator })).ok)
     await until(async () => {

@@ -118,7 +118,7 @@ export const storeRoutes: readonly Route[] = [
     isForOperators: true,
     body: noBody,
     answer: { status: 200, description: '`from`, `to`, and whether they were the same.' },
-    handle: async (call) => json(await migrateStore(upkeepIn(call).store)),
+    handle: async (call) => json(await call.server.works.run(() => migrateStore(upkeepIn(call).store))),
   },
   {
     name: 'collectGarbage',
