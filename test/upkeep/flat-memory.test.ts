@@ -13,15 +13,13 @@ import { serveStore } from './serve-store.ts'
 test('export, import and doctor copy what is larger than their heap, also by way of servers that have no more', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'perdure-upkeep-'))
   try {
-    const [source, copy] = ['source.db', 'copy.db'].map((name) => join(folder, name))
-    const store = sqliteStore({ path: source!, logger: silentLogger })
+    const source = join(folder, 'source.db')
+    const store = sqliteStore({ path: source, logger: silentLogger })
     await fillStore(store, 100)
     await fillLog(store, 'long', 500, 250_000)
     await store.close()
     const postgres = await freshDatabase(inject('postgresUrl'))
-    const digest = await copied(['--store', source!], ['--store', postgres])
-    expect(await copied(['--store', postgres], ['--store', copy!])).toBe(digest)
-    expect(await digestOf(['--store', copy!])).toBe(digest)
+    const digest = await copied(['--store', source], ['--store', postgres])
     const servers = [
       await serveStore(join(folder, 'from'), postgres, { env }),
       await serveStore(join(folder, 'to'), join(folder, 'served.db'), { env }),
@@ -36,7 +34,7 @@ test('export, import and doctor copy what is larger than their heap, also by way
   } finally {
     rmSync(folder, { recursive: true })
   }
-}, 120_000)
+}, 240_000)
 
 /** The long conversation alone has 60 MB. */
 const env = { NODE_OPTIONS: '--max-old-space-size=48' }
@@ -46,12 +44,11 @@ async function copied(from: readonly string[], to: readonly string[]): Promise<s
   const left = startPerdure(['export', ...from], { env })
   const right = startPerdure(['import', ...to], { env })
   left.process.stdout.pipe(right.process.stdin)
+  // As a shell would: whoever writes to nobody is told.
+  void right.ended.then(() => left.process.stdout.destroy())
   const [written, read] = await Promise.all([left.ended, right.ended])
-  expect([written.code, read.code, written.stderr]).toEqual([
-    0,
-    0,
-    expect.stringContaining('Exported 101 conversations'),
-  ])
+  expect([read.code, read.stderr]).toEqual([0, expect.not.stringContaining('rror')])
+  expect([written.code, written.stderr]).toEqual([0, expect.stringContaining('Exported 101 conversations')])
   return /Digest: (\w+)/.exec(written.stderr)![1]!
 }
 
