@@ -119,19 +119,23 @@ async function rowsOfTurn(store: Store): Promise<RawRow[][]> {
  */
 async function engineRate(turns: number, commit: () => Promise<void>): Promise<number> {
   const memory = memoryDriver()
+  let isPrepared = false
   const driver: Driver = {
     ...memory,
     async commit(...change) {
       const outcome = await memory.commit(...change)
-      await commit()
+      if (isPrepared) await commit()
       return outcome
     },
   }
+  const [length] = lengths
   const store = createStore(driver, {}, systemClock)
   try {
-    return await withRuntime(store, (runtime) =>
-      ratePerSecond(turns, () => inLanes(1, turns, (_, n) => oneTurn(runtime, `alone-${Math.floor(n / 10)}`))),
+    await withRuntime(store, (runtime) =>
+      inLanes(1, workingSetTurns * copiesOf(length!), (_, n) => oneTurn(runtime, idOf(length!, n % copiesOf(length!)))),
     )
+    isPrepared = true
+    return await withRuntime(store, (runtime) => lengthRate(runtime, length!, turns))
   } finally {
     await store.close()
   }
