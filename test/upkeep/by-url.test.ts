@@ -251,6 +251,41 @@ describe('an export that is broken off', () => {
   })
 })
 
+describe('Ctrl-C', () => {
+  test('leaves nothing of an export that is not whole, and says so', async () => {
+    const text = readFileSync(all)
+    const endless = createServer((_, answer) => {
+      answer.writeHead(200, { 'content-type': 'application/x-ndjson' }).write(text.subarray(0, text.length / 2))
+    }).listen(0, '127.0.0.1')
+    await once(endless, 'listening')
+    const { port } = endless.address() as AddressInfo
+    const running = startPerdure(['export', path('ended.jsonl'), '--url', `http://127.0.0.1:${port}`])
+    await until(() => existsSync(path('ended.jsonl.partial')))
+    running.process.kill('SIGINT')
+    const { code, stderr } = await running.ended
+    endless.closeAllConnections()
+    endless.close()
+    expect([code, stderr]).toEqual([130, expect.stringContaining('The export was not finished')])
+    expect(readdirSync(folder).filter((name) => name.startsWith('ended'))).toEqual([])
+  })
+
+  test('says how to go on with an import, on a server and on a store', async () => {
+    const server = await served(path('ended'), path('ended-1.db'))
+    for (const [store, way] of [
+      [path('ended-1.db'), server.ways.server],
+      [path('ended-2.db'), ['--store', path('ended-2.db')]],
+    ] as const) {
+      const running = startPerdure(['import', ...way])
+      running.process.stdin.write(readFileSync(all, 'utf8').split('\n').slice(0, -2).join('\n'))
+      await until(async () => (await perdure(['list', '--json', '--store', store])).stdout.includes('"id"'))
+      running.process.kill('SIGINT')
+      const { code, stderr } = await running.ended
+      expect([code, stderr]).toEqual([130, expect.stringContaining('Run it again with --skip-existing.')])
+      expect((await perdure(['import', all, '--skip-existing', ...way])).code).toBe(0)
+    }
+  })
+})
+
 describe('who may', () => {
   test('whoever can read the token file, and an operator of the config; nobody else', async () => {
     const operators = await served(path('operators'), source, {
@@ -291,12 +326,14 @@ describe('who may', () => {
       perdure(['import', all, '--url', main.url, '--tenant', 'other']),
       perdure(['gc', '--url', 'http://127.0.0.1:1']),
       perdure(['gc', '--url', main.url.replace('http:', 'https:')]),
+      perdure(['import', folder, ...main.ways.server]),
     ])
-    expect(ended.map(({ code }) => code)).toEqual([2, 2, 2, 5, 5])
+    expect(ended.map(({ code }) => code)).toEqual([2, 2, 2, 5, 5, 2])
     expect(ended[0]!.stderr).toContain('--store is for a store, and --url names a server. Run: perdure export --help')
     expect(ended[1]!.stderr).toContain('--config is for a store')
     expect(ended[3]!.stderr).toContain('The server could not be reached: connect ECONNREFUSED')
-    expect(ended[4]!.stderr).toContain('The server could not be reached: ')
+    expect(ended[4]!.stderr).toContain('The server could not be reached: it speaks another protocol')
+    expect(ended[5]!.stderr).toContain('is a folder; name a file')
   })
 })
 

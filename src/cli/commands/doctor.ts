@@ -25,8 +25,9 @@ export const doctor = command({
     ['doctor --against backup.jsonl', 'is the store what the backup says?'],
     ['doctor --url http://127.0.0.1:4111', 'of a running server'],
   ],
-  run: ({ args, output }) =>
-    withUpkeep(args, async (target) => {
+  run: (context) => {
+    const { args, output } = context
+    const work = async (target: UpkeepTarget) => {
       const examination = await showProgress('examining', (onProgress) =>
         target.examine({
           ...tenantOf(args),
@@ -38,7 +39,11 @@ export const doctor = command({
       )
       const differences = args.against ? await compare(target, args.against, tenantOf(args), output) : 0
       return tellEnd({ ...examination, differences }, target.place, output)
-    }),
+    }
+    return withUpkeep(context, work, {
+      whenInterrupted: 'The examination was not finished; what was repaired stays so. Run it again.',
+    })
+  },
 })
 
 function tellFinding(found: Finding, output: Output): void {

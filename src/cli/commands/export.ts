@@ -3,6 +3,7 @@ import { command } from '../command.ts'
 import { counted } from '../counted.ts'
 import { exitCodes } from '../exit-codes.ts'
 import { showProgress } from '../upkeep/show-progress.ts'
+import type { UpkeepTarget } from '../upkeep/upkeep-target.ts'
 import { writeToStdout, writeWholeFile } from '../upkeep/whole-file.ts'
 import { ofTenantArgs, tenantOf, wholeStoreArgs, withUpkeep } from '../upkeep/with-upkeep.ts'
 
@@ -19,9 +20,10 @@ export const exportCommand = command({
     ['export --store agents.db | perdure import --store postgres://host/agents', 'from SQLite to Postgres'],
     ['export backup.jsonl --url http://127.0.0.1:4111', 'of the server on this machine'],
   ],
-  run: ({ args, output }) =>
-    withUpkeep(args, async (target) => {
-      const { file } = args
+  run: (context) => {
+    const { args, output } = context
+    const { file } = args
+    const work = async (target: UpkeepTarget) => {
       if (file === undefined && process.stdout.isTTY) {
         throw new CommandLineError('An export is not for a terminal: name a file, or pipe it on', 'export')
       }
@@ -36,5 +38,9 @@ export const exportCommand = command({
       if (file === undefined) output.note(told)
       else output.result({ file, ...exported }, () => [told])
       return exitCodes.ok
-    }),
+    }
+    return withUpkeep(context, work, {
+      whenInterrupted: 'The export was not finished, and what came of it is not whole. Run it again.',
+    })
+  },
 })

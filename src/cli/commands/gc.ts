@@ -24,8 +24,9 @@ export const gc = command({
     ['gc --audit-older-than 30d --compact', 'once a month'],
     ['gc --url http://127.0.0.1:4111', 'of a running server'],
   ],
-  run: ({ args, output }) =>
-    withUpkeep(args, async (target) => {
+  run: (context) =>
+    withUpkeep(context, async (target) => {
+      const { args, output } = context
       const older = args['audit-older-than']
       const dryRun = args['dry-run'] ?? false
       const garbage = await target.collectGarbage({

@@ -3,6 +3,7 @@ import { command } from '../command.ts'
 import { counted } from '../counted.ts'
 import { exitCodes } from '../exit-codes.ts'
 import { showProgress } from '../upkeep/show-progress.ts'
+import type { UpkeepTarget } from '../upkeep/upkeep-target.ts'
 import { readExport } from '../upkeep/whole-file.ts'
 import { wholeStoreArgs, withUpkeep } from '../upkeep/with-upkeep.ts'
 
@@ -19,26 +20,27 @@ export const importCommand = command({
     ['import backup.jsonl --skip-existing', 'only what is missing'],
     ['import backup.jsonl --url http://127.0.0.1:4111', 'into a running server'],
   ],
-  run: ({ args, output }) =>
-    withUpkeep(
-      args,
-      async (target) => {
-        const { file } = args
-        if (file === undefined && process.stdin.isTTY) {
-          throw new CommandLineError('Nothing says what to import: name a file, or pipe an export in', 'import')
-        }
-        const chunks: AsyncIterable<Buffer> = file === undefined ? process.stdin : readExport(file, 'import')
-        const skipExisting = args['skip-existing'] ?? false
-        const imported = await showProgress('importing', (onProgress) =>
-          target.importFrom(chunks, { skipExisting, onProgress }),
-        )
-        const { conversations, skipped } = imported
-        const and = skipped > 0 ? `; ${skipped} were there already` : ''
-        output.result(imported, () => [
-          `Imported ${counted(conversations, 'conversation')} into ${target.place}${and}.`,
-        ])
-        return exitCodes.ok
-      },
-      { create: true },
-    ),
+  run: (context) => {
+    const { args, output } = context
+    const { file } = args
+    const work = async (target: UpkeepTarget) => {
+      if (file === undefined && process.stdin.isTTY) {
+        throw new CommandLineError('Nothing says what to import: name a file, or pipe an export in', 'import')
+      }
+      const chunks: AsyncIterable<Buffer> = file === undefined ? process.stdin : readExport(file, 'import')
+      const skipExisting = args['skip-existing'] ?? false
+      const imported = await showProgress('importing', (onProgress) =>
+        target.importFrom(chunks, { skipExisting, onProgress }),
+      )
+      const { conversations, skipped } = imported
+      const and = skipped > 0 ? `; ${skipped} were there already` : ''
+      output.result(imported, () => [`Imported ${counted(conversations, 'conversation')} into ${target.place}${and}.`])
+      return exitCodes.ok
+    }
+    return withUpkeep(context, work, {
+      create: true,
+      whenInterrupted:
+        'The import was not finished; each conversation is there whole or not at all. Run it again with --skip-existing.',
+    })
+  },
 })

@@ -14,7 +14,8 @@ export const migrate = command({
     ['migrate --check', 'in a health check'],
     ['migrate --check --url http://127.0.0.1:4111', 'of a running server'],
   ],
-  run: ({ args, output }) => {
+  run: (context) => {
+    const { args, output } = context
     const check = args.check ?? false
     const work = async (target: UpkeepTarget) => {
       const { place } = target
@@ -29,6 +30,6 @@ export const migrate = command({
       })
       return check && !isCurrent ? exitCodes.failed : exitCodes.ok
     }
-    return withUpkeep(args, work, { create: !check })
+    return withUpkeep(context, work, { create: !check })
   },
 })

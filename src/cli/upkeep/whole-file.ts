@@ -1,4 +1,4 @@
-import { createReadStream, existsSync } from 'node:fs'
+import { createReadStream, statSync } from 'node:fs'
 import { open, rename, rm } from 'node:fs/promises'
 import { CommandLineError } from '../../errors/cli-errors.ts'
 import { unlessUnwritable } from '../unless-unwritable.ts'
@@ -30,6 +30,8 @@ export async function writeToStdout(piece: string | Uint8Array): Promise<void> {
 }
 
 export function readExport(path: string, command: string): AsyncIterable<Buffer> {
-  if (!existsSync(path)) throw new CommandLineError(`There is no file '${path}'`, command)
+  const found = statSync(path, { throwIfNoEntry: false })
+  if (!found) throw new CommandLineError(`There is no file '${path}'`, command)
+  if (found.isDirectory()) throw new CommandLineError(`'${path}' is a folder; name a file`, command)
   return createReadStream(path)
 }

@@ -1,6 +1,9 @@
 import type { ArgsDef, ParsedArgs } from 'citty'
 import { CommandLineError } from '../../errors/cli-errors.ts'
+import { Interrupted } from '../interrupt.ts'
+import type { Output } from '../output.ts'
 import { targetArgs } from '../target/target-args.ts'
+import { interruptible } from './interruptible.ts'
 import type { UpkeepTarget } from './upkeep-target.ts'
 
 const { tenant: _, who: __, url, 'token-file': tokenFile, ...placeArgs } = targetArgs
@@ -21,15 +24,32 @@ export type UpkeepArgs = Partial<
   Pick<ParsedArgs<typeof wholeStoreArgs & typeof ofTenantArgs>, keyof typeof wholeStoreArgs | 'tenant'>
 >
 
+type UpkeepContext = {
+  readonly args: UpkeepArgs
+  readonly output: Output
+  interrupted(): AbortSignal
+}
+
+type UpkeepWork = {
+  /** Makes a store where there is none. Default: false. */
+  readonly create?: boolean
+  /** What is told when somebody ends it with Ctrl-C. Default: nothing, and the process ends at once, also where SQLite would let nobody interrupt it. */
+  readonly whenInterrupted?: string
+}
+
 /** Opens the store, or the way to the server that has it, runs `work` on it, and closes it in any case. */
 export async function withUpkeep<T>(
-  args: UpkeepArgs,
+  { args, output, interrupted }: UpkeepContext,
   work: (target: UpkeepTarget) => Promise<T>,
-  { create = false }: { readonly create?: boolean } = {},
+  { create = false, whenInterrupted }: UpkeepWork = {},
 ): Promise<T> {
-  const target = await openUpkeep(args, create)
+  const opened = await openUpkeep(args, create)
+  const target = whenInterrupted === undefined ? opened : interruptible(opened, interrupted())
   try {
     return await work(target)
+  } catch (error) {
+    if (error instanceof Interrupted && whenInterrupted) output.note(whenInterrupted)
+    throw error
   } finally {
     await target.close()
   }
