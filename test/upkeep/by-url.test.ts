@@ -293,7 +293,7 @@ describe('who may', () => {
     })
     const { token, operatorToken } = await readLocalAccess(operators.ways.server[3]!)
     const ask = (secret?: string) =>
-      perdure(['migrate', '--check', '--url', `${operators.url}/api/agents`], {
+      perdure(['migrate', '--check', '--url', operators.url], {
         cwd: tmpdir(),
         env: secret === undefined ? {} : { PERDURE_TOKEN: secret },
       })
@@ -304,7 +304,7 @@ describe('who may', () => {
       expect(stderr).toContain("Set PERDURE_TOKEN to an operator's")
     }
     const asUser = { env: { PERDURE_TOKEN: operatorToken! } }
-    expect((await perdure(['list', '--url', `${operators.url}/api/agents`], asUser)).code).toBe(2)
+    expect((await perdure(['list', '--url', operators.url], asUser)).code).toBe(2)
   })
 
   test('nobody where the config says so, and it is told what to do instead', async () => {

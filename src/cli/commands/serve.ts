@@ -52,12 +52,13 @@ export const serveCommand = command({
       const server = await unlessUnwritable(localTokenFile, 'name another as server.localTokenFile in the config', () =>
         serve(runtime, serving).catch((error) => listeningProblem(error, serving)),
       )
-      const told = { url: server.url, tokenFile: localTokenFile, store: place, pid: process.pid }
+      const url = server.url + (settings.basePath ?? '').replace(/\/+$/, '')
+      const told = { url, tokenFile: localTokenFile, store: place, pid: process.pid }
       output.item(told, () => [
-        safe`Serving ${output.colours.cyan(server.url)}`,
+        safe`Serving ${output.colours.cyan(url)}`,
         safe`  store       ${place}`,
         safe`  token file  ${localTokenFile}`,
-        safe`  try         ${perdureCommand()} list --url ${server.url}`,
+        safe`  try         ${perdureCommand()} list --url ${url}`,
       ])
       await aborted(signal)
       output.note('Finishing what runs; Ctrl-C again ends at once.')
