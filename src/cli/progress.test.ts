@@ -10,8 +10,8 @@ beforeEach(() => {
 
 afterEach(() => void vi.useRealTimers())
 
-function stderr(isTTY: boolean): NodeJS.WriteStream {
-  const stream = { isTTY, columns: 80, write: (text: string) => void (written += text) }
+function stderr(isTTY: boolean, columns = 80): NodeJS.WriteStream {
+  const stream = { isTTY, columns, write: (text: string) => void (written += text) }
   return stream as unknown as NodeJS.WriteStream
 }
 
@@ -25,6 +25,11 @@ test('a terminal gets a bar that is drawn over and ends on a line of its own', (
   const drawn = written.split('\r\u001b[K').slice(1)
   expect(drawn[0]).toBe('export [######..................] 25% 1/4 2/s')
   expect(drawn.at(-1)).toBe('export [########################] 100% 4/4 2/s\n')
+})
+
+test('a terminal that does not know how wide it is gets it whole', () => {
+  startProgress({ label: 'export', total: 4, stderr: stderr(true, 0) }).advance()
+  expect(written).toContain('] 25% 1/4')
 })
 
 test('elsewhere there is a line now and then, and none for what is quick', () => {

@@ -28,7 +28,7 @@ export function startProgress({ label, total, stderr = process.stderr }: Progres
     drawnAt = now
     isDrawn = true
     const text = `${safely(label)} ${told(done, total, (now - startedAt) / 1000)}`
-    stderr.write(isTerminal ? `\r\u001b[K${text.slice(0, Math.max(1, stderr.columns - 1))}` : `${text}\n`)
+    stderr.write(isTerminal ? `\r\u001b[K${text.slice(0, Math.max(1, (stderr.columns || 80) - 1))}` : `${text}\n`)
   }
   return {
     advance(by = 1) {

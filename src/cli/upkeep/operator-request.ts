@@ -25,6 +25,8 @@ export type OperatorAnswer = {
   readonly chunks: AsyncIterable<Uint8Array>
 }
 
+const keepAliveMs = 15_000
+
 /**
  * Asks a route for operators, and gives the answer as it comes. Made without `fetch`, which gives up on answers that take long, and on those that come while
  * there is more to send.
@@ -42,6 +44,8 @@ export async function operatorRequest({ address, token }: ServerAccess, ask: Ope
   const send = url.protocol === 'https:' ? httpsRequest : httpRequest
   // A connection of its own: it is used for long, and not again.
   const outgoing = send(url, { method: ask.method, headers, agent: false })
+  // Whoever only reads would never see that a machine or a network is gone.
+  outgoing.setSocketKeepAlive(true, keepAliveMs)
   const sending = new Sending(outgoing)
   const answered = responseTo(outgoing)
   if (ask.lines) void sending.send(ask.lines)

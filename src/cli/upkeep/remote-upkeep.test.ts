@@ -1,7 +1,7 @@
 import { once } from 'node:events'
 import { createServer as createHttpServer } from 'node:http'
-import { type AddressInfo, createServer, type Server } from 'node:net'
-import { afterEach, expect, test } from 'vitest'
+import { type AddressInfo, createServer, type Server, Socket } from 'node:net'
+import { afterEach, expect, test, vi } from 'vitest'
 import { openRemoteUpkeep } from './remote-upkeep.ts'
 
 let other: Server
@@ -37,6 +37,16 @@ test.each([
     expect([name, told]).toEqual([name, expect.stringContaining(`The server could not be reached: ${problem}`)])
   }
   expect(written).toEqual([])
+})
+
+test('a connection asks by itself whether the other side is still there', async () => {
+  const asked = vi.spyOn(Socket.prototype, 'setKeepAlive')
+  other = pages('text/html', '').listen(0, '127.0.0.1')
+  await once(other, 'listening')
+  const target = await openRemoteUpkeep(`http://127.0.0.1:${(other.address() as AddressInfo).port}`)
+  await expect(target.examine({})).rejects.toThrow()
+  expect(asked).toHaveBeenCalledWith(true, 15_000)
+  asked.mockRestore()
 })
 
 function pages(type: string, text: string): Server {
