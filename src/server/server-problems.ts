@@ -9,7 +9,8 @@ export function serverProblems(options: unknown): string[] {
   for (const problem of unknownKeys(limits, Object.keys(defaultLimits))) problems.push(`in 'limits', ${problem}`)
   if (upkeep !== undefined) {
     for (const problem of unknownKeys(upkeep, Object.keys(knownOfUpkeep))) problems.push(`in 'upkeep', ${problem}`)
-    if (typeof Object(upkeep).store !== 'object') problems.push("'upkeep.store' must be the store of the runtime")
+    if (typeof upkeep?.store !== 'object' || upkeep.store === null)
+      problems.push("'upkeep.store' must be the store of the runtime")
   }
   const isOperator = upkeep?.isOperator
   for (const [name, given] of Object.entries({ authenticate, rateLimit, 'upkeep.isOperator': isOperator })) {

@@ -61,6 +61,7 @@ export async function collectGarbage(
   const orphans = derived + (await collect('orphans')).rows
   const pins = unsent ? (await collect('pins')).rows : 0
   const blobs = await collect('blobs')
+  signal?.throwIfAborted()
   const isCompacted = compact && !dryRun && upkeep.compact !== undefined
   if (isCompacted) await upkeep.compact!()
   return { modelCalls, blobs: blobs.rows, blobBytes: blobs.bytes, pins, orphans, isCompacted }

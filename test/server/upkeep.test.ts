@@ -120,6 +120,8 @@ describe('who may look after the store', () => {
     await expect(serve(runtime, { port: 0, upkeep: { store } })).rejects.toThrow(/localTokenFile/)
     const misspelt = { store, isOperater: () => true } as never
     await expect(serve(runtime, { port: 0, upkeep: misspelt })).rejects.toThrow(/in 'upkeep', .*isOperater/)
+    const nothing = { store: null, isOperator } as never
+    await expect(serve(runtime, { port: 0, upkeep: nothing })).rejects.toThrow(/'upkeep.store' must be the store/)
     const wrong = { store, isOperator: true } as never
     await expect(serve(runtime, { port: 0, upkeep: wrong })).rejects.toThrow(/'upkeep.isOperator' must be a function/)
   })
@@ -188,6 +190,7 @@ describe('what is streamed', () => {
     for (const path of ['/store/export', '/store/examination']) {
       const answer = await fetch(server.url + path, { method: 'HEAD', headers: asOperator })
       expect([answer.status, await answer.text()]).toEqual([200, ''])
+      expect(answer.headers.get('perdure-conversations')).toBeNull()
     }
     expect(reads()).toBe(0)
   })

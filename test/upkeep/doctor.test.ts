@@ -2,6 +2,7 @@ import { expect, test } from 'vitest'
 import { silentLogger } from '../../src/logger/logger.ts'
 import { createRuntime } from '../../src/runtime/create-runtime.ts'
 import type { Store } from '../../src/store/store.ts'
+import type { CollectRequest } from '../../src/store/upkeep.ts'
 import { collectGarbage } from '../../src/upkeep/collect-garbage.ts'
 import { examineStore } from '../../src/upkeep/examine-store.ts'
 import type { Finding } from '../../src/upkeep/finding.ts'
@@ -52,6 +53,17 @@ overStores('the doctor', (story) => {
     await expect(stopped).rejects.toThrow('enough')
     expect((await examineStore(store)).faults).toBe(faults)
     await expect(collectGarbage(store, { signal: AbortSignal.abort(new Error('never')) })).rejects.toThrow('never')
+    const late = new AbortController()
+    const upkeep = {
+      ...store.upkeep!,
+      async collect(request: CollectRequest) {
+        if (request.what === 'blobs') late.abort(new Error('no more'))
+        return { rows: 0, bytes: 0 }
+      },
+      compact: () => Promise.reject(new Error('compacted')),
+    }
+    const collecting = collectGarbage({ upkeep }, { compact: true, signal: late.signal })
+    await expect(collecting).rejects.toThrow('no more')
   })
 
   test('tells of work that there is no code for, where it is told what code there is', async () => {

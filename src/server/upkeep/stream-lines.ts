@@ -19,9 +19,9 @@ export type LineStream = {
 /** Answers with the lines of long work. What fails before the first line is told as any other failure. A client that goes away stops the work. */
 export async function streamLines({ request, server }: RouteCall, stream: LineStream): Promise<Response> {
   const { settings, works } = server
-  const headers = () => ({ 'content-type': linesType, 'x-accel-buffering': 'no', ...stream.headers?.() })
+  const headers = { 'content-type': linesType, 'x-accel-buffering': 'no' }
   // Nobody would read it, so it is not begun.
-  if (request.method === 'HEAD') return new Response(null, { headers: headers() })
+  if (request.method === 'HEAD') return new Response(null, { headers })
   const output = new LineOutput()
   const leave = (): void => output.leave()
 
@@ -44,7 +44,7 @@ export async function streamLines({ request, server }: RouteCall, stream: LineSt
   }
 
   await Promise.race([output.begun, works.run(finish)])
-  return new Response(output.body, { headers: headers() })
+  return new Response(output.body, { headers: { ...headers, ...stream.headers?.() } })
 }
 
 function beating(output: LineOutput, text: string | undefined, everyMs: number): NodeJS.Timeout | undefined {
