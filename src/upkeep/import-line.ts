@@ -67,7 +67,15 @@ export class ImportLine {
 
   jsonOrNull(name: string): string | null {
     if (Object.hasOwn(this.#fields, `${name}${textSuffix}`)) return this.string(`${name}${textSuffix}`)
-    return Object.hasOwn(this.#fields, name) ? encode(this.#fields[name], name) : null
+    return Object.hasOwn(this.#fields, name) ? this.#encoded(name) : null
+  }
+
+  #encoded(name: string): string {
+    try {
+      return encode(this.#fields[name], name)
+    } catch (cause) {
+      throw new ImportInvalidError(this.number, `'${name}' cannot be stored`, { cause })
+    }
   }
 
   /** Must be the first line. */
