@@ -18,6 +18,11 @@ export function encode(value: unknown, path = 'value'): string {
   }
 }
 
+/** Whether `encode` would take it. */
+export function canEncode(value: unknown): boolean {
+  return inspect(value, 0) !== 'refused'
+}
+
 /** Reads what `encode` wrote. */
 export function decode(text: string): Json {
   return JSON.parse(text) as Json

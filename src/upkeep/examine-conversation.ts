@@ -2,7 +2,7 @@ import { isDeepStrictEqual } from 'node:util'
 import { EventUnknownError } from '../errors/log-errors.ts'
 import { PerdureError } from '../errors/perdure-error.ts'
 import { blobRefsIn } from '../log/blob-refs-in.ts'
-import { decode, encode } from '../log/codec.ts'
+import { canEncode, decode, encode } from '../log/codec.ts'
 import type { LogEvent } from '../log/events.ts'
 import { type FsmState, fsmStateOf } from '../log/fsm-state.ts'
 import type { Json } from '../log/json.ts'
@@ -184,6 +184,11 @@ export class ConversationExaminer {
       event = decodeEvent(this.conversation.id, row)
     } catch {
       this.add('event_unreadable', `event ${row.seq} (${row.type}) is not JSON`)
+      return null
+    }
+    // Before anything walks over it, which may be as deep as it likes.
+    if (!canEncode(event.content)) {
+      this.add('event_invalid', `event ${row.seq} (${row.type}) has a value that no log can hold`)
       return null
     }
     try {

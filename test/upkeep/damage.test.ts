@@ -30,6 +30,11 @@ const damages: readonly (readonly [FindingCode, string, string])[] = [
   ['seq_gap', 'plain', `DELETE FROM events WHERE cid = ${cid('plain')} AND seq = 2`],
   ['event_unreadable', 'plain', `UPDATE events SET content = '{"turnId":' WHERE cid = ${cid('plain')} AND seq = 2`],
   ['event_invalid', 'plain', `UPDATE events SET content = '{}' WHERE cid = ${cid('plain')} AND seq = 1`],
+  [
+    'event_invalid',
+    'waiting',
+    `UPDATE events SET content = json_set(content, '$.args', json('${'['.repeat(600)}${']'.repeat(600)}')) WHERE cid = ${cid('waiting')} AND type = 'tool_call'`,
+  ],
   ['event_unknown', 'plain', `UPDATE events SET type = 'from_the_future' WHERE cid = ${cid('plain')} AND seq = 2`],
   [
     'log_unfoldable',
