@@ -282,7 +282,8 @@ export class Worker {
     // There may be more than there is room for: it is looked for as soon as there is some again.
     if (due.length >= limit) this.#isFull = true
     for (const ref of due) {
-      const record = await store.forTenant(ref.tenant).getConversation(ref.id)
+      const reading = store.forTenant(ref.tenant).getConversation(ref.id)
+      const record = await reading.catch((error: unknown) => this.#unreadable(ref, error))
       if (!record?.agent) continue
       const skippedAt = this.#skipped.get(conversationKey(ref.tenant, ref.id))
       if (skippedAt !== undefined && skippedAt >= record.lastSeq) continue
@@ -291,6 +292,17 @@ export class Worker {
         this.#parts.logger.error('working on a conversation failed', { ...ref, error }),
       )
     }
+  }
+
+  /** A row that is damaged must not keep the others from being found. It is told of once. */
+  #unreadable({ tenant, id }: ConversationRef, error: unknown): null {
+    if (!(error instanceof SyntaxError)) throw error
+    const key = conversationKey(tenant, id)
+    if (!this.#skipped.has(key)) {
+      this.#parts.logger.error('a conversation cannot be worked on here', { tenant, id, error })
+    }
+    this.#skipped.set(key, 0)
+    return null
   }
 
   async #renew(): Promise<void> {

@@ -3,12 +3,16 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { defineAgent } from '../../src/agent/define-agent.ts'
 import { silentLogger } from '../../src/logger/logger.ts'
+import { createRuntime } from '../../src/runtime/create-runtime.ts'
 import type { Store } from '../../src/store/store.ts'
 import { sqliteStore } from '../../src/stores/sqlite/index.ts'
+import { scriptedModel } from '../../src/testing/scripted-model.ts'
 import { collectGarbage } from '../../src/upkeep/collect-garbage.ts'
 import { examineStore } from '../../src/upkeep/examine-store.ts'
 import type { Finding, FindingCode } from '../../src/upkeep/finding.ts'
+import { until } from '../stories/until.ts'
 import { exported, importText } from './exported.ts'
 import { liveIn } from './lived-in-store.ts'
 
@@ -111,6 +115,28 @@ test('a store with text that is no JSON is copied as it is', async () => {
   copied.close()
   db.close()
   await copy.close()
+  await store.close()
+})
+
+test('a row that cannot be read keeps nobody else from their work, and is told of once', async () => {
+  const path = join(folder, 'worked-on.db')
+  const store = sqliteStore({ path, logger: silentLogger })
+  const agents = [defineAgent({ name: 'helper', model: scriptedModel(() => 'Hello.') })]
+  const asleep = createRuntime({ agents, store, work: false, logger: silentLogger })
+  for (const id of ['bad', 'good']) await asleep.conversation(id, { agent: 'helper' }).send('Hi')
+  await asleep.close()
+  const db = new DatabaseSync(path)
+  db.exec("UPDATE conversations SET fsm_state = 'garbage', wake_at = 1 WHERE id = 'bad'")
+  const told: string[] = []
+  const logger = { ...silentLogger, error: (text: string) => void told.push(text) }
+  const awake = createRuntime({ agents, store, pollMs: 20, logger })
+  await until(async () => (await store.getConversation('good'))?.status === 'idle')
+  await new Promise((resolve) => setTimeout(resolve, 100))
+  expect(told).toEqual(['a conversation cannot be worked on here'])
+  db.exec("UPDATE conversations SET fsm_state = NULL WHERE id = 'bad'")
+  await until(async () => (await store.getConversation('bad'))?.status === 'idle')
+  await awake.close()
+  db.close()
   await store.close()
 })
 
