@@ -63,6 +63,15 @@ test('an export whose reader goes away has failed, and a list has not', async ()
   expect(await Promise.all(codes)).toEqual([1, 0])
 })
 
+test('an import of nothing makes the store, too, and what is no export makes none', async () => {
+  const nothing = path('nothing.jsonl')
+  await perdure(['export', nothing, '--tenant', 'nobody', '--store', source])
+  expect((await perdure(['import', nothing, '--store', path('nothing.db')])).code).toBe(0)
+  expect((await perdure(['doctor', '--against', nothing, '--store', path('nothing.db')])).code).toBe(0)
+  expect((await perdure(['import', '--store', path('none.db')], { stdin: 'no export\n' })).code).toBe(2)
+  expect(readdirSync(folder)).not.toContain('none.db')
+})
+
 test('import refuses what is there, what is cut off, and what is damaged, and says what to do', async () => {
   const file = path('some.jsonl')
   await perdure(['export', file, '--store', source])

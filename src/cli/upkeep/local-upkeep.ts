@@ -19,7 +19,12 @@ export async function openLocalUpkeep(
   return {
     place,
     exportTo: (write, options) => exportStore(store, write, options),
-    importFrom: (chunks, options) => importStore(store, chunks, options),
+    async importFrom(chunks, options) {
+      const imported = await importStore(store, chunks, options)
+      // An export of nothing writes nothing, and whoever imported it wants a store.
+      await migrateStore(store)
+      return imported
+    },
     examine: (options) => examineStore(store, { ...options, ...(loaded ? { agents: agentNames(loaded.config) } : {}) }),
     compareWith: (chunks, onDifference, options) => differencesWith(store, chunks, onDifference, options),
     migrate: (options) => migrateStore(store, options),
