@@ -221,13 +221,16 @@ export class FlowOwner {
 
   async #read(): Promise<void> {
     const { store, id } = this.#context
+    const hintedSeq = this.#hintedSeq
+    // The log that is read now has all that was heard of by now, or that was of one which is no more.
+    this.#hintedSeq = 0
     try {
       const events = await store.streamEvents(id, { after: this.lastSeq })
       this.#apply(events)
       this.#mustRead = false
-      this.#hintedSeq = Math.min(this.#hintedSeq, this.lastSeq)
       this.#backoff.hasRead()
     } catch (error) {
+      this.hint(hintedSeq)
       this.#storeFailed(error, 'reading the log of a session failed')
     }
   }

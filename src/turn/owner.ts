@@ -127,12 +127,16 @@ export class Owner {
   async catchUp(): Promise<void> {
     if (this.#backoff.waitMs > 0) await sleep(this.#backoff.waitMs, this.clock)
     if (!this.#mustRead && this.#hintedSeq <= this.state.lastSeq) return
+    const hintedSeq = this.#hintedSeq
+    // The log that is read now has all that was heard of by now, or that was of one which is no more.
+    this.#hintedSeq = 0
     try {
       const { id } = this.#context
       this.#accept((await caughtUp(this.#store, id, this.#workingSet)) ?? (await loadWhole(this.#store, id)))
       this.#mustRead = false
       this.#backoff.hasRead()
     } catch (error) {
+      this.hint(hintedSeq)
       // Nothing can be decided past an event that cannot be folded.
       if (PerdureError.isInstance(error) && error.code.startsWith('event_')) throw error
       this.#storeFailed(error, 'reading the log failed')

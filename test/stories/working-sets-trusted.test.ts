@@ -1,8 +1,9 @@
 import { expect, test } from 'vitest'
 import { z } from 'zod'
 import { defineAgent } from '../../src/agent/define-agent.ts'
+import { StoreError } from '../../src/errors/store-errors.ts'
 import type { Change } from '../../src/store/change.ts'
-import type { Store, TenantStore } from '../../src/store/store.ts'
+import type { Store, TenantStore, WakeHint } from '../../src/store/store.ts'
 import { scriptedModel } from '../../src/testing/scripted-model.ts'
 import { defineTool } from '../../src/tool/define-tool.ts'
 import { overStores } from './over-stores.ts'
@@ -109,7 +110,54 @@ overStores('a conversation that rests as this process left it', (story) => {
     const turn = await chat.send('second')
     expect(await turn.outcome()).toMatchObject({ status: 'cancelled' })
   })
+
+  test('what was heard of the log before, which was longer, is asked for once', async () => {
+    const model = pacedModel()
+    const { store, reads, hint } = hintedStore(story.openStore())
+    const runtime = story.start({ agents: [defineAgent({ name: 'patient', model })], store, ...unattended })
+    const turn = await runtime.conversation('c1', { agent: 'patient' }).send('anew')
+    hint({ tenant: 'default', id: 'c1', seq: 90 })
+    await model.called(1)
+    await new Promise((resolve) => setTimeout(resolve, 20))
+    expect(reads()).toBeLessThan(10)
+    await model.answer(1, 'yes')
+    expect(await turn.outcome()).toMatchObject({ status: 'completed', text: 'yes' })
+  })
 })
+
+/** The same store, where a message is followed by a hint of much more than there is. It fails when it is read without end. */
+function hintedStore(store: Store) {
+  const listeners: ((hint: WakeHint) => void)[] = []
+  const hint = (given: WakeHint): void => {
+    for (const listener of listeners) listener(given)
+  }
+  let count = 0
+  const wrapped = <T extends Store | TenantStore>(target: T): T =>
+    new Proxy(target, {
+      get(object, name) {
+        const member: unknown = Reflect.get(object, name)
+        if (name === 'forTenant') return (tenant: string) => wrapped(store.forTenant(tenant))
+        if (typeof member !== 'function') return member
+        return async (...args: unknown[]) => {
+          if (name === 'streamEvents' && ++count > 50) throw new StoreError('The store was read without end.')
+          const result: unknown = await member.apply(object, args)
+          if (name === 'commit') hint({ tenant: 'default', id: 'c1', seq: 80 })
+          return result
+        }
+      },
+    })
+  const onWake: Store['onWake'] = (listener) => {
+    listeners.push(listener)
+    return store.onWake(listener)
+  }
+  return {
+    store: new Proxy(wrapped(store), {
+      get: (object, name) => (name === 'onWake' ? onWake : Reflect.get(object, name)),
+    }),
+    reads: () => count,
+    hint,
+  }
+}
 
 /** The same store, where somebody cancels the turn of a message just before whoever sent it is told that it was taken. */
 function cancelledAtOnce(store: Store, text: string): Store {
