@@ -63,6 +63,17 @@ test('an export whose reader goes away has failed, and a list has not', async ()
   expect(await Promise.all(codes)).toEqual([1, 0])
 })
 
+test('an export to compare with that is not there is told before anything is done', async () => {
+  const store = path('to-repair.db')
+  await piped(['export', '--store', source], ['import', '--store', store])
+  const db = new DatabaseSync(store)
+  db.exec("UPDATE conversations SET status = 'idle' WHERE id = 'waiting'")
+  db.close()
+  const ended = await perdure(['doctor', '--repair', '--against', path('nowhere.jsonl'), '--store', store])
+  expect([ended.code, ended.stdout]).toEqual([2, ''])
+  expect(ended.stderr).toContain("nowhere.jsonl'")
+})
+
 test('an import of nothing makes the store, too, and what is no export makes none', async () => {
   const nothing = path('nothing.jsonl')
   await perdure(['export', nothing, '--tenant', 'nobody', '--store', source])

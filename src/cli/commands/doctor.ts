@@ -28,6 +28,8 @@ export const doctor = command({
   run: (context) => {
     const { args, output } = context
     const work = async (target: UpkeepTarget) => {
+      // Told before anything is repaired where it is not there.
+      const against = args.against === undefined ? null : readExport(args.against, 'doctor')
       const examination = await showProgress('examining', (onProgress) =>
         target.examine({
           ...tenantOf(args),
@@ -37,7 +39,7 @@ export const doctor = command({
           onProgress,
         }),
       )
-      const differences = args.against ? await compare(target, args.against, tenantOf(args), output) : 0
+      const differences = against ? await compare(target, against, tenantOf(args), output) : 0
       return tellEnd({ ...examination, differences }, target.place, output)
     }
     return withUpkeep(context, work, {
@@ -67,13 +69,13 @@ function tellRepair(repair: Repair, output: Output): void {
 
 function compare(
   target: UpkeepTarget,
-  file: string,
+  chunks: AsyncIterable<Uint8Array>,
   tenant: { readonly tenant?: string },
   output: Output,
 ): Promise<number> {
   const where = { store: 'only the store has', export: 'only the export has', both: 'both have, and differ in,' }
   return target.compareWith(
-    readExport(file, 'doctor'),
+    chunks,
     (difference) => {
       const { tenant: of, what, id, has } = difference
       output.item({ type: 'difference', ...difference }, () => [`difference: ${where[has]} ${what} ${placeOf(of, id)}`])
