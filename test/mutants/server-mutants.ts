@@ -374,6 +374,13 @@ const removed: readonly (readonly [name: string, file: string, find: string, rep
     operators('there is only so much of it at once'),
   ],
   [
+    'a migration is nobody to wait for',
+    'routes/store.ts',
+    'json(await call.server.works.run(() => migrateStore(upkeepIn(call).store)))',
+    'json(await migrateStore(upkeepIn(call).store))',
+    operators('the end of the server waits for a migration, whose client may be gone'),
+  ],
+  [
     'a server is closed while work uses its store',
     'serve.ts',
     '    await handler.settled()\n',

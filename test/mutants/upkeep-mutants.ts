@@ -136,4 +136,36 @@ export const upkeepMutants: readonly Mutant[] = [
     ],
     killedBy: [byUrl],
   },
+  {
+    name: 'upkeep: whatever answers with 200 is a server of ours',
+    edits: [
+      {
+        file: 'src/cli/upkeep/operator-request.ts',
+        find: "if (!incoming.headers['content-type']?.startsWith(ask.expects ?? 'application/x-ndjson'))",
+        replace: 'if (false as boolean)',
+      },
+    ],
+    killedBy: [
+      {
+        file: 'src/cli/upkeep/remote-upkeep.test.ts',
+        test: 'a server that answers with pages is no server to look after',
+      },
+    ],
+  },
+  {
+    name: 'upkeep: a row that cannot be read ends the search for work',
+    edits: [
+      {
+        file: 'src/runtime/worker.ts',
+        find: 'if (!(error instanceof SyntaxError)) throw error',
+        replace: 'if (error) throw error',
+      },
+    ],
+    killedBy: [
+      {
+        file: 'test/upkeep/damage.test.ts',
+        test: 'a row that cannot be read keeps nobody else from their work, and is told of once',
+      },
+    ],
+  },
 ]
