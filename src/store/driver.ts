@@ -33,7 +33,8 @@ export type Driver = {
   ): Promise<StoredConversation[] | null>
   /**
    * With all that belongs to it and the conversations whose parent has a `callId` in it, recursively. Returns how many were removed.
-   * Where there is no conversation, a snapshot under its id is removed all the same.
+   * Where there is no conversation, a snapshot under its id is removed all the same. What is begun anew under the id must have later times than what
+   * was deleted, however soon it comes: a process that knew the one tells it from the other by nothing but `seq` and time.
    */
   deleteConversation(tenant: string, id: string): Promise<number>
   deleteTenant(tenant: string): Promise<number>

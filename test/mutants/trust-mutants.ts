@@ -1,6 +1,7 @@
 import type { Case, Mutant } from './mutant.ts'
 
 const anew = 'a log that was begun anew is told from the one before, though it is as long'
+const anewIsLater = 'what is begun anew is later than all that was deleted, however soon it comes'
 const resting = (test: string): Case => ({ file: 'test/stories/working-sets-trusted.test.ts', test })
 const channel = (test: string): Case => ({ file: 'src/live/channel.test.ts', test })
 const alone = (test: string): Case => ({ file: 'src/stores/postgres/commit-one.test.ts', test })
@@ -70,6 +71,11 @@ export const trustMutants: readonly Mutant[] = [
       alone('with the same key, wherever it ends, all get the answer of the first'),
       alone('one whose key another has used for nothing but itself is told so'),
     ],
+  },
+  {
+    name: 'trust: what is begun anew in memory has the times of what was deleted',
+    edits: [{ file: 'src/stores/memory/delete-conversation.ts', find: '  freeId(tables, row, now)\n', replace: '' }],
+    killedBy: [{ file: 'src/stores/memory/memory-store.test.ts', test: anewIsLater }],
   },
   {
     name: 'trust: a message does not say which log it was decided on',

@@ -1,5 +1,6 @@
 import type { CommitOutcome, PreparedChange, StoredAttrs, StoredCallWrite, Wake } from '../../store/driver.ts'
 import { mergeSettings } from '../../store/rows.ts'
+import { eventTime } from './freed-ids.ts'
 import { type ConversationRow, isLeased, newConversationRow, type TenantTables } from './memory-tables.ts'
 
 /** Checks first, then writes: it runs in one go, so nothing can come between. */
@@ -16,8 +17,9 @@ export function commitChange(
   const row = known ?? newConversationRow(id, now)
   tables.conversations.set(id, row)
   const firstSeq = row.events.length + 1
+  const at = eventTime(tables, id, now)
   for (const { type, content } of change.events) {
-    row.events.push({ seq: row.events.length + 1, at: now, type, content })
+    row.events.push({ seq: row.events.length + 1, at, type, content })
   }
   const seq = row.events.length
   if (change.key !== null) row.keys.set(change.key, { seq, digest: change.digest })
@@ -30,10 +32,10 @@ export function commitChange(
   writeAttrs(row, change.attrs, now)
   wakeRow(row, change.wake, now)
   if (change.releasesLease) row.lease = null
-  if (!change.acquires || isLeased(row, now)) return { type: 'ok', seq, at: now }
+  if (!change.acquires || isLeased(row, now)) return { type: 'ok', seq, at }
   const { holder, ttlMs } = change.acquires
   row.lease = { holder, epoch: nextEpoch(), until: now + ttlMs }
-  return { type: 'ok', seq, at: now, epoch: row.lease.epoch }
+  return { type: 'ok', seq, at, epoch: row.lease.epoch }
 }
 
 function refuse(

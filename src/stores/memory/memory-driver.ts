@@ -13,6 +13,7 @@ import { byteOrder } from './byte-order.ts'
 import { commitChange } from './commit-change.ts'
 import { deleteConversation } from './delete-conversation.ts'
 import { forkConversation } from './fork-conversation.ts'
+import { freeId } from './freed-ids.ts'
 import { type ConversationRow, isLeased, MemoryTables } from './memory-tables.ts'
 import { memoryUpkeep } from './upkeep.ts'
 
@@ -67,12 +68,13 @@ export function memoryDriver(clock: Pick<Clock, 'now'> = systemClock, newId: () 
         .slice(0, limit)
     },
     async deleteConversation(tenant, id) {
-      return deleteConversation(tables.tenant(tenant), id)
+      return deleteConversation(tables.tenant(tenant), id, clock.now())
     },
     async deleteTenant(tenant) {
-      const count = tables.tenant(tenant).conversations.size
+      const doomed = tables.tenant(tenant)
+      for (const row of doomed.conversations.values()) freeId(doomed, row, clock.now())
       tables.deleteTenant(tenant)
-      return count
+      return doomed.conversations.size
     },
 
     async getCall(tenant, callId) {

@@ -8,12 +8,7 @@ export class MemoryTables {
   tenant(name: string): TenantTables {
     const known = this.#tenants.get(name)
     if (known) return known
-    const tables: TenantTables = {
-      conversations: new Map(),
-      calls: new Map(),
-      blobs: new Map(),
-      snapshots: new Map(),
-    }
+    const tables = emptyTables(new Map())
     this.#tenants.set(name, tables)
     return tables
   }
@@ -22,8 +17,9 @@ export class MemoryTables {
     return this.#tenants
   }
 
+  /** What is remembered of freed ids stays. */
   deleteTenant(name: string): void {
-    this.#tenants.delete(name)
+    this.#tenants.set(name, emptyTables(this.tenant(name).freed))
   }
 
   get lastEpoch(): number {
@@ -41,6 +37,12 @@ export type TenantTables = {
   readonly calls: Map<string, StoredCall>
   readonly blobs: Map<string, BlobRow>
   readonly snapshots: Map<string, string>
+  /** Ids of deleted conversations, with the time of the last event: see `freeId`. */
+  readonly freed: Map<string, number>
+}
+
+function emptyTables(freed: TenantTables['freed']): TenantTables {
+  return { conversations: new Map(), calls: new Map(), blobs: new Map(), snapshots: new Map(), freed }
 }
 
 export type ConversationRow = {

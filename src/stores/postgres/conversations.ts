@@ -13,12 +13,18 @@ export function conversations(database: Database): Pick<Driver, Methods> {
     name: 'conversation',
     text: `SELECT ${conversationColumns} FROM ${schema}.conversations WHERE tenant = $1 AND id = $2`,
   }
+  // What is begun anew under a freed id, which waits for the deletion, is later than what was deleted: only their times tell them apart.
+  const passMoment = 'pg_sleep(0.001)'
   const remove = {
     name: 'delete_conversation',
-    text: `SELECT ${schema}.delete_conversation($1, $2) AS count`,
+    text: `SELECT ${schema}.delete_conversation($1, $2) AS count, ${passMoment}`,
     timeoutMs: 0,
   }
-  const removeTenant = { name: 'delete_tenant', text: `SELECT ${schema}.delete_tenant($1) AS count`, timeoutMs: 0 }
+  const removeTenant = {
+    name: 'delete_tenant',
+    text: `SELECT ${schema}.delete_tenant($1) AS count, ${passMoment}`,
+    timeoutMs: 0,
+  }
 
   async function getConversation(tenant: string, id: string): Promise<StoredConversation | null> {
     return (await database.run<StoredConversation>(get, [tenant, id]))[0] ?? null

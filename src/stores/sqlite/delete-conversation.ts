@@ -33,12 +33,24 @@ function removeAll(
 ): void {
   if (doomed.length === 0) return
   const newest = newestEventId(db)
+  let endedAt = 0
   for (const { cid, id } of doomed) {
+    endedAt = Math.max(endedAt, endOf(db, cid))
     for (const table of tables) db.run(`DELETE FROM ${table} WHERE cid = ?`, cid)
     releaseBlobs(db, cid)
     db.run('DELETE FROM snapshots WHERE tenant = ? AND id = ?', tenant, id)
   }
   keepOrder(db, newest)
+  passMoment(endedAt)
+}
+
+/** What is begun anew under a freed id is later than what was deleted: only their times tell them apart. */
+function passMoment(at: number): void {
+  if (Date.now() === at) Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 2)
+}
+
+function endOf(db: Database, cid: number): number {
+  return db.get<{ at: number }>('SELECT at FROM events WHERE cid = ? ORDER BY seq DESC LIMIT 1', cid)?.at ?? 0
 }
 
 const tables = ['events', 'keys', 'calls', 'summaries', 'model_calls', 'conversations']

@@ -56,6 +56,20 @@ export function deletion({ describe, test, expect }: Suite): void {
       expect((await store.getConversation('chat'))!.lastSeq).toBe(4)
     })
 
+    test('what is begun anew is later than all that was deleted, however soon it comes', async ({ store }) => {
+      const begin = async (): Promise<number> => {
+        const result = await store.commit('chat', { events: [userMsg(), titled('A')] })
+        return (result.ok && result.at) || 0
+      }
+      const times: number[] = []
+      for (let round = 0; round < 12; round++) {
+        times.push(await begin())
+        if (round % 2 === 0) await store.deleteConversation('chat')
+        else await store.deleteTenant('default')
+      }
+      expect(times).toEqual([...new Set(times)].sort((left, right) => left - right))
+    })
+
     test('child agents go with their parent, and theirs with them', async ({ store }) => {
       await suspendCalls(store, 'parent', ['call'])
       await child(store, 'child', 'parent')
