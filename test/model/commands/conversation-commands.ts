@@ -72,6 +72,8 @@ export const conversationCommands = [
         () => world.handle(name, via).deleteConversation(id),
         () => deleteConversation(world.contract.tenant(name), id),
       )
+      // What is begun anew is later than what was deleted: under a clock that stands still it would be ahead of it.
+      await world.pass(1)
     },
   }),
   command({
