@@ -171,6 +171,7 @@ export class Owner {
     if (!result.ok) {
       snapshot?.announce()
       if (result.conflict === 'epoch') this.lose()
+      this.#channel.hint(result.lastSeq)
       this.#mustRead = true
       return false
     }
@@ -308,6 +309,8 @@ export class Owner {
     const { state } = this.#workingSet
     this.#workingSets.keep(tenant, id, this.#workingSet)
     if (events) this.#channel.publish(events)
+    // Whoever began with what was known here has not heard of it otherwise.
+    else this.#channel.hint(state.lastSeq)
     this.#running.abortEnded(state)
     // A model call whose turn was ended by somebody else answers nobody.
     if (this.#model && openTurn(state)?.turnId !== this.#model.turnId) {

@@ -100,6 +100,29 @@ export const trustMutants: readonly Mutant[] = [
     killedBy: [resting('what somebody appends before it has been taken up again is not missed')],
   },
   {
+    name: 'trust: what the owner reads is not told to whoever began with what it knew',
+    edits: [{ file: 'src/turn/owner.ts', find: 'else this.#channel.hint(state.lastSeq)', replace: '' }],
+    killedBy: [
+      resting(
+        'whoever waits is told of an end that another process wrote before the wait began, while the owner here reads it',
+      ),
+    ],
+  },
+  {
+    name: 'trust: an owner that has lost the conversation leaves those who began with what it knew',
+    edits: [{ file: 'src/turn/owner.ts', find: '      this.#channel.hint(result.lastSeq)\n', replace: '' }],
+    killedBy: [
+      resting(
+        'whoever waits is told of an end that another process wrote before the wait began, while the owner here writes',
+      ),
+    ],
+  },
+  {
+    name: 'trust: what was heard of a log that is no more is asked for without end',
+    edits: [{ file: 'src/turn/owner.ts', find: '    this.#hintedSeq = 0\n    try', replace: '    try' }],
+    killedBy: [resting('what was heard of the log before, which was longer, is asked for once')],
+  },
+  {
     name: 'trust: an outcome is told from what the owner knew last',
     edits: [
       {

@@ -111,6 +111,36 @@ overStores('a conversation that rests as this process left it', (story) => {
     expect(await turn.outcome()).toMatchObject({ status: 'cancelled' })
   })
 
+  test.each(['while the owner here reads it', 'while the owner here writes'] as const)(
+    'whoever waits is told of an end that another process wrote before the wait began, %s',
+    async (moment) => {
+      const store = story.openStore()
+      const model = pacedModel()
+      const slow = slowStore(store)
+      const runtime = story.start({
+        agents: [defineAgent({ name: 'patient', model })],
+        store: slow.store,
+        ...unattended,
+      })
+      const turn = await runtime.conversation('c1', { agent: 'patient' }).send('one')
+      await model.called(1)
+      const { turnId } = turn
+      const ended = { type: 'turn_ended', content: { turnId, status: 'failed', reason: 'elsewhere' } } as const
+      if (moment === 'while the owner here writes') {
+        slow.hold('commit')
+        await model.answer(1, 'too late')
+        await slow.held()
+        await store.releaseLease('c1', slow.epoch())
+      } else slow.hold('streamEvents')
+      await store.commit('c1', { events: [ended] })
+      if (moment === 'while the owner here reads it') await slow.held()
+      const outcome = turn.outcome()
+      await new Promise((resolve) => setTimeout(resolve, 10))
+      slow.goOn()
+      expect(await outcome).toMatchObject({ status: 'failed', reason: 'elsewhere' })
+    },
+  )
+
   test('what was heard of the log before, which was longer, is asked for once', async () => {
     const model = pacedModel()
     const { store, reads, hint } = hintedStore(story.openStore())
@@ -124,6 +154,42 @@ overStores('a conversation that rests as this process left it', (story) => {
     expect(await turn.outcome()).toMatchObject({ status: 'completed', text: 'yes' })
   })
 })
+
+/** The same store, where the next call of a method can be held up. */
+function slowStore(store: Store) {
+  const gate = Promise.withResolvers<void>()
+  const reached = Promise.withResolvers<void>()
+  let held: string | null = null
+  let epoch = 0
+  const wrapped = <T extends Store | TenantStore>(target: T): T =>
+    new Proxy(target, {
+      get(object, name) {
+        const member: unknown = Reflect.get(object, name)
+        if (name === 'forTenant') return (tenant: string) => wrapped(store.forTenant(tenant))
+        if (typeof member !== 'function' || !['commit', 'streamEvents', 'acquireLease'].includes(String(name)))
+          return member
+        return async (...args: unknown[]) => {
+          if (name === held) {
+            held = null
+            reached.resolve()
+            await gate.promise
+          }
+          const result = await member.apply(object, args)
+          if (result?.epoch !== undefined) epoch = result.epoch
+          return result
+        }
+      },
+    })
+  return {
+    store: wrapped(store),
+    hold: (method: 'commit' | 'streamEvents') => {
+      held = method
+    },
+    held: () => reached.promise,
+    goOn: () => gate.resolve(),
+    epoch: () => epoch,
+  }
+}
 
 /** The same store, where a message is followed by a hint of much more than there is. It fails when it is read without end. */
 function hintedStore(store: Store) {
