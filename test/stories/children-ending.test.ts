@@ -122,8 +122,9 @@ overStores('cancelling an agent that has called others', (story) => {
     expect(call.path).toHaveLength(3)
     await chat.cancel()
     for (const { conversationId } of call.path) {
-      const end = await until(async () => (await runtime.conversation(conversationId).events()).at(-1))
-      expect(end.content).toMatchObject({ status: 'cancelled' })
+      const endOf = async () => (await runtime.conversation(conversationId).events({ limit: 1 }))[0]
+      await until(async () => (await endOf())?.type === 'turn_ended')
+      expect((await endOf())?.content).toMatchObject({ status: 'cancelled' })
       checkHistory(await runtime.conversation(conversationId).events())
     }
   })
