@@ -5,6 +5,16 @@ import { type MessageInput, readMessage } from './message-input.ts'
 
 const bytes = new Uint8Array([1, 2, 3])
 
+test('what the caller does with its parts afterwards changes nothing', () => {
+  const data = { blob: 'a'.repeat(64), mediaType: 'image/png', size: 3 }
+  const parts = [{ type: 'file' as const, mediaType: 'image/png', data }]
+  const { message } = readMessage(parts)
+  const before = structuredClone(message)
+  data.blob = 'b'.repeat(64)
+  parts.pop()
+  expect(message).toEqual(before)
+})
+
 test('text is one part', () => {
   expect(readMessage('hello').message).toEqual({ parts: [{ type: 'text', text: 'hello' }] })
 })

@@ -57,7 +57,8 @@ function toUserPart(part: InputPart, index: number, files: Map<string, NewFile>)
 
 function addressOf(data: URL | BlobRef | string, index: number): BlobRef | string {
   if (data instanceof URL) return data.href
-  if (isBlobRef(data)) return data
+  // A copy: what is sent goes on being used as it was recorded, whatever the caller does with its own.
+  if (isBlobRef(data)) return { ...data }
   if (typeof data === 'string' && URL.canParse(data)) return data
   throw new InvalidArgumentError(`message part ${index}`, 'must have a Uint8Array, a URL or a blob ref as its data')
 }
