@@ -29,7 +29,9 @@ export class PlainChat {
   }
 
   /** The turn it belongs to. */
-  send(text: string): Promise<string> {
+  async send(text: string): Promise<string> {
+    // Or it may have ended before anything is shown, and would be taken for one of those before.
+    await this.until(() => true)
     return this.#port.send(text, 'queue')
   }
 

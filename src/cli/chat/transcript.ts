@@ -38,6 +38,7 @@ export class Transcript {
   /** Of each message that is being written: its texts as far as they are printed. */
   readonly #streamed = new Map<string, Streamed[]>()
   #messages: View['messages'] = []
+  #hasBegun = false
 
   constructor(paper: Paper, options: TranscriptOptions) {
     this.#paper = paper
@@ -45,7 +46,8 @@ export class Transcript {
   }
 
   update(view: View): void {
-    if (this.#messages.length === 0) this.#skipOld(view)
+    if (!this.#hasBegun) this.#skipOld(view)
+    this.#hasBegun = true
     if (view.messages !== this.#messages) {
       this.#messages = view.messages
       for (const turn of view.log.turns) if (!this.#done.has(`turn/${turn.turnId}`)) this.#turn(turn, view)
