@@ -3,6 +3,7 @@ import { dirname, join, resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { ConfigError } from '../errors/cli-errors.ts'
 import { unknownKeys } from '../errors/unknown-keys.ts'
+import { runtimeOptionNames } from '../runtime/runtime-problems.ts'
 import type { Config } from './config.ts'
 
 /** A config, with the file it came from. */
@@ -53,29 +54,13 @@ async function imported(file: string): Promise<Record<string, unknown>> {
   }
 }
 
-/** Everything a config may say: a misspelt key must not be passed over. */
-const known: Readonly<Record<keyof Config, true>> = {
-  agents: true,
-  flows: true,
-  store: true,
-  server: true,
-  tenant: true,
-  who: true,
-  restoreScope: true,
-  persistence: true,
-  persistTimeoutMs: true,
-  logger: true,
-  clock: true,
-  maxConcurrentTurns: true,
-  leaseMs: true,
-  pollMs: true,
-  auditTtlMs: true,
-}
+/** Everything a config may say: a misspelt key must not be passed over. Whether to work is for the command. */
+const known = [...runtimeOptionNames.filter((name) => name !== 'work'), 'server']
 
 function problemOf(config: unknown): string | null {
   if (config === undefined) return 'exports nothing by default'
   if (typeof config !== 'object' || config === null) return 'exports something by default that is no object'
-  const [unknown] = unknownKeys(config, Object.keys(known))
+  const [unknown] = unknownKeys(config, known)
   if (unknown) return `has an ${unknown}`
   const { agents, flows = [], store } = Object(config) as { [key: string]: unknown }
   if (!Array.isArray(agents)) return "has no list 'agents'"

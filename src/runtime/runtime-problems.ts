@@ -5,7 +5,7 @@ import type { RuntimeOptions } from './runtime.ts'
 /** What is wrong with the options of a runtime. A misspelt `tenant` must not become one wall for everybody, so unknown keys are. */
 export function runtimeProblems(options: unknown): string[] {
   const { agents, store } = Object(options) as Partial<RuntimeOptions>
-  const problems = unknownKeys(options, Object.keys(known))
+  const problems = unknownKeys(options, runtimeOptionNames)
   if (!Array.isArray(agents)) problems.push("'agents' must be a list of what defineAgent returns")
   else if (!agents.every(isAgent)) problems.push("'agents' has something that defineAgent did not return")
   if (typeof Object(store).onWake !== 'function') {
@@ -35,3 +35,5 @@ const known: Readonly<Record<keyof RuntimeOptions, true>> = {
   pollMs: true,
   auditTtlMs: true,
 }
+
+export const runtimeOptionNames = Object.keys(known) as readonly (keyof RuntimeOptions)[]
