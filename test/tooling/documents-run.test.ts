@@ -54,9 +54,12 @@ test('the programs of all documents are well typed', async () => {
   expect(problems.join('')).toBe('')
 })
 
+const page = readFileSync(join(root, 'examples', 'use-chat', 'page.tsx'), 'utf8')
+
 test.each(['README.md', ...guides])('%s has no code that is not run', (document) => {
   const text = readFileSync(join(root, document), 'utf8')
-  // Pages (`tsx`) need a browser, and have tests of their own.
+  // What pages have (`tsx`) is run where the example is: see `test/examples/use-chat.test.ts`.
+  for (const [, code] of text.matchAll(/```tsx\n(.*?)\n```/gs)) expect(page).toContain(code)
   expect([...text.matchAll(/```(?:ts|typescript|js|javascript)\n/g)].length).toBe(programsIn(document).length)
 })
 
