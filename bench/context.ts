@@ -3,8 +3,10 @@ import { type AssembleInput, assemblePrompt } from '../src/context/assemble-prom
 import { uncalibrated } from '../src/context/calibration.ts'
 import { commonPrefix, traceOf } from '../src/context/common-prefix.ts'
 import type { Tokenizer } from '../src/context/count-tokens.ts'
+import { EndedTurns } from '../src/context/ended-turns.ts'
 import { gptTokenizer } from '../src/context/gpt-tokenizer.ts'
 import { planSummary } from '../src/context/plan-summary.ts'
+import { TurnSizes } from '../src/context/prompt-size.ts'
 import { noReduction } from '../src/context/reduction.ts'
 import type { ConversationState } from '../src/log/state.ts'
 import { busyAgent } from '../test/context/busy-agent.ts'
@@ -47,24 +49,24 @@ type Row = Record<'tokens' | 'p50' | 'p99' | 'quietest', number> & { readonly wh
 function measure(what: string, isOver: boolean, tokenizer: Tokenizer | null, isQuick: boolean, isTraced = false): Row {
   const context = { workingBudget, injectionReserve: 0, ...(tokenizer ? { tokenizer } : {}) }
   const agent = busyAgent({ context })
-  const given = (state: ConversationState, turnSizes: AssembleInput['turnSizes']): AssembleInput => ({
-    ...{ state, agent, model, turnSizes, latest: null },
+  const given = (state: ConversationState, memory: Pick<AssembleInput, 'turnSizes' | 'endedTurns'>): AssembleInput => ({
+    ...{ state, agent, model, ...memory, latest: null },
     system: 'Be brief. '.repeat(50),
     injections: [],
     reduction: noReduction,
     calibration: uncalibrated,
   })
-  const { state, tokens } = filled((candidate) => assemblePrompt(given(candidate, new WeakMap())).estimated, isOver)
-  const turnSizes: AssembleInput['turnSizes'] = new WeakMap()
-  assemblePrompt(given(state, turnSizes))
-  const before = isTraced ? traceOf(assemblePrompt(given(state, turnSizes)).prompt(model, new Map())) : []
+  const { state, tokens } = filled((candidate) => assemblePrompt(given(candidate, remembered())).estimated, isOver)
+  const memory = remembered()
+  assemblePrompt(given(state, memory))
+  const before = isTraced ? traceOf(assemblePrompt(given(state, memory)).prompt(model, new Map())) : []
   const times: number[] = []
   for (let round = 0; round < (isQuick ? 3 : blocks) * roundsPerBlock; round++) {
     // The open turn has changed since the last call, as it has in life.
     const [open, ...ended] = state.turns.toReversed()
     const now = { ...state, turns: [...ended.toReversed(), { ...open!, items: [...open!.items] }] }
     const start = performance.now()
-    const assembly = assemblePrompt(given(now, turnSizes))
+    const assembly = assemblePrompt(given(now, memory))
     planSummary({ ...assembly.reduced, isSummedUp: true })
     const prompt = assembly.prompt(model, new Map())
     if (isTraced) commonPrefix(before, traceOf(prompt))
@@ -92,4 +94,8 @@ function filled(
   const fits = 10 + Math.floor(((workingBudget - few!) / (more! - few!)) * 10) - 1
   const state = stateOfLength(isOver ? fits + 5 : fits)
   return { state, tokens: isOver ? workingBudget : count(state) }
+}
+
+function remembered(): Pick<AssembleInput, 'turnSizes' | 'endedTurns'> {
+  return { turnSizes: new TurnSizes(), endedTurns: new EndedTurns() }
 }

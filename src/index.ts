@@ -202,6 +202,7 @@ export type {
 export { createStore, type StoreOptions } from './store/create-store.ts'
 export type {
   CommitOutcome,
+  CommitRefusal,
   Driver,
   DueCall,
   ForkOutcome,

@@ -5,6 +5,8 @@ import { defineAgent } from '../agent/define-agent.ts'
 import { scriptedModel } from '../testing/scripted-model.ts'
 import { type AssembleInput, assemblePrompt } from './assemble-prompt.ts'
 import { uncalibrated } from './calibration.ts'
+import { EndedTurns } from './ended-turns.ts'
+import { TurnSizes } from './prompt-size.ts'
 import { noReduction } from './reduction.ts'
 
 const model = { provider: 'test', modelId: 'one' }
@@ -24,7 +26,8 @@ function input(turns: ToolTurn[], context: ContextAttributes, more: Partial<Asse
     reduction: noReduction,
     latest: null,
     calibration: uncalibrated,
-    turnSizes: new WeakMap(),
+    turnSizes: new TurnSizes(),
+    endedTurns: new EndedTurns(),
     ...more,
   }
 }

@@ -6,6 +6,7 @@ import type { ConversationState } from '../log/state.ts'
 import { biggestParts } from './biggest-parts.ts'
 import type { Calibration } from './calibration.ts'
 import { countParts, countTools } from './count-tokens.ts'
+import type { EndedTurns } from './ended-turns.ts'
 import { estimateTokens } from './estimate-tokens.ts'
 import { limitsOf } from './limits.ts'
 import { PromptSize, type TurnSizes } from './prompt-size.ts'
@@ -23,6 +24,7 @@ export type AssembleInput = {
   readonly latest: Reduction['summary']
   readonly calibration: Calibration
   readonly turnSizes: TurnSizes
+  readonly endedTurns: EndedTurns
 }
 
 export type Assembly = {
@@ -52,7 +54,8 @@ export function assemblePrompt(input: AssembleInput): Assembly {
   const tokens = Math.round(estimated * factor)
   const isOver = tokens > limits.ceiling
   return {
-    prompt: (target, blobs) => renderContext(state, { system, model: target, injections, blobs, reduction }),
+    prompt: (target, blobs) =>
+      renderContext(state, { system, model: target, injections, blobs, reduction, ended: input.endedTurns }),
     reduction,
     hasReduced: reduction !== input.reduction,
     estimated,

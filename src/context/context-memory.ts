@@ -4,7 +4,8 @@ import { conversationKey } from '../store/conversation-key.ts'
 import type { Summary } from '../store/summary.ts'
 import { type Calibration, uncalibrated } from './calibration.ts'
 import type { PromptTrace } from './common-prefix.ts'
-import type { TurnSizes } from './prompt-size.ts'
+import { EndedTurns } from './ended-turns.ts'
+import { TurnSizes } from './prompt-size.ts'
 import { noReduction, type Reduction, type SummaryText } from './reduction.ts'
 
 /**
@@ -26,6 +27,7 @@ export type ContextMemory = {
   /** A title is being generated. */
   isTitling: boolean
   turnSizes: TurnSizes
+  endedTurns: EndedTurns
 }
 
 /**
@@ -79,6 +81,7 @@ function beginning(): Omit<ContextMemory, 'isSummarising' | 'isTitling'> {
     latestSummary: null,
     summariseAtSeq: 0,
     lastPrompt: null,
-    turnSizes: new WeakMap(),
+    turnSizes: new TurnSizes(),
+    endedTurns: new EndedTurns(),
   }
 }

@@ -26,13 +26,19 @@ export function countMessage(message: LanguageModelV4Message, tokenizer: Tokeniz
 
 /** Of the descriptions of tools, which every request carries. */
 export function countTools(tools: readonly Tool[], tokenizer: Tokenizer): number {
+  const known = counted.get(tools)
+  if (known?.tokenizer === tokenizer) return known.tokens
   let tokens = 0
   for (const tool of tools) {
     const schema = 'inputJsonSchema' in tool ? JSON.stringify(tool.inputJsonSchema) : ''
     tokens += tokensPerPart + tokenizer(tool.name) + tokenizer(tool.description) + tokenizer(schema)
   }
+  counted.set(tools, { tokenizer, tokens })
   return tokens
 }
+
+/** An agent's tools are the same in every prompt. */
+const counted = new WeakMap<readonly Tool[], { readonly tokenizer: Tokenizer; readonly tokens: number }>()
 
 type Part = Exclude<LanguageModelV4Message['content'], string>[number]
 

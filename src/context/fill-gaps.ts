@@ -16,11 +16,13 @@ export function fillGaps(
   }
   for (const message of messages) {
     const isEmpty = message.content.length === 0
-    if ((isEmpty || message.role === 'assistant') && needsUser()) filled.push(emptyMessage)
+    if ((isEmpty || message.role === 'assistant') && needsUser()) filled.push(emptyMessage())
     if (!isEmpty) filled.push(message)
   }
-  if (needsUser()) filled.push(emptyMessage)
+  if (needsUser()) filled.push(emptyMessage())
   return filled
 }
 
-const emptyMessage: LanguageModelV4Message = { role: 'user', content: [{ type: 'text', text: '[an empty message]' }] }
+function emptyMessage(): LanguageModelV4Message {
+  return { role: 'user', content: [{ type: 'text', text: '[an empty message]' }] }
+}

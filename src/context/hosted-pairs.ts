@@ -1,13 +1,15 @@
 import type { AssistantPart, ModelRef } from '../log/events.ts'
 import type { CallIds } from './call-ids.ts'
 
+export const noPairs: ReadonlySet<string> = new Set()
+
 /** The ids of the calls that the model's host ran and that can go back to it: one call, one result after it, an id of their own. */
 export function hostedPairs(
   parts: readonly AssistantPart[],
   { model, callIds }: { readonly model: ModelRef; readonly callIds: CallIds },
-): Set<string> {
+): ReadonlySet<string> {
+  if (!parts.some((part) => part.type === 'provider_call') || !takesHostedCalls(model)) return noPairs
   const pairs = new Set<string>()
-  if (!takesHostedCalls(model)) return pairs
   for (const part of parts) {
     if (part.type !== 'provider_call') continue
     const { providerCallId, name } = part

@@ -3,7 +3,7 @@ import { type ToolTurn, toolTurns } from '../../test/context/tool-turns.ts'
 import type { ConversationState } from '../log/state.ts'
 import { estimateTokens } from './estimate-tokens.ts'
 import { type PlanInput, planSummary } from './plan-summary.ts'
-import { PromptSize } from './prompt-size.ts'
+import { PromptSize, TurnSizes } from './prompt-size.ts'
 import { reduce } from './reduce.ts'
 import { noReduction, visibleTurns } from './reduction.ts'
 
@@ -11,7 +11,7 @@ const many = (count: number, turn: ToolTurn = {}): ToolTurn[] =>
   Array.from({ length: count }, (_, n) => ({ ...turn, isOpen: n === count - 1 }))
 
 function inputFor(state: ConversationState, budget: number, more: Partial<PlanInput> = {}): PlanInput {
-  const size = new PromptSize(estimateTokens, { provider: 'test', modelId: 'one' }, 0, new WeakMap())
+  const size = new PromptSize(estimateTokens, { provider: 'test', modelId: 'one' }, 0, new TurnSizes())
   return {
     state,
     reduction: noReduction,

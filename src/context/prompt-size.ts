@@ -3,12 +3,19 @@ import type { ModelRef } from '../log/events.ts'
 import type { ConversationState, TurnState } from '../log/state.ts'
 import { CallIds } from './call-ids.ts'
 import { countMessage, type Tokenizer } from './count-tokens.ts'
+import { beginsWith } from './ended-turns.ts'
 import { type Reduction, visibleTurns } from './reduction.ts'
-import { renderSummary, renderTurn } from './render-context.ts'
+import { renderSummary } from './render-context.ts'
 import { renderSeed } from './render-seed.ts'
+import { renderTurn } from './render-turn.ts'
 
-/** Tokens by turn and by what is stubbed in it. Turns do not change once they have ended, so most are counted once. */
-export type TurnSizes = WeakMap<TurnState, Map<string, number>>
+/** Tokens of the turns of a conversation. Turns do not change once they have ended, so most are counted once, and added up once. */
+export class TurnSizes {
+  /** By what is stubbed in them. */
+  readonly byTurn = new WeakMap<TurnState, Map<string, number>>()
+  /** Of the turns that began the last prompt. */
+  sum: { readonly turns: TurnState[]; readonly stubbed: Reduction['stubbed']; tokens: number } | null = null
+}
 
 /** Counts prompts by their turns, so that trying out a reduction does not render it. */
 export class PromptSize {
@@ -31,7 +38,7 @@ export class PromptSize {
     let tokens = this.#fixed
     const head = [...renderSummary(reduction), ...renderSeed(state, reduction)]
     for (const message of head) tokens += countMessage(message, this.#tokenizer)
-    for (const turn of visibleTurns(state.turns, reduction)) tokens += this.ofTurn(turn, reduction)
+    tokens += this.#ofTurns(visibleTurns(state.turns, reduction), reduction)
     this.#last = { state, reduction, tokens }
     return tokens
   }
@@ -42,13 +49,28 @@ export class PromptSize {
 
   ofTurn(turn: TurnState, { stubbed }: Pick<Reduction, 'stubbed'>): number {
     const key = stubbed.size === 0 ? '' : stubsIn(turn, stubbed)
-    const known = this.#counted.get(turn)
+    const known = this.#counted.byTurn.get(turn)
     const counted = known?.get(key)
     if (counted !== undefined) return counted
     const tokens = sum(renderTurn(turn, { model: this.#model, stubbed }, new CallIds()), this.#tokenizer)
     if (known) known.set(key, tokens)
-    else this.#counted.set(turn, new Map([[key, tokens]]))
+    else this.#counted.byTurn.set(turn, new Map([[key, tokens]]))
     return tokens
+  }
+
+  #ofTurns(turns: readonly TurnState[], { stubbed }: Pick<Reduction, 'stubbed'>): number {
+    const last = this.#counted.sum
+    const sum = last?.stubbed === stubbed && beginsWith(turns, last.turns) ? last : { turns: [], stubbed, tokens: 0 }
+    this.#counted.sum = sum
+    let open = 0
+    for (const turn of turns.slice(sum.turns.length)) {
+      const tokens = this.ofTurn(turn, { stubbed })
+      if (turn.end && open === 0) {
+        sum.turns.push(turn)
+        sum.tokens += tokens
+      } else open += tokens
+    }
+    return sum.tokens + open
   }
 }
 

@@ -5,14 +5,14 @@ import { seededRandom } from '../../test/faults/harness/seeded-random.ts'
 import { foldEvents } from '../log/fold-events.ts'
 import type { ConversationState } from '../log/state.ts'
 import { estimateTokens } from './estimate-tokens.ts'
-import { PromptSize } from './prompt-size.ts'
+import { PromptSize, TurnSizes } from './prompt-size.ts'
 import { type ReduceInput, reduce } from './reduce.ts'
 import { noReduction, visibleTurns } from './reduction.ts'
 
 const model = { provider: 'test', modelId: 'one' }
 
 function inputFor(state: ConversationState, budget: number, more: Partial<ReduceInput> = {}): ReduceInput {
-  const size = new PromptSize(estimateTokens, model, 0, new WeakMap())
+  const size = new PromptSize(estimateTokens, model, 0, new TurnSizes())
   return {
     state,
     reduction: noReduction,

@@ -2,7 +2,7 @@ import type { LanguageModelV4Message, LanguageModelV4ToolResultPart } from '@ai-
 import type { AssistantPart, ModelRef } from '../log/events.ts'
 import type { AssistantItem, CallState } from '../log/state.ts'
 import type { CallIds } from './call-ids.ts'
-import { hostedPairs } from './hosted-pairs.ts'
+import { hostedPairs, noPairs } from './hosted-pairs.ts'
 import type { Reduction } from './reduction.ts'
 import { renderCallOutput } from './render-call-output.ts'
 import { toolInput, toolName } from './tool-name.ts'
@@ -15,25 +15,46 @@ type MessageRendering = {
   readonly model: ModelRef
   readonly calls: readonly CallState[]
   readonly callIds: CallIds
+  readonly stubbed: Reduction['stubbed']
 }
 
-/** Empty when there is nothing of the message to tell. */
-export function renderAssistant(message: AssistantItem, rendering: MessageRendering): AssistantContent {
+type Rendered = {
+  /** Empty when there is nothing of the message to tell. */
+  readonly content: AssistantContent
+  /** One for each call of the message, in their order. */
+  readonly results: LanguageModelV4ToolResultPart[]
+}
+
+export function renderAssistant(message: AssistantItem, rendering: MessageRendering): Rendered {
   const isWhole = message.status === 'complete' && !message.parts.some((part) => part.type === 'plain_call')
   // What only its maker can read goes back only to it, and only as part of what it made.
   const isReplayable = isWhole && message.model.provider === rendering.model.provider
-  const hosted = isReplayable ? hostedPairs(message.parts, rendering) : new Set<string>()
-  const content = message.parts.map((part) => renderPart(part, isReplayable, hosted, rendering))
-  const told = content.flatMap((part, index) => (part && !isDangling(content, index) ? [part] : []))
-  if (message.status !== 'complete') return message.parts.some(isSomething) ? [...told, note[message.status]] : []
+  const hosted = isReplayable ? hostedPairs(message.parts, rendering) : noPairs
+  const told: ContentPart[] = []
+  const results: LanguageModelV4ToolResultPart[] = []
+  for (const part of message.parts) {
+    const call = part.type === 'call' ? findCall(rendering.calls, part.callId) : null
+    const rendered = call
+      ? renderCall(call, providerOptions(part, isReplayable), rendering, results)
+      : renderPart(part, isReplayable, hosted)
+    if (rendered) told.push(rendered)
+  }
+  // Reasoning whose conclusion is not told: no provider takes it alone.
+  while (told.at(-1)?.type === 'reasoning') told.pop()
+  return { content: legalContent(message, told), results }
+}
+
+function legalContent(message: AssistantItem, told: AssistantContent): AssistantContent {
+  if (message.status !== 'complete')
+    return message.parts.some(isSomething) ? [...told, { type: 'text', text: note[message.status] }] : []
   if (told.length === 0 || told.some((part) => part.type === 'text' || isOwnCall(part))) return told
   // Encoders leave out what they do not know of hosted calls, and a message must not become empty.
   return [...told, { type: 'text', text: '[no text]' }]
 }
 
 const note = {
-  cancelled: { type: 'text', text: '[This message was cut off: the user cancelled it.]' },
-  failed: { type: 'text', text: '[This message was cut off by an error.]' },
+  cancelled: '[This message was cut off: the user cancelled it.]',
+  failed: '[This message was cut off by an error.]',
 } as const
 
 function isSomething(part: AssistantPart): boolean {
@@ -44,30 +65,30 @@ function isOwnCall(part: ContentPart): boolean {
   return part.type === 'tool-call' && !part.providerExecuted
 }
 
-/** Reasoning whose conclusion is not told: no provider takes it alone. */
-function isDangling(content: readonly (ContentPart | null)[], index: number): boolean {
-  if (content[index]?.type !== 'reasoning') return false
-  return content.slice(index + 1).find((part) => part?.type !== 'reasoning' && part !== null) === undefined
+function findCall(calls: readonly CallState[], callId: string): CallState | null {
+  return calls.find((candidate) => candidate.callId === callId) ?? null
 }
 
-function renderPart(
-  part: AssistantPart,
-  isReplayable: boolean,
-  hosted: ReadonlySet<string>,
-  { model, calls, callIds }: MessageRendering,
-): ContentPart | null {
-  const options = 'providerMetadata' in part && isReplayable ? providerOptions(part.providerMetadata) : {}
+function renderCall(
+  call: CallState,
+  options: ProviderOptions,
+  { model, callIds, stubbed }: MessageRendering,
+  results: LanguageModelV4ToolResultPart[],
+): ContentPart {
+  const toolCallId = callIds.take(call)
+  const name = toolName(call.name, model)
+  const output = stubbed.has(call.callId) ? { ...stubOutput } : renderCallOutput(call)
+  results.push({ type: 'tool-result', toolCallId, toolName: name, output })
+  return { type: 'tool-call', toolCallId, toolName: name, input: toolInput(call.args), ...options }
+}
+
+function renderPart(part: AssistantPart, isReplayable: boolean, hosted: ReadonlySet<string>): ContentPart | null {
+  const options = providerOptions(part, isReplayable)
   switch (part.type) {
     case 'text':
       return part.text.trim() === '' ? null : { type: 'text', text: part.text.toWellFormed(), ...options }
     case 'reasoning':
       return isReplayable ? { type: 'reasoning', text: part.text.toWellFormed(), ...options } : null
-    case 'call': {
-      const call = calls.find((candidate) => candidate.callId === part.callId)
-      if (!call) return null
-      const named = { toolCallId: callIds.of(call), toolName: toolName(call.name, model) }
-      return { type: 'tool-call', ...named, input: toolInput(call.args), ...options }
-    }
     case 'provider_call': {
       if (!hosted.has(part.providerCallId)) return null
       const named = { toolCallId: part.providerCallId, toolName: part.name }
@@ -81,29 +102,19 @@ function renderPart(
     }
     case 'file':
       return { type: 'text', text: `[a file of type ${part.mediaType.toWellFormed()} was made here]` }
+    // A fork may begin between a message and its calls.
+    case 'call':
     case 'source':
     case 'plain_call':
       return null
   }
 }
 
-function providerOptions(metadata: unknown): { providerOptions?: Record<string, never> } {
-  return metadata === undefined ? {} : { providerOptions: metadata as Record<string, never> }
-}
+type ProviderOptions = { readonly providerOptions: Record<string, never> } | null
 
-/** One result for each call of the message, in their order. */
-export function renderToolResults(
-  message: AssistantItem,
-  { model, calls, callIds }: MessageRendering,
-  stubbed: Reduction['stubbed'],
-): LanguageModelV4ToolResultPart[] {
-  return message.parts.flatMap((part) => {
-    const call = part.type === 'call' ? calls.find((candidate) => candidate.callId === part.callId) : undefined
-    if (!call) return []
-    const output = stubbed.has(call.callId) ? stubOutput : renderCallOutput(call)
-    const named = { toolCallId: callIds.of(call), toolName: toolName(call.name, model) }
-    return [{ type: 'tool-result' as const, ...named, output }]
-  })
+function providerOptions(part: AssistantPart, isReplayable: boolean): ProviderOptions {
+  const metadata = isReplayable && 'providerMetadata' in part ? part.providerMetadata : undefined
+  return metadata === undefined ? null : { providerOptions: metadata as Record<string, never> }
 }
 
 const stubOutput = {

@@ -1,14 +1,14 @@
 import type { LanguageModelV4Message, LanguageModelV4Prompt } from '@ai-sdk/provider'
 import type { BlobRef } from '../log/blob-ref.ts'
 import type { ModelRef, UserPart } from '../log/events.ts'
-import type { ConversationState, TurnState } from '../log/state.ts'
+import type { ConversationState } from '../log/state.ts'
 import { withBreakpoints } from './cache-breakpoints.ts'
 import { CallIds } from './call-ids.ts'
+import { type EndedTurns, noTurns } from './ended-turns.ts'
 import { fillGaps } from './fill-gaps.ts'
-import { orderedItems } from './ordered-items.ts'
 import { noReduction, type Reduction, visibleTurns } from './reduction.ts'
-import { renderAssistant, renderToolResults } from './render-assistant.ts'
 import { renderSeed } from './render-seed.ts'
+import { renderTurn } from './render-turn.ts'
 import { renderUserParts } from './render-user.ts'
 
 export type RenderOptions = {
@@ -20,6 +20,8 @@ export type RenderOptions = {
   /** Bytes of the blobs the log refers to, by hash; one that is missing is told to the model as missing. */
   readonly blobs?: ReadonlyMap<string, Uint8Array>
   readonly reduction?: Reduction
+  /** What is remembered of prompts before, so that little has to be rendered again. */
+  readonly ended?: EndedTurns
 }
 
 /**
@@ -28,13 +30,14 @@ export type RenderOptions = {
  */
 export function renderContext(state: ConversationState, options: RenderOptions): LanguageModelV4Prompt {
   const { model, reduction = noReduction, blobs } = options
-  const callIds = new CallIds()
   const head: LanguageModelV4Message[] = []
   if (options.system.trim() !== '') head.push({ role: 'system', content: options.system.toWellFormed() })
   head.push(...renderSummary(reduction), ...renderSeed(state, reduction))
-  const tail = visibleTurns(state.turns, reduction).flatMap((turn) =>
-    renderTurn(turn, { model, stubbed: reduction.stubbed, ...(blobs ? { blobs } : {}) }, callIds),
-  )
+  const turns = visibleTurns(state.turns, reduction)
+  const { count, messages, callIds: used } = options.ended?.of(turns, model, reduction.stubbed) ?? noTurns
+  const callIds = new CallIds(used)
+  const rendering = { model, stubbed: reduction.stubbed, blobs }
+  const tail = [...messages, ...turns.slice(count).flatMap((turn) => renderTurn(turn, rendering, callIds))]
   const injected = renderUserParts(options.injections ?? [], blobs)
   const injections: LanguageModelV4Message[] = injected.length > 0 ? [{ role: 'user', content: injected }] : []
   return [...withBreakpoints(head, fillGaps(tail, head.at(-1)), model), ...injections]
@@ -49,44 +52,25 @@ export function renderSummary({ summary }: Pick<Reduction, 'summary'>): Language
 
 export const summaryHeading = 'Summary of the conversation so far, in place of its earlier messages:'
 
-export type TurnRendering = Pick<RenderOptions, 'model' | 'blobs'> & Pick<Reduction, 'stubbed'>
-
-/** May have messages of users with nothing in them: see `fillGaps`. */
-export function renderTurn(turn: TurnState, options: TurnRendering, callIds: CallIds): LanguageModelV4Message[] {
-  const messages: LanguageModelV4Message[] = []
-  const addUser = (parts: readonly UserPart[]): void => {
-    messages.push({ role: 'user', content: renderUserParts(parts, options.blobs) })
-  }
-  for (const item of orderedItems(turn)) {
-    if (item.type === 'user') addUser(item.message.parts)
-    else if (item.type === 'injection') addUser(item.parts)
-    else if (item.regeneration) addUser([{ type: 'text', text: item.regeneration.feedback }])
-    else {
-      const rendering = { model: options.model, calls: turn.calls, callIds }
-      const content = renderAssistant(item, rendering)
-      if (content.length === 0) continue
-      messages.push({ role: 'assistant', content })
-      const results = renderToolResults(item, rendering, options.stubbed)
-      if (results.length > 0) messages.push({ role: 'tool', content: results })
-      // A fork may begin between a message and its calls; what is asked next then has nothing to answer.
-      else if (item.parts.some((part) => part.type === 'call')) addUser([])
-    }
-  }
-  return messages
-}
-
 /** The blobs a prompt needs, so that the caller can read them before rendering. */
 export function blobsNeeded(
   state: ConversationState,
   reduction: Reduction = noReduction,
   injections: readonly UserPart[] = [],
+  ended: EndedTurns | null = null,
 ): BlobRef[] {
-  const items = visibleTurns(state.turns, reduction).flatMap((turn) => turn.items)
-  const parts = items.flatMap((item): readonly UserPart[] => {
-    if (item.type === 'user') return item.message.parts
-    // What a model made is only told of.
-    return item.type === 'injection' ? item.parts : []
-  })
-  const files = [...parts, ...injections].filter((part) => part.type === 'file')
-  return files.flatMap(({ data }) => (typeof data === 'string' ? [] : [data]))
+  const files: BlobRef[] = []
+  const add = (parts: readonly UserPart[]): void => {
+    for (const part of parts) if (part.type === 'file' && typeof part.data !== 'string') files.push(part.data)
+  }
+  const turns = visibleTurns(state.turns, reduction)
+  for (const { items } of turns.slice(ended?.countWithoutFiles(turns) ?? 0)) {
+    for (const item of items) {
+      // What a model made is only told of.
+      if (item.type === 'user') add(item.message.parts)
+      else if (item.type === 'injection') add(item.parts)
+    }
+  }
+  add(injections)
+  return files
 }

@@ -51,22 +51,49 @@ export function createTurn(attributes: TurnAttributes): Turn {
   const { scope } = Object(attributes) as TurnAttributes
   if (scope === undefined || scope === null) problems.push("'scope' is missing; pass who acts, or systemScope()")
   if (problems.length > 0) throw new DefinitionError('The turn', problems)
-  const turn: Turn = {
-    turnRef: null,
-    context: [],
-    userMessage: null,
-    injections: [],
-    assistantMessage: null,
-    callId: null,
-    signal: neverAborted,
-    reportProgress: () => {},
-    ...attributes,
-  }
-  deepFreeze(turn.userMessage)
-  deepFreeze(turn.injections)
-  deepFreeze(turn.assistantMessage)
-  return Object.freeze(Object.defineProperty(turn, brand, { value: true }))
+  return new GivenTurn(attributes)
 }
+
+const brand = Symbol.for('perdure.turn')
+
+class GivenTurn implements Turn {
+  readonly scope: Scope
+  readonly turnRef: string | null
+  readonly context: readonly ContextMessage[]
+  readonly userMessage: UserMessage | null
+  readonly injections: readonly UserPart[]
+  readonly assistantMessage: FinalMessage | null
+  readonly callId: string | null
+  readonly signal: AbortSignal
+  readonly reportProgress: Turn['reportProgress']
+
+  constructor(given: TurnAttributes) {
+    this.scope = given.scope
+    this.turnRef = given.turnRef ?? null
+    this.context = given.context ?? nothing
+    this.userMessage = given.userMessage ?? null
+    this.injections = given.injections ?? nothing
+    this.assistantMessage = given.assistantMessage ?? null
+    this.callId = given.callId ?? null
+    this.signal = given.signal ?? neverAborted
+    this.reportProgress = given.reportProgress ?? tellNobody
+    deepFreeze(this.userMessage)
+    deepFreeze(this.injections)
+    deepFreeze(this.assistantMessage)
+    Object.freeze(this)
+  }
+
+  /** On the prototype: a copy by hand does not have it. */
+  get [brand](): true {
+    return true
+  }
+}
+
+const nothing: readonly never[] = Object.freeze([])
+
+const neverAborted = new AbortController().signal
+
+function tellNobody(): void {}
 
 /** A turn with these parts after the ones it has. They land beside the user message and are trusted like it: fence what is not yours. */
 export function inject(turn: Turn, parts: PartsInput): Turn {
@@ -77,10 +104,6 @@ export function inject(turn: Turn, parts: PartsInput): Turn {
 export function isTurn(value: unknown): value is Turn {
   return typeof value === 'object' && value !== null && brand in value
 }
-
-const brand = Symbol.for('perdure.turn')
-
-const neverAborted = new AbortController().signal
 
 const turnKeys: readonly (keyof Turn)[] = [
   'scope',

@@ -25,6 +25,7 @@ class Fold {
   readonly #turns: TurnState[]
   readonly #owned = new Set<TurnState>()
   #positions: Map<string, number> | null = null
+  #hasLooked = false
   #lastSeq: number
   #title: string | null
   #seed: ConversationState['seed']
@@ -99,13 +100,12 @@ class Fold {
   #userMsg(event: EventOf<'user_msg'>): void {
     const { turnId, message, options, who } = event.content
     const item: TurnItem = { type: 'user', seq: event.seq, at: event.at, message, who }
-    const positions = this.#positionsOfTurns()
-    const known = this.#turns[positions.get(turnId) ?? -1]
+    const known = this.#newest(turnId)
     if (known && !known.end) {
       this.#own(known).items.push(item)
       return
     }
-    positions.set(turnId, this.#turns.length)
+    this.#positions?.set(turnId, this.#turns.length)
     const turn: OwnedTurn = {
       turnId,
       firstSeq: event.seq,
@@ -121,10 +121,12 @@ class Fold {
     this.#openNext()
   }
 
-  /** The newest of each id. Most new turns have a new id, and looking for it among all turns would make a long fold quadratic. */
-  #positionsOfTurns(): Map<string, number> {
-    this.#positions ??= new Map(this.#turns.map((turn, position) => [turn.turnId, position]))
-    return this.#positions
+  /** Most new turns have a new id. Looking for each among all turns would make a long fold quadratic; most folds have one. */
+  #newest(turnId: string): TurnState | undefined {
+    if (this.#hasLooked) this.#positions ??= new Map(this.#turns.map((turn, position) => [turn.turnId, position]))
+    this.#hasLooked = true
+    if (this.#positions) return this.#turns[this.#positions.get(turnId) ?? -1]
+    return this.#turns.findLast((turn) => turn.turnId === turnId)
   }
 
   /** Opens the oldest turn of the queue when none is open. One that was cancelled in the queue stays there: it is never rendered. */

@@ -13,13 +13,18 @@ export function readUsage(usage: unknown): Usage {
   if (!isRecord(usage)) return {}
   const input = totals(usage['inputTokens'])
   const output = totals(usage['outputTokens'])
-  return {
-    ...count('inputTokens', input['total']),
-    ...count('outputTokens', output['total']),
-    ...count('cacheReadTokens', input['cacheRead']),
-    ...count('cacheWriteTokens', input['cacheWrite']),
-    ...count('reasoningTokens', output['reasoning']),
+  const counts = {
+    inputTokens: input['total'],
+    outputTokens: output['total'],
+    cacheReadTokens: input['cacheRead'],
+    cacheWriteTokens: input['cacheWrite'],
+    reasoningTokens: output['reasoning'],
   }
+  const read: { -readonly [Counter in keyof Usage]: Usage[Counter] } = {}
+  for (const [counter, tokens] of Object.entries(counts)) {
+    if (isCount(tokens)) read[counter as keyof Usage] = tokens
+  }
+  return read
 }
 
 /** A bare number is taken as the total. */
@@ -27,6 +32,6 @@ function totals(tokens: unknown): { readonly [key: string]: unknown } {
   return isRecord(tokens) ? tokens : { total: tokens }
 }
 
-function count(name: keyof Usage, value: unknown): Usage {
-  return typeof value === 'number' && Number.isFinite(value) && value >= 0 ? { [name]: value } : {}
+function isCount(value: unknown): value is number {
+  return typeof value === 'number' && Number.isFinite(value) && value >= 0
 }

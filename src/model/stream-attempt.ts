@@ -7,7 +7,7 @@ import { type DraftFinish, emptyDraft, hasBegun, type MessageDraft } from './mes
 import type { ModelRequest } from './model-request.ts'
 import type { StreamChunk } from './stream-chunk.ts'
 import { transformChunk } from './transform-chunk.ts'
-import { unlessAborted } from './unless-aborted.ts'
+import { UnlessAborted } from './unless-aborted.ts'
 import { isRecord } from './untrusted.ts'
 
 /** What one request to one provider came to. The draft holds whatever had come. */
@@ -35,13 +35,18 @@ export async function streamAttempt(
 ): Promise<AttemptEnd> {
   const { signal, clock } = request
   const prompt = typeof request.prompt === 'function' ? request.prompt(model) : request.prompt
-  const opening = callModel(model, prompt, request)
-  const opened = await unlessAborted(opening, signal)
-  if (opened.type === 'value') return readAnswer(opened.value, request, onChunk)
-  opening.then(letGo, () => {})
-  const result: AttemptResult =
-    opened.type === 'aborted' ? opened : { type: 'failed', fault: faultOf(opened.error, clock.now()) }
-  return { draft: emptyDraft, firstAt: null, result }
+  const unlessAborted = new UnlessAborted(signal)
+  try {
+    const opening = callModel(model, prompt, request)
+    const opened = await unlessAborted.wait(() => opening)
+    if (opened.type === 'value') return await readAnswer(opened.value, request, unlessAborted, onChunk)
+    opening.then(letGo, () => {})
+    const result: AttemptResult =
+      opened.type === 'aborted' ? opened : { type: 'failed', fault: faultOf(opened.error, clock.now()) }
+    return { draft: emptyDraft, firstAt: null, result }
+  } finally {
+    unlessAborted.stop()
+  }
 }
 
 type Reader = { read(): Promise<unknown>; cancel(): Promise<unknown> }
@@ -52,9 +57,10 @@ const partsWithoutPause = 256
 async function readAnswer(
   reader: Reader,
   request: ModelRequest,
+  unlessAborted: UnlessAborted,
   onChunk: (chunk: StreamChunk) => void,
 ): Promise<AttemptEnd> {
-  const { signal, clock } = request
+  const { clock } = request
   let draft = emptyDraft
   let firstAt: number | null = null
   const end = (result: AttemptResult): AttemptEnd => ({ draft, firstAt, result })
@@ -69,11 +75,12 @@ async function readAnswer(
   try {
     for (let count = 1; ; count++) {
       if (count % partsWithoutPause === 0) await new Promise((resolve) => setImmediate(resolve))
-      const next = await unlessAborted(nextPart(reader), signal)
+      const next = await unlessAborted.wait(() => reader.read())
       if (next.type === 'aborted') return end(next)
       if (next.type === 'error') return fail(faultOf(next.error, clock.now()))
-      if (!next.value) return fail(cutOff)
-      const added = take(draft, next.value.part, context)
+      const read = next.value
+      if (!isRecord(read) || read['done'] === true) return fail(cutOff)
+      const added = take(draft, read['value'], context)
       if (added instanceof TransformFailedError) return end({ type: 'transform_failed', error: added })
       if ('error' in added) return fail(faultOf(added.error, clock.now()))
       draft = added.draft
@@ -90,12 +97,6 @@ async function readAnswer(
 }
 
 const cutOff = ownFault('model_unreachable', 'the stream ended without a finish')
-
-/** Null at the end of the stream. */
-async function nextPart(reader: Reader): Promise<{ readonly part: unknown } | null> {
-  const result = await reader.read()
-  return isRecord(result) && result['done'] !== true ? { part: result['value'] } : null
-}
 
 /** An `error` part ends the message: what a provider sends after one is not to be relied on. */
 function take(draft: MessageDraft, part: unknown, context: BuildContext) {

@@ -5,21 +5,35 @@ export type Settled<T> =
   | { readonly type: 'error'; readonly error: unknown }
   | { readonly type: 'aborted' }
 
-/** Waits for the work or the signal, whichever comes first. Never rejects. Work that is given up on is not waited for. */
-export function unlessAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<Settled<T>> {
-  return new Promise((resolve) => {
-    const end = (settled: Settled<T>): void => {
-      signal.removeEventListener('abort', onAbort)
-      resolve(settled)
-    }
-    const onAbort = (): void => end({ type: 'aborted' })
-    work.then(
-      (value) => end({ type: 'value', value }),
-      (error) => end({ type: 'error', error }),
-    )
-    if (signal.aborted) onAbort()
-    else signal.addEventListener('abort', onAbort)
-  })
+/** Waits, one after the other, that end when the signal comes first. One listener serves them all; `stop` takes it away. */
+export class UnlessAborted {
+  readonly #signal: AbortSignal
+  #giveUp: (() => void) | null = null
+
+  constructor(signal: AbortSignal) {
+    this.#signal = signal
+    signal.addEventListener('abort', this.#onAbort)
+  }
+
+  /** Never rejects. Work that is given up on is not waited for. */
+  wait<T>(begin: () => PromiseLike<T> | T): Promise<Settled<T>> {
+    return new Promise((resolve) => {
+      this.#giveUp = () => resolve({ type: 'aborted' })
+      const failed = (error: unknown): void => resolve({ type: 'error', error })
+      try {
+        Promise.resolve(begin()).then((value) => resolve({ type: 'value', value }), failed)
+      } catch (error) {
+        failed(error)
+      }
+      if (this.#signal.aborted) this.#onAbort()
+    })
+  }
+
+  stop(): void {
+    this.#signal.removeEventListener('abort', this.#onAbort)
+  }
+
+  readonly #onAbort = (): void => this.#giveUp?.()
 }
 
 const longestTimeoutMs = 2 ** 31 - 1

@@ -1,4 +1,6 @@
+import type { LogEvent } from '../log/events.ts'
 import type { ConversationState } from '../log/state.ts'
+import type { LiveEvent } from '../view/live-event.ts'
 import type { Children } from '../view/view.ts'
 import type { Channels } from './channels.ts'
 import { ChildTree } from './child-tree.ts'
@@ -28,7 +30,9 @@ export async function follow<T>({ tenant, id, channels, until, signal, writtenSe
       }
       const tree = new ChildTree(channels, tenant, look)
       const onAbort = (): void => reject(signal.reason)
-      const stopListening = channel.listen({ next: look, replaced: look, failed: reject })
+      // What is live beside the log decides nothing.
+      const next = (event: LogEvent | LiveEvent): void => void ('content' in event && look())
+      const stopListening = channel.listen({ next, replaced: look, failed: reject })
       signal.addEventListener('abort', onAbort, { once: true })
       stop = () => {
         stopListening()

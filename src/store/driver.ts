@@ -201,7 +201,10 @@ export type Wake = { readonly type: 'in'; readonly ms: number } | { readonly typ
 /** How a commit went, as a driver tells it. Nothing was written unless it is `ok`. */
 export type CommitOutcome =
   /** `at`: the time the events were given; absent when there were none, or a known key was met. */
-  | { readonly type: 'ok'; readonly seq: number; readonly at?: number; readonly epoch?: number }
+  { readonly type: 'ok'; readonly seq: number; readonly at?: number; readonly epoch?: number } | CommitRefusal
+
+/** Why nothing was written. */
+export type CommitRefusal =
   | { readonly type: 'seq' | 'epoch'; readonly lastSeq: number }
   /** The first guard that failed. */
   | { readonly type: 'stale'; readonly lastSeq: number; readonly callId: string; readonly round: number }

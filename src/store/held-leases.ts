@@ -1,3 +1,4 @@
+import { conversationKey } from './conversation-key.ts'
 import type { ConversationRef } from './conversation-record.ts'
 
 type Held = ConversationRef & { readonly holder: string; readonly epoch: number }
@@ -38,5 +39,5 @@ export class HeldLeases {
 }
 
 function keyOf({ tenant, id, holder }: Held): string {
-  return JSON.stringify([tenant, id, holder])
+  return conversationKey(tenant, id) + holder
 }

@@ -13,7 +13,7 @@ import type { Json } from '../log/json.ts'
 import type { Change, CommitResult } from './change.ts'
 import { checkDuration, checkId, checkOneOf, checkWhole } from './checks.ts'
 import type { StoreContext } from './create-store.ts'
-import type { CommitOutcome } from './driver.ts'
+import type { CommitRefusal } from './driver.ts'
 import { finalStatuses, type PrepareOptions, prepareChange } from './prepare-change.ts'
 import {
   decodeCall,
@@ -44,14 +44,13 @@ export function createTenantStore(context: StoreContext, tenant: string): Tenant
       }
       for (const { expiresInMs } of prepared.calls) if (expiresInMs !== null) expiry.within(expiresInMs)
       if (prepared.events.length > 0 || prepared.wake.type === 'in') hints.emit({ tenant, id, seq: outcome.seq })
+      return { ok: true, seq: outcome.seq, ...written(outcome) }
     }
-    return commitResult(id, change, outcome)
+    return refusal(id, change, outcome)
   }
 
-  async function commitResult(id: string, change: Change, outcome: CommitOutcome): Promise<CommitResult> {
+  async function refusal(id: string, change: Change, outcome: CommitRefusal): Promise<CommitResult> {
     switch (outcome.type) {
-      case 'ok':
-        return { ok: true, seq: outcome.seq, ...written(outcome) }
       case 'seq':
       case 'epoch':
         return { ok: false, conflict: outcome.type, lastSeq: outcome.lastSeq }

@@ -9,7 +9,9 @@ export type Validation<T> = { readonly ok: true; readonly value: T } | { readonl
 /** Never rejects: a schema that throws has an issue. */
 export async function validate<S extends Schema>(schema: S, value: unknown): Promise<Validation<SchemaOutput<S>>> {
   try {
-    const verdict = isStandardSchema(schema) ? await byStandard(schema, value) : byJsonSchema(schema, value)
+    const verdict = isStandardSchema(schema)
+      ? byStandard(await schema['~standard'].validate(value))
+      : byJsonSchema(schema, value)
     return verdict as Validation<SchemaOutput<S>>
   } catch (error) {
     return { ok: false, issues: `the schema could not be applied: ${errorText(error)}` }
@@ -18,8 +20,7 @@ export async function validate<S extends Schema>(schema: S, value: unknown): Pro
 
 const maxIssues = 10
 
-async function byStandard(schema: StandardSchemaV1, value: unknown): Promise<Validation<unknown>> {
-  const result = await schema['~standard'].validate(value)
+function byStandard(result: StandardSchemaV1.Result<unknown>): Validation<unknown> {
   if (!result.issues) return { ok: true, value: result.value }
   return refused(result.issues.map(({ path = [], message }) => at(path.map(keyOf), message)))
 }

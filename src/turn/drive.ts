@@ -8,7 +8,7 @@ import { stopChildren } from './stop-children.ts'
  */
 export async function drive(owner: Owner): Promise<void> {
   while (!owner.isLost) {
-    await owner.catchUp()
+    if (owner.isBehind) await owner.catchUp()
     if (owner.isClosing) {
       await owner.handOver()
       continue
@@ -25,8 +25,7 @@ export async function drive(owner: Owner): Promise<void> {
     const isComplete = owner.children.unstarted(after).length === 0
     const parks = step.type === 'park' && isComplete
     if (events.length > 0 || parks) {
-      if (!(await owner.attempt('resolving the parent failed', () => owner.children.tellParent(events, after))))
-        continue
+      if (owner.children.linkedTurnId !== null && !(await owner.tellParent(events, after))) continue
       const isCommitted = await owner.commit(events, after, parks ? 'park' : 'go_on')
       if (isCommitted) owner.forget(outcomes)
       if (isCommitted && parks) return
@@ -38,6 +37,6 @@ export async function drive(owner: Owner): Promise<void> {
       continue
     }
     if (step.type === 'model') owner.callModel(step)
-    await owner.changed()
+    if (!owner.hasNews) await owner.changed()
   }
 }

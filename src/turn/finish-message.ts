@@ -3,7 +3,7 @@ import { createTurn, type Turn } from '../hook/turn.ts'
 import type { AssistantPart } from '../log/events.ts'
 import type { DraftCall, MessageOutcome, Outcome, Verdict } from '../log/settle.ts'
 import type { TurnState } from '../log/state.ts'
-import type { MessagePart } from '../model/message-draft.ts'
+import type { GeneratedFile, MessagePart } from '../model/message-draft.ts'
 import type { ModelMessage } from '../model/stream-model.ts'
 import { prepareCall } from '../tool/prepare-call.ts'
 import { patiently } from './patiently.ts'
@@ -23,7 +23,7 @@ export type Streamed = {
 export async function finishMessage(streamed: Streamed, context: TurnContext, signal: AbortSignal): Promise<Outcome> {
   const { message, messageId, seen, turnState } = streamed
   const { model, usage, finishReason } = message
-  const parts = await storeFiles(message.parts, context, signal)
+  const parts = hasNoFiles(message.parts) ? message.parts : await storeFiles(message.parts, context, signal)
   const draft = {
     type: 'message' as const,
     turnId: turnState.turnId,
@@ -52,7 +52,8 @@ export async function finishMessage(streamed: Streamed, context: TurnContext, si
 
 async function judged(bare: MessageOutcome, streamed: Streamed, context: TurnContext): Promise<MessageOutcome> {
   const { message, turn, turnState } = streamed
-  const calls = await Promise.all(message.calls.map((call) => prepareCall(call, context.agent.toolSet, turn)))
+  const preparing = message.calls.map((call) => prepareCall(call, context.agent.toolSet, turn))
+  const calls = preparing.length === 0 ? [] : await Promise.all(preparing)
   const outcome = { ...bare, calls }
   const { output } = turnState.options
   if (!output || calls.length > 0) return withVerdict(outcome, await postHooks(outcome, streamed, context))
@@ -88,6 +89,10 @@ async function postHooks(
 
 function withVerdict(outcome: MessageOutcome, verdict: Verdict | null): MessageOutcome {
   return verdict ? { ...outcome, verdict } : outcome
+}
+
+function hasNoFiles(parts: readonly MessagePart[]): parts is readonly Exclude<MessagePart, GeneratedFile>[] {
+  return !parts.some((part) => part.type === 'file')
 }
 
 async function storeFiles(

@@ -103,7 +103,8 @@ async function prepare(step: ModelStep, context: TurnContext, loop: Loop, signal
   const system = typeof agent.instructions === 'function' ? await agent.instructions(bare) : agent.instructions
   const preHooks = agent.hooks.filter((hook) => hook.phase === 'pre')
   if (preHooks.length === 0) return { type: 'go', turn: bare, system }
-  const rendered = renderContext(state, { system, model: modelRef(agent.model), reduction: context.memory.reduction })
+  const { reduction, endedTurns: ended } = context.memory
+  const rendered = renderContext(state, { system, model: modelRef(agent.model), reduction, ended })
   const result = await runPreHooks(preHooks, createTurn({ ...bare, context: rendered }), {
     hookTimeoutMs: agent.hookTimeoutMs,
     injectionReserve: agent.context.injectionReserve,

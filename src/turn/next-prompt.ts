@@ -34,7 +34,10 @@ export async function nextPrompt(
 ): Promise<NextPrompt> {
   const { agent, memory, logger, tenant, id } = context
   const before = memory.reduction
-  const assembly = await assemble(state, system, injections, context, signal)
+  const first = assemble(state, system, injections, context)
+  // Something is about to be left out; another node may have summed it up.
+  const isNews = first.hasReduced && (await findSummary(context, signal))
+  const assembly = isNews ? assemble(state, system, injections, context) : first
   const { reduction, estimated } = assembly
   if (assembly.overflow) throw assembly.overflow
   memory.reduction = reduction
@@ -45,7 +48,8 @@ export async function nextPrompt(
     if (span.length > 0) sumUpSoon(span, state.lastSeq, context)
   }
   const prefix = agent.audit === 'off' ? null : prefixOf(state, system, news, context)
-  const blobs = await readBlobs(blobsNeeded(state, reduction, injections), context, signal)
+  const needed = blobsNeeded(state, reduction, injections, memory.endedTurns)
+  const blobs = needed.length === 0 ? noBlobs : await readBlobs(needed, context, signal)
   return { prompt: (model) => assembly.prompt(model, blobs), estimated, reduction, prefix }
 }
 
@@ -58,23 +62,24 @@ function sumUpSoon(span: readonly TurnState[], lastSeq: number, { memory, summar
 
 const growthBeforeNextTry = 0.25
 
-async function assemble(
+function assemble(
   state: ConversationState,
   system: string,
   injections: readonly UserPart[],
-  context: TurnContext,
-  signal: AbortSignal,
-): Promise<Assembly> {
-  const { agent, memory, store, id } = context
-  const { reduction, calibration, turnSizes } = memory
-  const given = { state, agent, system, model: modelRef(agent.model), injections, reduction, calibration, turnSizes }
-  const assembly = assemblePrompt({ ...given, latest: memory.latestSummary })
-  if (!assembly.hasReduced) return assembly
-  // Something is about to be left out; another node may have summed it up.
+  { agent, memory }: TurnContext,
+): Assembly {
+  const { reduction, calibration, turnSizes, endedTurns, latestSummary: latest } = memory
+  const remembered = { reduction, calibration, turnSizes, endedTurns, latest }
+  return assemblePrompt({ state, agent, system, model: modelRef(agent.model), injections, ...remembered })
+}
+
+/** Whether the store has a newer one than this process knew of. */
+async function findSummary(context: TurnContext, signal: AbortSignal): Promise<boolean> {
+  const { memory, store, id } = context
   const stored = summaryText(await patiently(() => store.latestSummary(id), context, signal))
-  if (!stored || stored.toSeq <= (memory.latestSummary?.toSeq ?? 0)) return assembly
+  if (!stored || stored.toSeq <= (memory.latestSummary?.toSeq ?? 0)) return false
   memory.latestSummary = stored
-  return assemblePrompt({ ...given, latest: stored })
+  return true
 }
 
 /** Compares what comes of the log: injections are made anew for each call. */
@@ -84,11 +89,14 @@ function prefixOf(
   news: string | null,
   { agent, memory }: TurnContext,
 ): CommonPrefix | null {
-  const trace = traceOf(renderContext(state, { system, model: modelRef(agent.model), reduction: memory.reduction }))
+  const { reduction, endedTurns: ended } = memory
+  const trace = traceOf(renderContext(state, { system, model: modelRef(agent.model), reduction, ended }))
   const prefix = memory.lastPrompt && commonPrefix(memory.lastPrompt, trace)
   memory.lastPrompt = trace
   return prefix?.brokenBy && news ? { ...prefix, brokenBy: news } : prefix
 }
+
+const noBlobs: ReadonlyMap<string, Uint8Array> = new Map()
 
 async function readBlobs(
   refs: readonly BlobRef[],

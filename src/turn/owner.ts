@@ -22,8 +22,8 @@ import { handOverEvents } from './hand-over-events.ts'
 import { InHand } from './in-hand.ts'
 import { insteadOfRefused } from './instead-of-refused.ts'
 import { lifecycleSnapshot } from './lifecycle-snapshot.ts'
-import { callModel, type ModelTask } from './model-task.ts'
 import { RunningCalls } from './running-calls.ts'
+import { RunningModel } from './running-model.ts'
 import { runCall } from './tool-task.ts'
 import type { TurnContext } from './turn-context.ts'
 
@@ -47,10 +47,10 @@ export class Owner {
     result: (outcome) => this.#take(outcome),
     crashed: (error) => this.#crashed(error),
   })
+  readonly #model: RunningModel
   readonly #detach: () => unknown
   readonly children: ChildCalls
   #workingSet: WorkingSet
-  #model: ModelTask | null = null
   #hintedSeq = 0
   #mustRead = false
   readonly #backoff = new Backoff()
@@ -65,6 +65,11 @@ export class Owner {
     this.#workingSets = context.workingSets
     this.#epoch = epoch
     this.#workingSet = remember(context.memory, { ...workingSet, agent: context.agent.name })
+    const loop = { state: () => this.state, submit: (outcome: Outcome) => this.#submit(outcome) }
+    this.#model = new RunningModel(context, loop, {
+      outcome: (outcome) => this.#take(outcome),
+      crashed: (error) => this.#crashed(error),
+    })
     this.#detach = context.channel.attach(() => this.#workingSet)
     this.children = new ChildCalls(context.family, context.agent.name)
   }
@@ -109,8 +114,12 @@ export class Owner {
     if (seq > this.state.lastSeq) this.#signal.set()
   }
 
+  /** Something has happened that the loop has not decided on. */
+  get hasNews(): boolean {
+    return this.#isLost || !this.#inHand.isEmpty || this.#hintedSeq > this.state.lastSeq
+  }
+
   async changed(): Promise<void> {
-    if (this.#isLost || !this.#inHand.isEmpty || this.#hintedSeq > this.state.lastSeq) return
     await this.#signal.wait()
   }
 
@@ -121,6 +130,11 @@ export class Owner {
     callOff()
     this.#mustRead = true
     await this.catchUp()
+  }
+
+  /** The store has failed, or others have appended: the log is to be read before anything is decided. */
+  get isBehind(): boolean {
+    return this.#mustRead || this.#hintedSeq > this.state.lastSeq || this.#backoff.waitMs > 0
   }
 
   /** Rejects when the log has an event that cannot be folded here. */
@@ -192,32 +206,20 @@ export class Owner {
 
   callModel(step: Extract<Step, { type: 'model' }>): void {
     // It may have been lost while the log was read, and then whoever has it calls the model.
-    if (this.#model || this.#isLost) return
-    const task = callModel(step, this.#context, {
-      state: () => this.state,
-      submit: (outcome) => this.#submit(outcome),
-    })
-    this.#model = task
-    task.ended.then(
-      (outcome) => {
-        if (this.#model !== task) return
-        this.#model = null
-        if (outcome) this.#take(outcome)
-      },
-      (error) => this.#crashed(error),
-    )
+    if (!this.#isLost) this.#model.start(step)
   }
 
   /** Answers `cancel_requested`: aborts what runs, and has the rest of the message, if any, in hand for the one commit. */
   async stop(turnId: string): Promise<void> {
     this.#running.abort()
-    const task = this.#model
-    this.#model = null
-    task?.abort()
-    const ended = await task?.ended
+    const ended = await this.#model.stop()
     // A message that was finished is settled as such, and `settle` knows that its turn is being cancelled.
     const partial = ended?.type === 'message' ? partialOf(ended) : {}
     this.#inHand.replaceCancel({ type: 'cancel', turnId, ...partial })
+  }
+
+  async tellParent(events: readonly NewEvent[], after: ConversationState): Promise<boolean> {
+    return this.attempt('resolving the parent failed', () => this.children.tellParent(events, after))
   }
 
   /** Something that other conversations need. False when the store failed; it is tried again, on the log as it is then. */
@@ -264,8 +266,7 @@ export class Owner {
 
   #abortAll(): void {
     this.#running.clear()
-    this.#model?.abort()
-    this.#model = null
+    void this.#model.stop()
     this.#channel.withdraw(this.state.lastSeq)
   }
 
@@ -312,11 +313,7 @@ export class Owner {
     // Whoever began with what was known here has not heard of it otherwise.
     else this.#channel.hint(state.lastSeq)
     this.#running.abortEnded(state)
-    // A model call whose turn was ended by somebody else answers nobody.
-    if (this.#model && openTurn(state)?.turnId !== this.#model.turnId) {
-      this.#model.abort()
-      this.#model = null
-    }
+    this.#model.stopUnlessFor(openTurn(state)?.turnId ?? null)
   }
 
   /**
@@ -383,7 +380,7 @@ export class Owner {
   #crashed(error: unknown): void {
     const { id, tenant, logger } = this.#context
     logger.error('a task ended in a way it must not', { tenant, id, error })
-    this.#model = null
+    this.#model.forget()
     const turn = openTurn(this.state)
     if (turn) this.#take({ type: 'end', turnId: turn.turnId, status: 'failed', reason: 'internal_error' })
   }

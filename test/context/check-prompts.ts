@@ -1,7 +1,10 @@
+import { isDeepStrictEqual } from 'node:util'
+import type { LanguageModelV4Prompt } from '@ai-sdk/provider'
 import { contextSettings } from '../../src/agent/context-settings.ts'
 import { commonPrefix, type PromptTrace, traceOf } from '../../src/context/common-prefix.ts'
+import { EndedTurns } from '../../src/context/ended-turns.ts'
 import { estimateTokens } from '../../src/context/estimate-tokens.ts'
-import { PromptSize, type TurnSizes } from '../../src/context/prompt-size.ts'
+import { PromptSize, TurnSizes } from '../../src/context/prompt-size.ts'
 import { reduce } from '../../src/context/reduce.ts'
 import { noReduction, type Reduction } from '../../src/context/reduction.ts'
 import { renderContext } from '../../src/context/render-context.ts'
@@ -39,8 +42,11 @@ export function checkPrompts(generated: GeneratedLog, random: SeededRandom): Che
   const reductions = new Set<'summary' | 'window' | 'stubs'>()
   const budget = random.int(60, 250)
   const settings = contextSettings({ windowTurns: 4, retention: random.pick(retentions) })
-  const sizes: TurnSizes = new WeakMap()
+  const sizes = new TurnSizes()
   const called = new Set(calls.flat())
+  const endedOfAll = new EndedTurns()
+  const endedByModel = new Map<ModelRef, EndedTurns>()
+  for (const model of models) endedByModel.set(model, new EndedTurns())
   let prompts = 0
   let state = emptyState
   let reduction = noReduction
@@ -50,8 +56,15 @@ export function checkPrompts(generated: GeneratedLog, random: SeededRandom): Che
   const check = (given: ConversationState, shown: Reduction, what: string): void => {
     for (const model of models) {
       const injections = random.chance(0.1) ? [{ type: 'text' as const, text: 'injected' }] : []
-      const prompt = renderContext(given, { system, model, reduction: shown, injections })
+      const options = { system, model, reduction: shown, injections }
+      const prompt = renderContext(given, options)
       prompts += 1
+      const isOwn = random.chance(0.7)
+      const remembered = renderContext(given, { ...options, ended: isOwn ? endedByModel.get(model)! : endedOfAll })
+      if (!isDeepStrictEqual(remembered, prompt))
+        problems.push(`seq ${given.lastSeq}, ${what}, ${model.provider}: another prompt where turns are remembered`)
+      // What a provider does to its prompt must not be seen in the next one.
+      spoil(remembered)
       const found = validatePrompt(prompt, providerOf(model))
       if (found.length > 0) problems.push(`seq ${given.lastSeq}, ${what}, ${model.provider}: ${found.join('; ')}`)
     }
@@ -64,7 +77,12 @@ export function checkPrompts(generated: GeneratedLog, random: SeededRandom): Che
     const [model] = models
     const size = new PromptSize(estimateTokens, model!, 5, sizes)
     if (random.chance(0.1)) latest = someSummary(state, latest, random)
-    const count = (candidate: Reduction): number => size.of(state, candidate)
+    const count = (candidate: Reduction): number => {
+      const tokens = size.of(state, candidate)
+      if (tokens !== new PromptSize(estimateTokens, model!, 5, new TurnSizes()).of(state, candidate))
+        problems.push(`seq ${event.seq}: another size where turns are remembered`)
+      return tokens
+    }
     const limits = { budget, target: budget * 0.6 }
     const next = reduce({ state, reduction, latest, settings, tools: new Map(), limits, count })
     if (next !== reduction) sent = null
@@ -81,6 +99,18 @@ export function checkPrompts(generated: GeneratedLog, random: SeededRandom): Che
     sent = trace
   }
   return { prompts, reductions, problems }
+}
+
+function spoil(prompt: LanguageModelV4Prompt): void {
+  for (const message of prompt) {
+    if (message.role === 'system') continue
+    for (const part of message.content) {
+      if ('text' in part) part.text = 'spoilt'
+      if ('output' in part) part.output.type = 'text'
+    }
+    message.content.length = Math.min(message.content.length, 1)
+  }
+  prompt.length = 0
 }
 
 function providerOf({ provider }: ModelRef): PromptProvider {

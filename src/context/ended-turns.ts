@@ -1,0 +1,76 @@
+import type { LanguageModelV4Message } from '@ai-sdk/provider'
+import type { ModelRef } from '../log/events.ts'
+import type { TurnState } from '../log/state.ts'
+import { CallIds } from './call-ids.ts'
+import type { Reduction } from './reduction.ts'
+import { renderTurn } from './render-turn.ts'
+
+export type RenderedTurns = {
+  /** How many of the turns they are of. */
+  readonly count: number
+  readonly messages: readonly LanguageModelV4Message[]
+  /** Those the messages use. */
+  readonly callIds: CallIds | null
+}
+
+export const noTurns: RenderedTurns = { count: 0, messages: [], callIds: null }
+
+type Kept = {
+  readonly turns: TurnState[]
+  readonly messages: LanguageModelV4Message[]
+  readonly callIds: CallIds
+  readonly model: ModelRef
+  readonly stubbed: Reduction['stubbed']
+}
+
+/**
+ * How the turns that begin a prompt are rendered, kept from one prompt of a conversation to the next: a turn that has ended does not change,
+ * and prompts mostly grow at their end.
+ */
+export class EndedTurns {
+  #kept: Kept | null = null
+
+  /** Of as many of the first turns as have ended and show no files, whose bytes are not kept here. The messages are the caller's own. */
+  of(turns: readonly TurnState[], model: ModelRef, stubbed: Reduction['stubbed']): RenderedTurns {
+    if (!this.#kept || !isFor(this.#kept, model, stubbed) || !beginsWith(turns, this.#kept.turns)) {
+      this.#kept = { turns: [], messages: [], callIds: new CallIds(), model, stubbed }
+    }
+    const kept = this.#kept
+    for (const turn of turns.slice(kept.turns.length)) {
+      if (!turn.end || hasFiles(turn)) break
+      kept.messages.push(...renderTurn(turn, { model, stubbed }, kept.callIds))
+      kept.turns.push(turn)
+    }
+    return { count: kept.turns.length, messages: kept.messages.map(copied), callIds: kept.callIds }
+  }
+
+  /** How many of the first turns are known to show no files. */
+  countWithoutFiles(turns: readonly TurnState[]): number {
+    return this.#kept && beginsWith(turns, this.#kept.turns) ? this.#kept.turns.length : 0
+  }
+}
+
+export function beginsWith(turns: readonly TurnState[], first: readonly TurnState[]): boolean {
+  return first.length <= turns.length && first.every((turn, index) => turn === turns[index])
+}
+
+function isFor(kept: Kept, model: ModelRef, stubbed: Reduction['stubbed']): boolean {
+  const isSameModel = kept.model.provider === model.provider && kept.model.modelId === model.modelId
+  return isSameModel && kept.stubbed === stubbed
+}
+
+function hasFiles(turn: TurnState): boolean {
+  return turn.items.some((item) => {
+    if (item.type === 'assistant') return false
+    return (item.type === 'user' ? item.message.parts : item.parts).some((part) => part.type === 'file')
+  })
+}
+
+/** As deep as rendering makes new objects: whoever is given a prompt may change those. */
+function copied(message: LanguageModelV4Message): LanguageModelV4Message {
+  if (message.role === 'system') return { ...message }
+  const content = message.content.map((part) =>
+    part.type === 'tool-result' ? { ...part, output: { ...part.output } } : { ...part },
+  )
+  return { ...message, content } as LanguageModelV4Message
+}
