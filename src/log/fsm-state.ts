@@ -5,7 +5,10 @@ import { type ConversationState, openTurn } from './state.ts'
 /** Where a conversation is, by its log. Live events refine `running`. */
 export type ConversationPhase = 'idle' | 'running' | 'awaiting_input' | 'terminating'
 
-/** A cache over the log, written with each commit of the owner so that lists need no fold. On disagreement the log wins. */
+/**
+ * A cache over the log, so that lists need no fold. The owner writes it with each commit that changes what it says, and when it lets go;
+ * `lastSeq` tells how far it was known then. On disagreement the log wins.
+ */
 export type FsmState = {
   readonly state: ConversationPhase
   /** The callIds that wait for an answer. */
@@ -19,6 +22,11 @@ export type ConversationStatus = 'active' | 'suspended' | 'idle' | 'ended'
 /** What lists and inboxes need of a state. */
 export function fsmStateOf(state: ConversationState): FsmState {
   return { state: phaseOf(state), pending: pendingCallIds(state), lastSeq: state.lastSeq }
+}
+
+/** Whether both read the same to whoever looks at a list. */
+export function saysTheSame(left: FsmState, right: FsmState): boolean {
+  return left.state === right.state && JSON.stringify(left.pending) === JSON.stringify(right.pending)
 }
 
 /** How the cached state reads in a list of conversations. */

@@ -40,7 +40,7 @@ export async function workOnConversation(
   ref: ConversationRef,
   agent: Agent,
   work: ConversationWork,
-  { epoch, workingSet: known }: GivenLease,
+  { epoch, known: given }: GivenLease,
   onOwner: (owner: Owner) => void,
 ): Promise<void> {
   const { tenant, id } = ref
@@ -49,7 +49,8 @@ export async function workOnConversation(
   const parent = callIdOfChild(id) === null ? null : await parentCallOf(store, id)
   if (parent && !(await admitChild(store, id, (await workingSets.load(store, tenant, id)).state, parent))) return
   // Nothing is awaited where the log is known: whoever asks for the turn at once finds its owner here.
-  const workingSet = (parent ? null : known) ?? (await workingSets.load(store, tenant, id))
+  const known = parent ? null : given
+  const workingSet = known?.workingSet ?? (await workingSets.load(store, tenant, id))
   if (work.isCalledOff()) return store.releaseLease(id, epoch)
   const context: TurnContext = {
     ...{ tenant, id, agent, store, workingSets, snapshots, clock, logger },
@@ -59,7 +60,7 @@ export async function workOnConversation(
     memory: contextMemories.of(tenant, id),
     summariseSoon: (span) => summariseBeside(span, context, sideTasks),
   }
-  const owner = new Owner(context, epoch, workingSet)
+  const owner = new Owner(context, epoch, workingSet, known?.cached ?? null)
   onOwner(owner)
   await drive(owner)
   const { isLost, state } = owner

@@ -1,15 +1,18 @@
 import type { WorkingSet } from '../live/working-sets.ts'
+import type { FsmState } from '../log/fsm-state.ts'
 import type { Change } from '../store/change.ts'
 
 /** What a commit says when it wants the lease, and is told when it has it. */
 export type LeaseWish = {
   /** To be spread into the change, just before it is committed. */
   acquire(): Pick<Change, 'acquire'>
-  /** `workingSet`: the log as the commit left it, where that is known. */
-  got(result: { readonly epoch?: number }, workingSet?: WorkingSet | null): void
+  got(result: { readonly epoch?: number }, known?: KnownLog | null): void
 }
 
-/** A lease that came with a commit. */
-export type GivenLease = { readonly epoch: number; readonly workingSet: WorkingSet | null }
+/** The log as a commit left it, and the cached state that the commit wrote. */
+export type KnownLog = { readonly workingSet: WorkingSet; readonly cached: FsmState }
+
+/** A lease that came with a commit, with what is known where nothing has to be read. */
+export type GivenLease = { readonly epoch: number; readonly known: KnownLog | null }
 
 export const noLeaseWish: LeaseWish = { acquire: () => ({}), got: () => {} }

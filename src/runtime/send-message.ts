@@ -8,6 +8,7 @@ import { type WorkingSet, withEvents } from '../live/working-sets.ts'
 import { encode } from '../log/codec.ts'
 import type { NewEvent, TurnOptions, UserMessage } from '../log/events.ts'
 import { seedTitle } from '../log/fold-events.ts'
+import type { FsmState } from '../log/fsm-state.ts'
 import type { Json } from '../log/json.ts'
 import { type ConversationState, openTurn } from '../log/state.ts'
 import type { ConversationAttrs } from '../store/conversation-record.ts'
@@ -77,8 +78,7 @@ export async function sendMessage(
     ...(key === undefined ? {} : { key }),
   }
   const newTurnId = key === undefined ? uuidV7() : turnIdOf(key)
-  // Unkeyed sends have a key of their own, so that a lost acknowledgement can be settled.
-  const request = key === undefined ? { key: `send/${newTurnId}` } : { key, digest: digestOf(message, options) }
+  const request = key === undefined ? { resendKey: `send/${newTurnId}` } : { key, digest: digestOf(message, options) }
   // Files that no message refers to would stay for ever, so it is known to be a new one before they are stored.
   if (files.length > 0 && key !== undefined) {
     const known = await store.commit(id, { events: [], ...request, expectedSeq: noSeq })
@@ -89,7 +89,7 @@ export async function sendMessage(
   for (let attempt = 1; ; attempt++) {
     const quick = attempt === 1 ? planOnKnown(whenBusy, newTurnId, sending) : null
     const planned = quick ?? (await plan(whenBusy, newTurnId, { ...sending, seed }))
-    const { turnId, events, expectedSeq, attrs, known } = planned
+    const { turnId, events, expectedSeq, attrs, known, cached } = planned
     sending.onTurn(turnId)
     if (!areFilesStored && expectedSeq !== noSeq) {
       await Promise.all(files.map(({ bytes, mediaType }) => store.putBlob(bytes, mediaType)))
@@ -103,13 +103,14 @@ export async function sendMessage(
       ...(expectedSeq === null ? {} : { expectedSeq }),
       ...(known ? { expectedAt: known.lastAt } : {}),
       ...(attrs ? { conversation: attrs } : {}),
+      ...(cached ? { fsmState: cached } : {}),
       ...sending.lease.acquire(),
     })
     if (result.ok) {
       const placed = known && placedEvents(id, appended, known.state.lastSeq, result)
-      const after = known && placed && withEvents(known, placed)
-      if (after) sending.onKnown(after)
-      sending.lease.got(result, after)
+      const workingSet = known && placed && withEvents(known, placed)
+      if (workingSet) sending.onKnown(workingSet)
+      sending.lease.got(result, workingSet && cached && { workingSet, cached })
     }
     // Durable from here: a crash finds the message, and whoever has the agent's code goes on with it.
     failpoint('send.after_commit')
@@ -126,13 +127,17 @@ type Plan = {
   readonly attrs: ConversationAttrs | null
   /** What it was decided on, where nothing was read: the commit makes sure that it is still so. */
   readonly known?: WorkingSet
+  /** What becomes of it then. */
+  readonly cached?: FsmState
 }
 
 /** Most messages go to a conversation that rests as this process left it. Null when the store has to be asked. */
 function planOnKnown(whenBusy: WhenBusy, turnId: string, { agent, known: find }: Sending): Plan | null {
   const known = find()
   if (known?.agent !== agent.name || known.lastAt === 0 || whenBusy === 'queue' || openTurn(known.state)) return null
-  return { turnId, events: [], expectedSeq: known.state.lastSeq, attrs: null, known }
+  const { lastSeq } = known.state
+  const cached: FsmState = { state: 'running', pending: [], lastSeq: lastSeq + 1 }
+  return { turnId, events: [], expectedSeq: lastSeq, attrs: null, known, cached }
 }
 
 async function plan(

@@ -94,8 +94,8 @@ export class Worker {
         const canTake = !this.#taken.has(key) && this.#room > 0 && !this.#isClosed
         return agent !== null && canTake ? { acquire: { holder: this.#holder, ttlMs: this.#parts.leaseMs } } : {}
       },
-      got: ({ epoch }, workingSet = null) => {
-        lease = epoch === undefined ? undefined : { epoch, workingSet }
+      got: ({ epoch }, known = null) => {
+        lease = epoch === undefined ? undefined : { epoch, known }
       },
     }
     this.#expected.set(key, this.#expected.get(key) ?? 0)
@@ -217,7 +217,7 @@ export class Worker {
 
   async #acquire(tenant: string, id: string): Promise<GivenLease | null> {
     const lease = await this.#parts.store.forTenant(tenant).acquireLease(id, this.#holder, this.#parts.leaseMs)
-    return lease && { epoch: lease.epoch, workingSet: null }
+    return lease && { epoch: lease.epoch, known: null }
   }
 
   async #driveConversation(ref: ConversationRef, agent: Agent, lease: GivenLease, entry: Taken): Promise<void> {

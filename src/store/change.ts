@@ -18,6 +18,11 @@ export type Change = {
   readonly epoch?: number
   /** Makes the change happen once: a known key returns its first seq, and nothing is written. */
   readonly key?: string
+  /**
+   * Its key where it has none: nobody asks for it but the store itself, which may send a change again whose acknowledgement was lost. A store
+   * that never does leaves it out.
+   */
+  readonly resendKey?: string
   /** What the key stands for. The same key with another digest is `KeyReusedError`. */
   readonly digest?: string
   /** Call rows to write; each may carry `expiresInMs`, and the store's clock sets the deadline. */

@@ -14,6 +14,8 @@ import type { Upkeep } from './upkeep.ts'
  */
 export type Driver = {
   readonly durable: boolean
+  /** Whether it sends a change again when its acknowledgement was lost: then it needs a key for each. Default: false. */
+  readonly resends?: boolean
   /**
    * Order of checks: key, epoch, expectedSeq with expectedAt, resolve; then, where there is no conversation, `creates`; then the owner of each call row.
    * No digest is a digest of its own. A new conversation is of kind 'conversation', idle, with settings `{}`, and null in all else.

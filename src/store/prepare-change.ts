@@ -24,6 +24,8 @@ export type PrepareOptions = {
   readonly creates?: boolean
   /** The change is an expiry: refused before the deadline, and it leaves a dormant fork alone. */
   readonly isExpiry?: boolean
+  /** The driver sends changes again. */
+  readonly resends?: boolean
   readonly onLargeEvent?: (type: string, bytes: number) => void
 }
 
@@ -38,6 +40,7 @@ export function prepareChange(change: Change, options: PrepareOptions = {}): Pre
   }
   if (change.epoch !== undefined) checkWhole('epoch', change.epoch, 0)
   if (change.key !== undefined) checkId('key', change.key)
+  if (change.resendKey !== undefined) checkId('resendKey', change.resendKey)
   if (change.digest !== undefined) checkId('digest', change.digest)
   if (change.lease === 'release' && change.epoch === undefined)
     throw new InvalidArgumentError('lease', "can only be released with its 'epoch'")
@@ -68,7 +71,7 @@ export function prepareChange(change: Change, options: PrepareOptions = {}): Pre
     expectedSeq: change.expectedSeq ?? null,
     expectedAt: change.expectedAt ?? null,
     epoch: change.epoch ?? null,
-    key: change.key ?? null,
+    key: change.key ?? (options.resends ? (change.resendKey ?? null) : null),
     digest: change.digest ?? null,
     calls: (change.calls ?? []).map(encodeCall),
     resolve: (change.resolve ?? []).map((item) => encodeResolve(item, change.events, options.isExpiry ?? false)),

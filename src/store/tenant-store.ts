@@ -32,10 +32,11 @@ const defaultPage = 100
 /** The handle of one tenant: checks, encodes, and names the tenant in every call to the driver. */
 export function createTenantStore(context: StoreContext, tenant: string): TenantStore {
   const { driver, hints, leases, expiry } = context
+  const { resends = false } = driver
 
   async function commit(id: string, change: Change, options: PrepareOptions = {}): Promise<CommitResult> {
     checkId('conversation id', id)
-    const prepared = prepareChange(change, { ...options, onLargeEvent })
+    const prepared = prepareChange(change, { ...options, resends, onLargeEvent })
     const outcome = await driver.commit(tenant, id, prepared)
     if (outcome.type === 'ok') {
       if (change.lease === 'release' && change.epoch !== undefined) leases.remove({ tenant, id, epoch: change.epoch })

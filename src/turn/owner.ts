@@ -8,7 +8,7 @@ import type { Channel } from '../live/channel.ts'
 import { caughtUp, loadWhole, type WorkingSet, type WorkingSets, withEvents } from '../live/working-sets.ts'
 import { tentative } from '../log/decide.ts'
 import type { LogEvent, NewEvent } from '../log/events.ts'
-import { fsmStateOf } from '../log/fsm-state.ts'
+import { type FsmState, fsmStateOf, saysTheSame } from '../log/fsm-state.ts'
 import type { Step } from '../log/next-step.ts'
 import type { CancelOutcome, Outcome } from '../log/settle.ts'
 import { type CallState, type ConversationState, findCall, openTurn } from '../log/state.ts'
@@ -51,6 +51,7 @@ export class Owner {
   readonly #detach: () => unknown
   readonly children: ChildCalls
   #workingSet: WorkingSet
+  #cached: FsmState | null
   #hintedSeq = 0
   #mustRead = false
   readonly #backoff = new Backoff()
@@ -58,12 +59,14 @@ export class Owner {
   #isClosing = false
   #interrupted: readonly string[] = []
 
-  constructor(context: TurnContext, epoch: number, workingSet: WorkingSet) {
+  /** `cached`: what the row says of its state, where that is known; nobody else writes it under this lease. */
+  constructor(context: TurnContext, epoch: number, workingSet: WorkingSet, cached: FsmState | null) {
     this.#context = context
     this.#store = context.store
     this.#channel = context.channel
     this.#workingSets = context.workingSets
     this.#epoch = epoch
+    this.#cached = cached
     this.#workingSet = remember(context.memory, { ...workingSet, agent: context.agent.name })
     const loop = { state: () => this.state, submit: (outcome: Outcome) => this.#submit(outcome) }
     this.#model = new RunningModel(context, loop, {
@@ -165,11 +168,13 @@ export class Owner {
     const { id } = this.#context
     const expectedSeq = this.state.lastSeq
     const parks = lets === 'park'
+    const fsmState = fsmStateOf(after)
+    const isCached = lets === 'go_on' && this.#cached !== null && saysTheSame(this.#cached, fsmState)
     const change = {
       ...changeFor(events, after),
       expectedSeq,
       epoch: this.#epoch,
-      fsmState: fsmStateOf(after),
+      ...(isCached ? {} : { fsmState }),
       ...(lets === 'go_on' ? {} : lettingGo[lets]),
     }
     const snapshot = lifecycleSnapshot(this.#context, events, this.state, after)
@@ -190,6 +195,7 @@ export class Owner {
       return false
     }
     this.#backoff.hasWritten()
+    if (!isCached) this.#cached = fsmState
     // Durable from here: a crash finds these events, and the calls they start are found interrupted unless their results are too.
     failpoint(parks ? 'owner.after_park' : 'owner.after_commit')
     const placed = placedEvents(id, events, expectedSeq, result)
@@ -354,6 +360,7 @@ export class Owner {
 
   #storeFailed(error: unknown, what: string): void {
     this.#mustRead = true
+    this.#cached = null
     this.#backoff.failed()
     const { id, tenant, logger } = this.#context
     if (PerdureError.isInstance(error) && error.code === 'store_closed') {

@@ -31,6 +31,8 @@ export type LogFacts = {
   readonly lastOwned: number
   /** What the cached state must be, at the seq it says it is of. */
   readonly fsmAtCached: FsmState | null
+  /** What it must say where the owner has appended since. */
+  readonly fsmAtOwned: FsmState | null
 }
 
 export type CallProblem = { readonly callId: string; readonly isUnlogged: boolean }
@@ -72,6 +74,7 @@ export class ConversationExaminer {
   #lastWaking: LogFacts['lastWaking'] = null
   #lastOwned = 0
   #fsmAtCached: FsmState | null = null
+  #fsmAtOwned: FsmState | null = null
 
   constructor(
     conversation: UpkeepConversation,
@@ -85,10 +88,11 @@ export class ConversationExaminer {
     this.#readable('settings', conversation.settings)
     this.cached = readFsm(conversation.fsmState)
     const cachedSeq = this.cached?.lastSeq ?? -1
-    const watched = new Set([cachedSeq, ...summarySeqs])
+    const watched = { has: (seq: number) => (cachedSeq >= 0 && seq >= cachedSeq) || summarySeqs.includes(seq) }
     this.#fold = new LogFold(watched, (seq, folded) => {
       if (folded.kind !== 'conversation') return
       if (seq === cachedSeq) this.#fsmAtCached = fsmStateOf(folded.state)
+      if (seq === this.#lastOwned) this.#fsmAtOwned = fsmStateOf(folded.state)
       if (summarySeqs.includes(seq)) this.#bases.set(seq, encode(baseOf(folded.state)))
     })
     if (cachedSeq === 0) this.#fsmAtCached = { state: 'idle', pending: [], lastSeq: 0 }
@@ -142,6 +146,7 @@ export class ConversationExaminer {
       lastWaking: this.#lastWaking,
       lastOwned: this.#lastOwned,
       fsmAtCached: this.#fsmAtCached,
+      fsmAtOwned: this.#fsmAtOwned,
     }
   }
 

@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util'
 import { type FlowState, openOps, pendingOp } from '../flow/flow-state.ts'
 import { encode } from '../log/codec.ts'
-import { type FsmState, fsmStateOf, statusOf } from '../log/fsm-state.ts'
+import { type FsmState, fsmStateOf, saysTheSame, statusOf } from '../log/fsm-state.ts'
 import { nextStep } from '../log/next-step.ts'
 import type { ConversationState } from '../log/state.ts'
 import type { Rebuilt } from '../store/upkeep.ts'
@@ -113,13 +113,14 @@ function titleOf({ forkedAt }: ConversationExaminer, { title, folded }: LogFacts
   return forkedAt === null ? (title ? encode(title.text) : seeded === null ? null : encode(seeded)) : null
 }
 
-/** The cache may lag behind what others append; never behind what its owner appends, who writes both. */
+/** The cache may lag behind what others append; behind what its owner appends only where it still says the same. */
 function fsmOf(
   { conversation, cached }: ConversationExaminer,
-  { lastOwned, fsmAtCached }: LogFacts,
+  { lastOwned, fsmAtCached, fsmAtOwned }: LogFacts,
   state: ConversationState,
 ): FsmState | null | 'as it is' {
-  if (cached && cached.lastSeq >= lastOwned && isDeepStrictEqual(cached, fsmAtCached)) return 'as it is'
+  const isTold = cached !== null && (cached.lastSeq >= lastOwned || (fsmAtOwned && saysTheSame(cached, fsmAtOwned)))
+  if (isTold && isDeepStrictEqual(cached, fsmAtCached)) return 'as it is'
   if (conversation.fsmState === null && lastOwned === 0) return 'as it is'
   return fsmStateOf(state)
 }

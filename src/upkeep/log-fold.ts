@@ -9,19 +9,21 @@ export type Folded =
   | { readonly kind: 'conversation'; readonly state: ConversationState }
   | { readonly kind: 'flow'; readonly state: FlowState | null }
 
+type Watched = { has(seq: number): boolean }
+
 const batchSize = 32
 const keptTurns = 8
 
 /** Folds a log of any length in little memory: turns that have ended are let go, as a summary lets them go. */
 export class LogFold {
-  readonly #watched: ReadonlySet<number>
+  readonly #watched: Watched
   readonly #onWatched: (seq: number, folded: Folded) => void
   #batch: LogEvent[] = []
   #folded: Folded = { kind: 'conversation', state: emptyState }
   #problem: string | null = null
 
   /** `onWatched` is told of the state right after these seqs; 0 is before the first. */
-  constructor(watched: ReadonlySet<number>, onWatched: (seq: number, folded: Folded) => void) {
+  constructor(watched: Watched, onWatched: (seq: number, folded: Folded) => void) {
     this.#watched = watched
     this.#onWatched = onWatched
   }

@@ -34,7 +34,35 @@ overStores('a conversation that rests as this process left it', (story) => {
     expect(await (await chat.send('two')).outcome()).toMatchObject({ status: 'completed', text: 'It is 42.' })
     for (const read of ['getConversation', 'streamEvents', 'loadSince'])
       expect([read, counts[read]]).toEqual([read, before[read]])
-    expect(commits.slice(since)).toHaveLength(4)
+    const cached = commits.slice(since).map(({ fsmState }) => fsmState?.state)
+    // What lists show is only written where it changes.
+    expect(cached).toEqual(['running', undefined, undefined, 'idle'])
+    expect((await store.getConversation('c1'))?.fsmState).toEqual({ state: 'idle', pending: [], lastSeq: 14 })
+  })
+
+  test('reads as running in lists as long as a turn runs', async () => {
+    const seen: unknown[] = []
+    const store = story.openStore()
+    const look = defineTool({
+      name: 'look',
+      description: 'Look',
+      input: z.object({}),
+      run: async () => {
+        const { status, fsmState } = (await store.getConversation('c1'))!
+        seen.push([status, fsmState?.state])
+        return 42
+      },
+    })
+    const model = scriptedModel(({ prompt }) =>
+      prompt.at(-1)?.role === 'tool' ? 'It is 42.' : { calls: [{ tool: 'look', args: {} }] },
+    )
+    const runtime = story.start({ agents: [defineAgent({ name: 'looker', model, tools: [look] })], store })
+    const chat = runtime.conversation('c1', { agent: 'looker' })
+    for (const text of ['one', 'two']) await (await chat.send(text)).outcome()
+    expect(seen).toEqual([
+      ['active', 'running'],
+      ['active', 'running'],
+    ])
   })
 
   test.each(['reject', 'steer', 'interrupt'] as const)(

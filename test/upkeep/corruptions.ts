@@ -42,6 +42,8 @@ export function derivedCorruptions(
     column('waiting', `fsm_state = '{"state":"idle","pending":[],"lastSeq":3}'`, 'fsm_state_differs'),
     column('waiting', `fsm_state = '{"state":"idle","pending":[],"lastSeq":99}'`, 'fsm_state_differs'),
     column('session-done', `fsm_state = '{"state":"idle","pending":[],"lastSeq":3}'`, 'fsm_state_differs'),
+    // True of the seq it names, and behind what the owner has written since.
+    column('plain', `fsm_state = '{"state":"running","pending":[],"lastSeq":1}'`, 'fsm_state_differs'),
     column('waiting', "status = 'idle'", 'status_differs'),
     column('plain', "status = 'ended'", 'status_differs'),
     column('due', "status = 'suspended'", 'status_differs'),

@@ -19,6 +19,7 @@ export function postgresDriver(options: DatabaseOptions): Driver {
   const commit = commitChange(database, options.max)
   return {
     durable: true,
+    resends: true,
     async commit(tenant, id, change) {
       const outcome = await commit(tenant, id, change)
       const isNews = change.events.length > 0 || change.wake.type === 'in'

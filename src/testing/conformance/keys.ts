@@ -26,6 +26,18 @@ export function keys({ describe, test, testTwoStores, expect, refused }: Suite):
       expect(await store.acquireLease('chat', 'other', 60_000)).toBe(null)
     })
 
+    test('a key for the store itself does what a key does, where the store keeps it at all', async ({ store }) => {
+      const change = { events: [userMsg()], resendKey: 'own' }
+      expect(await store.commit('chat', change)).toMatchObject({ ok: true, seq: 1 })
+      const again = await store.commit('chat', change)
+      expect(again.ok && [1, 2].includes(again.seq)).toBe(true)
+      const both = { events: [titled('A')], key: 'once', resendKey: 'own' }
+      const last = (await store.streamEvents('chat')).length
+      expect(await store.commit('chat', both)).toMatchObject({ ok: true, seq: last + 1 })
+      expect(await store.commit('chat', both)).toMatchObject({ ok: true, seq: last + 1 })
+      await refused('invalid_id', () => store.commit('chat', { events: [], resendKey: '' }))
+    })
+
     test('the same key with the same digest is the same request, with another it is refused', async ({ store }) => {
       const change = { events: [userMsg()], key: 'once', digest: 'first' }
       await store.commit('chat', change)
