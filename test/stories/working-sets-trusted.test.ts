@@ -35,6 +35,10 @@ overStores('a conversation that rests as this process left it', (story) => {
     for (const read of ['getConversation', 'streamEvents', 'loadSince'])
       expect([read, counts[read]]).toEqual([read, before[read]])
     const cached = commits.slice(since).map(({ fsmState }) => fsmState?.state)
+    expect(commits.slice(since).map((change) => change.key ?? change.resendKey)).toEqual([
+      expect.stringMatching(/^send\//),
+      ...[undefined, undefined, undefined],
+    ])
     // What lists show is only written where it changes.
     expect(cached).toEqual(['running', undefined, undefined, 'idle'])
     expect((await store.getConversation('c1'))?.fsmState).toEqual({ state: 'idle', pending: [], lastSeq: 14 })

@@ -4,7 +4,7 @@ import { endCall, findCall, writeCall } from './calls.ts'
 import { type ConversationHead, createConversation, findConversation, updateConversation } from './conversations.ts'
 import type { Database } from './database.ts'
 import { appendEvents, timeOf } from './events.ts'
-import { takeLease } from './leases.ts'
+import { type Lease, nextEpoch, noLease, setLease } from './leases.ts'
 
 /** Must run inside a transaction. Decides by reading alone, so that a refused change leaves no trace in its group. */
 export function commitChange(db: Database, tenant: string, id: string, change: PreparedChange): CommitOutcome {
@@ -14,8 +14,10 @@ export function commitChange(db: Database, tenant: string, id: string, change: P
   if (settled) return settled
   const lastSeq = head?.lastSeq ?? 0
   const seq = lastSeq + change.events.length
+  const lease = leaseOf(db, head, change, now)
   const cid = head ? head.cid : createConversation(db, tenant, id, change, now)
-  if (head) updateConversation(db, head, change, now)
+  if (head) updateConversation(db, head, change, lease, now)
+  else if (lease) setLease(db, cid, lease)
   appendEvents(db, cid, lastSeq, change.events, now)
   if (change.key !== null) {
     db.run('INSERT INTO keys (cid, key, seq, digest) VALUES (?, ?, ?, ?)', cid, change.key, seq, change.digest)
@@ -25,10 +27,19 @@ export function commitChange(db: Database, tenant: string, id: string, change: P
   }
   for (const call of change.calls) writeCall(db, tenant, cid, call, now)
   referToBlobs(db, tenant, cid, change.blobs, lastSeq + 1)
-  const isFree = change.acquires !== null && !(head?.leaseUntil && head.leaseUntil > now && !change.releasesLease)
-  if (!change.acquires || !isFree) return { type: 'ok', seq, at: now }
-  const epoch = takeLease(db, cid, change.acquires.holder, now + change.acquires.ttlMs)
-  return { type: 'ok', seq, at: now, epoch }
+  return lease?.epoch ? { type: 'ok', seq, at: now, epoch: lease.epoch } : { type: 'ok', seq, at: now }
+}
+
+/** What becomes of the lease; null: it stays as it is. */
+function leaseOf(
+  db: Database,
+  head: ConversationHead | undefined,
+  { acquires, releasesLease }: PreparedChange,
+  now: number,
+): Lease | null {
+  const isFree = releasesLease || !(head?.leaseUntil && head.leaseUntil > now)
+  if (acquires && isFree) return { holder: acquires.holder, epoch: nextEpoch(db), until: now + acquires.ttlMs }
+  return releasesLease ? noLease : null
 }
 
 /** What to answer without writing; null when the change is to be made. */

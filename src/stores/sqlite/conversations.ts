@@ -2,6 +2,7 @@ import type { ConversationFilter } from '../../store/conversation-record.ts'
 import type { PreparedChange, StoredAttrs, StoredConversation, Wake } from '../../store/driver.ts'
 import { forkParents, mergeSettings } from '../../store/rows.ts'
 import type { Database } from './database.ts'
+import { type Lease, setLease } from './leases.ts'
 
 /** Read from the log, so that the row cannot disagree with it and a commit that only appends need not write the row. */
 const lastSeq = 'coalesce((SELECT max(seq) FROM events WHERE events.cid = conversations.cid), 0)'
@@ -98,31 +99,37 @@ export function insertConversation(db: Database, tenant: string, id: string, row
 export function updateConversation(
   db: Database,
   { cid, dormant }: ConversationHead,
-  { events, attrs, wake, releasesLease }: PreparedChange,
+  { events, attrs, wake }: PreparedChange,
+  lease: Lease | null,
   now: number,
 ): void {
   const woken = wakeUp(wake, dormant === 1, now)
   const status = woken?.status ?? attrs.status ?? null
   const fsmState = attrs.fsmState ?? null
-  // Naming an indexed column writes its index, so the wake-up is only named where it may change.
-  if (woken) {
+  const cached = [now, status, fsmState]
+  // Naming an indexed column writes its index, so the wake-up and the lease are only named where they may change, and together.
+  if (woken && lease) {
+    const set = `${setCached}, wake_at = ?, dormant = ?, lease_holder = ?, lease_epoch = ?, lease_until = ?`
+    const held = [lease.holder, lease.epoch, lease.until]
+    db.run(`${set} WHERE cid = ?`, ...cached, woken.wakeAt, woken.isDormant ? 1 : 0, ...held, cid)
+  } else if (woken) {
     db.run(
-      `UPDATE conversations SET updated_at = ?, status = coalesce(?, status), fsm_state = coalesce(?, fsm_state),
-       wake_at = ?, dormant = ? WHERE cid = ?`,
-      ...[now, status, fsmState, woken.wakeAt, woken.isDormant ? 1 : 0, cid],
+      `${setCached}, wake_at = ?, dormant = ? WHERE cid = ?`,
+      ...cached,
+      woken.wakeAt,
+      woken.isDormant ? 1 : 0,
+      cid,
     )
-  } else if (status !== null || fsmState !== null || events.length === 0) {
-    db.run(
-      `UPDATE conversations SET updated_at = ?, status = coalesce(?, status), fsm_state = coalesce(?, fsm_state)
-       WHERE cid = ?`,
-      ...[now, status, fsmState, cid],
-    )
+  } else {
+    const isChanged = status !== null || fsmState !== null || events.length === 0
+    if (isChanged) db.run(`${setCached} WHERE cid = ?`, ...cached, cid)
+    if (lease) setLease(db, cid, lease)
   }
   writeRareAttrs(db, cid, attrs)
-  if (releasesLease) {
-    db.run('UPDATE conversations SET lease_holder = NULL, lease_epoch = NULL, lease_until = NULL WHERE cid = ?', cid)
-  }
 }
+
+const setCached =
+  'UPDATE conversations SET updated_at = ?, status = coalesce(?, status), fsm_state = coalesce(?, fsm_state)'
 
 type WakeUp = { readonly wakeAt: number | null; readonly isDormant: boolean; readonly status?: 'active' }
 

@@ -11,19 +11,27 @@ export function acquireLease(db: Database, tenant: string, id: string, holder: s
   )
   if (!row) return null
   if (row.until !== null && row.until > now && row.holder !== holder) return null
-  return takeLease(db, row.cid, holder, now + ttlMs)
+  const epoch = nextEpoch(db)
+  setLease(db, row.cid, { holder, epoch, until: now + ttlMs })
+  return epoch
 }
 
-/** Must only be called when the lease is free. */
-export function takeLease(db: Database, cid: number, holder: string, until: number): number {
-  const { epoch } = db.get<{ epoch: number }>(
-    "UPDATE meta SET value = value + 1 WHERE name = 'epoch' RETURNING value AS epoch",
-  )!
+export type Lease = { readonly holder: string | null; readonly epoch: number | null; readonly until: number | null }
+
+export const noLease: Lease = { holder: null, epoch: null, until: null }
+
+/** Epochs come from one counter of the whole store. */
+export function nextEpoch(db: Database): number {
+  return db.get<{ epoch: number }>("UPDATE meta SET value = value + 1 WHERE name = 'epoch' RETURNING value AS epoch")!
+    .epoch
+}
+
+/** Must only be called when the lease is free, or its holder gives it back. */
+export function setLease(db: Database, cid: number, { holder, epoch, until }: Lease): void {
   db.run(
     'UPDATE conversations SET lease_holder = ?, lease_epoch = ?, lease_until = ? WHERE cid = ?',
     ...[holder, epoch, until, cid],
   )
-  return epoch
 }
 
 export function releaseLease(db: Database, tenant: string, id: string, epoch: number): void {
@@ -40,7 +48,9 @@ export function releaseLease(db: Database, tenant: string, id: string, epoch: nu
 export function renewLeases(db: Database, holder: string, ttlMs: number): (ConversationRef & { epoch: number })[] {
   return db
     .all<ConversationRef & { epoch: number }>(
-      'UPDATE conversations SET lease_until = ? WHERE lease_holder = ? RETURNING tenant, id, lease_epoch AS epoch',
+      `UPDATE conversations SET lease_until = ?
+       WHERE cid IN (SELECT cid FROM conversations INDEXED BY conversations_agenda WHERE lease_holder = ?)
+       RETURNING tenant, id, lease_epoch AS epoch`,
       Date.now() + ttlMs,
       holder,
     )

@@ -2,9 +2,10 @@ import { SchemaTooNewError, StoreError } from '../../errors/store-errors.ts'
 import type { Database } from './database.ts'
 import { createTables } from './migrations/001-create-tables.ts'
 import { indexForks } from './migrations/002-index-forks.ts'
+import { oneAgenda } from './migrations/003-one-agenda.ts'
 
 /** The schema's version is the number of migrations that have run. Must only be added to. */
-const migrations: readonly string[] = [createTables, indexForks]
+const migrations: readonly string[] = [createTables, indexForks, oneAgenda]
 
 export const knownVersion = migrations.length
 

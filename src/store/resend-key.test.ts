@@ -1,0 +1,19 @@
+import { expect, test } from 'vitest'
+import { memoryDriver } from '../stores/memory/memory-driver.ts'
+import { userMsg } from '../testing/conformance/event-builders.ts'
+import { createStore } from './create-store.ts'
+
+test.each([
+  [true, 1],
+  [false, 2],
+])(
+  'a key for the store itself is kept where its driver sends changes again (%s), so that it does a change once',
+  async (resends, events) => {
+    const store = createStore({ ...memoryDriver(), resends })
+    const change = { events: [userMsg()], resendKey: 'own' }
+    await store.commit('chat', change)
+    expect(await store.commit('chat', change)).toMatchObject({ ok: true, seq: events })
+    expect(await store.streamEvents('chat')).toHaveLength(events)
+    await store.close()
+  },
+)
