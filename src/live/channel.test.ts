@@ -52,11 +52,13 @@ const emptyWorkingSet: WorkingSet = { state: emptyState, lastAt: 0, origin: { su
 async function join(channel: Channel) {
   let view: View | null = null
   const told: (Filmed | 'replaced' | 'failed')[] = []
+  const next = (event: Filmed): void => {
+    if (view) told.push(event)
+    if (view) view = projectView(view, event)
+  }
   const leave = channel.listen({
-    next: (event) => {
-      if (view) told.push(event)
-      if (view) view = projectView(view, event)
-    },
+    appended: next,
+    live: next,
     replaced: (given) => {
       told.push('replaced')
       view = given
@@ -189,7 +191,7 @@ describe('a channel', () => {
   })
 
   describe('begins with what its owner knows', () => {
-    const silent = { next: () => {}, replaced: () => {}, failed: () => {} }
+    const silent = { appended: () => {}, replaced: () => {}, failed: () => {} }
 
     async function owned(...events: NewEvent[]) {
       const log = new Log()

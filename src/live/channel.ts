@@ -10,7 +10,9 @@ import type { WorkingSet } from './working-sets.ts'
 
 /** Must not throw. */
 export type Listener = {
-  next(event: LogEvent | LiveEvent): void
+  appended(event: LogEvent): void
+  /** What is live beside the log; for those who show it. */
+  live?(event: LiveEvent): void
   /** The log is another one now: it was deleted, or deleted and begun anew. What was told before is void. */
   replaced(view: View): void
   failed(error: unknown): void
@@ -163,7 +165,7 @@ export class Channel {
     const isLater = this.#early.findIndex(({ seq }) => seq > known)
     for (const event of this.#early.splice(0, isLater < 0 ? this.#early.length : isLater)) {
       this.#live = withLive(this.#live, event)
-      for (const listener of this.#listeners) listener.next(event)
+      for (const listener of this.#listeners) listener.live?.(event)
     }
   }
 
@@ -207,8 +209,8 @@ export class Channel {
     this.#live = withoutSettled(this.#live, event)
     for (const live of announced.live) this.#live = withLive(this.#live, live)
     for (const listener of this.#listeners) {
-      listener.next(event)
-      for (const live of announced.live) listener.next(live)
+      listener.appended(event)
+      if (listener.live) for (const live of announced.live) listener.live(live)
     }
     this.#tellEarly()
   }

@@ -13,25 +13,19 @@ export function readUsage(usage: unknown): Usage {
   if (!isRecord(usage)) return {}
   const input = totals(usage['inputTokens'])
   const output = totals(usage['outputTokens'])
-  const counts = {
-    inputTokens: input['total'],
-    outputTokens: output['total'],
-    cacheReadTokens: input['cacheRead'],
-    cacheWriteTokens: input['cacheWrite'],
-    reasoningTokens: output['reasoning'],
-  }
   const read: { -readonly [Counter in keyof Usage]: Usage[Counter] } = {}
-  for (const [counter, tokens] of Object.entries(counts)) {
-    if (isCount(tokens)) read[counter as keyof Usage] = tokens
+  const take = (counter: keyof Usage, tokens: unknown): void => {
+    if (typeof tokens === 'number' && Number.isFinite(tokens) && tokens >= 0) read[counter] = tokens
   }
+  take('inputTokens', input['total'])
+  take('outputTokens', output['total'])
+  take('cacheReadTokens', input['cacheRead'])
+  take('cacheWriteTokens', input['cacheWrite'])
+  take('reasoningTokens', output['reasoning'])
   return read
 }
 
 /** A bare number is taken as the total. */
 function totals(tokens: unknown): { readonly [key: string]: unknown } {
   return isRecord(tokens) ? tokens : { total: tokens }
-}
-
-function isCount(value: unknown): value is number {
-  return typeof value === 'number' && Number.isFinite(value) && value >= 0
 }

@@ -70,7 +70,7 @@ export class ChildTree {
       if (followed.isRead && this.#followed.get(childId) === followed) this.#onChange()
     }
     const stopListening = channel.listen({
-      next: (event) => 'content' in event && tell(),
+      appended: tell,
       replaced: tell,
       failed: () => this.#beginAgain(childId),
     })

@@ -1,6 +1,4 @@
-import type { LogEvent } from '../log/events.ts'
 import type { ConversationState } from '../log/state.ts'
-import type { LiveEvent } from '../view/live-event.ts'
 import type { Children } from '../view/view.ts'
 import type { Channels } from './channels.ts'
 import { ChildTree } from './child-tree.ts'
@@ -30,9 +28,7 @@ export async function follow<T>({ tenant, id, channels, until, signal, writtenSe
       }
       const tree = new ChildTree(channels, tenant, look)
       const onAbort = (): void => reject(signal.reason)
-      // What is live beside the log decides nothing.
-      const next = (event: LogEvent | LiveEvent): void => void ('content' in event && look())
-      const stopListening = channel.listen({ next, replaced: look, failed: reject })
+      const stopListening = channel.listen({ appended: look, replaced: look, failed: reject })
       signal.addEventListener('abort', onAbort, { once: true })
       stop = () => {
         stopListening()

@@ -1,5 +1,7 @@
 import { WatcherLaggedError } from '../errors/runtime-errors.ts'
+import type { LogEvent } from '../log/events.ts'
 import type { TenantStore } from '../store/store.ts'
+import type { LiveEvent } from '../view/live-event.ts'
 import type { WatchEvent } from '../view/project-view.ts'
 import type { View } from '../view/view.ts'
 import type { Channels } from './channels.ts'
@@ -77,6 +79,14 @@ class Buffer {
   startAt(seq: number): void {
     this.#events = []
     this.#lastSeq = seq
+  }
+
+  appended(event: LogEvent): void {
+    this.next(event)
+  }
+
+  live(event: LiveEvent): void {
+    this.next(event)
   }
 
   next(event: WatchEvent): void {

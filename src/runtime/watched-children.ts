@@ -20,14 +20,11 @@ export class WatchedChildren {
     this.#tell = tell
     const look = (): void => this.#look()
     this.#tree = new ChildTree(channels, tenant, look)
-    const next = (event: { readonly type: string }): void => {
-      if ('content' in event) look()
-    }
     const replaced = (): void => {
       this.#told &&= ''
       look()
     }
-    this.#stopListening = channel.listen({ next, replaced, failed: () => {} })
+    this.#stopListening = channel.listen({ appended: look, replaced, failed: () => {} })
   }
 
   read(state: ConversationState): Promise<void> {
