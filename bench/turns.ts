@@ -30,6 +30,7 @@ const lengths = [5, 100, 1_000, 5_000]
 /** So many of each length, so that none grows by more than a few turns while it is measured. Long ones take long to copy. */
 const copiesOf = (length: number): number => (length > 1_000 ? 10 : 30)
 const turnsPerCopy = 10
+const keptInMemory = 'length 5, kept'
 
 type Engine = {
   readonly name: 'sqlite' | 'postgres'
@@ -83,9 +84,10 @@ async function benchEngine(
     note('without a disk', await engineRate(turns, async () => {}))
     for (const length of lengths)
       note(`length ${length}`, await withRuntime(store, (runtime) => lengthRate(runtime, length, turns)))
+    await summariseAll(store)
+    note(keptInMemory, await withRuntime(store, (runtime) => keptRate(runtime, turns)))
     note('64 conversations', await withRuntime(store, (runtime) => wideRate(runtime, round, turns)))
-    for (const length of lengths)
-      for (let copy = 0; copy < copiesOf(length); copy++) await summarise(store, idOf(length, copy))
+    await summariseAll(store)
   }
   const medians = Object.fromEntries(Object.entries(rates).map(([what, values]) => [what, median(values)]))
   console.log(`\n${name}: tool turns per second (median of ${rounds}, spread)`)
@@ -97,6 +99,7 @@ async function benchEngine(
   }
   return {
     [`${name}.turn_vs_raw`]: medians['length 5']! / medians['raw']!,
+    [`${name}.kept_turn_vs_raw`]: medians[keptInMemory]! / medians['raw']!,
     [`${name}.turn_vs_raw_its_rows`]: medians['length 5']! / medians['raw, its rows']!,
     [`${name}.turn_vs_engine_on_raw`]: medians['length 5']! / medians['engine on raw']!,
     [`${name}.length_5000_vs_5`]: medians['length 5']! / medians['length 5000']!,
@@ -157,6 +160,16 @@ function lengthRate(runtime: Runtime, length: number, most: number): Promise<num
   return ratePerSecond(turns, () => inLanes(1, turns, (_, n) => oneTurn(runtime, idOf(length, n % copies))))
 }
 
+/** Without what reviving a conversation costs: each has had a turn in this process before it is measured. */
+async function keptRate(runtime: Runtime, most: number): Promise<number> {
+  const [length] = lengths
+  const copies = copiesOf(length!)
+  const turns = Math.min(most, copies * turnsPerCopy)
+  const one = (_: number, n: number) => oneTurn(runtime, idOf(length!, n % copies))
+  await inLanes(1, copies, one)
+  return await ratePerSecond(turns, () => inLanes(1, turns, one))
+}
+
 function wideRate(runtime: Runtime, round: number, turns: number): Promise<number> {
   const lanes = 64
   const perLane = Math.max(2, Math.ceil(turns / 16))
@@ -195,6 +208,11 @@ async function prepare(store: Store, length: number): Promise<void> {
   })
   await summarise(store, idOf(length, 0))
   for (let copy = 1; copy < copiesOf(length); copy++) await store.fork(idOf(length, 0), idOf(length, copy))
+}
+
+async function summariseAll(store: Store): Promise<void> {
+  for (const length of lengths)
+    for (let copy = 0; copy < copiesOf(length); copy++) await summarise(store, idOf(length, copy))
 }
 
 /** Leaves a working set of twenty turns, whatever the length. */
