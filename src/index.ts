@@ -52,6 +52,7 @@ export {
   CallNotFoundError,
   ConversationExistsError,
   ConversationNotFoundError,
+  ConversationUnreadableError,
   InvalidArgumentError,
   InvalidIdError,
   KeyReusedError,
@@ -198,6 +199,7 @@ export type {
   ConversationRecord,
   ConversationRef,
   Parent,
+  UnreadableColumn,
 } from './store/conversation-record.ts'
 export { createStore, type StoreOptions } from './store/create-store.ts'
 export type {

@@ -6,7 +6,7 @@ export type { Explanation } from '../context/explain.ts'
 
 /** What a list tells of a conversation. */
 export type RemoteRecord = Omit<ConversationRecord, 'settings' | 'fsmState'> & {
-  /** Why the server cannot work on it, where it has tried. */
+  /** Why the server cannot work on it: `conversation_unreadable`, or what it met where it has tried. */
   readonly problem?: { readonly code: ErrorCode }
 }
 

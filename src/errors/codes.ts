@@ -10,6 +10,7 @@ export const errorCodes = {
   event_invalid: { family: 'store', status: 500 },
   event_unknown: { family: 'store', status: 500 },
   conversation_not_found: { family: 'not_found', status: 404 },
+  conversation_unreadable: { family: 'store', status: 500 },
   call_not_found: { family: 'not_found', status: 404 },
   conversation_exists: { family: 'conflict', status: 409 },
   key_reused: { family: 'conflict', status: 409 },

@@ -99,6 +99,7 @@ const thrown: PerdureError[] = [
   new store.CallNotFoundError('c1'),
   new store.ConversationExistsError('ticket-42'),
   new store.ConversationNotFoundError('ticket-42'),
+  new store.ConversationUnreadableError('ticket-42', ['settings']),
   new store.InvalidArgumentError('limit', 'must be at least 1'),
   new store.InvalidIdError('key', 'is empty'),
   new store.KeyReusedError('ticket-42', 'msg-1'),

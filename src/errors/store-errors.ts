@@ -31,6 +31,20 @@ export class CallNotFoundError extends PerdureError {
   }
 }
 
+/** Its row is damaged: what `columns` names is not what Perdure wrote. Lists still tell of it. */
+export class ConversationUnreadableError extends PerdureError {
+  readonly columns: readonly string[]
+
+  constructor(id: string, columns: readonly string[]) {
+    const what = columns.map((column) => `'${column}'`).join(' and ')
+    super(
+      'conversation_unreadable',
+      `The row of conversation '${id}' is damaged: ${what} cannot be read. Run perdure doctor; it tells what --repair rebuilds from the log, and what to restore from a backup.`,
+    )
+    this.columns = columns
+  }
+}
+
 /** The id of a fork is taken. */
 export class ConversationExistsError extends PerdureError {
   constructor(id: string) {

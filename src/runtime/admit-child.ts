@@ -1,3 +1,4 @@
+import { PerdureError } from '../errors/perdure-error.ts'
 import { callIdOfChild, childIdOf, childTurnIdOf } from '../log/child-call.ts'
 import { decide, endOf } from '../log/decide.ts'
 import { type ConversationState, openTurn } from '../log/state.ts'
@@ -6,10 +7,22 @@ import type { ParentCall } from '../turn/family.ts'
 
 /** The call a conversation was started for; null when somebody talks to it. Only what has the name of a child is looked up. */
 export async function parentCallOf(store: TenantStore, id: string): Promise<ParentCall | null> {
-  if (callIdOfChild(id) === null) return null
-  const parent = (await store.getConversation(id))?.parent
-  if (parent?.callId === undefined || childIdOf(parent.callId) !== id) return null
-  return { conversationId: parent.id, callId: parent.callId }
+  const callId = callIdOfChild(id)
+  if (callId === null) return null
+  try {
+    const parent = (await store.getConversation(id))?.parent
+    if (parent?.callId === undefined || childIdOf(parent.callId) !== id) return null
+    return { conversationId: parent.id, callId: parent.callId }
+  } catch (error) {
+    if (!PerdureError.isInstance(error) || error.code !== 'conversation_unreadable') throw error
+    return callingFor(store, callId)
+  }
+}
+
+/** The row of the call knows its conversation too, where that of the child is damaged. */
+async function callingFor(store: TenantStore, callId: string): Promise<ParentCall | null> {
+  const call = await store.getToolCall(callId)
+  return call?.kind === 'sub_agent' ? { conversationId: call.conversationId, callId } : null
 }
 
 /**

@@ -296,7 +296,8 @@ export class Worker {
 
   /** A row that is damaged must not keep the others from being found. It is told of once. */
   #unreadable({ tenant, id }: ConversationRef, error: unknown): null {
-    if (!(error instanceof SyntaxError)) throw error
+    const isDamaged = PerdureError.isInstance(error) && error.code === 'conversation_unreadable'
+    if (!isDamaged) throw error
     const key = conversationKey(tenant, id)
     if (!this.#skipped.has(key)) {
       this.#parts.logger.error('a conversation cannot be worked on here', { tenant, id, error })
@@ -321,7 +322,8 @@ export class Worker {
   async #hintAll(): Promise<void> {
     for (const [key, { owner }] of this.#taken) {
       const [tenant, id] = JSON.parse(key) as [string, string]
-      const record = await this.#parts.store.forTenant(tenant).getConversation(id)
+      const reading = this.#parts.store.forTenant(tenant).getConversation(id)
+      const record = await reading.catch((error: unknown) => this.#unreadable({ tenant, id }, error))
       owner?.hint(record?.lastSeq ?? 0)
     }
   }

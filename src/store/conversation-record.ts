@@ -18,7 +18,15 @@ export type ConversationRecord = {
   readonly lastSeq: number
   readonly createdAt: number
   readonly updatedAt: number
+  /**
+   * Only in lists: what of it is damaged in the store and stands here as if it were empty. Absent where all could be read. The doctor says what
+   * to do (`perdure doctor`).
+   */
+  readonly unreadable?: readonly UnreadableColumn[]
 }
+
+/** What is stored as JSON, and may be damaged. */
+export type UnreadableColumn = 'settings' | 'fsmState' | 'title' | 'parent'
 
 /** What a log is of. */
 export type ConversationKind = 'conversation' | 'flow'

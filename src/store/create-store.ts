@@ -2,6 +2,7 @@ import { type Clock, systemClock } from '../clock/clock.ts'
 import { StoreClosedError } from '../errors/store-errors.ts'
 import { consoleLogger, type Logger } from '../logger/logger.ts'
 import { checkDuration, checkId, checkWhole } from './checks.ts'
+import { DamageLog } from './damage-log.ts'
 import type { Driver } from './driver.ts'
 import { ExpiryLoop } from './expiry-loop.ts'
 import { HeldLeases } from './held-leases.ts'
@@ -31,6 +32,7 @@ export type StoreContext = {
   readonly hints: HintBus
   readonly leases: HeldLeases
   readonly expiry: ExpiryLoop
+  readonly damage: DamageLog
 }
 
 /** Builds a store over a driver: everything that is the same for all backends happens here. `clock` only times the polling. */
@@ -47,6 +49,7 @@ export function createStore(driver: Driver, options: StoreOptions = {}, clock: C
     hints,
     leases: new HeldLeases(),
     expiry,
+    damage: new DamageLog(logger),
   }
   const handles = new TenantHandles(context)
   if (options.expiry ?? true) expiry.start()

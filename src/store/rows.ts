@@ -1,27 +1,15 @@
 import { decode, encode } from '../log/codec.ts'
 import type { LogEvent } from '../log/events.ts'
-import type { FsmState } from '../log/fsm-state.ts'
 import type { JsonObject } from '../log/json.ts'
 import type { ConversationState } from '../log/state.ts'
 import { checkId, checkWhole } from './checks.ts'
-import type { ConversationRecord, Parent } from './conversation-record.ts'
-import type { StoredCall, StoredConversation, StoredEvent, StoredModelCall, StoredSummary } from './driver.ts'
+import type { StoredCall, StoredEvent, StoredModelCall, StoredSummary } from './driver.ts'
 import type { ModelCall, NewModelCall } from './model-call.ts'
 import type { Summary } from './summary.ts'
 import type { ToolCall } from './tool-call.ts'
 
 export function decodeEvent(conversationId: string, { seq, at, type, content }: StoredEvent): LogEvent {
   return { conversationId, seq, at, type, content: decode(content) } as unknown as LogEvent
-}
-
-export function decodeConversation(row: StoredConversation): ConversationRecord {
-  return {
-    ...row,
-    settings: decode(row.settings) as JsonObject,
-    fsmState: row.fsmState === null ? null : (decode(row.fsmState) as unknown as FsmState),
-    title: row.title === null ? null : (decode(row.title) as string),
-    parent: row.parent === null ? null : (decode(row.parent) as unknown as Parent),
-  }
 }
 
 /**

@@ -12,18 +12,11 @@ import type { LogEvent, ResolutionStatus } from '../log/events.ts'
 import type { Json } from '../log/json.ts'
 import type { Change, CommitResult } from './change.ts'
 import { checkDuration, checkId, checkOneOf, checkWhole } from './checks.ts'
+import { decodeConversation, decoded, listConversation } from './conversation-row.ts'
 import type { StoreContext } from './create-store.ts'
 import type { CommitRefusal } from './driver.ts'
 import { finalStatuses, type PrepareOptions, prepareChange } from './prepare-change.ts'
-import {
-  decodeCall,
-  decodeConversation,
-  decodeEvent,
-  decodeModelCall,
-  decodeSummary,
-  encodeModelCall,
-  encodeSummary,
-} from './rows.ts'
+import { decodeCall, decodeEvent, decodeModelCall, decodeSummary, encodeModelCall, encodeSummary } from './rows.ts'
 import type { EventRange, TenantStore } from './store.ts'
 import type { FinalStatus } from './tool-call.ts'
 
@@ -137,7 +130,11 @@ export function createTenantStore(context: StoreContext, tenant: string): Tenant
       if (filter.forkOf !== undefined) checkId('forkOf', filter.forkOf)
       const rows = await driver.listConversations(tenant, { ...rest, limit })
       if (!rows) throw new ConversationNotFoundError(filter.before ?? '')
-      return rows.map(decodeConversation)
+      return rows.map((row) => {
+        const record = listConversation(row)
+        if (record.unreadable) context.damage.tell(tenant, row.id, record.unreadable)
+        return record
+      })
     },
     async deleteConversation(id) {
       checkId('conversation id', id)
@@ -158,11 +155,11 @@ export function createTenantStore(context: StoreContext, tenant: string): Tenant
       checkPage({ ...page, limit })
       const rows = await driver.inbox(tenant, { ...page, limit })
       if (!rows) throw new CallNotFoundError(page.before ?? '')
-      return rows.map((row) => ({
-        ...decodeCall(row),
-        agent: row.agent,
-        title: row.title === null ? null : (decode(row.title) as string),
-      }))
+      return rows.map((row) => {
+        const title = row.title === null ? null : decoded(row.title)
+        if (title === undefined) context.damage.tell(tenant, row.conversationId, ['title'])
+        return { ...decodeCall(row), agent: row.agent, title: (title ?? null) as string | null }
+      })
     },
     async resolveToolCall(callId, status, result) {
       checkId('call id', callId)

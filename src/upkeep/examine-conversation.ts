@@ -9,6 +9,7 @@ import type { Json } from '../log/json.ts'
 import { baseOf } from '../log/state.ts'
 import { validateEvent } from '../log/validate-event.ts'
 import type { Parent } from '../store/conversation-record.ts'
+import { decoded } from '../store/conversation-row.ts'
 import type { StoredCall, StoredEvent, StoredSummary } from '../store/driver.ts'
 import { decodeEvent } from '../store/rows.ts'
 import type { ConversationRow } from '../store/upkeep.ts'
@@ -84,8 +85,8 @@ export class ConversationExaminer {
     this.conversation = conversation
     this.tenant = tenant
     this.#now = now
-    this.parent = this.#readable<Parent>('parent', conversation.parent)
-    this.#readable('settings', conversation.settings)
+    this.parent = this.mustBeReadable<Parent>('parent', conversation.parent)
+    this.mustBeReadable('settings', conversation.settings)
     this.cached = readFsm(conversation.fsmState)
     const cachedSeq = this.cached?.lastSeq ?? -1
     const watched = { has: (seq: number) => (cachedSeq >= 0 && seq >= cachedSeq) || summarySeqs.includes(seq) }
@@ -157,6 +158,13 @@ export class ConversationExaminer {
 
   add(code: FindingCode, problem: string): void {
     this.findings.push(finding(code, { tenant: this.tenant, conversation: this.conversation.id }, problem))
+  }
+
+  /** Null where it is not, and that is told of. */
+  mustBeReadable<T>(name: string, text: string | null): T | null {
+    const value = text === null ? null : decoded(text)
+    if (value === undefined) this.add('row_unreadable', `its ${name} is not JSON`)
+    return (value ?? null) as T | null
   }
 
   #event(row: StoredEvent): void {
@@ -267,16 +275,6 @@ export class ConversationExaminer {
     } else if (firstSeq > used.seq || firstSeq < used.from) {
       this.add('blob_ref_differs', `blob ${hash} is first referred to by event ${used.seq}, its row says ${firstSeq}`)
       this.problems.refs.push({ hash, firstSeq: used.seq })
-    }
-  }
-
-  #readable<T>(name: string, text: string | null): T | null {
-    if (text === null) return null
-    try {
-      return decode(text) as T
-    } catch {
-      this.add('row_unreadable', `its ${name} is not JSON`)
-      return null
     }
   }
 }

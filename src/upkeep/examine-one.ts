@@ -18,7 +18,21 @@ export async function finishExamination(
     examined.add('parent_missing', `it is a child agent of '${parent.id}', which is gone`)
   }
   const isChildMissing = await judgeChildren(reader, examined, facts)
-  return judgeColumns(examined, facts, { now: reader.now, lastEpoch: reader.lastEpoch, isChildMissing, agents })
+  const columns = judgeColumns(examined, facts, {
+    now: reader.now,
+    lastEpoch: reader.lastEpoch,
+    isChildMissing,
+    agents,
+  })
+  judgeWhatStays(examined, columns)
+  return columns
+}
+
+/** What no log gives back must be readable as it is. */
+function judgeWhatStays(examined: ConversationExaminer, { title, fsmState }: Rebuilt['columns']): void {
+  const { conversation } = examined
+  if (title === undefined) examined.mustBeReadable('title', conversation.title)
+  if (fsmState === undefined) examined.mustBeReadable('cached state', conversation.fsmState)
 }
 
 /** Whether a child agent that is waited for was never started. One that has ended without telling is told of. */

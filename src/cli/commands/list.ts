@@ -50,6 +50,12 @@ export const list = command({
           output.width,
         )
       })
+      const { tenant: _, who: __, ...place } = args
+      for (const { id, unreadable } of page.conversations) {
+        if (!unreadable) continue
+        const doctor = commandLine(['doctor'], place)
+        output.note(`'${id}' is damaged: its ${unreadable.join(' and ')} cannot be read. Run: ${doctor}`)
+      }
       if (page.before !== null) {
         const filters = [...(status ? ['--status', status] : []), ...(agent ? ['--agent', agent] : [])]
         const next = commandLine(['list', ...filters, '--limit', String(limit), '--before', page.before], args)

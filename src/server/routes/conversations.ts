@@ -1,8 +1,10 @@
+import { PerdureError } from '../../errors/perdure-error.ts'
 import { ConversationNotFoundError } from '../../errors/store-errors.ts'
+import type { Conversation } from '../../runtime/conversation.ts'
 import type { ConversationFilter } from '../../store/conversation-record.ts'
 import { empty, json } from '../answer.ts'
 import { existing } from '../existing.ts'
-import type { Route } from '../route.ts'
+import type { Route, RouteCall } from '../route.ts'
 import { limit, noBody, object, seq, text } from '../schemas.ts'
 import { eventRange, rangeOf } from './event-range.ts'
 import { forksOf, listed, pageOfForks } from './forks-page.ts'
@@ -45,7 +47,10 @@ export const conversationRoutes: readonly Route[] = [
     summary: 'Removes it with everything that belongs to it',
     answer: { status: 204, description: 'It is gone.' },
     async handle(call) {
-      const { conversation } = await existing(call)
+      const conversation = await existing(call).then(
+        (found) => found.conversation,
+        (error: unknown) => deletable(call, error),
+      )
       if (!(await conversation.delete())) throw new ConversationNotFoundError(conversation.id)
       return empty()
     },
@@ -123,3 +128,9 @@ export const conversationRoutes: readonly Route[] = [
     },
   },
 ]
+
+/** A damaged one is there all the same, and deleting it is a way to be rid of it. */
+function deletable({ verbs, params }: RouteCall, error: unknown): Conversation {
+  if (!PerdureError.isInstance(error) || error.code !== 'conversation_unreadable') throw error
+  return verbs.conversation(params['id'] ?? '')
+}
