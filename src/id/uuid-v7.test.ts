@@ -1,4 +1,4 @@
-import { expect, test } from 'vitest'
+import { expect, test, vi } from 'vitest'
 import { uuidV7 } from './uuid-v7.ts'
 
 /** Far in the future, because ids never go back behind one that was given out before. */
@@ -23,4 +23,10 @@ test('many of one millisecond differ and sort in the order they were made', () =
 test('a clock that goes back does not bring the order into disorder', () => {
   const first = uuidV7(later + 100_000)
   expect(uuidV7(later + 50_000) > first).toBe(true)
+})
+
+test('a clock that begins at 0 gives whole ids from the first on', async () => {
+  vi.resetModules()
+  const { uuidV7: first } = await import('./uuid-v7.ts')
+  expect(first(0)).toMatch(/^00000000-0000-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/)
 })

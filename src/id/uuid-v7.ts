@@ -32,7 +32,7 @@ export function uuidV7(now: number = Date.now()): string {
   return `${time.text}-${order}-${tail}`
 }
 
-let time = { ms: 0, text: '' }
+let time = { ms: lastMs, text: hexTime(lastMs) }
 
 function hexTime(ms: number): string {
   const text = ms.toString(16).padStart(12, '0')

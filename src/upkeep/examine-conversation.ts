@@ -75,7 +75,6 @@ export class ConversationExaminer {
   #lastWaking: LogFacts['lastWaking'] = null
   #lastOwned = 0
   #fsmAtCached: FsmState | null = null
-  #fsmAtOwned: FsmState | null = null
 
   constructor(
     conversation: UpkeepConversation,
@@ -89,11 +88,9 @@ export class ConversationExaminer {
     this.mustBeReadable('settings', conversation.settings)
     this.cached = readFsm(conversation.fsmState)
     const cachedSeq = this.cached?.lastSeq ?? -1
-    const watched = { has: (seq: number) => (cachedSeq >= 0 && seq >= cachedSeq) || summarySeqs.includes(seq) }
-    this.#fold = new LogFold(watched, (seq, folded) => {
+    this.#fold = new LogFold(new Set([cachedSeq, ...summarySeqs]), (seq, folded) => {
       if (folded.kind !== 'conversation') return
       if (seq === cachedSeq) this.#fsmAtCached = fsmStateOf(folded.state)
-      if (seq === this.#lastOwned) this.#fsmAtOwned = fsmStateOf(folded.state)
       if (summarySeqs.includes(seq)) this.#bases.set(seq, encode(baseOf(folded.state)))
     })
     if (cachedSeq === 0) this.#fsmAtCached = { state: 'idle', pending: [], lastSeq: 0 }
@@ -125,6 +122,7 @@ export class ConversationExaminer {
   /** To be called after all rows. `hasBlob` is asked about what events refer to without a row that says so. */
   async end(hasBlob: (hash: string) => Promise<boolean>): Promise<LogFacts> {
     const folded = this.#foldedLog()
+    const owned = this.#fold.atLandmark
     if (folded) {
       for (const callId of this.#calls.rows().keys()) {
         if (this.#callIds.has(callId)) continue
@@ -147,7 +145,7 @@ export class ConversationExaminer {
       lastWaking: this.#lastWaking,
       lastOwned: this.#lastOwned,
       fsmAtCached: this.#fsmAtCached,
-      fsmAtOwned: this.#fsmAtOwned,
+      fsmAtOwned: owned?.kind === 'conversation' ? fsmStateOf(owned.state) : null,
     }
   }
 
@@ -182,7 +180,7 @@ export class ConversationExaminer {
     }
     this.#note(event)
     if (this.#isIntact) {
-      this.#fold.event(event)
+      this.#fold.event(event, this.#lastOwned === event.seq)
       this.#calls.event(event)
     }
     if (!row.content.includes('"blob"')) return

@@ -9,21 +9,22 @@ export type Folded =
   | { readonly kind: 'conversation'; readonly state: ConversationState }
   | { readonly kind: 'flow'; readonly state: FlowState | null }
 
-type Watched = { has(seq: number): boolean }
-
 const batchSize = 32
 const keptTurns = 8
 
 /** Folds a log of any length in little memory: turns that have ended are let go, as a summary lets them go. */
 export class LogFold {
-  readonly #watched: Watched
+  readonly #watched: ReadonlySet<number>
   readonly #onWatched: (seq: number, folded: Folded) => void
   #batch: LogEvent[] = []
   #folded: Folded = { kind: 'conversation', state: emptyState }
   #problem: string | null = null
+  /** How much of the batch reaches up to its last landmark. */
+  #untilLandmark = 0
+  #atLandmark: Folded | null = null
 
   /** `onWatched` is told of the state right after these seqs; 0 is before the first. */
-  constructor(watched: Watched, onWatched: (seq: number, folded: Folded) => void) {
+  constructor(watched: ReadonlySet<number>, onWatched: (seq: number, folded: Folded) => void) {
     this.#watched = watched
     this.#onWatched = onWatched
   }
@@ -33,12 +34,19 @@ export class LogFold {
     return this.#problem
   }
 
-  event(event: LogEvent): void {
+  /** The state right after the last landmark, as far as it was folded. */
+  get atLandmark(): Folded | null {
+    return this.#atLandmark
+  }
+
+  /** Of all landmarks only the last counts. Stopping at each would copy a long turn for every event of it. */
+  event(event: LogEvent, isLandmark = false): void {
     if (event.seq === 1) {
       if (event.type === 'flow_started') this.#folded = { kind: 'flow', state: null }
       this.#tell(0)
     }
     this.#batch.push(event)
+    if (isLandmark) this.#untilLandmark = this.#batch.length
     if (this.#batch.length < batchSize && !this.#watched.has(event.seq)) return
     this.#flush()
     this.#tell(event.seq)
@@ -55,7 +63,17 @@ export class LogFold {
 
   #flush(): void {
     const events = this.#batch
+    const landmark = this.#untilLandmark
     this.#batch = []
+    this.#untilLandmark = 0
+    if (landmark > 0) {
+      this.#add(events.slice(0, landmark))
+      this.#atLandmark = this.#folded
+    }
+    if (landmark < events.length) this.#add(events.slice(landmark))
+  }
+
+  #add(events: readonly LogEvent[]): void {
     if (this.#problem !== null) return
     try {
       this.#folded =
