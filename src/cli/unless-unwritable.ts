@@ -15,7 +15,7 @@ const reasons: Readonly<Record<string, string>> = {
   EACCES: 'you may not',
   EPERM: 'you may not',
   EROFS: 'its disk is read-only',
-  ENOENT: 'its folder does not exist',
+  ENOENT: 'its folder does not exist, or takes nothing new',
   ENOTDIR: 'a folder above it is a file',
   EEXIST: 'a folder of it is a file',
   EISDIR: 'it is a folder',

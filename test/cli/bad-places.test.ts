@@ -1,4 +1,4 @@
-import { mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
@@ -6,6 +6,7 @@ import { sqliteStore } from '../../src/stores/sqlite/index.ts'
 import { perdure } from './perdure.ts'
 
 let folder: string
+const nowhere = 'its folder does not exist, or takes nothing new'
 
 beforeAll(async () => {
   folder = mkdtempSync(join(tmpdir(), 'perdure-places-'))
@@ -32,13 +33,32 @@ test('what cannot be written says why and what to do, and leaves nothing behind'
     ].map((words) => perdure(words, { cwd: folder })),
   )
   expect(ended.map(({ code, stderr }) => [code, stderr.replaceAll(folder, '.').trim()])).toEqual([
-    [2, told("'nowhere/backup.jsonl'", 'its folder does not exist', 'name another file', 'export')],
+    [2, told("'nowhere/backup.jsonl'", nowhere, 'name another file', 'export')],
     [2, told("'notes.txt/backup.jsonl'", 'a folder above it is a file', 'name another file', 'export')],
     [2, told("'./notes.txt/agents'", 'a folder above it is a file', 'name another folder', 'init')],
     [2, told("'./notes.txt'", 'a folder of it is a file', 'name another file with --store', 'demo')],
     [2, told("'./notes.txt'", 'a folder of it is a file', 'name another place for the store', 'migrate')],
   ])
   expect(readdirSync(folder)).toEqual(before)
+})
+
+test.skipIf(!existsSync('/proc/self'))('a place where nothing can be made is refused at once', async () => {
+  const ended = await Promise.all(
+    [
+      ['import', '--store', '/proc/perdure/agents.db'],
+      ['migrate', '--store', '/proc/perdure'],
+      ['demo', '--offline', '--store', '/proc/perdure/agents.db'],
+      ['init', '/proc/perdure/agents'],
+      ['list', '--store', '/proc/perdure/agents.db'],
+    ].map((words) => perdure(words, { cwd: folder })),
+  )
+  expect(ended.map(({ code, stderr }) => [code, stderr.trim()])).toEqual([
+    [2, told("'/proc/perdure'", nowhere, 'name another place for the store', 'import')],
+    [5, expect.stringMatching(/^error The store .*'\/proc\/perdure'/)],
+    [2, told("'/proc/perdure'", nowhere, 'name another file with --store', 'demo')],
+    [2, told("'/proc/perdure/agents'", nowhere, 'name another folder', 'init')],
+    [5, expect.stringMatching(/^error There is no store at '\/proc\/perdure\/agents.db'/)],
+  ])
 })
 
 test('a demo on a file that is no store says so once', async () => {

@@ -1,4 +1,4 @@
-import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
@@ -33,6 +33,24 @@ test('export | import goes to another backend, and comes back identical by docto
   )
   expect(examined[0]).toMatchObject({ type: 'examination', faults: 0, notices: 0, differences: 0 })
   expect(examined.map(({ digest }) => digest)).toEqual(examined.map(() => examined[0]!.digest))
+})
+
+test('a dash is stdout of an export, and stdin of an import and of what doctor compares with', async () => {
+  const cwd = path('dashes')
+  mkdirSync(cwd)
+  const whole = await perdure(['export', '--store', source])
+  const dashed = await perdure(['export', '-', '--store', source], { cwd })
+  expect([dashed.code, dashed.stdout]).toEqual([0, whole.stdout])
+  const imported = await perdure(['import', '-', '--store', 'copy.db'], { cwd, stdin: dashed.stdout })
+  expect(imported).toMatchObject({ code: 0, stdout: expect.stringMatching(/^Imported \d+ conversations/) })
+  const compared = await perdure(['doctor', '--against', '-', '--store', 'copy.db'], { cwd, stdin: dashed.stdout })
+  expect(compared.code).toBe(0)
+  const differs = await perdure(['doctor', '--against', '-', '--store', 'copy.db'], {
+    cwd,
+    stdin: (await perdure(['export', '-', '--tenant', 'other', '--store', source])).stdout,
+  })
+  expect(differs.code).toBe(1)
+  expect(readdirSync(cwd).filter((name) => name.startsWith('-'))).toEqual([])
 })
 
 test('an export in a file is there whole or not at all, and doctor compares with it', async () => {

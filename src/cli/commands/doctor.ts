@@ -13,7 +13,11 @@ import { ofTenantArgs, tenantOf, wholeStoreArgs, withUpkeep } from '../upkeep/wi
 export const doctor = command({
   args: {
     repair: { type: 'boolean', description: 'Rebuild what is derived from the logs, and say what was done' },
-    against: { type: 'string', valueHint: 'export', description: 'Also compare the store with this export' },
+    against: {
+      type: 'string',
+      valueHint: 'export',
+      description: 'Also compare the store with this export; - is stdin',
+    },
     ...ofTenantArgs,
     ...wholeStoreArgs,
   },

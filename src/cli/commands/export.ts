@@ -4,12 +4,12 @@ import { counted } from '../counted.ts'
 import { exitCodes } from '../exit-codes.ts'
 import { showProgress } from '../upkeep/show-progress.ts'
 import type { UpkeepTarget } from '../upkeep/upkeep-target.ts'
-import { writeToStdout, writeWholeFile } from '../upkeep/whole-file.ts'
+import { unlessDash, writeToStdout, writeWholeFile } from '../upkeep/whole-file.ts'
 import { ofTenantArgs, tenantOf, wholeStoreArgs, withUpkeep } from '../upkeep/with-upkeep.ts'
 
 export const exportCommand = command({
   args: {
-    file: { type: 'positional', required: false, description: 'Where to write; default: stdout' },
+    file: { type: 'positional', required: false, description: 'Where to write; default, and as -: stdout' },
     ...ofTenantArgs,
     ...wholeStoreArgs,
   },
@@ -22,7 +22,7 @@ export const exportCommand = command({
   ],
   run: (context) => {
     const { args, output } = context
-    const { file } = args
+    const file = unlessDash(args.file)
     const work = async (target: UpkeepTarget) => {
       if (file === undefined && process.stdout.isTTY) {
         throw new CommandLineError('An export is not for a terminal: name a file, or pipe it on', 'export')

@@ -1,4 +1,3 @@
-import { CommandLineError } from '../../errors/cli-errors.ts'
 import { command } from '../command.ts'
 import { counted } from '../counted.ts'
 import { exitCodes } from '../exit-codes.ts'
@@ -9,7 +8,7 @@ import { wholeStoreArgs, withUpkeep } from '../upkeep/with-upkeep.ts'
 
 export const importCommand = command({
   args: {
-    file: { type: 'positional', required: false, description: 'The export; default: stdin' },
+    file: { type: 'positional', required: false, description: 'The export; default, and as -: stdin' },
     'skip-existing': { type: 'boolean', description: 'Leave what the store has as it is; default: it is refused' },
     ...wholeStoreArgs,
   },
@@ -22,12 +21,8 @@ export const importCommand = command({
   ],
   run: (context) => {
     const { args, output } = context
-    const { file } = args
     const work = async (target: UpkeepTarget) => {
-      if (file === undefined && process.stdin.isTTY) {
-        throw new CommandLineError('Nothing says what to import: name a file, or pipe an export in', 'import')
-      }
-      const chunks: AsyncIterable<Buffer> = file === undefined ? process.stdin : readExport(file, 'import')
+      const chunks = readExport(args.file, 'import')
       const skipExisting = args['skip-existing'] ?? false
       const imported = await showProgress('importing', (onProgress) =>
         target.importFrom(chunks, { skipExisting, onProgress }),

@@ -1,7 +1,8 @@
 import { existsSync } from 'node:fs'
-import { mkdir, writeFile } from 'node:fs/promises'
+import { writeFile } from 'node:fs/promises'
 import { basename, dirname, join, relative, resolve } from 'node:path'
 import { CommandLineError } from '../../errors/cli-errors.ts'
+import { makeFolder } from '../../server/node/make-folder.ts'
 import { command } from '../command.ts'
 import { exitCodes } from '../exit-codes.ts'
 import { projectFiles } from '../init/project-files.ts'
@@ -36,7 +37,7 @@ export const init = command({
     }
     await unlessUnwritable(folder, 'name another folder', async () => {
       for (const [file, content] of Object.entries(files)) {
-        await mkdir(dirname(join(folder, file)), { recursive: true })
+        await makeFolder(dirname(join(folder, file)))
         await writeFile(join(folder, file), content, { flag: 'wx' })
       }
     })

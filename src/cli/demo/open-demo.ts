@@ -1,4 +1,3 @@
-import { mkdir } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import type { Agent } from '../../agent/agent.ts'
 import type { Logger } from '../../logger/logger.ts'
@@ -6,6 +5,7 @@ import { createRuntime } from '../../runtime/create-runtime.ts'
 import type { Runtime, Verbs } from '../../runtime/runtime.ts'
 import { createScope } from '../../scope/create-scope.ts'
 import type { Scope } from '../../scope/register.ts'
+import { makeFolder } from '../../server/node/make-folder.ts'
 import type { Store } from '../../store/store.ts'
 import { sqliteStore } from '../../stores/sqlite/index.ts'
 import type { ChatTarget } from '../chat/chat-port.ts'
@@ -43,7 +43,7 @@ const leaseMs = 2_000
 export async function openDemo(options: DemoOptions): Promise<Demo> {
   const { storeFile, models, pace, user, logger, agentName, work = true } = options
   const folder = dirname(storeFile)
-  await unlessUnwritable(folder, 'name another file with --store', () => mkdir(folder, { recursive: true }))
+  await unlessUnwritable(folder, 'name another file with --store', () => makeFolder(folder))
   const ledgerFile = join(folder, 'demo-ledger.jsonl')
   const { support, researcher } = demoAgents(agentName, models, { ledgerFile, pace, flows: () => runtime })
   const agents: readonly Agent[] = [support, researcher]

@@ -1,8 +1,8 @@
 import { existsSync } from 'node:fs'
-import { mkdir } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import { StoreMissingError } from '../../errors/cli-errors.ts'
 import type { Logger } from '../../logger/logger.ts'
+import { makeFolder } from '../../server/node/make-folder.ts'
 import type { Store } from '../../store/store.ts'
 import type { LoadedConfig } from '../load-config.ts'
 import { unlessUnwritable } from '../unless-unwritable.ts'
@@ -46,7 +46,7 @@ export async function openStore(
   if (!existsSync(location)) {
     if (!create) throw new StoreMissingError(`There is no store at '${location}'`, advice(loaded))
     const folder = dirname(location)
-    await unlessUnwritable(folder, 'name another place for the store', () => mkdir(folder, { recursive: true }))
+    await unlessUnwritable(folder, 'name another place for the store', () => makeFolder(folder))
   }
   const { sqliteStore } = await import('../../stores/sqlite/index.ts')
   return { store: sqliteStore({ path: location, ...options }), place: location, loaded }

@@ -29,9 +29,20 @@ export async function writeToStdout(piece: string | Uint8Array): Promise<void> {
   await new Promise<void>((resolve) => process.stdout.once('drain', resolve))
 }
 
-export function readExport(path: string, command: string): AsyncIterable<Buffer> {
+/** From stdin where no file is named. */
+export function readExport(named: string | undefined, command: string): AsyncIterable<Buffer> {
+  const path = unlessDash(named)
+  if (path === undefined) {
+    if (!process.stdin.isTTY) return process.stdin
+    throw new CommandLineError('Nothing says what to read: name a file, or pipe an export in', command)
+  }
   const found = statSync(path, { throwIfNoEntry: false })
   if (!found) throw new CommandLineError(`There is no file '${path}'`, command)
   if (found.isDirectory()) throw new CommandLineError(`'${path}' is a folder; name a file`, command)
   return createReadStream(path)
+}
+
+/** A single dash names no file but what is piped, as everywhere; `./-` is the file. */
+export function unlessDash(file: string | undefined): string | undefined {
+  return file === '-' ? undefined : file
 }

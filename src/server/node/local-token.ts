@@ -1,7 +1,8 @@
 import { randomBytes } from 'node:crypto'
-import { chmod, mkdir, readFile, rename, rm, writeFile } from 'node:fs/promises'
+import { chmod, readFile, rename, rm, writeFile } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import { bearerToken, isSameSecret } from '../guard/secret.ts'
+import { makeFolder } from './make-folder.ts'
 
 /** What tools on the same machine need to talk to a server: read it from its file. */
 export type LocalAccess = {
@@ -35,7 +36,7 @@ export class LocalToken {
 
   /** Readable by its owner alone, from the first moment on. */
   async write(url: string): Promise<void> {
-    await mkdir(dirname(this.#file), { recursive: true, mode: 0o700 })
+    await makeFolder(dirname(this.#file), { mode: 0o700 })
     const draft = `${this.#file}.${process.pid}.${randomBytes(4).toString('hex')}`
     const operator = this.#operatorToken === null ? {} : { operatorToken: this.#operatorToken }
     const access: LocalAccess = { url, token: this.#token, ...operator }
