@@ -1,6 +1,8 @@
-import { expect, test } from 'vitest'
-import { ended, replied, said, stateOf } from '../../test/log/story.ts'
+import { describe, expect, test } from 'vitest'
+import { called, ended, replied, resolved, said, stateOf, succeeded, suspended } from '../../test/log/story.ts'
+import { toolResult } from '../log/event-constructors.ts'
 import type { NewEvent } from '../log/events.ts'
+import type { UserItem } from '../log/state.ts'
 import { EndedTurns } from './ended-turns.ts'
 import { noReduction } from './reduction.ts'
 import { blobsNeeded, renderContext } from './render-context.ts'
@@ -43,3 +45,65 @@ test('turns that have ended are rendered once for prompts that only grow', () =>
   const [first] = remembered.of(turns, { provider: 'other', modelId: 'two' }, noReduction.stubbed).messages
   expect(first).toEqual({ role: 'user', content: [{ type: 'text', text: 'for t1' }] })
 })
+
+describe('what is done to a prompt', () => {
+  const parts = [
+    { type: 'reasoning' as const, text: 'hm', providerMetadata: { test: { signature: ['s'] } } },
+    ...['c1', 'c2', 'c3'].map((callId) => ({ type: 'call' as const, callId })),
+  ]
+  const turn = (): NewEvent[] => [
+    said('t1'),
+    replied('t1', 'm1', 1, { parts, model }),
+    called('c1', { args: 'not an object' }),
+    called('c2', { args: { lines: [{ cents: 5 }], ['__proto__']: { odd: [1] } } }),
+    ...[called('c3', { gated: true }), suspended('c3', 'approval')],
+    resolved('c3', 'approval', 'resolved', { edited: { before: { cents: 5 }, after: { cents: 6 } } }),
+    toolResult({ callId: 'c1', ok: true, result: { broken: ['\ud800'] } }),
+    toolResult({ callId: 'c2', ok: true, result: { rows: [{ id: 1 }] } }),
+    succeeded('c3'),
+  ]
+
+  test.each([
+    ['an ended', [...turn(), ended('t1'), said('t2')]],
+    ['the open', turn()],
+  ])('of %s turn reaches neither the next prompt nor the log', (_, events) => {
+    const state = stateOf(events)
+    const untouched = structuredClone(state)
+    const remembered = new EndedTurns()
+    const render = () => renderContext(state, { system: '', model, ended: remembered })
+    const first = render()
+    const expected = structuredClone(first)
+    spoil(first)
+    expect(render()).toEqual(expected)
+    expect(state).toEqual(untouched)
+  })
+})
+
+test('a turn that could not be rendered leaves no trace in the next prompt', () => {
+  const events = [said('t1'), replied('t1', 'm1', 1, { calls: ['c1'] }), called('c1'), succeeded('c1'), said('t1')]
+  const whole = stateOf([...events, ended('t1'), said('t2')])
+  let reads = 0
+  const last: UserItem = {
+    ...(whole.turns[0]!.items.at(-1) as UserItem),
+    get message() {
+      reads += 1
+      if (reads === 2) throw new RangeError('the stack is full')
+      return { parts: [{ type: 'text' as const, text: 'go on' }] }
+    },
+  }
+  const [turn, open] = whole.turns
+  const state = { ...whole, turns: [{ ...turn!, items: [...turn!.items.slice(0, -1), last] }, open!] }
+  const remembered = new EndedTurns()
+  const render = (kept?: EndedTurns) => renderContext(state, { system: '', model, ...(kept ? { ended: kept } : {}) })
+  expect(() => render(remembered)).toThrow(RangeError)
+  expect(render(remembered)).toEqual(render())
+})
+
+/** As deep as there is something to change. */
+function spoil(value: unknown): void {
+  if (typeof value !== 'object' || value === null) return
+  for (const key of Object.keys(value) as (keyof typeof value)[]) {
+    spoil(value[key])
+    Reflect.deleteProperty(value, key)
+  }
+}

@@ -30,18 +30,20 @@ type Kept = {
 export class EndedTurns {
   #kept: Kept | null = null
 
-  /** Of as many of the first turns as have ended and show no files, whose bytes are not kept here. The messages are the caller's own. */
+  /** Of as many of the first turns as have ended and show no files, whose bytes are not kept here. Must be copied before it is given away. */
   of(turns: readonly TurnState[], model: ModelRef, stubbed: Reduction['stubbed']): RenderedTurns {
-    if (!this.#kept || !isFor(this.#kept, model, stubbed) || !beginsWith(turns, this.#kept.turns)) {
-      this.#kept = { turns: [], messages: [], callIds: new CallIds(), model, stubbed }
-    }
-    const kept = this.#kept
+    const last = this.#kept
+    // A turn that cannot be rendered may have used ids already: nothing is kept then.
+    this.#kept = null
+    const isUsable = last && isFor(last, model, stubbed) && beginsWith(turns, last.turns)
+    const kept = isUsable ? last : { turns: [], messages: [], callIds: new CallIds(), model, stubbed }
     for (const turn of turns.slice(kept.turns.length)) {
       if (!turn.end || hasFiles(turn)) break
       kept.messages.push(...renderTurn(turn, { model, stubbed }, kept.callIds))
       kept.turns.push(turn)
     }
-    return { count: kept.turns.length, messages: kept.messages.map(copied), callIds: kept.callIds }
+    this.#kept = kept
+    return { count: kept.turns.length, messages: kept.messages, callIds: kept.callIds }
   }
 
   /** How many of the first turns are known to show no files. */
@@ -64,13 +66,4 @@ function hasFiles(turn: TurnState): boolean {
     if (item.type === 'assistant') return false
     return (item.type === 'user' ? item.message.parts : item.parts).some((part) => part.type === 'file')
   })
-}
-
-/** As deep as rendering makes new objects: whoever is given a prompt may change those. */
-function copied(message: LanguageModelV4Message): LanguageModelV4Message {
-  if (message.role === 'system') return { ...message }
-  const content = message.content.map((part) =>
-    part.type === 'tool-result' ? { ...part, output: { ...part.output } } : { ...part },
-  )
-  return { ...message, content } as LanguageModelV4Message
 }

@@ -1,5 +1,4 @@
 import { isDeepStrictEqual } from 'node:util'
-import type { LanguageModelV4Prompt } from '@ai-sdk/provider'
 import { contextSettings } from '../../src/agent/context-settings.ts'
 import { commonPrefix, type PromptTrace, traceOf } from '../../src/context/common-prefix.ts'
 import { EndedTurns } from '../../src/context/ended-turns.ts'
@@ -101,16 +100,13 @@ export function checkPrompts(generated: GeneratedLog, random: SeededRandom): Che
   return { prompts, reductions, problems }
 }
 
-function spoil(prompt: LanguageModelV4Prompt): void {
-  for (const message of prompt) {
-    if (message.role === 'system') continue
-    for (const part of message.content) {
-      if ('text' in part) part.text = 'spoilt'
-      if ('output' in part) part.output.type = 'text'
-    }
-    message.content.length = Math.min(message.content.length, 1)
+/** As deep as there is something to change. */
+function spoil(value: unknown): void {
+  if (typeof value !== 'object' || value === null || value instanceof URL || ArrayBuffer.isView(value)) return
+  for (const key of Object.keys(value) as (keyof typeof value)[]) {
+    spoil(value[key])
+    Reflect.deleteProperty(value, key)
   }
-  prompt.length = 0
 }
 
 function providerOf({ provider }: ModelRef): PromptProvider {
