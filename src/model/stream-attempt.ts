@@ -78,9 +78,8 @@ async function readAnswer(
       const next = await unlessAborted.wait(() => reader.read())
       if (next.type === 'aborted') return end(next)
       if (next.type === 'error') return fail(faultOf(next.error, clock.now()))
-      const read = next.value
-      if (!isRecord(read) || read['done'] === true) return fail(cutOff)
-      const added = take(draft, read['value'], context)
+      const added = take(draft, next.value, context)
+      if (added === null) return fail(cutOff)
       if (added instanceof TransformFailedError) return end({ type: 'transform_failed', error: added })
       if ('error' in added) return fail(faultOf(added.error, clock.now()))
       draft = added.draft
@@ -98,9 +97,11 @@ async function readAnswer(
 
 const cutOff = ownFault('model_unreachable', 'the stream ended without a finish')
 
-/** An `error` part ends the message: what a provider sends after one is not to be relied on. */
-function take(draft: MessageDraft, part: unknown, context: BuildContext) {
+/** Null at the end of the stream. An `error` part ends the message: what a provider sends after one is not to be relied on. */
+function take(draft: MessageDraft, read: unknown, context: BuildContext) {
   try {
+    if (!isRecord(read) || read['done'] === true) return null
+    const part = read['value']
     if (isRecord(part) && part['type'] === 'error') return { error: part['error'] }
     return addStreamPart(draft, part, context)
   } catch (error) {

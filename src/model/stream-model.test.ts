@@ -4,11 +4,13 @@ import {
   finish,
   hello,
   hostilePart,
+  hostileRead,
   httpError,
   lockedStream,
   model,
   ok,
   overloaded,
+  readerOf,
   settled,
   start,
   streamOf,
@@ -263,6 +265,7 @@ describe('fallback models', () => {
 
 describe('after the first chunk', () => {
   const call = { type: 'tool-call', toolCallId: 'x', toolName: 'refund', input: '{}' }
+  const given = [hello, call].map((value) => () => ({ value }))
 
   test.each<[string, () => unknown]>([
     ['a stream that breaks', () => streamOf([hello, call], httpError(503))],
@@ -276,6 +279,9 @@ describe('after the first chunk', () => {
     ],
     ['a finish that says it failed', () => streamOf([hello, call, { ...finish, finishReason: { unified: 'error' } }])],
     ['a part that throws when it is read', () => streamOf([hello, call, hostilePart(), finish])],
+    ['a reader that throws', () => readerOf([...given, throws(new Error('no'))])],
+    ['a reader that gives what throws when it is looked at', () => readerOf([...given, hostileRead])],
+    ['a reader that gives nothing', () => readerOf([...given, () => null])],
   ])('%s keeps what has come, and is not tried again', async (_, step) => {
     const broken = model([step, ok])
     const run = start({ models: [broken, model([ok])] })
@@ -293,6 +299,20 @@ describe('after the first chunk', () => {
     expect(run.attempts).toMatchObject([
       { status: 'failed', timeToFirstTokenMs: 0, error: expect.stringContaining('acme/m1') },
     ])
+  })
+
+  test('a reader may answer at once, or by anything that has a `then`, which may call back as often as it likes', async () => {
+    const thenable = (value: unknown) => ({
+      // biome-ignore lint/suspicious/noThenProperty: that is what is tried out.
+      then(resolve: (read: unknown) => void, reject: (error: unknown) => void) {
+        resolve({ value })
+        resolve({ value: finish })
+        reject(new Error('no'))
+      },
+    })
+    const reads = [() => ({ value: hello }), () => thenable(hello), () => ({ value: finish })]
+    const run = start({ models: [model([() => readerOf(reads)])] })
+    expect(await run.message).toMatchObject({ status: 'complete', parts: [{ type: 'text', text: 'hellohello' }] })
   })
 
   test('the time to the first token is that of the first content', async () => {

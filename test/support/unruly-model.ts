@@ -91,6 +91,18 @@ export function lockedStream(): ReadableStream {
   return stream
 }
 
+/** A stream whose reader answers a `read` as each step says, and then never. */
+export function readerOf(reads: readonly (() => unknown)[]): Promise<unknown> {
+  const rest = [...reads]
+  const read = (): unknown => (rest.shift() ?? (() => new Promise(() => {})))()
+  return Promise.resolve({ stream: { getReader: () => ({ read, cancel: () => Promise.resolve() }) } })
+}
+
+/** Throws when one looks whether it is the end. */
+export function hostileRead(): object {
+  return Object.defineProperty({}, 'done', { get: throws(undefined) })
+}
+
 export function hostilePart(): object {
   return Object.defineProperty({}, 'type', { get: throws(undefined) })
 }
