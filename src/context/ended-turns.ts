@@ -1,4 +1,5 @@
 import type { LanguageModelV4Message } from '@ai-sdk/provider'
+import { deepFreeze } from '../log/deep-freeze.ts'
 import type { ModelRef } from '../log/events.ts'
 import type { TurnState } from '../log/state.ts'
 import { CallIds } from './call-ids.ts'
@@ -30,7 +31,7 @@ type Kept = {
 export class EndedTurns {
   #kept: Kept | null = null
 
-  /** Of as many of the first turns as have ended and show no files, whose bytes are not kept here. Must be copied before it is given away. */
+  /** Of as many of the first turns as have ended and show no files, whose bytes are not kept here. The messages are the caller's own. */
   of(turns: readonly TurnState[], model: ModelRef, stubbed: Reduction['stubbed']): RenderedTurns {
     const last = this.#kept
     // A turn that cannot be rendered may have used ids already: nothing is kept then.
@@ -39,11 +40,13 @@ export class EndedTurns {
     const kept = isUsable ? last : { turns: [], messages: [], callIds: new CallIds(), model, stubbed }
     for (const turn of turns.slice(kept.turns.length)) {
       if (!turn.end || hasFiles(turn)) break
-      kept.messages.push(...renderTurn(turn, { model, stubbed }, kept.callIds))
+      const messages = renderTurn(turn, { model, stubbed }, kept.callIds)
+      for (const message of messages) freezeInside(message)
+      kept.messages.push(...messages)
       kept.turns.push(turn)
     }
     this.#kept = kept
-    return { count: kept.turns.length, messages: kept.messages, callIds: kept.callIds }
+    return { count: kept.turns.length, messages: kept.messages.map(opened), callIds: kept.callIds }
   }
 
   /** How many of the first turns are known to show no files. */
@@ -66,4 +69,22 @@ function hasFiles(turn: TurnState): boolean {
     if (item.type === 'assistant') return false
     return (item.type === 'user' ? item.message.parts : item.parts).some((part) => part.type === 'file')
   })
+}
+
+/** Each prompt has messages and parts of its own; what is inside those, as arguments and results, all of them share. */
+function opened(message: LanguageModelV4Message): LanguageModelV4Message {
+  if (message.role === 'system') return { ...message }
+  const content = message.content.map((part) =>
+    part.type === 'tool-result' ? { ...part, output: { ...part.output } } : { ...part },
+  )
+  return { ...message, content } as LanguageModelV4Message
+}
+
+function freezeInside({ content }: LanguageModelV4Message): void {
+  if (typeof content === 'string') return
+  for (const part of content) {
+    deepFreeze(part.providerOptions)
+    if (part.type === 'tool-call') deepFreeze(part.input)
+    if (part.type === 'tool-result') deepFreeze((part.output as { readonly value?: unknown }).value)
+  }
 }

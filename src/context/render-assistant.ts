@@ -3,6 +3,7 @@ import type { AssistantPart, ModelRef } from '../log/events.ts'
 import type { AssistantItem, CallState } from '../log/state.ts'
 import type { CallIds } from './call-ids.ts'
 import { hostedPairs, noPairs } from './hosted-pairs.ts'
+import { ownCopy } from './own-copy.ts'
 import type { Reduction } from './reduction.ts'
 import { renderCallOutput } from './render-call-output.ts'
 import { toolInput, toolName } from './tool-name.ts'
@@ -114,7 +115,7 @@ type ProviderOptions = { readonly providerOptions: Record<string, never> } | nul
 
 function providerOptions(part: AssistantPart, isReplayable: boolean): ProviderOptions {
   const metadata = isReplayable && 'providerMetadata' in part ? part.providerMetadata : undefined
-  return metadata === undefined ? null : { providerOptions: metadata as Record<string, never> }
+  return metadata === undefined ? null : { providerOptions: ownCopy(metadata) as Record<string, never> }
 }
 
 const stubOutput = {

@@ -6,7 +6,6 @@ import { withBreakpoints } from './cache-breakpoints.ts'
 import { CallIds } from './call-ids.ts'
 import { type EndedTurns, noTurns } from './ended-turns.ts'
 import { fillGaps } from './fill-gaps.ts'
-import { ownCopy } from './own-copy.ts'
 import { noReduction, type Reduction, visibleTurns } from './reduction.ts'
 import { renderSeed } from './render-seed.ts'
 import { renderTurn } from './render-turn.ts'
@@ -38,8 +37,7 @@ export function renderContext(state: ConversationState, options: RenderOptions):
   const { count, messages, callIds: used } = options.ended?.of(turns, model, reduction.stubbed) ?? noTurns
   const callIds = new CallIds(used)
   const rendering = { model, stubbed: reduction.stubbed, blobs }
-  const rendered = [...messages, ...turns.slice(count).flatMap((turn) => renderTurn(turn, rendering, callIds))]
-  const tail = rendered.map(ownCopy)
+  const tail = [...messages, ...turns.slice(count).flatMap((turn) => renderTurn(turn, rendering, callIds))]
   const injected = renderUserParts(options.injections ?? [], blobs)
   const injections: LanguageModelV4Message[] = injected.length > 0 ? [{ role: 'user', content: injected }] : []
   return [...withBreakpoints(head, fillGaps(tail, head.at(-1)), model), ...injections]

@@ -1,9 +1,11 @@
 import type { Json } from '../log/json.ts'
+import { ownCopy } from './own-copy.ts'
 
-/** The same value without lone surrogates: the log keeps them, and providers refuse a request that has one. */
+/** A copy without lone surrogates: the log keeps them, and providers refuse a request that has one. Shares no object with the log. */
 export function wellFormed(value: Json): Json {
   if (typeof value === 'string') return value.toWellFormed()
-  if (typeof value !== 'object' || value === null || isWellFormed(value)) return value
+  if (typeof value !== 'object' || value === null) return value
+  if (isWellFormed(value)) return ownCopy(value)
   if (Array.isArray(value)) return value.map(wellFormed)
   return Object.fromEntries(Object.entries(value).map(([key, member]) => [key.toWellFormed(), wellFormed(member)]))
 }

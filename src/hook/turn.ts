@@ -1,5 +1,6 @@
 import { DefinitionError } from '../errors/definition-errors.ts'
 import { unknownKeys } from '../errors/unknown-keys.ts'
+import { deepFreeze } from '../log/deep-freeze.ts'
 import type { AssistantMsg, UserMessage, UserPart } from '../log/events.ts'
 import type { Json } from '../log/json.ts'
 import type { Scope } from '../scope/register.ts'
@@ -77,6 +78,7 @@ class GivenTurn implements Turn {
     this.callId = given.callId ?? null
     this.signal = given.signal ?? neverAborted
     this.reportProgress = given.reportProgress ?? tellNobody
+    // What hooks see is also what is committed after them, so they must not be able to change it.
     deepFreeze(this.userMessage)
     deepFreeze(this.injections)
     deepFreeze(this.assistantMessage)
@@ -116,12 +118,3 @@ const turnKeys: readonly (keyof Turn)[] = [
   'signal',
   'reportProgress',
 ]
-
-/** What hooks see is also what is committed after them, so they must not be able to change it. */
-function deepFreeze(value: unknown): void {
-  if (typeof value !== 'object' || value === null || Object.isFrozen(value)) return
-  // Bytes cannot be frozen.
-  if (ArrayBuffer.isView(value)) return
-  Object.freeze(value)
-  for (const member of Object.values(value)) deepFreeze(member)
-}
