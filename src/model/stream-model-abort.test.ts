@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { endlessStream, hello, model, ok, overloaded, settled, start, throws } from '../../test/support/unruly-model.ts'
 import { fakeClock } from '../testing/fake-clock.ts'
+import type { ModelRequest } from './model-request.ts'
 
 describe('abort', () => {
   test('before the call asks nobody', async () => {
@@ -64,6 +65,24 @@ describe('abort', () => {
     await settled()
     expect(wasCancelled()).toBe(true)
     expect(call.attempts).toMatchObject([{ status: 'cancelled', timeToFirstTokenMs: 0 }])
+  })
+
+  test.each(['while the provider is asked', 'between two reads'])('%s ends the wait that comes next', async (when) => {
+    const controller = new AbortController()
+    const { stream, wasCancelled } = endlessStream([hello])
+    const ask = (): Promise<unknown> => {
+      if (when === 'while the provider is asked') controller.abort()
+      return Promise.resolve({ stream })
+    }
+    const transformChunk: ModelRequest['transformChunk'] = (chunk) => {
+      controller.abort()
+      return chunk
+    }
+    const call = start({ models: [model([ask])], signal: controller.signal, transformChunk })
+    const parts = when === 'between two reads' ? [{ type: 'text', text: 'hello' }] : []
+    expect(await call.message).toMatchObject({ status: 'aborted', parts })
+    await settled()
+    expect(wasCancelled()).toBe(true)
   })
 
   test('of a stream whose cancel hangs or throws returns all the same', async () => {

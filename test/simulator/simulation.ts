@@ -7,6 +7,7 @@ import { breaking } from './broken-rules.ts'
 import { Foreigner } from './foreigner.ts'
 import type { Plan } from './plan.ts'
 import { type Calls, processStore } from './process-store.ts'
+import { checkCached } from './promises/check-cached.ts'
 import { checkConversation, checkMoment } from './promises/check-conversation.ts'
 import { checkRest, isUpToDate } from './promises/check-rest.ts'
 import type { Report } from './simulate.ts'
@@ -79,10 +80,15 @@ export class Simulation {
     return {
       before: () => this.#beforeStep(process),
       write: (write) => this.#write(write),
-      commit: (id, change, commit) => {
+      commit: async (id, change, commit) => {
         const { broken } = this.#plan
         const place = { process, now: this.#world.clock.now(), epoch: this.#epochs.get(id) ?? 0 }
-        return broken ? breaking(broken, commit, place)(change) : commit(change)
+        if (broken) return breaking(broken, commit, place)(change)
+        const result = await commit(change)
+        const { data, problems } = this.#world
+        const isOwners = change.epoch !== undefined && change.events.length > 0
+        if (result.ok && isOwners) problems.push(...(await checkCached(data, id, result.seq)))
+        return result
       },
       leased: async (id, epoch) => {
         this.#epochs.set(id, epoch)

@@ -1,12 +1,18 @@
 import { StoreError } from '../../src/errors/store-errors.ts'
 import type { Store, TenantStore } from '../../src/store/store.ts'
 
-export type Flaw = { readonly method: keyof Store; readonly times: number; readonly isWritten?: boolean }
+export type Flaw = {
+  readonly method: keyof Store
+  readonly times: number
+  readonly isWritten?: boolean
+  /** Which calls of the method fail. Default: all. */
+  readonly only?: (...args: never[]) => boolean
+}
 
 /** The same store, with a method that fails some times: before it has done anything, or after, when nobody can tell. */
 export function flakyStore(
   store: Store,
-  { method, times, isWritten = false }: Flaw,
+  { method, times, isWritten = false, only = () => true }: Flaw,
 ): { store: Store; failures(): number } {
   let failures = 0
 
@@ -17,7 +23,7 @@ export function flakyStore(
         if (name === 'forTenant') return (tenant: string) => flaky(store.forTenant(tenant))
         if (name !== method || typeof member !== 'function') return member
         return async (...args: unknown[]) => {
-          if (failures >= times) return member.apply(object, args)
+          if (failures >= times || !only(...(args as never[]))) return member.apply(object, args)
           failures += 1
           if (isWritten) await member.apply(object, args)
           throw new StoreError('the connection was lost', { ambiguous: isWritten })
