@@ -91,6 +91,7 @@ const thrown: PerdureError[] = [
   new server.RateLimitedError(500),
   new server.RemoteError({ code: 'rate_limited', detail: advised, status: 429, retryable: true }),
   new server.RequestTimedOutError(30_000),
+  new server.RequestTimedOutError(300_000, 'Nothing more of the body came'),
   new server.RequestTooLargeError('body', 1024),
   new server.RouteNotFoundError(),
   new server.ServerFailedError(),

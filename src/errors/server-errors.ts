@@ -70,12 +70,10 @@ export class MediaTypeError extends PerdureError {
 }
 
 export class RequestTimedOutError extends PerdureError {
-  constructor(limitMs: number) {
-    super(
-      'request_timed_out',
-      `The body of the request did not come within ${limitMs} ms. Send it again, faster, or raise the server's limit.`,
-      { retryable: true },
-    )
+  constructor(limitMs: number, what = 'The body of the request did not come') {
+    super('request_timed_out', `${what} within ${limitMs} ms. Send it again, faster, or raise the server's limit.`, {
+      retryable: true,
+    })
   }
 }
 

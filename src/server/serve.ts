@@ -58,13 +58,10 @@ export async function serve<Agents extends readonly Agent[]>(
   const token = localTokenFile === undefined ? null : new LocalToken(localTokenFile, { hasOperators })
   const authenticate = authenticatorOf(options, token)
   const handler = createHandler(runtime, { ...options, ...upkeepOf(options, token), authenticate })
-  const { headerBytes } = { ...defaultLimits, ...options.limits }
+  const { headerBytes, stallMs } = { ...defaultLimits, ...options.limits }
   // How long a body may take is for the guard that reads it: an import may take its time.
   const server = createServer({ maxHeaderSize: headerBytes, requestTimeout: 0, headersTimeout: 15_000 })
-  server.on(
-    'request',
-    requestListener(handler, () => !server.listening),
-  )
+  server.on('request', requestListener(handler, { stallMs, isClosing: () => !server.listening }))
   server.listen(port, host)
   await once(server, 'listening')
   const { port: taken } = server.address() as AddressInfo

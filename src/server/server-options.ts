@@ -69,6 +69,11 @@ export type Limits = {
   readonly lingerMs: number
   /** The longest a request waits for a turn or a session. */
   readonly waitMs: number
+  /**
+   * How long a client of `serve` may take nothing of what is sent to it, and an operator bring nothing of an import, before it is cut off. What moves
+   * is not, however slow and however long.
+   */
+  readonly stallMs: number
   /** Exports, imports and other work of operators at once. */
   readonly upkeep: number
 }
@@ -84,6 +89,7 @@ export const defaultLimits: Limits = {
   heartbeatMs: 15_000,
   lingerMs: 10_000,
   waitMs: 30_000,
+  stallMs: 300_000,
   upkeep: 4,
 }
 

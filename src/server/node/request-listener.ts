@@ -6,10 +6,17 @@ import { sendResponse } from './send-response.ts'
 
 const uploadGraceMs = 1_000
 
-/** Lets a handler answer what a server of Node receives. Once it `isClosing`, a connection goes with its answer: a client that came back on it would only be sent away. */
+export type ListenerOptions = {
+  /** How long a client may take nothing of its answer. */
+  readonly stallMs: number
+  /** Then a connection goes with its answer: a client that came back on it would only be sent away. */
+  readonly isClosing: () => boolean
+}
+
+/** Lets a handler answer what a server of Node receives. */
 export function requestListener(
   handler: Handler,
-  isClosing: () => boolean,
+  { stallMs, isClosing }: ListenerOptions,
 ): (incoming: IncomingMessage, outgoing: ServerResponse) => void {
   return (incoming, outgoing) => {
     const isLast = /\bclose\b/i.test(incoming.headers.connection ?? '')
@@ -17,11 +24,16 @@ export function requestListener(
       if (!incoming.complete) endUpload(incoming)
       else if (isLast || isClosing()) incoming.socket.destroySoon()
     })
-    void answer(handler, incoming, outgoing)
+    void answer(handler, incoming, outgoing, stallMs)
   }
 }
 
-async function answer(handler: Handler, incoming: IncomingMessage, outgoing: ServerResponse): Promise<void> {
+async function answer(
+  handler: Handler,
+  incoming: IncomingMessage,
+  outgoing: ServerResponse,
+  stallMs: number,
+): Promise<void> {
   const gone = new AbortController()
   outgoing.once('close', () => gone.abort())
   // A connection that breaks is seen as `close`.
@@ -30,7 +42,7 @@ async function answer(handler: Handler, incoming: IncomingMessage, outgoing: Ser
   const response = await responseTo(handler, incoming, gone.signal)
   // Node would close the connection with the answer, where that was asked for: see `endUpload`.
   if (!incoming.complete) outgoing.setHeader('connection', 'keep-alive')
-  await sendResponse(response, outgoing)
+  await sendResponse(response, outgoing, stallMs)
 }
 
 async function responseTo(handler: Handler, incoming: IncomingMessage, signal: AbortSignal): Promise<Response> {

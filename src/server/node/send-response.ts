@@ -1,8 +1,11 @@
 import { once } from 'node:events'
 import type { ServerResponse } from 'node:http'
 
-/** Writes a response out, no faster than the client reads. Resolves when that is over, however it ended. */
-export async function sendResponse(response: Response, outgoing: ServerResponse): Promise<void> {
+/**
+ * Writes a response out, no faster than the client reads, and cuts it off when the client has taken nothing for `stallMs`. Resolves when that is over,
+ * however it ended.
+ */
+export async function sendResponse(response: Response, outgoing: ServerResponse, stallMs: number): Promise<void> {
   outgoing.writeHead(response.status, Object.fromEntries(response.headers))
   if (!response.body) {
     outgoing.end()
@@ -18,7 +21,7 @@ export async function sendResponse(response: Response, outgoing: ServerResponse)
     for (;;) {
       const { done, value } = await reader.read()
       if (done || outgoing.destroyed) break
-      if (!outgoing.write(value)) await drained(outgoing)
+      if (!outgoing.write(value)) await drained(outgoing, stallMs)
     }
     outgoing.end()
   } catch {
@@ -30,11 +33,18 @@ export async function sendResponse(response: Response, outgoing: ServerResponse)
 }
 
 /** Or closed: then nobody will ever read. */
-async function drained(outgoing: ServerResponse): Promise<void> {
-  if (outgoing.destroyed) return
+async function drained(outgoing: ServerResponse, stallMs: number): Promise<void> {
+  const { socket } = outgoing
+  if (outgoing.destroyed || !socket) return
   const settled = new AbortController()
   const { signal } = settled
-  await Promise.race([once(outgoing, 'drain', { signal }), once(outgoing, 'close', { signal })]).finally(() =>
-    settled.abort(),
-  )
+  const cutOff = (): void => void outgoing.destroy()
+  // The socket itself sees each byte that goes, where a write is over only with its last one.
+  socket.setTimeout(stallMs, cutOff)
+  try {
+    await Promise.race([once(outgoing, 'drain', { signal }), once(outgoing, 'close', { signal })])
+  } finally {
+    settled.abort()
+    socket.setTimeout(0, cutOff)
+  }
 }

@@ -5,10 +5,10 @@ import { exportStore } from '../../upkeep/export-store.ts'
 import { importStore } from '../../upkeep/import-store.ts'
 import { migrateStore } from '../../upkeep/migrate-store.ts'
 import { json } from '../answer.ts'
-import { brokeOff } from '../guard/read-body.ts'
 import type { Route, RouteCall } from '../route.ts'
 import { noBody, object, seq, text } from '../schemas.ts'
 import type { UpkeepOptions } from '../server-options.ts'
+import { bodyChunks } from '../upkeep/body-chunks.ts'
 import { linesType, streamLines } from '../upkeep/stream-lines.ts'
 import { streamWork } from '../upkeep/stream-work.ts'
 
@@ -55,7 +55,7 @@ export const storeRoutes: readonly Route[] = [
     ),
     handle: (call) =>
       streamWork(call, ({ onProgress }) =>
-        importStore(upkeepIn(call).store, chunksOf(call.request), {
+        importStore(upkeepIn(call).store, linesOf(call), {
           skipExisting: call.query['skipExisting'] === 'true',
           onProgress,
         }),
@@ -94,7 +94,7 @@ export const storeRoutes: readonly Route[] = [
       streamWork(call, async ({ tell }) => {
         const differences = await differencesWith(
           upkeepIn(call).store,
-          chunksOf(call.request),
+          linesOf(call),
           (difference) => tell('difference', difference),
           tenantIn(call.query),
         )
@@ -164,12 +164,6 @@ function tenantIn(asked: unknown): { readonly tenant?: string } {
   return tenant === undefined ? {} : { tenant }
 }
 
-/** Whoever stops reading must not let go of the connection: the answer is still to be sent on it. */
-async function* chunksOf({ body }: Request): AsyncGenerator<Uint8Array> {
-  const reader = body?.getReader()
-  while (reader) {
-    const { done, value } = await reader.read().catch(brokeOff)
-    if (done) return
-    yield value
-  }
+function linesOf({ request, server }: RouteCall): AsyncIterable<Uint8Array> {
+  return bodyChunks(request, server.settings.limits.stallMs)
 }
