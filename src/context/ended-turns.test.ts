@@ -49,6 +49,14 @@ test('turns that have ended are rendered once for prompts that only grow', () =>
 describe('what is done to a prompt', () => {
   const parts = [
     { type: 'reasoning' as const, text: 'hm', providerMetadata: { test: { signature: ['s'] } } },
+    { type: 'provider_call' as const, providerCallId: 'p1', name: 'search', args: { words: ['a'] } },
+    {
+      type: 'provider_result' as const,
+      providerCallId: 'p1',
+      name: 'search',
+      result: { hits: [{ id: 1 }] },
+      isError: false,
+    },
     ...['c1', 'c2', 'c3'].map((callId) => ({ type: 'call' as const, callId })),
   ]
   const turn = (): NewEvent[] => [
@@ -80,20 +88,22 @@ describe('what is done to a prompt', () => {
 })
 
 test('a turn that could not be rendered leaves no trace in the next prompt', () => {
-  const events = [said('t1'), replied('t1', 'm1', 1, { calls: ['c1'] }), called('c1'), succeeded('c1'), said('t1')]
-  const whole = stateOf([...events, ended('t1'), said('t2')])
+  const first = [said('t0'), replied('t0', 'm0', 1), ended('t0')]
+  const calls = [replied('t1', 'm1', 4, { calls: ['c1'] }), called('c1'), succeeded('c1')]
+  const whole = stateOf([...first, said('t1'), ...calls, said('t1'), ended('t1'), said('t2')])
   let reads = 0
   const last: UserItem = {
-    ...(whole.turns[0]!.items.at(-1) as UserItem),
+    ...(whole.turns[1]!.items.at(-1) as UserItem),
     get message() {
       reads += 1
       if (reads === 2) throw new RangeError('the stack is full')
       return { parts: [{ type: 'text' as const, text: 'go on' }] }
     },
   }
-  const [turn, open] = whole.turns
-  const state = { ...whole, turns: [{ ...turn!, items: [...turn!.items.slice(0, -1), last] }, open!] }
+  const [before, turn, open] = whole.turns
+  const state = { ...whole, turns: [before!, { ...turn!, items: [...turn!.items.slice(0, -1), last] }, open!] }
   const remembered = new EndedTurns()
+  expect(remembered.of([before!], model, noReduction.stubbed).count).toBe(1)
   const render = (kept?: EndedTurns) => renderContext(state, { system: '', model, ...(kept ? { ended: kept } : {}) })
   expect(() => render(remembered)).toThrow(RangeError)
   expect(render(remembered)).toEqual(render())

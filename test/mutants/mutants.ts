@@ -1,3 +1,4 @@
+import { keptMutants } from './kept-mutants.ts'
 import type { Mutant } from './mutant.ts'
 import { postgresMutants } from './postgres-mutants.ts'
 import { seamMutants } from './seam-mutants.ts'
@@ -13,4 +14,5 @@ export const mutants: readonly Mutant[] = [
   ...serverMutants,
   ...upkeepMutants,
   ...trustMutants,
+  ...keptMutants,
 ]
