@@ -79,10 +79,13 @@ describe('what is done to a prompt', () => {
     const untouched = structuredClone(state)
     const remembered = new EndedTurns()
     const render = () => renderContext(state, { system: '', model, ended: remembered })
-    const first = render()
-    const expected = structuredClone(first)
-    spoil(first)
-    expect(render()).toEqual(expected)
+    const expected = structuredClone(render())
+    for (let time = 0; time < 2; time++) {
+      const prompt = render()
+      expect(prompt).toEqual(expected)
+      spoil(prompt)
+      expect(prompt).toEqual([])
+    }
     expect(state).toEqual(untouched)
   })
 })
@@ -109,11 +112,12 @@ test('a turn that could not be rendered leaves no trace in the next prompt', () 
   expect(render(remembered)).toEqual(render())
 })
 
-/** As deep as there is something to change. */
+/** As deep as there is something to change. Throws where that is frozen. */
 function spoil(value: unknown): void {
   if (typeof value !== 'object' || value === null) return
   for (const key of Object.keys(value) as (keyof typeof value)[]) {
     spoil(value[key])
-    Reflect.deleteProperty(value, key)
+    delete value[key]
   }
+  if (Array.isArray(value)) value.length = 0
 }

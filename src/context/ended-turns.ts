@@ -1,8 +1,9 @@
 import type { LanguageModelV4Message } from '@ai-sdk/provider'
-import { deepFreeze } from '../log/deep-freeze.ts'
 import type { ModelRef } from '../log/events.ts'
+import type { Json } from '../log/json.ts'
 import type { TurnState } from '../log/state.ts'
 import { CallIds } from './call-ids.ts'
+import { ownCopy } from './own-copy.ts'
 import type { Reduction } from './reduction.ts'
 import { renderTurn } from './render-turn.ts'
 
@@ -40,9 +41,7 @@ export class EndedTurns {
     const kept = isUsable ? last : { turns: [], messages: [], callIds: new CallIds(), model, stubbed }
     for (const turn of turns.slice(kept.turns.length)) {
       if (!turn.end || hasFiles(turn)) break
-      const messages = renderTurn(turn, { model, stubbed }, kept.callIds)
-      for (const message of messages) freezeInside(message)
-      kept.messages.push(...messages)
+      kept.messages.push(...renderTurn(turn, { model, stubbed }, kept.callIds))
       kept.turns.push(turn)
     }
     this.#kept = kept
@@ -71,20 +70,18 @@ function hasFiles(turn: TurnState): boolean {
   })
 }
 
-/** Each prompt has messages and parts of its own; what is inside those, as arguments and results, all of them share. */
+/** Each prompt has objects of its own, down to arguments and results: whoever is given it may change it. */
 function opened(message: LanguageModelV4Message): LanguageModelV4Message {
   if (message.role === 'system') return { ...message }
-  const content = message.content.map((part) =>
-    part.type === 'tool-result' ? { ...part, output: { ...part.output } } : { ...part },
-  )
-  return { ...message, content } as LanguageModelV4Message
+  return { ...message, content: message.content.map(ownPart) } as LanguageModelV4Message
 }
 
-function freezeInside({ content }: LanguageModelV4Message): void {
-  if (typeof content === 'string') return
-  for (const part of content) {
-    deepFreeze(part.providerOptions)
-    if (part.type === 'tool-call') deepFreeze(part.input)
-    if (part.type === 'tool-result') deepFreeze((part.output as { readonly value?: unknown }).value)
-  }
+type Part = Exclude<LanguageModelV4Message['content'], string>[number]
+
+function ownPart(part: Part): Part {
+  const copy = { ...part }
+  if (copy.type === 'tool-call') copy.input = ownCopy(copy.input as Json)
+  else if (copy.type === 'tool-result') copy.output = ownCopy(copy.output as Json) as typeof copy.output
+  if (copy.providerOptions) copy.providerOptions = ownCopy(copy.providerOptions as Json) as typeof copy.providerOptions
+  return copy
 }

@@ -62,12 +62,12 @@ export const keptMutants: readonly Mutant[] = [
     killedBy: [turns('of an ended turn reaches neither the next prompt nor the log')],
   },
   {
-    name: 'kept: what prompts share of ended turns may be changed',
+    name: 'kept: prompts share the arguments of ended turns',
     edits: [
       {
         file: 'src/context/ended-turns.ts',
-        find: '      for (const message of messages) freezeInside(message)\n',
-        replace: '',
+        find: "if (copy.type === 'tool-call') copy.input = ownCopy(copy.input as Json)\n  else if",
+        replace: 'if',
       },
     ],
     killedBy: [turns('of an ended turn reaches neither the next prompt nor the log')],
