@@ -143,9 +143,9 @@ export const sqliteMutants: readonly Mutant[] = [
     edits: [
       {
         file: 'src/stores/sqlite/leases.ts',
-        find: '    "UPDATE meta SET value = value + 1 WHERE name = \'epoch\' RETURNING value AS epoch",\n  )!',
+        find: 'const epoch = nextEpoch(db)\n',
         replace:
-          '    "UPDATE meta SET value = value + iif(?, 0, 1) WHERE name = \'epoch\' RETURNING value AS epoch",\n    row.holder === holder ? 1 : 0,\n  )!',
+          'const epoch = row.holder === holder ? db.get<{ e: number }>("SELECT value AS e FROM meta WHERE name = \'epoch\'")!.e : nextEpoch(db)\n',
       },
     ],
     killedBy: [suite('epochs come from one counter of the whole store and grow with each acquisition')],
@@ -173,5 +173,43 @@ export const sqliteMutants: readonly Mutant[] = [
       { file: 'src/stores/sqlite/blobs.ts', find: 'WHERE blobs.bid = ? AND pins = 0', replace: 'WHERE blobs.bid = ?' },
     ],
     killedBy: [suite('a blob that was put again waits for its second event'), model],
+  },
+  {
+    name: 'sqlite: a commit that wakes a conversation forgets the lease it takes or gives back',
+    edits: [
+      {
+        file: 'src/stores/sqlite/conversations.ts',
+        find: 'if (woken && lease) {',
+        replace: 'if (woken && lease && !woken) {',
+      },
+    ],
+    killedBy: [suite('a commit may wake, give the lease back and take it, each with or without the others')],
+  },
+  {
+    name: 'sqlite: what is given back cannot be taken in the same commit',
+    edits: [
+      {
+        file: 'src/stores/sqlite/commit-change.ts',
+        find: 'const isFree = releasesLease || ',
+        replace: 'const isFree = ',
+      },
+    ],
+    killedBy: [suite('a commit may wake, give the lease back and take it, each with or without the others')],
+  },
+  {
+    name: 'sqlite: what is held and not due is not on the agenda',
+    edits: [
+      {
+        file: 'src/stores/sqlite/migrations/003-one-agenda.ts',
+        find: 'WHERE wake_at IS NOT NULL OR lease_holder IS NOT NULL',
+        replace: 'WHERE wake_at IS NOT NULL',
+      },
+    ],
+    killedBy: [
+      {
+        file: 'src/stores/sqlite/open-database.test.ts',
+        test: 'a file of the version before is brought up to date under whoever has it open, with all that is due, asleep and held',
+      },
+    ],
   },
 ]

@@ -97,8 +97,8 @@ export const upkeepMutants: readonly Mutant[] = [
     edits: [
       {
         file: 'src/upkeep/judge-columns.ts',
-        find: 'cached.lastSeq >= lastOwned && isDeepStrictEqual(cached, fsmAtCached)',
-        replace: 'cached.lastSeq >= lastOwned',
+        find: 'if (isTold && isDeepStrictEqual(cached, fsmAtCached))',
+        replace: 'if (isTold)',
       },
     ],
     killedBy: [corrupted],
@@ -157,8 +157,8 @@ export const upkeepMutants: readonly Mutant[] = [
     edits: [
       {
         file: 'src/runtime/worker.ts',
-        find: 'if (!(error instanceof SyntaxError)) throw error',
-        replace: 'if (error) throw error',
+        find: 'if (!isDamaged) throw error',
+        replace: 'if (isDamaged || error) throw error',
       },
     ],
     killedBy: [

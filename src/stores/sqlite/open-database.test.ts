@@ -4,6 +4,8 @@ import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { silentLogger } from '../../logger/logger.ts'
+import { createTables } from './migrations/001-create-tables.ts'
+import { indexForks } from './migrations/002-index-forks.ts'
 import { openDatabase } from './open-database.ts'
 import { sqliteStore } from './sqlite-store.ts'
 
@@ -50,6 +52,36 @@ test('a schema of a newer version is refused', async () => {
   openDatabase(join(folder, 'store.db')).close()
   change('PRAGMA user_version = 1000')
   expect(await failureOf(join(folder, 'store.db'))).toMatchObject({ code: 'schema_too_new' })
+})
+
+test('a file of the version before is brought up to date under whoever has it open, with all that is due, asleep and held', async () => {
+  const before = new DatabaseSync(join(folder, 'store.db'))
+  before.exec(`PRAGMA journal_mode = WAL; ${createTables} ${indexForks} PRAGMA user_version = 2`)
+  const [now, day] = [Date.now(), 86_400_000]
+  const insert = before.prepare(
+    `INSERT INTO conversations (tenant, id, created_at, updated_at, wake_at, dormant, kind, agent, status, settings, lease_holder, lease_epoch, lease_until)
+     VALUES ('default', ?, 1, 1, ?, 0, 'conversation', 'echo', 'active', '{}', ?, ?, ?)`,
+  )
+  insert.run('due', now - 1, null, null, null)
+  insert.run('asleep', now + day, null, null, null)
+  insert.run('at rest', null, null, null, null)
+  insert.run('held', now - 1, 'old', 1, now + day)
+  insert.run('held at rest', null, 'old', 2, now + day)
+  insert.run('left behind', now - 2, 'dead', 3, now - 1)
+  const due = before.prepare('SELECT id FROM conversations WHERE agent = ? AND wake_at <= ? ORDER BY wake_at, id')
+  const dueBefore = due.all('echo', now)
+  const stores = Array.from({ length: 3 }, () => sqliteStore({ path: join(folder, 'store.db'), logger: silentLogger }))
+  for (const store of stores) {
+    const found = await store.dueWork({ agents: ['echo'], limit: 10 })
+    expect(found.map(({ id }) => id)).toEqual(['left behind', 'due'])
+    expect(await store.acquireLease('held', 'new', 1_000)).toBe(null)
+    await store.renewLeases('old', 2 * day)
+  }
+  expect(due.all('echo', now)).toEqual(dueBefore)
+  const renewed = before.prepare('SELECT id FROM conversations WHERE lease_until > ? ORDER BY id').all(now + day)
+  expect(renewed.map(({ id }) => id)).toEqual(['held', 'held at rest'])
+  before.close()
+  for (const store of stores) await store.close()
 })
 
 test('a store that could not be opened works when the cause is gone', async () => {

@@ -58,6 +58,32 @@ export function leasesAndEpochs({ describe, test, testTwoStores, expect }: Suite
       expect((await store.acquireLease('chat', 'two', minute))!.epoch).toBeGreaterThan(third.epoch!)
     })
 
+    test('a commit may wake, give the lease back and take it, each with or without the others', async ({ store }) => {
+      const isDue = async (id: string): Promise<boolean> =>
+        (await store.dueWork({ agents: ['worker'], limit: 100 })).some((due) => due.id === id)
+      for (let mix = 0; mix < 8; mix++) {
+        const [wakes, releases, acquires] = [(mix & 1) > 0, (mix & 2) > 0, (mix & 4) > 0]
+        const id = `mix ${mix}`
+        await store.commit(id, { events: [userMsg()], conversation: { agent: 'worker' }, wakeAt: null })
+        const held = releases ? (await store.acquireLease(id, 'one', minute))! : null
+        const result = await store.commit(id, {
+          events: [wakes ? userMsg() : titled('A')],
+          ...(held ? { epoch: held.epoch, lease: 'release' } : {}),
+          ...(acquires ? { acquire: { holder: 'two', ttlMs: minute } } : {}),
+        })
+        if (!result.ok) throw new Error(`refused: ${result.conflict}`)
+        expect([id, result.epoch !== undefined]).toEqual([id, acquires])
+        expect([id, await isDue(id)]).toEqual([id, wakes && !acquires])
+        if (acquires) {
+          expect(await store.acquireLease(id, 'three', minute)).toBe(null)
+          expect(await store.commit(id, { events: [], epoch: result.epoch! })).toMatchObject({ ok: true })
+          await store.releaseLease(id, result.epoch!)
+        }
+        expect([id, await isDue(id)]).toEqual([id, wakes])
+        expect((await store.acquireLease(id, 'three', minute)) === null).toBe(false)
+      }
+    })
+
     test('a refused commit and one known by its key bring no lease', async ({ store }) => {
       await store.commit('chat', { events: [userMsg()], key: 'once' })
       const acquire = { holder: 'one', ttlMs: minute }
