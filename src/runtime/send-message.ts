@@ -101,7 +101,7 @@ export async function sendMessage(
       events: appended,
       ...request,
       ...(expectedSeq === null ? {} : { expectedSeq }),
-      ...(known ? { expectedAt: known.lastAt } : {}),
+      ...(known ? { expectedAt: known.lastAt, expectedAgent: agent.name } : {}),
       ...(attrs ? { conversation: attrs } : {}),
       ...(cached ? { fsmState: cached } : {}),
       ...sending.lease.acquire(),

@@ -99,12 +99,17 @@ export class Worker {
       },
     }
     this.#expected.set(key, this.#expected.get(key) ?? 0)
+    let isGiven = false
     try {
-      return await commit(wish)
+      const result = await commit(wish)
+      isGiven = true
+      return result
     } finally {
       const hintedSeq = this.#expected.get(key)
       this.#expected.delete(key)
-      if (agent !== null) void this.take(ref, agent, lease, hintedSeq)
+      // Of a conversation that was refused, this agent may be the wrong one: whatever is to be done is found by its own.
+      if (agent !== null && (isGiven || lease)) void this.take(ref, agent, lease, hintedSeq)
+      else if (agent !== null) void this.#look()
     }
   }
 

@@ -5,7 +5,7 @@ import type { ConversationAttrs } from './conversation-record.ts'
 import type { FinalStatus, ToolCallWrite } from './tool-call.ts'
 
 /**
- * One transaction on one conversation. Checks run in this order: key, epoch, expectedSeq with expectedAt, resolve.
+ * One transaction on one conversation. Checks run in this order: key, epoch, expectedSeq with expectedAt and expectedAgent, resolve.
  * A change without `epoch` that carries a `user_msg`, `seeded` or `flow_started` creates the conversation where there is none.
  */
 export type Change = {
@@ -14,6 +14,8 @@ export type Change = {
   readonly expectedSeq?: number
   /** The time of the event at `expectedSeq`: tells the log from a later one of the same name that is as long. Refused as `seq`. */
   readonly expectedAt?: number
+  /** The agent it was decided on that the conversation has: somebody may have given it to another without a trace in its log. Refused as `seq`. */
+  readonly expectedAgent?: string
   /** The lease the change was decided under. */
   readonly epoch?: number
   /** Makes the change happen once: a known key returns its first seq, and nothing is written. */

@@ -17,7 +17,7 @@ export type Driver = {
   /** Whether it sends a change again when its acknowledgement was lost: then it needs a key for each. Default: false. */
   readonly resends?: boolean
   /**
-   * Order of checks: key, epoch, expectedSeq with expectedAt, resolve; then, where there is no conversation, `creates`; then the owner of each call row.
+   * Order of checks: key, epoch, expectedSeq with expectedAt and expectedAgent, resolve; then, where there is no conversation, `creates`; then the owner of each call row.
    * No digest is a digest of its own. A new conversation is of kind 'conversation', idle, with settings `{}`, and null in all else.
    */
   commit(tenant: string, id: string, change: PreparedChange): Promise<CommitOutcome>
@@ -167,6 +167,8 @@ export type PreparedChange = {
   readonly expectedSeq: number | null
   /** Only with `expectedSeq`: the time of that event must be this, or it is another log. */
   readonly expectedAt: number | null
+  /** Only with `expectedSeq`: the conversation must have this agent. */
+  readonly expectedAgent: string | null
   readonly epoch: number | null
   readonly key: string | null
   readonly digest: string | null

@@ -38,6 +38,10 @@ export function prepareChange(change: Change, options: PrepareOptions = {}): Pre
     if (!change.expectedSeq)
       throw new InvalidArgumentError('expectedAt', "is the time of the event at 'expectedSeq'; pass both")
   }
+  if (change.expectedAgent !== undefined) {
+    checkId('expectedAgent', change.expectedAgent)
+    if (!change.expectedSeq) throw new InvalidArgumentError('expectedAgent', "is the agent at 'expectedSeq'; pass both")
+  }
   if (change.epoch !== undefined) checkWhole('epoch', change.epoch, 0)
   if (change.key !== undefined) checkId('key', change.key)
   if (change.resendKey !== undefined) checkId('resendKey', change.resendKey)
@@ -70,6 +74,7 @@ export function prepareChange(change: Change, options: PrepareOptions = {}): Pre
     blobs: [...blobs],
     expectedSeq: change.expectedSeq ?? null,
     expectedAt: change.expectedAt ?? null,
+    expectedAgent: change.expectedAgent ?? null,
     epoch: change.epoch ?? null,
     key: change.key ?? (options.resends ? (change.resendKey ?? null) : null),
     digest: change.digest ?? null,

@@ -1,6 +1,8 @@
 import type { Case, Mutant } from './mutant.ts'
 
 const anew = 'a log that was begun anew is told from the one before, though it is as long'
+const anotherAgent =
+  'a conversation that was given to another agent is told from the one before, though its log is the same'
 const anewIsLater = 'what is begun anew is later than all that was deleted, however soon it comes'
 const resting = (test: string): Case => ({ file: 'test/stories/working-sets-trusted.test.ts', test })
 const channel = (test: string): Case => ({ file: 'src/live/channel.test.ts', test })
@@ -82,11 +84,49 @@ export const trustMutants: readonly Mutant[] = [
     edits: [
       {
         file: 'src/runtime/send-message.ts',
-        find: '...(known ? { expectedAt: known.lastAt } : {}),',
+        find: 'expectedAt: known.lastAt, ',
         replace: '',
       },
     ],
     killedBy: [resting('is not taken for one that was deleted elsewhere and begun anew, though that is as long')],
+  },
+  {
+    name: 'trust: a message does not say which agent it was decided on',
+    edits: [{ file: 'src/runtime/send-message.ts', find: ', expectedAgent: agent.name', replace: '' }],
+    killedBy: [resting('is refused to its former agent once somebody elsewhere has given it to another')],
+  },
+  {
+    name: 'trust: sqlite does not compare the agent',
+    edits: [
+      {
+        file: 'src/stores/sqlite/commit-change.ts',
+        find: 'change.expectedAgent !== null && head?.agent !== change.expectedAgent',
+        replace: 'change.expectedAgent !== null && !head?.agent',
+      },
+    ],
+    killedBy: [{ file: 'src/stores/sqlite/sqlite-store.test.ts', test: anotherAgent }],
+  },
+  {
+    name: 'trust: the function of postgres does not compare the agent',
+    edits: [
+      {
+        file: 'src/stores/postgres/migrations/002-create-commit-function.ts',
+        find: 'x.expected_agent IS NOT NULL AND',
+        replace: 'false AND',
+      },
+    ],
+    killedBy: [{ file: 'src/stores/postgres/postgres-store.test.ts', test: anotherAgent }, alone('by another agent')],
+  },
+  {
+    name: 'trust: a lone commit on postgres does not compare the agent',
+    edits: [
+      {
+        file: 'src/stores/postgres/commit-one.ts',
+        find: 'AND c.agent = ',
+        replace: "AND coalesce(c.agent, 'x') <> '' OR '' = ",
+      },
+    ],
+    killedBy: [{ file: 'src/stores/postgres/postgres-store.test.ts', test: anotherAgent }, alone('by another agent')],
   },
   {
     name: 'trust: what is heard of a conversation before it is taken up is forgotten',

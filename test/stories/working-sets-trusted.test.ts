@@ -113,6 +113,39 @@ overStores('a conversation that rests as this process left it', (story) => {
     expect(shapeOf(await chat.events()).filter((shape) => shape === 'user_msg')).toHaveLength(2)
   })
 
+  test('is refused to its former agent once somebody elsewhere has given it to another', async () => {
+    const store = story.openStore()
+    const heir = defineAgent({ name: 'heir', model: scriptedModel(() => 'I am the heir.') })
+    const runtime = story.start({ agents: [echo().agent, heir], store, ...unattended })
+    const chat = runtime.conversation('c1', { agent: 'echo' })
+    await (await chat.send('one')).outcome()
+    await (await chat.send('two')).outcome()
+    const before = await chat.events()
+    await story.reopen(store).putConversation('c1', { agent: 'heir' })
+    for (const options of [{}, { key: 'k' }, { whenBusy: 'steer' }, { whenBusy: 'interrupt' }] as const) {
+      await expect(chat.send('three', options)).rejects.toMatchObject({ code: 'agent_mismatch' })
+    }
+    expect(await chat.events()).toEqual(before)
+    const turn = await runtime.conversation('c1', { agent: 'heir' }).send('three')
+    expect(await turn.outcome()).toMatchObject({ status: 'completed', text: 'I am the heir.' })
+  })
+
+  test('is not worked on by an agent it was refused to', async () => {
+    const store = story.openStore()
+    const heir = defineAgent({ name: 'heir', model: scriptedModel(() => 'I am the heir.') })
+    const asleep = story.start({ agents: [heir], store: story.reopen(store), work: false })
+    const turn = await asleep.conversation('c1', { agent: 'heir' }).send('one')
+    const deaf: Store = { ...store, dueWork: async () => [], onWake: () => () => {} }
+    const runtime = story.start({ agents: [echo().agent, heir], store: deaf, ...unattended })
+    await expect(runtime.conversation('c1', { agent: 'echo' }).send('two')).rejects.toMatchObject({
+      code: 'agent_mismatch',
+    })
+    await runtime.close()
+    expect(shapeOf(await store.streamEvents('c1'))).toEqual(['user_msg'])
+    story.start({ agents: [echo().agent, heir], store, ...unattended })
+    expect(await turn.outcome()).toMatchObject({ status: 'completed', text: 'I am the heir.' })
+  })
+
   test('is found busy when another process works on it', async () => {
     const store = story.openStore()
     const slow = pacedModel()

@@ -51,6 +51,7 @@ function refuse(
   if (change.epoch !== null && row?.lease?.epoch !== change.epoch) return { type: 'epoch', lastSeq }
   if (change.expectedSeq !== null && change.expectedSeq !== lastSeq) return { type: 'seq', lastSeq }
   if (change.expectedAt !== null && row?.events.at(-1)?.at !== change.expectedAt) return { type: 'seq', lastSeq }
+  if (change.expectedAgent !== null && row?.columns.agent !== change.expectedAgent) return { type: 'seq', lastSeq }
   for (const { callId, round, onlyWhenDue } of change.resolve) {
     const call = tables.calls.get(callId)
     const isOpen = call?.conversationId === id && call.status === 'pending' && call.round === round

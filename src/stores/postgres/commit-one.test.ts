@@ -38,6 +38,7 @@ async function prepared(leasedBy: string | null): Promise<Prepared> {
   count += 1
   const id = `log-${String(count).padStart(3, '0')}`
   await store.appendEvent(id, titled('one'))
+  await store.putConversation(id, { agent: 'helper' })
   const second = await store.commit(id, { events: [titled('two')], key: 'known' })
   const lease = leasedBy === null ? null : await store.acquireLease(id, leasedBy, 60_000)
   return { id, epoch: lease?.epoch ?? 0, at: second.ok ? second.at! : 0 }
@@ -98,6 +99,21 @@ describe('a change that is committed alone leaves and tells the same as in a bat
       'plain',
     ],
     ['at another time', null, ({ at }) => ({ events: [titled('three')], expectedSeq: 2, expectedAt: at + 1 }), 'both'],
+    [
+      'by its agent',
+      null,
+      ({ at }) => ({ events: [titled('three')], expectedSeq: 2, expectedAt: at, expectedAgent: 'helper' }),
+      'plain',
+    ],
+    [
+      'by its agent, with all of it',
+      null,
+      ({ at }) => ({
+        ...{ events: [titled('three')], expectedSeq: 2, expectedAt: at, expectedAgent: 'helper', key: 'new', acquire },
+      }),
+      'plain',
+    ],
+    ['by another agent', null, () => ({ events: [titled('three')], expectedSeq: 2, expectedAgent: 'other' }), 'both'],
     ['a lease that is taken', 'you', () => ({ events: [titled('three')], expectedSeq: 2, acquire }), 'both'],
     ['a known key', null, () => ({ events: [titled('three')], expectedSeq: 2, key: 'known' }), 'both'],
     ['a known key at a wrong place', null, () => ({ events: [titled('three')], expectedSeq: 1, key: 'known' }), 'both'],

@@ -5,7 +5,12 @@ import type { Database, Statement } from './database.ts'
 import { isDuplicate } from './failure.ts'
 import { nowMs } from './sql-names.ts'
 
-type Shape = { readonly hasKey: boolean; readonly hasTime: boolean; readonly takesLease: boolean }
+type Shape = {
+  readonly hasKey: boolean
+  readonly hasTime: boolean
+  readonly hasAgent: boolean
+  readonly takesLease: boolean
+}
 
 /**
  * Commits a change that only appends, as most do, by one plain statement, with half the work of `commit_changes`.
@@ -14,15 +19,21 @@ type Shape = { readonly hasKey: boolean; readonly hasTime: boolean; readonly tak
 export function commitOne(database: Database): (addressed: Addressed) => Promise<CommitOutcome | null> {
   const statements = new Map<string, Statement>()
   const statementFor = (shape: Shape): Statement => {
-    const name = `commit_one${shape.hasTime ? '_at' : ''}${shape.hasKey ? '_keyed' : ''}${shape.takesLease ? '_leased' : ''}`
+    const { hasTime, hasAgent, hasKey, takesLease } = shape
+    const name = `commit_one${hasTime ? '_at' : ''}${hasAgent ? '_by' : ''}${hasKey ? '_keyed' : ''}${takesLease ? '_leased' : ''}`
     const known = statements.get(name) ?? { name, text: textFor(database.schema, shape) }
     statements.set(name, known)
     return known
   }
   return async ({ tenant, id, change }) => {
     if (!isPlain(change)) return null
-    const { key, expectedAt, acquires } = change
-    const shape = { hasKey: key !== null, hasTime: expectedAt !== null, takesLease: acquires !== null }
+    const { key, expectedAt, expectedAgent, acquires } = change
+    const shape = {
+      hasKey: key !== null,
+      hasTime: expectedAt !== null,
+      hasAgent: expectedAgent !== null,
+      takesLease: acquires !== null,
+    }
     const statement = statementFor(shape)
     const [made] = await database.run<Made>(statement, valuesOf(tenant, id, change), 'reject').catch(noneIfKeyIsTaken)
     if (!made) return null
@@ -52,7 +63,8 @@ function isPlain(change: PreparedChange): boolean {
 }
 
 function valuesOf(tenant: string, id: string, change: PreparedChange): unknown[] {
-  const { expectedSeq, expectedAt, epoch, key, digest, acquires, attrs, wake, releasesLease, events } = change
+  const { expectedSeq, expectedAt, expectedAgent, epoch, key, digest, acquires, attrs, wake, releasesLease, events } =
+    change
   return [
     ...[tenant, id, expectedSeq, epoch, attrs.status ?? null, attrs.fsmState ?? null],
     ...[wake.type, wake.type === 'in' ? wake.ms : null],
@@ -62,6 +74,7 @@ function valuesOf(tenant: string, id: string, change: PreparedChange): unknown[]
     ...(acquires ? [acquires.holder, acquires.ttlMs] : [releasesLease]),
     ...(key === null ? [] : [key, digest]),
     ...(expectedAt === null ? [] : [expectedAt]),
+    ...(expectedAgent === null ? [] : [expectedAgent]),
   ]
 }
 
@@ -69,7 +82,7 @@ function valuesOf(tenant: string, id: string, change: PreparedChange): unknown[]
  * Postgres judges the row as it is once it has locked it, so a writer who waited for another is refused by what that one left in it. Keys it judges as
  * they were before the wait; where both brought the same one, the insertion is refused.
  */
-function textFor(schema: string, { hasKey, hasTime, takesLease }: Shape): string {
+function textFor(schema: string, { hasKey, hasTime, hasAgent, takesLease }: Shape): string {
   let last = 11
   const next = (): string => {
     last += 1
@@ -92,6 +105,7 @@ function textFor(schema: string, { hasKey, hasTime, takesLease }: Shape): string
         ${takesLease ? `AND coalesce(c.leased_until, 0) <= ${nowMs}` : ''}
         ${key ? `AND NOT EXISTS (SELECT FROM ${schema}.commit_keys WHERE ${ofConversation} AND key = ${key.name})` : ''}
         ${hasTime ? `AND EXISTS (SELECT FROM ${schema}.events WHERE ${ofConversation} AND seq = $3 AND at = ${next()})` : ''}
+        ${hasAgent ? `AND c.agent = ${next()}` : ''}
       RETURNING c.last_seq AS seq, c.updated_at AS at, c.epoch
     ), appended AS (
       INSERT INTO ${schema}.events (tenant, conversation_id, seq, at, type, content)

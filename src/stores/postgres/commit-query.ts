@@ -13,9 +13,10 @@ export function commitQuery(schema: string, batch: readonly Addressed[], hasMerg
   const changes = batch.map(({ change }) => change)
   const values = [...eventParameters(batch, changes, hasMergedSettings), ...otherParameters(changes)]
   const places = values.map((_, index) => `$${index + 1}`)
-  if (changes.some(({ expectedAt }) => expectedAt !== null)) {
+  if (changes.some(({ expectedAt, expectedAgent }) => expectedAt !== null || expectedAgent !== null)) {
     values.push(arrayLiteral(changes, ({ expectedAt }) => expectedAt))
-    places.push(`p_expected_at => $${values.length}`)
+    values.push(arrayLiteral(changes, ({ expectedAgent }) => expectedAgent))
+    places.push(`p_expected_at => $${values.length - 1}`, `p_expected_agent => $${values.length}`)
   }
   const text = `SELECT change, outcome, seq, at, call_id, round FROM ${schema}.commit_changes(${places.join(', ')})`
   return { statement: { name: `commit_${values.length}`, text }, values }

@@ -5,6 +5,7 @@ import { createCommitFunction } from './migrations/002-create-commit-function.ts
 import { createDeleteFunctions } from './migrations/003-create-delete-functions.ts'
 import { indexForks } from './migrations/004-index-forks.ts'
 import { expectTimes } from './migrations/005-expect-times.ts'
+import { expectAgents } from './migrations/006-expect-agents.ts'
 import { quoteSchema } from './schema-name.ts'
 import { nowMs } from './sql-names.ts'
 
@@ -15,6 +16,7 @@ export const migrations: readonly ((schema: string) => string)[] = [
   createDeleteFunctions,
   indexForks,
   expectTimes,
+  expectAgents,
 ]
 
 /** Brings the schema to what this version knows. Safe when many processes do it at once: one works, the others wait for it. */

@@ -5,7 +5,7 @@ import type { Change } from '../../store/change.ts'
 import { prepareChange } from '../../store/prepare-change.ts'
 import { commitQuery } from './commit-query.ts'
 import { migrate } from './migrate.ts'
-import { expectTimes } from './migrations/005-expect-times.ts'
+import { expectAgents } from './migrations/006-expect-agents.ts'
 
 const schema = '"perdure"'
 let pool: pg.Pool
@@ -41,7 +41,7 @@ test.each<[string, number, (id: string) => Change]>([
       expect(rows).toMatchObject([{ outcome: 'ok' }])
     }
     await commit(`${name}-before`)
-    await pool.query(expectTimes(schema))
+    await pool.query(expectAgents(schema))
     await commit(`${name}-after`)
   },
 )

@@ -60,6 +60,7 @@ function refuse(
   if (head && change.expectedAt !== null && timeOf(db, head.cid, lastSeq) !== change.expectedAt) {
     return { type: 'seq', lastSeq }
   }
+  if (change.expectedAgent !== null && head?.agent !== change.expectedAgent) return { type: 'seq', lastSeq }
   for (const { callId, round, onlyWhenDue } of change.resolve) {
     const call = findCall(db, tenant, callId)
     const isOpen = call !== undefined && call.cid === head?.cid && call.status === 'pending' && call.round === round

@@ -13,6 +13,7 @@ export const recordColumns = `id, kind, agent, status, settings, fsm_state AS fs
 /** What a commit has to know before it decides. */
 export type ConversationHead = {
   readonly cid: number
+  readonly agent: string | null
   readonly lastSeq: number
   readonly leaseEpoch: number | null
   readonly leaseUntil: number | null
@@ -21,7 +22,7 @@ export type ConversationHead = {
 
 export function findConversation(db: Database, tenant: string, id: string): ConversationHead | undefined {
   return db.get(
-    `SELECT cid, lease_epoch AS leaseEpoch, lease_until AS leaseUntil, dormant, ${lastSeq} AS lastSeq FROM conversations WHERE tenant = ? AND id = ?`,
+    `SELECT cid, agent, lease_epoch AS leaseEpoch, lease_until AS leaseUntil, dormant, ${lastSeq} AS lastSeq FROM conversations WHERE tenant = ? AND id = ?`,
     tenant,
     id,
   )

@@ -153,6 +153,31 @@ export function refusedCommits({ describe, test, testTwoStores, expect, refused 
       await refused('invalid_argument', () => store.commit('chat', { events: [], expectedAt: now }))
     })
 
+    test('a conversation that was given to another agent is told from the one before, though its log is the same', async ({
+      store,
+    }) => {
+      await store.commit('chat', { events: [userMsg(), titled('two')], conversation: { agent: 'one' } })
+      const change = { events: [titled('after')], expectedSeq: 2 }
+      const at = (await store.streamEvents('chat')).at(-1)!.at
+      for (const expectedAgent of ['other', 'on', 'ones']) {
+        for (const beside of [[], ['beside']]) {
+          const others = beside.map((id) => store.appendEvent(id, titled('A')))
+          const [result] = await Promise.all([store.commit('chat', { ...change, expectedAgent }), ...others])
+          expect(result).toEqual({ ok: false, conflict: 'seq', lastSeq: 2 })
+        }
+      }
+      await store.putConversation('chat', { agent: 'other' })
+      const former = { ...change, expectedAt: at, expectedAgent: 'one' }
+      expect(await store.commit('chat', former)).toEqual({ ok: false, conflict: 'seq', lastSeq: 2 })
+      expect(await store.commit('nobody', former)).toMatchObject({ conflict: 'seq', lastSeq: 0 })
+      await store.commit('unnamed', { events: [userMsg(), titled('two')] })
+      expect(await store.commit('unnamed', { ...change, expectedAgent: 'one' })).toMatchObject({ conflict: 'seq' })
+      const now = { ...change, expectedAt: at, expectedAgent: 'other' }
+      expect(await store.commit('chat', now)).toMatchObject({ ok: true, seq: 3 })
+      await refused('invalid_argument', () => store.commit('chat', { events: [], expectedAgent: 'other' }))
+      await refused('invalid_id', () => store.commit('chat', { ...change, expectedAgent: '' }))
+    })
+
     test('where there is no conversation, the same checks speak before it is missed', async ({ store }) => {
       const events = [userMsg()]
       const resolve = [answer('call')]

@@ -38,6 +38,7 @@ export function commit(
   if (change.epoch !== undefined && known?.lease?.epoch !== change.epoch) return conflict('epoch', lastSeq)
   if (change.expectedSeq !== undefined && change.expectedSeq !== lastSeq) return conflict('seq', lastSeq)
   if (change.expectedAt === timeOfNoEvent) return conflict('seq', lastSeq)
+  if (change.expectedAgent !== undefined && change.expectedAgent !== known?.agent) return conflict('seq', lastSeq)
   for (const { callId, round } of change.resolve ?? []) {
     const call = tenant.calls.get(callId)
     const isOpen = call?.conversationId === id && call.status === 'pending' && call.round === round

@@ -8,7 +8,7 @@ import { attrs, countAttrs, fsmState } from './attrs.ts'
 import { countCall, finalStatus, rowWrite } from './calls.ts'
 import { farMs } from './durations.ts'
 import { eventPlan, plannedEvent } from './events.ts'
-import { digests, holder, keys, pick, picked } from './names.ts'
+import { agent, digests, holder, keys, pick, picked } from './names.ts'
 import { value } from './values.ts'
 
 /** Mostly absent or right, sometimes wrong. */
@@ -27,6 +27,7 @@ export const changePlan = fc.record({
   events: fc.array(eventPlan, { maxLength: 3 }),
   expectedSeq: guard,
   isOfAnotherLog: fc.constantFrom(false, false, false, false, true),
+  expectedAgent: fc.option(agent, { freq: 4 }),
   epoch: guard,
   key: fc.option(fc.constantFrom(...keys), { freq: 2 }),
   digest: fc.constantFrom(...digests),
@@ -68,6 +69,7 @@ export function plannedChange(world: World, target: Target, plan: ChangePlan): C
     ...(plan.expectedSeq === 'right' && { expectedSeq: lastSeq }),
     ...(plan.expectedSeq === 'wrong' && { expectedSeq: lastSeq + 1 }),
     ...(plan.expectedSeq === 'right' && plan.isOfAnotherLog && lastSeq > 0 && { expectedAt: timeOfNoEvent }),
+    ...(plan.expectedSeq === 'right' && plan.expectedAgent && lastSeq > 0 && { expectedAgent: plan.expectedAgent }),
     ...(plan.epoch === 'right' && epoch !== undefined && { epoch }),
     ...(plan.epoch === 'wrong' && { epoch: Math.max(0, (epoch ?? 1) - 1) }),
     ...(plan.key !== null && { key: plan.key }),

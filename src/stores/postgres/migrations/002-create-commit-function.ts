@@ -21,7 +21,7 @@ export const createCommitFunction = (schema: string): string => `
     c_expires_in bigint[] = '{}',
     b_change integer[] = '{}', b_hash text[] = '{}',
     l_change integer[] = '{}', l_holder text[] = '{}', l_ms bigint[] = '{}',
-    p_expected_at bigint[] = '{}'
+    p_expected_at bigint[] = '{}', p_expected_agent text[] = '{}'
   ) RETURNS TABLE (change integer, outcome text, seq bigint, at bigint, call_id text, round bigint) LANGUAGE plpgsql AS $$
   #variable_conflict use_column
   DECLARE
@@ -198,6 +198,7 @@ const judge = (schema: string, hasCalls: boolean): string => `
             WHEN x.epoch IS NOT NULL AND x.epoch IS DISTINCT FROM c.epoch THEN 'epoch'
             WHEN x.expected_seq <> coalesce(c.last_seq, 0) THEN 'seq'
             WHEN x.expected_at IS NOT NULL AND NOT EXISTS (${lastEventAt(schema)}) THEN 'seq'
+            WHEN x.expected_agent IS NOT NULL AND x.expected_agent IS DISTINCT FROM c.agent THEN 'seq'
             ${hasCalls ? "WHEN g.call IS NOT NULL THEN 'stale'" : ''}
             WHEN coalesce(c.created_at, 0) = 0 AND NOT x.creates THEN 'missing'
             ${hasCalls ? "WHEN o.call IS NOT NULL THEN 'call_elsewhere'" : ''}
@@ -205,8 +206,11 @@ const judge = (schema: string, hasCalls: boolean): string => `
             ELSE 'ok'
           END,
           coalesce(c.last_seq, 0), k.seq, ${hasCalls ? 'coalesce(g.call, o.call), g.round' : 'NULL, NULL'}
-        FROM unnest(p_wave, p_tenant, p_id, p_expected_seq, p_epoch, p_key, p_digest, p_creates, p_has_settings, p_expected_at)
-          WITH ORDINALITY x (wave, tenant, id, expected_seq, epoch, key, digest, creates, has_settings, expected_at, number)
+        FROM unnest(
+            p_wave, p_tenant, p_id, p_expected_seq, p_epoch, p_key, p_digest, p_creates, p_has_settings, p_expected_at, p_expected_agent
+          ) WITH ORDINALITY x (
+            wave, tenant, id, expected_seq, epoch, key, digest, creates, has_settings, expected_at, expected_agent, number
+          )
         LEFT JOIN ${schema}.conversations c ON c.tenant = x.tenant AND c.id = x.id
         LEFT JOIN ${schema}.commit_keys k ON k.tenant = x.tenant AND k.conversation_id = x.id AND k.key = x.key
         ${hasCalls ? callChecks(schema) : ''}
