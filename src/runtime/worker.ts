@@ -13,6 +13,7 @@ import { type FlowWork, workOnFlow } from './flow-work.ts'
 import type { Hold } from './hold.ts'
 import type { KeepAlive } from './keep-alive.ts'
 import type { GivenLease, LeaseWish } from './lease-wish.ts'
+import { isHopeless, LeftAlone } from './left-alone.ts'
 import { settledWithin } from './settled-within.ts'
 import { ShutdownSnapshots } from './shutdown-snapshots.ts'
 import { SideTasks } from './side-tasks.ts'
@@ -38,10 +39,7 @@ export class Worker {
   readonly #shutdown: ShutdownSnapshots
   readonly #holder = `runtime-${uuidV7()}`
   readonly #taken = new Map<string, Taken>()
-  /** Conversations this node cannot work on as they are, by the seq they were left at. */
-  readonly #skipped = new Map<string, number>()
-  /** Why: their logs have what this code cannot fold or replay. */
-  readonly #problems = new Map<string, PerdureError>()
+  readonly #leftAlone: LeftAlone
   /** Conversations a verb of this process is about to take, so that the hint of its own commit starts no search; with the seq last heard of. */
   readonly #expected = new Map<string, number>()
   readonly #cancelTimers: (() => void)[] = []
@@ -56,6 +54,7 @@ export class Worker {
 
   constructor(parts: WorkerParts) {
     this.#parts = parts
+    this.#leftAlone = new LeftAlone(parts.logger)
     this.#warnOfStore = sparingly(parts.logger, () => parts.clock.now())
     const giving: FamilyParts['giving'] = (ref, agent, commit) => this.giving(ref, agent, commit)
     this.#shutdown = new ShutdownSnapshots(parts)
@@ -129,7 +128,7 @@ export class Worker {
     }
     const entry: Taken = { owner: null, done: Promise.resolve(), hintedSeq }
     this.#taken.set(key, entry)
-    this.#problems.delete(key)
+    this.#leftAlone.setProblem(ref, null)
     const letProcessEnd = this.#parts.keepAlive.hold()
     entry.done = this.#holding(ref, entry, work, lease).finally(() => {
       this.#taken.delete(key)
@@ -172,8 +171,8 @@ export class Worker {
   }
 
   /** Why this process cannot work on it, where it has tried; null while it can, or has not. */
-  problemOf({ tenant, id }: ConversationRef): PerdureError | null {
-    return this.#problems.get(conversationKey(tenant, id)) ?? null
+  problemOf(ref: ConversationRef): PerdureError | null {
+    return this.#leftAlone.problemOf(ref)
   }
 
   /** Lets go of one conversation; this node leaves it alone until its log grows. */
@@ -181,10 +180,10 @@ export class Worker {
     const taken = this.#taken.get(conversationKey(tenant, id))
     if (!taken?.owner) return this.#shutdown.take({ tenant, id })
     // What it records while letting go is not what it waits for.
-    this.#skipped.set(conversationKey(tenant, id), Number.POSITIVE_INFINITY)
+    this.#leftAlone.add({ tenant, id }, Number.POSITIVE_INFINITY)
     await taken.owner.close()
     await taken.done
-    this.#skipped.set(conversationKey(tenant, id), taken.owner.lastSeq)
+    this.#leftAlone.add({ tenant, id }, taken.owner.lastSeq)
     await this.#shutdown.take({ tenant, id })
   }
 
@@ -253,8 +252,8 @@ export class Worker {
     const store = this.#parts.store.forTenant(tenant)
     try {
       if (isHopeless(error)) {
-        this.#problems.set(conversationKey(tenant, id), error)
-        this.#skipped.set(conversationKey(tenant, id), (await store.getConversation(id))?.lastSeq ?? 0)
+        this.#leftAlone.setProblem({ tenant, id }, error)
+        this.#leftAlone.add({ tenant, id }, (await store.getConversation(id))?.lastSeq ?? 0)
       }
       // Another node may have the code for it.
       if (epoch !== null) await store.releaseLease(id, epoch)
@@ -282,33 +281,18 @@ export class Worker {
   async #takeDue(): Promise<void> {
     const { store, agents, flows } = this.#parts
     const names = [...agents.keys(), ...flows.sessionAgents()]
-    const limit = Math.min(this.#room + this.#skipped.size, 1_000)
+    const limit = Math.min(this.#room + this.#leftAlone.size, 1_000)
     const due = this.#room > 0 ? await store.dueWork({ agents: names, limit }) : []
     // There may be more than there is room for: it is looked for as soon as there is some again.
     if (due.length >= limit) this.#isFull = true
     for (const ref of due) {
       const reading = store.forTenant(ref.tenant).getConversation(ref.id)
-      const record = await reading.catch((error: unknown) => this.#unreadable(ref, error))
-      if (!record?.agent) continue
-      const skippedAt = this.#skipped.get(conversationKey(ref.tenant, ref.id))
-      if (skippedAt !== undefined && skippedAt >= record.lastSeq) continue
-      this.#skipped.delete(conversationKey(ref.tenant, ref.id))
+      const record = await reading.catch((error: unknown) => this.#leftAlone.addUnreadable(ref, error))
+      if (!record?.agent || this.#leftAlone.has(ref, record.lastSeq)) continue
       this.take(ref, record.agent).catch((error) =>
         this.#parts.logger.error('working on a conversation failed', { ...ref, error }),
       )
     }
-  }
-
-  /** A row that is damaged must not keep the others from being found. It is told of once. */
-  #unreadable({ tenant, id }: ConversationRef, error: unknown): null {
-    const isDamaged = PerdureError.isInstance(error) && error.code === 'conversation_unreadable'
-    if (!isDamaged) throw error
-    const key = conversationKey(tenant, id)
-    if (!this.#skipped.has(key)) {
-      this.#parts.logger.error('a conversation cannot be worked on here', { tenant, id, error })
-    }
-    this.#skipped.set(key, 0)
-    return null
   }
 
   async #renew(): Promise<void> {
@@ -328,7 +312,7 @@ export class Worker {
     for (const [key, { owner }] of this.#taken) {
       const [tenant, id] = JSON.parse(key) as [string, string]
       const reading = this.#parts.store.forTenant(tenant).getConversation(id)
-      const record = await reading.catch((error: unknown) => this.#unreadable({ tenant, id }, error))
+      const record = await reading.catch((error: unknown) => this.#leftAlone.addUnreadable({ tenant, id }, error))
       owner?.hint(record?.lastSeq ?? 0)
     }
   }
@@ -342,9 +326,4 @@ export class Worker {
     }
     next()
   }
-}
-
-/** Waiting does not help: the log must grow, or the code change. */
-function isHopeless(error: unknown): error is PerdureError {
-  return PerdureError.isInstance(error) && (error.code.startsWith('event_') || error.code === 'flow_diverged')
 }

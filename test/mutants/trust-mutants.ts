@@ -96,6 +96,11 @@ export const trustMutants: readonly Mutant[] = [
     killedBy: [resting('is refused to its former agent once somebody elsewhere has given it to another')],
   },
   {
+    name: 'trust: an agent works on what it was refused',
+    edits: [{ file: 'src/runtime/worker.ts', find: '(isGiven || lease)) void', replace: '(isGiven || true)) void' }],
+    killedBy: [resting('is not worked on by an agent it was refused to')],
+  },
+  {
     name: 'trust: sqlite does not compare the agent',
     edits: [
       {

@@ -156,7 +156,7 @@ export const upkeepMutants: readonly Mutant[] = [
     name: 'upkeep: a row that cannot be read ends the search for work',
     edits: [
       {
-        file: 'src/runtime/worker.ts',
+        file: 'src/runtime/left-alone.ts',
         find: 'if (!isDamaged) throw error',
         replace: 'if (isDamaged || error) throw error',
       },

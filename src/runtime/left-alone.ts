@@ -1,0 +1,60 @@
+import { PerdureError } from '../errors/perdure-error.ts'
+import type { Logger } from '../logger/logger.ts'
+import { conversationKey } from '../store/conversation-key.ts'
+import type { ConversationRef } from '../store/conversation-record.ts'
+
+/** The conversations a node cannot work on as they are, or was told to let go of. Each is left alone until its log grows. */
+export class LeftAlone {
+  readonly #logger: Logger
+  /** By the seq they were left at. */
+  readonly #seqs = new Map<string, number>()
+  /** Why: their logs have what this code cannot fold or replay. */
+  readonly #problems = new Map<string, PerdureError>()
+
+  constructor(logger: Logger) {
+    this.#logger = logger
+  }
+
+  get size(): number {
+    return this.#seqs.size
+  }
+
+  add({ tenant, id }: ConversationRef, lastSeq: number): void {
+    this.#seqs.set(conversationKey(tenant, id), lastSeq)
+  }
+
+  /** False once its log has grown; from then on it is one like any other. */
+  has({ tenant, id }: ConversationRef, lastSeq: number): boolean {
+    const key = conversationKey(tenant, id)
+    const leftAt = this.#seqs.get(key)
+    if (leftAt !== undefined && leftAt >= lastSeq) return true
+    this.#seqs.delete(key)
+    return false
+  }
+
+  /** A row that is damaged must not keep the others from being found. It is told of once. */
+  addUnreadable({ tenant, id }: ConversationRef, error: unknown): null {
+    const isDamaged = PerdureError.isInstance(error) && error.code === 'conversation_unreadable'
+    if (!isDamaged) throw error
+    if (!this.#seqs.has(conversationKey(tenant, id))) {
+      this.#logger.error('a conversation cannot be worked on here', { tenant, id, error })
+    }
+    this.add({ tenant, id }, 0)
+    return null
+  }
+
+  /** What stopped the work on it; null: it is tried again. */
+  setProblem({ tenant, id }: ConversationRef, problem: PerdureError | null): void {
+    if (problem) this.#problems.set(conversationKey(tenant, id), problem)
+    else this.#problems.delete(conversationKey(tenant, id))
+  }
+
+  problemOf({ tenant, id }: ConversationRef): PerdureError | null {
+    return this.#problems.get(conversationKey(tenant, id)) ?? null
+  }
+}
+
+/** Waiting does not help: the log must grow, or the code change. */
+export function isHopeless(error: unknown): error is PerdureError {
+  return PerdureError.isInstance(error) && (error.code.startsWith('event_') || error.code === 'flow_diverged')
+}
