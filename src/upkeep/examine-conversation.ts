@@ -1,11 +1,9 @@
 import { isDeepStrictEqual } from 'node:util'
 import { EventUnknownError } from '../errors/log-errors.ts'
 import { PerdureError } from '../errors/perdure-error.ts'
-import { blobRefsIn } from '../log/blob-refs-in.ts'
 import { canEncode, decode, encode } from '../log/codec.ts'
 import type { LogEvent } from '../log/events.ts'
 import { type FsmState, fsmStateOf } from '../log/fsm-state.ts'
-import type { Json } from '../log/json.ts'
 import { baseOf } from '../log/state.ts'
 import { validateEvent } from '../log/validate-event.ts'
 import type { Parent } from '../store/conversation-record.ts'
@@ -15,6 +13,7 @@ import { decodeEvent } from '../store/rows.ts'
 import type { ConversationRow } from '../store/upkeep.ts'
 import type { UpkeepConversation } from '../store/upkeep-reader.ts'
 import { compareCall } from './compare-call.ts'
+import { ExpectedBlobRefs } from './expected-blob-refs.ts'
 import { ExpectedCalls } from './expected-calls.ts'
 import { type Finding, type FindingCode, finding } from './finding.ts'
 import { type Folded, LogFold } from './log-fold.ts'
@@ -62,13 +61,11 @@ export class ConversationExaminer {
   readonly #fold: LogFold
   readonly #calls: ExpectedCalls
   readonly #callIds = new Set<string>()
-  readonly #refs = new Map<string, { seq: number; from: number }>()
-  readonly #refRows = new Set<string>()
+  readonly #refs = new ExpectedBlobRefs()
   readonly #bases = new Map<number, string | null>()
   #isIntact = true
   #seq = 0
   #at = 0
-  #runFrom = 1
   #folded: Folded | null = null
   #hasFolded = false
   #title: LogFacts['title'] = null
@@ -131,10 +128,10 @@ export class ConversationExaminer {
       }
     }
     if (this.#isIntact) {
-      for (const [hash, { seq }] of this.#refs) {
-        if (this.#refRows.has(hash) || !(await hasBlob(hash))) continue
-        this.add('blob_ref_missing', `event ${seq} refers to blob ${hash}, and no row says so`)
-        this.problems.refs.push({ hash, firstSeq: seq })
+      for (const ref of this.#refs.withoutRow()) {
+        if (!(await hasBlob(ref.hash))) continue
+        this.add('blob_ref_missing', `event ${ref.firstSeq} refers to blob ${ref.hash}, and no row says so`)
+        this.problems.refs.push(ref)
       }
     }
     return {
@@ -170,10 +167,10 @@ export class ConversationExaminer {
       this.add('seq_gap', `event ${row.seq} comes after event ${this.#seq}`)
       this.#isIntact = false
     }
-    if (row.at !== this.#at) this.#runFrom = row.seq
     this.#seq = row.seq
     this.#at = row.at
     const event = this.#read(row)
+    this.#refs.event(row, event)
     if (!event) {
       this.#isIntact = false
       return
@@ -182,10 +179,6 @@ export class ConversationExaminer {
     if (this.#isIntact) {
       this.#fold.event(event, this.#lastOwned === event.seq)
       this.#calls.event(event)
-    }
-    if (!row.content.includes('"blob"')) return
-    for (const hash of blobRefsIn(event.content as Json)) {
-      if (!this.#refs.has(hash)) this.#refs.set(hash, { seq: row.seq, from: this.#runFrom })
     }
   }
 
@@ -262,18 +255,11 @@ export class ConversationExaminer {
   }
 
   #blobRef(hash: string, firstSeq: number): void {
-    this.#refRows.add(hash)
-    if (!this.#isIntact) return
-    const used = this.#refs.get(hash)
-    if (!used) {
-      // A fork copies those of the commit it cuts through, too.
-      if (firstSeq <= (this.forkedAt ?? 0)) return
-      this.add('blob_ref_unneeded', `a row says that seq ${firstSeq} refers to blob ${hash}, and no event does`)
-      this.problems.unneededRefs.push(hash)
-    } else if (firstSeq > used.seq || firstSeq < used.from) {
-      this.add('blob_ref_differs', `blob ${hash} is first referred to by event ${used.seq}, its row says ${firstSeq}`)
-      this.problems.refs.push({ hash, firstSeq: used.seq })
-    }
+    const misfit = this.#refs.row(hash, firstSeq, this.forkedAt ?? 0)
+    if (!misfit || !this.#isIntact) return
+    this.add(misfit.code, misfit.problem)
+    if (misfit.firstSeq === null) this.problems.unneededRefs.push(hash)
+    else this.problems.refs.push({ hash, firstSeq: misfit.firstSeq })
   }
 }
 
