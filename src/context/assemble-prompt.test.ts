@@ -77,3 +77,13 @@ test('nothing but the open turn counts against the ceiling: the rest can go', ()
     ).overflow,
   ).toBeNull()
 })
+
+test('turns that one agent has counted are counted again for another, who counts otherwise', () => {
+  const turns = many(5)
+  const state = toolTurns(turns)
+  const byWords = { tokenizer: (text: string) => text.split(' ').length }
+  const fresh = assemblePrompt(input(turns, byWords, { state })).estimated
+  const turnSizes = new TurnSizes()
+  expect(assemblePrompt(input(turns, {}, { state, turnSizes })).estimated).not.toBe(fresh)
+  expect(assemblePrompt(input(turns, byWords, { state, turnSizes })).estimated).toBe(fresh)
+})

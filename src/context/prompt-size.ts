@@ -12,9 +12,23 @@ import { renderTurn } from './render-turn.ts'
 /** Tokens of the turns of a conversation. Turns do not change once they have ended, so most are counted once, and added up once. */
 export class TurnSizes {
   /** By what is stubbed in them. */
-  readonly byTurn = new WeakMap<TurnState, Map<string, number>>()
+  byTurn = new WeakMap<TurnState, Map<string, number>>()
   /** Of the turns that began the last prompt. */
   sum: { readonly turns: TurnState[]; readonly stubbed: Reduction['stubbed']; tokens: number } | null = null
+  #tokenizer: Tokenizer | null = null
+  #model: ModelRef | null = null
+
+  /** A conversation may be given to another agent, which counts otherwise, or whose model is shown other parts. */
+  countedFor(tokenizer: Tokenizer, model: ModelRef): this {
+    const { provider, modelId } = this.#model ?? {}
+    if (this.#tokenizer !== tokenizer || provider !== model.provider || modelId !== model.modelId) {
+      this.byTurn = new WeakMap()
+      this.sum = null
+    }
+    this.#tokenizer = tokenizer
+    this.#model = model
+    return this
+  }
 }
 
 /** Counts prompts by their turns, so that trying out a reduction does not render it. */
@@ -30,7 +44,7 @@ export class PromptSize {
     this.#tokenizer = tokenizer
     this.#model = model
     this.#fixed = fixed
-    this.#counted = counted
+    this.#counted = counted.countedFor(tokenizer, model)
   }
 
   of(state: ConversationState, reduction: Reduction): number {
