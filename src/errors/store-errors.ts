@@ -35,11 +35,13 @@ export class CallNotFoundError extends PerdureError {
 export class ConversationUnreadableError extends PerdureError {
   readonly columns: readonly string[]
 
-  constructor(id: string, columns: readonly string[]) {
+  /** `id` is null where only the row is known; whoever knows whose it is says so. */
+  constructor(id: string | null, columns: readonly string[]) {
+    const whose = id === null ? 'a conversation' : `conversation '${id}'`
     const what = columns.map((column) => `'${column}'`).join(' and ')
     super(
       'conversation_unreadable',
-      `The row of conversation '${id}' is damaged: ${what} cannot be read. Run perdure doctor; it tells what --repair rebuilds from the log, and what to restore from a backup.`,
+      `The row of ${whose} is damaged: ${what} cannot be read. Run perdure doctor; it tells what --repair rebuilds from the log, and what to restore from a backup.`,
     )
     this.columns = columns
   }

@@ -1,8 +1,10 @@
+import { ConversationUnreadableError } from '../errors/store-errors.ts'
 import { decode, encode } from '../log/codec.ts'
 import type { LogEvent } from '../log/events.ts'
 import type { JsonObject } from '../log/json.ts'
 import type { ConversationState } from '../log/state.ts'
 import { checkId, checkWhole } from './checks.ts'
+import { decoded } from './conversation-row.ts'
 import type { StoredCall, StoredEvent, StoredModelCall, StoredSummary } from './driver.ts'
 import type { ModelCall, NewModelCall } from './model-call.ts'
 import type { Summary } from './summary.ts'
@@ -104,7 +106,12 @@ function decodeOptional(text: string | null) {
   return text === null ? null : decode(text)
 }
 
-/** The encoded settings of a conversation with these added: the new ones win, key by key. For drivers. */
+/**
+ * The encoded settings of a conversation with these added: the new ones win, key by key. For drivers. Throws where the current ones are damaged, so nothing
+ * may have been written by then.
+ */
 export function mergeSettings(current: string, added: string): string {
-  return encode({ ...(decode(current) as JsonObject), ...(decode(added) as JsonObject) })
+  const settings = decoded(current)
+  if (settings === undefined) throw new ConversationUnreadableError(null, ['settings'])
+  return encode({ ...(settings as JsonObject), ...(decode(added) as JsonObject) })
 }

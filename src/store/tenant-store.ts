@@ -3,6 +3,7 @@ import {
   CallNotFoundError,
   ConversationExistsError,
   ConversationNotFoundError,
+  ConversationUnreadableError,
   InvalidArgumentError,
   KeyReusedError,
 } from '../errors/store-errors.ts'
@@ -30,7 +31,7 @@ export function createTenantStore(context: StoreContext, tenant: string): Tenant
   async function commit(id: string, change: Change, options: PrepareOptions = {}): Promise<CommitResult> {
     checkId('conversation id', id)
     const prepared = prepareChange(change, { ...options, resends, onLargeEvent })
-    const outcome = await driver.commit(tenant, id, prepared)
+    const outcome = await driver.commit(tenant, id, prepared).catch((error: unknown) => unmerged(id, error))
     if (outcome.type === 'ok') {
       if (change.lease === 'release' && change.epoch !== undefined) leases.remove({ tenant, id, epoch: change.epoch })
       if (change.acquire && outcome.epoch !== undefined) {
@@ -258,6 +259,11 @@ export function createTenantStore(context: StoreContext, tenant: string): Tenant
       return text === null ? null : decode(text)
     },
   }
+}
+
+/** `mergeSettings` does not know whose they are. */
+function unmerged(id: string, error: unknown): never {
+  throw error instanceof ConversationUnreadableError ? new ConversationUnreadableError(id, error.columns) : error
 }
 
 function checkRange({ after, before, limit }: EventRange): void {

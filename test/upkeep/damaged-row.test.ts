@@ -48,6 +48,19 @@ overStores('a conversation whose row is damaged', ({ openStore, start }) => {
     ])
   })
 
+  test('takes no settings beside those that are, and nothing else of such a change', async () => {
+    const store = openStore()
+    for (const id of ['a', 'b']) await store.appendEvent(id, { type: 'titled', content: { title: 'T' } })
+    await damageRow(store, 'b', { settings: '{"half' })
+    const event = { type: 'titled' as const, content: { title: 'U' } }
+    const change = { events: [event], key: 'k', conversation: { settings: { colour: 'red' } } }
+    const [refused, beside] = await Promise.allSettled([store.commit('b', change), store.commit('a', change)])
+    expect(refused).toMatchObject({ reason: { code: 'conversation_unreadable', columns: ['settings'] } })
+    expect(beside).toMatchObject({ value: { ok: true, seq: 2 } })
+    expect(await store.streamEvents('b')).toHaveLength(1)
+    expect(await store.commit('b', { events: [event], key: 'k' })).toMatchObject({ ok: true, seq: 2 })
+  })
+
   test('is found by the doctor whichever column it is, and deleted by those who want it gone', async () => {
     const store = openStore()
     for (const column of columns) {

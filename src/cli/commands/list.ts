@@ -6,6 +6,7 @@ import { targetArgs } from '../target/target-args.ts'
 import { table } from '../terminal/table.ts'
 import { ago } from '../terminal/time.ts'
 import { commandLine } from '../transcript/command-line.ts'
+import { damagedNotes } from '../transcript/damaged-notes.ts'
 
 export const list = command({
   args: {
@@ -50,12 +51,7 @@ export const list = command({
           output.width,
         )
       })
-      const { tenant: _, who: __, ...place } = args
-      for (const { id, unreadable } of page.conversations) {
-        if (!unreadable) continue
-        const doctor = commandLine(['doctor'], place)
-        output.note(`'${id}' is damaged: its ${unreadable.join(' and ')} cannot be read. Run: ${doctor}`)
-      }
+      for (const note of damagedNotes(page.conversations, args)) output.note(note)
       if (page.before !== null) {
         const filters = [...(status ? ['--status', status] : []), ...(agent ? ['--agent', agent] : [])]
         const next = commandLine(['list', ...filters, '--limit', String(limit), '--before', page.before], args)

@@ -15,6 +15,8 @@ export function commitChange(
   const refusal = refuse(tables, id, known, change, now)
   if (refusal) return refusal
   const row = known ?? newConversationRow(id, now)
+  // Before anything is written: settings that are damaged cannot be added to.
+  const attrs = merged(row, change.attrs)
   tables.conversations.set(id, row)
   const firstSeq = row.events.length + 1
   const at = eventTime(tables, id, now)
@@ -29,7 +31,7 @@ export function commitChange(
   }
   for (const call of change.calls) writeCall(tables, row, call, now)
   for (const hash of change.blobs) referToBlob(tables, hash, id, firstSeq)
-  writeAttrs(row, change.attrs, now)
+  writeAttrs(row, attrs, now)
   wakeRow(row, change.wake, now)
   if (change.releasesLease) row.lease = null
   if (!change.acquires || isLeased(row, now)) return { type: 'ok', seq, at }
@@ -87,10 +89,14 @@ function referToBlob(tables: TenantTables, hash: string, id: string, seq: number
   blob.pins = Math.max(0, blob.pins - 1)
 }
 
+function merged(row: ConversationRow, attrs: StoredAttrs): StoredAttrs {
+  if (attrs.settings === undefined) return attrs
+  return { ...attrs, settings: mergeSettings(row.columns.settings, attrs.settings) }
+}
+
 function writeAttrs(row: ConversationRow, attrs: StoredAttrs, now: number): void {
-  const { settings, childOf, ...columns } = attrs
+  const { childOf, ...columns } = attrs
   row.columns = { ...row.columns, ...columns, updatedAt: now }
-  if (settings !== undefined) row.columns = { ...row.columns, settings: mergeSettings(row.columns.settings, settings) }
   if (childOf !== undefined) row.childOf = childOf
 }
 
