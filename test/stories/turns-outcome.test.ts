@@ -64,8 +64,10 @@ overStores('the outcome of a turn', (story) => {
     const first = await chat.send('one')
     const call = await model.called(1)
     const watching = new AbortController()
+    // Each word is heard, and answered by another. Not for ever: a message has its limit.
+    let words = 0
     const watched = (async () => {
-      for await (const _ of chat.watch({ signal: watching.signal })) call.say('word ')
+      for await (const _ of chat.watch({ signal: watching.signal })) if (++words < 5_000) call.say('word ')
     })()
     const outcomes = []
     for (let n = 0; n < 5; n++) {
