@@ -1,7 +1,7 @@
 import { getEventListeners } from 'node:events'
 import { expect, test } from 'vitest'
 import { ended, said } from '../../test/log/story.ts'
-import { WorkingSets } from '../live/working-sets.ts'
+import { loadWhole, WorkingSets } from '../live/working-sets.ts'
 import { silentLogger } from '../logger/logger.ts'
 import { memoryStore } from '../stores/memory/memory-store.ts'
 import { Channels } from './channels.ts'
@@ -41,6 +41,16 @@ test('it does not look at what it knew before it was asked', async () => {
   const seen = wait(1)
   expect(await seen).toBe(1)
   other.catch(() => {})
+})
+
+test('it waits with what the owner here knows, and never answers from it', async () => {
+  const { store, channels, wait } = start()
+  await store.commit('c1', { events: [said('t1')] })
+  const known = await loadWhole(store, 'c1')
+  channels.of('default', 'c1').attach(() => known)
+  await store.commit('c1', { events: [ended('t1')] })
+  // By what the owner knows there is an answer already, and another one by the log.
+  expect(await wait(1, 1)).toBe(2)
 })
 
 test('it ends with the reason of its signal, also when that came first', async () => {

@@ -178,8 +178,8 @@ export const trustMutants: readonly Mutant[] = [
     ],
     killedBy: [
       {
-        file: 'test/simulator/simulator.test.ts',
-        test: 'whatever dies, stalls, fails or meddles, and dies again while recovering, every promise holds',
+        file: 'src/runtime/follow.test.ts',
+        test: 'it waits with what the owner here knows, and never answers from it',
       },
     ],
   },
