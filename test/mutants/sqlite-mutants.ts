@@ -212,4 +212,15 @@ export const sqliteMutants: readonly Mutant[] = [
       },
     ],
   },
+  {
+    name: 'sqlite: what was held by somebody who is gone is never found',
+    edits: [
+      {
+        file: 'src/stores/sqlite/due-work.ts',
+        find: 'lease_holder IS NOT NULL AND lease_until <= ?',
+        replace: 'lease_holder IS NOT NULL AND lease_until <= ? - 1e12',
+      },
+    ],
+    killedBy: [suite('what somebody holds is not found until the lease has lapsed or is released')],
+  },
 ]

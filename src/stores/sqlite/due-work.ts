@@ -4,20 +4,17 @@ import type { Database } from './database.ts'
 
 type DueRow = ConversationRef & { readonly wakeAt: number }
 
-/** One walk along the index for each agent, so that what waits for unknown agents costs nothing. */
+const due = 'SELECT tenant, id, wake_at AS wakeAt FROM conversations INDEXED BY conversations_agenda WHERE'
+const soonest = 'AND agent = ? AND wake_at <= ? ORDER BY wake_at LIMIT ?'
+
+/** Walks along the index for each agent, so that what waits for unknown agents costs nothing: what nobody holds, and what is held no longer. */
 export function dueWork(db: Database, { agents, limit }: DueWorkQuery): ConversationRef[] {
   const now = Date.now()
   const rows = db.snapshot(() =>
-    [...new Set(agents)].flatMap((agent) =>
-      db.all<DueRow>(
-        `SELECT tenant, id, wake_at AS wakeAt FROM conversations
-         WHERE agent = ? AND wake_at <= ? AND coalesce(lease_until, 0) <= ? ORDER BY wake_at LIMIT ?`,
-        agent,
-        now,
-        now,
-        limit,
-      ),
-    ),
+    [...new Set(agents)].flatMap((agent) => [
+      ...db.all<DueRow>(`${due} lease_holder IS NULL ${soonest}`, agent, now, limit),
+      ...db.all<DueRow>(`${due} lease_holder IS NOT NULL AND lease_until <= ? ${soonest}`, now, agent, now, limit),
+    ]),
   )
   return rows
     .sort((left, right) => left.wakeAt - right.wakeAt)

@@ -48,8 +48,7 @@ export function releaseLease(db: Database, tenant: string, id: string, epoch: nu
 export function renewLeases(db: Database, holder: string, ttlMs: number): (ConversationRef & { epoch: number })[] {
   return db
     .all<ConversationRef & { epoch: number }>(
-      `UPDATE conversations SET lease_until = ?
-       WHERE cid IN (SELECT cid FROM conversations INDEXED BY conversations_agenda WHERE lease_holder = ?)
+      `UPDATE conversations INDEXED BY conversations_agenda SET lease_until = ? WHERE lease_holder = ?
        RETURNING tenant, id, lease_epoch AS epoch`,
       Date.now() + ttlMs,
       holder,
