@@ -7,9 +7,9 @@ import { tentative } from '../log/decide.ts'
 import type { LogEvent, NewEvent } from '../log/events.ts'
 import type { Json } from '../log/json.ts'
 import type { Logger } from '../logger/logger.ts'
-import { Backoff } from '../store/backoff.ts'
 import type { CommitResult } from '../store/change.ts'
 import type { ConversationAttrs } from '../store/conversation-record.ts'
+import { LogReading } from '../store/log-reading.ts'
 import { placedEvents } from '../store/placed-events.ts'
 import type { TenantStore } from '../store/store.ts'
 import { checkFlowInput } from './check-flow-input.ts'
@@ -47,10 +47,8 @@ export class FlowOwner {
   /** How many of the record's outcomes the code has been given. */
   #given = 0
   #ops: RunningOps
-  #hintedSeq = 0
-  #mustRead = false
   #mustProve = false
-  readonly #backoff = new Backoff()
+  readonly #reading: LogReading
   #isLost = false
   #dueInMs: number | null = null
 
@@ -63,6 +61,7 @@ export class FlowOwner {
   ) {
     this.#context = context
     this.#epoch = epoch
+    this.#reading = new LogReading(context.clock)
     this.#time = new StoreTime(context.clock)
     this.#state = state
     this.#summarisedTo = summarisedTo
@@ -90,7 +89,7 @@ export class FlowOwner {
 
   /** Somebody appended; the loop reads it before it decides again. */
   hint(seq: number): void {
-    this.#hintedSeq = Math.max(this.#hintedSeq, seq)
+    this.#reading.hint(seq)
     if (seq > this.lastSeq) this.#signal.set()
   }
 
@@ -110,17 +109,16 @@ export class FlowOwner {
 
   /** Reads what others appended, and brings the code to where the record is. */
   async catchUp(): Promise<void> {
-    if (this.#backoff.waitMs > 0)
-      await new Promise<void>((resolve) => this.#context.clock.after(this.#backoff.waitMs, resolve))
+    await this.#reading.pause()
     if (this.#isLost) return
-    if (this.#mustRead || this.#hintedSeq > this.lastSeq) await this.#read()
+    if (this.#reading.isDue(this.lastSeq)) await this.#read()
     if (!this.#isLost) await this.#bringCodeUp()
   }
 
   async decide(): Promise<FlowDecision> {
     const standstill = this.#standstill!
     if (this.#mustAskTime()) await this.#askTime()
-    if (this.#isLost || this.#backoff.waitMs > 0) return { events: [], parks: false, wakeInMs: null }
+    if (this.#isLost || this.#reading.waitMs > 0) return { events: [], parks: false, wakeInMs: null }
     if (standstill.type !== 'continued') return decideFlow(standstill, this.#state, this.#hand())
     const { flows, id } = this.#context
     try {
@@ -155,10 +153,10 @@ export class FlowOwner {
     }
     if (!result.ok) {
       if (result.conflict === 'epoch') this.lose()
-      this.#mustRead = true
+      this.#reading.demand()
       return false
     }
-    this.#backoff.hasWritten()
+    this.#reading.hasWritten()
     // Durable from here: a crash finds which operations were begun and what is known of them.
     failpoint(parks ? 'flow.after_park' : 'flow.after_commit')
     this.#time.heard(result)
@@ -181,7 +179,7 @@ export class FlowOwner {
 
   /** Until an outcome is in hand, somebody appends, or something is due. */
   async changed(): Promise<void> {
-    if (this.#isLost || this.#hintedSeq > this.lastSeq || this.#backoff.waitMs > 0) return
+    if (this.#isLost || this.#reading.isHinted(this.lastSeq) || this.#reading.waitMs > 0) return
     const dueMs = nextDueMs(openOps(this.#state), this.#time.now())
     const due = (): void => {
       this.#ops.lookAgain()
@@ -221,16 +219,9 @@ export class FlowOwner {
 
   async #read(): Promise<void> {
     const { store, id } = this.#context
-    const hintedSeq = this.#hintedSeq
-    // The log that is read now has all that was heard of by now, or that was of one which is no more.
-    this.#hintedSeq = 0
     try {
-      const events = await store.streamEvents(id, { after: this.lastSeq })
-      this.#apply(events)
-      this.#mustRead = false
-      this.#backoff.hasRead()
+      await this.#reading.run(async () => this.#apply(await store.streamEvents(id, { after: this.lastSeq })))
     } catch (error) {
-      this.hint(hintedSeq)
       this.#storeFailed(error, 'reading the log of a session failed')
     }
   }
@@ -255,7 +246,7 @@ export class FlowOwner {
     const { id, store, logger, tenant } = this.#context
     const placed = placedEvents(id, events, this.lastSeq, result)
     if (!placed) {
-      this.#mustRead = true
+      this.#reading.demand()
       return
     }
     this.#apply(placed)
@@ -321,9 +312,8 @@ export class FlowOwner {
   #storeFailed(error: unknown, what: string): void {
     const { id, tenant, logger } = this.#context
     if (PerdureError.isInstance(error) && !error.retryable) throw error
-    this.#mustRead = true
-    this.#backoff.failed()
-    logger.warn(`${what}; trying again in ${this.#backoff.waitMs} ms`, { tenant, id, error })
+    this.#reading.hasFailed()
+    logger.warn(`${what}; trying again in ${this.#reading.waitMs} ms`, { tenant, id, error })
   }
 }
 

@@ -1,6 +1,5 @@
 import { DefinitionError } from '../errors/definition-errors.ts'
 import { unknownKeys } from '../errors/unknown-keys.ts'
-import { deepFreeze } from '../log/deep-freeze.ts'
 import type { AssistantMsg, UserMessage, UserPart } from '../log/events.ts'
 import type { Json } from '../log/json.ts'
 import type { Scope } from '../scope/register.ts'
@@ -52,50 +51,15 @@ export function createTurn(attributes: TurnAttributes): Turn {
   const { scope } = Object(attributes) as TurnAttributes
   if (scope === undefined || scope === null) problems.push("'scope' is missing; pass who acts, or systemScope()")
   if (problems.length > 0) throw new DefinitionError('The turn', problems)
-  return new GivenTurn(attributes)
+  const { turnRef = null, context = [], userMessage = null, injections = [], assistantMessage = null } = attributes
+  const { callId = null, signal = neverAborted, reportProgress = () => {} } = attributes
+  const given = { scope, turnRef, context, userMessage, injections, assistantMessage }
+  const turn: Turn = { ...given, callId, signal, reportProgress }
+  deepFreeze(turn.userMessage)
+  deepFreeze(turn.injections)
+  deepFreeze(turn.assistantMessage)
+  return Object.freeze(Object.defineProperty(turn, brand, { value: true }))
 }
-
-const brand = Symbol.for('perdure.turn')
-
-class GivenTurn implements Turn {
-  readonly scope: Scope
-  readonly turnRef: string | null
-  readonly context: readonly ContextMessage[]
-  readonly userMessage: UserMessage | null
-  readonly injections: readonly UserPart[]
-  readonly assistantMessage: FinalMessage | null
-  readonly callId: string | null
-  readonly signal: AbortSignal
-  readonly reportProgress: Turn['reportProgress']
-
-  constructor(given: TurnAttributes) {
-    this.scope = given.scope
-    this.turnRef = given.turnRef ?? null
-    this.context = given.context ?? nothing
-    this.userMessage = given.userMessage ?? null
-    this.injections = given.injections ?? nothing
-    this.assistantMessage = given.assistantMessage ?? null
-    this.callId = given.callId ?? null
-    this.signal = given.signal ?? neverAborted
-    this.reportProgress = given.reportProgress ?? tellNobody
-    // What hooks see is also what is committed after them, so they must not be able to change it.
-    deepFreeze(this.userMessage)
-    deepFreeze(this.injections)
-    deepFreeze(this.assistantMessage)
-    Object.freeze(this)
-  }
-
-  /** On the prototype: a copy by hand does not have it. */
-  get [brand](): true {
-    return true
-  }
-}
-
-const nothing: readonly never[] = Object.freeze([])
-
-const neverAborted = new AbortController().signal
-
-function tellNobody(): void {}
 
 /** A turn with these parts after the ones it has. They land beside the user message and are trusted like it: fence what is not yours. */
 export function inject(turn: Turn, parts: PartsInput): Turn {
@@ -106,6 +70,10 @@ export function inject(turn: Turn, parts: PartsInput): Turn {
 export function isTurn(value: unknown): value is Turn {
   return typeof value === 'object' && value !== null && brand in value
 }
+
+const brand = Symbol.for('perdure.turn')
+
+const neverAborted = new AbortController().signal
 
 const turnKeys: readonly (keyof Turn)[] = [
   'scope',
@@ -118,3 +86,12 @@ const turnKeys: readonly (keyof Turn)[] = [
   'signal',
   'reportProgress',
 ]
+
+/** What hooks see is also what is committed after them, so they must not be able to change it. */
+function deepFreeze(value: unknown): void {
+  if (typeof value !== 'object' || value === null || Object.isFrozen(value)) return
+  // Bytes cannot be frozen.
+  if (ArrayBuffer.isView(value)) return
+  Object.freeze(value)
+  for (const member of Object.values(value)) deepFreeze(member)
+}

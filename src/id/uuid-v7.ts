@@ -24,19 +24,10 @@ export function uuidV7(now: number = Date.now()): string {
       counter = 0
     }
   }
-  if (lastMs !== time.ms) time = { ms: lastMs, text: hexTime(lastMs) }
+  const time = lastMs.toString(16).padStart(12, '0')
   const order = (0x7000 | counter).toString(16)
-  let tail = `${hex[(first & 0x3f) | 0x80]}${hex[pool[taken + 1]!]}-`
-  for (let byte = taken + 2; byte < taken + bytesPerId; byte++) tail += hex[pool[byte]!]
+  pool[taken] = (first & 0x3f) | 0x80
+  const tail = pool.toString('hex', taken, taken + bytesPerId)
   taken += bytesPerId
-  return `${time.text}-${order}-${tail}`
+  return `${time.slice(0, 8)}-${time.slice(8)}-${order}-${tail.slice(0, 4)}-${tail.slice(4)}`
 }
-
-let time = { ms: lastMs, text: hexTime(lastMs) }
-
-function hexTime(ms: number): string {
-  const text = ms.toString(16).padStart(12, '0')
-  return `${text.slice(0, 8)}-${text.slice(8)}`
-}
-
-const hex = Array.from({ length: 256 }, (_, byte) => byte.toString(16).padStart(2, '0'))

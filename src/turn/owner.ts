@@ -12,8 +12,8 @@ import { type FsmState, fsmStateOf, saysTheSame } from '../log/fsm-state.ts'
 import type { Step } from '../log/next-step.ts'
 import type { CancelOutcome, Outcome } from '../log/settle.ts'
 import { type CallState, type ConversationState, findCall, openTurn } from '../log/state.ts'
-import { Backoff } from '../store/backoff.ts'
 import type { CommitResult } from '../store/change.ts'
+import { LogReading } from '../store/log-reading.ts'
 import { placedEvents } from '../store/placed-events.ts'
 import type { TenantStore } from '../store/store.ts'
 import { changeFor } from './change-for.ts'
@@ -52,9 +52,7 @@ export class Owner {
   readonly children: ChildCalls
   #workingSet: WorkingSet
   #cached: FsmState | null
-  #hintedSeq = 0
-  #mustRead = false
-  readonly #backoff = new Backoff()
+  readonly #reading: LogReading
   #isLost = false
   #isClosing = false
   #interrupted: readonly string[] = []
@@ -67,6 +65,7 @@ export class Owner {
     this.#workingSets = context.workingSets
     this.#epoch = epoch
     this.#cached = cached
+    this.#reading = new LogReading(context.clock)
     this.#workingSet = remember(context.memory, { ...workingSet, agent: context.agent.name })
     const loop = { state: () => this.state, submit: (outcome: Outcome) => this.#submit(outcome) }
     this.#model = new RunningModel(context, loop, {
@@ -113,13 +112,13 @@ export class Owner {
 
   /** Somebody appended; the loop reads it before it decides again. */
   hint(seq: number): void {
-    this.#hintedSeq = Math.max(this.#hintedSeq, seq)
+    this.#reading.hint(seq)
     if (seq > this.state.lastSeq) this.#signal.set()
   }
 
   /** Something has happened that the loop has not decided on. */
   get hasNews(): boolean {
-    return this.#isLost || !this.#inHand.isEmpty || this.#hintedSeq > this.state.lastSeq
+    return this.#isLost || !this.#inHand.isEmpty || this.#reading.isHinted(this.lastSeq)
   }
 
   async changed(): Promise<void> {
@@ -129,31 +128,27 @@ export class Owner {
   /** Reads the log when somebody has appended, or after a while. */
   async readNext(withinMs: number): Promise<void> {
     const callOff = this.clock.after(withinMs, () => this.#signal.set())
-    if (!this.#isLost && this.#hintedSeq <= this.state.lastSeq) await this.#signal.wait()
+    if (!this.#isLost && !this.#reading.isHinted(this.lastSeq)) await this.#signal.wait()
     callOff()
-    this.#mustRead = true
+    this.#reading.demand()
     await this.catchUp()
   }
 
   /** The store has failed, or others have appended: the log is to be read before anything is decided. */
   get isBehind(): boolean {
-    return this.#mustRead || this.#hintedSeq > this.state.lastSeq || this.#backoff.waitMs > 0
+    return this.#reading.isDue(this.lastSeq) || this.#reading.waitMs > 0
   }
 
   /** Rejects when the log has an event that cannot be folded here. */
   async catchUp(): Promise<void> {
-    if (this.#backoff.waitMs > 0) await sleep(this.#backoff.waitMs, this.clock)
-    if (!this.#mustRead && this.#hintedSeq <= this.state.lastSeq) return
-    const hintedSeq = this.#hintedSeq
-    // The log that is read now has all that was heard of by now, or that was of one which is no more.
-    this.#hintedSeq = 0
+    await this.#reading.pause()
+    if (!this.#reading.isDue(this.lastSeq)) return
+    const { id } = this.#context
     try {
-      const { id } = this.#context
-      this.#accept((await caughtUp(this.#store, id, this.#workingSet)) ?? (await loadWhole(this.#store, id)))
-      this.#mustRead = false
-      this.#backoff.hasRead()
+      await this.#reading.run(async () =>
+        this.#accept((await caughtUp(this.#store, id, this.#workingSet)) ?? (await loadWhole(this.#store, id))),
+      )
     } catch (error) {
-      this.hint(hintedSeq)
       // Nothing can be decided past an event that cannot be folded.
       if (PerdureError.isInstance(error) && error.code.startsWith('event_')) throw error
       this.#storeFailed(error, 'reading the log failed')
@@ -191,16 +186,16 @@ export class Owner {
       snapshot?.announce()
       if (result.conflict === 'epoch') this.lose()
       this.#channel.hint(result.lastSeq)
-      this.#mustRead = true
+      this.#reading.demand()
       return false
     }
-    this.#backoff.hasWritten()
+    this.#reading.hasWritten()
     if (!isCached) this.#cached = fsmState
     // Durable from here: a crash finds these events, and the calls they start are found interrupted unless their results are too.
     failpoint(parks ? 'owner.after_park' : 'owner.after_commit')
     const placed = placedEvents(id, events, expectedSeq, result)
-    if (!placed) this.#mustRead = true
-    while (!placed && this.#mustRead && !this.#isLost) await this.catchUp()
+    if (!placed) this.#reading.demand()
+    while (!placed && this.#reading.isDemanded && !this.#isLost) await this.catchUp()
     const workingSet = placed ? withEvents(this.#workingSet, placed) : this.#workingSet
     await snapshot?.persist(workingSet)
     if (placed) this.#accept(workingSet, placed)
@@ -267,7 +262,7 @@ export class Owner {
     const after = withEvents(this.#workingSet, tentative(events, this.state.lastSeq)).state
     const isDone = await this.commit(events, after, 'hand_over')
     // A store that fails is not waited for now: its lease lapses, and whoever comes next finds what was started.
-    if (isDone || this.#backoff.waitMs > 0) this.lose()
+    if (isDone || this.#reading.waitMs > 0) this.lose()
   }
 
   #abortAll(): void {
@@ -335,7 +330,7 @@ export class Owner {
     const isAmbiguous = error instanceof StoreError && error.ambiguous
     if (!isAmbiguous || !events.some((event) => event.type === 'tool_started')) return
     do {
-      while (this.#mustRead && !this.#isLost) await this.catchUp()
+      while (this.#reading.isDemanded && !this.#isLost) await this.catchUp()
       if (this.#isLost) return
     } while (!(await this.#isStillOurs()))
     const ours = events.filter(
@@ -359,16 +354,15 @@ export class Owner {
   }
 
   #storeFailed(error: unknown, what: string): void {
-    this.#mustRead = true
+    this.#reading.hasFailed()
     this.#cached = null
-    this.#backoff.failed()
     const { id, tenant, logger } = this.#context
     if (PerdureError.isInstance(error) && error.code === 'store_closed') {
       logger.error('letting go of a conversation', { tenant, id, error })
       this.lose()
       return
     }
-    logger.warn(`${what}; trying again in ${this.#backoff.waitMs} ms`, { tenant, id, error })
+    logger.warn(`${what}; trying again in ${this.#reading.waitMs} ms`, { tenant, id, error })
   }
 
   /** The store will never take it (too large, not JSON): the turn fails truthfully instead of trying for ever. */
@@ -391,10 +385,6 @@ export class Owner {
     const turn = openTurn(this.state)
     if (turn) this.#take({ type: 'end', turnId: turn.turnId, status: 'failed', reason: 'internal_error' })
   }
-}
-
-function sleep(ms: number, clock: Clock): Promise<void> {
-  return new Promise((resolve) => clock.after(ms, resolve))
 }
 
 function partialOf(message: Extract<Outcome, { type: 'message' }>): Pick<CancelOutcome, 'partial'> {

@@ -176,12 +176,4 @@ export const keptMutants: readonly Mutant[] = [
     ],
     killedBy: [abort('leaves no listeners on the signal')],
   },
-  {
-    name: 'kept: the time of an id is that of the one before',
-    edits: [{ file: 'src/id/uuid-v7.ts', find: 'if (lastMs !== time.ms) ', replace: 'if (time.ms === 0) ' }],
-    killedBy: ['it has the form of a version 7 UUID', 'it begins with the time in milliseconds'].map((test) => ({
-      file: 'src/id/uuid-v7.test.ts',
-      test,
-    })),
-  },
 ]

@@ -164,7 +164,7 @@ export const trustMutants: readonly Mutant[] = [
   },
   {
     name: 'trust: what was heard of a log that is no more is asked for without end',
-    edits: [{ file: 'src/turn/owner.ts', find: '    this.#hintedSeq = 0\n    try', replace: '    try' }],
+    edits: [{ file: 'src/store/log-reading.ts', find: '    this.#hintedSeq = 0\n    try', replace: '    try' }],
     killedBy: [resting('what was heard of the log before, which was longer, is asked for once')],
   },
   {
