@@ -23,23 +23,40 @@ describe('how a call ends', () => {
       call({}, started('c1'), failed('c1', 'broke', 'ran')),
       { ok: false, error: 'broke', outcome: 'ran' },
     ],
-    ['denied', denied(null), { ok: false, error: 'tool call denied' }],
-    ['denied with a reason', denied({ reason: 'too much' }), { ok: false, error: 'tool call denied: too much' }],
-    ['denied with a bare reason', denied('too much'), { ok: false, error: 'tool call denied: too much' }],
-    ['approved with a plain false', answered('approval', false), { ok: false, error: 'tool call denied' }],
-    ['expired', ended('expired'), { ok: false, error: 'tool call expired: no response' }],
-    ['cancelled', ended('cancelled'), { ok: false, error: 'tool call cancelled' }],
+    ['denied', denied(null), { ok: false, error: 'tool call denied', userFacing: true }],
+    [
+      'denied with a reason',
+      denied({ reason: 'too much' }),
+      { ok: false, error: 'tool call denied: too much', userFacing: true },
+    ],
+    [
+      'denied with a bare reason',
+      denied('too much'),
+      { ok: false, error: 'tool call denied: too much', userFacing: true },
+    ],
+    [
+      'approved with a plain false',
+      answered('approval', false),
+      { ok: false, error: 'tool call denied', userFacing: true },
+    ],
+    ['expired', ended('expired'), { ok: false, error: 'tool call expired: no response', userFacing: true }],
+    ['cancelled', ended('cancelled'), { ok: false, error: 'tool call cancelled', userFacing: true }],
     ['answered by a person', answered('elicitation', { size: 'M' }), { ok: true, result: { size: 'M' } }],
     ['answered by a person with nothing', answered('elicitation', null), { ok: true, result: null }],
     ['run by a client', answered('client_exec', { ok: true, result: 3 }), { ok: true, result: 3 }],
-    ['failed in a client', answered('client_exec', { ok: false, error: 'gone' }), { ok: false, error: 'gone' }],
+    [
+      'failed in a client',
+      answered('client_exec', { ok: false, error: 'gone' }),
+      { ok: false, error: 'gone', userFacing: true },
+    ],
     [
       'failed in a client, with more than a text',
       answered('client_exec', { ok: false, error: [1] }),
-      { ok: false, error: '[1]' },
+      { ok: false, error: '[1]', userFacing: true },
     ],
     ['run by a client that answers as it likes', answered('client_exec', { n: 3 }), { ok: true, result: { n: 3 } }],
     ['by a child agent', answered('sub_agent', { ok: true, result: 'hi' }), { ok: true, result: 'hi' }],
+    ['failed in a child agent', answered('sub_agent', { ok: false, error: 'gone' }), { ok: false, error: 'gone' }],
   ])('%s', (_, state, end) => {
     expect(callEnd(state)).toEqual(end)
   })

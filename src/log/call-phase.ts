@@ -14,8 +14,8 @@ export type CallPhase =
   | { readonly type: 'recovered'; readonly end: CallEnd }
   | { readonly type: 'ended'; readonly end: CallEnd }
 
-/** How a call ended, as the model and the user read it. */
-export type CallEnd = CallResult & { readonly outcome?: Outcome }
+/** How a call ended, as the model and the user read it. `userFacing`: its error is meant for people, so that pages may show it. */
+export type CallEnd = CallResult & { readonly outcome?: Outcome; readonly userFacing?: true }
 
 /** Where a call is, by the log alone. */
 export function callPhase(call: CallState): CallPhase {
@@ -60,13 +60,17 @@ function endByResolution(call: CallState, round: Round): CallEnd | null {
   const { status, value } = round.resolution!
   if (status === 'resolved') {
     // The answer's schema is a boolean, so a plain "false" must never run the tool.
-    if (round.kind === 'approval') return value === false ? { ok: false, error: endError('denied', null) } : null
+    if (round.kind === 'approval')
+      return value === false ? { ok: false, error: endError('denied', null), userFacing: true } : null
     if (round.kind === 'recovery') return null
-    return round.kind === 'elicitation' ? { ok: true, result: value } : asCallResult(value)
+    if (round.kind === 'elicitation') return { ok: true, result: value }
+    const end = asCallResult(value)
+    // What a page answered for its own tool it may read; what a child agent failed with comes from tools and providers.
+    return end.ok || round.kind === 'sub_agent' ? end : { ...end, userFacing: true }
   }
   // A call that was started may have had its effect before somebody ended it.
   const unknown = call.attempts > 0 ? { outcome: 'unknown' as const } : {}
-  return { ok: false, error: endError(status, value), ...unknown }
+  return { ok: false, error: endError(status, value), userFacing: true, ...unknown }
 }
 
 function endError(status: 'denied' | 'expired' | 'cancelled', value: unknown): string {
@@ -94,7 +98,7 @@ function afterRecovery(round: Round): CallPhase {
   return { type: 'recovered', end: interruptedEnd }
 }
 
-export const interruptedEnd: CallEnd = {
+export const interruptedEnd: Extract<CallEnd, { ok: false }> = {
   ok: false,
   error: 'interrupted: the tool was started and its outcome is unknown; it may have taken effect',
   outcome: 'unknown',

@@ -1,5 +1,7 @@
 import type { Runtime, Verbs } from '../runtime/runtime.ts'
 import type { Scope } from '../scope/register.ts'
+import { everything } from '../view/disclose.ts'
+import { disclosedVerbs } from './disclosed-verbs.ts'
 import { identifyCaller } from './guard/identify-caller.ts'
 import { identifyOperator } from './guard/identify-operator.ts'
 import { checkMediaType, readBody } from './guard/read-body.ts'
@@ -18,11 +20,12 @@ export async function dispatch(
 ): Promise<Response> {
   const { settings } = server
   const scope = await identified(route, request, settings)
-  const verbs = scope === null ? nobody : runtime.as(scope)
+  const disclosure = everything
+  const verbs = scope === null ? nobody : disclosedVerbs(runtime.as(scope), disclosure)
   const query = await readQuery(route.query ?? noQuery, new URL(request.url))
   if (route.takesLines) checkMediaType(request, 'application/x-ndjson')
   const body = route.body ? await checkBody(route.body, await readBody(request, settings.limits)) : null
-  const call: RouteCall = { verbs, params, query, body, request, server }
+  const call: RouteCall = { verbs, disclosure, params, query, body, request, server }
   return route.handle(call)
 }
 

@@ -1,5 +1,6 @@
 import type { JsonObject } from '../log/json.ts'
 import type { Verbs } from '../runtime/runtime.ts'
+import type { Disclosure } from '../view/disclose.ts'
 import type { Feeds } from './live/feeds.ts'
 import type { ServerSettings } from './server-options.ts'
 import type { UiTurns } from './ui/ui-turns.ts'
@@ -30,6 +31,8 @@ export type Route = {
 export type RouteCall = {
   /** Of whoever sent the request. Must not be used by public routes, nor by those for operators. */
   readonly verbs: Verbs
+  /** What they disclose. Streams that are shared are shared by those who are told the same. */
+  readonly disclosure: Disclosure
   readonly params: Readonly<Record<string, string>>
   readonly query: Readonly<Record<string, unknown>>
   readonly body: unknown

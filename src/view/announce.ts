@@ -36,7 +36,7 @@ function announcementsOf(event: LogEvent, state: ConversationState): LiveContent
       return [
         end.ok
           ? { type: 'tool_call_resolved', callId, result: end.result }
-          : { type: 'tool_call_errored', callId, error: end.error },
+          : { type: 'tool_call_errored', callId, error: end.error, ...(end.userFacing ? { userFacing: true } : {}) },
       ]
     }
     case 'turn_ended':

@@ -22,7 +22,7 @@ export type LiveContent =
   | { readonly type: 'tool_call_started'; readonly callId: string; readonly name: string; readonly attempt: number }
   | { readonly type: 'tool_progress'; readonly callId: string; readonly payload: Json }
   | { readonly type: 'tool_call_resolved'; readonly callId: string; readonly result: Json }
-  | { readonly type: 'tool_call_errored'; readonly callId: string; readonly error: string }
+  | { readonly type: 'tool_call_errored'; readonly callId: string; readonly error: string; readonly userFacing?: true }
   | { readonly type: 'suspended'; readonly callId: string; readonly round: number; readonly kind: SuspensionKind }
   /** A child agent has begun or ceased to wait for somebody; told to whoever watches the conversation that called it. */
   | (Children & { readonly type: 'children_changed' })

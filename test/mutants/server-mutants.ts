@@ -229,7 +229,7 @@ const removed: readonly (readonly [name: string, file: string, find: string, rep
   [
     'feeds are shared between tenants',
     'live/feeds.ts',
-    'JSON.stringify([ref.tenant, ref.id])',
+    'JSON.stringify([ref.tenant, ref.id, disclosure.errors, disclosure.withheld])',
     'JSON.stringify([ref.id])',
     tenancy('two tenants that watch the same id see each their own'),
   ],

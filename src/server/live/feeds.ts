@@ -1,10 +1,18 @@
 import type { Logger } from '../../logger/logger.ts'
 import type { Conversation } from '../../runtime/conversation.ts'
 import type { ConversationRef } from '../../store/conversation-record.ts'
+import type { Disclosure } from '../../view/disclose.ts'
 import type { Limits } from '../server-options.ts'
 import type { Cursor } from './cursor.ts'
 import { Feed, type Followed, type Follower } from './feed.ts'
 import type { Subscription } from './subscription.ts'
+
+/** What is watched: `conversation` must disclose what `disclosure` says, to all who share the feed. */
+export type Watched = {
+  readonly ref: ConversationRef
+  readonly conversation: Conversation
+  readonly disclosure: Disclosure
+}
 
 /** The feeds of this server. One that nobody watches stays a while, so that who was cut off finds its place again. */
 export class Feeds {
@@ -32,31 +40,21 @@ export class Feeds {
   }
 
   /** Null when the server is closing. Throws when the log cannot be read. */
-  async subscribe(
-    ref: ConversationRef,
-    conversation: Conversation,
-    cursor: Cursor | null,
-  ): Promise<Subscription | null> {
-    return this.#with(ref, conversation, (feed) => feed.subscribe(cursor))
+  async subscribe(watched: Watched, cursor: Cursor | null): Promise<Subscription | null> {
+    return this.#with(watched, (feed) => feed.subscribe(cursor))
   }
 
   /** As `Feed.follow`. Null when the server is closing. Throws when the log cannot be read. */
-  async follow(
-    ref: ConversationRef,
-    conversation: Conversation,
-    seq: number,
-    follower: Follower,
-  ): Promise<Followed | null> {
-    return this.#with(ref, conversation, (feed) => feed.follow(seq, follower))
+  async follow(watched: Watched, seq: number, follower: Follower): Promise<Followed | null> {
+    return this.#with(watched, (feed) => feed.follow(seq, follower))
   }
 
   async #with<T>(
-    ref: ConversationRef,
-    conversation: Conversation,
+    { ref, conversation, disclosure }: Watched,
     join: (feed: Feed) => Promise<T | null>,
   ): Promise<T | null> {
     if (this.#isClosed) return null
-    const key = JSON.stringify([ref.tenant, ref.id])
+    const key = JSON.stringify([ref.tenant, ref.id, disclosure.errors, disclosure.withheld])
     clearTimeout(this.#lingering.get(key))
     this.#lingering.delete(key)
     const joined = await join(this.#feed(key, conversation))

@@ -22,7 +22,8 @@ export const liveRoutes: readonly Route[] = [
       if (call.request.method === 'HEAD') return new Response(null, { headers: eventStreamHeaders })
       if (feeds.subscribers >= settings.limits.streams) throw new RateLimitedError(1_000)
       const { ref } = call.verbs.inspect(conversation.id)
-      const subscription = await feeds.subscribe(ref, conversation, cursor)
+      const { disclosure } = call
+      const subscription = await feeds.subscribe({ ref, conversation, disclosure }, cursor)
       if (!subscription) throw new RuntimeClosedError()
       call.request.signal.addEventListener('abort', () => subscription.close(), { once: true })
       if (call.request.signal.aborted) subscription.close()

@@ -30,7 +30,7 @@ export async function uiStream(call: RouteCall, streamed: Streamed): Promise<Res
   const subscription = new Subscription(settings.limits.streamBytes, null, () => followed?.stop())
   const client = new UiClient(call, streamed, subscription)
   const { ref } = call.verbs.inspect(conversation.id)
-  followed = await feeds.follow(ref, conversation, seq, client)
+  followed = await feeds.follow({ ref, conversation, disclosure: call.disclosure }, seq, client)
   if (!followed) throw new RuntimeClosedError()
   if (!findTurn(followed.view.log, turnId)) {
     followed.stop()

@@ -1,5 +1,5 @@
-import { errorCodes } from '../../errors/codes.ts'
 import { findTurn, keptMessages, openTurn, type TurnState } from '../../log/state.ts'
+import { codeOf } from '../../view/hidden-error.ts'
 import type { View } from '../../view/view.ts'
 import type { FinishReason } from './ui-chunk.ts'
 import { draftStep, writtenSteps } from './ui-steps.ts'
@@ -80,14 +80,6 @@ function standingOf(turn: TurnState, state: View['state']): Standing {
       return { status, reason, finishReason: 'other' }
   }
 }
-
-function codeOf(reason: string | null): string {
-  const code = /^[a-z_]+/.exec(reason ?? '')?.[0] ?? ''
-  return Object.hasOwn(errorCodes, code) || ownReasons.has(code) ? code : 'internal_error'
-}
-
-/** Reasons that are not errors of Perdure. */
-const ownReasons = new Set(['invalid_object'])
 
 function finishReasonOf(reason: string): FinishReason {
   return finishReasons.has(reason) ? (reason as FinishReason) : 'other'

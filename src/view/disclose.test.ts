@@ -1,0 +1,163 @@
+import { describe, expect, test } from 'vitest'
+import { called, ended, failed, placed, replied, resolved, said, started, suspended } from '../../test/log/story.ts'
+import { interruptedEnd } from '../log/call-phase.ts'
+import type { LogEvent, NewEvent } from '../log/events.ts'
+import { foldEvents } from '../log/fold-events.ts'
+import { emptyState } from '../log/state.ts'
+import { announce } from './announce.ts'
+import {
+  discloseEvents,
+  discloseFlowOutcome,
+  discloseLive,
+  discloseMessages,
+  discloseOutcome,
+  discloseResolution,
+  discloseSnapshot,
+  discloseState,
+  discloseView,
+  discloseWatched,
+  everything,
+} from './disclose.ts'
+import { viewOf } from './view-of.ts'
+
+const hidden = { errors: false, withheld: false }
+const secret = 'cannot reach postgres://app:hunter2@db'
+const callPart = { type: 'call', callId: 'c0', name: 'query', args: {}, status: 'error', result: secret }
+
+/** Everything that can fail, failing with a secret. */
+const story: NewEvent[] = [
+  { type: 'seeded', content: { state: { messages: [{ role: 'assistant', at: 0, parts: [callPart] }] } } },
+  said('t1'),
+  replied('t1', 'm1', 2, { calls: ['c1', 'c2', 'c3', 'c4'] }),
+  called('c1'),
+  called('c2', { executor: 'agent' }),
+  called('c3', { gated: true }),
+  called('c4'),
+  started('c1'),
+  suspended('c2', 'sub_agent'),
+  suspended('c3', 'approval'),
+  started('c4'),
+  failed('c1', secret),
+  resolved('c2', 'sub_agent', 'resolved', { value: { ok: false, error: `the agent 'child' failed: ${secret}` } }),
+  resolved('c3', 'approval', 'denied', { value: { reason: 'too much' } }),
+  failed('c4', `${secret}; an earlier attempt was interrupted and may have taken effect`, 'unknown'),
+  withProviderError(replied('t1', 'm2', 15)),
+  ended('t1', 'failed', `model_rejected: ${secret}`),
+]
+
+function withProviderError(event: NewEvent): NewEvent {
+  if (event.type !== 'assistant_msg') throw new Error('no message')
+  const part = { type: 'provider_result', providerCallId: 'p1', name: 'search', result: secret, isError: true } as const
+  return { ...event, content: { ...event.content, parts: [...event.content.parts, part] } }
+}
+
+const events = placed(story)
+const whole = foldEvents(events)
+
+describe('what a page is told of a failure', () => {
+  test('has nothing that was thrown or answered, by whatever way it goes', () => {
+    expect(JSON.stringify(discloseEvents(events, hidden))).not.toContain('hunter2')
+    expect(JSON.stringify(discloseView(viewOf('c', whole), hidden))).not.toContain('hunter2')
+    expect(JSON.stringify(discloseMessages(viewOf('c', whole).messages, hidden))).not.toContain('hunter2')
+    for (const live of announced()) expect(JSON.stringify(discloseLive(live, hidden))).not.toContain('hunter2')
+    expect(announced().some((live) => JSON.stringify(live).includes('hunter2'))).toBe(true)
+  })
+
+  test('is the same in the log, in the view and in pages of the history', () => {
+    const folded = foldEvents(discloseEvents(events, hidden))
+    expect(folded).toEqual(discloseState(whole, hidden))
+    const { messages } = viewOf('c', folded)
+    expect(messages).toEqual(discloseView(viewOf('c', whole), hidden).messages)
+    expect(messages).toEqual(discloseMessages(viewOf('c', whole).messages, hidden))
+  })
+
+  test('names the call, and whether it may have taken effect', () => {
+    const shown = discloseView(viewOf('c', whole), hidden)
+    expect(endsOf(shown)).toEqual({
+      c1: "It failed (call 'c1').",
+      c2: "the agent 'child' failed (call 'c2').",
+      c3: 'tool call denied: too much',
+      c4: "It failed and may have taken effect (call 'c4').",
+    })
+    expect(shown.log.turns[0]?.end?.reason).toBe('model_rejected')
+  })
+
+  test('does not change when it is told again', () => {
+    const once = discloseEvents(events, hidden)
+    expect(discloseEvents(once, hidden)).toEqual(once)
+    const view = discloseView(viewOf('c', whole), hidden)
+    expect(discloseView(view, hidden)).toBe(view)
+  })
+
+  test("is Perdure's own words where the log has those", () => {
+    for (const own of [
+      interruptedEnd.error,
+      'timed out after 50 ms: its outcome is unknown; it may have taken effect',
+      'cancelled before it was started',
+    ]) {
+      const [event] = discloseEvents(placed([failed('c1', own)]), hidden)
+      expect(event?.content).toMatchObject({ error: own })
+    }
+  })
+
+  test('keeps what a person said when they denied, and why a turn was halted', () => {
+    const [halted] = discloseEvents(placed([ended('t1', 'halted', 'not our business')]), hidden)
+    expect(halted?.content).toMatchObject({ reason: 'not our business' })
+  })
+
+  test('of a turn or a session that failed is its code, or that it failed', () => {
+    const outcome = { status: 'failed', turnId: 't1', reason: `hook_failed: ${secret}` }
+    expect(discloseOutcome(outcome, hidden)).toEqual({ ...outcome, reason: 'hook_failed' })
+    expect(discloseOutcome({ ...outcome, reason: secret }, hidden).reason).toBe('internal_error')
+    expect(discloseOutcome({ status: 'failed', error: secret }, hidden).error).toBe('The session failed.')
+    expect(discloseOutcome({ status: 'detached', reason: secret }, hidden).reason).not.toContain('hunter2')
+    const step = { position: 3, ok: false, error: secret, code: 'flow_step_failed' } as const
+    expect(discloseFlowOutcome(step, hidden)).toEqual({ ...step, error: "It failed (step '3')." })
+    const flow = discloseEvents(
+      placed([
+        { type: 'flow_outcome', content: step },
+        { type: 'flow_ended', content: { status: 'failed', error: secret } },
+      ]),
+      hidden,
+    )
+    expect(JSON.stringify(flow)).not.toContain('hunter2')
+  })
+
+  test('of an answer that came first has nothing that a child agent failed with', () => {
+    const winner = {
+      status: 'resolved',
+      value: { ok: false, error: secret, usage: {} },
+      who: 'agent:child',
+      at: 1,
+    } as const
+    const shown = discloseResolution(winner, 'c2', hidden)
+    expect(shown).toEqual({ ...winner, value: { ok: false, error: "It failed (call 'c2').", usage: {} } })
+  })
+})
+
+test('whoever may know everything gets the very objects', () => {
+  const view = viewOf('c', whole)
+  expect(discloseView(view, everything)).toBe(view)
+  expect(discloseState(whole, everything)).toBe(whole)
+  for (const [index, event] of discloseEvents(events, everything).entries()) expect(event).toBe(events[index])
+  const snapshot = { messages: [{ parts: [callPart] }] }
+  expect(discloseSnapshot(snapshot, everything)).toBe(snapshot)
+  const frame = { type: 'snapshot', view } as const
+  expect(discloseWatched(frame, everything)).toBe(frame)
+})
+
+function announced() {
+  let state = emptyState
+  return events.flatMap((event: LogEvent) => {
+    const told = announce(state, event)
+    state = told.state
+    return told.live
+  })
+}
+
+function endsOf({ messages }: ReturnType<typeof viewOf>): Record<string, unknown> {
+  const calls = messages.flatMap((message) =>
+    message.role === 'user' ? [] : message.parts.flatMap((part) => (part.type === 'call' ? [part] : [])),
+  )
+  return Object.fromEntries(calls.map(({ callId, end }) => [callId, end && !end.ok ? end.error : end]))
+}

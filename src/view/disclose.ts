@@ -1,0 +1,233 @@
+import type { CallEnd } from '../log/call-phase.ts'
+import type { AssistantPart, FlowEnded, FlowOutcome, LogEvent, Resolution, TurnStatus } from '../log/events.ts'
+import type { Json, JsonObject } from '../log/json.ts'
+import type { CallState, ConversationState, Round, TurnItem, TurnState } from '../log/state.ts'
+import { hiddenChildError, hiddenError, hiddenReason } from './hidden-error.ts'
+import type { LiveEvent } from './live-event.ts'
+import type { WatchEvent } from './project-view.ts'
+import type { View, ViewMessage, ViewPart } from './view.ts'
+import { viewOf } from './view-of.ts'
+
+/**
+ * What leaves the server. Everything a page is sent passes one of the functions below, and nothing else decides what it may know. Each gives
+ * back the very object it was given where there is nothing to hide, and what was disclosed already does not change again.
+ */
+export type Disclosure = {
+  /** What tools, providers and hooks said when they failed. Without it a page is told that they failed, and by which call or code. */
+  readonly errors: boolean
+  /** Messages that no hook has passed. Without it they are empty. */
+  readonly withheld: boolean
+}
+
+/** For operators, and for whoever runs the code. */
+export const everything: Disclosure = { errors: true, withheld: true }
+
+/** Events of the log, in their order. Folding them gives what `discloseState` gives of the whole. */
+export function discloseEvents(events: readonly LogEvent[], disclosure: Disclosure): LogEvent[] {
+  return events.map((event) => discloseEvent(event, disclosure))
+}
+
+/** What `watch` yields. */
+export function discloseWatched(event: WatchEvent, disclosure: Disclosure): WatchEvent {
+  if (event.type === 'snapshot') {
+    const view = discloseView(event.view, disclosure)
+    return view === event.view ? event : { ...event, view }
+  }
+  return 'content' in event ? discloseEvent(event, disclosure) : discloseLive(event, disclosure)
+}
+
+/** A live event. */
+export function discloseLive(event: LiveEvent, { errors }: Disclosure): LiveEvent {
+  if (errors) return event
+  switch (event.type) {
+    case 'tool_call_errored':
+      return { ...event, error: hiddenError(event, `call '${event.callId}'`) }
+    case 'turn_failed':
+      return { ...event, reason: hiddenReason('failed', event.reason) }
+    default:
+      return event
+  }
+}
+
+/** A view, with the log it is computed from. */
+export function discloseView(view: View, disclosure: Disclosure): View {
+  const log = discloseState(view.log, disclosure)
+  return log === view.log ? view : viewOf(view.conversationId, log, view)
+}
+
+/** A folded log. */
+export function discloseState(state: ConversationState, disclosure: Disclosure): ConversationState {
+  const turns = mapped(state.turns, (turn) => discloseTurn(turn, disclosure))
+  const seed = discloseSnapshot(state.seed, disclosure)
+  return turns === state.turns && seed === state.seed ? state : { ...state, turns, seed }
+}
+
+/** A folded turn. */
+export function discloseTurn(turn: TurnState, { errors }: Disclosure): TurnState {
+  if (errors) return turn
+  const calls = mapped(turn.calls, withoutCallErrors)
+  const items = mapped(turn.items, withoutPartErrors)
+  const reason = turn.end && hiddenReason(turn.end.status, turn.end.reason)
+  const end = turn.end && (reason === turn.end.reason ? turn.end : { ...turn.end, reason })
+  return calls === turn.calls && items === turn.items && end === turn.end ? turn : { ...turn, calls, items, end }
+}
+
+/** Messages as people see them, without the log they come from. */
+export function discloseMessages(messages: readonly ViewMessage[], { errors }: Disclosure): readonly ViewMessage[] {
+  if (errors) return messages
+  return mapped(messages, (message) => {
+    if (message.role === 'user') return message
+    const parts = mapped(message.parts, shownPart)
+    return parts === message.parts ? message : { ...message, parts }
+  })
+}
+
+/** How a turn or a session stands: what it failed with. */
+export function discloseOutcome<
+  O extends { readonly status: string; readonly reason?: string | null; readonly error?: string },
+>(outcome: O, { errors }: Disclosure): O {
+  if (errors || (outcome.status !== 'failed' && outcome.status !== 'detached')) return outcome
+  return {
+    ...outcome,
+    ...(outcome.reason === undefined
+      ? {}
+      : { reason: hiddenReason(outcome.status as TurnStatus | 'detached', outcome.reason) }),
+    ...(outcome.error === undefined ? {} : { error: flowFailed }),
+  }
+}
+
+/** What operations of a session came to. */
+export function discloseFlowOutcome<O extends FlowOutcome>(outcome: O, { errors }: Disclosure): O {
+  if (errors || outcome.ok) return outcome
+  return { ...outcome, error: hiddenError(outcome, `step '${outcome.position}'`) }
+}
+
+/** The answer that counts, told to those who came later. */
+export function discloseResolution<R extends Pick<Resolution, 'status' | 'value'>>(
+  resolution: R,
+  callId: string,
+  { errors }: Disclosure,
+): R {
+  if (errors || resolution.status !== 'resolved') return resolution
+  const value = withoutChildError(resolution.value, `call '${callId}'`)
+  return value === resolution.value ? resolution : { ...resolution, value }
+}
+
+/** A snapshot of a conversation, of whatever version. */
+export function discloseSnapshot(snapshot: Json, { errors }: Disclosure): Json {
+  if (errors || !isObject(snapshot) || !Array.isArray(snapshot['messages'])) return snapshot
+  const kept = snapshot['messages'] as readonly Json[]
+  const messages = mapped(kept, (message) => {
+    if (!isObject(message) || !Array.isArray(message['parts'])) return message
+    const parts = mapped(message['parts'] as readonly Json[], withoutSnapshotError)
+    return parts === message['parts'] ? message : { ...message, parts }
+  })
+  return messages === kept ? snapshot : { ...snapshot, messages }
+}
+
+function discloseEvent(event: LogEvent, disclosure: Disclosure): LogEvent {
+  if (disclosure.errors) return event
+  switch (event.type) {
+    case 'tool_result': {
+      const { content } = event
+      const end = withoutError(content, content.callId)
+      return end === content ? event : { ...event, content: { ...content, ...end } }
+    }
+    case 'resolution': {
+      const { content } = event
+      if (content.kind !== 'sub_agent') return event
+      const shown = discloseResolution(content, content.callId, disclosure)
+      return shown === content ? event : { ...event, content: shown }
+    }
+    case 'assistant_msg': {
+      const parts = mapped(event.content.parts, shownPart)
+      return parts === event.content.parts ? event : { ...event, content: { ...event.content, parts } }
+    }
+    case 'turn_ended': {
+      const { status, reason } = event.content
+      return { ...event, content: { ...event.content, reason: hiddenReason(status, reason) } }
+    }
+    case 'seeded':
+      return { ...event, content: { ...event.content, state: discloseSnapshot(event.content.state, disclosure) } }
+    case 'flow_outcome':
+      return { ...event, content: discloseFlowOutcome(event.content, disclosure) }
+    case 'flow_ended':
+      return { ...event, content: withoutFlowError(event.content) }
+    default:
+      return event
+  }
+}
+
+const flowFailed = 'The session failed.'
+
+function withoutFlowError(ended: FlowEnded): FlowEnded {
+  return ended.status === 'failed' ? { ...ended, error: flowFailed } : ended
+}
+
+function withoutCallErrors(call: CallState): CallState {
+  const result = call.result && withoutError(call.result, call.callId)
+  const rounds = mapped(call.rounds, (round) => withoutRoundError(round, call.callId))
+  return result === call.result && rounds === call.rounds ? call : { ...call, result, rounds }
+}
+
+function withoutError<End extends CallEnd>(end: End, callId: string): End {
+  if (end.ok) return end
+  const error = hiddenError(end, `call '${callId}'`)
+  return error === end.error ? end : { ...end, error }
+}
+
+/** Only a child agent's answer holds words of a failure; the others are what a person or a page said. */
+function withoutRoundError(round: Round, callId: string): Round {
+  if (round.kind !== 'sub_agent' || round.resolution?.status !== 'resolved') return round
+  const value = withoutChildError(round.resolution.value, `call '${callId}'`)
+  return value === round.resolution.value ? round : { ...round, resolution: { ...round.resolution, value } }
+}
+
+function withoutChildError(value: Json, what: string): Json {
+  if (!isObject(value) || value['ok'] !== false || typeof value['error'] !== 'string') return value
+  const error = hiddenChildError({ error: value['error'] }, what)
+  return error === value['error'] ? value : { ...value, error }
+}
+
+function withoutPartErrors(item: TurnItem): TurnItem {
+  if (item.type !== 'assistant') return item
+  const parts = mapped(item.parts, shownPart)
+  return parts === item.parts ? item : { ...item, parts }
+}
+
+/** Of what the model's host ran, and of calls as a view has them. */
+function shownPart<Part extends AssistantPart | ViewPart>(part: Part): Part {
+  if (part.type === 'provider_result' && part.isError) {
+    const error = typeof part.result === 'string' ? part.result : ''
+    const result = hiddenError({ error }, `call '${part.providerCallId}'`)
+    return result === part.result ? part : { ...part, result }
+  }
+  if (part.type !== 'call' || !('end' in part) || !part.end) return part
+  const { callId, executor, end } = part
+  if (end.ok) return part
+  const hide = executor === 'agent' ? hiddenChildError : hiddenError
+  const error = hide(end, `call '${callId}'`)
+  return error === end.error ? part : { ...part, end: { ...end, error } }
+}
+
+function withoutSnapshotError(part: Json): Json {
+  if (!isObject(part) || part['type'] !== 'call' || part['status'] !== 'error') return part
+  const error = typeof part['result'] === 'string' ? part['result'] : ''
+  const result = hiddenError({ error }, `call '${String(part['callId'])}'`)
+  return result === part['result'] ? part : { ...part, result }
+}
+
+function isObject(value: Json): value is JsonObject {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}
+
+/** The same list where nothing in it changed. */
+function mapped<T>(list: readonly T[], change: (member: T) => T): readonly T[] {
+  let isSame = true
+  const changed = list.map((member) => {
+    const next = change(member)
+    if (next !== member) isSame = false
+    return next
+  })
+  return isSame ? list : changed
+}
