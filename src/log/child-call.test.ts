@@ -1,7 +1,6 @@
 import { expect, test } from 'vitest'
 import { childBudget, childRefusal } from './child-budget.ts'
 import { callIdOfChild, childCalls, childIdOf } from './child-call.ts'
-import { decide } from './decide.ts'
 import type { LogEvent, NewEvent, TurnOptions } from './events.ts'
 import { foldEvents } from './fold-events.ts'
 import { nextStep } from './next-step.ts'
@@ -81,19 +80,4 @@ test.each([
     expect(step.events).toMatchObject([{ type: 'tool_result', content: { ok: false } }])
     expect(JSON.stringify(step.events)).toContain(limit)
   }
-})
-
-test('a turn whose end is told elsewhere ends in a commit of its own, once what it follows from is durable', () => {
-  const opened = state({
-    type: 'user_msg',
-    content: { turnId: 't', message: { parts: [] }, options: {}, who: 'ann' },
-  })
-  const content = message('m1', [{ type: 'text', text: 'ok' }]).content as never
-  const outcome = { ...(content as object), type: 'message', calls: [] } as never
-  const together = decide(opened, new Set(), [outcome])
-  expect(together.events.map(({ type }) => type)).toEqual(['assistant_msg', 'turn_ended'])
-  const alone = decide(opened, new Set(), [outcome], 't')
-  expect(alone.events.map(({ type }) => type)).toEqual(['assistant_msg'])
-  expect(decide(alone.after, new Set(), [], 't').events.map(({ type }) => type)).toEqual(['turn_ended'])
-  expect(decide(opened, new Set(), [outcome], 'another').events).toHaveLength(2)
 })

@@ -94,16 +94,6 @@ describe('one commit holds everything that follows', () => {
   })
 })
 
-test('the end of a turn that is told elsewhere first comes in a commit of its own', () => {
-  const before = stateOf([said('t1')])
-  const first = decide(before, none, [answer('m1', 1)], 't1')
-  expect(first.events.map((event) => event.type)).toEqual(['assistant_msg'])
-  expect(first.step).toEqual({ type: 'wait' })
-  const second = decide(first.after, none, [], 't1')
-  expect(second.events.map((event) => event.type)).toEqual(['turn_ended'])
-  expect(second.step.type).toBe('park')
-})
-
 describe('what there is nothing to commit for', () => {
   test('a turn that has just begun asks the model', () => {
     expect(decided([said('t1')])).toEqual({ commit: [], step: 'model' })

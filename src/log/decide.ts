@@ -16,14 +16,8 @@ export type Decision = {
 /**
  * Settles the outcomes in hand and folds what follows from them into the same commit: a message with its calls, suspensions and starts, or a
  * message with the turn's end. A call that is started here counts as running, because it will be as soon as the commit is durable.
- * `endsAlone` names a turn whose end is told elsewhere before it is committed: what it follows from must be durable by then.
  */
-export function decide(
-  state: ConversationState,
-  running: ReadonlySet<string>,
-  outcomes: readonly Outcome[],
-  endsAlone: string | null = null,
-): Decision {
+export function decide(state: ConversationState, running: ReadonlySet<string>, outcomes: readonly Outcome[]): Decision {
   const events: NewEvent[] = []
   const runningThen = new Set(running)
   let after = state
@@ -39,7 +33,6 @@ export function decide(
   for (;;) {
     const step = nextStep(after, runningThen)
     if (step.type !== 'commit') return { events, after, step }
-    if (events.length > 0 && endOf(endsAlone, step.events)) return { events, after, step: { type: 'wait' } }
     append(step.events)
   }
 }

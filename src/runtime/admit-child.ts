@@ -43,7 +43,7 @@ export async function admitChild(
     await store.deleteConversation(id)
     return false
   }
-  // A child that has told its parent and died before it recorded its own end does that now.
+  // Version 0.1 told the parent first: a child that died before it recorded its own end does that now.
   if (endOf(turnId, decide(state, new Set(), []).events)) return true
   const events = [{ type: 'cancel_requested' as const, content: { turnId, who: 'system' } }]
   await store.commit(id, { events, key: `cancel/${callId}` })

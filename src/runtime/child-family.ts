@@ -79,7 +79,7 @@ export function childFamily(
         const told = { ok: false, error: `its result cannot be recorded: ${errorText(error)}` }
         await resolveChildCall(parts, tenant, parent, told, who)
       }
-      // Durable from here: whoever waits goes on, and this conversation has only its own end left to record.
+      // Durable from here: the parent goes on, and this conversation may park.
       failpoint('child.after_resolve_parent')
     },
   }

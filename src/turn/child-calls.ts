@@ -1,7 +1,5 @@
 import { childCalls, childTurnIdOf } from '../log/child-call.ts'
-import { endOf } from '../log/decide.ts'
-import type { NewEvent } from '../log/events.ts'
-import { type CallState, type ConversationState, findTurn, openTurn } from '../log/state.ts'
+import { type CallState, type ConversationState, findTurn, openTurn, type TurnState } from '../log/state.ts'
 import { childResult } from './child-result.ts'
 import type { Family } from './family.ts'
 
@@ -19,22 +17,36 @@ export class ChildCalls {
     this.#agent = agent
   }
 
-  /** The turn whose end is the result of a call elsewhere; null where there is none. */
-  get linkedTurnId(): string | null {
-    const { parent } = this.#family
-    return parent && childTurnIdOf(parent.callId)
+  /** Whether other conversations must hear something that follows from this log. The conversation stays due until they have. */
+  areOwed(state: ConversationState): boolean {
+    return this.#endedUntold(state) !== null || this.#unstarted(state).length > 0
   }
 
-  /** The calls whose child may not be there: it is made sure of before the conversation is let go. */
-  unstarted(state: ConversationState): CallState[] {
-    return childCalls(state).filter(({ callId }) => !this.#started.has(callId))
-  }
-
-  async start(state: ConversationState): Promise<void> {
-    for (const call of this.unstarted(state)) {
+  /**
+   * Tells the parent how this conversation ended, and starts the child agents that are waited for. `state` must be committed: another log
+   * takes only what is in this one, so a process that has lost its lease says nothing that the log does not.
+   */
+  async settle(state: ConversationState): Promise<void> {
+    const ended = this.#endedUntold(state)
+    if (ended) {
+      await this.#family.resolveParent(childResult(this.#agent, ended, ended.end))
+      this.#isParentTold = true
+    }
+    for (const call of this.#unstarted(state)) {
       await this.#family.start(call, openTurn(state)!)
       this.#started.add(call.callId)
     }
+  }
+
+  #unstarted(state: ConversationState): CallState[] {
+    return childCalls(state).filter(({ callId }) => !this.#started.has(callId))
+  }
+
+  /** The turn whose end is the result of the parent's call, once it has ended and as long as the parent may not know. */
+  #endedUntold(state: ConversationState): (TurnState & { readonly end: NonNullable<TurnState['end']> }) | null {
+    const { parent } = this.#family
+    const turn = parent && !this.#isParentTold ? findTurn(state, childTurnIdOf(parent.callId)) : null
+    return turn?.end ? { ...turn, end: turn.end } : null
   }
 
   /** Whether a child that was started has not ended its call yet. */
@@ -50,15 +62,6 @@ export class ChildCalls {
       if (!(await this.#family.cancel(callId, who))) this.#neverStarted.add(callId)
       this.#cancelled.add(callId)
     }
-  }
-
-  /** Must be called before a commit that ends the linked turn: whoever waits for it learns of the end first. */
-  async tellParent(events: readonly NewEvent[], after: ConversationState): Promise<void> {
-    const end = endOf(this.linkedTurnId, events)
-    const turn = end && findTurn(after, end.turnId)
-    if (!end || !turn || this.#isParentTold) return
-    await this.#family.resolveParent(childResult(this.#agent, turn, end))
-    this.#isParentTold = true
   }
 
   get patienceMs(): number {

@@ -5,7 +5,11 @@ import { keptMessages, type TurnState } from '../log/state.ts'
 import { usageOf } from '../log/turn-usage.ts'
 
 /** What a child agent's turn is to the call it was started for: its object, what it was to call, or its text; else why there is none. */
-export function childResult(agent: string, turn: TurnState, { status, reason }: TurnEnded): Json {
+export function childResult(
+  agent: string,
+  turn: TurnState,
+  { status, reason }: Pick<TurnEnded, 'status' | 'reason'>,
+): Json {
   const usage = { ...usageOf(turn) }
   if (status === 'completed') return { ok: true, result: resultOf(turn, reason), usage }
   const what = status === 'cancelled' ? 'was cancelled' : status === 'halted' ? 'was halted' : 'failed'

@@ -14,18 +14,17 @@ export async function drive(owner: Owner): Promise<void> {
       continue
     }
     const outcomes = owner.outcomes()
-    const { events, after, step } = decide(owner.state, owner.running(), outcomes, owner.children.linkedTurnId)
+    const { events, after, step } = decide(owner.state, owner.running(), outcomes)
 
     if (step.type === 'terminate') {
       await owner.stop(step.turnId)
       await stopChildren(owner)
       continue
     }
-    // Not let go before every child agent has been started: nobody else would.
-    const isComplete = owner.children.unstarted(after).length === 0
+    // Let go only when every child agent has been started and the parent knows how this conversation ended.
+    const isComplete = !owner.children.areOwed(after)
     const parks = step.type === 'park' && isComplete
     if (events.length > 0 || parks) {
-      if (owner.children.linkedTurnId !== null && !(await owner.tellParent(events, after))) continue
       const isCommitted = await owner.commit(events, after, parks ? 'park' : 'go_on')
       if (isCommitted) owner.forget(outcomes)
       if (isCommitted && parks) return
@@ -33,7 +32,7 @@ export async function drive(owner: Owner): Promise<void> {
     }
     owner.forget(outcomes)
     if (!isComplete) {
-      await owner.attempt('starting child agents failed', () => owner.children.start(after))
+      await owner.attempt('reaching parent or child agents failed', () => owner.children.settle(owner.state))
       continue
     }
     if (step.type === 'model') owner.callModel(step)

@@ -14,7 +14,7 @@ export type Family = {
   start(call: CallState, turn: TurnState): Promise<void>
   /** Asks the child of a call to end. False when there is none, so that nobody will end the call. */
   cancel(callId: string, who: string): Promise<boolean>
-  /** Ends the call that waits for this conversation, unless it has ended. */
+  /** Ends the call that waits for this conversation, unless it has ended. `result` must follow from the committed log. */
   resolveParent(result: Json): Promise<void>
   /** While an owner only waits for its children, it takes no place from them. The returned function ends that. */
   makeRoom(): () => void

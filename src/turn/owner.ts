@@ -219,10 +219,6 @@ export class Owner {
     this.#inHand.replaceCancel({ type: 'cancel', turnId, ...partial })
   }
 
-  async tellParent(events: readonly NewEvent[], after: ConversationState): Promise<boolean> {
-    return this.attempt('resolving the parent failed', () => this.children.tellParent(events, after))
-  }
-
   /** Something that other conversations need. False when the store failed; it is tried again, on the log as it is then. */
   async attempt(what: string, work: () => Promise<void>): Promise<boolean> {
     try {

@@ -1,14 +1,17 @@
 import { expect, test } from 'vitest'
 import { z } from 'zod'
 import { defineAgent } from '../../src/agent/define-agent.ts'
+import { callIdOfChild } from '../../src/log/child-call.ts'
+import type { NewEvent } from '../../src/log/events.ts'
 import type { Conversation } from '../../src/runtime/conversation.ts'
 import { createScope } from '../../src/scope/create-scope.ts'
+import type { Change } from '../../src/store/change.ts'
+import type { Store, TenantStore } from '../../src/store/store.ts'
 import { scriptedModel } from '../../src/testing/scripted-model.ts'
 import { defineTool } from '../../src/tool/define-tool.ts'
 import { checkHistory } from '../log/check-history.ts'
 import { bossOf, childIdsOf, childTool } from './child-agents.ts'
 import { gate } from './gate.ts'
-import { meddledStore } from './meddled-store.ts'
 import { mortalStore } from './mortal-store.ts'
 import { overStores } from './over-stores.ts'
 import { pacedModel } from './paced-model.ts'
@@ -18,6 +21,30 @@ import { toolResults } from './tool-results.ts'
 import { until } from './until.ts'
 
 const delegate = { tool: 'delegate', args: { task: 'x' } }
+
+const isEndOfChild = ({ type, content }: NewEvent): boolean =>
+  type === 'turn_ended' && content.turnId.startsWith('turn-')
+
+/** The same store, whose process dies right before a commit. */
+function dyingBefore(
+  store: Store,
+  isLast: (change: Change) => boolean,
+  die: (id: string, change: Change) => unknown,
+): Store {
+  const wrap = <T extends Store | TenantStore>(target: T): T =>
+    new Proxy(target, {
+      get(object, name) {
+        const member: unknown = Reflect.get(object, name)
+        if (name === 'forTenant') return (tenant: string) => wrap(store.forTenant(tenant))
+        if (name !== 'commit' || typeof member !== 'function') return member
+        return async (id: string, change: Change) => {
+          if (isLast(change)) await die(id, change)
+          return member.call(object, id, change)
+        }
+      },
+    })
+  return wrap(store)
+}
 
 overStores('child agents and processes', (story) => {
   test('a child that ends while no process has the agent that called it resolves the call, and that one goes on later', async () => {
@@ -49,18 +76,90 @@ overStores('child agents and processes', (story) => {
     checkHistory(await data.streamEvents(childId!))
   })
 
-  test('a child that has told how it ended and died before it recorded that ends as it told, not as cancelled', async () => {
+  test('a process that lost a child tells its parent nothing: the parent reads what the child log says', async () => {
+    const paced = pacedModel()
+    const [isCalled, mayFail] = [gate(), gate()]
+    let calls = 0
+    const doStream: typeof paced.doStream = async (options) => {
+      calls += 1
+      if (calls > 1) return paced.doStream(options)
+      isCalled.open()
+      await mayFail.opened
+      throw new Error('the process that lost the child cannot reach its model')
+    }
+    const child = defineAgent({ name: 'child', model: { ...paced, doStream }, retry: false })
+    const { boss, model } = bossOf([childTool('delegate', child)], [delegate])
+    const data = story.openStore()
+    const zombie = mortalStore(data)
+    const first = story.start({ agents: [boss], store: zombie.store, leaseMs: 300, pollMs: 10_000 })
+    const { turnId } = await first.conversation('c1', { agent: 'boss' }).send('go')
+    await isCalled.opened
+    zombie.freeze()
+    zombie.deafen()
+
+    const second = story.start({ agents: [boss], store: story.reopen(data), leaseMs: 2_000, pollMs: 20 })
+    const current = await paced.called(1)
+    mayFail.open()
+    // Closing waits for what the process has under way: whatever it wanted to write, it has tried.
+    await first.close()
+    current.answer('ok')
+    expect(await second.conversation('c1').turn(turnId).outcome()).toMatchObject({ status: 'completed' })
+    expect(toolResults(model, 2)).toEqual([['delegate', { type: 'text', value: 'ok' }]])
+    const [childId] = await childIdsOf({ events: () => data.streamEvents('c1') })
+    expect(await second.conversation(childId!).outcome()).toMatchObject({ status: 'completed', text: 'ok' })
+  })
+
+  test('a child that ended and whose process died before it told its parent tells it in the next process', async () => {
+    const childModel = scriptedModel('ok')
+    const child = defineAgent({ name: 'child', model: childModel })
+    const { boss, model } = bossOf([childTool('delegate', child)], [delegate])
+    const data = story.openStore()
+    const mortal = mortalStore(data)
+    const isDead = gate()
+    const store = dyingBefore(
+      mortal.store,
+      ({ events }) => events.some(({ type }) => type === 'resolution'),
+      () => {
+        mortal.kill()
+        isDead.open()
+      },
+    )
+    const first = story.start({ agents: [boss], store, leaseMs: 200 })
+    const { turnId } = await first.conversation('c1', { agent: 'boss' }).send('go')
+    await isDead.opened
+    const [childId] = await childIdsOf({ events: () => data.streamEvents('c1') })
+    expect((await data.streamEvents(childId!)).at(-1)?.type).toBe('turn_ended')
+
+    const second = story.start({ agents: [boss], store: story.reopen(data), leaseMs: 200, pollMs: 20 })
+    expect(await second.conversation('c1').turn(turnId).outcome()).toMatchObject({ status: 'completed' })
+    expect(toolResults(model, 2)).toEqual([['delegate', { type: 'text', value: 'ok' }]])
+    expect(childModel.calls).toHaveLength(1)
+    const ends = (await data.streamEvents('c1')).filter(({ type }) => type === 'resolution')
+    expect(ends).toHaveLength(1)
+    // Once the parent knows, the child is at rest.
+    await until(async () => (await data.dueWork({ agents: ['boss', 'child'], limit: 10 })).length === 0)
+  })
+
+  test('a child of an earlier version that told its parent and died before it recorded its end ends as it told', async () => {
     const childModel = scriptedModel('ok')
     const child = defineAgent({ name: 'child', model: childModel })
     const { boss } = bossOf([childTool('delegate', child)], [delegate])
     const data = story.openStore()
     const mortal = mortalStore(data)
     const isDead = gate()
-    const store = meddledStore(mortal.store, async ({ events }) => {
-      if (!events.some(({ type, content }) => type === 'turn_ended' && content.turnId.startsWith('turn-'))) return
-      mortal.kill()
-      isDead.open()
-    })
+    const store = dyingBefore(
+      mortal.store,
+      ({ events }) => events.some(isEndOfChild),
+      async (id, change) => {
+        // As that version did it: the message first, then the parent, and its own end last.
+        const callId = callIdOfChild(id)!
+        const events = change.events.filter((event) => !isEndOfChild(event))
+        await data.commit(id, { events, epoch: change.epoch! })
+        await data.resolveToolCall(callId, 'resolved', { ok: true, result: 'ok' })
+        mortal.kill()
+        isDead.open()
+      },
+    )
     const first = story.start({ agents: [boss], store, leaseMs: 200 })
     const { turnId } = await first.conversation('c1', { agent: 'boss' }).send('go')
     await isDead.opened
