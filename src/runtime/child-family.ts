@@ -6,6 +6,7 @@ import { childIdOf, childTurnIdOf } from '../log/child-call.ts'
 import type { ConversationRef } from '../store/conversation-record.ts'
 import type { Store } from '../store/store.ts'
 import { errorText } from '../tool/error-text.ts'
+import { unrecordable } from '../turn/child-result.ts'
 import type { Family, ParentCall } from '../turn/family.ts'
 import type { LeaseWish } from './lease-wish.ts'
 import { resolveChildCall } from './resolve-child-call.ts'
@@ -76,7 +77,7 @@ export function childFamily(
         await resolveChildCall(parts, tenant, parent, value, who)
       } catch (error) {
         if (!isRefusal(error)) throw error
-        const told = { ok: false, error: `its result cannot be recorded: ${errorText(error)}` }
+        const told = { ok: false, error: `${unrecordable}: ${errorText(error)}` }
         await resolveChildCall(parts, tenant, parent, told, who)
       }
       // Durable from here: the parent goes on, and this conversation may park.

@@ -1,3 +1,4 @@
+import type { StoredCall } from './driver.ts'
 import type { ConversationRow, RestoredConversation } from './upkeep.ts'
 
 /** Reads one moment of a whole store. Lists are in the order of the bytes of their ids, and are read in pages, whatever their length. */
@@ -13,6 +14,8 @@ export type UpkeepReader = {
   conversations(tenant: string): AsyncIterable<UpkeepConversation>
   conversation(tenant: string, id: string): Promise<UpkeepConversation | null>
   rows(tenant: string, id: string): AsyncIterable<ConversationRow>
+  /** The row of a call, whatever its conversation. */
+  call(tenant: string, callId: string): Promise<StoredCall | null>
   /** Where its summaries end. */
   summarySeqs(tenant: string, id: string): Promise<number[]>
   blobs(tenant: string): AsyncIterable<BlobHead>

@@ -4,6 +4,9 @@ import type { Json } from '../log/json.ts'
 import { keptMessages, type TurnState } from '../log/state.ts'
 import { usageOf } from '../log/turn-usage.ts'
 
+/** How an error begins that stands for a result which the parent's log cannot hold. */
+export const unrecordable = 'its result cannot be recorded'
+
 /** What a child agent's turn is to the call it was started for: its object, what it was to call, or its text; else why there is none. */
 export function childResult(
   agent: string,

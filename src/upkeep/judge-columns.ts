@@ -16,8 +16,8 @@ const longestLeaseMs = 86_400_000
 type Surroundings = {
   readonly now: number
   readonly lastEpoch: number
-  /** Whether a child agent that is waited for was never started. */
-  readonly isChildMissing: boolean
+  /** Whether its parent or a child agent needs something of it. */
+  readonly isOwing: boolean
   /** Those there is code for; null when nobody says. */
   readonly agents: ReadonlySet<string> | null
 }
@@ -26,7 +26,7 @@ type Surroundings = {
 export function judgeColumns(
   examined: ConversationExaminer,
   facts: LogFacts,
-  { now, lastEpoch, isChildMissing, agents }: Surroundings,
+  { now, lastEpoch, isOwing, agents }: Surroundings,
 ): Columns {
   const { conversation, parent } = examined
   const columns: Columns = {}
@@ -88,8 +88,7 @@ export function judgeColumns(
   if (!allowed.includes(conversation.status)) {
     set('status', 'status_differs', allowed[0]!, `its status is '${conversation.status}', the log says '${allowed[0]}'`)
   }
-  const wakeAt =
-    folded.kind === 'flow' ? flowWake(folded.state, facts) : conversationWake(folded.state, facts, isChildMissing)
+  const wakeAt = folded.kind === 'flow' ? flowWake(folded.state, facts) : conversationWake(folded.state, facts, isOwing)
   const isLeased = (conversation.leaseUntil ?? 0) > now
   if (wakeAt !== null && !conversation.isDormant && !isLeased) {
     const isLate = conversation.wakeAt === null || conversation.wakeAt > Math.max(now, wakeAt) + soonMs
@@ -154,9 +153,9 @@ function flowStatuses({ conversation, forkedAt }: ConversationExaminer, state: F
 }
 
 /** Since when there is work to do; null where there is none. */
-function conversationWake(state: ConversationState, facts: LogFacts, isChildMissing: boolean): number | null {
+function conversationWake(state: ConversationState, facts: LogFacts, isOwing: boolean): number | null {
   const isParked = nextStep(state, new Set()).type === 'park'
-  return isParked && !isChildMissing ? null : (facts.lastWaking?.at ?? facts.lastAt)
+  return isParked && !isOwing ? null : (facts.lastWaking?.at ?? facts.lastAt)
 }
 
 function flowWake(state: FlowState | null, facts: LogFacts): number | null {

@@ -1,3 +1,4 @@
+import { childMutants } from './child-mutants.ts'
 import { keptMutants } from './kept-mutants.ts'
 import type { Mutant } from './mutant.ts'
 import { postgresMutants } from './postgres-mutants.ts'
@@ -15,4 +16,5 @@ export const mutants: readonly Mutant[] = [
   ...upkeepMutants,
   ...trustMutants,
   ...keptMutants,
+  ...childMutants,
 ]

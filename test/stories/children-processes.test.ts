@@ -5,12 +5,11 @@ import { callIdOfChild } from '../../src/log/child-call.ts'
 import type { NewEvent } from '../../src/log/events.ts'
 import type { Conversation } from '../../src/runtime/conversation.ts'
 import { createScope } from '../../src/scope/create-scope.ts'
-import type { Change } from '../../src/store/change.ts'
-import type { Store, TenantStore } from '../../src/store/store.ts'
 import { scriptedModel } from '../../src/testing/scripted-model.ts'
 import { defineTool } from '../../src/tool/define-tool.ts'
 import { checkHistory } from '../log/check-history.ts'
 import { bossOf, childIdsOf, childTool } from './child-agents.ts'
+import { dyingBefore } from './dying-before.ts'
 import { gate } from './gate.ts'
 import { mortalStore } from './mortal-store.ts'
 import { overStores } from './over-stores.ts'
@@ -24,27 +23,6 @@ const delegate = { tool: 'delegate', args: { task: 'x' } }
 
 const isEndOfChild = ({ type, content }: NewEvent): boolean =>
   type === 'turn_ended' && content.turnId.startsWith('turn-')
-
-/** The same store, whose process dies right before a commit. */
-function dyingBefore(
-  store: Store,
-  isLast: (change: Change) => boolean,
-  die: (id: string, change: Change) => unknown,
-): Store {
-  const wrap = <T extends Store | TenantStore>(target: T): T =>
-    new Proxy(target, {
-      get(object, name) {
-        const member: unknown = Reflect.get(object, name)
-        if (name === 'forTenant') return (tenant: string) => wrap(store.forTenant(tenant))
-        if (name !== 'commit' || typeof member !== 'function') return member
-        return async (id: string, change: Change) => {
-          if (isLast(change)) await die(id, change)
-          return member.call(object, id, change)
-        }
-      },
-    })
-  return wrap(store)
-}
 
 overStores('child agents and processes', (story) => {
   test('a child that ends while no process has the agent that called it resolves the call, and that one goes on later', async () => {

@@ -1,3 +1,4 @@
+import type { StoredCall } from '../../store/driver.ts'
 import type { ConversationRow as Row } from '../../store/upkeep.ts'
 import type { BlobHead, UpkeepConversation, UpkeepReader } from '../../store/upkeep-reader.ts'
 import { byteOrder } from './byte-order.ts'
@@ -28,6 +29,9 @@ export function memoryReader(tables: MemoryTables, now: number): UpkeepReader {
     async *rows(tenant, id) {
       yield* moment.get(tenant)?.conversations.get(id)?.rows() ?? []
     },
+    async call(tenant, callId) {
+      return moment.get(tenant)?.calls.get(callId) ?? null
+    },
     async summarySeqs(tenant, id) {
       const rows = [...(moment.get(tenant)?.conversations.get(id)?.rows() ?? [])]
       return rows.flatMap(({ type, row }) => (type === 'summary' ? [row.toSeq] : []))
@@ -49,6 +53,7 @@ export function memoryReader(tables: MemoryTables, now: number): UpkeepReader {
 }
 
 type Copy = {
+  readonly calls: ReadonlyMap<string, StoredCall>
   readonly conversations: ReadonlyMap<string, { readonly row: UpkeepConversation; rows(): Iterable<Row> }>
   readonly blobs: ReadonlyMap<string, { readonly head: BlobHead; readonly bytes: Uint8Array }>
   readonly snapshots: ReadonlyMap<string, string>
@@ -57,6 +62,7 @@ type Copy = {
 function copied(tables: TenantTables): Copy {
   const references = referencesOf(tables)
   return {
+    calls: new Map(tables.calls),
     conversations: new Map(
       inOrder([...tables.conversations]).map(([id, row]) => [id, copiedRow(row, tables, references.get(id) ?? [])]),
     ),

@@ -1,6 +1,7 @@
+import type { StoredCall } from '../../../store/driver.ts'
 import { pageThrough } from '../../../store/page-through.ts'
 import type { BlobHead, Orphans, UpkeepConversation, UpkeepReader } from '../../../store/upkeep-reader.ts'
-import { conversationColumns } from '../columns.ts'
+import { callColumns, conversationColumns } from '../columns.ts'
 import type { Query } from '../database.ts'
 import { secondary } from '../sql-names.ts'
 import { rowsOf, type Tables, tablesWithRows } from './rows-of.ts'
@@ -48,6 +49,9 @@ export function postgresReader(
     async *rows(tenant, id) {
       const found = await find(tenant, id)
       if (found) yield* rowsOf(query, schema, { tenant, id }, found)
+    },
+    async call(tenant, callId) {
+      return (await query<StoredCall>(statements.call, [tenant, callId]))[0] ?? null
     },
     async summarySeqs(tenant, id) {
       if (!(await find(tenant, id))?.summaries) return []
@@ -106,6 +110,10 @@ function readerStatements(schema: string) {
     conversation: {
       name: 'upkeep_conversation',
       text: `SELECT ${wholeColumns} FROM ${schema}.conversations c WHERE tenant = $1 AND id = $2`,
+    },
+    call: {
+      name: 'upkeep_call',
+      text: `SELECT ${callColumns} FROM ${schema}.calls t WHERE t.tenant = $1 AND t.id = $2`,
     },
     summarySeqs: {
       name: 'upkeep_summary_seqs',

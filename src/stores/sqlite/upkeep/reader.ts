@@ -1,5 +1,6 @@
 import { pageThrough } from '../../../store/page-through.ts'
 import type { BlobHead, Orphans, UpkeepConversation, UpkeepReader } from '../../../store/upkeep-reader.ts'
+import { getCall } from '../calls.ts'
 import { recordColumns } from '../conversations.ts'
 import type { Database } from '../database.ts'
 import { rowsOf } from './rows-of.ts'
@@ -33,6 +34,7 @@ export function sqliteReader(db: Database): UpkeepReader {
       return row ? conversationOf(row) : null
     },
     rows: (tenant, id) => rowsOf(db, tenant, id),
+    call: async (tenant, callId) => getCall(db, tenant, callId),
     async summarySeqs(tenant, id) {
       const sql = `SELECT to_seq AS toSeq FROM summaries
         WHERE cid = (SELECT cid FROM conversations WHERE tenant = ? AND id = ?) ORDER BY to_seq`
