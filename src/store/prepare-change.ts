@@ -2,13 +2,14 @@ import { EventTooLargeError } from '../errors/log-errors.ts'
 import { InvalidArgumentError } from '../errors/store-errors.ts'
 import { blobRefsIn } from '../log/blob-refs-in.ts'
 import { encode } from '../log/codec.ts'
-import type { NewEvent } from '../log/events.ts'
+import type { NewEvent, Resolution } from '../log/events.ts'
 import { statusOf } from '../log/fsm-state.ts'
 import type { Json } from '../log/json.ts'
 import type { Change, ResolveCall } from './change.ts'
 import { checkDuration, checkId, checkOneOf, checkWhole } from './checks.ts'
 import type { ConversationAttrs, Parent } from './conversation-record.ts'
 import type { PreparedChange, PreparedResolve, StoredAttrs, StoredCallWrite, Wake } from './driver.ts'
+import { tellsHowItWent } from './ended-call.ts'
 import type { ToolCallWrite } from './tool-call.ts'
 
 export const maxEventBytes = 1024 * 1024
@@ -183,6 +184,16 @@ function encodeCall(call: ToolCallWrite): StoredCallWrite {
 
 export const finalStatuses = ['resolved', 'errored', 'denied', 'expired', 'cancelled'] as const
 
+/** A row that reads as an error beside an event that grants or answers would hide that the call goes on. */
+function checkSameEnd({ callId, status }: ResolveCall, { kind, status: logged }: Resolution): void {
+  const isError = status === 'errored' && (logged === 'denied' || (logged === 'resolved' && tellsHowItWent(kind)))
+  if (status === logged || isError) return
+  throw new InvalidArgumentError(
+    'resolve',
+    `ends call '${callId}' as '${status}', but its resolution says '${logged}'; use the same status, or \`resolveToolCall\``,
+  )
+}
+
 function encodeResolve(item: ResolveCall, events: readonly NewEvent[], onlyWhenDue: boolean): PreparedResolve {
   checkId('call id', item.callId)
   checkWhole('round', item.round, 1)
@@ -191,6 +202,8 @@ function encodeResolve(item: ResolveCall, events: readonly NewEvent[], onlyWhenD
     (event) =>
       event.type === 'resolution' && event.content.callId === item.callId && event.content.round === item.round,
   )
+  const event = events[eventIndex]
+  if (event?.type === 'resolution') checkSameEnd(item, event.content)
   return {
     callId: item.callId,
     round: item.round,

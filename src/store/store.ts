@@ -65,8 +65,17 @@ export type TenantStore = {
   getToolCall(callId: string): Promise<ToolCall | null>
   /** Oldest first. */
   pendingToolCalls(id: string): Promise<ToolCall[]>
-  /** Ends a pending call and appends its `resolution` in one transaction. Of all callers in all processes one gets 'ok'. */
-  resolveToolCall(callId: string, status: FinalStatus, result: Json): Promise<'ok' | 'stale'>
+  /**
+   * Ends a pending call and appends its `resolution` in one transaction. Of all callers in all processes one gets 'ok'. `resolved` answers: an approval is
+   * granted unless the result is `false`. `errored` ends the call with an error that the model reads, and never runs it: an approval is denied with the
+   * result as its reason, everything else gets an error result. The row keeps status and result as given. Default of `who`: 'system'.
+   */
+  resolveToolCall(
+    callId: string,
+    status: FinalStatus,
+    result: Json,
+    options?: { readonly who?: string },
+  ): Promise<'ok' | 'stale'>
   /** Sets the deadline to `timeoutMs` from now by the store's clock. Nothing happens when the call has ended. */
   scheduleExpiry(id: string, callId: string, timeoutMs: number): Promise<void>
   cancelExpiry(id: string, callId: string): Promise<void>

@@ -9,17 +9,17 @@ import {
 } from '../errors/store-errors.ts'
 import type { BlobRef } from '../log/blob-ref.ts'
 import { decode, encode } from '../log/codec.ts'
-import type { LogEvent, ResolutionStatus } from '../log/events.ts'
+import type { LogEvent } from '../log/events.ts'
 import type { Json } from '../log/json.ts'
 import type { Change, CommitResult } from './change.ts'
 import { checkDuration, checkId, checkOneOf, checkWhole } from './checks.ts'
 import { decodeConversation, decoded, listConversation } from './conversation-row.ts'
 import type { StoreContext } from './create-store.ts'
 import type { CommitRefusal } from './driver.ts'
+import { eventsOfEnd } from './ended-call.ts'
 import { finalStatuses, type PrepareOptions, prepareChange } from './prepare-change.ts'
 import { decodeCall, decodeEvent, decodeModelCall, decodeSummary, encodeModelCall, encodeSummary } from './rows.ts'
 import type { EventRange, TenantStore } from './store.ts'
-import type { FinalStatus } from './tool-call.ts'
 
 const defaultPage = 100
 
@@ -162,16 +162,16 @@ export function createTenantStore(context: StoreContext, tenant: string): Tenant
         return { ...decodeCall(row), agent: row.agent, title: (title ?? null) as string | null }
       })
     },
-    async resolveToolCall(callId, status, result) {
+    async resolveToolCall(callId, status, result, { who = 'system' } = {}) {
       checkId('call id', callId)
       checkOneOf('status', status, finalStatuses)
+      checkId('who', who)
       encode(result, 'result')
       const row = await driver.getCall(tenant, callId)
       if (row?.status !== 'pending') return 'stale'
       const { conversationId, round, kind } = row
-      const content = { callId, round, kind, status: resolutionStatus(status), value: result, who: 'system' }
       const outcome = await commit(conversationId, {
-        events: [{ type: 'resolution', content }],
+        events: eventsOfEnd({ callId, round, kind, status, value: result, who }),
         resolve: [{ callId, round, status, result }],
       })
       return outcome.ok ? 'ok' : 'stale'
@@ -279,9 +279,4 @@ function checkPage({ before, limit }: { before?: string; limit: number }): void 
 
 function written({ at, epoch }: { at?: number; epoch?: number }): { at?: number; epoch?: number } {
   return { ...(at === undefined ? {} : { at }), ...(epoch === undefined ? {} : { epoch }) }
-}
-
-/** A client that reports an error has answered; only the row tells the two apart. */
-function resolutionStatus(status: FinalStatus): ResolutionStatus {
-  return status === 'errored' ? 'resolved' : status
 }

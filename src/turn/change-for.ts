@@ -2,6 +2,7 @@ import { effectiveArgs } from '../log/call-phase.ts'
 import type { NewEvent, Resolution, Suspension } from '../log/events.ts'
 import { type ConversationState, findCall } from '../log/state.ts'
 import type { Change, ResolveCall } from '../store/change.ts'
+import { tellsHowItWent } from '../store/ended-call.ts'
 import type { FinalStatus, ToolCallWrite } from '../store/tool-call.ts'
 
 /** The rows that go with events: a call row for each suspension, a guard for each resolution, the title. `after` is the state with them. */
@@ -30,11 +31,9 @@ export function resolveRow(resolution: Resolution): ResolveCall {
   return { callId, round, status: rowStatus(resolution), result: value }
 }
 
-/** Those who run a call answer with how it went; to everybody else `ok` is a word like any other. */
 export function rowStatus({ kind, status, value }: Resolution): FinalStatus {
-  const tellsHowItWent = kind === 'client_exec' || kind === 'sub_agent'
   const isError = typeof value === 'object' && value !== null && 'ok' in value && value.ok === false
-  return status === 'resolved' && tellsHowItWent && isError ? 'errored' : status
+  return status === 'resolved' && tellsHowItWent(kind) && isError ? 'errored' : status
 }
 
 function callRow({ callId, round, kind, prompt, expiresInMs }: Suspension, after: ConversationState): ToolCallWrite {

@@ -1,4 +1,7 @@
+import { encode } from '../log/codec.ts'
+import { decoded } from '../store/conversation-row.ts'
 import type { StoredCall } from '../store/driver.ts'
+import { loggedError } from '../store/ended-call.ts'
 import { type ExpectedCall, textDigest } from './expected-calls.ts'
 
 /** How a row differs from what the log says; null when it does not. A deadline may have been moved, so it is told apart. */
@@ -10,11 +13,18 @@ export function compareCall(
     (name) => row[name] !== expected[name],
   )
   const names: string[] = [...differing]
-  const isStatus = row.status === expected.status || (row.status === 'errored' && expected.mayBeErrored)
-  if (!isStatus) names.push('status')
+  const isErrored = row.status === 'errored' && (expected.status === 'errored' || expected.mayBeErrored)
+  if (row.status !== expected.status && !isErrored) names.push('status')
   if (!expected.suspendedAt.includes(row.createdAt)) names.push('createdAt')
-  if (textDigest(row) !== expected.digest) names.push('name, args, prompt or result')
+  const isSameText = textDigest(row) === expected.digest || (isErrored && textDigest(asLogged(row)) === expected.digest)
+  if (!isSameText) names.push('name, args, prompt or result')
   if (names.length > 0) return { what: 'row', how: `differs from the log in ${names.join(', ')}` }
   if (row.expiresAt === expected.expiresAt) return null
   return { what: 'deadline', how: `has the deadline ${row.expiresAt}, the log says ${expected.expiresAt}` }
+}
+
+/** The row of a call that was ended as an error has what the caller gave; the log has what it was made of. */
+function asLogged(row: StoredCall): StoredCall {
+  const given = row.result === null ? undefined : decoded(row.result)
+  return given === undefined ? row : { ...row, result: encode(loggedError(row.kind, given)) }
 }

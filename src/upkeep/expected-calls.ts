@@ -13,7 +13,7 @@ export type ExpectedCall = {
   /** Of name, args, prompt and result. */
   readonly digest: string
   readonly status: StoredCall['status']
-  /** A row may also say `errored`: resolving by id tells the two apart in the row alone. */
+  /** A row may also say `errored`: ending by id tells the two apart in the row alone. */
   readonly mayBeErrored: boolean
   readonly executor: StoredCall['executor']
   readonly round: number
@@ -89,11 +89,10 @@ export class ExpectedCalls {
     if (!this.#hasRow(tracked)) return
     const row = rowOf(tracked, this.#conversationId)
     const { call } = tracked
-    const resolution = call.rounds.at(-1)!.resolution
     this.#rows.set(call.callId, {
       ...row,
       digest: textDigest(row),
-      mayBeErrored: resolution?.status === 'resolved' && resolution.who === 'system',
+      mayBeErrored: mayBeErrored(call),
       suspendedAt: call.rounds.map(({ at }) => at),
     })
     if (this.#wanted.has(call.callId)) this.#whole.set(call.callId, row)
@@ -111,6 +110,13 @@ export class ExpectedCalls {
 function wasPending(call: CallState): boolean {
   const phase = callPhase(call)
   return phase.type === 'pending' && phase.round.kind !== 'sub_agent'
+}
+
+/** As `eventsOfEnd` writes it; before there was one, an error was a `resolved` of the system. */
+function mayBeErrored({ rounds, result }: CallState): boolean {
+  const { kind, resolution } = rounds.at(-1)!
+  if (resolution?.status === 'resolved') return resolution.who === 'system'
+  return resolution?.status === 'denied' && (kind === 'approval' || result?.ok === false)
 }
 
 export function textDigest({ name, args, prompt, result }: StoredCall): string {

@@ -66,6 +66,11 @@ const stories: [string, NewEvent[], string[]][] = [
     [said('t1'), said('t2'), ended('t1')],
     ['turn_completed t1', 'turn_started t2'],
   ],
+  [
+    'a resolution of a call that has ended announces nothing',
+    [...calling, started('c1'), failed('c1', 'no'), resolved('c1', 'approval', 'denied')],
+    [],
+  ],
   ['an answer to a call that a summary has put away announces nothing', [said('t1'), resolved('gone', 'approval')], []],
 ]
 

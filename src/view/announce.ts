@@ -1,4 +1,4 @@
-import { callEnd } from '../log/call-phase.ts'
+import { type CallEnd, callEnd } from '../log/call-phase.ts'
 import type { LogEvent } from '../log/events.ts'
 import { foldEvents } from '../log/fold-events.ts'
 import { phaseOf } from '../log/fsm-state.ts'
@@ -8,14 +8,14 @@ import type { LiveContent, LiveEvent } from './live-event.ts'
 /** The live events that follow from a committed one, so that every node announces the same whoever committed it. */
 export function announce(before: ConversationState, event: LogEvent): { state: ConversationState; live: LiveEvent[] } {
   const state = foldEvents([event], before)
-  const contents = [...announcementsOf(event, state), ...changesOf(before, state)]
+  const contents = [...announcementsOf(event, before, state), ...changesOf(before, state)]
   return {
     state,
     live: contents.map((content) => ({ conversationId: event.conversationId, seq: event.seq, ...content })),
   }
 }
 
-function announcementsOf(event: LogEvent, state: ConversationState): LiveContent[] {
+function announcementsOf(event: LogEvent, before: ConversationState, state: ConversationState): LiveContent[] {
   switch (event.type) {
     case 'assistant_msg':
       return [{ type: 'message_completed', turnId: event.content.turnId, messageId: event.content.messageId }]
@@ -29,10 +29,9 @@ function announcementsOf(event: LogEvent, state: ConversationState): LiveContent
     }
     case 'tool_result':
     case 'resolution': {
-      const found = findCall(state, event.content.callId)
-      const end = found && callEnd(found.call)
-      if (!end) return []
       const { callId } = event.content
+      const end = endOfCall(state, callId)
+      if (!end || endOfCall(before, callId)) return []
       return [
         end.ok
           ? { type: 'tool_call_resolved', callId, result: end.result }
@@ -44,6 +43,11 @@ function announcementsOf(event: LogEvent, state: ConversationState): LiveContent
     default:
       return []
   }
+}
+
+function endOfCall(state: ConversationState, callId: string): CallEnd | null {
+  const found = findCall(state, callId)
+  return found && callEnd(found.call)
 }
 
 function turnEnded({ turnId, status, reason }: Extract<LogEvent, { type: 'turn_ended' }>['content']): LiveContent {

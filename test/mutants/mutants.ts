@@ -1,4 +1,5 @@
 import { childMutants } from './child-mutants.ts'
+import { contractMutants } from './contract-mutants.ts'
 import { keptMutants } from './kept-mutants.ts'
 import type { Mutant } from './mutant.ts'
 import { postgresMutants } from './postgres-mutants.ts'
@@ -17,4 +18,5 @@ export const mutants: readonly Mutant[] = [
   ...trustMutants,
   ...keptMutants,
   ...childMutants,
+  ...contractMutants,
 ]

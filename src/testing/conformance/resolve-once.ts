@@ -1,4 +1,7 @@
+import { callEnd } from '../../log/call-phase.ts'
 import type { LogEvent } from '../../log/events.ts'
+import { foldEvents } from '../../log/fold-events.ts'
+import { findCall } from '../../log/state.ts'
 import { finalStatuses } from '../../store/prepare-change.ts'
 import type { Store } from '../../store/store.ts'
 import { resolution, titled } from './event-builders.ts'
@@ -6,7 +9,7 @@ import { observe } from './observe.ts'
 import type { Suite } from './suite.ts'
 import { suspendCalls } from './suspend-calls.ts'
 
-export function resolveOnce({ describe, test, testTwoStores, expect }: Suite): void {
+export function resolveOnce({ describe, test, testTwoStores, expect, refused }: Suite): void {
   describe('resolving once', () => {
     test('an answer ends the row and appends its resolution', async ({ store }) => {
       await suspendCalls(store, 'chat', ['call'], { kind: 'elicitation' })
@@ -38,10 +41,48 @@ export function resolveOnce({ describe, test, testTwoStores, expect }: Suite): v
         expect(await store.resolveToolCall('call', status, null)).toBe('ok')
         expect(await store.getToolCall('call')).toMatchObject({ status, result: null })
         const event = (await store.streamEvents('chat')).at(-1)!
-        // A client that reports an error has answered, so the log has no word of its own for it.
-        expect(event.content).toMatchObject({ status: status === 'errored' ? 'resolved' : status })
+        // The log has no word for an error: an approval that ends with one was not given.
+        expect(event.content).toMatchObject({ status: status === 'errored' ? 'denied' : status })
       })
     }
+
+    for (const kind of ['approval', 'elicitation', 'client_exec', 'sub_agent', 'recovery'] as const) {
+      test(`a call that waits for ${kind} and is ended as errored reads as an error, with the reason`, async ({
+        store,
+      }) => {
+        await suspendCalls(store, 'chat', ['call'], { kind })
+        expect(await store.resolveToolCall('call', 'errored', 'the bank is closed', { who: 'ann' })).toBe('ok')
+        expect(await store.getToolCall('call')).toMatchObject({ status: 'errored', result: 'the bank is closed' })
+        const events = await store.streamEvents('chat')
+        const end = callEnd(findCall(foldEvents(events), 'call')!.call)
+        expect(end?.ok === false && end.error.endsWith('the bank is closed')).toBe(true)
+        const resolutions = events.filter(({ type }) => type === 'resolution')
+        expect(resolutions.map(({ content }) => content)).toMatchObject([
+          { callId: 'call', round: 1, kind, who: 'ann' },
+        ])
+        const lost = await store.commit('chat', {
+          events: [resolution('call')],
+          resolve: [{ callId: 'call', round: 1, status: 'resolved', result: true }],
+        })
+        expect(lost).toEqual({ ok: false, conflict: 'stale', lastSeq: events.length, winner: resolutions[0] })
+      })
+    }
+
+    test('a commit whose row and event tell different ends is refused', async ({ store }) => {
+      await suspendCalls(store, 'chat', ['call'])
+      const before = await observe(store, { ids: ['chat'], callIds: ['call'] })
+      for (const [status, logged] of [
+        ['errored', 'resolved'],
+        ['denied', 'resolved'],
+        ['resolved', 'denied'],
+        ['cancelled', 'expired'],
+      ] as const) {
+        const events = [resolution('call', { status: logged })]
+        const change = { events, resolve: [{ callId: 'call', round: 1, status, result: null }] }
+        await refused('invalid_argument', () => store.commit('chat', change), `${status} beside ${logged}`)
+      }
+      expect(await observe(store, { ids: ['chat'], callIds: ['call'] })).toEqual(before)
+    })
 
     test('a second answer is stale and changes nothing', async ({ store }) => {
       await suspendCalls(store, 'chat', ['call'])

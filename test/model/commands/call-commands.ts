@@ -1,14 +1,13 @@
 import fc from 'fast-check'
-import type { Json } from '../../../src/log/json.ts'
-import type { FinalStatus } from '../../../src/store/tool-call.ts'
 import { commit } from '../contract/commit.ts'
 import { callRecord, inbox, pendingCalls } from '../contract/queries.ts'
+import { resolve } from '../contract/resolve.ts'
 import { Refused, type Tenant } from '../contract/state.ts'
 import { countCall, finalStatus, rowWrite } from '../generate/calls.ts'
 import { farMs } from '../generate/durations.ts'
-import { pick, picked } from '../generate/names.ts'
+import { holder, pick, picked } from '../generate/names.ts'
 import { atConversation, atTenant } from '../generate/places.ts'
-import { value } from '../generate/values.ts'
+import { reason, value } from '../generate/values.ts'
 import type { World } from '../world.ts'
 import { command } from './command.ts'
 
@@ -67,14 +66,20 @@ export const callCommands = [
   command({
     name: 'resolveToolCall',
     weight: 5,
-    args: fc.record({ ...atTenant, pick, status: finalStatus, result: value }),
-    async run(world, { tenant: name, via, pick: index, status, result }) {
+    args: fc.record({
+      ...atTenant,
+      pick,
+      status: finalStatus,
+      result: fc.oneof(value, reason),
+      who: fc.option(holder),
+    }),
+    async run(world, { tenant: name, via, pick: index, status, result, who }) {
       const tenant = world.contract.tenant(name)
       const callId = anyCallId(tenant, index)
       world.stored(result)
       await world.act(
-        () => world.handle(name, via).resolveToolCall(callId, status, result),
-        (at) => resolve(tenant, callId, status, result, at),
+        () => world.handle(name, via).resolveToolCall(callId, status, result, who === null ? {} : { who }),
+        (at) => resolve(tenant, { callId, status, result, who: who ?? 'system' }, at),
       )
     },
   }),
@@ -91,7 +96,7 @@ export const callCommands = [
         () => Promise.all(all.map((via) => world.handle(name, via).resolveToolCall(callId, status, via))),
         (at, actual) => {
           const winner = Math.max(0, actual?.indexOf('ok') ?? 0)
-          resolve(tenant, callId, status, winner, at)
+          resolve(tenant, { callId, status, result: winner, who: 'system' }, at)
           return all.map((member) => (member === winner ? 'ok' : 'stale'))
         },
       )
@@ -149,16 +154,6 @@ export const callCommands = [
     },
   }),
 ]
-
-function resolve(tenant: Tenant, callId: string, status: FinalStatus, result: Json, at: Parameters<typeof commit>[3]) {
-  const call = tenant.calls.get(callId)
-  if (call?.status !== 'pending') return 'stale'
-  const { conversationId, round, kind } = call
-  const logged = status === 'errored' ? 'resolved' : status
-  const content = { callId, round, kind, status: logged, value: result, who: 'system' } as const
-  const change = { events: [{ type: 'resolution', content } as const], resolve: [{ callId, round, status, result }] }
-  return commit(tenant, conversationId, change, at).ok ? 'ok' : 'stale'
-}
 
 function pendingIds(tenant: Tenant): string[] {
   return [...tenant.calls.values()].filter(({ status }) => status === 'pending').map(({ id }) => id)

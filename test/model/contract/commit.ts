@@ -1,3 +1,4 @@
+import type { Resolution } from '../../../src/log/events.ts'
 import type { Json } from '../../../src/log/json.ts'
 import type { Change } from '../../../src/store/change.ts'
 import type { ConversationAttrs } from '../../../src/store/conversation-record.ts'
@@ -28,6 +29,7 @@ export function commit(
   at: Span,
   { creates = canCreate(change) }: { creates?: boolean } = {},
 ): Committed {
+  refuseContradictions(change)
   const known = tenant.conversations.get(id)
   const lastSeq = known?.events.length ?? 0
   const earlier = change.key === undefined ? undefined : known?.keys.get(change.key)
@@ -52,6 +54,20 @@ export function commit(
   tenant.conversations.set(id, conversation)
   write(tenant, conversation, change, at)
   return { ok: true, seq: conversation.events.length, isKnown: false }
+}
+
+/** A row ends as its resolution does. An error is a denial, or the failed result of those who run a call. */
+function refuseContradictions({ events, resolve = [] }: Change): void {
+  for (const { callId, round, status } of resolve) {
+    const event = events.find(
+      ({ type, content }) =>
+        type === 'resolution' && (content as Resolution).callId === callId && (content as Resolution).round === round,
+    )
+    if (!event) continue
+    const { status: logged, kind } = event.content as Resolution
+    const ofErrored = ['client_exec', 'sub_agent'].includes(kind) ? ['denied', 'resolved'] : ['denied']
+    if (!(status === 'errored' ? ofErrored : [status]).includes(logged)) throw new Refused('invalid_argument')
+  }
 }
 
 function canCreate({ epoch, events }: Change): boolean {

@@ -21,6 +21,8 @@ const answer = fc.record({
   /** 1: another round than the call is in, which must be refused. */
   roundOffset: fc.constantFrom(0, 0, 0, 1),
   hasEvent: fc.constantFrom(true, true, false),
+  /** Another end than the row's, which must be refused, but for an error. */
+  contradicts: fc.constantFrom(false, false, false, false, true),
 })
 
 export const changePlan = fc.record({
@@ -89,18 +91,26 @@ function plannedAnswers(world: World, { tenant, conversation }: Target, plan: Ch
   const answers: ResolveCall[] = []
   const calls = [...tenant.calls.values()].filter((call) => call.conversationId === conversation?.id)
   const pending = calls.filter(({ status }) => status === 'pending')
-  for (const { pick: index, status, value, roundOffset, hasEvent } of plan.resolve) {
+  for (const { pick: index, status, value, roundOffset, hasEvent, contradicts } of plan.resolve) {
     const call = index % 5 === 0 ? picked([...tenant.calls.values()], index) : picked(pending, index)
     if (!call || answers.some(({ callId }) => callId === call.id)) continue
     const round = call.round + roundOffset
     answers.push({ callId: call.id, round, status, result: world.stored(value) })
     if (!hasEvent) continue
-    const content = { callId: call.id, round, kind: call.kind, status: loggedStatus(status), value, who: 'somebody' }
+    const content = {
+      callId: call.id,
+      round,
+      kind: call.kind,
+      status: loggedStatus(status, contradicts),
+      value,
+      who: 'somebody',
+    }
     events.push({ type: 'resolution', content })
   }
   return answers
 }
 
-function loggedStatus(status: ResolveCall['status']) {
-  return status === 'errored' ? 'resolved' : status
+function loggedStatus(status: ResolveCall['status'], contradicts: boolean) {
+  if (contradicts) return 'resolved'
+  return status === 'errored' ? 'denied' : status
 }

@@ -25,6 +25,12 @@ export const value: fc.Arbitrary<Json> = fc.oneof(
   { weight: 1, arbitrary: fc.tuple(text, object).map(([key, inner]) => ({ [key]: [inner, { nested: inner }] })) },
 )
 
+/** What callers give as the reason of an error. */
+export const reason: fc.Arbitrary<Json> = fc.oneof(
+  fc.record({ ok: fc.constant(false), error: text }),
+  fc.tuple(fc.constantFrom('error', 'reason', 'message'), leaf).map(([name, told]) => ({ [name]: told })),
+)
+
 /** Whether a stored value has a hostile string anywhere in it, also as a key. */
 export function isHostile(candidate: Json): boolean {
   if (typeof candidate === 'string') return isHostileText(candidate)
