@@ -21,6 +21,7 @@ import { instantModel } from './instant-model.ts'
 import { inLanes, median, ratePerSecond, spread } from './measure.ts'
 import { RawPostgres } from './raw-postgres.ts'
 import { type RawRow, RawSqlite } from './raw-sqlite.ts'
+import { benchTurnsAgainst } from './turns-against.ts'
 
 const workingSetTurns = 20
 /** How many events each commit of a turn with a tool call has. */
@@ -45,6 +46,7 @@ type Engine = {
  * an answer with a call that starts, its result, and the last answer: four commits, as the raw driver does.
  */
 export async function benchTurns(args: readonly string[]): Promise<void> {
+  if (args.includes('--against')) return await benchTurnsAgainst(args[args.indexOf('--against') + 1] ?? '', args)
   const isQuick = args.includes('--quick')
   const only = args.includes('--only') ? args[args.indexOf('--only') + 1] : undefined
   const rounds = isQuick ? 3 : 7

@@ -1,0 +1,76 @@
+/**
+ * Measures turns with the sources of any tree: `node turn-child.ts <root of the tree> <SQLite file> <Postgres URL>`. Started as a child; it is told a
+ * measure and answers with what one slice of it took. It imports public entries only, so that it can load trees of other days.
+ */
+import { readFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { pathToFileURL } from 'node:url'
+import { z } from 'zod'
+import type * as Perdure from '../../src/index.ts'
+import type * as Postgres from '../../src/stores/postgres/index.ts'
+import type * as Sqlite from '../../src/stores/sqlite/index.ts'
+import { instantModel } from '../instant-model.ts'
+import { inLanes, median, milliseconds } from '../measure.ts'
+import type { Slice, TurnMeasure } from './turn-measures.ts'
+
+/** Conversations stay short, so that the first slice and the last measure the same. */
+const turnsPerConversation = 10
+/** What follows a turn, such as letting go of a lease, must not run while the other tree is measured. */
+const restMs = 10
+
+const [root = '', sqliteFile = '', postgresUrl = ''] = process.argv.slice(2)
+const { createRuntime, defineAgent, defineTool, memoryStore } = await entry<typeof Perdure>('.')
+const { sqliteStore } = await entry<typeof Sqlite>('./sqlite')
+const { postgresStore } = await entry<typeof Postgres>('./postgres')
+const look = defineTool({
+  name: 'look',
+  description: 'Look it up',
+  input: z.object({ q: z.string() }),
+  run: () => ({ found: 42 }),
+})
+const agent = defineAgent({ name: 'bench', model: instantModel(), tools: [look], context: { summarise: false } })
+const runtimes = {
+  memory: createRuntime({ agents: [agent], store: memoryStore() }),
+  sqlite: createRuntime({ agents: [agent], store: sqliteStore({ path: sqliteFile }) }),
+  postgres: createRuntime({ agents: [agent], store: postgresStore({ connectionString: postgresUrl, max: 8 }) }),
+}
+let slices = 0
+
+process.on('message', (measure: TurnMeasure) => void answer(measure))
+process.on('disconnect', () => process.exit(0))
+process.send?.('ready')
+
+async function answer(measure: TurnMeasure): Promise<void> {
+  const slice = await measureSlice(measure)
+  await sleep(restMs)
+  process.send?.(slice)
+}
+
+/** One lane gives the median of its turns, which other programs of the machine disturb least; many lanes the time until all are done. */
+async function measureSlice({ store, lanes, turnsPerLane }: TurnMeasure): Promise<Slice> {
+  slices += 1
+  const turnTimes: number[] = []
+  const before = process.cpuUsage()
+  const allMs = await milliseconds(() =>
+    inLanes(lanes, turnsPerLane, async (lane, n) => {
+      const id = `slice-${slices}-${lane}-${Math.floor(n / turnsPerConversation)}`
+      turnTimes.push(await milliseconds(() => oneTurn(runtimes[store].conversation(id, { agent: 'bench' }))))
+    }),
+  )
+  const { user, system } = process.cpuUsage(before)
+  return { ms: lanes === 1 ? median(turnTimes) : allMs, cpuMs: (user + system) / 1000 }
+}
+
+async function oneTurn(conversation: Perdure.Conversation): Promise<void> {
+  const turn = await conversation.send('What is the answer?')
+  const outcome = await turn.outcome()
+  if (outcome.status !== 'completed') throw new Error(`a turn ended ${JSON.stringify(outcome)}`)
+}
+
+/** The source of an entry, by the exports of the tree's own package.json. */
+async function entry<Module>(subpath: string): Promise<Module> {
+  const { exports } = JSON.parse(await readFile(join(root, 'package.json'), 'utf8'))
+  const source = exports[subpath].default.replace('./dist/', 'src/').replace(/\.js$/, '.ts')
+  return await import(pathToFileURL(join(root, source)).href)
+}
