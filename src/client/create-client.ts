@@ -1,5 +1,6 @@
 import type { Answered, CallRef } from '../runtime/answer-call.ts'
 import type { InboxItem } from '../runtime/inbox.ts'
+import type { Readiness } from '../runtime/readiness.ts'
 import type { ConversationFilter } from '../store/conversation-record.ts'
 import type { RemoteRecord } from './answers.ts'
 import { type RemoteConversation, remoteConversation } from './conversation.ts'
@@ -20,7 +21,10 @@ export type Client = {
   }): Promise<{ readonly items: InboxItem[]; readonly before: string | null }>
   resolve(conversationId: string, call: CallRef, value: unknown): Promise<Answered>
   flow(name: string, id: string): RemoteFlow
+  /** Whether the process answers. */
   health(): Promise<{ readonly status: 'ok' }>
+  /** Whether its store and its worker do; rejects with `not_ready` when not. */
+  ready(): Promise<{ readonly status: 'ready' } & Pick<Readiness, 'store' | 'worker'>>
 }
 
 /** The verbs of a server's runtime, for browsers and Node. Every verb rejects with a `PerdureError`. */
@@ -33,5 +37,6 @@ export function createClient(options: ClientOptions): Client {
     resolve: (conversationId, call, value) => conversation(conversationId).resolve(call, value),
     flow: (name, id) => remoteFlow(options, name, id),
     health: () => requestJson(options, '/health'),
+    ready: () => requestJson(options, '/ready'),
   }
 }

@@ -60,6 +60,7 @@ export const errorCodes = {
   request_too_large: { family: 'usage', status: 413 },
   request_timed_out: { family: 'usage', status: 408 },
   rate_limited: { family: 'usage', status: 429 },
+  not_ready: { family: 'usage', status: 503 },
   server_failed: { family: 'store', status: 500 },
   server_unreachable: { family: 'store', status: 503 },
   invalid_command: { family: 'usage', status: 400 },

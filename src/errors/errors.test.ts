@@ -94,6 +94,7 @@ const thrown: PerdureError[] = [
   new server.RequestTimedOutError(300_000, 'Nothing more of the body came'),
   new server.RequestTooLargeError('body', 1024),
   new server.RouteNotFoundError(),
+  new server.NotReadyError('silent', 'ok'),
   new server.ServerFailedError(),
   new server.ServerUnreachableError('connection refused'),
   new server.UnauthenticatedError(),

@@ -41,6 +41,16 @@ export class OriginNotAllowedError extends PerdureError {
   }
 }
 
+export class NotReadyError extends PerdureError {
+  constructor(store: string, worker: string) {
+    super(
+      'not_ready',
+      `This process cannot do its work now (store: ${store}, worker: ${worker}). Send requests to another, and see its log for the reason.`,
+      { retryable: true },
+    )
+  }
+}
+
 export class RouteNotFoundError extends PerdureError {
   constructor() {
     super('route_not_found', 'There is nothing at this path. Check it against GET /openapi.json.')

@@ -17,6 +17,7 @@ import { Channels } from './channels.ts'
 import { HintWaiters } from './hint-waiters.ts'
 import { KeepAlive } from './keep-alive.ts'
 import { noLeaseWish } from './lease-wish.ts'
+import { readinessOf } from './readiness.ts'
 import type { Runtime, RuntimeOptions } from './runtime.ts'
 import type { RuntimeContext } from './runtime-context.ts'
 import { runtimeProblems } from './runtime-problems.ts'
@@ -27,6 +28,7 @@ import { verbs } from './verbs.ts'
 import { Worker } from './worker.ts'
 
 const defaultDrainMs = 10_000
+const readinessMs = 2_000
 
 /** Puts the parts together and begins to work. Throws `DefinitionError` naming everything that is wrong. */
 export function createRuntime<const Agents extends readonly Agent[]>(
@@ -92,6 +94,7 @@ export function createRuntime<const Agents extends readonly Agent[]>(
   return {
     ...verbs<Agents>(context, options, systemScope() as Scope),
     as: (scope) => verbs<Agents>(context, options, scope),
+    readiness: () => readinessOf({ store, clock, worker, timeoutMs: readinessMs }),
     close: ({ drainMs = defaultDrainMs } = {}) => {
       closed ??= close(drainMs)
       return closed

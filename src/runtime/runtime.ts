@@ -15,6 +15,7 @@ import type { IdentityOptions } from './identity.ts'
 import type { InboxItem } from './inbox.ts'
 import type { Inspection } from './inspect.ts'
 import type { ListedConversation } from './listed-conversation.ts'
+import type { Readiness } from './readiness.ts'
 import type { RestoreScope } from './scopes.ts'
 
 /** What `createRuntime` takes. */
@@ -69,6 +70,8 @@ type AgentNamed<A extends Agent, Name extends string> = A extends Agent ? (Name 
 export type Runtime<Agents extends readonly Agent[] = readonly Agent[]> = Verbs<Agents> & {
   /** The verbs for a user. The runtime's own act as the system. */
   as(scope: Scope): Verbs<Agents>
+  /** Whether the store answers and the worker finds its work, for health checks. Never rejects; takes at most two seconds. */
+  readiness(): Promise<Readiness>
   /** Takes no more work, waits up to `drainMs` for what runs, and records what was started and did not finish. The store stays open. */
   close(options?: { readonly drainMs?: number }): Promise<void>
 }

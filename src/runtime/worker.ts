@@ -49,6 +49,8 @@ export class Worker {
   #patient = 0
   #isClosed = false
   #isFull = false
+  /** When the search for work succeeded last, by a clock that only goes forward. */
+  #lookedAt = performance.now()
   #isLooking = false
   #lookAgain = false
 
@@ -161,6 +163,15 @@ export class Worker {
     return isFlow ? ({ epoch }, entry) => this.#driveFlow(ref, epoch, entry) : null
   }
 
+  get isClosed(): boolean {
+    return this.#isClosed
+  }
+
+  /** Whether it has not been able to look for work for many times as long as it waits between two looks. */
+  isStuck(): boolean {
+    return performance.now() - this.#lookedAt > Math.max(10_000, this.#parts.pollMs * 20)
+  }
+
   lose(tenant: string, id: string): void {
     this.#taken.get(conversationKey(tenant, id))?.owner?.lose()
   }
@@ -270,6 +281,7 @@ export class Worker {
       while (this.#lookAgain && !this.#isClosed) {
         this.#lookAgain = false
         await this.#takeDue()
+        this.#lookedAt = performance.now()
       }
     } catch (error) {
       if (!this.#isClosed) this.#warnOfStore('looking for work failed; trying again', { error })

@@ -25,7 +25,7 @@ export type Handler = ((request: Request) => Promise<Response>) & {
 
 /** The runtime over HTTP. Throws `DefinitionError` without `authenticate`: whoever mounts it may be reached by anybody. */
 export function createHandler<Agents extends readonly Agent[]>(
-  runtime: Pick<Runtime<Agents>, 'as'>,
+  runtime: Pick<Runtime<Agents>, 'as' | 'readiness'>,
   options: ServerOptions,
 ): Handler {
   const { authenticate } = Object(options) as ServerOptions
@@ -36,7 +36,8 @@ export function createHandler<Agents extends readonly Agent[]>(
   const feeds = new Feeds(settings.limits, settings.logger)
   const works = new Works(settings.limits.upkeep)
   const routes = allRoutes.filter(({ isForOperators }) => !isForOperators || settings.upkeep)
-  const server: ServerContext = { settings, feeds, works, uiTurns: new UiTurns(settings.basePath), routes }
+  const uiTurns = new UiTurns(settings.basePath)
+  const server: ServerContext = { settings, feeds, works, uiTurns, routes, readiness: () => runtime.readiness() }
   const answer = loadHono().then((Hono) =>
     routeRequests(new Hono(), routes, settings.basePath, (route, params, request) =>
       dispatch(route, params, request, runtime as unknown as Pick<Runtime, 'as'>, server),

@@ -30,7 +30,7 @@ export function problemIn(error: unknown): Problem {
     title: known.code.replaceAll('_', ' '),
     status,
     code: known.code,
-    detail: status < 500 ? known.message : (hidden[known.code] ?? new ServerFailedError().message),
+    detail: status < 500 || known.code === 'not_ready' ? known.message : (hidden[known.code] ?? new ServerFailedError().message),
     // This server may be closing, but there will be another.
     retryable: known.retryable || status === 503,
   }

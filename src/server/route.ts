@@ -1,4 +1,5 @@
 import type { JsonObject } from '../log/json.ts'
+import type { Readiness } from '../runtime/readiness.ts'
 import type { Verbs } from '../runtime/runtime.ts'
 import type { Disclosure } from '../view/disclose.ts'
 import type { Feeds } from './live/feeds.ts'
@@ -46,4 +47,5 @@ export type ServerContext = {
   readonly uiTurns: UiTurns
   readonly works: Works
   readonly routes: readonly Route[]
+  readiness(): Promise<Readiness>
 }

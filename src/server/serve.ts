@@ -42,7 +42,7 @@ const ownAddresses = ['127.0.0.1', '::1', 'localhost']
 
 /** Serves a runtime on Node. Closed by default: this machine alone, unless somebody says who may come in. */
 export async function serve<Agents extends readonly Agent[]>(
-  runtime: Pick<Runtime<Agents>, 'as'>,
+  runtime: Pick<Runtime<Agents>, 'as' | 'readiness'>,
   options: ServeOptions = {},
 ): Promise<Server> {
   const problems = serverProblems(options)

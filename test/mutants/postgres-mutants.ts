@@ -1,10 +1,59 @@
 import type { Case, Mutant } from './mutant.ts'
 
 const suite = (test: string): Case => ({ file: 'src/stores/postgres/postgres-store.test.ts', test })
+const silent = (test: string): Case => ({ file: 'src/stores/postgres/silent-connections.test.ts', test })
 const commitFunction = 'src/stores/postgres/migrations/002-create-commit-function.ts'
 const tables = 'src/stores/postgres/migrations/001-create-tables.ts'
 
 export const postgresMutants: readonly Mutant[] = [
+  {
+    name: 'postgres: the settings of a new connection are waited for without a limit',
+    edits: [
+      {
+        file: 'src/stores/postgres/database.ts',
+        find: 'return client.query(withTimeout({ text }, this.#options.answerTimeoutMs))',
+        replace: 'return client.query({ text })',
+      },
+    ],
+    killedBy: [
+      silent(
+        'a new connection that goes silent at its first statement is given up, and the store goes on with another',
+      ),
+    ],
+  },
+  {
+    name: 'postgres: a statement waits for its answer without a limit',
+    edits: [
+      {
+        file: 'src/stores/postgres/database.ts',
+        find: 'timeoutMs ?? this.#options.answerTimeoutMs',
+        replace: 'timeoutMs ?? 0',
+      },
+    ],
+    killedBy: [silent('connections that went silent are noticed after `answerTimeoutMs`, and what can be repeated is')],
+  },
+  {
+    name: 'postgres: the connection for hints is never checked',
+    edits: [
+      {
+        file: 'src/stores/postgres/hint-channel.ts',
+        find: "await this.#query({ text: 'SELECT 1' })",
+        replace: '',
+      },
+    ],
+    killedBy: [silent('a store whose hints went silent notices, says so, and hears them again')],
+  },
+  {
+    name: 'postgres: a pool that is too small says nothing',
+    edits: [
+      {
+        file: 'src/stores/postgres/database.ts',
+        find: "      this.#warn('all connections to Postgres are busy', { max, waitedMs: connectTimeoutMs })\n",
+        replace: '',
+      },
+    ],
+    killedBy: [silent('a pool whose connections are all busy says so, and the work goes on when one is free')],
+  },
   {
     name: 'postgres: an answer does not ask whether the call is still pending',
     edits: [

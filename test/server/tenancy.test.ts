@@ -21,6 +21,7 @@ type Case =
 /** Every route of the server. One that is missing here fails the test below. */
 const cases: Readonly<Record<string, Case>> = {
   health: { why: 'it tells nothing about anybody' },
+  ready: { why: 'it tells nothing about anybody' },
   openApi: { why: 'it tells nothing about anybody' },
   listConversations: { why: 'names nothing: see the test of lists' },
   inbox: { why: 'names nothing: see the test of lists' },

@@ -2,24 +2,30 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { Pool, PoolClient } from 'pg'
 import { failpoint } from '../../failpoint/failpoint.ts'
 import type { Logger } from '../../logger/logger.ts'
-import { type FailureKind, failureOf } from './failure.ts'
+import { sparingly } from '../../logger/sparingly.ts'
+import { type FailureKind, failureOf, poolBusy } from './failure.ts'
 import { loadPg, type Pg } from './load-pg.ts'
 import { foundVersion, migrate } from './migrate.ts'
 import { quoteSchema } from './schema-name.ts'
 import { sessionSettings } from './session-settings.ts'
+import { discard, withTimeout } from './silent-connection.ts'
 
 export type DatabaseOptions = {
   readonly connectionString: string
   readonly schema: string
   readonly max: number
   readonly logger: Logger
+  /** The longest wait for a connection, for an answer, and for an answer while migrating. */
+  readonly connectTimeoutMs: number
+  readonly answerTimeoutMs: number
+  readonly migrateTimeoutMs: number
 }
 
 /** A statement that each connection prepares once. The name must belong to this text alone. */
 export type Statement = {
   readonly name: string
   readonly text: string
-  /** After so long without an answer the connection counts as broken; 0: never. Default: a minute. */
+  /** After so long without an answer the connection counts as broken; 0: never. Default: `answerTimeoutMs` of the store. */
   readonly timeoutMs?: number
 }
 
@@ -28,8 +34,6 @@ export type WhenLost = 'repeat' | 'reject'
 
 export type Query = <Row>(statement: Statement, values: readonly unknown[]) => Promise<Row[]>
 
-const connectTimeoutMs = 15_000
-const answerTimeoutMs = 60_000
 /** Where one attempt takes long, as with a host that does not answer, another is not made. */
 const repeatWithinMs = 5_000
 const retryDelaysMs = [20, 60, 150, 300, 500, 800]
@@ -39,10 +43,12 @@ export class Database {
   readonly schema: string
   readonly #options: DatabaseOptions
   readonly #configured = new WeakSet<PoolClient>()
+  readonly #warn: Logger['warn']
   #opening: Promise<Pool> | null = null
 
   constructor(options: DatabaseOptions) {
     this.#options = options
+    this.#warn = sparingly(options.logger, () => performance.now())
     this.schema = quoteSchema(options.schema)
   }
 
@@ -50,7 +56,7 @@ export class Database {
   run<Row>(statement: Statement, values: readonly unknown[], whenLost: WhenLost = 'repeat'): Promise<Row[]> {
     return this.#attempt(whenLost, async (client, onSent) => {
       onSent()
-      const answer = queryOn(client)<Row>(statement, values)
+      const answer = this.#queryOn(client)<Row>(statement, values)
       if (whenLost === 'repeat') return answer
       // The server has the statement, and nobody here knows yet what became of it.
       failpoint('store.inside_transaction')
@@ -66,12 +72,12 @@ export class Database {
     whenLost: WhenLost = 'reject',
   ): Promise<T> {
     return this.#attempt(whenLost, async (client, onSent) => {
-      await client.query('BEGIN')
-      const { commit, value } = await work(queryOn(client))
+      await this.#ask(client, 'BEGIN')
+      const { commit, value } = await work(this.#queryOn(client))
       if (commit) onSent()
       failpoint('store.inside_transaction')
       // Durable from here: with its answer the whole transaction is on disk; a crash before it finds none of it.
-      await client.query(commit ? 'COMMIT' : 'ROLLBACK')
+      await this.#ask(client, commit ? 'COMMIT' : 'ROLLBACK')
       failpoint('store.after_transaction')
       return value
     })
@@ -89,24 +95,27 @@ export class Database {
       })
     let isHealthy = false
     try {
-      await telling(client.query(begin))
-      const { commit, value } = await work((statement, values) => telling(queryOn(client)(statement, values)))
+      await telling(this.#ask(client, begin))
+      const { commit, value } = await work((statement, values) => telling(this.#queryOn(client)(statement, values)))
       isSent = commit
       // Durable from here: with its answer the whole transaction is on disk; a crash before it finds none of it.
-      await telling(client.query(commit ? 'COMMIT' : 'ROLLBACK'))
+      await telling(this.#ask(client, commit ? 'COMMIT' : 'ROLLBACK'))
       isHealthy = true
       return value
     } finally {
-      client.release(!isHealthy)
+      if (isHealthy) client.release()
+      else discard(client)
     }
   }
 
   /** The number of migrations that have run, without running any; null where there are none. */
   async version(): Promise<number | null> {
     const { Client } = await loadPg()
+    const { connectionString, connectTimeoutMs, answerTimeoutMs } = this.#options
     const client = new Client({
-      connectionString: this.#options.connectionString,
+      connectionString,
       connectionTimeoutMillis: connectTimeoutMs,
+      query_timeout: answerTimeoutMs,
     })
     client.on('error', () => {})
     try {
@@ -139,7 +148,7 @@ export class Database {
         return value
       } catch (error) {
         // A connection after an error may be broken, or in the middle of a transaction.
-        client?.release(true)
+        if (client) discard(client)
         const { kind, error: failure } = failureOf(error, isSent)
         if (kind === 'lost') maybeDone = failure
         const isLast = attempt >= retryDelaysMs.length || performance.now() > until
@@ -157,14 +166,26 @@ export class Database {
       if (this.#opening === opening) this.#opening = null
       throw error
     })
-    const client = await pool.connect()
+    const client = await this.#fromPool(pool)
     if (!this.#configured.has(client)) await this.#configure(client)
     return client
   }
 
+  async #fromPool(pool: Pool): Promise<PoolClient> {
+    const { max, connectTimeoutMs } = this.#options
+    try {
+      return await pool.connect()
+    } catch (error) {
+      const isBusy = pool.totalCount >= max && pool.idleCount === 0
+      if (!isBusy) throw error
+      this.#warn('all connections to Postgres are busy', { max, waitedMs: connectTimeoutMs })
+      throw poolBusy(max, connectTimeoutMs)
+    }
+  }
+
   async #open(): Promise<Pool> {
     const pg = await loadPg()
-    const { connectionString, max, logger } = this.#options
+    const { connectionString, max, logger, connectTimeoutMs } = this.#options
     const pool = new pg.Pool({
       connectionString,
       max,
@@ -178,7 +199,7 @@ export class Database {
     // An idle connection that breaks is replaced when one is needed.
     pool.on('error', (error) => logger.debug('an idle connection to Postgres broke', { error }))
     try {
-      await migrate(pool, this.#options.schema)
+      await migrate(pool, this.#options)
       return pool
     } catch (error) {
       await pool.end()
@@ -188,20 +209,24 @@ export class Database {
 
   async #configure(client: PoolClient): Promise<void> {
     try {
-      await client.query(sessionSettings)
+      await this.#ask(client, sessionSettings)
       this.#configured.add(client)
     } catch (error) {
-      client.release(true)
+      discard(client)
       throw error
     }
   }
-}
 
-function queryOn(client: PoolClient): Query {
-  return async <Row>({ name, text, timeoutMs }: Statement, values: readonly unknown[]) => {
-    const config = { name, text, values: values as unknown[], query_timeout: timeoutMs ?? answerTimeoutMs }
-    const { rows } = await client.query(config)
-    return rows as Row[]
+  #ask(client: PoolClient, text: string): Promise<unknown> {
+    return client.query(withTimeout({ text }, this.#options.answerTimeoutMs))
+  }
+
+  #queryOn(client: PoolClient): Query {
+    return async <Row>({ name, text, timeoutMs }: Statement, values: readonly unknown[]) => {
+      const config = { name, text, values: values as unknown[] }
+      const { rows } = await client.query(withTimeout(config, timeoutMs ?? this.#options.answerTimeoutMs))
+      return rows as Row[]
+    }
   }
 }
 

@@ -27,6 +27,15 @@ export function failureOf(error: unknown, isSent: boolean): Failure {
   return { kind: 'refused', error: refused(error, state, transientClasses.has(state.slice(0, 2))) }
 }
 
+/** Nothing was sent: every connection of the pool was in use. */
+export function poolBusy(max: number, waitedMs: number): StoreError {
+  const connections = max === 1 ? 'The 1 connection of the pool was' : `All ${max} connections of the pool were`
+  return new StoreError(
+    `${connections} busy for ${waitedMs} ms. Nothing was written. Raise 'max' of postgresStore, or find what holds them.`,
+    { retryable: true },
+  )
+}
+
 /** Something with the same name was there already; nothing was written. */
 export function isDuplicate(error: unknown): boolean {
   return error instanceof StoreError && sqlState(error.cause) === '23505'

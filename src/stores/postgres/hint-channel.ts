@@ -4,11 +4,16 @@ import type { Logger } from '../../logger/logger.ts'
 import type { Unsubscribe, WakeHint } from '../../store/store.ts'
 import { hintPayloads, hintsIn } from './hint-payload.ts'
 import { loadPg } from './load-pg.ts'
+import { socketOf, withTimeout } from './silent-connection.ts'
 
 export type HintChannelOptions = {
   readonly connectionString: string
   readonly schema: string
   readonly logger: Logger
+  readonly connectTimeoutMs: number
+  readonly answerTimeoutMs: number
+  /** How often the connection is checked: one that went silent says nothing by itself. */
+  readonly hintCheckMs: number
 }
 
 /** Under load hints are gathered; a lone one is sent at once. */
@@ -32,6 +37,9 @@ export class HintChannel {
   #sending: Promise<void> | null = null
   #emit: ((hint: WakeHint) => void) | null = null
   #reconnects = 0
+  /** Whether the log was told that hints are lost. */
+  #isDown = false
+  #check: NodeJS.Timeout | null = null
   #isClosed = false
 
   constructor(options: HintChannelOptions) {
@@ -52,18 +60,42 @@ export class HintChannel {
   listen(emit: (hint: WakeHint) => void): Unsubscribe {
     this.#emit = emit
     void this.#listenAgain()
+    this.#check = setInterval(() => void this.#checkConnection(), this.#options.hintCheckMs).unref()
     return () => {
       this.#emit = null
+      this.#stopChecking()
     }
   }
 
   async close(): Promise<void> {
     this.#isClosed = true
+    this.#stopChecking()
     const client = await this.#client?.catch(() => null)
     if (!client) return
     ;(client as Client & Unreferenced).ref()
     await Promise.race([this.#sending, delay(closeWithinMs)])
-    await client.end().catch(() => {})
+    await Promise.race([client.end().catch(() => {}), delay(closeWithinMs)])
+    socketOf(client)?.destroy()
+  }
+
+  async #checkConnection(): Promise<void> {
+    if (this.#isDown || this.#isClosed) return
+    try {
+      await this.#query({ text: 'SELECT 1' })
+    } catch (error) {
+      this.#wentDown(error)
+    }
+  }
+
+  #stopChecking(): void {
+    if (this.#check) clearInterval(this.#check)
+    this.#check = null
+  }
+
+  #wentDown(error: unknown): void {
+    if (this.#isDown || this.#isClosed) return
+    this.#isDown = true
+    this.#options.logger.warn('the connection for hints broke; work is found by polling until it is back', { error })
   }
 
   async #sendWaiting(): Promise<void> {
@@ -77,7 +109,7 @@ export class HintChannel {
         }
       } catch (error) {
         pauseMs = pauseAfterFailureMs
-        this.#options.logger.debug('hints to other processes were lost', { error })
+        this.#wentDown(error)
       }
       if (this.#isClosed) return
       await delay(pauseMs)
@@ -88,8 +120,10 @@ export class HintChannel {
     try {
       await this.#query({ text: `LISTEN "${this.#name}"` })
       this.#reconnects = 0
+      if (this.#isDown) this.#options.logger.info('the connection for hints is back')
+      this.#isDown = false
     } catch (error) {
-      this.#options.logger.debug('listening for hints failed; trying again', { error })
+      this.#wentDown(error)
       this.#reconnectLater()
     }
   }
@@ -105,7 +139,16 @@ export class HintChannel {
 
   /** One at a time, as `pg` wants it. */
   #query(config: QueryConfig): Promise<unknown> {
-    const result = this.#lastQuery.then(async () => (await this.#connect()).query(config))
+    const result = this.#lastQuery.then(async () => {
+      const client = await this.#connect()
+      try {
+        return await client.query(withTimeout(config, this.#options.answerTimeoutMs))
+      } catch (error) {
+        // It may be silent for good. Its end makes the channel connect again.
+        socketOf(client)?.destroy()
+        throw error
+      }
+    })
     this.#lastQuery = result.catch(() => {})
     return result
   }
@@ -120,7 +163,8 @@ export class HintChannel {
 
   async #open(): Promise<Client> {
     const pg = await loadPg()
-    const client = new pg.Client({ connectionString: this.#options.connectionString, keepAlive: true })
+    const { connectionString, connectTimeoutMs: connectionTimeoutMillis, answerTimeoutMs } = this.#options
+    const client = new pg.Client({ connectionString, keepAlive: true, connectionTimeoutMillis })
     let isUp = false
     const onDown = (): void => {
       if (!isUp) return
@@ -134,7 +178,7 @@ export class HintChannel {
     await client.connect()
     isUp = true
     // A hint must not wait for the disk, nor keep the process alive; but while it connects, a `close` may wait for it.
-    await client.query('SET synchronous_commit = off')
+    await client.query(withTimeout({ text: 'SET synchronous_commit = off' }, answerTimeoutMs))
     ;(client as Client & Unreferenced).unref()
     return client
   }

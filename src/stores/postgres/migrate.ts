@@ -7,6 +7,7 @@ import { indexForks } from './migrations/004-index-forks.ts'
 import { expectTimes } from './migrations/005-expect-times.ts'
 import { expectAgents } from './migrations/006-expect-agents.ts'
 import { quoteSchema } from './schema-name.ts'
+import { breakingAfter, discard } from './silent-connection.ts'
 import { nowMs } from './sql-names.ts'
 
 /** In order; never changed once released, only added to. */
@@ -19,15 +20,29 @@ export const migrations: readonly ((schema: string) => string)[] = [
   expectAgents,
 ]
 
-/** Brings the schema to what this version knows. Safe when many processes do it at once: one works, the others wait for it. */
-export async function migrate(pool: Pool, schema: string): Promise<void> {
+type MigrateOptions = {
+  readonly schema: string
+  readonly answerTimeoutMs: number
+  readonly migrateTimeoutMs: number
+}
+
+/**
+ * Brings the schema to what this version knows. Safe when many processes do it at once: one works, the others wait for it, none of them longer
+ * than `migrateTimeoutMs`.
+ */
+export async function migrate(
+  pool: Pool,
+  { schema, answerTimeoutMs, migrateTimeoutMs }: MigrateOptions,
+): Promise<void> {
   const client = await pool.connect()
   let isHealthy = false
   try {
-    if (!(await isCurrent(client, schema))) await migrateAlone(client, schema)
+    const isDone = await breakingAfter(client, answerTimeoutMs, () => isCurrent(client, schema))
+    if (!isDone) await breakingAfter(client, migrateTimeoutMs, () => migrateAlone(client, schema))
     isHealthy = true
   } finally {
-    client.release(!isHealthy)
+    if (isHealthy) client.release()
+    else discard(client)
   }
 }
 

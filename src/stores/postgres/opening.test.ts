@@ -92,7 +92,8 @@ describe('sessions', () => {
     const name = new URL(connectionString).pathname.slice(1)
     await query(connectionString, `ALTER DATABASE ${name} SET synchronous_commit = off`)
     await query(connectionString, `ALTER DATABASE ${name} SET default_transaction_isolation = 'serializable'`)
-    const database = new Database({ connectionString, schema: 'perdure', max: 1, logger })
+    const waits = { connectTimeoutMs: 10_000, answerTimeoutMs: 20_000, migrateTimeoutMs: 60_000 }
+    const database = new Database({ connectionString, schema: 'perdure', max: 1, logger, ...waits })
     const settings = await database.run(
       {
         name: 'settings',

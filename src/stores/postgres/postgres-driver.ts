@@ -6,14 +6,14 @@ import { conversations } from './conversations.ts'
 import { Database, type DatabaseOptions } from './database.ts'
 import { events } from './events.ts'
 import { forkConversation } from './fork-conversation.ts'
-import { HintChannel } from './hint-channel.ts'
+import { HintChannel, type HintChannelOptions } from './hint-channel.ts'
 import { leases } from './leases.ts'
 import { modelCalls } from './model-calls.ts'
 import { snapshots } from './snapshots.ts'
 import { summaries } from './summaries.ts'
 import { postgresUpkeep } from './upkeep/upkeep.ts'
 
-export function postgresDriver(options: DatabaseOptions): Driver {
+export function postgresDriver(options: DatabaseOptions & HintChannelOptions): Driver {
   const database = new Database(options)
   const hints = new HintChannel(options)
   const commit = commitChange(database, options.max)

@@ -14,7 +14,7 @@ let earlier: pg.Client
 beforeAll(async () => {
   const connectionString = await freshDatabase(inject('postgresUrl'))
   pool = new pg.Pool({ connectionString, max: 1 })
-  await migrate(pool, 'perdure')
+  await migrate(pool, { schema: 'perdure', answerTimeoutMs: 20_000, migrateTimeoutMs: 60_000 })
   earlier = new pg.Client(connectionString)
   await earlier.connect()
 })
