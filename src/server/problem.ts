@@ -25,12 +25,13 @@ export type Problem = {
 export function problemIn(error: unknown): Problem {
   const known = PerdureError.isInstance(error) && error.code in errorCodes ? error : new ServerFailedError()
   const { status } = errorCodes[known.code]
+  const isTold = status < 500 || known.code === 'not_ready'
   return {
     type: `urn:perdure:error:${known.code}`,
     title: known.code.replaceAll('_', ' '),
     status,
     code: known.code,
-    detail: status < 500 || known.code === 'not_ready' ? known.message : (hidden[known.code] ?? new ServerFailedError().message),
+    detail: isTold ? known.message : (hidden[known.code] ?? new ServerFailedError().message),
     // This server may be closing, but there will be another.
     retryable: known.retryable || status === 503,
   }

@@ -187,7 +187,7 @@ const removed: readonly (readonly [name: string, file: string, find: string, rep
   [
     'what the store says is passed on',
     'problem.ts',
-    "status < 500 || known.code === 'not_ready' ? known.message : (hidden[known.code] ?? new ServerFailedError().message)",
+    'isTold ? known.message : (hidden[known.code] ?? new ServerFailedError().message)',
     'known.message',
     probe('a failure of the server tells its code and nothing else, and is logged without what was sent'),
   ],
