@@ -41,6 +41,7 @@ export {
   AgentMismatchError,
   AgentMissingError,
   BusyError,
+  ChildConversationError,
   RuntimeClosedError,
   SnapshotLoadError,
   TenantMissingError,

@@ -1,7 +1,8 @@
 import { sessionAgent } from '../flow/define-flow.ts'
+import { agentsByName } from '../runtime/agents-by-name.ts'
 import type { Config } from './config.ts'
 
-/** What a config has code for, as the store names it. */
+/** What a config has code for, as the store names it: also agents that only tools start. */
 export function agentNames({ agents, flows = [] }: Pick<Config, 'agents' | 'flows'>): string[] {
-  return [...agents.map(({ name }) => name), ...flows.map(({ name }) => sessionAgent(name))]
+  return [...agentsByName(agents).keys(), ...flows.map(({ name }) => sessionAgent(name))]
 }

@@ -33,6 +33,7 @@ export const errorCodes = {
   transform_failed: { family: 'usage', status: 500 },
   agent_missing: { family: 'not_found', status: 404 },
   agent_mismatch: { family: 'conflict', status: 409 },
+  child_conversation: { family: 'conflict', status: 409 },
   conversation_busy: { family: 'conflict', status: 409 },
   turn_not_found: { family: 'not_found', status: 404 },
   turn_ended: { family: 'conflict', status: 409 },

@@ -23,6 +23,20 @@ export class AgentMismatchError extends PerdureError {
   }
 }
 
+/** The conversation is that of a child agent, which only its parent talks to. */
+export class ChildConversationError extends PerdureError {
+  /** The conversation whose call started it, or is about to. */
+  readonly parent: string
+
+  constructor(id: string, parent: string) {
+    super(
+      'child_conversation',
+      `The conversation '${id}' belongs to a call of '${parent}', and only that one talks to it. Send to '${parent}'; what waits in '${id}' can be answered there.`,
+    )
+    this.parent = parent
+  }
+}
+
 /** A turn is open, and `whenBusy` is 'reject'. Nothing was sent. */
 export class BusyError extends PerdureError {
   readonly turnId: string

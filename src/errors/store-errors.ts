@@ -24,10 +24,10 @@ export class ConversationNotFoundError extends PerdureError {
   }
 }
 
-/** No such call in this tenant. */
+/** No such call in the conversation that is named, or in this tenant; that of another conversation looks the same. */
 export class CallNotFoundError extends PerdureError {
   constructor(callId: string) {
-    super('call_not_found', `There is no tool call '${callId}'. Check the id and the tenant.`)
+    super('call_not_found', `There is no tool call '${callId}'. Check its id, the conversation and the tenant.`)
   }
 }
 

@@ -19,7 +19,10 @@ export type FlowVerbs = {
   step<T>(name: string, options: StepOptions, fn: StepFunction<T>): Promise<Jsonify<T>>
   /** At least so long, also when nobody is alive at its end. */
   sleep(ms: number): Promise<void>
-  /** Sends a message to a conversation, a new one where no `id` is given, and waits for its turn to end. */
+  /**
+   * Sends a message to a conversation, a new one where no `id` is given, and waits for its turn to end. The agent must be one of the runtime's
+   * `agents`; one that only tools start is `no_such_agent`.
+   */
   agent(
     agent: string | { readonly name: string },
     options: { readonly id?: string; readonly message: string },

@@ -19,10 +19,17 @@ export async function parentCallOf(store: TenantStore, id: string): Promise<Pare
   }
 }
 
-/** The row of the call knows its conversation too, where that of the child is damaged. */
+/** The same, also for the id that a child will have once its call has been approved. */
+export async function callOfChild(store: TenantStore, id: string): Promise<ParentCall | null> {
+  const callId = callIdOfChild(id)
+  if (callId === null) return null
+  return (await parentCallOf(store, id)) ?? (await callingFor(store, callId))
+}
+
+/** The row of the call knows its conversation too, where that of the child is damaged or not there. */
 async function callingFor(store: TenantStore, callId: string): Promise<ParentCall | null> {
   const call = await store.getToolCall(callId)
-  return call?.kind === 'sub_agent' ? { conversationId: call.conversationId, callId } : null
+  return call?.executor === 'agent' ? { conversationId: call.conversationId, callId } : null
 }
 
 /**

@@ -1,7 +1,7 @@
 import type { Agent } from '../agent/agent.ts'
 import { DefinitionError } from '../errors/definition-errors.ts'
 
-/** The agents of a runtime, with those that their tools start. */
+/** The agents of a runtime, with those that their tools start. Callers may only name the former. */
 export function agentsByName(agents: readonly Agent[]): Map<string, Agent> {
   const named = new Map<string, Agent>()
   const add = (agent: Agent): void => {

@@ -45,7 +45,7 @@ export async function answerCall(
 ): Promise<Answered> {
   const { callId, round: n = 1 } = typeof ref === 'string' ? { callId: ref } : ref
   const found = findCall(await state(), callId)
-  if (!found) return await notInWorkingSet(callId, n, store)
+  if (!found) return await notInWorkingSet(id, callId, n, store)
   const round = found.call.rounds.find((candidate) => candidate.round === n)
   if (!round)
     throw new InvalidAnswerError(
@@ -70,11 +70,11 @@ export async function answerCall(
   return { accepted: false, resolution: winnerFrom(result.winner, callId) }
 }
 
-/** An old call whose turn has been summarised away: only its end can be told. */
-async function notInWorkingSet(callId: string, round: number, store: TenantStore): Promise<Answered> {
+/** An old call of this conversation whose turn has been summarised away: only its end can be told. Calls of others are not found. */
+async function notInWorkingSet(id: string, callId: string, round: number, store: TenantStore): Promise<Answered> {
   const row = await store.getToolCall(callId)
-  if (!row || row.status === 'pending') throw new CallNotFoundError(callId)
-  const result = await store.commit(row.conversationId, {
+  if (row?.conversationId !== id || row.status === 'pending') throw new CallNotFoundError(callId)
+  const result = await store.commit(id, {
     events: [],
     resolve: [{ callId, round, status: 'resolved', result: null }],
   })

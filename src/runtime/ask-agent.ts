@@ -14,7 +14,8 @@ export function askAgent(context: () => RuntimeContext): (session: ConversationR
   return (session) => async (op, key, who, wasSent) => {
     const runtime = context()
     const { tenant } = session
-    if (!runtime.agents.has(op.agent)) throw new NoSuchAgentError(op.agent, [...runtime.agents.keys()])
+    const { addressable } = runtime
+    if (!addressable.has(op.agent)) throw new NoSuchAgentError(op.agent, [...addressable.keys()])
     const ref = { tenant, id: op.id ?? key }
     const scope = await runtime.scopes.ofSession(tenant, session.id, who)
     const conversation = conversationHandle(runtime, { tenant, who, scope }, ref.id, op.agent)

@@ -88,7 +88,8 @@ export function childFamily(
 
 /** The store will never take it. */
 function isRefusal(error: unknown): boolean {
-  return PerdureError.isInstance(error) && errorCodes[error.code].family === 'usage' && error.code !== 'runtime_closed'
+  if (!PerdureError.isInstance(error) || error.code === 'runtime_closed') return false
+  return errorCodes[error.code].family === 'usage' || error.code === 'conversation_exists'
 }
 
 async function unlessGone(commit: Promise<unknown>): Promise<void> {

@@ -24,6 +24,7 @@ import type { LeaseWish } from './lease-wish.ts'
 import { lineageOf } from './lineage.ts'
 import { childIdsBelow, loadChildren } from './load-children.ts'
 import { outcomeFromLog } from './outcome-from-log.ts'
+import { refuseChild } from './refuse-child.ts'
 import { resolveChildCall } from './resolve-child-call.ts'
 import type { RuntimeContext } from './runtime-context.ts'
 import { sendMessage } from './send-message.ts'
@@ -40,7 +41,7 @@ export function conversationHandle(
   id: string,
   agentName: string | null,
 ): Conversation {
-  const { channels, workingSets, scopes, agents, closed } = runtime
+  const { channels, workingSets, scopes, agents, addressable, closed } = runtime
   const { tenant, who, scope } = identity
   const ref = { tenant, id }
   const store: TenantStore = runtime.store.forTenant(tenant)
@@ -50,9 +51,17 @@ export function conversationHandle(
 
   async function agent(): Promise<Agent> {
     const name = agentName ?? (await store.getConversation(id))?.agent ?? null
-    const found = name === null ? undefined : agents.get(name)
-    if (!found) throw new AgentMissingError(name, id, [...agents.keys()])
+    const found = name === null ? undefined : addressable.get(name)
+    if (!found) throw missing(name, id)
     return found
+  }
+
+  const missing = (name: string | null, forId: string) => new AgentMissingError(name, forId, [...addressable.keys()])
+
+  /** Refuses one of an agent that only tools start. One whose agent is not here at all waits for a node that has it. */
+  async function refuseToolsAgent(forId: string): Promise<void> {
+    const name = agents.size > addressable.size ? await ownAgent() : null
+    if (name !== null && agents.has(name) && !addressable.has(name)) throw missing(name, forId)
   }
 
   /** The conversation's own agent, for taking it; null when it is not here. */
@@ -139,6 +148,7 @@ export function conversationHandle(
 
     async send(message, options = {}) {
       runtime.assertOpen()
+      await refuseChild(store, id)
       const definition = await agent()
       const onTurn = (turnId: string) => scopes.rememberTurn(tenant, id, turnId, who, scope)
       const context = { agentId: definition.name, conversationId: id }
@@ -224,8 +234,10 @@ export function conversationHandle(
 
     async fork({ at, id: newId = uuidV7(), agent: given } = {}) {
       runtime.assertOpen()
+      await refuseChild(store, newId)
       const name = typeof given === 'object' ? given.name : given
-      if (name !== undefined && !agents.has(name)) throw new AgentMissingError(name, newId, [...agents.keys()])
+      if (name === undefined) await refuseToolsAgent(newId)
+      else if (!addressable.has(name)) throw missing(name, newId)
       const options = { ...(at === undefined ? {} : { at }), ...(name === undefined ? {} : { agent: name }) }
       await store.fork(id, newId, options)
       return conversationHandle(runtime, identity, newId, name ?? agentName) as never
@@ -235,6 +247,8 @@ export function conversationHandle(
 
     async continue() {
       runtime.assertOpen()
+      await refuseChild(store, id)
+      await refuseToolsAgent(id)
       await giving(() => store.commit(id, { events: [], wakeAt: 'now' }))
     },
 

@@ -1,6 +1,7 @@
 import type { Agent } from '../agent/agent.ts'
 import type { Clock } from '../clock/clock.ts'
 import type { ContextMemories } from '../context/context-memory.ts'
+import { AgentMissingError } from '../errors/runtime-errors.ts'
 import type { WorkingSets } from '../live/working-sets.ts'
 import { callIdOfChild } from '../log/child-call.ts'
 import type { TurnState } from '../log/state.ts'
@@ -24,6 +25,8 @@ export type ConversationWork = {
   readonly store: Store
   readonly channels: Channels
   readonly workingSets: WorkingSets
+  /** Agents that callers may name; all others work for a parent alone. */
+  readonly addressable: ReadonlyMap<string, Agent>
   readonly contextMemories: ContextMemories
   readonly scopes: Scopes
   readonly snapshots: Snapshots | null
@@ -47,6 +50,8 @@ export async function workOnConversation(
   const { channels, workingSets, contextMemories, scopes, snapshots, clock, logger, sideTasks } = work
   const store = work.store.forTenant(tenant)
   const parent = callIdOfChild(id) === null ? null : await parentCallOf(store, id)
+  if (!parent && !work.addressable.has(agent.name))
+    throw new AgentMissingError(agent.name, id, [...work.addressable.keys()])
   if (parent && !(await admitChild(store, id, (await workingSets.load(store, tenant, id)).state, parent))) return
   // Nothing is awaited where the log is known: whoever asks for the turn at once finds its owner here.
   const known = parent ? null : given

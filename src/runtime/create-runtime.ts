@@ -48,6 +48,7 @@ export function createRuntime<const Agents extends readonly Agent[]>(
   const shared = {
     ...{ store, channels, workingSets },
     agents: agentsByName(options.agents),
+    addressable: new Map(options.agents.map((agent) => [agent.name, agent])),
     flows: new FlowRegistry(options.flows ?? []),
     flowStates: new FlowStates(),
     scopes: new Scopes(options.restoreScope),

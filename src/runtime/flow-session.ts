@@ -13,6 +13,7 @@ import { type FlowStanding, type FlowStatus, standingOf } from './flow-standing.
 import type { Identity } from './identity.ts'
 import { type LeaseWish, noLeaseWish } from './lease-wish.ts'
 import { lineageOf } from './lineage.ts'
+import { refuseChild } from './refuse-child.ts'
 import { digestOf, requestKey } from './request-key.ts'
 import { type ResumeOptions, resumeSession } from './resume-session.ts'
 import type { RuntimeContext } from './runtime-context.ts'
@@ -103,6 +104,7 @@ export function flowSession(
 
   async function fork(newId: string, at: number | undefined): Promise<void> {
     await loaded()
+    await refuseChild(store, newId)
     if (await store.getConversation(newId)) throw new SessionExistsError(newId)
     await store.fork(id, newId, at === undefined ? {} : { at })
     const copy = await loadFlow(store, newId)
@@ -115,6 +117,7 @@ export function flowSession(
 
     async start(input, { key, signal } = {}) {
       runtime.assertOpen()
+      await refuseChild(store, id)
       const content = { flow: flow.name, version: flow.version, input: await checkFlowInput(flow, input), who }
       runtime.scopes.rememberSession(tenant, id, who, scope)
       failpoint('flow.before_start')

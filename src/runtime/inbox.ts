@@ -1,8 +1,8 @@
-import type { Agent } from '../agent/agent.ts'
 import type { Page, TenantStore } from '../store/store.ts'
 import type { PendingCall } from '../store/tool-call.ts'
 import type { CallPath } from '../view/view.ts'
 import { parentCallOf } from './admit-child.ts'
+import type { RuntimeContext } from './runtime-context.ts'
 
 /** Something that waits for somebody. */
 export type InboxItem = PendingCall & {
@@ -15,12 +15,14 @@ export type InboxItem = PendingCall & {
   readonly path: CallPath
 }
 
+type Known = Pick<RuntimeContext, 'agents' | 'addressable'>
+
 const defaultPage = 100
 
 /** A page of what waits for somebody in a tenant, the newest first. What waits for a child agent is not in it: the child's own calls are. */
 export async function inbox(
   store: TenantStore,
-  agents: ReadonlyMap<string, Agent>,
+  { agents, addressable }: Known,
   { before, limit = defaultPage }: Page = {},
 ): Promise<InboxItem[]> {
   const found: PendingCall[] = []
@@ -32,14 +34,10 @@ export async function inbox(
   }
   const paths = new Paths(store)
   const items = found.slice(0, limit).map(async (call): Promise<InboxItem> => {
-    const agentMissing = call.agent === null || !agents.has(call.agent)
-    return {
-      ...call,
-      callId: call.id,
-      tool: call.name,
-      agentMissing,
-      path: await paths.of(call.conversationId, call.id),
-    }
+    const path = await paths.of(call.conversationId, call.id)
+    const known = path.length > 1 ? agents : addressable
+    const agentMissing = call.agent === null || !known.has(call.agent)
+    return { ...call, callId: call.id, tool: call.name, agentMissing, path }
   })
   return Promise.all(items)
 }

@@ -56,5 +56,7 @@ export class LeftAlone {
 
 /** Waiting does not help: the log must grow, or the code change. */
 export function isHopeless(error: unknown): error is PerdureError {
-  return PerdureError.isInstance(error) && (error.code.startsWith('event_') || error.code === 'flow_diverged')
+  return PerdureError.isInstance(error) && (error.code.startsWith('event_') || hopelessCodes.has(error.code))
 }
+
+const hopelessCodes: ReadonlySet<string> = new Set(['flow_diverged', 'agent_missing'])

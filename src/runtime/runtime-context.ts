@@ -16,7 +16,10 @@ import type { Worker } from './worker.ts'
 /** What the handles of one runtime share. */
 export type RuntimeContext = {
   readonly store: Store
+  /** All that there is code for, also those that only tools start. */
   readonly agents: ReadonlyMap<string, Agent>
+  /** Those that callers may name. */
+  readonly addressable: ReadonlyMap<string, Agent>
   readonly flows: FlowRegistry
   readonly flowStates: FlowStates
   readonly channels: Channels

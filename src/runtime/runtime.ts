@@ -20,6 +20,7 @@ import type { RestoreScope } from './scopes.ts'
 
 /** What `createRuntime` takes. */
 export type RuntimeOptions<Agents extends readonly Agent[] = readonly Agent[]> = IdentityOptions & {
+  /** Those that callers may name. Agents that their tools start come along, and work for their parents alone. */
   readonly agents: Agents
   /** By name and version; of several versions of a flow, the last is the newest. */
   readonly flows?: readonly Flow[]
@@ -46,6 +47,8 @@ export type RuntimeOptions<Agents extends readonly Agent[] = readonly Agent[]> =
 
 /** The verbs of one identity. */
 export type Verbs<Agents extends readonly Agent[] = readonly Agent[]> = {
+  /** The names that `conversation` takes: those of `createRuntime`, not of agents that only tools start. */
+  readonly agents: readonly Agents[number]['name'][]
   conversation<Name extends Agents[number]['name']>(
     id: string,
     options: { readonly agent: Name },

@@ -1,4 +1,5 @@
 import type { Agent } from '../agent/agent.ts'
+import { ConversationExistsError } from '../errors/store-errors.ts'
 import { failpoint } from '../failpoint/failpoint.ts'
 import { effectiveArgs } from '../log/call-phase.ts'
 import { childBudget } from '../log/child-budget.ts'
@@ -6,6 +7,7 @@ import { childIdOf, childTurnIdOf } from '../log/child-call.ts'
 import type { TurnOptions } from '../log/events.ts'
 import type { CallState, TurnState } from '../log/state.ts'
 import type { ConversationRef } from '../store/conversation-record.ts'
+import type { TenantStore } from '../store/store.ts'
 import { childMessage } from '../turn/child-message.ts'
 import type { FamilyParts } from './child-family.ts'
 import { turnOptions } from './send-message.ts'
@@ -21,7 +23,7 @@ export async function startChild(
   const store = root.forTenant(tenant)
   const { callId } = call
   const childId = childIdOf(callId)
-  if (((await store.getConversation(childId))?.lastSeq ?? 0) > 0) return
+  if (await isStarted(store, childId, callId)) return
   const turnId = childTurnIdOf(callId)
   const key = `child/${callId}`
   const who = scopes.handOn({ tenant, id }, turn, callId, { id: childId, turnId })
@@ -31,13 +33,22 @@ export async function startChild(
     const content = { turnId, message, options: childOptions(child, turn), who, key }
     const conversation = { agent: child.name, parent: { id, callId } }
     const events = [{ type: 'user_msg' as const, content }]
-    const result = await store.commit(childId, { events, key, conversation, ...lease.acquire() })
-    if (result.ok) lease.got(result)
+    const result = await store.commit(childId, { events, key, conversation, expectedSeq: 0, ...lease.acquire() })
+    if (!result.ok) throw new ConversationExistsError(childId)
+    lease.got(result)
   })
   // Durable from here: the child works, and ends the call when it ends.
   failpoint('child.after_send')
   // A conversation that is deleted takes its children along, also one that was just being started.
   if (!(await store.getConversation(id))) await store.deleteConversation(childId)
+}
+
+/** Throws where another conversation has its id: what it says is not what the child says. */
+async function isStarted(store: TenantStore, childId: string, callId: string): Promise<boolean> {
+  const record = await store.getConversation(childId)
+  if (!record?.lastSeq) return false
+  if (record.parent?.callId !== callId) throw new ConversationExistsError(childId)
+  return true
 }
 
 /** The child's own limits, within what is left to the turn that starts it. */

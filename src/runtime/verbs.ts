@@ -23,6 +23,7 @@ export function verbs<Agents extends readonly Agent[]>(
   const conversation = (id: string, { agent }: { agent?: string } = {}) =>
     conversationHandle(context, identity(), id, agent ?? null)
   return {
+    agents: [...context.addressable.keys()],
     conversation: conversation as Verbs<Agents>['conversation'],
     flow: ((flow: string | Flow, id: string) =>
       flowSession(context, identity(), context.flows.find(flow), id)) as Verbs<Agents>['flow'],
@@ -41,6 +42,6 @@ export function verbs<Agents extends readonly Agent[]>(
         listedConversation(record, context.worker?.problemOf({ tenant, id: record.id }) ?? null),
       )
     },
-    inbox: async (page) => inbox(storeOf(), context.agents, page),
+    inbox: async (page) => inbox(storeOf(), context, page),
   }
 }

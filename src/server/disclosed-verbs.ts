@@ -22,6 +22,7 @@ import {
  */
 export function disclosedVerbs(verbs: Verbs, disclosure: Disclosure): Verbs {
   return {
+    agents: verbs.agents,
     conversation: ((id: string, options?: { agent: string }) =>
       conversationOf(
         options ? verbs.conversation(id, options) : verbs.conversation(id),

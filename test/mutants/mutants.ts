@@ -1,5 +1,6 @@
 import { childMutants } from './child-mutants.ts'
 import { contractMutants } from './contract-mutants.ts'
+import { doorMutants } from './door-mutants.ts'
 import { keptMutants } from './kept-mutants.ts'
 import type { Mutant } from './mutant.ts'
 import { postgresMutants } from './postgres-mutants.ts'
@@ -19,4 +20,5 @@ export const mutants: readonly Mutant[] = [
   ...keptMutants,
   ...childMutants,
   ...contractMutants,
+  ...doorMutants,
 ]

@@ -251,7 +251,7 @@ overStores('an agent whose child ends otherwise', (story) => {
     expect(await runtime.store.getConversation(call.conversationId)).toBeNull()
   })
 
-  test('gets one result, and talking to the child afterwards changes nothing', async () => {
+  test('gets one result, and a child that has ended is not talked to', async () => {
     const child = defineAgent({ name: 'child', model: scriptedModel(['one', 'two']) })
     const { boss } = bossOf([childTool('delegate', child)], [askTwice[0]!])
     const runtime = story.start({ agents: [boss] })
@@ -261,7 +261,7 @@ overStores('an agent whose child ends otherwise', (story) => {
     const [childId] = await childIdsOf(chat as Conversation)
     const talk = runtime.conversation(childId!)
     await talk.outcome()
-    expect(await (await talk.send('and?')).outcome()).toMatchObject({ status: 'completed', text: 'two' })
+    await expect(talk.send('and?')).rejects.toMatchObject({ code: 'child_conversation', parent: 'c1' })
     expect(await chat.events()).toEqual(before)
   })
 })

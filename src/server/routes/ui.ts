@@ -1,4 +1,4 @@
-import { AgentMismatchError, TurnEndedError } from '../../errors/runtime-errors.ts'
+import { AgentMismatchError, AgentMissingError, TurnEndedError } from '../../errors/runtime-errors.ts'
 import { InvalidRequestError } from '../../errors/server-errors.ts'
 import type { Json } from '../../log/json.ts'
 import { findTurn, openTurn } from '../../log/state.ts'
@@ -143,6 +143,8 @@ async function answerAndStream(call: RouteCall, last: ClientMessage): Promise<Re
 async function chatOf(call: RouteCall): Promise<Conversation> {
   const { conversation, record } = await existing(call)
   const agent = call.params['agent']!
+  const { agents } = call.verbs
   if (record.agent !== null && record.agent !== agent) throw new AgentMismatchError(record.id, record.agent, agent)
+  if (!agents.includes(agent)) throw new AgentMissingError(agent, record.id, agents)
   return conversation
 }

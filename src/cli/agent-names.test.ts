@@ -1,0 +1,21 @@
+import { expect, test } from 'vitest'
+import { z } from 'zod'
+import { defineAgent } from '../agent/define-agent.ts'
+import { defineFlow } from '../flow/define-flow.ts'
+import { scriptedModel } from '../testing/scripted-model.ts'
+import { defineTool } from '../tool/define-tool.ts'
+import { agentNames } from './agent-names.ts'
+
+test('a config has code for its agents, for those that their tools start, and for its flows', () => {
+  const worker = defineAgent({ name: 'worker', model: scriptedModel('ok') })
+  const delegate = defineTool({
+    name: 'delegate',
+    description: 'Ask another',
+    input: z.object({ task: z.string() }),
+    executor: 'agent',
+    agent: worker,
+  })
+  const boss = defineAgent({ name: 'boss', model: scriptedModel('ok'), tools: [delegate] })
+  const order = defineFlow({ name: 'order', version: 1, run: async () => 'done' })
+  expect(agentNames({ agents: [boss], flows: [order] })).toEqual(['boss', 'worker', 'flow:order'])
+})

@@ -1,0 +1,12 @@
+import { ChildConversationError } from '../errors/runtime-errors.ts'
+import type { TenantStore } from '../store/store.ts'
+import { callOfChild } from './admit-child.ts'
+
+/**
+ * Refuses to talk to a child agent past its parent, and to take the id of one that has not been started yet. Reads nothing for an id that no
+ * child has.
+ */
+export async function refuseChild(store: TenantStore, id: string): Promise<void> {
+  const call = await callOfChild(store, id)
+  if (call) throw new ChildConversationError(id, call.conversationId)
+}

@@ -1,0 +1,173 @@
+import type { Case, Mutant } from './mutant.ts'
+
+const addressed = (test: string): Case => ({ file: 'test/stories/children-addressed.test.ts', test })
+const route = (test: string): Case => ({ file: 'test/server/child-routes.test.ts', test })
+const elsewhere = (test: string): Case => ({ file: 'test/stories/humans-elsewhere.test.ts', test })
+
+const pastParent = 'is not talked to past its parent, and the error names it'
+
+/** One rule each of what callers may reach: who may be talked to, and which calls may be answered where. */
+export const doorMutants: readonly Mutant[] = [
+  {
+    name: 'doors: an agent that only a tool starts is sent to',
+    edits: [
+      {
+        file: 'src/runtime/conversation-handle.ts',
+        find: 'name === null ? undefined : addressable.get(name)',
+        replace: 'name === null ? undefined : agents.get(name)',
+      },
+    ],
+    killedBy: [addressed('is not there for a caller: a new conversation'), route('sendMessage')],
+  },
+  {
+    name: 'doors: an agent that only a tool starts is asked by a flow',
+    edits: [
+      {
+        file: 'src/runtime/ask-agent.ts',
+        find: '!addressable.has(op.agent)',
+        replace: '!runtime.agents.has(op.agent)',
+      },
+    ],
+    killedBy: [addressed('is not there for a flow, however it is named')],
+  },
+  {
+    name: 'doors: an agent that only a tool starts works without a parent',
+    edits: [
+      {
+        file: 'src/runtime/conversation-work.ts',
+        find: 'if (!parent && !work.addressable.has(agent.name))',
+        replace: 'if (!parent && !work.addressable)',
+      },
+    ],
+    killedBy: [
+      addressed('does not work on what no call of a parent has started, and the list says so'),
+      addressed('does not go on in a copy that another node made, and its inbox says so'),
+    ],
+  },
+  {
+    name: 'doors: the inbox finds code for what no node works on',
+    edits: [
+      {
+        file: 'src/runtime/inbox.ts',
+        find: 'path.length > 1 ? agents : addressable',
+        replace: 'path.length > 0 ? agents : addressable',
+      },
+    ],
+    killedBy: [addressed('does not go on in a copy that another node made, and its inbox says so')],
+  },
+  {
+    name: 'doors: a child is sent to past its parent',
+    edits: [
+      {
+        file: 'src/runtime/conversation-handle.ts',
+        find: '      await refuseChild(store, id)\n      const definition',
+        replace: '      const definition',
+      },
+    ],
+    killedBy: [addressed(pastParent), addressed('is not talked to after its end either')],
+  },
+  {
+    name: 'doors: a child is continued past its parent',
+    edits: [
+      {
+        file: 'src/runtime/conversation-handle.ts',
+        find: '      await refuseChild(store, id)\n      await refuseToolsAgent(id)',
+        replace: '      await refuseToolsAgent(id)',
+      },
+    ],
+    killedBy: [addressed(pastParent), route('continueConversation')],
+  },
+  {
+    name: "doors: what was given to a tool's agent goes on when it is told to",
+    edits: [
+      {
+        file: 'src/runtime/conversation-handle.ts',
+        find: '      await refuseToolsAgent(id)\n',
+        replace: '',
+      },
+    ],
+    killedBy: [addressed('is not there for a conversation that was given to it in the store')],
+  },
+  {
+    name: 'doors: a copy of a child keeps its agent',
+    edits: [
+      {
+        file: 'src/runtime/conversation-handle.ts',
+        find: 'if (name === undefined) await refuseToolsAgent(newId)\n      else if (!',
+        replace: 'if (name !== undefined && !',
+      },
+    ],
+    killedBy: [addressed(pastParent), route('forkConversation')],
+  },
+  {
+    name: 'doors: a copy goes on with an agent that only a tool starts',
+    edits: [
+      {
+        file: 'src/runtime/conversation-handle.ts',
+        find: 'else if (!addressable.has(name)) throw',
+        replace: 'else if (!agents.has(name)) throw',
+      },
+    ],
+    killedBy: [addressed(pastParent)],
+  },
+  {
+    name: 'doors: the id of a child that is yet to start can be taken',
+    edits: [
+      {
+        file: 'src/runtime/admit-child.ts',
+        find: 'return (await parentCallOf(store, id)) ?? (await callingFor(store, callId))',
+        replace: 'return await parentCallOf(store, id)',
+      },
+    ],
+    killedBy: [addressed('is not taken by a message, a copy or a session')],
+  },
+  {
+    name: 'doors: whatever has the id of a child is taken for it',
+    edits: [
+      {
+        file: 'src/runtime/start-child.ts',
+        find: '  if (record.parent?.callId !== callId) throw new ConversationExistsError(childId)\n',
+        replace: '',
+      },
+    ],
+    killedBy: [addressed('where something else has it all the same, the call ends as an error')],
+  },
+  {
+    name: 'doors: a page is shown for an agent that only a tool starts',
+    edits: [
+      {
+        file: 'src/server/routes/ui.ts',
+        find: '  if (!agents.includes(agent)) throw new AgentMissingError(agent, record.id, agents)\n',
+        replace: '',
+      },
+    ],
+    killedBy: [route('uiMessages')],
+  },
+  {
+    name: 'doors: the answer to a call of another conversation is told',
+    edits: [
+      {
+        file: 'src/runtime/answer-call.ts',
+        find: "if (row?.conversationId !== id || row.status === 'pending') throw new CallNotFoundError(callId)\n  const result = await store.commit(id, {",
+        replace:
+          "if (!row || row.status === 'pending') throw new CallNotFoundError(callId)\n  const result = await store.commit(row.conversationId, {",
+      },
+    ],
+    killedBy: [
+      elsewhere('is not found when it has been answered, and nothing is told of the answer: approve'),
+      elsewhere('is not found from a child, nor from a sibling of it; those above find it'),
+      { file: 'test/server/calls-elsewhere.test.ts', test: 'approveCall' },
+    ],
+  },
+  {
+    name: 'doors: a call is answered from any conversation',
+    edits: [
+      {
+        file: 'src/runtime/child-of-call.ts',
+        find: '    if (parent.conversationId === id) return row.conversationId\n',
+        replace: '    return row.conversationId\n',
+      },
+    ],
+    killedBy: [elsewhere('is not found from a child, nor from a sibling of it; those above find it')],
+  },
+]
