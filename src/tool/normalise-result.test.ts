@@ -28,6 +28,7 @@ test.each([
   ['toJSON deep inside', { at: [new Date(0)] }, { at: ['1970-01-01T00:00:00.000Z'] }],
   ['toJSON that returns another one', { toJSON: () => ({ at: new Date(0) }) }, { at: '1970-01-01T00:00:00.000Z' }],
   ['toJSON that returns nothing', { a: { toJSON: () => undefined } }, {}],
+  ['toJSON that is no function', { toJSON: 'later', a: { toJSON: null } }, { toJSON: 'later', a: { toJSON: null } }],
   ['a class by its own members', new Payment(), { id: 'p1', amount: 5 }],
   ['an object without a prototype', Object.assign(Object.create(null), { a: 1 }), { a: 1 }],
   ['the same object twice', [shared, shared], [{ a: 1 }, { a: 1 }]],

@@ -1,5 +1,6 @@
 import { childMutants } from './child-mutants.ts'
 import { contractMutants } from './contract-mutants.ts'
+import { coreMutants } from './core-mutants.ts'
 import { doorMutants } from './door-mutants.ts'
 import { keptMutants } from './kept-mutants.ts'
 import type { Mutant } from './mutant.ts'
@@ -18,6 +19,7 @@ export const mutants: readonly Mutant[] = [
   ...upkeepMutants,
   ...trustMutants,
   ...keptMutants,
+  ...coreMutants,
   ...childMutants,
   ...contractMutants,
   ...doorMutants,

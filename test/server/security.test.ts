@@ -226,6 +226,18 @@ describe('what a write must look like', () => {
     expect(detail).toContain(problem)
   })
 
+  test.each([
+    ['a list of a hundred lists', { list: Array.from({ length: 100 }, () => [{}]) }],
+    ['a text with a quote and a hundred brackets', { text: `"${'[{'.repeat(50)}\\` }],
+  ])('%s is not deep', async (_, shallow) => {
+    const { server } = await startServer()
+    const body = JSON.stringify({ message: 'Hi', nothing: shallow })
+    const answer = await fetch(`${server.url}/conversations/c/messages`, { method: 'POST', headers: json, body })
+    const { detail } = (await answer.json()) as { detail: string }
+    // It was read: what is refused is the name, not the depth.
+    expect(detail).toContain('nothing')
+  })
+
   test('a body over the limit is refused, whether it says so or not', async () => {
     const { server } = await startServer({ serve: { limits: { bodyBytes: 1000 } } })
     const url = `${server.url}/conversations/c/messages`

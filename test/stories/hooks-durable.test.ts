@@ -54,6 +54,33 @@ overStores('a durable hook', (story) => {
     expect(runs).toHaveLength(2)
   })
 
+  for (const kind of ['by its address', 'by its bytes in the store'])
+    test(`that adds a file ${kind} leaves it in the log, where every later prompt has it`, async () => {
+      const store = story.openStore()
+      const bytes = new Uint8Array([1, 2, 3])
+      const address = 'https://example.com/plan.png'
+      const data = kind === 'by its address' ? address : await store.putBlob(bytes, 'image/png')
+      const file = { type: 'file', mediaType: 'image/png', data, filename: 'plan.png' } as const
+      const hook = preHook('plan', (turn) => inject(turn, [file, { type: 'text', text: 'the plan' }]), {
+        durable: true,
+      })
+      const model = scriptedModel(({ n }) => `answer ${n}`)
+      const agent = defineAgent({ name: 'a', model, hooks: [hook] })
+      const first = story.start({ agents: [agent], store })
+      await (await first.conversation('c1', { agent: 'a' }).send('hello')).outcome()
+      await first.close()
+      const events = await store.streamEvents('c1')
+      expect(events[1]?.content).toMatchObject({ hook: 'plan', parts: [file, { type: 'text', text: 'the plan' }] })
+
+      const without = defineAgent({ name: 'a', model })
+      const next = story.start({ agents: [without], store: story.reopen(store) })
+      await (await next.conversation('c1').send('again')).outcome()
+      const shown = { type: 'file', mediaType: 'image/png', filename: 'plan.png' }
+      const sent = kind === 'by its address' ? { type: 'url', url: new URL(address) } : { type: 'data', data: bytes }
+      for (const { prompt } of model.calls)
+        expect(prompt[1]).toMatchObject({ role: 'user', content: [{ ...shown, data: sent }, { text: 'the plan' }] })
+    })
+
   test('that has nothing to add says so in the log', async () => {
     const { hook, runs } = memory('memory', '')
     const agent = defineAgent({ name: 'a', model: scriptedModel('fine'), hooks: [hook] })

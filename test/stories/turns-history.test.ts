@@ -63,6 +63,22 @@ overStores('the history of a conversation', (story) => {
     ])
   })
 
+  test('has an older page while its turn is still open, and once it has ended', async () => {
+    const model = pacedModel()
+    const chat = story.start({ agents: [defineAgent({ name: 'a', model })] }).conversation('c1', { agent: 'a' })
+    await chat.send('one')
+    await model.called(1)
+    const last = await chat.send('two', { whenBusy: 'queue' })
+    const newest = await chat.history({ limit: 1 })
+    expect(newest.messages.map(textOf)).toEqual(['user: two'])
+    const older = { limit: 1, before: newest.before! }
+    expect(await chat.history(older)).toMatchObject({ messages: [{ role: 'user', seq: 1 }], before: null })
+    await model.answer(1, 'first')
+    await model.answer(2, 'second')
+    await last.outcome()
+    expect((await chat.history(older)).messages.map(textOf)).toEqual(['user: one', 'assistant: first'])
+  })
+
   test('has what regenerated messages became, also beside queued turns', async () => {
     let asked = 0
     const better = postHook('better', () => {

@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest'
 import { z } from 'zod'
 import { defineAgent } from '../../src/agent/define-agent.ts'
+import { defineFlow } from '../../src/flow/define-flow.ts'
 import type { IfInterrupted } from '../../src/log/events.ts'
 import { scriptedModel } from '../../src/testing/scripted-model.ts'
 import { untilState } from '../../src/testing/until-state.ts'
@@ -159,6 +160,47 @@ overStores('closing a runtime', (story) => {
     await expect(chat.cancel()).rejects.toMatchObject({ code: 'runtime_closed' })
     await expect(chat.delete()).rejects.toMatchObject({ code: 'runtime_closed' })
     expect(await chat.events()).toEqual([])
+  })
+
+  test('leaves what is there to be read, and refuses every verb that writes', async () => {
+    const ask = defineTool({
+      name: 'ask',
+      description: 'Ask',
+      input: z.object({}),
+      approval: 'required',
+      run: () => 'never',
+    })
+    const model = scriptedModel({ calls: [{ tool: 'ask', args: {} }] })
+    const confirm = defineFlow({ name: 'confirm', version: 1, run: (flow) => flow.suspend('sure?') })
+    const agent = defineAgent({ name: 'a', model, tools: [ask] })
+    const runtime = story.start({ agents: [agent], flows: [confirm] })
+    const chat = runtime.conversation('c1', { agent: 'a' })
+    const outcome = await (await chat.send('hello')).outcome()
+    const [call] = outcome.status === 'waiting' ? outcome.pending : []
+    const session = runtime.flow(confirm, 's1')
+    await session.start(null)
+    const logs = [await chat.events(), await session.events()]
+    await runtime.close()
+    const writing: (() => Promise<unknown>)[] = [
+      () => chat.send('more'),
+      () => chat.cancel(),
+      () => chat.approve(call!),
+      () => chat.deny(call!),
+      () => chat.answer(call!, 'yes'),
+      () => chat.fork({ id: 'c2' }),
+      () => chat.continue(),
+      () => chat.delete(),
+      () => runtime.flow(confirm, 's2').start(null),
+      () => session.resume(true),
+      () => session.fork('s3'),
+      () => session.continue(),
+      () => session.delete(),
+    ]
+    for (const write of writing)
+      await expect(write(), write.toString()).rejects.toMatchObject({ code: 'runtime_closed' })
+    expect([await chat.events(), await session.events()]).toEqual(logs)
+    const ids = (await runtime.store.listConversations({})).map(({ id }) => id)
+    expect(ids.sort()).toEqual(['c1', 's1'])
   })
 
   test('keeps what was under way when somebody else wrote at the same moment', async () => {

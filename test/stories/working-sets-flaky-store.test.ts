@@ -2,12 +2,15 @@ import { expect, test } from 'vitest'
 import { z } from 'zod'
 import { defineAgent } from '../../src/agent/define-agent.ts'
 import { silentLogger } from '../../src/logger/logger.ts'
+import { scriptedModel } from '../../src/testing/scripted-model.ts'
 import { defineTool } from '../../src/tool/define-tool.ts'
 import { checkHistory } from '../log/check-history.ts'
 import { finish, model as modelOf, streamOf } from '../support/unruly-model.ts'
 import { type Flaw, flakyStore } from './flaky-store.ts'
+import { gate } from './gate.ts'
 import { overStores } from './over-stores.ts'
 import { shapeOf } from './texts.ts'
+import { until } from './until.ts'
 
 overStores('a store that is away for a moment', (story) => {
   function worker() {
@@ -62,6 +65,43 @@ overStores('a store that is away for a moment', (story) => {
       if (flaw.method !== 'renewLeases' && flaw.method !== 'latestSummary') expect(failures()).toBe(flaw.times)
     })
   }
+
+  test('a read of the log that fails while a tool runs stops nothing: the tool ends, and its result is recorded', async () => {
+    const isDone = gate<string>()
+    const signals: AbortSignal[] = []
+    const act = defineTool({
+      name: 'act',
+      description: 'Act',
+      input: z.object({}),
+      run: (_, { signal }) => {
+        signals.push(signal)
+        return isDone.opened
+      },
+    })
+    const model = scriptedModel([{ calls: [{ tool: 'act', args: {} }] }, 'Done.', 'And again.'])
+    const agent = defineAgent({ name: 'worker', model, tools: [act] })
+    const store = story.openStore()
+    const api = story.start({ agents: [agent], store, work: false }).conversation('c1', { agent: 'worker' })
+    const turn = await api.send('go')
+    const { store: flaky, failures } = flakyStore(store, {
+      method: 'streamEvents',
+      times: 1,
+      only: () => signals.length > 0,
+    })
+    story.start({ agents: [agent], store: flaky, pollMs: 10 })
+    await until(() => signals.length === 1)
+    // Somebody appends, so whoever has the conversation reads its log.
+    const queued = await api.send('more', { whenBusy: 'queue' })
+    await until(() => failures() === 1)
+    isDone.open('it is done')
+    expect(await turn.outcome()).toMatchObject({ status: 'completed', text: 'Done.' })
+    expect(await queued.outcome()).toMatchObject({ status: 'completed', text: 'And again.' })
+    const events = await api.events()
+    const results = events.filter((event) => event.type === 'tool_result').map(({ content }) => content)
+    expect(results).toMatchObject([{ ok: true, result: 'it is done' }])
+    expect(signals.map((signal) => signal.aborted)).toEqual([false])
+    checkHistory(events)
+  })
 
   test('commits that fail while the log can be read are tried less and less often', async () => {
     const { agent } = worker()
