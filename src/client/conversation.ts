@@ -25,7 +25,9 @@ export type RemoteSendOptions = {
   /** A JSON Schema; false opts out of the agent's. */
   readonly output?: JsonObject | false
   readonly untilTool?: string
+  /** At most what the agent allows. */
   readonly maxSteps?: number
+  /** At most what the agent allows. */
   readonly maxTokens?: number
 }
 

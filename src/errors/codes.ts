@@ -52,6 +52,7 @@ export const errorCodes = {
   not_suspended: { family: 'conflict', status: 409 },
   invalid_request: { family: 'usage', status: 400 },
   unauthenticated: { family: 'usage', status: 401 },
+  turn_options_not_allowed: { family: 'usage', status: 403 },
   operator_only: { family: 'usage', status: 403 },
   host_not_allowed: { family: 'usage', status: 403 },
   origin_not_allowed: { family: 'usage', status: 403 },

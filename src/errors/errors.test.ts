@@ -98,6 +98,7 @@ const thrown: PerdureError[] = [
   new server.NotReadyError('silent', 'ok'),
   new server.ServerFailedError(),
   new server.ServerUnreachableError('connection refused'),
+  new server.TurnOptionsNotAllowedError(['maxSteps', 'maxTokens']),
   new server.UnauthenticatedError(),
   new store.CallNotFoundError('c1'),
   new store.ConversationExistsError('ticket-42'),

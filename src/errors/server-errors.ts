@@ -13,6 +13,17 @@ export class UnauthenticatedError extends PerdureError {
   }
 }
 
+/** The server has `turnOptions: false`. Nothing was sent. */
+export class TurnOptionsNotAllowedError extends PerdureError {
+  constructor(names: readonly string[]) {
+    const given = names.map((name) => `'${name}'`).join(', ')
+    super(
+      'turn_options_not_allowed',
+      `This server decides the options of a turn, and the message came with ${given}. Send it without.`,
+    )
+  }
+}
+
 /** Who belongs to a tenant is no operator, whatever they may do there. */
 export class OperatorOnlyError extends PerdureError {
   constructor() {

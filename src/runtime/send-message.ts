@@ -32,8 +32,9 @@ export type SendOptions<Out extends Schema | false | undefined = Schema | false 
   /** Overrides the agent's; false opts out. */
   readonly output?: Out
   readonly untilTool?: string
+  /** At most so many model calls, within what the agent allows. */
   readonly maxSteps?: number
-  /** With those of child agents. */
+  /** At most so many tokens, with those of child agents, within what the agent allows. */
   readonly maxTokens?: number
 }
 
@@ -196,7 +197,7 @@ async function turnAt(store: TenantStore, id: string, seq: number): Promise<stri
 export function turnOptions(agent: Agent, options: SendOptions): TurnOptions {
   const output = options.output === undefined ? agent.outputJsonSchema : options.output && toJsonSchema(options.output)
   const untilTool = options.untilTool ?? agent.untilTool
-  const maxTokens = options.maxTokens ?? agent.maxTokens
+  const maxTokens = lower(options.maxTokens, agent.maxTokens)
   if (options.untilTool !== undefined && !agent.toolSet.has(options.untilTool)) {
     throw new InvalidArgumentError(
       'untilTool',
@@ -210,13 +211,18 @@ export function turnOptions(agent: Agent, options: SendOptions): TurnOptions {
     }
   }
   return {
-    maxSteps: options.maxSteps ?? agent.maxSteps,
+    maxSteps: lower(options.maxSteps, agent.maxSteps),
     maxParallelCalls: agent.maxParallelCalls,
     ...(agent.tools.some((tool) => tool.executor === 'agent') ? { maxDepth: agent.maxDepth } : {}),
-    ...(maxTokens === null ? {} : { maxTokens }),
+    ...(Number.isFinite(maxTokens) ? { maxTokens } : {}),
     ...(untilTool === null ? {} : { untilTool }),
     ...(output ? { output } : {}),
   }
+}
+
+/** Both limits hold: a caller who asks for more than the agent allows gets what it allows. Infinity: neither is there. */
+function lower(asked: number | undefined, allowed: number | null): number {
+  return Math.min(asked ?? Number.POSITIVE_INFINITY, allowed ?? Number.POSITIVE_INFINITY)
 }
 
 /** The turn that a message with this key opens or opened, unless it steered another. */

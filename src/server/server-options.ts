@@ -15,6 +15,11 @@ export type ServerOptions = {
   /** Where the handler is mounted, as in '/api/agents'. Default: the root. */
   readonly basePath?: string
   readonly limits?: Partial<Limits>
+  /**
+   * Whether a message may come with `output`, `untilTool`, `maxSteps` and `maxTokens`. The last two only lower what the agent allows. False refuses a
+   * message with any of them. Default: true.
+   */
+  readonly turnOptions?: boolean
   /** Lets operators export, import, examine and tidy the whole store. Default: there are no such routes. */
   readonly upkeep?: UpkeepOptions
   readonly logger?: Logger
@@ -108,6 +113,7 @@ export function settingsOf(options: ServerOptions, authenticate: Authenticate): 
     rateLimit: options.rateLimit ?? null,
     basePath: (options.basePath ?? '').replace(/\/+$/, ''),
     limits: { ...defaultLimits, ...options.limits },
+    turnOptions: options.turnOptions ?? true,
     logger: options.logger ?? consoleLogger,
     upkeep: options.upkeep ? { isOperator: () => false, ...options.upkeep } : null,
   }

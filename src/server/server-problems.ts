@@ -4,9 +4,11 @@ import { defaultLimits, type UpkeepOptions } from './server-options.ts'
 
 /** What is wrong with the options of a server. A misspelt `authenticate` must not let everybody in, so unknown keys are. */
 export function serverProblems(options: unknown): string[] {
-  const { authenticate, rateLimit, limits = {}, upkeep } = Object(options) as Partial<ServeOptions>
+  const { authenticate, rateLimit, limits = {}, turnOptions, upkeep } = Object(options) as Partial<ServeOptions>
   const problems = unknownKeys(options, Object.keys(known))
   for (const problem of unknownKeys(limits, Object.keys(defaultLimits))) problems.push(`in 'limits', ${problem}`)
+  if (turnOptions !== undefined && typeof turnOptions !== 'boolean')
+    problems.push("'turnOptions' must be true or false")
   if (upkeep !== undefined) {
     for (const problem of unknownKeys(upkeep, Object.keys(knownOfUpkeep))) problems.push(`in 'upkeep', ${problem}`)
     if (typeof upkeep?.store !== 'object' || upkeep.store === null)
@@ -35,6 +37,7 @@ const known: Readonly<Record<keyof ServeOptions, true>> = {
   rateLimit: true,
   basePath: true,
   limits: true,
+  turnOptions: true,
   logger: true,
   port: true,
   host: true,

@@ -4,6 +4,9 @@ const addressed = (test: string): Case => ({ file: 'test/stories/children-addres
 const route = (test: string): Case => ({ file: 'test/server/child-routes.test.ts', test })
 const elsewhere = (test: string): Case => ({ file: 'test/stories/humans-elsewhere.test.ts', test })
 
+const limits = (test: string): Case => ({ file: 'test/stories/turns-limits.test.ts', test })
+const allowed = (of: string) => limits(`a caller who asks for more than the agent allows gets what it allows: ${of}`)
+
 const pastParent = 'is not talked to past its parent, and the error names it'
 
 /** One rule each of what callers may reach: who may be talked to, and which calls may be answered where. */
@@ -169,5 +172,46 @@ export const doorMutants: readonly Mutant[] = [
       },
     ],
     killedBy: [elsewhere('is not found from a child, nor from a sibling of it; those above find it')],
+  },
+  {
+    name: 'doors: a caller raises the limits of an agent',
+    edits: [
+      {
+        file: 'src/runtime/send-message.ts',
+        find: 'return Math.min(asked ?? Number.POSITIVE_INFINITY, allowed ?? Number.POSITIVE_INFINITY)',
+        replace: 'return asked ?? allowed ?? Number.POSITIVE_INFINITY',
+      },
+    ],
+    killedBy: [
+      allowed('maxSteps'),
+      {
+        file: 'test/stories/children-budgets.test.ts',
+        test: 'is no more than the agent that called it allows, whatever was asked for',
+      },
+    ],
+  },
+  {
+    name: 'doors: a caller raises the tokens of an agent',
+    edits: [
+      {
+        file: 'src/runtime/send-message.ts',
+        find: 'lower(options.maxTokens, agent.maxTokens)',
+        replace: 'lower(options.maxTokens, options.maxTokens ? null : agent.maxTokens)',
+      },
+    ],
+    killedBy: [allowed('maxTokens')],
+  },
+  {
+    name: 'doors: a server that forbids options of a turn takes them',
+    edits: [
+      {
+        file: 'src/server/routes/turns.ts',
+        find: 'if (!server.settings.turnOptions) refuseTurnOptions(options)',
+        replace: 'if (!server.settings.turnOptions && options.output) refuseTurnOptions(options)',
+      },
+    ],
+    killedBy: [
+      { file: 'test/server/turn-options.test.ts', test: 'a server may forbid the options of a turn: maxSteps' },
+    ],
   },
 ]

@@ -37,6 +37,12 @@ overStores('what a child agent may use', (story) => {
     expect(await optionsOf(boss, { maxSteps: 4, maxTokens: 100 })).toMatchObject([{ maxSteps: 3, maxTokens: 85 }])
   })
 
+  test('is no more than the agent that called it allows, whatever was asked for', async () => {
+    const child = defineAgent({ name: 'child', model: scriptedModel('ok'), maxSteps: 1_000 })
+    const { boss } = bossOf([childTool('delegate', child)], [delegate], { maxSteps: 4, maxTokens: 100 })
+    expect(await optionsOf(boss, { maxSteps: 500, maxTokens: 5_000 })).toMatchObject([{ maxSteps: 3, maxTokens: 85 }])
+  })
+
   test('counts for whoever called it: the tokens of a child end the turn', async () => {
     const model = scriptedModel({ text: 'ok', usage: { inputTokens: 60, outputTokens: 40 } })
     const child = defineAgent({ name: 'child', model })

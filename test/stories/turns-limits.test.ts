@@ -1,10 +1,12 @@
 import { expect, test } from 'vitest'
 import { z } from 'zod'
 import { defineAgent } from '../../src/agent/define-agent.ts'
+import { findTurn } from '../../src/log/state.ts'
 import { type ModelScript, scriptedModel } from '../../src/testing/scripted-model.ts'
 import { defineTool } from '../../src/tool/define-tool.ts'
 import { checkHistory } from '../log/check-history.ts'
 import { overStores, type StoryContext } from './over-stores.ts'
+import { pacedModel } from './paced-model.ts'
 
 function start(story: StoryContext, script: ModelScript, attributes: object = {}) {
   const runs: string[] = []
@@ -48,6 +50,31 @@ overStores('the limits of a turn', (story) => {
     expect(model.calls).toHaveLength(1)
     expect(await (await chat.send('again')).outcome()).toMatchObject({ status: 'halted' })
     expect(model.calls).toHaveLength(3)
+  })
+
+  test.each([
+    ['maxSteps', { maxSteps: 3 }, { maxSteps: 40 }, { maxSteps: 3 }],
+    ['maxTokens', { maxTokens: 40 }, { maxTokens: 4_000 }, { maxTokens: 40, maxSteps: 20 }],
+    ['the default of maxSteps', {}, { maxSteps: 21 }, { maxSteps: 20 }],
+    ['both', { maxSteps: 3, maxTokens: 40 }, { maxSteps: 2, maxTokens: 41 }, { maxSteps: 2, maxTokens: 40 }],
+  ])('a caller who asks for more than the agent allows gets what it allows: %s', async (_, own, asked, recorded) => {
+    const { chat, model } = start(story, searching, own)
+    expect(await (await chat.send('find it', asked)).outcome()).toMatchObject({ status: 'halted' })
+    expect(model.calls.length).toBeLessThanOrEqual(recorded.maxSteps ?? 20)
+    const [first] = await chat.events()
+    expect(first?.content).toMatchObject({ options: recorded })
+  })
+
+  test('a message that steers a turn changes none of its limits', async () => {
+    const model = pacedModel()
+    const agent = defineAgent({ name: 'seeker', model, maxSteps: 3 })
+    const chat = story.start({ agents: [agent] }).conversation('c1', { agent: 'seeker' })
+    const turn = await chat.send('find it', { maxSteps: 2 })
+    await model.called(1)
+    await chat.send('hurry', { whenBusy: 'steer', maxSteps: 3, maxTokens: 1 })
+    const state = (await chat.view()).log
+    expect(findTurn(state, turn.turnId)?.options).toMatchObject({ maxSteps: 2 })
+    expect(findTurn(state, turn.turnId)?.options.maxTokens).toBeUndefined()
   })
 
   test('an answer in the last step that maxSteps allows completes the turn', async () => {

@@ -1,4 +1,5 @@
 import { TurnNotFoundError } from '../../errors/runtime-errors.ts'
+import { TurnOptionsNotAllowedError } from '../../errors/server-errors.ts'
 import { findTurn } from '../../log/state.ts'
 import type { Conversation } from '../../runtime/conversation.ts'
 import type { MessageInput } from '../../runtime/message-input.ts'
@@ -27,14 +28,15 @@ export const turnRoutes: readonly Route[] = [
         whenBusy: { enum: ['reject', 'queue', 'interrupt', 'steer'] },
         output: { anyOf: [{ type: 'object' }, { const: false }] },
         untilTool: text,
-        maxSteps: limit(1_000_000),
-        maxTokens: limit(Number.MAX_SAFE_INTEGER),
+        maxSteps: { ...limit(1_000_000), description: 'At most what the agent allows.' },
+        maxTokens: { ...limit(Number.MAX_SAFE_INTEGER), description: 'At most what the agent allows.' },
       },
       ['message'],
     ),
     answer: { status: 202, description: 'The message is durable; the turn it belongs to goes on by itself.' },
-    async handle({ verbs, params, body, request }) {
+    async handle({ verbs, params, body, request, server }) {
       const { message, agent, ...options } = body as SendBody
+      if (!server.settings.turnOptions) refuseTurnOptions(options)
       const key = options.key ?? request.headers.get('idempotency-key') ?? undefined
       const id = params['id']!
       const conversation = agent === undefined ? verbs.conversation(id) : verbs.conversation(id, { agent })
@@ -83,6 +85,11 @@ export async function cancelOpenTurn(
 }
 
 type SendBody = SendOptions & { readonly message: MessageInput; readonly agent?: string }
+
+function refuseTurnOptions(options: SendOptions): void {
+  const given = (['output', 'untilTool', 'maxSteps', 'maxTokens'] as const).filter((name) => name in options)
+  if (given.length > 0) throw new TurnOptionsNotAllowedError(given)
+}
 
 /** Null when the signal comes first. */
 async function outcome(conversation: Conversation, turnId: string, signal: AbortSignal): Promise<TurnOutcome | null> {
