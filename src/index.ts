@@ -224,10 +224,22 @@ export type {
   StoredSummary,
   Wake,
 } from './store/driver.ts'
-export type { ModelCall, NewModelCall } from './store/model-call.ts'
+export { fittingRows, rowBytes } from './store/fitting-rows.ts'
+export type { ModelCall, ModelCallRange, NewModelCall } from './store/model-call.ts'
 export { type ForkPlan, type ForkSource, planFork } from './store/plan-fork.ts'
 export { forkParents, mergeSettings } from './store/rows.ts'
-export type { DueWorkQuery, EventRange, Page, Store, TenantStore, Unsubscribe, WakeHint } from './store/store.ts'
+export type {
+  DueWorkQuery,
+  EventPage,
+  EventPlace,
+  EventRange,
+  Page,
+  PageBounds,
+  Store,
+  TenantStore,
+  Unsubscribe,
+  WakeHint,
+} from './store/store.ts'
 export type { Summary } from './store/summary.ts'
 export type { FinalStatus, PendingCall, ToolCall, ToolCallWrite } from './store/tool-call.ts'
 export { memoryDriver } from './stores/memory/memory-driver.ts'

@@ -1,5 +1,6 @@
 import type { ConversationStatus, FsmState } from '../log/fsm-state.ts'
 import type { JsonObject } from '../log/json.ts'
+import type { PageBounds } from './store.ts'
 
 /** A conversation of any tenant. */
 export type ConversationRef = { readonly tenant: string; readonly id: string }
@@ -46,11 +47,10 @@ export type ConversationAttrs = {
 }
 
 /** `before` is the id of the last conversation of the page before. */
-export type ConversationFilter = {
+export type ConversationFilter = PageBounds & {
   readonly status?: ConversationStatus
   readonly agent?: string
   /** Only the direct forks of this one. */
   readonly forkOf?: string
   readonly before?: string
-  readonly limit?: number
 }

@@ -1,6 +1,7 @@
 import type { ConversationStatus } from '../log/fsm-state.ts'
 import type { ConversationFilter, ConversationKind, ConversationRef } from './conversation-record.ts'
-import type { DueWorkQuery, Unsubscribe, WakeHint } from './store.ts'
+import type { ModelCallRange } from './model-call.ts'
+import type { DueWorkQuery, EventRange, Page, PageBounds, Unsubscribe, WakeHint } from './store.ts'
 import type { FinalStatus, ToolCall } from './tool-call.ts'
 import type { Upkeep } from './upkeep.ts'
 
@@ -21,14 +22,22 @@ export type Driver = {
    * No digest is a digest of its own. A new conversation is of kind 'conversation', idle, with settings `{}`, and null in all else.
    */
   commit(tenant: string, id: string, change: PreparedChange): Promise<CommitOutcome>
+  /** Bounded by the bytes of `content`. Must not read more than it returns into memory: a log may be larger than that. */
   readEvents(tenant: string, id: string, range: StoredEventRange): Promise<StoredEvent[]>
-  /** One consistent read. */
-  loadSince(tenant: string, id: string): Promise<{ summary: StoredSummary | null; events: StoredEvent[] }>
+  /** One consistent read. Of the events after the summary, the oldest that `bounds` allow. */
+  loadSince(
+    tenant: string,
+    id: string,
+    bounds?: PageBounds,
+  ): Promise<{ summary: StoredSummary | null; events: StoredEvent[] }>
   /** False when there is no conversation. */
   putSummary(tenant: string, id: string, summary: StoredSummary): Promise<boolean>
   latestSummary(tenant: string, id: string): Promise<StoredSummary | null>
   getConversation(tenant: string, id: string): Promise<StoredConversation | null>
-  /** Newest first: by `createdAt`, then by the bytes of the id; `forkOf` as `forkParents` says. Null when `before` names no conversation. */
+  /**
+   * Newest first: by `createdAt`, then by the bytes of the id; `forkOf` as `forkParents` says. Null when `before` names no conversation. Bounded by the bytes of
+   * `title`, `parent`, `fsmState` and `settings`.
+   */
   listConversations(
     tenant: string,
     filter: ConversationFilter & { limit: number },
@@ -43,16 +52,16 @@ export type Driver = {
   getCall(tenant: string, callId: string): Promise<StoredCall | null>
   /** Oldest first: by `createdAt`, then by the bytes of the id. */
   pendingCalls(tenant: string, id: string): Promise<StoredCall[]>
-  /** Newest first: by `createdAt`, then by the bytes of the id. Null when `before` names no call. */
-  inbox(tenant: string, page: { before?: string; limit: number }): Promise<StoredInboxCall[] | null>
+  /** Newest first: by `createdAt`, then by the bytes of the id. Null when `before` names no call. Bounded by the bytes of `name`, `args`, `prompt` and `title`. */
+  inbox(tenant: string, page: Page & { limit: number }): Promise<StoredInboxCall[] | null>
   /** Sets or (null) clears the deadline of a pending call; of an ended one, nothing. */
   setDeadline(tenant: string, id: string, callId: string, inMs: number | null): Promise<'ok' | 'ended' | 'unknown'>
   /** Pending calls of any tenant whose deadline has passed, and how long until the next one that has not. */
   dueCalls(limit: number): Promise<{ due: DueCall[]; nextInMs: number | null }>
   /** False when there is no conversation. */
   putModelCall(tenant: string, id: string, call: StoredModelCall): Promise<boolean>
-  /** Ordered by the bytes of `turnRef`, then as they were put. */
-  modelCalls(tenant: string, id: string): Promise<(StoredModelCall & { at: number })[]>
+  /** Ordered by the bytes of `turnRef`, then as they were put. Bounded by the bytes of what is JSON in a row. */
+  modelCalls(tenant: string, id: string, range: ModelCallRange): Promise<(StoredModelCall & { at: number })[]>
   gcModelCalls(tenant: string, id: string, ttlMs: number): Promise<number>
   /** Reads the source, calls `planFork`, writes the copy: one transaction. Order of checks: missing, exists, past the end. */
   fork(tenant: string, id: string, newId: string, request: ForkRequest): Promise<ForkOutcome>
@@ -77,13 +86,8 @@ export type Driver = {
 /** An event as a driver holds it. */
 export type StoredEvent = { readonly seq: number; readonly at: number; readonly type: string; readonly content: string }
 
-/** Exclusive bounds; `limit` keeps the newest; `type` only these. Ascending. */
-export type StoredEventRange = {
-  readonly after?: number
-  readonly before?: number
-  readonly limit?: number
-  readonly type?: string
-}
+/** `type`: only these. */
+export type StoredEventRange = EventRange & { readonly type?: string }
 
 /** A summary as a driver holds it. */
 export type StoredSummary = {

@@ -13,6 +13,8 @@ import { tellsHowItWent } from './ended-call.ts'
 import type { ToolCallWrite } from './tool-call.ts'
 
 export const maxEventBytes = 1024 * 1024
+/** A fork gives the open calls of an event other ids, which may be longer. */
+export const maxStoredEventBytes = maxEventBytes + 64 * 1024
 const largeEventBytes = 256 * 1024
 
 /** Events after which somebody who has the agent's code must look at the conversation. */

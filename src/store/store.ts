@@ -9,7 +9,7 @@ import type {
   ConversationRecord,
   ConversationRef,
 } from './conversation-record.ts'
-import type { ModelCall, NewModelCall } from './model-call.ts'
+import type { ModelCall, ModelCallRange, NewModelCall } from './model-call.ts'
 import type { Summary } from './summary.ts'
 import type { FinalStatus, PendingCall, ToolCall, ToolCallWrite } from './tool-call.ts'
 import type { Upkeep } from './upkeep.ts'
@@ -48,8 +48,12 @@ export type TenantStore = {
   /** Appends one event and creates the conversation where there is none. Returns the assigned seq. */
   appendEvent(id: string, event: NewEvent): Promise<number>
   streamEvents(id: string, range?: EventRange): Promise<LogEvent[]>
+  /** The same, for what may be long: its events are decoded as they are reached, and it says whether to read on. */
+  pageEvents(id: string, range: EventRange): Promise<EventPage>
   /** What revival reads: the latest summary, and the events after it. */
   loadSince(id: string): Promise<{ summary: Summary | null; events: LogEvent[] }>
+  /** The same, with the oldest of the events as a page. Read on with `pageEvents`. */
+  pageSince(id: string, bounds: PageBounds): Promise<{ summary: Summary | null; page: EventPage }>
 
   /** Keyed by `toSeq`; the same `toSeq` replaces. */
   putSummary(id: string, summary: Summary): Promise<void>
@@ -82,7 +86,7 @@ export type TenantStore = {
 
   putModelCall(id: string, call: NewModelCall): Promise<void>
   /** Ordered by `turnRef`, then by the order they were put in. */
-  modelCalls(id: string): Promise<ModelCall[]>
+  modelCalls(id: string, range?: ModelCallRange): Promise<ModelCall[]>
   /** Removes the rows older than `ttlMs`; returns how many. */
   gcModelCalls(id: string, ttlMs: number): Promise<number>
 
@@ -109,8 +113,34 @@ export type TenantStore = {
   getSnapshot(id: string): Promise<Json>
 }
 
-/** Bounds are exclusive. `limit` keeps the newest of the range; the order is always ascending. */
-export type EventRange = { readonly after?: number; readonly before?: number; readonly limit?: number }
+/** How much of a list is read at once: whole rows, and at least one where there is one. Default: no bound. */
+export type PageBounds = {
+  readonly limit?: number
+  /** By the bytes of what is stored of each row as JSON. */
+  readonly maxBytes?: number
+}
+
+/** `after` and `before` are exclusive. The order is always ascending. */
+export type EventRange = PageBounds & {
+  readonly after?: number
+  readonly before?: number
+  /** Which end of the range `limit` and `maxBytes` keep. Default: newest. */
+  readonly keep?: 'newest' | 'oldest'
+}
+
+/** Some of a log. */
+export type EventPage = {
+  /** In their order. Each is decoded when it is reached, so that a page costs its text and one event. */
+  readonly events: Iterable<LogEvent>
+  /** Null where it is empty. */
+  readonly first: EventPlace | null
+  readonly last: EventPlace | null
+  /** False: the range has no others. True: it may have. */
+  readonly hasMore: boolean
+}
+
+/** Where an event is: two logs that had the same name do not have the same time in one place. */
+export type EventPlace = { readonly seq: number; readonly at: number }
 
 /** `before` is the id of the last item of the page before. Default of `limit`: 100. */
-export type Page = { readonly before?: string; readonly limit?: number }
+export type Page = PageBounds & { readonly before?: string }

@@ -17,9 +17,11 @@ import { decodeConversation, decoded, listConversation } from './conversation-ro
 import type { StoreContext } from './create-store.ts'
 import type { CommitRefusal } from './driver.ts'
 import { eventsOfEnd } from './ended-call.ts'
+import { eventPage } from './event-page.ts'
+import type { ModelCallRange } from './model-call.ts'
 import { finalStatuses, type PrepareOptions, prepareChange } from './prepare-change.ts'
 import { decodeCall, decodeEvent, decodeModelCall, decodeSummary, encodeModelCall, encodeSummary } from './rows.ts'
-import type { EventRange, TenantStore } from './store.ts'
+import type { EventRange, Page, PageBounds, TenantStore } from './store.ts'
 
 const defaultPage = 100
 
@@ -102,10 +104,22 @@ export function createTenantStore(context: StoreContext, tenant: string): Tenant
       checkRange(range)
       return (await driver.readEvents(tenant, id, range)).map((event) => decodeEvent(id, event))
     },
+    async pageEvents(id, range) {
+      checkId('conversation id', id)
+      checkRange(range)
+      return eventPage(id, await driver.readEvents(tenant, id, range), range)
+    },
     async loadSince(id) {
       checkId('conversation id', id)
       const { summary, events } = await driver.loadSince(tenant, id)
       return { summary: summary && decodeSummary(summary), events: events.map((event) => decodeEvent(id, event)) }
+    },
+    async pageSince(id, bounds) {
+      checkId('conversation id', id)
+      checkBounds(bounds)
+      const { summary, events } = await driver.loadSince(tenant, id, bounds)
+      const range = { ...bounds, after: summary?.toSeq ?? 0, keep: 'oldest' as const }
+      return { summary: summary && decodeSummary(summary), page: eventPage(id, events, range) }
     },
 
     async putSummary(id, summary) {
@@ -195,9 +209,10 @@ export function createTenantStore(context: StoreContext, tenant: string): Tenant
       if (!context.audit) return
       if (!(await driver.putModelCall(tenant, id, row))) throw new ConversationNotFoundError(id)
     },
-    async modelCalls(id) {
+    async modelCalls(id, range = {}) {
       checkId('conversation id', id)
-      return (await driver.modelCalls(tenant, id)).map(decodeModelCall)
+      checkModelCalls(range)
+      return (await driver.modelCalls(tenant, id, range)).map(decodeModelCall)
     },
     async gcModelCalls(id, ttlMs) {
       checkId('conversation id', id)
@@ -266,15 +281,28 @@ function unmerged(id: string, error: unknown): never {
   throw error instanceof ConversationUnreadableError ? new ConversationUnreadableError(id, error.columns) : error
 }
 
-function checkRange({ after, before, limit }: EventRange): void {
+function checkRange({ after, before, keep, ...bounds }: EventRange): void {
   if (after !== undefined) checkWhole('after', after, 0)
   if (before !== undefined) checkWhole('before', before, 0)
-  if (limit !== undefined) checkWhole('limit', limit, 1)
+  if (keep !== undefined) checkOneOf('keep', keep, ['newest', 'oldest'])
+  checkBounds(bounds)
 }
 
-function checkPage({ before, limit }: { before?: string; limit: number }): void {
+function checkPage({ before, ...bounds }: Page): void {
   if (before !== undefined) checkId('before', before)
-  checkWhole('limit', limit, 1)
+  checkBounds(bounds)
+}
+
+function checkModelCalls({ turnRef, from, skip, ...bounds }: ModelCallRange): void {
+  if (turnRef !== undefined) checkId('turnRef', turnRef)
+  if (from !== undefined) checkId('from', from)
+  if (skip !== undefined) checkWhole('skip', skip, 0)
+  checkBounds(bounds)
+}
+
+function checkBounds({ limit, maxBytes }: PageBounds): void {
+  if (limit !== undefined) checkWhole('limit', limit, 1)
+  if (maxBytes !== undefined) checkWhole('maxBytes', maxBytes, 1)
 }
 
 function written({ at, epoch }: { at?: number; epoch?: number }): { at?: number; epoch?: number } {

@@ -1,6 +1,7 @@
 import type { Store } from '../store/store.ts'
 import { appendAndRead } from './conformance/append-and-read.ts'
 import { blobs } from './conformance/blobs.ts'
+import { boundedPages } from './conformance/bounded-pages.ts'
 import { callRows } from './conformance/call-rows.ts'
 import { closing } from './conformance/closing.ts'
 import { conversations } from './conformance/conversations.ts'
@@ -78,6 +79,7 @@ export function testStore(runner: TestRunner, options: StoreUnderTest): void {
 
 const promises: readonly ((suite: Suite) => void)[] = [
   appendAndRead,
+  boundedPages,
   refusedCommits,
   keys,
   leasesAndEpochs,

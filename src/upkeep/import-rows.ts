@@ -1,4 +1,5 @@
 import { checkId } from '../store/checks.ts'
+import { maxStoredEventBytes } from '../store/prepare-change.ts'
 import type { ConversationRow, RestoredConversation } from '../store/upkeep.ts'
 import type { ImportLine } from './import-line.ts'
 
@@ -33,7 +34,7 @@ export function rowIn(line: ImportLine, conversationId: string): ConversationRow
           seq: line.whole('seq', 1),
           at: line.whole('at'),
           type: idIn(line, 'type'),
-          content: line.json('content'),
+          content: eventContentIn(line),
         },
       }
     case 'call':
@@ -71,6 +72,13 @@ export function rowIn(line: ImportLine, conversationId: string): ConversationRow
     default:
       return null
   }
+}
+
+/** Whoever reads a log by pages relies on it that no event is larger. */
+function eventContentIn(line: ImportLine): string {
+  const content = line.json('content')
+  if (Buffer.byteLength(content) > maxStoredEventBytes) throw line.invalid("'content' is larger than an event may be")
+  return content
 }
 
 function callIn(line: ImportLine, conversationId: string): Extract<ConversationRow, { type: 'call' }>['row'] {

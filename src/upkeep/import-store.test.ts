@@ -59,6 +59,17 @@ describe('an import', () => {
     },
   )
 
+  test('refuses an event that is larger than one may be, and names the line', async () => {
+    const index = lines.findIndex((line) => line.includes('"title":"A"'))
+    const huge = lines
+      .with(index, lines[index]!.replace('"title":"A"', `"title":"${'x'.repeat(1_200_000)}"`))
+      .join('\n')
+    const error = await failure(importText(open(), `${huge}\n`))
+    expect(String(error)).toContain(
+      `Line ${index + 1} of the export is not valid: 'content' is larger than an event may be`,
+    )
+  })
+
   test('of an export that is cut off anywhere names the line, and leaves only whole conversations', async () => {
     for (const [index, line] of lines.entries()) {
       const before = lines

@@ -1,3 +1,4 @@
+import { bytesMutants } from './bytes-mutants.ts'
 import { childMutants } from './child-mutants.ts'
 import { contractMutants } from './contract-mutants.ts'
 import { coreMutants } from './core-mutants.ts'
@@ -23,4 +24,5 @@ export const mutants: readonly Mutant[] = [
   ...childMutants,
   ...contractMutants,
   ...doorMutants,
+  ...bytesMutants,
 ]

@@ -53,8 +53,8 @@ export const sqliteMutants: readonly Mutant[] = [
     edits: [
       {
         file: 'src/stores/sqlite/events.ts',
-        find: 'AND seq > ? AND seq < ?\n     ORDER BY seq DESC',
-        replace: 'AND seq > ? AND seq <= ?\n     ORDER BY seq DESC',
+        find: 'AND seq > ? AND seq < ?',
+        replace: 'AND seq > ? AND seq <= ?',
       },
     ],
     killedBy: [suite('bounds are exclusive, and a limit keeps the newest of the range in ascending order'), model],
@@ -62,8 +62,11 @@ export const sqliteMutants: readonly Mutant[] = [
   {
     name: 'sqlite: a limit keeps the oldest',
     edits: [
-      { file: 'src/stores/sqlite/events.ts', find: 'ORDER BY seq DESC LIMIT ?', replace: 'ORDER BY seq LIMIT ?' },
-      { file: 'src/stores/sqlite/events.ts', find: 'return descending.reverse()', replace: 'return descending' },
+      {
+        file: 'src/stores/sqlite/events.ts',
+        find: "const isReversed = keep === 'newest' && (bounds",
+        replace: "const isReversed = keep === 'oldest' && (bounds",
+      },
     ],
     killedBy: [suite('bounds are exclusive, and a limit keeps the newest of the range in ascending order')],
   },

@@ -8,6 +8,7 @@ import type {
   StoredEventRange,
   StoredSummary,
 } from '../../store/driver.ts'
+import { fittingRows, rowBytes } from '../../store/fitting-rows.ts'
 import { forkParents } from '../../store/rows.ts'
 import { byteOrder } from './byte-order.ts'
 import { commitChange } from './commit-change.ts'
@@ -35,10 +36,10 @@ export function memoryDriver(clock: Pick<Clock, 'now'> = systemClock, newId: () 
     async readEvents(tenant, id, range) {
       return eventsIn(rowOf(tenant, id), range)
     },
-    async loadSince(tenant, id) {
+    async loadSince(tenant, id, bounds) {
       const row = rowOf(tenant, id)
       const summary = latestSummary(row)
-      return { summary, events: eventsIn(row, { after: summary?.toSeq ?? 0 }) }
+      return { summary, events: eventsIn(row, { ...bounds, after: summary?.toSeq ?? 0, keep: 'oldest' }) }
     },
     async putSummary(tenant, id, summary) {
       const row = rowOf(tenant, id)
@@ -52,12 +53,12 @@ export function memoryDriver(clock: Pick<Clock, 'now'> = systemClock, newId: () 
       const row = rowOf(tenant, id)
       return row ? columnsOf(row) : null
     },
-    async listConversations(tenant, { status, agent, forkOf, before, limit }) {
+    async listConversations(tenant, { status, agent, forkOf, before, ...bounds }) {
       const { conversations } = tables.tenant(tenant)
       if (before !== undefined && !conversations.has(before)) return null
       const rows = [...conversations.values()].map(columnsOf).sort(newestFirst)
       const from = before === undefined ? 0 : rows.findIndex((row) => row.id === before) + 1
-      return rows
+      const found = rows
         .slice(from)
         .filter(
           (row) =>
@@ -65,7 +66,7 @@ export function memoryDriver(clock: Pick<Clock, 'now'> = systemClock, newId: () 
             (agent === undefined || row.agent === agent) &&
             (forkOf === undefined || row.parent?.startsWith(forkParents(forkOf).from)),
         )
-        .slice(0, limit)
+      return fittingRows(found, bounds, rowBytes.conversation)
     },
     async deleteConversation(tenant, id) {
       return deleteConversation(tables.tenant(tenant), id, clock.now())
@@ -88,18 +89,18 @@ export function memoryDriver(clock: Pick<Clock, 'now'> = systemClock, newId: () 
         .filter(isPending)
         .sort((left, right) => newestFirst(right, left))
     },
-    async inbox(tenant, { before, limit }) {
+    async inbox(tenant, { before, ...bounds }) {
       const { calls, conversations } = tables.tenant(tenant)
       const last = before === undefined ? undefined : calls.get(before)
       if (before !== undefined && !last) return null
-      return [...calls.values()]
+      const found = [...calls.values()]
         .filter((call) => isPending(call) && (!last || newestFirst(last, call) < 0))
         .sort(newestFirst)
-        .slice(0, limit)
         .map((call) => {
           const { agent, title } = conversations.get(call.conversationId)!.columns
           return { ...call, agent, title }
         })
+      return fittingRows(found, bounds, rowBytes.inboxCall)
     },
     async setDeadline(tenant, id, callId, inMs) {
       const { calls } = tables.tenant(tenant)
@@ -129,9 +130,14 @@ export function memoryDriver(clock: Pick<Clock, 'now'> = systemClock, newId: () 
       row?.modelCalls.push({ ...call, at: call.at ?? clock.now() })
       return row !== undefined
     },
-    async modelCalls(tenant, id) {
-      const calls = rowOf(tenant, id)?.modelCalls ?? []
-      return [...calls].sort((left, right) => byteOrder(left.turnRef, right.turnRef))
+    async modelCalls(tenant, id, { turnRef, from, skip, contexts = true, ...bounds }) {
+      const calls = (rowOf(tenant, id)?.modelCalls ?? [])
+        .filter((call) => turnRef === undefined || call.turnRef === turnRef)
+        .filter((call) => from === undefined || byteOrder(call.turnRef, from) >= 0)
+        .sort((left, right) => byteOrder(left.turnRef, right.turnRef))
+        .slice(skip)
+      const read = contexts ? calls : calls.map((call) => ({ ...call, renderedContext: null }))
+      return fittingRows(read, bounds, rowBytes.modelCall)
     },
     async gcModelCalls(tenant, id, ttlMs) {
       const row = rowOf(tenant, id)
@@ -207,12 +213,16 @@ export function memoryDriver(clock: Pick<Clock, 'now'> = systemClock, newId: () 
   }
 }
 
-function eventsIn(row: ConversationRow | undefined, { after = 0, before, limit, type }: StoredEventRange) {
+function eventsIn(
+  row: ConversationRow | undefined,
+  { after = 0, before, type, keep = 'newest', ...bounds }: StoredEventRange,
+) {
   if (!row) return []
   const end = Math.max(0, (before ?? Number.POSITIVE_INFINITY) - 1)
   const range = row.events.slice(after, end)
   const typed = type === undefined ? range : range.filter((event) => event.type === type)
-  return limit === undefined ? typed : typed.slice(-limit)
+  if (keep === 'oldest') return fittingRows(typed, bounds, rowBytes.event)
+  return fittingRows(typed.reverse(), bounds, rowBytes.event).reverse()
 }
 
 function latestSummary(row: ConversationRow | undefined): StoredSummary | null {

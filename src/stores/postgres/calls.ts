@@ -1,6 +1,7 @@
 import type { Driver, DueCall, StoredCall, StoredInboxCall } from '../../store/driver.ts'
-import { callColumns } from './columns.ts'
+import { callColumns, callNames } from './columns.ts'
 import type { Database } from './database.ts'
+import { Page } from './page.ts'
 import { nowMs, secondary } from './sql-names.ts'
 
 type Methods = 'getCall' | 'pendingCalls' | 'inbox' | 'setDeadline' | 'dueCalls'
@@ -14,15 +15,10 @@ export function calls(database: Database): Pick<Driver, Methods> {
     text: `SELECT ${callColumns} FROM ${schema}.calls t
       WHERE t.tenant ${secondary} = $1 AND t.conversation_id = $2 AND t.status = 'pending' ORDER BY t.created_at, t.id`,
   }
-  const inboxPage = (condition: string): string => `SELECT ${callColumns}, c.agent, c.title
+  const inInbox = `SELECT ${callColumns}, c.agent, c.title
     FROM ${schema}.calls t JOIN ${schema}.conversations c ON c.tenant = t.tenant AND c.id = t.conversation_id
-    WHERE t.tenant ${secondary} = $1 AND t.status = 'pending' ${condition}
-    ORDER BY t.created_at DESC, t.id ${secondary} DESC LIMIT $2`
-  const inbox = { name: 'inbox', text: inboxPage('') }
-  const inboxBefore = {
-    name: 'inbox_before',
-    text: inboxPage(`AND (t.created_at, t.id ${secondary}) < ($3::bigint, $4::text)`),
-  }
+    WHERE t.tenant ${secondary} = $1 AND t.status = 'pending'`
+  const beforeLast = `AND (t.created_at, t.id ${secondary}) < ($2::bigint, $3::text)`
   // The conversation is locked as for a commit, so that a deadline does not move under one that relies on it.
   const setDeadline = {
     name: 'set_deadline',
@@ -50,10 +46,18 @@ export function calls(database: Database): Pick<Driver, Methods> {
   return {
     getCall,
     pendingCalls: (tenant, id) => database.run<StoredCall>(pending, [tenant, id]),
-    async inbox(tenant, { before, limit }) {
-      if (before === undefined) return database.run<StoredInboxCall>(inbox, [tenant, limit])
-      const last = await getCall(tenant, before)
-      return last && database.run<StoredInboxCall>(inboxBefore, [tenant, limit, last.createdAt, last.id])
+    async inbox(tenant, { before, ...bounds }) {
+      const last = before === undefined ? undefined : await getCall(tenant, before)
+      if (last === null) return null
+      const page = new Page(bounds, [tenant, ...(last ? [last.createdAt, last.id] : [])])
+      const text = page.within(last ? `${inInbox} ${beforeLast}` : inInbox, {
+        columns: `${callNames}, agent, title`,
+        order: `t.created_at DESC, t.id ${secondary} DESC`,
+        returnedOrder: `"createdAt" DESC, id ${secondary} DESC`,
+        bytes: ['name', 'args', 'prompt', 'title'],
+      })
+      const name = page.named(last ? 'inbox_before' : 'inbox')
+      return database.run<StoredInboxCall>({ name, text }, page.values)
     },
     async setDeadline(tenant, id, callId, inMs) {
       const [row] = await database.run<{ status: StoredCall['status'] }>(setDeadline, [tenant, id, callId, inMs])

@@ -11,3 +11,10 @@ export const conversationColumns = `
 export const callColumns = `
   t.id, t.conversation_id AS "conversationId", t.name, t.executor, t.status, t.args, t.result, t.round, t.kind, t.prompt,
   t.expires_at AS "expiresAt", t.created_at AS "createdAt", t.resolved_at AS "resolvedAt", t.resolved_seq AS "resolvedSeq"`
+
+/** As `conversationColumns` and `callColumns` name them. */
+export const conversationNames =
+  'id, kind, agent, status, settings, "fsmState", title, parent, "lastSeq", "createdAt", "updatedAt"'
+
+export const callNames = `id, "conversationId", name, executor, status, args, result, round, kind, prompt, "expiresAt", "createdAt", "resolvedAt",
+  "resolvedSeq"`

@@ -1,8 +1,9 @@
 import type { ConversationFilter } from '../../store/conversation-record.ts'
 import type { Driver, StoredConversation } from '../../store/driver.ts'
 import { forkParents } from '../../store/rows.ts'
-import { conversationColumns } from './columns.ts'
+import { conversationColumns, conversationNames } from './columns.ts'
 import type { Database, Statement } from './database.ts'
+import { Page } from './page.ts'
 import { secondary } from './sql-names.ts'
 
 type Methods = 'getConversation' | 'listConversations' | 'deleteConversation' | 'deleteTenant'
@@ -53,10 +54,10 @@ export function conversations(database: Database): Pick<Driver, Methods> {
 function listing(
   schema: string,
   tenant: string,
-  { status, agent, forkOf, limit }: ConversationFilter & { limit: number },
+  { status, agent, forkOf, limit, maxBytes }: ConversationFilter & { limit: number },
   last: StoredConversation | undefined,
 ): { statement: Statement; values: unknown[] } {
-  const values: unknown[] = [tenant, limit]
+  const values: unknown[] = [tenant]
   const conditions = [`tenant ${secondary} = $1`]
   const names = ['conversations']
   const add = (name: string, condition: (first: number) => string, ...added: unknown[]): void => {
@@ -72,7 +73,13 @@ function listing(
   }
   if (last)
     add('before', (n) => `(created_at, id ${secondary}) < ($${n}::bigint, $${n + 1}::text)`, last.createdAt, last.id)
-  const text = `SELECT ${conversationColumns} FROM ${schema}.conversations
-    WHERE ${conditions.join(' AND ')} ORDER BY created_at DESC, id ${secondary} DESC LIMIT $2`
-  return { statement: { name: names.join('_'), text }, values }
+  const page = new Page({ limit, ...(maxBytes === undefined ? {} : { maxBytes }) }, values)
+  const select = `SELECT ${conversationColumns} FROM ${schema}.conversations WHERE ${conditions.join(' AND ')}`
+  const text = page.within(select, {
+    columns: conversationNames,
+    order: `created_at DESC, id ${secondary} DESC`,
+    returnedOrder: `"createdAt" DESC, id ${secondary} DESC`,
+    bytes: ['title', 'parent', '"fsmState"', 'settings'],
+  })
+  return { statement: { name: page.named(names.join('_')), text }, values: page.values }
 }

@@ -1,4 +1,6 @@
 import type { DueCall, StoredCall, StoredCallWrite, StoredInboxCall } from '../../store/driver.ts'
+import { rowBytes } from '../../store/fitting-rows.ts'
+import type { Page } from '../../store/store.ts'
 import type { FinalStatus } from '../../store/tool-call.ts'
 import type { Database } from './database.ts'
 
@@ -45,19 +47,20 @@ export function pendingCalls(db: Database, tenant: string, id: string): StoredCa
 export function inbox(
   db: Database,
   tenant: string,
-  { before, limit }: { readonly before?: string; readonly limit: number },
+  { before, ...bounds }: Page & { readonly limit: number },
 ): StoredInboxCall[] | null {
   return db.snapshot(() => {
     const last = before === undefined ? undefined : getCall(db, tenant, before)
     if (last === null) return null
-    return db.all<StoredInboxCall>(
+    return db.page<StoredInboxCall>(
       `SELECT ${columns}, conversations.agent, conversations.title FROM ${source}
        WHERE calls.tenant = ? AND calls.status = 'pending' AND (calls.created_at, calls.call_id) < (?, ?)
        ORDER BY calls.created_at DESC, calls.call_id DESC LIMIT ?`,
+      bounds,
+      rowBytes.inboxCall,
       tenant,
       last?.createdAt ?? Number.MAX_SAFE_INTEGER,
       last?.id ?? '',
-      limit,
     )
   })
 }

@@ -1,5 +1,6 @@
 import type { ConversationFilter } from '../../store/conversation-record.ts'
 import type { PreparedChange, StoredAttrs, StoredConversation, Wake } from '../../store/driver.ts'
+import { rowBytes } from '../../store/fitting-rows.ts'
 import { forkParents, mergeSettings } from '../../store/rows.ts'
 import type { Database } from './database.ts'
 import { type Lease, setLease } from './leases.ts'
@@ -38,7 +39,7 @@ export function getConversation(db: Database, tenant: string, id: string): Store
 export function listConversations(
   db: Database,
   tenant: string,
-  { status, agent, forkOf, before, limit }: ConversationFilter & { limit: number },
+  { status, agent, forkOf, before, ...bounds }: ConversationFilter & { limit: number },
 ): StoredConversation[] | null {
   return db.snapshot(() => {
     const last = before === undefined ? undefined : getConversation(db, tenant, before)
@@ -47,18 +48,19 @@ export function listConversations(
     const index = forkOf === undefined ? 'by_age' : 'forks'
     const { from, to } = forkParents(forkOf ?? '')
     const ofParent = forkOf === undefined ? '' : 'AND parent >= ? AND parent < ?'
-    return db.all<StoredConversation>(
+    return db.page<StoredConversation>(
       `SELECT ${recordColumns} FROM conversations INDEXED BY conversations_${index}
        WHERE tenant = ? ${ofParent} AND (created_at, id) < (?, ?)
        AND status = coalesce(?, status) AND agent IS coalesce(?, agent)
        ORDER BY created_at DESC, id DESC LIMIT ?`,
+      bounds,
+      rowBytes.conversation,
       tenant,
       ...(forkOf === undefined ? [] : [from, to]),
       last?.createdAt ?? Number.MAX_SAFE_INTEGER,
       last?.id ?? '',
       status ?? null,
       agent ?? null,
-      limit,
     )
   })
 }

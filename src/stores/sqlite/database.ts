@@ -1,4 +1,6 @@
 import { DatabaseSync, type SQLInputValue, type StatementSync } from 'node:sqlite'
+import { fittingRows } from '../../store/fitting-rows.ts'
+import type { PageBounds } from '../../store/store.ts'
 import { isHarmless } from './sqlite-errors.ts'
 
 /**
@@ -30,6 +32,13 @@ export class Database {
 
   all<Row>(sql: string, ...params: SQLInputValue[]): Row[] {
     return this.#statement(sql).all(...params) as Row[]
+  }
+
+  /** As many rows as the bounds allow, and no more of them in memory. The limit is the last parameter of the statement. */
+  page<Row>(sql: string, bounds: PageBounds, bytesOf: (row: Row) => number, ...params: SQLInputValue[]): Row[] {
+    const limited = [...params, bounds.limit ?? -1]
+    if (bounds.maxBytes === undefined) return this.all(sql, ...limited)
+    return fittingRows(this.#statement(sql).iterate(...limited) as Iterable<Row>, bounds, bytesOf)
   }
 
   /** For scripts of several statements. */

@@ -1,4 +1,5 @@
 import type { StoredEvent, StoredEventRange } from '../../store/driver.ts'
+import { rowBytes } from '../../store/fitting-rows.ts'
 import type { Database } from './database.ts'
 
 const insertSql = 'INSERT INTO events (cid, seq, at, type, content) VALUES (?, ?, ?, ?, ?)'
@@ -21,51 +22,16 @@ export function timeOf(db: Database, cid: number, seq: number): number | undefin
   return db.get<{ at: number }>('SELECT at FROM events WHERE cid = ? AND seq = ?', cid, seq)?.at
 }
 
-export function eventsAfter(db: Database, tenant: string, id: string, after: number): StoredEvent[] {
-  return db.all(
-    `SELECT seq, at, type, content FROM events
-     WHERE cid = (SELECT cid FROM conversations WHERE tenant = ? AND id = ?) AND seq > ? ORDER BY seq`,
-    tenant,
-    id,
-    after,
-  )
-}
-
 export function readEvents(db: Database, tenant: string, id: string, range: StoredEventRange): StoredEvent[] {
-  const { after = 0, before = Number.MAX_SAFE_INTEGER, limit, type } = range
-  if (type !== undefined) return newest(typedEvents(db, tenant, id, { after, before, type }), limit)
-  if (limit === undefined && range.before === undefined) return eventsAfter(db, tenant, id, after)
-  const descending = db.all<StoredEvent>(
+  const { after = 0, before = Number.MAX_SAFE_INTEGER, type, keep = 'newest', ...bounds } = range
+  const isReversed = keep === 'newest' && (bounds.limit !== undefined || bounds.maxBytes !== undefined)
+  const events = db.page<StoredEvent>(
     `SELECT seq, at, type, content FROM events
      WHERE cid = (SELECT cid FROM conversations WHERE tenant = ? AND id = ?) AND seq > ? AND seq < ?
-     ORDER BY seq DESC LIMIT ?`,
-    tenant,
-    id,
-    after,
-    before,
-    limit ?? -1,
+     ${type === undefined ? '' : 'AND type = ?'} ORDER BY seq ${isReversed ? 'DESC' : 'ASC'} LIMIT ?`,
+    bounds,
+    rowBytes.event,
+    ...[tenant, id, after, before, ...(type === undefined ? [] : [type])],
   )
-  return descending.reverse()
-}
-
-function typedEvents(
-  db: Database,
-  tenant: string,
-  id: string,
-  { after, before, type }: Required<Omit<StoredEventRange, 'limit'>>,
-): StoredEvent[] {
-  return db.all(
-    `SELECT seq, at, type, content FROM events
-     WHERE cid = (SELECT cid FROM conversations WHERE tenant = ? AND id = ?) AND seq > ? AND seq < ? AND type = ?
-     ORDER BY seq`,
-    tenant,
-    id,
-    after,
-    before,
-    type,
-  )
-}
-
-function newest(events: StoredEvent[], limit: number | undefined): StoredEvent[] {
-  return limit === undefined ? events : events.slice(-limit)
+  return isReversed ? events.reverse() : events
 }

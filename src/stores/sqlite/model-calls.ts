@@ -1,4 +1,6 @@
 import type { StoredModelCall } from '../../store/driver.ts'
+import { rowBytes } from '../../store/fitting-rows.ts'
+import type { ModelCallRange } from '../../store/model-call.ts'
 import { findConversation } from './conversations.ts'
 import type { Database } from './database.ts'
 
@@ -14,13 +16,21 @@ export function putModelCall(db: Database, tenant: string, id: string, call: Sto
   return true
 }
 
-export function modelCalls(db: Database, tenant: string, id: string): (StoredModelCall & { at: number })[] {
-  return db.all(
+export function modelCalls(
+  db: Database,
+  tenant: string,
+  id: string,
+  { turnRef, from, skip = 0, contexts = true, ...bounds }: ModelCallRange,
+): (StoredModelCall & { at: number })[] {
+  return db.page<StoredModelCall & { at: number }>(
     `SELECT turn_ref AS turnRef, at, latency_ms AS latencyMs, summary_version AS summaryVersion, status, model, usage, evictions,
-     rendered_context AS renderedContext FROM model_calls
-     WHERE cid = (SELECT cid FROM conversations WHERE tenant = ? AND id = ?) ORDER BY turn_ref, model_calls.id`,
-    tenant,
-    id,
+     ${contexts ? 'rendered_context' : 'NULL'} AS renderedContext FROM model_calls
+     WHERE cid = (SELECT cid FROM conversations WHERE tenant = ? AND id = ?)
+     ${turnRef === undefined ? '' : 'AND turn_ref = ?'} ${from === undefined ? '' : 'AND turn_ref >= ?'}
+     ORDER BY turn_ref, model_calls.id LIMIT ?, ?`,
+    bounds,
+    rowBytes.modelCall,
+    ...[tenant, id, ...[turnRef, from].filter((ref) => ref !== undefined), skip],
   )
 }
 

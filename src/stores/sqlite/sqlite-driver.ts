@@ -7,7 +7,7 @@ import { Connection } from './connection.ts'
 import { getConversation, listConversations } from './conversations.ts'
 import { deleteConversation, deleteTenant } from './delete-conversation.ts'
 import { dueWork } from './due-work.ts'
-import { eventsAfter, readEvents } from './events.ts'
+import { readEvents } from './events.ts'
 import { forkConversation } from './fork-conversation.ts'
 import { GroupCommit } from './group-commit.ts'
 import { acquireLease, releaseLease, renewLeases } from './leases.ts'
@@ -26,11 +26,12 @@ export function sqliteDriver({ path, busyTimeoutMs, logger }: SqliteDriverOption
     durable: true,
     commit: (tenant, id, change) => commits.write((db) => commitChange(db, tenant, id, change)),
     readEvents: (tenant, id, range) => connection.read((db) => readEvents(db, tenant, id, range)),
-    loadSince: (tenant, id) =>
+    loadSince: (tenant, id, bounds) =>
       connection.read((db) =>
         db.snapshot(() => {
           const summary = latestSummary(db, tenant, id)
-          return { summary, events: eventsAfter(db, tenant, id, summary?.toSeq ?? 0) }
+          const range = { ...bounds, after: summary?.toSeq ?? 0, keep: 'oldest' as const }
+          return { summary, events: readEvents(db, tenant, id, range) }
         }),
       ),
     putSummary: (tenant, id, summary) => commits.write((db) => putSummary(db, tenant, id, summary)),
@@ -45,7 +46,7 @@ export function sqliteDriver({ path, busyTimeoutMs, logger }: SqliteDriverOption
     setDeadline: (tenant, id, callId, inMs) => commits.write((db) => setDeadline(db, tenant, id, callId, inMs)),
     dueCalls: (limit) => connection.read((db) => dueCalls(db, limit)),
     putModelCall: (tenant, id, call) => commits.write((db) => putModelCall(db, tenant, id, call)),
-    modelCalls: (tenant, id) => connection.read((db) => modelCalls(db, tenant, id)),
+    modelCalls: (tenant, id, range) => connection.read((db) => modelCalls(db, tenant, id, range)),
     gcModelCalls: (tenant, id, ttlMs) => commits.write((db) => gcModelCalls(db, tenant, id, ttlMs)),
     fork: (tenant, id, newId, request) => commits.write((db) => forkConversation(db, tenant, id, newId, request)),
     acquireLease: (tenant, id, holder, ttlMs) => commits.write((db) => acquireLease(db, tenant, id, holder, ttlMs)),

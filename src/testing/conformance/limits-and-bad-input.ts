@@ -113,8 +113,15 @@ function wholeNumbers(store: Store): NumberPlace[] {
     ['streamEvents after', 0, (after) => store.streamEvents('chat', { after })],
     ['streamEvents before', 0, (before) => store.streamEvents('chat', { before })],
     ['streamEvents limit', 1, (limit) => store.streamEvents('chat', { limit })],
+    ['streamEvents maxBytes', 1, (maxBytes) => store.streamEvents('chat', { maxBytes })],
+    ['pageEvents maxBytes', 1, (maxBytes) => store.pageEvents('chat', { maxBytes })],
+    ['pageSince limit', 1, (limit) => store.pageSince('chat', { limit })],
     ['listConversations limit', 1, (limit) => store.listConversations({ limit })],
+    ['listConversations maxBytes', 1, (maxBytes) => store.listConversations({ maxBytes })],
     ['pendingInbox limit', 1, (limit) => store.pendingInbox({ limit })],
+    ['pendingInbox maxBytes', 1, (maxBytes) => store.pendingInbox({ maxBytes })],
+    ['modelCalls skip', 0, (skip) => store.modelCalls('chat', { skip })],
+    ['modelCalls maxBytes', 1, (maxBytes) => store.modelCalls('chat', { maxBytes })],
     ['dueWork limit', 1, (limit) => store.dueWork({ agents: ['support'], limit })],
     ['commit expectedSeq', 0, (expectedSeq) => store.commit('chat', { events: [], expectedSeq })],
     ['commit expectedAt', 0, (expectedAt) => store.commit('chat', { events: [], expectedSeq: 1, expectedAt })],
@@ -139,6 +146,7 @@ function durations(store: Store): NumberPlace[] {
 
 function words(store: Store): [string, (word: never) => unknown][] {
   return [
+    ['streamEvents keep', (keep) => store.streamEvents('chat', { keep })],
     ['listConversations status', (status) => store.listConversations({ status })],
     ['putConversation status', (status) => store.putConversation('chat', { status })],
     ['putConversation kind', (kind) => store.putConversation('chat', { kind })],

@@ -122,7 +122,15 @@ type Foreign = { act(handle: TenantStore, known: Known): Promise<unknown>; reado
 const foreign: { readonly [Method in keyof TenantStore]: Foreign } = {
   appendEvent: { act: (handle) => handle.appendEvent('chat', userMsg()), expected: 1 },
   streamEvents: { act: (handle) => handle.streamEvents('chat'), expected: [] },
+  pageEvents: { act: async (handle) => [...(await handle.pageEvents('chat', {})).events], expected: [] },
   loadSince: { act: (handle) => handle.loadSince('chat'), expected: { summary: null, events: [] } },
+  pageSince: {
+    act: async (handle) => {
+      const { summary: found, page } = await handle.pageSince('chat', {})
+      return [found, ...page.events]
+    },
+    expected: [null],
+  },
   putSummary: {
     act: (handle) => handle.putSummary('chat', { ...summary, content: 'other' }),
     expected: 'conversation_not_found',

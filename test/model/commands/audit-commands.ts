@@ -3,6 +3,7 @@ import { Exact } from '../compare/difference.ts'
 import { Span } from '../compare/span.ts'
 import { modelCalls } from '../contract/queries.ts'
 import { type AuditRow, Refused } from '../contract/state.ts'
+import { listBounds } from '../generate/bounds.ts'
 import { farMs } from '../generate/durations.ts'
 import { atConversation } from '../generate/places.ts'
 import { text } from '../generate/texts.ts'
@@ -10,9 +11,15 @@ import { value } from '../generate/values.ts'
 import { Mismatch } from '../world.ts'
 import { command } from './command.ts'
 
+const turnRef = fc.constantFrom('t/1', 't/2', 'T/1', '🦊/1', '\ufffd/1')
+const auditRange = fc.record(
+  { turnRef, from: turnRef, skip: fc.nat({ max: 3 }), contexts: fc.boolean() },
+  { requiredKeys: [] },
+)
+
 const newCall = fc.record(
   {
-    turnRef: fc.constantFrom('t/1', 't/2', 'T/1', '🦊/1', '\ufffd/1'),
+    turnRef,
     renderedContext: value,
     model: value,
     usage: value,
@@ -45,11 +52,12 @@ export const auditCommands = [
   }),
   command({
     name: 'modelCalls',
-    args: fc.record(atConversation),
-    async run(world, { tenant: name, id, via }) {
+    args: fc.record({ ...atConversation, found: auditRange, bounds: listBounds }),
+    async run(world, { tenant: name, id, via, found, bounds }) {
+      const range = { ...found, ...bounds }
       await world.act(
-        () => world.handle(name, via).modelCalls(id),
-        () => modelCalls(world.contract.tenant(name), id),
+        () => world.handle(name, via).modelCalls(id, range),
+        () => modelCalls(world.contract.tenant(name), id, range),
       )
     },
   }),
@@ -75,9 +83,9 @@ export const auditCommands = [
 
 type NewCall = typeof newCall extends fc.Arbitrary<infer Call> ? Call : never
 
-function rowOf({ turnRef, ...call }: NewCall, at: Span): AuditRow {
+function rowOf({ turnRef: ref, ...call }: NewCall, at: Span): AuditRow {
   return {
-    turnRef,
+    turnRef: ref,
     at,
     rest: {
       renderedContext: new Exact(call.renderedContext ?? null),

@@ -3,6 +3,7 @@ import { commit } from '../contract/commit.ts'
 import { callRecord, inbox, pendingCalls } from '../contract/queries.ts'
 import { resolve } from '../contract/resolve.ts'
 import { Refused, type Tenant } from '../contract/state.ts'
+import { listBounds } from '../generate/bounds.ts'
 import { countCall, finalStatus, rowWrite } from '../generate/calls.ts'
 import { farMs } from '../generate/durations.ts'
 import { holder, pick, picked } from '../generate/names.ts'
@@ -50,13 +51,10 @@ export const callCommands = [
   }),
   command({
     name: 'pendingInbox',
-    args: fc.record({ ...atTenant, pick: fc.option(pick), limit: fc.option(fc.integer({ min: 1, max: 4 })) }),
-    async run(world, { tenant: name, via, pick: index, limit }) {
+    args: fc.record({ ...atTenant, pick: fc.option(pick), bounds: listBounds }),
+    async run(world, { tenant: name, via, pick: index, bounds }) {
       const tenant = world.contract.tenant(name)
-      const page = {
-        ...(index !== null && { before: anyCallId(tenant, index) }),
-        ...(limit !== null && { limit }),
-      }
+      const page = { ...(index !== null && { before: anyCallId(tenant, index) }), ...bounds }
       await world.act(
         () => world.handle(name, via).pendingInbox(page),
         () => inbox(tenant, page),

@@ -4,6 +4,7 @@ import { commit } from '../contract/commit.ts'
 import { conversationRecord, conversations } from '../contract/queries.ts'
 import { deleteConversation } from '../contract/removal.ts'
 import { attrs, countAttrs, fsmState, status } from '../generate/attrs.ts'
+import { listBounds } from '../generate/bounds.ts'
 import { agent, conversationId } from '../generate/names.ts'
 import { atConversation, atTenant } from '../generate/places.ts'
 import { value } from '../generate/values.ts'
@@ -51,12 +52,11 @@ export const conversationCommands = [
     name: 'listConversations',
     args: fc.record({
       ...atTenant,
-      filter: fc.record(
-        { status, agent, forkOf: conversationId, before: conversationId, limit: fc.integer({ min: 1, max: 5 }) },
-        { requiredKeys: [] },
-      ),
+      found: fc.record({ status, agent, forkOf: conversationId, before: conversationId }, { requiredKeys: [] }),
+      bounds: listBounds,
     }),
-    async run(world, { tenant: name, via, filter }) {
+    async run(world, { tenant: name, via, found, bounds }) {
+      const filter = { ...found, ...bounds }
       await world.act(
         () => world.handle(name, via).listConversations(filter),
         () => conversations(world.contract.tenant(name), filter),

@@ -1,10 +1,12 @@
 import fc from 'fast-check'
 import { baseOf } from '../../../src/log/state.ts'
+import type { EventPage } from '../../../src/store/store.ts'
 import type { Summary } from '../../../src/store/summary.ts'
 import { openCalls } from '../contract/call-states.ts'
 import { folded } from '../contract/folded.ts'
-import { events, latestSummary, since } from '../contract/queries.ts'
+import { events, latestSummary, page, since } from '../contract/queries.ts'
 import { type Conversation, Refused } from '../contract/state.ts'
+import { eventBounds } from '../generate/bounds.ts'
 import { eventPlan, plannedEvent } from '../generate/events.ts'
 import { pick } from '../generate/names.ts'
 import { atConversation } from '../generate/places.ts'
@@ -12,7 +14,13 @@ import { value } from '../generate/values.ts'
 import { appendEvent } from './append-event.ts'
 import { command } from './command.ts'
 
-const bound = fc.option(fc.nat({ max: 12 }), { nil: undefined })
+const bound = fc.nat({ max: 12 })
+const range = fc
+  .tuple(
+    fc.record({ after: bound, before: bound, keep: fc.constantFrom('newest', 'oldest') }, { requiredKeys: [] }),
+    eventBounds,
+  )
+  .map(([place, bounds]) => ({ ...place, ...bounds }))
 
 export const logCommands = [
   command({
@@ -28,21 +36,27 @@ export const logCommands = [
   command({
     name: 'streamEvents',
     weight: 8,
-    args: fc.record({
-      ...atConversation,
-      after: bound,
-      before: bound,
-      limit: fc.option(fc.integer({ min: 1, max: 6 }), { nil: undefined }),
-    }),
-    async run(world, { tenant: name, id, via, after, before, limit }) {
-      const range = {
-        ...(after !== undefined && { after }),
-        ...(before !== undefined && { before }),
-        ...(limit !== undefined && { limit }),
-      }
+    args: fc.record({ ...atConversation, range }),
+    async run(world, { tenant: name, id, via, range: asked }) {
       await world.act(
-        () => world.handle(name, via).streamEvents(id, range),
-        () => events(world.contract.tenant(name), id, range),
+        () => world.handle(name, via).streamEvents(id, asked),
+        () => events(world.contract.tenant(name), id, asked),
+      )
+    },
+  }),
+  command({
+    name: 'pageEvents',
+    weight: 4,
+    args: fc.record({ ...atConversation, range }),
+    async run(world, { tenant: name, id, via, range: asked }) {
+      await world.act(
+        async () => readOut(await world.handle(name, via).pageEvents(id, asked)),
+        (_, actual) => {
+          const tenant = world.contract.tenant(name)
+          const expected = events(tenant, id, asked)
+          const { limit: _limit, maxBytes: _maxBytes, ...all } = asked
+          return page(expected, events(tenant, id, all).slice(expected.length), actual?.hasMore)
+        },
       )
     },
   }),
@@ -53,6 +67,24 @@ export const logCommands = [
       await world.act(
         () => world.handle(name, via).loadSince(id),
         () => since(world.contract.tenant(name), id),
+      )
+    },
+  }),
+  command({
+    name: 'pageSince',
+    args: fc.record({ ...atConversation, bounds: eventBounds }),
+    async run(world, { tenant: name, id, via, bounds }) {
+      await world.act(
+        async () => {
+          const { summary, page: read } = await world.handle(name, via).pageSince(id, bounds)
+          return { summary, ...readOut(read) }
+        },
+        (_, actual) => {
+          const tenant = world.contract.tenant(name)
+          const { events: expected, ...rest } = since(tenant, id, bounds)
+          const left = since(tenant, id).events.slice(expected.length)
+          return { ...rest, ...(page(expected, left, actual?.hasMore) as object) }
+        },
       )
     },
   }),
@@ -91,6 +123,10 @@ export const logCommands = [
     },
   }),
 ]
+
+function readOut({ events: read, ...ends }: EventPage) {
+  return { events: [...read], ...ends }
+}
 
 /** A summary ends a turn, so no call is open where it ends, and none is between its message and its own event. */
 function summarisable(conversation: Conversation | undefined, index: number): number {

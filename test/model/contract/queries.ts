@@ -1,17 +1,53 @@
+import { encode } from '../../../src/log/codec.ts'
 import type { ConversationFilter } from '../../../src/store/conversation-record.ts'
-import type { EventRange, Page } from '../../../src/store/store.ts'
+import type { ModelCallRange } from '../../../src/store/model-call.ts'
+import type { EventRange, Page, PageBounds } from '../../../src/store/store.ts'
 import { Exact } from '../compare/difference.ts'
+import type { Span } from '../compare/span.ts'
 import { byBytes, type Call, type Conversation, newestFirst, Refused, type Tenant } from './state.ts'
 
 const pageSize = 100
 
 /** Each returns what the store must return, with `Span` for times and `Exact` for stored values. */
-export function events(tenant: Tenant, id: string, { after = 0, before, limit }: EventRange = {}): unknown[] {
+export function events(tenant: Tenant, id: string, range: EventRange = {}): ExpectedEvent[] {
+  const { after = 0, before, keep = 'newest', ...bounds } = range
   const all = tenant.conversations.get(id)?.events ?? []
-  const range = all
+  const found = all
     .map((event, index) => ({ ...event, conversationId: id, seq: index + 1, content: new Exact(event.content) }))
     .filter(({ seq }) => seq > after && (before === undefined || seq < before))
-  return limit === undefined ? range : range.slice(Math.max(0, range.length - limit))
+  const fromItsEnd = keep === 'newest' ? found.toReversed() : found
+  const kept = fitting(fromItsEnd, bounds, ({ content }) => Buffer.byteLength(encode(content.value)))
+  return keep === 'newest' ? kept.toReversed() : kept
+}
+
+type ExpectedEvent = { readonly seq: number; readonly at: Span; readonly content: Exact }
+
+function placeOf(event: ExpectedEvent | undefined): unknown {
+  return event ? { seq: event.seq, at: event.at } : null
+}
+
+/** Whole rows, as many as fit, and at least one. */
+function fitting<Row>(rows: readonly Row[], { limit, maxBytes }: PageBounds, bytesOf: (row: Row) => number): Row[] {
+  let bytes = 0
+  const isLeftOut = (row: Row, index: number): boolean => {
+    bytes += bytesOf(row)
+    return index === limit || (index > 0 && bytes > (maxBytes ?? Number.POSITIVE_INFINITY))
+  }
+  const end = rows.findIndex(isLeftOut)
+  return end < 0 ? [...rows] : rows.slice(0, end)
+}
+
+/** Of lists only these bounds are tried: what holds one row, and what holds all. */
+const anyBytes = (): number => 2
+
+/** A page of a log: what it says of its ends follows from its events; `hasMore` may be true at the end, too, but never false before it. */
+export function page(expected: readonly ExpectedEvent[], rest: readonly ExpectedEvent[], hasMore: unknown): unknown {
+  return {
+    events: expected,
+    first: placeOf(expected[0]),
+    last: placeOf(expected.at(-1)),
+    hasMore: rest.length > 0 || (expected.length > 0 && hasMore),
+  }
 }
 
 export function latestSummary(tenant: Tenant, id: string): unknown {
@@ -20,9 +56,10 @@ export function latestSummary(tenant: Tenant, id: string): unknown {
   return latest ? { ...latest, content: new Exact(latest.content), base: new Exact(latest.base) } : null
 }
 
-export function since(tenant: Tenant, id: string): unknown {
+export function since(tenant: Tenant, id: string, bounds: PageBounds = {}): { events: ExpectedEvent[] } {
   const summary = latestSummary(tenant, id) as { toSeq: number } | null
-  return { summary, events: events(tenant, id, { after: summary?.toSeq ?? 0 }) }
+  const range = { ...bounds, after: summary?.toSeq ?? 0, keep: 'oldest' as const }
+  return { summary, events: events(tenant, id, range) } as { events: ExpectedEvent[] }
 }
 
 export function conversationRecord(conversation: Conversation | undefined): unknown {
@@ -43,13 +80,15 @@ export function conversationRecord(conversation: Conversation | undefined): unkn
   }
 }
 
-export function conversations(tenant: Tenant, { status, agent, forkOf, before, limit = pageSize }: ConversationFilter) {
+export function conversations(
+  tenant: Tenant,
+  { status, agent, forkOf, before, limit = pageSize, ...bounds }: ConversationFilter,
+) {
   const all = [...tenant.conversations.values()].sort(newestFirst)
-  return pageAfter(all, before, 'conversation_not_found')
+  const found = pageAfter(all, before, 'conversation_not_found')
     .filter((row) => (status === undefined || row.status === status) && (agent === undefined || row.agent === agent))
     .filter(({ parent }) => forkOf === undefined || (parent?.id === forkOf && parent.at !== undefined))
-    .slice(0, limit)
-    .map(conversationRecord)
+  return fitting(found, { ...bounds, limit }, anyBytes).map(conversationRecord)
 }
 
 export function callRecord(call: Call | undefined): unknown {
@@ -64,22 +103,27 @@ export function pendingCalls(tenant: Tenant, id: string): unknown[] {
     .map(callRecord)
 }
 
-export function inbox(tenant: Tenant, { before, limit = pageSize }: Page): unknown[] {
+export function inbox(tenant: Tenant, { before, limit = pageSize, ...bounds }: Page): unknown[] {
   const all = [...tenant.calls.values()].sort(newestFirst)
-  return pageAfter(all, before, 'call_not_found')
-    .filter(({ status }) => status === 'pending')
-    .slice(0, limit)
-    .map((call) => {
-      const { agent, title } = tenant.conversations.get(call.conversationId)!
-      return { ...(callRecord(call) as object), agent, title }
-    })
+  const found = pageAfter(all, before, 'call_not_found').filter(({ status }) => status === 'pending')
+  return fitting(found, { ...bounds, limit }, anyBytes).map((call) => {
+    const { agent, title } = tenant.conversations.get(call.conversationId)!
+    return { ...(callRecord(call) as object), agent, title }
+  })
 }
 
-export function modelCalls(tenant: Tenant, id: string): unknown[] {
-  const rows = tenant.conversations.get(id)?.modelCalls ?? []
-  return rows
+export function modelCalls(tenant: Tenant, id: string, range: ModelCallRange = {}): unknown[] {
+  const { turnRef, from = '', skip = 0, contexts = true, ...bounds } = range
+  const found = (tenant.conversations.get(id)?.modelCalls ?? [])
+    .filter((row) => (turnRef === undefined || row.turnRef === turnRef) && byBytes(row.turnRef, from) >= 0)
     .toSorted((left, right) => byBytes(left.turnRef, right.turnRef))
-    .map(({ turnRef, at, rest }) => ({ turnRef, at, ...rest }))
+    .slice(skip)
+  return fitting(found, bounds, anyBytes).map(({ turnRef: ref, at, rest }) => ({
+    turnRef: ref,
+    at,
+    ...rest,
+    ...(contexts ? {} : { renderedContext: null }),
+  }))
 }
 
 function pendingIn(tenant: Tenant): Call[] {
