@@ -4,6 +4,7 @@ export type {
   AgentTools,
   AuditLevel,
   RetrySettings,
+  Reveal,
   TitleSettings,
 } from './agent/agent.ts'
 export type { ContextAttributes, ContextSettings } from './agent/context-settings.ts'
@@ -85,7 +86,7 @@ export {
   type TurnAttributes,
 } from './hook/turn.ts'
 export type { PartsInput } from './hook/user-parts.ts'
-export { type Halt, halt, type Regenerate, regenerate } from './hook/verdict.ts'
+export { type Halt, type HaltOptions, halt, type Regenerate, regenerate } from './hook/verdict.ts'
 export { uuidV7 } from './id/uuid-v7.ts'
 export type { BlobRef } from './log/blob-ref.ts'
 export { type CallEnd, type CallPhase, callEnd, callPhase, effectiveArgs } from './log/call-phase.ts'
@@ -110,6 +111,7 @@ export {
   toolStarted,
   turnEnded,
   userMsg,
+  withheld,
 } from './log/event-constructors.ts'
 export type {
   AssistantMsg,
@@ -145,6 +147,7 @@ export type {
   UserMessage,
   UserMsg,
   UserPart,
+  Withheld,
 } from './log/events.ts'
 export { foldEvents } from './log/fold-events.ts'
 export { type ConversationPhase, type ConversationStatus, type FsmState, fsmStateOf } from './log/fsm-state.ts'

@@ -43,6 +43,7 @@ const agentKeys = [
   'maxDepth',
   'maxRegenerations',
   'hookTimeoutMs',
+  'reveal',
   'retry',
   'context',
   'audit',
@@ -61,7 +62,8 @@ const agentNumbers = {
 const retryNumbers = { maxAttempts: 1, baseMs: 0, maxMs: 0 }
 const contextNumbers = { workingBudget: 1, ceiling: 1, injectionReserve: 0, windowTurns: 1 }
 
-function basicProblems({ name, instructions = '', transformChunk, output, audit = 'off' }: Given): string[] {
+function basicProblems(given: Given): string[] {
+  const { name, instructions = '', transformChunk, output, audit = 'off', reveal = 'live' } = given
   const problems: string[] = []
   try {
     checkId('name', name)
@@ -77,6 +79,9 @@ function basicProblems({ name, instructions = '', transformChunk, output, audit 
   if (output !== undefined && !isSchema(output)) problems.push("'output' must be a Standard Schema or a JSON Schema")
   if (!['off', 'records', 'full'].includes(audit as string)) {
     problems.push(`'audit' must be one of off, records, full, not ${String(audit)}`)
+  }
+  if (!['live', 'judged'].includes(reveal as string)) {
+    problems.push(`'reveal' must be one of live, judged, not ${String(reveal)}`)
   }
   return problems
 }

@@ -29,6 +29,7 @@ export type Agent<Name extends string = string, Tools extends readonly Tool[] = 
   readonly maxDepth: number
   readonly maxRegenerations: number
   readonly hookTimeoutMs: number
+  readonly reveal: Reveal
   readonly retry: RetrySettings | false
   readonly context: ContextSettings
   readonly audit: AuditLevel
@@ -40,6 +41,12 @@ export type Agent<Name extends string = string, Tools extends readonly Tool[] = 
 
 /** `records`: which model was called, what it used and how it went. `full`: also what it was given. */
 export type AuditLevel = 'off' | 'records' | 'full'
+
+/**
+ * `live`: watchers read a message while it is written, also one that a post-hook then withholds. `judged`: a message is shown whole, once all
+ * post-hooks have passed it.
+ */
+export type Reveal = 'live' | 'judged'
 
 /** How a model call that failed before its first chunk is tried again. Waits grow from `baseMs` to `maxMs`. */
 export type RetrySettings = { readonly maxAttempts: number; readonly baseMs: number; readonly maxMs: number }

@@ -37,6 +37,7 @@ test('an agent has defaults for everything but its name and model', () => {
     maxDepth: 4,
     maxRegenerations: 2,
     hookTimeoutMs: 5_000,
+    reveal: 'live',
     retry: { maxAttempts: 3, baseMs: 500, maxMs: 8_000 },
     context: {
       workingBudget: 30_000,
@@ -133,6 +134,7 @@ test.each([
   ['an unknown context', { ...good, context: { budget: 1 } }, /'context': unknown key 'budget'/],
   ['a negative reserve', { ...good, context: { injectionReserve: -1 } }, /'context': 'injectionReserve'/],
   ['a tokenizer that is none', { ...good, context: { tokenizer: 'gpt' } }, /'context': 'tokenizer'/],
+  ['an unknown reveal', { ...good, reveal: 'later' }, /'reveal' must be one of live, judged, not later/],
   ['an unknown audit', { ...good, audit: 'all' }, /'audit' must be one of off, records, full, not all/],
   ['an output that is no schema', { ...good, output: 'text' }, /'output' must be/],
   ['an unknown title', { ...good, title: { prompt: 'x' } }, /'title': unknown key 'prompt'/],

@@ -7,7 +7,7 @@ import type { ChunkTransformer } from '../model/stream-chunk.ts'
 import type { Schema, SchemaOutput } from '../tool/schema.ts'
 import { toJsonSchema } from '../tool/to-json-schema.ts'
 import type { Tool } from '../tool/tool.ts'
-import type { Agent, AuditLevel, RetrySettings, TitleSettings } from './agent.ts'
+import type { Agent, AuditLevel, RetrySettings, Reveal, TitleSettings } from './agent.ts'
 import { agentProblems } from './agent-problems.ts'
 import { type ContextAttributes, contextSettings } from './context-settings.ts'
 import { brandAgent } from './is-agent.ts'
@@ -43,6 +43,8 @@ export type AgentAttributes<
   readonly maxRegenerations?: number
   /** Default: 5,000. */
   readonly hookTimeoutMs?: number
+  /** Default: `live`. */
+  readonly reveal?: Reveal
   /** Default: 3 attempts, from 500 ms to 8,000 ms apart. */
   readonly retry?: Partial<RetrySettings> | false
   readonly context?: ContextAttributes
@@ -84,6 +86,7 @@ export function defineAgent(attributes: AgentAttributes): Agent {
     maxDepth: attributes.maxDepth ?? defaultMaxDepth,
     maxRegenerations: attributes.maxRegenerations ?? 2,
     hookTimeoutMs: attributes.hookTimeoutMs ?? 5_000,
+    reveal: attributes.reveal ?? 'live',
     retry: retrySettings(attributes.retry),
     context: contextSettings(attributes.context),
     audit: attributes.audit ?? 'off',

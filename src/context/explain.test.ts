@@ -5,6 +5,7 @@ import {
   called,
   cancelled,
   ended,
+  marked,
   placed,
   regenerated,
   replied,
@@ -89,8 +90,10 @@ describe('explaining a call', () => {
       said('t2'),
       cancelled('t1'),
       replied('t1', 'm3', 3, { status: 'cancelled' }),
+      marked('m4'),
+      replied('t1', 'm4', 3),
     ]
-    expect(explain(placed(events), rowOf(7)).map(({ why }) => why)).toEqual([
+    expect(explain(placed(events), rowOf(9)).map(({ why }) => why)).toEqual([
       'its turn is in the window',
       'it was regenerated',
       'its feedback stands in place of the message',
@@ -98,6 +101,8 @@ describe('explaining a call', () => {
       'its turn was in the queue',
       'the model is not told of such events',
       'it is marked as cut off: cancelled',
+      'the model is not told of such events',
+      "it was withheld: the hook 'guard' did not pass it",
     ])
   })
 

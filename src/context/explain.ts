@@ -77,6 +77,9 @@ function ofEvent(event: LogEvent, turn: TurnState, evicted: readonly Eviction[])
 function ofAssistant({ seq, content }: EventOf<'assistant_msg'>, turn: TurnState): Shown {
   const item = turn.items.find((candidate) => candidate.seq === seq)
   if (item?.type === 'assistant' && item.regeneration) return { shown: 'not_shown', why: 'it was regenerated' }
+  if (item?.type === 'assistant' && item.withheld) {
+    return { shown: 'not_shown', why: `it was withheld: the hook '${item.withheld.hook}' did not pass it` }
+  }
   const { parts, status } = content
   const hidden = status === 'complete' ? ['reasoning', 'source', 'plain_call'] : ['source']
   const isEmpty = parts.every((part) => hidden.includes(part.type) || isBlank(part))

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { toolTurns } from '../../test/context/tool-turns.ts'
-import { called, ended, replied, said, stateOf, succeeded } from '../../test/log/story.ts'
+import { called, ended, marked, replied, said, stateOf, succeeded } from '../../test/log/story.ts'
 import { transcript } from './transcript.ts'
 
 test('a transcript says who said what, and what tools were asked and gave', () => {
@@ -12,6 +12,8 @@ test('a transcript says who said what, and what tools were asked and gave', () =
     replied('t1', 'm2', 4, { status: 'failed' }),
     ended('t1', 'failed'),
     said('t2'),
+    marked('m3'),
+    replied('t2', 'm3', 7),
     said('t3'),
   ])
   expect(transcript(turns).split('\n')).toEqual([

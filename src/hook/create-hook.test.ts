@@ -48,3 +48,9 @@ test('a verdict without words is refused', () => {
   expect(() => halt(undefined as never)).toThrow(/'reason' must be a string/)
   expect(() => regenerate(7 as never)).toThrow(/'feedback' must be a string/)
 })
+
+test('a halt is refused with options that it does not have', () => {
+  expect(() => halt('no', { shown: true } as never)).toThrow(/unknown key 'shown' \(known: show\)/)
+  expect(() => halt('no', { show: 'yes' } as never)).toThrow(/'show' must be true or false/)
+  expect(() => halt('no', null as never)).toThrow(/'options' it must be an object/)
+})

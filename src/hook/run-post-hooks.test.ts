@@ -48,12 +48,17 @@ test('the first verdict wins', async () => {
   expect(last).not.toHaveBeenCalled()
 })
 
-test('a halt carries its reason and its hook', async () => {
-  expect(await run([postHook('guard', () => halt('unsafe'))])).toEqual({
-    type: 'halt',
-    reason: 'unsafe',
-    hook: 'guard',
-  })
+test('a halt carries its reason, its hook and whether the message may be shown', async () => {
+  const halted = { type: 'halt', reason: 'unsafe', hook: 'guard' }
+  const outcomes = [
+    [halt('unsafe'), false],
+    [halt('unsafe', { show: false }), false],
+    [halt('unsafe', { show: true }), true],
+    [{ type: 'halt', reason: 'unsafe', show: 'yes' } as never, false],
+  ] as const
+  for (const [verdict, isShown] of outcomes) {
+    expect(await run([postHook('guard', () => verdict)])).toEqual({ ...halted, isShown })
+  }
 })
 
 test('a post-hook that throws is an error that names it', async () => {

@@ -6,7 +6,7 @@ import { isHalt, isRegenerate } from './verdict.ts'
 
 export type PostHookOutcome =
   | { readonly type: 'keep' }
-  | { readonly type: 'halt'; readonly reason: string; readonly hook: string }
+  | { readonly type: 'halt'; readonly reason: string; readonly isShown: boolean; readonly hook: string }
   | { readonly type: 'regenerate'; readonly feedback: string; readonly hook: string }
 
 /**
@@ -21,7 +21,9 @@ export async function runPostHooks(
   for (const hook of hooks) {
     if (hook.phase !== 'post') continue
     const verdict = await runHook(hook, turn, options)
-    if (isHalt(verdict)) return { type: 'halt', reason: verdict.reason, hook: hook.name }
+    if (isHalt(verdict)) {
+      return { type: 'halt', reason: verdict.reason, isShown: verdict.show === true, hook: hook.name }
+    }
     if (isRegenerate(verdict)) return { type: 'regenerate', feedback: verdict.feedback, hook: hook.name }
     if (verdict !== undefined && verdict !== null && !isTurn(verdict)) {
       throw new HookError(hook.name, 'must return nothing, halt(reason) or regenerate(feedback)')

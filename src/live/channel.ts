@@ -209,7 +209,7 @@ export class Channel {
     this.#live = withoutSettled(this.#live, event)
     for (const live of announced.live) this.#live = withLive(this.#live, live)
     for (const listener of this.#listeners) {
-      listener.appended(event)
+      listener.appended(announced.shown)
       if (listener.live) for (const live of announced.live) listener.live(live)
     }
     this.#tellEarly()

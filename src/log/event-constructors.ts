@@ -19,6 +19,8 @@ export const toolResult = constructorOf('tool_result')
 export const injection = constructorOf('injection')
 /** A `regeneration`: a message that is to be written again, and why. */
 export const regeneration = constructorOf('regeneration')
+/** A `withheld`: the message after it was not passed by the agent's hooks, so only operators read it. */
+export const withheld = constructorOf('withheld')
 /** A `cancel_requested`: somebody wants a turn to end. */
 export const cancelRequested = constructorOf('cancel_requested')
 /** A `turn_ended`: how a turn ended. */

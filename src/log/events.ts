@@ -31,6 +31,7 @@ export type EventContents = {
   readonly tool_result: ToolResult
   readonly injection: Injection
   readonly regeneration: { readonly messageId: string; readonly n: number; readonly feedback: string }
+  readonly withheld: Withheld
   readonly cancel_requested: { readonly turnId: string; readonly who: string }
   readonly turn_ended: TurnEnded
   readonly titled: { readonly title: string }
@@ -214,6 +215,12 @@ export type Injection = {
   readonly hook: string
   readonly parts: readonly UserPart[]
 }
+
+/**
+ * The content of `withheld`: the message after it was not passed by the agent's post-hooks. The mark comes first, in the same commit, so every
+ * prefix of a log that has the message has its mark. `hook` is the one that did not pass it; the agent's first, where no hook was asked.
+ */
+export type Withheld = { readonly messageId: string; readonly hook: string }
 
 /** How a turn ended. */
 export type TurnStatus = 'completed' | 'cancelled' | 'failed' | 'halted'

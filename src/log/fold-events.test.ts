@@ -4,6 +4,7 @@ import {
   cancelled,
   continued,
   ended,
+  marked,
   placed,
   regenerated,
   replied,
@@ -25,7 +26,10 @@ const story: NewEvent[] = [
   { type: 'injection', content: { turnId: 't1', step: 0, hook: 'memory', parts: [] } },
   replied('t1', 'm1', 3),
   regenerated('m1'),
-  replied('t1', 'm2', 5, { calls: ['c1', 'c2'] }),
+  marked('m0'),
+  replied('t1', 'm0', 5, { object: { answer: 42 } }),
+  regenerated('m0', 2),
+  replied('t1', 'm2', 8, { calls: ['c1', 'c2'] }),
   called('c1', { gated: true }),
   called('c2'),
   suspended('c1', 'approval'),
@@ -38,7 +42,8 @@ const story: NewEvent[] = [
   cancelled('t1'),
   succeeded('c1'),
   ended('t1', 'cancelled'),
-  replied('t2', 'm3', 18),
+  marked('m3'),
+  replied('t2', 'm3', 21),
   ended('t2'),
   said('t3'),
 ]
@@ -119,6 +124,37 @@ describe('a log that cannot be folded', () => {
   ])('%s changes nothing, because anyone may append it', (_, event) => {
     const before = stateOf([said('t1')])
     expect(continued(before, [event])).toEqual({ ...before, lastSeq: 2 })
+  })
+})
+
+describe('a message that is withheld', () => {
+  const usage = { inputTokens: 10, outputTokens: 5 }
+  const log = [said('t1'), marked('m1', 'strict'), replied('t1', 'm1', 1, { object: { answer: 42 }, usage })]
+
+  test('has neither parts nor object in a state, only what it used and which hook did not pass it', () => {
+    const [item] = openTurn(stateOf(log))!.items.slice(1)
+    expect(item).toMatchObject({ messageId: 'm1', seq: 3, parts: [], usage, withheld: { hook: 'strict' } })
+    expect(item).not.toHaveProperty('object')
+  })
+
+  test('is known to be as soon as its mark is there, so that no part of a log shows it', () => {
+    const marked = stateOf(log.slice(0, 2))
+    expect(marked.withheld).toEqual({ messageId: 'm1', hook: 'strict' })
+    expect(continued(marked, log.slice(2))).toEqual(stateOf(log))
+    expect(stateOf(log)).not.toHaveProperty('withheld')
+  })
+
+  test('is none of the others', () => {
+    const shown = stateOf([...log, replied('t1', 'm2', 3)])
+    expect(openTurn(shown)!.items.at(-1)).toMatchObject({ messageId: 'm2', parts: [{ text: 'this is m2' }] })
+    const other = stateOf([said('t1'), marked('gone'), replied('t1', 'm1', 1)])
+    expect(openTurn(other)!.items.at(-1)).toMatchObject({ messageId: 'm1', parts: [{ text: 'this is m1' }] })
+  })
+
+  test('may have its mark after it', () => {
+    const [said1, mark, message] = log
+    const [item] = openTurn(stateOf([said1!, message!, mark!]))!.items.slice(1)
+    expect(item).toMatchObject({ messageId: 'm1', parts: [], withheld: { hook: 'strict' } })
   })
 })
 

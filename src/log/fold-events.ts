@@ -1,8 +1,15 @@
 import { EventInvalidError, EventUnknownError } from '../errors/log-errors.ts'
-import type { EventOf, LogEvent } from './events.ts'
+import type { EventOf, LogEvent, Withheld } from './events.ts'
 import { type CallEvent, foldCall, newCall } from './fold-call.ts'
 import type { Json } from './json.ts'
-import { type CallState, type ConversationState, emptyState, type TurnItem, type TurnState } from './state.ts'
+import {
+  type AssistantItem,
+  type CallState,
+  type ConversationState,
+  emptyState,
+  type TurnItem,
+  type TurnState,
+} from './state.ts'
 
 /**
  * Folds a log to the state it stands for. `base` is the state before the first of `events`: a state folded earlier, or a summary's base.
@@ -29,16 +36,19 @@ class Fold {
   #lastSeq: number
   #title: string | null
   #seed: ConversationState['seed']
+  #withheld: Withheld | undefined
 
   constructor(base: ConversationState) {
     this.#turns = [...base.turns]
     this.#lastSeq = base.lastSeq
     this.#title = base.title
     this.#seed = base.seed
+    this.#withheld = base.withheld
   }
 
   state(): ConversationState {
-    return { lastSeq: this.#lastSeq, title: this.#title, seed: this.#seed, turns: this.#turns }
+    const state = { lastSeq: this.#lastSeq, title: this.#title, seed: this.#seed, turns: this.#turns }
+    return this.#withheld ? { ...state, withheld: this.#withheld } : state
   }
 
   apply(event: LogEvent): void {
@@ -56,8 +66,8 @@ class Fold {
         return this.#userMsg(event)
       case 'assistant_msg': {
         const { turnId, ...message } = event.content
-        const item: TurnItem = { type: 'assistant', seq: event.seq, at: event.at, regeneration: null, ...message }
-        return this.#addItem(event, turnId, item)
+        const item: AssistantItem = { type: 'assistant', seq: event.seq, at: event.at, regeneration: null, ...message }
+        return this.#addItem(event, turnId, this.#judged(item))
       }
       case 'injection': {
         const { turnId, ...injection } = event.content
@@ -65,6 +75,8 @@ class Fold {
       }
       case 'regeneration':
         return this.#regeneration(event)
+      case 'withheld':
+        return this.#withhold(event.content)
       case 'tool_call': {
         this.#turn(event, event.content.turnId).calls.push(newCall(event))
         return
@@ -142,12 +154,30 @@ class Fold {
 
   #regeneration(event: EventOf<'regeneration'>): void {
     const { messageId, n, feedback } = event.content
-    const isMessage = (item: TurnItem) => item.type === 'assistant' && item.messageId === messageId
+    const isMessage = messageWith(messageId)
     const turn = this.#turns.findLast((candidate) => candidate.items.some(isMessage))
     if (!turn) throw new EventInvalidError(event, `it names message '${messageId}', which is not in the log before it`)
-    this.#own(turn).items = turn.items.map((item) =>
-      item.type === 'assistant' && isMessage(item) ? { ...item, regeneration: { n, feedback } } : item,
-    )
+    this.#changeItem(turn, isMessage, (item) => ({ ...item, regeneration: { n, feedback } }))
+  }
+
+  /** Marks the message that comes next. One that is there already is found in the newest turn only: a mark must not cost a search of the log. */
+  #withhold(withheld: Withheld): void {
+    const { messageId, hook } = withheld
+    const isMessage = messageWith(messageId)
+    const turn = this.#turns.findLast((candidate) => candidate.opened)
+    if (turn?.items.some(isMessage)) this.#changeItem(turn, isMessage, (item) => withoutParts(item, hook))
+    else this.#withheld = withheld
+  }
+
+  #judged(item: AssistantItem): AssistantItem {
+    if (this.#withheld?.messageId !== item.messageId) return item
+    const { hook } = this.#withheld
+    this.#withheld = undefined
+    return withoutParts(item, hook)
+  }
+
+  #changeItem(turn: TurnState, isIt: ReturnType<typeof messageWith>, change: (item: AssistantItem) => AssistantItem) {
+    this.#own(turn).items = turn.items.map((item) => (isIt(item) ? change(item) : item))
   }
 
   #addItem(event: LogEvent, turnId: string, item: TurnItem): void {
@@ -180,6 +210,14 @@ class Fold {
     this.#owned.add(copy)
     return copy
   }
+}
+
+function messageWith(messageId: string): (item: TurnItem) => item is AssistantItem {
+  return (item): item is AssistantItem => item.type === 'assistant' && item.messageId === messageId
+}
+
+function withoutParts({ object: _, ...item }: AssistantItem, hook: string): AssistantItem {
+  return { ...item, parts: [], withheld: { hook } }
 }
 
 type OwnedTurn = { -readonly [Key in keyof TurnState]: TurnState[Key] } & { items: TurnItem[]; calls: CallState[] }

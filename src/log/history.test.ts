@@ -28,7 +28,7 @@ describe('every history', { timeout }, () => {
       { ...patient, seed: 1, numRuns: 500 },
     )
     const expected = ['assistant_msg', 'cancel_requested', 'regeneration', 'resolution', 'suspension', 'tool_call']
-    expect([...seen].sort()).toEqual([...expected, 'tool_result', 'tool_started', 'turn_ended', 'user_msg'])
+    expect([...seen].sort()).toEqual([...expected, 'tool_result', 'tool_started', 'turn_ended', 'user_msg', 'withheld'])
   })
 
   test('ends after a crash at any of its events', () => {

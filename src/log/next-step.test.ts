@@ -4,6 +4,7 @@ import {
   cancelled,
   ended,
   failed,
+  marked,
   regenerated,
   replied,
   resolved,
@@ -108,6 +109,20 @@ tell('regeneration', [
     name: 'the message that replaces it ends the turn',
     log: [said('t1'), replied('t1', 'm1', 1), regenerated('m1'), replied('t1', 'm2', 3)],
     next: commit(ended('t1')),
+  },
+])
+
+tell('a fork that begins after a message that is withheld', [
+  {
+    name: 'has no answer yet: the model is called again',
+    log: [said('t1'), marked('m1'), replied('t1', 'm1', 1)],
+    next: model('t1', 1),
+  },
+  { name: 'with its mark alone calls the model', log: [said('t1'), marked('m1')], next: model('t1', 0) },
+  {
+    name: 'stays within its steps',
+    log: [said('t1', { maxSteps: 1 }), marked('m1'), replied('t1', 'm1', 1)],
+    next: commit(ended('t1', 'halted', 'max_steps')),
   },
 ])
 

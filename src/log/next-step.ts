@@ -73,7 +73,8 @@ function stepOfTurn(turn: TurnState): Step {
   const last = messages.at(-1)
   const { maxSteps, maxTokens, untilTool } = turn.options
   if (last?.status === 'failed') return end(turn, 'failed', 'model_failed')
-  if (last && !hasNewsAfter(turn, last.seen)) {
+  // A fork may end between a withheld message and the end of its turn: that turn has no answer yet.
+  if (last && !last.withheld && !hasNewsAfter(turn, last.seen)) {
     const isDone = turn.calls.some((call) => call.name === untilTool && callEnd(call)?.ok)
     if (isDone) return end(turn, 'completed', 'until_tool')
     if (!last.parts.some((part) => part.type === 'call')) return end(turn, 'completed', null)

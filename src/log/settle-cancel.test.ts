@@ -7,6 +7,7 @@ import {
   draftCall,
   ended,
   failed,
+  marked,
   replied,
   resolved,
   said,
@@ -59,6 +60,16 @@ tell('a cancel is one commit', [
     log: [said('t1'), cancelled('t1')],
     outcome: { ...cancel, partial: partial() },
     append: [
+      replied('t1', 'm1', 1, { status: 'cancelled', parts: [text, plainCall], finishReason: 'tool-calls' }),
+      ended('t1', 'cancelled'),
+    ],
+  },
+  {
+    name: 'while hooks judge the message: it is withheld',
+    log: [said('t1'), cancelled('t1')],
+    outcome: { ...cancel, partial: { ...partial(), object: { answer: 42 }, withheld: 'guard' } },
+    append: [
+      marked('m1'),
       replied('t1', 'm1', 1, { status: 'cancelled', parts: [text, plainCall], finishReason: 'tool-calls' }),
       ended('t1', 'cancelled'),
     ],

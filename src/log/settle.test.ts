@@ -7,6 +7,7 @@ import {
   draftCall,
   ended,
   failed,
+  marked,
   regenerated,
   replied,
   said,
@@ -136,6 +137,59 @@ tell('a message', [
       replied('t1', 'm1', 1, { status: 'cancelled', parts: [text, plainCall], finishReason: 'tool-calls' }),
       ended('t1', 'cancelled'),
     ],
+  },
+])
+
+const usage = { inputTokens: 10, outputTokens: 5 }
+const unpassed = { withheld: 'guard', calls: [draftCall('c1')], object: { answer: 42 }, usage }
+const plain = { parts: [text, plainCall], finishReason: 'tool-calls', usage }
+
+tell('a message that no hook has passed comes after its mark, with its usage, without its calls and object', [
+  {
+    name: 'when its hook failed',
+    log: [said('t1')],
+    outcome: answer('m1', 1, { ...unpassed, verdict: { type: 'fail', reason: 'hook_failed' } }),
+    append: [marked('m1'), replied('t1', 'm1', 1, plain), ended('t1', 'failed', 'hook_failed')],
+  },
+  {
+    name: 'when it was halted',
+    log: [said('t1')],
+    outcome: answer('m1', 1, { ...unpassed, verdict: { type: 'halt', reason: 'off topic' } }),
+    append: [marked('m1'), replied('t1', 'm1', 1, plain), ended('t1', 'halted', 'off topic')],
+  },
+  {
+    name: 'when it is written anew',
+    log: [said('t1')],
+    outcome: answer('m1', 1, { ...unpassed, verdict: { type: 'regenerate', n: 1, feedback: 'say it better' } }),
+    append: [marked('m1'), replied('t1', 'm1', 1, plain), regenerated('m1')],
+  },
+  {
+    name: 'when it broke off',
+    log: [said('t1')],
+    outcome: answer('m1', 1, { ...unpassed, status: 'failed', failure: 'connection lost' }),
+    append: [
+      marked('m1'),
+      replied('t1', 'm1', 1, { ...plain, status: 'failed' }),
+      ended('t1', 'failed', 'connection lost'),
+    ],
+  },
+  {
+    name: 'when its turn was cancelled meanwhile',
+    log: [said('t1'), cancelled('t1')],
+    outcome: answer('m1', 1, { ...unpassed, verdict: { type: 'fail', reason: 'hook_failed' } }),
+    append: [marked('m1'), replied('t1', 'm1', 1, { ...plain, status: 'cancelled' }), ended('t1', 'cancelled')],
+  },
+  {
+    name: 'unless there is nothing of it',
+    log: [said('t1')],
+    outcome: answer('m1', 1, { ...unpassed, status: 'failed', parts: [] }),
+    append: [ended('t1', 'failed', 'model_failed')],
+  },
+  {
+    name: 'unless it is in the log already',
+    log: [said('t1'), marked('m1'), replied('t1', 'm1', 1), regenerated('m1')],
+    outcome: answer('m1', 1, { ...unpassed, verdict: { type: 'fail', reason: 'hook_failed' } }),
+    append: [],
   },
 ])
 

@@ -22,6 +22,8 @@ export type MessageOutcome = Omit<AssistantMsg, 'status'> & {
   /** Why a failed message failed; the reason of the turn's end. */
   readonly failure?: string
   readonly verdict?: Verdict
+  /** The post-hook that has not passed it. Absent when all have, and on agents that have none. */
+  readonly withheld?: string
 }
 
 /** What a post-hook, or the check of a structured output, made of a message. */
@@ -89,19 +91,17 @@ export function settle(state: ConversationState, outcome: Outcome): NewEvent[] {
 function settleMessage(state: ConversationState, outcome: MessageOutcome): NewEvent[] {
   const turn = liveTurn(state, outcome.turnId)
   if (!turn || hasMessage(turn, outcome.messageId)) return []
-  if (turn.cancel) return terminate(turn, { ...message(outcome, 'cancelled'), parts: plainParts(outcome) })
+  if (turn.cancel) return terminate(turn, outcome)
   if (outcome.status === 'failed') {
-    return [...failedMessage(outcome), ended(turn, 'failed', outcome.failure ?? 'model_failed')]
+    const broken = outcome.parts.length > 0 ? recorded(outcome, 'failed') : []
+    return [...broken, ended(turn, 'failed', outcome.failure ?? 'model_failed')]
   }
   const { verdict, messageId } = outcome
   if (verdict) {
-    const discarded: NewEvent = {
-      type: 'assistant_msg',
-      content: { ...message(outcome, 'complete'), parts: plainParts(outcome) },
-    }
-    if (verdict.type === 'halt') return [discarded, ended(turn, 'halted', verdict.reason)]
-    if (verdict.type === 'fail') return [discarded, ended(turn, 'failed', verdict.reason)]
-    return [discarded, { type: 'regeneration', content: { messageId, n: verdict.n, feedback: verdict.feedback } }]
+    const discarded = recorded(outcome, 'complete')
+    if (verdict.type === 'halt') return [...discarded, ended(turn, 'halted', verdict.reason)]
+    if (verdict.type === 'fail') return [...discarded, ended(turn, 'failed', verdict.reason)]
+    return [...discarded, { type: 'regeneration', content: { messageId, n: verdict.n, feedback: verdict.feedback } }]
   }
   return [
     { type: 'assistant_msg', content: message(outcome, 'complete') },
@@ -122,14 +122,12 @@ function settleResult(state: ConversationState, { callId, attempt, result }: Res
 function settleCancel(state: ConversationState, { turnId, partial }: CancelOutcome): NewEvent[] {
   const turn = liveTurn(state, turnId)
   if (!turn?.cancel) return []
-  if (!partial || hasMessage(turn, partial.messageId)) return terminate(turn, null)
-  return terminate(turn, { ...message(partial, 'cancelled'), parts: plainParts(partial) })
+  return terminate(turn, partial && !hasMessage(turn, partial.messageId) ? partial : null)
 }
 
 /** The one commit that answers `cancel_requested`: the partial message, the end of every open call, the end of the turn. */
-function terminate(turn: TurnState, partial: AssistantMsg | null): NewEvent[] {
-  const events: NewEvent[] = []
-  if (partial && partial.parts.length > 0) events.push({ type: 'assistant_msg', content: partial })
+function terminate(turn: TurnState, partial: Draft | null): NewEvent[] {
+  const events: NewEvent[] = partial && partial.parts.length > 0 ? recorded(partial, 'cancelled') : []
   for (const call of turn.calls) events.push(...cancelCall(call, turn.cancel!.who))
   events.push(ended(turn, 'cancelled', null))
   return events
@@ -187,12 +185,19 @@ function message(draft: Draft, status: AssistantMsg['status']): AssistantMsg {
   return { turnId, messageId, seen, parts, model, usage, finishReason, status, ...object }
 }
 
-function failedMessage(outcome: MessageOutcome): NewEvent[] {
-  const parts = plainParts(outcome)
-  return parts.length > 0 ? [{ type: 'assistant_msg', content: { ...message(outcome, 'failed'), parts } }] : []
+/** A message that is not acted on, with its usage. One that no hook has passed comes after its mark, without its object. */
+function recorded(draft: Draft, status: AssistantMsg['status']): NewEvent[] {
+  const { messageId, withheld: hook } = draft
+  const content = { ...message(draft, status), parts: plainParts(draft) }
+  if (hook === undefined) return [{ type: 'assistant_msg', content }]
+  const { object: _, ...withoutObject } = content
+  return [
+    { type: 'withheld', content: { messageId, hook } },
+    { type: 'assistant_msg', content: withoutObject },
+  ]
 }
 
-/** The calls of a message that will not be acted on stay in it, as text about what the model wanted. */
+/** Calls stay in such a message, as text about what the model wanted. */
 function plainParts(draft: Draft): AssistantPart[] {
   return draft.parts.map((part) => {
     if (part.type !== 'call') return part

@@ -9,6 +9,7 @@ import type {
   TurnOptions,
   TurnStatus,
   UserMessage,
+  Withheld,
 } from './events.ts'
 import type { Json } from './json.ts'
 
@@ -22,6 +23,8 @@ export type ConversationState = {
   readonly seed: Json
   /** In the order of their first message, which is the order they open in. Ended ones stay, to be rendered. */
   readonly turns: readonly TurnState[]
+  /** The mark of a message that has not come yet. */
+  readonly withheld?: Withheld
 }
 
 /** A turn, as the log tells it. */
@@ -53,6 +56,8 @@ export type AssistantItem = Omit<AssistantMsg, 'turnId'> & {
   readonly seq: number
   readonly at: number
   readonly regeneration: { readonly n: number; readonly feedback: string } | null
+  /** The hook that has not passed it. The log keeps what it said; `parts` is empty in a state, and so in everything derived from one. */
+  readonly withheld?: { readonly hook: string }
 }
 
 export type InjectionItem = Omit<Injection, 'turnId'> & { readonly type: 'injection'; readonly seq: number }

@@ -149,6 +149,7 @@ const contentChecks: { readonly [Type in Log.EventType]: Check } = {
   }),
   injection: object<Log.Injection>({ turnId: id, step: whole(0), hook: id, parts: list(userPart) }),
   regeneration: object<Log.EventContents['regeneration']>({ messageId: id, n: whole(1), feedback: text }),
+  withheld: object<Log.Withheld>({ messageId: id, hook: id }),
   cancel_requested: object<Log.EventContents['cancel_requested']>({ turnId: id, who: text }),
   turn_ended: object<Log.TurnEnded>({
     turnId: id,

@@ -41,6 +41,7 @@ export type Conversation<A extends Agent = Agent> = {
   view(): Promise<View>
   /** Pages of whole turns, the newest first. */
   history(page?: { readonly before?: number; readonly limit?: number }): Promise<HistoryPage>
+  /** The log as it is, with messages that hooks have withheld: for operators. Pages get `watch`, `view` or `history`. */
   events(range?: EventRange): Promise<LogEvent[]>
   watch(options?: WatchOptions): AsyncGenerator<WatchEvent, void, void>
   /** The audit: a row for each attempt of each model call, as far as the agent's `audit` has them kept. */

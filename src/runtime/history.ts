@@ -109,7 +109,8 @@ function fold(events: readonly LogEvent[], turns: readonly Start[]): Folded {
   const from = turns[0]?.seq ?? 0
   const own: LogEvent[] = []
   for (const event of events) {
-    if (event.seq < from || !isAbout(event, names)) continue
+    // A mark comes before its message, which tells whose it is; one without its message changes nothing.
+    if (event.seq < from || (event.type !== 'withheld' && !isAbout(event, names))) continue
     if (event.type === 'assistant_msg') names.add(event.content.messageId)
     if (event.type === 'tool_call') names.add(event.content.callId)
     own.push(event)

@@ -5,6 +5,7 @@ import type { ConversationRecord, ConversationRef } from '../store/conversation-
 import type { ModelCall } from '../store/model-call.ts'
 import type { TenantStore } from '../store/store.ts'
 import { historyTurns, type TurnPage } from './history.ts'
+import { shownEvents } from './shown-events.ts'
 
 /** What is kept of a conversation or session beside its log. Reads only. */
 export type Inspection = {
@@ -47,7 +48,7 @@ export function inspect(store: TenantStore, ref: ConversationRef): Inspection {
 async function refersTo(store: TenantStore, id: string, blob: string): Promise<boolean> {
   for (let before: number | undefined; ; ) {
     const range = before === undefined ? {} : { before }
-    const events = await store.streamEvents(id, { ...range, limit: eventsPerRead })
+    const events = await shownEvents((wanted) => store.streamEvents(id, wanted), { ...range, limit: eventsPerRead })
     if (events.some(({ content }) => blobRefsIn(content as Json).includes(blob))) return true
     if (events.length < eventsPerRead) return false
     before = events[0]!.seq

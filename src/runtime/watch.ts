@@ -5,6 +5,7 @@ import type { LiveEvent } from '../view/live-event.ts'
 import type { WatchEvent } from '../view/project-view.ts'
 import type { View } from '../view/view.ts'
 import type { Channels } from './channels.ts'
+import { shownEvents } from './shown-events.ts'
 import { WatchedChildren } from './watched-children.ts'
 
 /** Where watching begins and when it ends. */
@@ -46,7 +47,8 @@ export async function* watch(watched: Watched, options: WatchOptions = {}): Asyn
     buffer.startAt(view.seq)
     if (after === undefined) yield { type: 'snapshot', view }
     else {
-      for (const event of await store.streamEvents(id, { after, before: view.seq + 1 })) yield event
+      const missed = { after, before: view.seq + 1 }
+      for (const event of await shownEvents((range) => store.streamEvents(id, range), missed)) yield event
       if (view.drafts.length > 0 || view.children.pending.length > 0) yield { type: 'snapshot', view }
     }
     yield* buffer.drain()

@@ -16,7 +16,13 @@ export function childResult(
   const usage = { ...usageOf(turn) }
   if (status === 'completed') return { ok: true, result: resultOf(turn, reason), usage }
   const what = status === 'cancelled' ? 'was cancelled' : status === 'halted' ? 'was halted' : 'failed'
-  return { ok: false, error: `the agent '${agent}' ${what}${reason === null ? '' : `: ${reason}`}`, usage }
+  const why = status === 'failed' ? failureTold(turn, reason) : reason
+  return { ok: false, error: `the agent '${agent}' ${what}${why === null ? '' : `: ${why}`}`, usage }
+}
+
+/** A hook's error may quote the message it judged. Where that message is withheld, the parent gets the code alone. */
+function failureTold(turn: TurnState, reason: string | null): string | null {
+  return keptMessages(turn).at(-1)?.withheld ? (reason?.split(':', 1)[0] ?? null) : reason
 }
 
 function resultOf(turn: TurnState, reason: string | null): Json {

@@ -1,11 +1,13 @@
+import { HookError } from '../errors/definition-errors.ts'
 import { runPostHooks } from '../hook/run-post-hooks.ts'
 import { createTurn, type Turn } from '../hook/turn.ts'
 import type { AssistantPart } from '../log/events.ts'
-import type { DraftCall, MessageOutcome, Outcome, Verdict } from '../log/settle.ts'
+import type { DraftCall, MessageOutcome, Outcome } from '../log/settle.ts'
 import type { TurnState } from '../log/state.ts'
 import type { GeneratedFile, MessagePart } from '../model/message-draft.ts'
 import type { ModelMessage } from '../model/stream-model.ts'
 import { prepareCall } from '../tool/prepare-call.ts'
+import { failureReason } from './failure-reason.ts'
 import { patiently } from './patiently.ts'
 import { invalidObject, readObject, regenerations } from './read-object.ts'
 import type { TurnContext } from './turn-context.ts'
@@ -34,21 +36,23 @@ export async function finishMessage(streamed: Streamed, context: TurnContext, si
     usage,
     finishReason,
   }
-  const cutOff: MessageOutcome = {
-    ...draft,
-    status: 'failed',
-    failure: failureOf(message),
-    calls: message.calls.map(undecided),
-  }
+  const unjudged = { ...draft, calls: message.calls.map(undecided), ...withheldBy(firstPostHook(context)) }
+  const cutOff: MessageOutcome = { ...unjudged, status: 'failed', failure: failureOf(message) }
   if (message.status !== 'complete') return cutOff
   try {
     return await unlessAborted(judged({ ...draft, status: 'complete', calls: [] }, streamed, context), signal)
   } catch (error) {
     // A cancel takes what the model has said; its calls are not acted on, so nothing has to be decided about them.
     if (signal.aborted) return cutOff
-    throw error
+    const { tenant, id, logger } = context
+    logger.error('a model call failed', { tenant, id, turnId: turnState.turnId, messageId, error })
+    const verdict = { type: 'fail' as const, reason: failureReason(error) }
+    const failed = error instanceof HookError ? withheldBy(error.hook) : {}
+    return { ...unjudged, status: 'complete', verdict, ...failed }
   }
 }
+
+type Judged = Pick<MessageOutcome, 'verdict' | 'withheld'>
 
 async function judged(bare: MessageOutcome, streamed: Streamed, context: TurnContext): Promise<MessageOutcome> {
   const { message, turn, turnState } = streamed
@@ -56,20 +60,23 @@ async function judged(bare: MessageOutcome, streamed: Streamed, context: TurnCon
   const calls = preparing.length === 0 ? [] : await Promise.all(preparing)
   const outcome = { ...bare, calls }
   const { output } = turnState.options
-  if (!output || calls.length > 0) return withVerdict(outcome, await postHooks(outcome, streamed, context))
+  if (!output || calls.length > 0) return { ...outcome, ...(await postHooks(outcome, streamed, context)) }
   const object = await readObject(output, bare.parts)
-  if (!object.ok) return { ...outcome, verdict: invalidObject(turnState, object.issues) }
+  if (!object.ok) {
+    const verdict = invalidObject(turnState, object.issues)
+    return { ...outcome, verdict, ...withheldBy(firstPostHook(context)) }
+  }
   const complete = { ...outcome, object: object.value }
-  return withVerdict(complete, await postHooks(complete, streamed, context))
+  return { ...complete, ...(await postHooks(complete, streamed, context)) }
 }
 
 async function postHooks(
   outcome: MessageOutcome,
   { turn, turnState }: Streamed,
   context: TurnContext,
-): Promise<Verdict | null> {
+): Promise<Judged | null> {
   const { agent, clock, logger } = context
-  if (!agent.hooks.some((hook) => hook.phase === 'post')) return null
+  if (firstPostHook(context) === undefined) return null
   const { messageId, parts, model, usage, finishReason } = outcome
   const assistantMessage = {
     ...{ messageId, parts, model, usage, finishReason },
@@ -80,15 +87,23 @@ async function postHooks(
   const options = { hookTimeoutMs: agent.hookTimeoutMs, logger, clock }
   const result = await runPostHooks(agent.hooks, createTurn({ ...turn, assistantMessage }), options)
   if (result.type === 'keep') return null
-  if (result.type === 'halt') return { type: 'halt', reason: result.reason }
+  const withheld = withheldBy(result.hook)
+  if (result.type === 'halt') {
+    return { verdict: { type: 'halt', reason: result.reason }, ...(result.isShown ? {} : withheld) }
+  }
   const n = regenerations(turnState) + 1
   // A message that a hook would not let pass is not let pass because it kept coming.
-  if (n > agent.maxRegenerations) return { type: 'halt', reason: 'max_regenerations' }
-  return { type: 'regenerate', n, feedback: result.feedback }
+  if (n > agent.maxRegenerations) return { verdict: { type: 'halt', reason: 'max_regenerations' }, ...withheld }
+  return { verdict: { type: 'regenerate', n, feedback: result.feedback }, ...withheld }
 }
 
-function withVerdict(outcome: MessageOutcome, verdict: Verdict | null): MessageOutcome {
-  return verdict ? { ...outcome, verdict } : outcome
+/** The hook that a message has not passed before any was asked; undefined on agents without post-hooks. */
+function firstPostHook({ agent }: TurnContext): string | undefined {
+  return agent.hooks.find((hook) => hook.phase === 'post')?.name
+}
+
+function withheldBy(hook: string | undefined): Pick<MessageOutcome, 'withheld'> {
+  return hook === undefined ? {} : { withheld: hook }
 }
 
 function hasNoFiles(parts: readonly MessagePart[]): parts is readonly Exclude<MessagePart, GeneratedFile>[] {

@@ -2,7 +2,6 @@ import { calibrate } from '../context/calibration.ts'
 import { countParts } from '../context/count-tokens.ts'
 import { estimateTokens } from '../context/estimate-tokens.ts'
 import { renderContext } from '../context/render-context.ts'
-import { PerdureError } from '../errors/perdure-error.ts'
 import { failpoint } from '../failpoint/failpoint.ts'
 import { runPreHooks } from '../hook/run-pre-hooks.ts'
 import { createTurn, type Turn } from '../hook/turn.ts'
@@ -15,7 +14,9 @@ import { modelRef } from '../model/language-model.ts'
 import type { StreamChunk } from '../model/stream-chunk.ts'
 import { streamModel } from '../model/stream-model.ts'
 import { modelTools } from '../tool/model-tools.ts'
+import type { Delta, LiveContent } from '../view/live-event.ts'
 import { auditAttempts } from './audit.ts'
+import { failureReason } from './failure-reason.ts'
 import { finishMessage } from './finish-message.ts'
 import { nextPrompt } from './next-prompt.ts'
 import type { TurnContext } from './turn-context.ts'
@@ -43,7 +44,7 @@ export function callModel(step: ModelStep, context: TurnContext, loop: Loop): Mo
   const ended = run(step, context, loop, controller.signal).catch((error: unknown): Outcome | null => {
     if (controller.signal.aborted) return null
     context.logger.error('a model call failed', { tenant: context.tenant, id: context.id, turnId: step.turnId, error })
-    return { type: 'end', turnId: step.turnId, status: 'failed', reason: reasonOf(error) }
+    return { type: 'end', turnId: step.turnId, status: 'failed', reason: failureReason(error) }
   })
   return { turnId: step.turnId, abort: () => controller.abort(), ended }
 }
@@ -131,45 +132,32 @@ function durableInjections(turn: TurnState, step: number): Map<string, readonly 
 }
 
 function liveDeltas(
-  { channel }: TurnContext,
+  { agent, channel }: TurnContext,
   loop: Loop,
   turnId: string,
   messageId: string,
 ): (chunk: StreamChunk) => void {
   let n = 0
+  // The commit shows what the hooks have passed; nothing is shown before.
+  const isHeldBack = agent.reveal === 'judged' && agent.hooks.some((hook) => hook.phase === 'post')
   return (chunk) => {
     n += 1
     const seq = loop.state().lastSeq
     if (n === 1) channel.emit({ type: 'state_changed', state: 'streaming' }, seq)
-    const { delta } = chunk
-    if (chunk.type === 'tool_input_delta') {
-      channel.emit(
-        {
-          type: 'tool_input_delta',
-          turnId,
-          messageId,
-          n,
-          part: chunk.callId,
-          delta,
-          callId: chunk.callId,
-          name: chunk.name,
-        },
-        seq,
-      )
-    } else {
-      channel.emit({ type: chunk.type, turnId, messageId, n, part: chunk.id, delta }, seq)
-    }
+    if (!isHeldBack) channel.emit(deltaOf(chunk, { turnId, messageId, n }), seq)
     failpoint('model.during_stream')
   }
+}
+
+function deltaOf(chunk: StreamChunk, place: Pick<Delta, 'turnId' | 'messageId' | 'n'>): LiveContent {
+  const { delta } = chunk
+  if (chunk.type !== 'tool_input_delta') return { type: chunk.type, ...place, part: chunk.id, delta }
+  const { callId, name } = chunk
+  return { type: 'tool_input_delta', ...place, part: callId, delta, callId, name }
 }
 
 function turnOf(state: ConversationState, turnId: string): TurnState {
   const turn = findTurn(state, turnId)
   if (!turn) throw new Error(`turn '${turnId}' is not in the log it was taken from`)
   return turn
-}
-
-function reasonOf(error: unknown): string {
-  if (PerdureError.isInstance(error)) return `${error.code}: ${error.message}`
-  return `internal_error: ${error instanceof Error ? error.message : String(error)}`
 }

@@ -4,6 +4,7 @@ import {
   cancelled,
   ended,
   failed,
+  marked,
   placed,
   replied,
   resolved,
@@ -37,6 +38,12 @@ const stories: [string, NewEvent[], string[]][] = [
   ['a queued message announces nothing yet', [said('t1'), said('t2')], []],
   ['a steering message announces nothing', [said('t1'), said('t1')], []],
   ['a message is completed when it is committed', [said('t1'), replied('t1', 'm1', 1)], ['message_completed m1']],
+  ['a mark announces nothing', [said('t1'), marked('m1')], []],
+  [
+    'a message that is withheld is withdrawn',
+    [said('t1'), marked('m1'), replied('t1', 'm1', 1)],
+    ['message_discarded m1'],
+  ],
   ['a call that is only made announces nothing', calling, []],
   ['a call is started', [...calling, started('c1')], ['tool_call_started c1']],
   ['a call ends well', [...calling, started('c1'), succeeded('c1')], ['tool_call_resolved c1']],
@@ -76,6 +83,24 @@ const stories: [string, NewEvent[], string[]][] = [
 
 test.each(stories)('%s', (_, events, expected) => {
   expect(announced(events)).toEqual(expected)
+})
+
+test('those who watch get an event as it is, and of a message that is withheld only that there was one', () => {
+  const [asked, mark, message, other] = placed([
+    said('t1'),
+    marked('m1'),
+    replied('t1', 'm1', 1, { object: 42 }),
+    replied('t1', 'm2', 1),
+  ])
+  let state = stateOf([])
+  const shown = [asked!, mark!, message!, other!].map((event) => {
+    const announced = announce(state, event)
+    state = announced.state
+    return announced.shown
+  })
+  expect([shown[0], shown[1], shown[3]]).toEqual([asked, mark, other])
+  const { object: _, ...content } = message!.content as { object?: unknown }
+  expect(shown[2]).toEqual({ ...message, content: { ...content, parts: [] } })
 })
 
 test('an event that is not known is not announced past', () => {

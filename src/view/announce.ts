@@ -1,24 +1,40 @@
 import { type CallEnd, callEnd } from '../log/call-phase.ts'
-import type { LogEvent } from '../log/events.ts'
+import type { EventOf, LogEvent } from '../log/events.ts'
 import { foldEvents } from '../log/fold-events.ts'
 import { phaseOf } from '../log/fsm-state.ts'
 import { type ConversationState, findCall, openTurn } from '../log/state.ts'
 import type { LiveContent, LiveEvent } from './live-event.ts'
+import { emptied } from './without-withheld.ts'
 
-/** The live events that follow from a committed one, so that every node announces the same whoever committed it. */
-export function announce(before: ConversationState, event: LogEvent): { state: ConversationState; live: LiveEvent[] } {
+export type Announced = {
+  readonly state: ConversationState
+  /** The event for watchers: a message that no hook has passed is empty. */
+  readonly shown: LogEvent
+  readonly live: readonly LiveEvent[]
+}
+
+/** What is told of a committed event, so that every node announces the same whoever committed it. */
+export function announce(before: ConversationState, event: LogEvent): Announced {
   const state = foldEvents([event], before)
+  const shown = event.type === 'assistant_msg' && isWithheld(before, event) ? emptied(event) : event
   const contents = [...announcementsOf(event, before, state), ...changesOf(before, state)]
   return {
     state,
+    shown,
     live: contents.map((content) => ({ conversationId: event.conversationId, seq: event.seq, ...content })),
   }
 }
 
+function isWithheld({ withheld }: ConversationState, { content }: EventOf<'assistant_msg'>): boolean {
+  return withheld?.messageId === content.messageId
+}
+
 function announcementsOf(event: LogEvent, before: ConversationState, state: ConversationState): LiveContent[] {
   switch (event.type) {
-    case 'assistant_msg':
-      return [{ type: 'message_completed', turnId: event.content.turnId, messageId: event.content.messageId }]
+    case 'assistant_msg': {
+      const { turnId, messageId } = event.content
+      return [{ type: isWithheld(before, event) ? 'message_discarded' : 'message_completed', turnId, messageId }]
+    }
     case 'tool_started': {
       const { callId, attempt } = event.content
       return [{ type: 'tool_call_started', callId, name: findCall(state, callId)?.call.name ?? '', attempt }]

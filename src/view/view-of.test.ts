@@ -4,6 +4,7 @@ import {
   cancelled,
   ended,
   failed,
+  marked,
   regenerated,
   replied,
   resolved,
@@ -52,6 +53,12 @@ describe('messages', () => {
   test('that were written anew are not shown', () => {
     const { messages } = shown(said('t1'), replied('t1', 'm1', 1), regenerated('m1'), replied('t1', 'm2', 3))
     expect(messages.map((message) => ('messageId' in message ? message.messageId : ''))).toEqual(['', 'm2'])
+  })
+
+  test('that are withheld are there, and empty', () => {
+    const { messages } = shown(said('t1'), marked('m1', 'strict'), replied('t1', 'm1', 1, { object: 42 }))
+    expect(messages[1]).toMatchObject({ messageId: 'm1', parts: [], withheld: { hook: 'strict' } })
+    expect(messages[1]).not.toHaveProperty('object')
   })
 
   test('of a queued turn say so; one cancelled in the queue is gone', () => {

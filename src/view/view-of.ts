@@ -84,8 +84,19 @@ function messagesOf(turn: TurnState): ViewMessage[] {
     } else if (item.type === 'assistant' && !item.regeneration) {
       const { messageId, seq, at, status } = item
       const object = item.object === undefined ? {} : { object: item.object }
+      const withheld = item.withheld ? { withheld: item.withheld } : {}
       const parts = item.parts.flatMap((part) => viewPart(part, turn.calls))
-      messages.push({ role: 'assistant', turnId: turn.turnId, messageId, seq, at, status, parts, ...object })
+      messages.push({
+        role: 'assistant',
+        turnId: turn.turnId,
+        messageId,
+        seq,
+        at,
+        status,
+        parts,
+        ...object,
+        ...withheld,
+      })
     }
   }
   return messages

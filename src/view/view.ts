@@ -47,8 +47,11 @@ export type ViewAssistantMessage = {
   readonly seq: number
   readonly at: number
   readonly status: AssistantMsg['status']
+  /** Empty where it is withheld. */
   readonly parts: readonly ViewPart[]
   readonly object?: Json
+  /** The hook that has not passed it. */
+  readonly withheld?: { readonly hook: string }
 }
 
 /** A part of a message; calls with all that is known of them. */

@@ -29,6 +29,7 @@ export function featuresOf({ log, hasCrashed, isForked }: GeneratedLog): string[
     'several providers': makers.size > 1,
     steering: log.some((event, index) => isSteering(event, log.slice(0, index))),
     regeneration: log.some((event) => event.type === 'regeneration'),
+    withheld: log.some((event) => event.type === 'withheld'),
     injection: log.some((event) => event.type === 'injection'),
     file:
       hasPart('file') ||

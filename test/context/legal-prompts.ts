@@ -68,7 +68,7 @@ const features = [
     'edited',
   ],
   ...['interrupted call', 'open call', 'hosted call', 'reasoning', 'several providers', 'steering', 'regeneration'],
-  ...['injection', 'file', 'empty text', 'odd name or id', 'repeated id', 'half a pair'],
+  ...['withheld', 'injection', 'file', 'empty text', 'odd name or id', 'repeated id', 'half a pair'],
   ...['reduced by summary', 'reduced by window', 'reduced by stubs'],
 ]
 

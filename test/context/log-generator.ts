@@ -146,10 +146,11 @@ class World {
     this.owner.model = null
     const draft = this.#draft(model.turnId, model.seen, this.#random.pick([0, 1, 1, 2, 4]))
     const hasFailed = this.#random.chance(0.06)
-    const ending = hasFailed
-      ? { status: 'failed' as const, failure: 'lost' }
-      : { status: 'complete' as const, ...this.#verdict() }
-    this.owner.settle({ type: 'message', ...draft, ...ending })
+    const ending: Pick<MessageOutcome, 'status' | 'verdict' | 'failure'> = hasFailed
+      ? { status: 'failed', failure: 'lost' }
+      : { status: 'complete', ...this.#verdict() }
+    const isWithheld = (hasFailed || ending.verdict) && this.#random.chance(0.5)
+    this.owner.settle({ type: 'message', ...draft, ...ending, ...(isWithheld ? { withheld: 'guard' } : {}) })
   }
 
   #draft(turnId: string, seen: number, calls: number): Omit<MessageOutcome, 'type' | 'status'> {

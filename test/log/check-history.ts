@@ -1,7 +1,14 @@
 import { callPhase } from '../../src/log/call-phase.ts'
 import type { LogEvent } from '../../src/log/events.ts'
 import { foldEvents } from '../../src/log/fold-events.ts'
-import { type CallState, type ConversationState, emptyState, findCall, openTurn } from '../../src/log/state.ts'
+import {
+  type CallState,
+  type ConversationState,
+  emptyState,
+  findCall,
+  keptMessages,
+  openTurn,
+} from '../../src/log/state.ts'
 
 /** Throws when a finished history breaks a promise that holds for every log. */
 export function checkHistory(log: readonly LogEvent[]): void {
@@ -18,7 +25,10 @@ export function checkHistory(log: readonly LogEvent[]): void {
     must(turnEnds.length === 1, `turn ${turn.turnId} has ${turnEnds.length} ends`)
     must(!turn.cancel || turn.end?.status === 'cancelled', `turn ${turn.turnId} was cancelled and reads otherwise`)
     for (const call of turn.calls) must(ends.get(call.callId) === 1, `call ${call.callId} ended otherwise than once`)
+    const isCompleted = turn.end?.status === 'completed'
+    must(!isCompleted || !keptMessages(turn).at(-1)?.withheld, `turn ${turn.turnId} is completed by what is withheld`)
   }
+  checkWithheld(log, state)
 }
 
 /** What an event may say about the state before it. */
@@ -35,6 +45,25 @@ function checkEvent(before: ConversationState, event: LogEvent): void {
     case 'tool_started':
       return checkStart(findCall(before, event.content.callId)!.call, event.content.attempt)
     default:
+  }
+}
+
+/** A mark stands right before its message, unless the log was cut between them, and the message shows and calls nothing. */
+function checkWithheld(log: readonly LogEvent[], state: ConversationState): void {
+  const messages = state.turns.flatMap((turn) => turn.items.filter((item) => item.type === 'assistant'))
+  for (const [index, mark] of log.entries()) {
+    if (mark.type !== 'withheld') continue
+    const { messageId } = mark.content
+    const message = messages.find((item) => item.messageId === messageId)
+    if (!message) continue
+    const next = log[index + 1]
+    const isNext = next?.type === 'assistant_msg' && next.content.messageId === messageId
+    must(
+      isNext && next.content.parts.every((part) => part.type !== 'call'),
+      `mark ${mark.seq} is not before its message`,
+    )
+    const isEmpty = message.withheld && message.parts.length === 0 && !('object' in message)
+    must(isEmpty === true, `message ${messageId} is withheld, and in the state`)
   }
 }
 

@@ -106,16 +106,20 @@ class World {
     const calls = Array.from({ length: this.choices.of([0, 1, 1, 3]) }, () => this.#call())
     const usage = { inputTokens: 20, outputTokens: 5 }
     const hasFailed = this.choices.below(20) === 19
+    const judged = hasFailed ? { status: 'failed' as const, failure: 'connection lost' } : this.#verdict()
+    // Only what is not acted on can be withheld; some agents have no hooks.
+    const isWithheld = (judged.status === 'failed' || judged.verdict) && this.choices.below(2) === 1
     const outcome = answer(messageId, model.seen, {
       turnId: model.turnId,
       calls,
       usage,
-      ...(hasFailed ? { status: 'failed' as const, failure: 'connection lost' } : this.#verdict()),
+      ...judged,
+      ...(isWithheld ? { withheld: 'guard' } : {}),
     })
     this.owner.settle(outcome)
   }
 
-  #verdict(): Pick<MessageOutcome, 'verdict'> {
+  #verdict(): Partial<Pick<MessageOutcome, 'verdict' | 'status'>> {
     const verdicts: (Verdict | null)[] = Array<null>(18).fill(null)
     verdicts.push({ type: 'halt', reason: 'off topic' }, { type: 'fail', reason: 'invalid_object' })
     if (this.#regenerations < 5) verdicts.push({ type: 'regenerate', n: 1, feedback: 'say it better' })

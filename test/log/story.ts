@@ -9,6 +9,7 @@ import {
   toolStarted,
   turnEnded,
   userMsg,
+  withheld,
 } from '../../src/log/event-constructors.ts'
 import type {
   AssistantMsg,
@@ -92,6 +93,11 @@ export function resolved(
 
 export function regenerated(messageId: string, n = 1): NewEvent {
   return regeneration({ messageId, n, feedback: 'say it better' })
+}
+
+/** The message that comes next is not to be shown. */
+export function marked(messageId: string, hook = 'guard'): NewEvent {
+  return withheld({ messageId, hook })
 }
 
 export function cancelled(turnId: string): NewEvent {

@@ -1,5 +1,16 @@
 import { expect, test } from 'vitest'
-import { called, ended, failed, replied, resolved, said, started, stateOf, suspended } from '../../../test/log/story.ts'
+import {
+  called,
+  ended,
+  failed,
+  marked,
+  replied,
+  resolved,
+  said,
+  started,
+  stateOf,
+  suspended,
+} from '../../../test/log/story.ts'
 import type { NewEvent } from '../../log/events.ts'
 import { nothingLive } from '../../view/live-parts.ts'
 import type { Draft, View } from '../../view/view.ts'
@@ -109,4 +120,12 @@ test('what has begun and ended since the first look is written down, however muc
   const late = paper()
   new Transcript(late, { agent: 'clerk', who: 'ann', earlierTurns: 0 }).update(view([...asked, answer, ended('t1')]))
   expect(late.text()).toBe('')
+})
+
+test('a message that is withheld is not shown, and what was printed of it is said to be withdrawn', () => {
+  const withheld = view([...asked, marked('m1'), answer, ended('t1', 'halted', 'no')])
+  expect(shown(withheld)).not.toContain(answerText)
+  const streamed = shown(view(asked), view(asked, [draft(answerText)]), withheld)
+  expect(streamed).toContain('(what is above was withdrawn: it is not part of the conversation)')
+  expect(streamed.split(answerText)).toHaveLength(2)
 })

@@ -88,6 +88,8 @@ export class Transcript {
   }
 
   #assistant(message: ViewAssistantMessage, view: View): void {
+    // If a draft of it was printed, `#withdrawn` says so.
+    if (message.withheld) return
     this.#stream(message.messageId, message.parts.filter(isStreamed))
     this.#streamed.delete(message.messageId)
     this.#done.add(`written/${message.messageId}`)

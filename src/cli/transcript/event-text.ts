@@ -21,6 +21,8 @@ export function eventText(event: LogEvent): string {
       return event.content.ok ? excerpt(event.content.result, false) : event.content.error
     case 'regeneration':
       return event.content.feedback
+    case 'withheld':
+      return `not passed by the hook '${event.content.hook}'`
     case 'cancel_requested':
       return `by ${event.content.who}`
     case 'turn_ended':

@@ -91,6 +91,7 @@ export class LivePrinter {
       case 'cancel_requested':
       case 'titled':
       case 'regeneration':
+      case 'withheld':
         return this.#lines([dim(`${event.type.replaceAll('_', ' ')}: ${eventText(event)}`)])
       default:
     }
@@ -102,8 +103,7 @@ export class LivePrinter {
       case 'reasoning_delta':
         return this.#stream(event.messageId, event.type === 'text_delta' ? 'text' : 'reasoning', event.delta)
       case 'message_discarded':
-        if (this.#streamed.delete(event.messageId))
-          this.#lines([this.#output.colours.dim('  (withdrawn; it is written again)')])
+        if (this.#streamed.delete(event.messageId)) this.#lines([this.#output.colours.dim('  (withdrawn)')])
         return
       case 'tool_progress':
         return this.#lines([

@@ -23,7 +23,8 @@ export function messageLines(message: ViewMessage, style: TranscriptStyle): Safe
     const heading = safe`${colours.green(colours.bold(message.who))} ${colours.dim(`${ago(message.at)} #${message.seq}${queued}`)}`
     return [heading, ...message.parts.flatMap((part) => indented(userPartText(part)))]
   }
-  const ending = message.status === 'complete' ? '' : ` (${message.status})`
+  const withheld = message.withheld ? ` (withheld: not passed by the hook '${message.withheld.hook}')` : ''
+  const ending = `${message.status === 'complete' ? '' : ` (${message.status})`}${withheld}`
   const heading = safe`${colours.cyan(colours.bold(agent))} ${colours.dim(`${ago(message.at)} #${message.seq}${ending}`)}`
   return [heading, ...message.parts.flatMap((part) => partLines(part, style))]
 }

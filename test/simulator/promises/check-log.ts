@@ -37,6 +37,8 @@ function nameOf(event: LogEvent): string | null {
       return event.content.key === undefined ? null : `the message with key '${event.content.key}'`
     case 'assistant_msg':
       return `message ${event.content.messageId}`
+    case 'withheld':
+      return `mark of ${event.content.messageId}`
     case 'tool_call':
       return `call ${event.content.callId}`
     case 'tool_started':

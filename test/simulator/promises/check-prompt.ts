@@ -1,7 +1,11 @@
 import type { LanguageModelV4Prompt } from '@ai-sdk/provider'
 import { validatePrompt } from '../../../src/testing/validate-prompt.ts'
 
-/** What the two strictest providers would refuse: one has rules for ids, the other for the order of messages. */
+/**
+ * What the two strictest providers would refuse: one has rules for ids, the other for the order of messages. And what no model may read: the
+ * rest of a message that was cancelled, and what a hook did not pass.
+ */
 export function checkPrompt(prompt: LanguageModelV4Prompt): string[] {
-  return [...new Set([...validatePrompt(prompt, 'anthropic'), ...validatePrompt(prompt, 'google')])]
+  const unsaid = JSON.stringify(prompt).includes('never said') ? ['it has what was never said'] : []
+  return [...new Set([...validatePrompt(prompt, 'anthropic'), ...validatePrompt(prompt, 'google'), ...unsaid])]
 }

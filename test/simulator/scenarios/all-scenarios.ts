@@ -1,6 +1,6 @@
 import { postHook, preHook } from '../../../src/hook/create-hook.ts'
 import { inject } from '../../../src/hook/turn.ts'
-import { regenerate } from '../../../src/hook/verdict.ts'
+import { halt, regenerate } from '../../../src/hook/verdict.ts'
 import { scriptedModel } from '../../../src/testing/scripted-model.ts'
 import type { Scenario } from './scenario.ts'
 
@@ -199,8 +199,23 @@ export const scenarios: readonly Scenario[] = [
         ),
       ],
     }),
+    transcripts: [['user: be rude', 'assistant: ', 'feedback: Be polite.', 'assistant: Good day.', 'completed']],
+  },
+  {
+    name: 'withheld',
+    messages: ['say what must not be said', 'say hello'],
+    agent: () => ({
+      hooks: [
+        postHook('guard', ({ assistantMessage }) =>
+          assistantMessage?.text.includes('never said') ? halt('It must not be said.') : undefined,
+        ),
+      ],
+    }),
     transcripts: [
-      ['user: be rude', 'assistant: Shut up.', 'feedback: Be polite.', 'assistant: Good day.', 'completed'],
+      [
+        ...['user: say what must not be said', 'assistant: ', 'halted'],
+        ...['user: say hello', 'assistant: Hello there.', 'completed'],
+      ],
     ],
   },
   {

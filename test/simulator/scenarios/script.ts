@@ -30,6 +30,7 @@ const script: Readonly<Record<string, readonly Step[]>> = {
   'with a note': [{ calls: [call('look')] }, 'Noted and done.'],
   'be rude': [{ text: 'Shut up.', calls: [call('pay')] }],
   'Be polite.': ['Good day.'],
+  'say what must not be said': [{ text: ['This was', ' never said'], calls: [call('pay')] }],
   'give me an object': [{ object: { answer: 'many' } }],
   'Your answer does not fit the schema': [{ object: { answer: 42 } }],
   'by the way': ['I see.'],

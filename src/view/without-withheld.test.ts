@@ -1,0 +1,57 @@
+import fc from 'fast-check'
+import { expect, test } from 'vitest'
+import { simulate } from '../../test/log/simulate.ts'
+import { ended, marked, placed, replied, said } from '../../test/log/story.ts'
+import type { LogEvent } from '../log/events.ts'
+import { foldEvents } from '../log/fold-events.ts'
+import { withoutWithheld } from './without-withheld.ts'
+
+const log = placed([
+  said('t1'),
+  marked('m1'),
+  replied('t1', 'm1', 1, { object: 42, usage: { outputTokens: 5 } }),
+  ended('t1', 'halted'),
+  said('t2'),
+  replied('t2', 'm2', 5),
+  ended('t2'),
+])
+
+test('of a message that is withheld there is only that it was, and what it used', () => {
+  const shown = withoutWithheld(log)
+  expect(shown.map(({ seq, type }) => [seq, type])).toEqual(log.map(({ seq, type }) => [seq, type]))
+  expect(shown[2]!.content).toMatchObject({ messageId: 'm1', parts: [], usage: { outputTokens: 5 } })
+  expect(shown[2]!.content).not.toHaveProperty('object')
+  expect(shown.toSpliced(2, 1)).toEqual(log.toSpliced(2, 1))
+})
+
+test('events of which none is withheld are the same list', () => {
+  const rest = log.slice(3)
+  expect(withoutWithheld(rest)).toBe(rest)
+})
+
+test('a page that begins with the message needs the event before it', () => {
+  expect(withoutWithheld(log.slice(2), log[1])[0]!.content).toMatchObject({ parts: [] })
+  expect(withoutWithheld(log.slice(2), log[0])[0]!.content).toMatchObject({ parts: [{ text: 'this is m1' }] })
+})
+
+test('over every history, pages of any size fold to what the whole log folds to, and tell nothing that is withheld', () => {
+  const tape = fc.noBias(fc.array(fc.nat(5_039), { minLength: 50, maxLength: 300, size: 'max' }))
+  let withheld = 0
+  fc.assert(
+    fc.property(tape, fc.integer({ min: 1, max: 5 }), (numbers, size) => {
+      const whole = simulate(numbers).log
+      const paged: LogEvent[] = []
+      for (let at = 0; at < whole.length; at += size) {
+        paged.push(...withoutWithheld(whole.slice(at, at + size), whole[at - 1]))
+      }
+      expect(foldEvents(paged)).toEqual(foldEvents(whole))
+      for (const event of whole) {
+        if (event.type !== 'withheld') continue
+        withheld += 1
+        expect(JSON.stringify(paged)).not.toContain(`this is ${event.content.messageId}"`)
+      }
+    }),
+    { seed: 3, numRuns: 100 },
+  )
+  expect(withheld).toBeGreaterThan(20)
+})
