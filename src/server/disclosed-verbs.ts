@@ -3,6 +3,7 @@ import type { Conversation, TurnHandle } from '../runtime/conversation.ts'
 import type { FlowSession } from '../runtime/flow-session.ts'
 import type { Inspection } from '../runtime/inspect.ts'
 import type { Verbs } from '../runtime/runtime.ts'
+import { eventBefore } from '../runtime/shown-events.ts'
 import {
   type Disclosure,
   discloseEvents,
@@ -62,7 +63,11 @@ function conversationOf(handle: Conversation, disclosure: Disclosure): Conversat
       const { messages, ...rest } = await handle.history(page)
       return { ...rest, messages: discloseMessages(messages, disclosure) }
     },
-    events: async (range) => discloseEvents(await handle.events(range), disclosure),
+    async events(range) {
+      const events = await handle.events(range)
+      const before = disclosure.withheld ? null : await eventBefore(handle.events, events)
+      return discloseEvents(events, disclosure, before)
+    },
     async *watch(options) {
       for await (const event of handle.watch(options)) yield discloseWatched(event, disclosure)
     },

@@ -20,7 +20,7 @@ export async function dispatch(
 ): Promise<Response> {
   const { settings } = server
   const scope = await identified(route, request, settings)
-  const disclosure = everything
+  const disclosure = { ...everything, withheld: false }
   const verbs = scope === null ? nobody : disclosedVerbs(runtime.as(scope), disclosure)
   const query = await readQuery(route.query ?? noQuery, new URL(request.url))
   if (route.takesLines) checkMediaType(request, 'application/x-ndjson')

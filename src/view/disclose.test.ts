@@ -1,5 +1,16 @@
 import { describe, expect, test } from 'vitest'
-import { called, ended, failed, placed, replied, resolved, said, started, suspended } from '../../test/log/story.ts'
+import {
+  called,
+  ended,
+  failed,
+  marked,
+  placed,
+  replied,
+  resolved,
+  said,
+  started,
+  suspended,
+} from '../../test/log/story.ts'
 import { interruptedEnd } from '../log/call-phase.ts'
 import type { LogEvent, NewEvent } from '../log/events.ts'
 import { foldEvents } from '../log/fold-events.ts'
@@ -161,3 +172,13 @@ function endsOf({ messages }: ReturnType<typeof viewOf>): Record<string, unknown
   )
   return Object.fromEntries(calls.map(({ callId, end }) => [callId, end && !end.ok ? end.error : end]))
 }
+
+test('a message that no hook has passed is empty in events, whatever a page begins with, and as it is for operators', () => {
+  const log = placed([said('t1'), marked('m1'), replied('t1', 'm1', 1, { object: 42 }), ended('t1', 'halted', 'no')])
+  const shown = discloseEvents(log, hidden)
+  expect(shown[2]!.content).toMatchObject({ messageId: 'm1', parts: [] })
+  expect(shown[2]!.content).not.toHaveProperty('object')
+  expect(discloseEvents(log.slice(2), hidden, log[1])).toEqual(shown.slice(2))
+  expect(foldEvents(shown)).toEqual(foldEvents(log))
+  expect(discloseEvents(log, { errors: false, withheld: true })[2]).toEqual(log[2])
+})

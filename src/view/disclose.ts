@@ -7,6 +7,7 @@ import type { LiveEvent } from './live-event.ts'
 import type { WatchEvent } from './project-view.ts'
 import type { View, ViewMessage, ViewPart } from './view.ts'
 import { viewOf } from './view-of.ts'
+import { withoutWithheld } from './without-withheld.ts'
 
 /**
  * What leaves the server. Everything a page is sent passes one of the functions below, and nothing else decides what it may know. Each gives
@@ -15,16 +16,23 @@ import { viewOf } from './view-of.ts'
 export type Disclosure = {
   /** What tools, providers and hooks said when they failed. Without it a page is told that they failed, and by which call or code. */
   readonly errors: boolean
-  /** Messages that no hook has passed. Without it they are empty. */
+  /** In events of the log, what a message says that no hook has passed. Without it such messages are empty; views never have it. */
   readonly withheld: boolean
 }
 
 /** For operators, and for whoever runs the code. */
 export const everything: Disclosure = { errors: true, withheld: true }
 
-/** Events of the log, in their order. Folding them gives what `discloseState` gives of the whole. */
-export function discloseEvents(events: readonly LogEvent[], disclosure: Disclosure): LogEvent[] {
-  return events.map((event) => discloseEvent(event, disclosure))
+/**
+ * Events of the log, in their order; `before` is the one before the first. Folding them gives what `discloseState` gives of the whole.
+ */
+export function discloseEvents(
+  events: readonly LogEvent[],
+  disclosure: Disclosure,
+  before: LogEvent | null = null,
+): LogEvent[] {
+  const shown = disclosure.withheld ? events : withoutWithheld(events, before)
+  return shown.map((event) => discloseEvent(event, disclosure))
 }
 
 /** What `watch` yields. */

@@ -1,7 +1,11 @@
 import { expect, test } from 'vitest'
+import { marked, replied, said, stateOf } from '../../../test/log/story.ts'
+import { nothingLive } from '../../view/live-parts.ts'
+import { viewOf } from '../../view/view-of.ts'
 import { chunksBetween } from './chunks-between.ts'
 import type { UiChunk } from './ui-chunk.ts'
 import type { UiStep, UiTurn } from './ui-turn.ts'
+import { uiTurnOf } from './ui-turn-of.ts'
 
 const text = (value: string, isDone: boolean) => ({ kind: 'text', key: 'text-0', text: value, isDone }) as const
 const thought = (value: string, isDone: boolean) => ({ ...text(value, isDone), kind: 'reasoning' }) as const
@@ -47,6 +51,22 @@ test('clients of version 7 see the next message in the place of one that was wit
   expect(typesOf(between(withdrawn.shown, next, true))).toEqual(['text-start', 'text-delta'])
   expect(typesOf(between(before, next, true))).toEqual(['text-end', 'reset-step', 'text-start', 'text-delta'])
   expect(chunksBetween(before, gone, { isV7: false })).toMatchObject({ chunks: [{}, { type: 'error' }], isOver: true })
+})
+
+test('all that was shown of a message that is withheld is withdrawn, also where it was only reasoning or a call', () => {
+  const fileUrl = () => ''
+  const pieces = [
+    { type: 'text', part: 'text-0', text: 'It is' },
+    { type: 'reasoning', part: 'reasoning-0', text: 'It must be' },
+    { type: 'tool_input', part: 'c1', text: '{"cents":', name: 'refund' },
+  ] as const
+  const withheld = uiTurnOf(viewOf('c', stateOf([said('t1'), marked('m1'), replied('t1', 'm1', 1)])), 't1', fileUrl)
+  for (const piece of pieces) {
+    const drafts = [{ turnId: 't1', messageId: 'm1', n: 1, parts: [piece] }]
+    const draft = uiTurnOf(viewOf('c', stateOf([said('t1')]), { ...nothingLive, drafts }), 't1', fileUrl)
+    expect(typesOf(between(draft as UiTurn, withheld as UiTurn, true)).at(-1)).toBe('reset-step')
+    expect(typesOf(between(draft as UiTurn, withheld as UiTurn)).at(-1)).toBe('error')
+  }
 })
 
 test('progress is told when it changes, and not again with something else', () => {

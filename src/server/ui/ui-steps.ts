@@ -49,7 +49,9 @@ const bareCall = {
 } as const satisfies Partial<UiCall>
 
 /** What is seen while it is written comes first, because that is where a page has it; the rest follows. */
-function writtenStep({ messageId, parts }: AssistantItem, turn: TurnState, blobUrl: BlobUrl): UiStep {
+function writtenStep({ messageId, parts, withheld }: AssistantItem, turn: TurnState, blobUrl: BlobUrl): UiStep {
+  // Another step than its draft, so that all that a page shows of the draft is withdrawn, reasoning and calls too.
+  if (withheld) return { messageId: `${messageId}:withheld`, parts: [] }
   const texts = { text: 0, reasoning: 0, sealed: 0 }
   const shown: UiPart[] = []
   const others: UiPart[] = []
