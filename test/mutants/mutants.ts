@@ -11,6 +11,7 @@ import { serverMutants } from './server-mutants.ts'
 import { sqliteMutants } from './sqlite-mutants.ts'
 import { trustMutants } from './trust-mutants.ts'
 import { upkeepMutants } from './upkeep-mutants.ts'
+import { withheldMutants } from './withheld-mutants.ts'
 
 export const mutants: readonly Mutant[] = [
   ...seamMutants,
@@ -25,4 +26,5 @@ export const mutants: readonly Mutant[] = [
   ...contractMutants,
   ...doorMutants,
   ...bytesMutants,
+  ...withheldMutants,
 ]
