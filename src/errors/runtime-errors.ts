@@ -84,7 +84,7 @@ export class RuntimeClosedError extends PerdureError {
   }
 }
 
-/** The app's `loadState` threw, or took too long. Nothing was sent: a log that has begun is never seeded. */
+/** The app's `loadState` threw, said that it failed, or took too long. Nothing was sent: a log that has begun is never seeded. */
 export class SnapshotLoadError extends PerdureError {
   constructor(id: string, cause: unknown) {
     const why = cause instanceof Error ? cause.message : String(cause)

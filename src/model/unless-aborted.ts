@@ -1,4 +1,5 @@
 import type { Clock } from '../clock/clock.ts'
+import { afterAwaited } from '../clock/with-timeout.ts'
 
 export type Settled<T> =
   | { readonly type: 'value'; readonly value: T }
@@ -36,19 +37,14 @@ export class UnlessAborted {
   readonly #onAbort = (): void => this.#giveUp?.()
 }
 
-const longestTimeoutMs = 2 ** 31 - 1
-
 /** False when the signal came first. */
 export function pause(delayMs: number, clock: Clock, signal: AbortSignal): Promise<boolean> {
   return new Promise((resolve) => {
-    // A clock does not keep the process alive, and here somebody waits for an answer.
-    const hold = setInterval(() => {}, longestTimeoutMs)
     const end = (isOver: boolean): void => {
-      clearInterval(hold)
       signal.removeEventListener('abort', onAbort)
       resolve(isOver)
     }
-    const callOff = clock.after(delayMs, () => end(true))
+    const callOff = afterAwaited(delayMs, clock, () => end(true))
     const onAbort = (): void => {
       callOff()
       end(false)

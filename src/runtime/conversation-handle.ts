@@ -46,7 +46,7 @@ export function conversationHandle(
   const ref = { tenant, id }
   const store: TenantStore = runtime.store.forTenant(tenant)
   const state = async (): Promise<ConversationState> => (await workingSets.load(store, tenant, id)).state
-  const watched = { tenant, id, store, channels, closed }
+  const watched = { tenant, id, store, channels, keepAlive: runtime.keepAlive, closed }
   const family = { tenant, store, workingSets }
 
   async function agent(): Promise<Agent> {

@@ -1,4 +1,5 @@
 import type { Clock } from '../clock/clock.ts'
+import { withTimeout } from '../clock/with-timeout.ts'
 import type { Store } from '../store/store.ts'
 
 /** Whether a process can do its work now. */
@@ -19,7 +20,7 @@ type Asked = {
 
 /** Asks the store and the worker. Never rejects, and takes no longer than `timeoutMs`. */
 export async function readinessOf({ store, clock, worker, timeoutMs }: Asked): Promise<Readiness> {
-  const answered = await Promise.race([isAnswered(store), silentAfter(timeoutMs, clock)])
+  const answered = await withTimeout<Readiness['store']>(isAnswered(store), timeoutMs, clock, () => 'silent')
   const working = worker === null ? 'off' : worker.isClosed ? 'closed' : worker.isStuck() ? 'stuck' : 'ok'
   const isReady = answered === 'ok' && (working === 'ok' || working === 'off')
   return { isReady, store: answered, worker: working }
@@ -33,8 +34,4 @@ async function isAnswered(store: Store): Promise<'ok' | 'failed'> {
     // Why is logged where the work fails; here it only matters that it does.
     return 'failed'
   }
-}
-
-function silentAfter(timeoutMs: number, clock: Clock): Promise<'silent'> {
-  return new Promise((resolve) => clock.after(timeoutMs, () => resolve('silent')))
 }

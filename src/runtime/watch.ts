@@ -5,6 +5,7 @@ import type { LiveEvent } from '../view/live-event.ts'
 import type { WatchEvent } from '../view/project-view.ts'
 import type { View } from '../view/view.ts'
 import type { Channels } from './channels.ts'
+import type { KeepAlive } from './keep-alive.ts'
 import { shownEvents } from './shown-events.ts'
 import { WatchedChildren } from './watched-children.ts'
 
@@ -22,6 +23,7 @@ type Watched = {
   readonly id: string
   readonly store: TenantStore
   readonly channels: Channels
+  readonly keepAlive: KeepAlive
   readonly closed: AbortSignal
 }
 
@@ -30,9 +32,10 @@ type Watched = {
  * `WatcherLaggedError`, which says where to go on.
  */
 export async function* watch(watched: Watched, options: WatchOptions = {}): AsyncGenerator<WatchEvent, void, void> {
-  const { tenant, id, store, channels, closed } = watched
+  const { tenant, id, store, channels, keepAlive, closed } = watched
   const { after, maxBuffered = 10_000 } = options
   const signal = options.signal ? AbortSignal.any([options.signal, closed]) : closed
+  const letProcessEnd = keepAlive.hold()
   const channel = channels.of(tenant, id)
   const buffer = new Buffer(id, maxBuffered, after ?? 0)
   const stopListening = channel.listen(buffer)
@@ -57,6 +60,7 @@ export async function* watch(watched: Watched, options: WatchOptions = {}): Asyn
     stopListening()
     children.stop()
     channels.tidy(tenant, id)
+    letProcessEnd()
   }
 }
 

@@ -40,6 +40,7 @@ export function problemIn(error: unknown): Problem {
 /** Messages of these may name files, hosts or statements: what a caller may know is said here. */
 const hidden: Partial<Record<string, string>> = {
   conversation_unreadable: 'The conversation is damaged in the store. Have whoever runs the server run perdure doctor.',
+  snapshot_load_failed: 'What is kept of the conversation could not be loaded. Nothing was sent. Try again.',
   store_failed: 'The store failed, and the change may have been made. Read the log, or send the same key again.',
   store_busy: 'The store is busy. Nothing was written. Try again.',
   store_closed: 'The server is shutting down. Try again.',

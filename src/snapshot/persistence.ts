@@ -34,7 +34,7 @@ export type Persistence = {
   persistState(scope: Scope | null, state: Snapshot, context: PersistContext): unknown
   /**
    * Called before the first message of a conversation whose log is empty. Returns what `persistState` was given, in this version or an older
-   * one; null when there is none, or none for this scope. A throw is an error, and then nothing is sent.
+   * one; null when there is none, or none for this scope. A throw, an error or `{ ok: false, error }` is `snapshot_load_failed`: nothing is sent.
    */
   loadState(scope: Scope | null, context: LoadContext): Json | undefined | Promise<Json | undefined>
 }

@@ -1,4 +1,5 @@
 import type { Clock } from '../clock/clock.ts'
+import { withTimeout } from '../clock/with-timeout.ts'
 import { SnapshotLoadError } from '../errors/runtime-errors.ts'
 import type { WorkingSet } from '../live/working-sets.ts'
 import type { Json } from '../log/json.ts'
@@ -39,8 +40,8 @@ export class Snapshots {
     // Deleted meanwhile: it must not come back as a snapshot.
     if (workingSet.state.lastSeq === 0) return
     try {
-      const problem = await this.#within(this.#persisted(lifecycle, subject))
-      if (problem) throw problem
+      const failure = await this.#within(this.#persisted(lifecycle, subject))
+      if (failure !== null) throw failure
     } catch (error) {
       this.#parts.logger.warn('a snapshot was not persisted', { agentId, conversationId, lifecycle, error })
     }
@@ -51,6 +52,8 @@ export class Snapshots {
     let loaded: unknown
     try {
       loaded = await this.#within(Promise.resolve(this.#persistence.loadState(scope, context)))
+      const failure = failureIn(loaded, 'loadState')
+      if (failure !== null) throw failure
     } catch (error) {
       throw new SnapshotLoadError(context.conversationId ?? context.agentId, error)
     }
@@ -64,26 +67,27 @@ export class Snapshots {
     return null
   }
 
-  /** An error that the app returned instead of throwing it. */
   async #persisted(lifecycle: Lifecycle, subject: Subject): Promise<unknown> {
     const { agentId, conversationId, workingSet, scopes, turnId } = subject
     const context = { agentId, conversationId, lifecycle }
     const turn = actingTurn(workingSet.state, turnId)
     const scope = turn ? await scopes.ofTurn(turn) : await scopes.ofNobody()
-    const result: unknown = await this.#persistence.persistState(scope, takeSnapshot(workingSet), context)
-    if (result instanceof Error) return result
-    const { ok, error } = Object(result) as { ok?: unknown; error?: unknown }
-    return ok === false ? (error ?? new Error('persistState said that it failed')) : null
+    return failureIn(await this.#persistence.persistState(scope, takeSnapshot(workingSet), context), 'persistState')
   }
 
-  async #within<T>(work: Promise<T>): Promise<T> {
+  #within<T>(work: Promise<T>): Promise<T> {
     const { clock, timeoutMs } = this.#parts
-    return await new Promise<T>((resolve, reject) => {
-      const late = (): void => reject(new Error(`it took longer than ${timeoutMs} ms`))
-      const callOff = clock.after(timeoutMs, late)
-      work.then(resolve, reject).finally(callOff)
+    return withTimeout(work, timeoutMs, clock, () => {
+      throw new Error(`it took longer than ${timeoutMs} ms`)
     })
   }
+}
+
+/** An error that the app returned instead of throwing it, as such or as `{ ok: false, error }`. */
+function failureIn(result: unknown, verb: string): unknown {
+  if (result instanceof Error) return result
+  const { ok, error } = Object(result) as { ok?: unknown; error?: unknown }
+  return ok === false ? (error ?? new Error(`${verb} said that it failed`)) : null
 }
 
 function actingTurn(state: ConversationState, turnId: string | undefined): TurnState | null {

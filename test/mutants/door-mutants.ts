@@ -7,6 +7,9 @@ const elsewhere = (test: string): Case => ({ file: 'test/stories/humans-elsewher
 const limits = (test: string): Case => ({ file: 'test/stories/turns-limits.test.ts', test })
 const allowed = (of: string) => limits(`a caller who asks for more than the agent allows gets what it allows: ${of}`)
 
+const awaited = (test: string): Case => ({ file: 'test/processes/awaited-timeouts.test.ts', test })
+const seeding = (test: string): Case => ({ file: 'test/stories/snapshots-seeding.test.ts', test })
+
 const pastParent = 'is not talked to past its parent, and the error names it'
 
 /** One rule each of what callers may reach: who may be talked to, and which calls may be answered where. */
@@ -212,6 +215,58 @@ export const doorMutants: readonly Mutant[] = [
     ],
     killedBy: [
       { file: 'test/server/turn-options.test.ts', test: 'a server may forbid the options of a turn: maxSteps' },
+    ],
+  },
+  {
+    name: 'doors: a process ends while it awaits a timeout',
+    edits: [
+      {
+        file: 'src/clock/with-timeout.ts',
+        find: 'setInterval(() => {}, holdMs)',
+        replace: 'setInterval(() => {}, holdMs).unref()',
+      },
+    ],
+    killedBy: [
+      awaited('a loadState that hangs, in send'),
+      awaited('a persistState that hangs, in close'),
+      awaited('whether the store answers'),
+    ],
+  },
+  {
+    name: 'doors: a process stays for a timeout that was called off',
+    edits: [
+      {
+        file: 'src/clock/with-timeout.ts',
+        find: '  return () => {\n    clearInterval(hold)\n',
+        replace: '  return () => {\n',
+      },
+    ],
+    killedBy: [
+      {
+        file: 'src/clock/with-timeout.test.ts',
+        test: 'the process is kept until the time has passed or was called off, and not longer',
+      },
+    ],
+  },
+  {
+    name: 'doors: a process ends while it watches',
+    edits: [
+      {
+        file: 'src/runtime/watch.ts',
+        find: 'const letProcessEnd = keepAlive.hold()',
+        replace: 'const letProcessEnd = keepAlive.hold()\n  letProcessEnd()',
+      },
+    ],
+    killedBy: [awaited('what is watched, until a signal')],
+  },
+  {
+    name: 'doors: a loadState that says it failed begins an empty log',
+    edits: [
+      { file: 'src/snapshot/snapshots.ts', find: "failureIn(loaded, 'loadState')", replace: 'null as Error | null' },
+    ],
+    killedBy: [
+      seeding('by code that says that it failed is an error: nothing is sent, and the next try may find it'),
+      seeding('by code that returns an error is an error: nothing is sent, and the next try may find it'),
     ],
   },
 ]

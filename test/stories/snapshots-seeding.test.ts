@@ -207,6 +207,9 @@ overStores('a snapshot that is loaded', (story) => {
     ],
     ['rejects', () => Promise.reject(new Error('no connection')) as never],
     ['never comes back', () => new Promise(() => {}) as never],
+    ['says that it failed', () => ({ ok: false }) as never],
+    ['says why it failed', () => Promise.resolve({ ok: false, error: new Error('no connection') }) as never],
+    ['returns an error', () => Promise.resolve(new Error('no connection')) as never],
   ])('by code that %s is an error: nothing is sent, and the next try may find it', async (_, broken) => {
     const store = story.openStore()
     const agent = defineAgent({ name: 'helper', model: scriptedModel('ok') })

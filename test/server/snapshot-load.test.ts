@@ -1,0 +1,38 @@
+import { expect, test } from 'vitest'
+import { defineAgent } from '../../src/agent/define-agent.ts'
+import { silentLogger } from '../../src/logger/logger.ts'
+import { createRuntime } from '../../src/runtime/create-runtime.ts'
+import type { Scope } from '../../src/scope/register.ts'
+import { createHandler } from '../../src/server/index.ts'
+import { memoryStore } from '../../src/stores/memory/memory-store.ts'
+import { scriptedModel } from '../../src/testing/scripted-model.ts'
+
+test('a snapshot that cannot be loaded is a 503 to try again, which says nothing of why, and nothing was sent', async () => {
+  const store = memoryStore()
+  const agents = [defineAgent({ name: 'helper', model: scriptedModel('Hello.') })]
+  let isBroken = true
+  const loadState = () => (isBroken ? { ok: false, error: 'postgres://ann:secret@db is away' } : null)
+  const persistence = { persistState: () => {}, loadState }
+  const runtime = createRuntime({ agents, store, persistence, logger: silentLogger })
+  const authenticate = () => ({ user: 'ann', assigns: {}, system: false }) as Scope
+  const handler = createHandler(runtime, { authenticate, logger: silentLogger })
+  const send = () =>
+    handler(
+      new Request('http://localhost/conversations/c1/messages', {
+        method: 'POST',
+        headers: { 'content-type': 'application/json', host: 'localhost' },
+        body: JSON.stringify({ message: 'Hi', agent: 'helper', key: 'one' }),
+      }),
+    )
+  const refused = await send()
+  expect(refused.status).toBe(503)
+  const problem = await refused.text()
+  expect(JSON.parse(problem)).toMatchObject({ code: 'snapshot_load_failed', retryable: true })
+  expect(problem).not.toContain('secret')
+  expect(await store.getConversation('c1')).toBeNull()
+  isBroken = false
+  expect((await send()).status).toBe(202)
+  handler.close()
+  await runtime.close({ drainMs: 0 })
+  await store.close()
+})
