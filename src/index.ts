@@ -64,6 +64,7 @@ export {
   StoreClosedError,
   StoreError,
 } from './errors/store-errors.ts'
+export { UserFacingError } from './errors/user-facing-error.ts'
 export { type CompatibleVersions, defineFlow, type Flow, type FlowAttributes } from './flow/define-flow.ts'
 export type { AgentAnswer, FlowVerbs, StepContext, StepFunction, StepOptions } from './flow/flow-verbs.ts'
 export { type FlowRequest, isRequest, requestKind, requestPayload } from './flow/requests.ts'

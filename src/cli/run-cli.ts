@@ -62,10 +62,8 @@ function tellError(error: unknown, output: Output): void {
   output.error(error)
   const code = PerdureError.isInstance(error) ? error.code : null
   if (code !== 'unauthenticated' && code !== 'operator_only') return
-  const whose = code === 'operator_only' ? " to an operator's" : ''
-  output.note(
-    `Set PERDURE_TOKEN${whose}, or pass --token-file of a server on this machine, with --url as it is in that file.`,
-  )
+  const name = code === 'operator_only' ? 'PERDURE_OPERATOR_TOKEN' : 'PERDURE_TOKEN'
+  output.note(`Set ${name}, or pass --token-file of a server on this machine, with --url as it is in that file.`)
 }
 
 function tellHelp(text: SafeText, output: Output): void {

@@ -8,6 +8,8 @@ export type ClientOptions = {
   readonly url: string
   /** Sent as `authorization: Bearer`, never in a URL. A function is asked before each request. */
   readonly token?: string | (() => string | null | Promise<string | null>)
+  /** Of an operator of the server, beside whoever acts: sent as `perdure-operator: Bearer`. Shows what only operators may read. Default: none. */
+  readonly operatorToken?: string | (() => string | null | Promise<string | null>)
   readonly headers?: Readonly<Record<string, string>>
   /** Default: that of the platform. */
   readonly fetch?: typeof fetch
@@ -26,11 +28,13 @@ export async function request(options: ClientOptions, path: string, ask: Ask = {
   const { method = 'GET', query = {}, body, signal } = ask
   const url = new URL(options.url.replace(/\/+$/, '') + path)
   for (const [name, value] of Object.entries(query)) if (value !== undefined) url.searchParams.set(name, String(value))
-  const token = typeof options.token === 'function' ? await options.token() : (options.token ?? null)
+  const token = await tokenOf('token', options.token)
+  const operatorToken = await tokenOf('operatorToken', options.operatorToken)
   const headers = {
     ...options.headers,
     ...(method === 'POST' ? { 'content-type': 'application/json' } : {}),
     ...(token === null ? {} : { authorization: `Bearer ${token}` }),
+    ...(operatorToken === null ? {} : { 'perdure-operator': `Bearer ${operatorToken}` }),
     ...ask.headers,
   }
   checkHeaders(headers)
@@ -46,6 +50,13 @@ export async function request(options: ClientOptions, path: string, ask: Ask = {
   }
   if (!response.ok) throw await errorOf(response)
   return response
+}
+
+/** An empty one is a mistake, and is not sent as if there were none. */
+async function tokenOf(name: string, given: ClientOptions['token']): Promise<string | null> {
+  const token = typeof given === 'function' ? await given() : (given ?? null)
+  if (token === '') throw new InvalidArgumentError(name, 'must not be empty; leave it out where there is none')
+  return token
 }
 
 /** Here, because `fetch` would tell of it with the secret. */

@@ -1,5 +1,6 @@
 import type { ErrorCode } from './codes.ts'
 import { PerdureError } from './perdure-error.ts'
+import { markUserFacing } from './user-facing-error.ts'
 
 /** The code of a flow does not ask for what its record holds. Raised before anything is written. */
 export class DeterminismError extends PerdureError {
@@ -97,8 +98,14 @@ export class FlowStepError extends PerdureError {
   /** `unknown`: interrupted, it may have run. `ran`: it ran, but its result could not be recorded. */
   readonly outcome: 'unknown' | 'ran' | null
 
-  constructor(message: string, code: ErrorCode = 'flow_step_failed', outcome: 'unknown' | 'ran' | null = null) {
+  constructor(
+    message: string,
+    code: ErrorCode = 'flow_step_failed',
+    outcome: 'unknown' | 'ran' | null = null,
+    { userFacing = false }: { readonly userFacing?: boolean } = {},
+  ) {
     super(code, message)
     this.outcome = outcome
+    if (userFacing) markUserFacing(this)
   }
 }

@@ -26,10 +26,10 @@ export class TurnOptionsNotAllowedError extends PerdureError {
 
 /** Who belongs to a tenant is no operator, whatever they may do there. */
 export class OperatorOnlyError extends PerdureError {
-  constructor() {
+  constructor(what = 'This is') {
     super(
       'operator_only',
-      'This is for operators, who look after the whole store, and the request does not show that it is from one. Send it with the credentials of an operator.',
+      `${what} for operators, who look after the whole store, and the request does not show that it is from one. Send it with the credentials of an operator.`,
     )
   }
 }

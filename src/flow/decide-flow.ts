@@ -1,6 +1,7 @@
+import { UserFacingError } from '../errors/user-facing-error.ts'
 import type { FlowFailure, FlowOp, FlowOpened, FlowOutcome, NewEvent } from '../log/events.ts'
 import type { Json } from '../log/json.ts'
-import { errorText } from '../tool/error-text.ts'
+import { errorText } from '../redact/error-text.ts'
 import { type Normalised, normaliseValue } from '../tool/normalise-result.ts'
 import type { LiveOp, Standstill } from './flow-run.ts'
 import type { FlowState, RecordedOp } from './flow-state.ts'
@@ -51,8 +52,11 @@ export function decideFlow(
 }
 
 function endOf(ended: Extract<Standstill, { type: 'done' | 'failed' }>): NewEvent {
-  const failed = (error: string): NewEvent => ({ type: 'flow_ended', content: { status: 'failed', error } })
-  if (ended.type === 'failed') return failed(errorText(ended.error))
+  const failed = (error: string, userFacing = false): NewEvent => ({
+    type: 'flow_ended',
+    content: { status: 'failed', error, ...(userFacing ? { userFacing } : {}) },
+  })
+  if (ended.type === 'failed') return failed(errorText(ended.error), UserFacingError.isInstance(ended.error))
   const result = normaliseValue(ended.result)
   if (!result.ok) return failed(`its result cannot be recorded: ${result.problem}`)
   return { type: 'flow_ended', content: { status: 'done', result: result.value } }

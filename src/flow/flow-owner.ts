@@ -7,6 +7,7 @@ import { tentative } from '../log/decide.ts'
 import type { LogEvent, NewEvent } from '../log/events.ts'
 import type { Json } from '../log/json.ts'
 import type { Logger } from '../logger/logger.ts'
+import type { Redact } from '../redact/redactor.ts'
 import type { CommitResult } from '../store/change.ts'
 import type { ConversationAttrs } from '../store/conversation-record.ts'
 import { LogReading } from '../store/log-reading.ts'
@@ -19,6 +20,7 @@ import { FlowRun, type Standstill } from './flow-run.ts'
 import { type FlowState, foldFlow, openOps, pendingOp } from './flow-state.ts'
 import { type LoadedFlow, putAway } from './load-flow.ts'
 import { operationId } from './operation-id.ts'
+import { redactFlowEvent } from './redact-flow-event.ts'
 import { type AskAgent, RunningOps } from './running-ops.ts'
 import { sentSettings } from './sent-messages.ts'
 import { StoreTime } from './store-time.ts'
@@ -30,6 +32,8 @@ export type FlowContext = {
   readonly store: TenantStore
   readonly clock: Clock
   readonly logger: Logger
+  /** Takes secrets out of what failed, before it is committed. */
+  readonly redact: Redact
   readonly askAgent: AskAgent
 }
 
@@ -116,6 +120,11 @@ export class FlowOwner {
   }
 
   async decide(): Promise<FlowDecision> {
+    const { events, ...decision } = await this.#decide()
+    return { ...decision, events: events.map((event) => redactFlowEvent(event, this.#context.redact)) }
+  }
+
+  async #decide(): Promise<FlowDecision> {
     const standstill = this.#standstill!
     if (this.#mustAskTime()) await this.#askTime()
     if (this.#isLost || this.#reading.waitMs > 0) return { events: [], parks: false, wakeInMs: null }

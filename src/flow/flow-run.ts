@@ -1,7 +1,7 @@
 import { setImmediate as nextMacrotask, setTimeout as sleep } from 'node:timers/promises'
 import type { ErrorCode } from '../errors/codes.ts'
 import { DeterminismError, FlowStepError } from '../errors/flow-errors.ts'
-import type { FlowOp, FlowOutcome } from '../log/events.ts'
+import type { FlowFailure, FlowOp, FlowOutcome } from '../log/events.ts'
 import type { Json } from '../log/json.ts'
 import type { Flow } from './define-flow.ts'
 import type { FlowState, RecordedOp } from './flow-state.ts'
@@ -139,7 +139,7 @@ export class FlowRun {
     await this.#quietAfter(() => {
       this.#open.delete(outcome.position)
       if (outcome.ok) asked.resolve(givenBack(asked.op, outcome.value) as never)
-      else asked.reject(new FlowStepError(outcome.error, outcome.code as ErrorCode, outcome.outcome ?? null))
+      else asked.reject(failureOf(outcome))
     })
   }
 
@@ -184,4 +184,8 @@ export class FlowRun {
 /** A sleep resolves with nothing, as its type says; JSON has only null for that. */
 function givenBack(op: FlowOp, value: Json): Json | undefined {
   return op.kind === 'sleep' ? undefined : value
+}
+
+function failureOf({ error, code, outcome, userFacing }: FlowFailure): FlowStepError {
+  return new FlowStepError(error, code as ErrorCode, outcome ?? null, { userFacing: userFacing === true })
 }

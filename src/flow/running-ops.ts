@@ -1,9 +1,10 @@
 import { PerdureError } from '../errors/perdure-error.ts'
+import { UserFacingError } from '../errors/user-facing-error.ts'
 import { failpoint } from '../failpoint/failpoint.ts'
-import type { FlowOp, FlowOpened, FlowOutcome } from '../log/events.ts'
+import type { FlowFailure, FlowOp, FlowOpened, FlowOutcome } from '../log/events.ts'
 import type { Json } from '../log/json.ts'
 import type { Logger } from '../logger/logger.ts'
-import { errorText } from '../tool/error-text.ts'
+import { errorText } from '../redact/error-text.ts'
 import { normaliseValue } from '../tool/normalise-result.ts'
 import { type FlowHand, returned } from './decide-flow.ts'
 import type { LiveOp } from './flow-run.ts'
@@ -126,6 +127,10 @@ export class RunningOps {
   }
 }
 
-function thrown(error: unknown): { error: string; code?: string } {
-  return { error: errorText(error), ...(PerdureError.isInstance(error) ? { code: error.code } : {}) }
+function thrown(error: unknown): Pick<FlowFailure, 'error' | 'code' | 'userFacing'> {
+  return {
+    error: errorText(error),
+    ...(PerdureError.isInstance(error) ? { code: error.code } : {}),
+    ...(UserFacingError.isInstance(error) ? { userFacing: true } : {}),
+  }
 }

@@ -202,8 +202,15 @@ export type Resolution = {
 /** `unknown`: interrupted, it may have run. `ran`: it ran, but its result could not be recorded. */
 export type Outcome = 'unknown' | 'ran'
 
-/** The content of `tool_result`: how a call ended that ran, or could not. */
-export type ToolResult = { readonly callId: string; readonly outcome?: Outcome } & CallResult
+/**
+ * The content of `tool_result`: how a call ended that ran, or could not. `userFacing`: the error is meant for people. It is a field and no event of its own, since it changes
+ * neither what the log folds to nor what the model reads, and whoever does not know it shows less.
+ */
+export type ToolResult = {
+  readonly callId: string
+  readonly outcome?: Outcome
+  readonly userFacing?: true
+} & CallResult
 
 /** What came of a call. */
 export type CallResult = { readonly ok: true; readonly result: Json } | { readonly ok: false; readonly error: string }
@@ -268,9 +275,11 @@ export type FlowFailure = {
   readonly error: string
   readonly code?: string
   readonly outcome?: Outcome
+  /** As of `tool_result`. */
+  readonly userFacing?: true
 }
 
 /** The content of `flow_ended`: the result of a session, or why it failed. */
 export type FlowEnded =
   | { readonly status: 'done'; readonly result: Json }
-  | { readonly status: 'failed'; readonly error: string }
+  | { readonly status: 'failed'; readonly error: string; readonly userFacing?: true }

@@ -1,8 +1,7 @@
-import { callPhase } from './call-phase.ts'
+import { type CallEnd, callPhase } from './call-phase.ts'
 import type {
   AssistantMsg,
   AssistantPart,
-  Outcome as CallOutcome,
   CallResult,
   Injection,
   NewEvent,
@@ -40,7 +39,7 @@ export type ResultOutcome = {
   readonly type: 'result'
   readonly callId: string
   readonly attempt: number
-  readonly result: CallResult & { readonly outcome?: CallOutcome }
+  readonly result: CallEnd
 }
 
 /** What ran for a turn with a `cancel_requested` has been stopped. */

@@ -2,10 +2,10 @@ import type {
   AssistantMsg,
   CallResult,
   Injection,
-  Outcome,
   Resolution,
   Suspension,
   ToolCallContent,
+  ToolResult,
   TurnOptions,
   TurnStatus,
   UserMessage,
@@ -69,7 +69,7 @@ export type CallState = Omit<ToolCallContent, 'turnId'> & {
   /** Seq of the latest `tool_started`; 0 before the first. */
   readonly startedSeq: number
   readonly rounds: readonly Round[]
-  readonly result: (CallResult & { readonly outcome?: Outcome; readonly seq: number }) | null
+  readonly result: (CallResult & Pick<ToolResult, 'outcome' | 'userFacing'> & { readonly seq: number }) | null
 }
 
 /** One suspension of a call, and how it ended. */

@@ -145,7 +145,13 @@ const contentChecks: { readonly [Type in Log.EventType]: Check } = {
   }),
   tool_result: union('ok', {
     true: object({ ok: oneOf(true), callId: id, result: json, outcome: optional(oneOf('unknown', 'ran')) }),
-    false: object({ ok: oneOf(false), callId: id, error: text, outcome: optional(oneOf('unknown', 'ran')) }),
+    false: object({
+      ok: oneOf(false),
+      callId: id,
+      error: text,
+      outcome: optional(oneOf('unknown', 'ran')),
+      userFacing: optional(oneOf(true)),
+    }),
   }),
   injection: object<Log.Injection>({ turnId: id, step: whole(0), hook: id, parts: list(userPart) }),
   regeneration: object<Log.EventContents['regeneration']>({ messageId: id, n: whole(1), feedback: text }),
@@ -168,12 +174,13 @@ const contentChecks: { readonly [Type in Log.EventType]: Check } = {
       error: text,
       code: optional(text),
       outcome: optional(oneOf('unknown', 'ran')),
+      userFacing: optional(oneOf(true)),
       who: optional(text),
     }),
   }),
   flow_continued: object<Log.EventContents['flow_continued']>({ version: text, input: json }),
   flow_ended: union('status', {
     done: object({ status: oneOf('done'), result: json }),
-    failed: object({ status: oneOf('failed'), error: text }),
+    failed: object({ status: oneOf('failed'), error: text, userFacing: optional(oneOf(true)) }),
   }),
 }

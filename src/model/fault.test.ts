@@ -1,6 +1,9 @@
 import { APICallError } from '@ai-sdk/provider'
 import { describe, expect, test } from 'vitest'
+import { createRedactor } from '../redact/redactor.ts'
 import { faultOf } from './fault.ts'
+
+const redact = createRedactor({ env: {} })
 
 const apiError = (statusCode: number, more: object = {}) =>
   new APICallError({ message: 'no', url: 'https://host', requestBodyValues: {}, statusCode, ...more })
@@ -21,9 +24,9 @@ describe('faultOf', () => {
     [503, 'model_overloaded', true],
     [529, 'model_overloaded', true],
   ])('status %i is %s, retryable: %s', (status, code, isRetryable) => {
-    expect(faultOf(apiError(status), 0)).toMatchObject({ code, isRetryable, statusCode: status, problem: 'no' })
+    expect(faultOf(apiError(status), 0, redact)).toMatchObject({ code, isRetryable, statusCode: status, problem: 'no' })
     // The same from a copy of the class that knows nothing of retries.
-    expect(faultOf({ statusCode: status, message: 'no' }, 0)).toMatchObject({ code, isRetryable })
+    expect(faultOf({ statusCode: status, message: 'no' }, 0, redact)).toMatchObject({ code, isRetryable })
   })
 
   test.each([
@@ -59,21 +62,21 @@ describe('faultOf', () => {
     ['a number', 7, 'model_failed', false],
     ['a status that is not a number', { statusCode: '429' }, 'model_failed', false],
   ])('understands %s', (_, error, code, isRetryable) => {
-    expect(faultOf(error, 0)).toMatchObject({ code, isRetryable })
+    expect(faultOf(error, 0, redact)).toMatchObject({ code, isRetryable })
   })
 
   test('reads how long to wait from the headers of the answer', () => {
-    expect(faultOf(apiError(429, { responseHeaders: { 'retry-after': '3' } }), 0).retryAfterMs).toBe(3000)
+    expect(faultOf(apiError(429, { responseHeaders: { 'retry-after': '3' } }), 0, redact).retryAfterMs).toBe(3000)
   })
 
   test('ends on an error that is its own cause', () => {
     const error = new Error('')
     error.cause = error
-    expect(faultOf(error, 0)).toMatchObject({ code: 'model_failed', problem: '' })
+    expect(faultOf(error, 0, redact)).toMatchObject({ code: 'model_failed', problem: '' })
   })
 
   test('takes the message of what was wrapped when the wrapper has none', () => {
-    expect(faultOf({ error: { message: 'inner' } }, 0).problem).toBe('inner')
+    expect(faultOf({ error: { message: 'inner' } }, 0, redact).problem).toBe('inner')
   })
 
   test('holds nothing of the request', () => {
@@ -86,7 +89,7 @@ describe('faultOf', () => {
       data: 'hidden-6',
       statusCode: 401,
     })
-    const text = JSON.stringify(faultOf(error, 0))
+    const text = JSON.stringify(faultOf(error, 0, redact))
     expect(text).not.toMatch(/hidden|0123456789abcdef/)
   })
 })

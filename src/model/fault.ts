@@ -1,5 +1,5 @@
 import type { ModelErrorCode } from '../errors/model-errors.ts'
-import { redact } from './redact.ts'
+import type { Redact } from '../redact/redactor.ts'
 import { retryAfterMs } from './retry-after.ts'
 import { isRecord, textOf } from './untrusted.ts'
 
@@ -15,13 +15,13 @@ export type Fault = {
 }
 
 /** Makes sense of whatever a provider threw or put into an `error` part: by shape, since it may come from another copy of its package. */
-export function faultOf(error: unknown, now: number): Fault {
+export function faultOf(error: unknown, now: number, redact: Redact): Fault {
   const { statusCode, isRetryable, responseHeaders } = isRecord(error) ? error : {}
   const status = typeof statusCode === 'number' ? statusCode : null
   const code = status === null ? codeByName(error) : codeByStatus(status)
   return {
     code,
-    problem: problemOf(error),
+    problem: problemOf(error, redact),
     statusCode: status,
     isRetryable: typeof isRetryable === 'boolean' ? isRetryable : canRetry(code, status),
     retryAfterMs: retryAfterMs(responseHeaders, now),
@@ -64,14 +64,22 @@ function codeByName(error: unknown): ModelErrorCode {
   return 'model_failed'
 }
 
-function problemOf(error: unknown): string {
-  if (typeof error === 'string') return redact(error)
+function problemOf(error: unknown, redact: Redact): string {
+  if (typeof error === 'string') return wordsOf(error, redact)
   for (const { message } of chainOf(error)) {
     const text = textOf(message)
-    if (text) return redact(text)
+    if (text) return wordsOf(text, redact)
   }
   return ''
 }
+
+/** As much of a provider's own words as an error needs: one line, redacted before it is cut. */
+export function wordsOf(text: string, redact: Redact): string {
+  const line = redact(text, { opaqueWords: true }).replace(/\s+/g, ' ').trim()
+  return line.length > maxWords ? `${line.slice(0, maxWords)}...`.toWellFormed() : line
+}
+
+const maxWords = 500
 
 /** The error, what it wraps, and what that wraps: a few levels, since an error may be its own cause. */
 function chainOf(error: unknown): { readonly [key: string]: unknown }[] {

@@ -1,6 +1,7 @@
 import type { Clock } from '../clock/clock.ts'
 import type { ModelRef, Usage } from '../log/events.ts'
 import type { JsonObject } from '../log/json.ts'
+import type { Redact } from '../redact/redactor.ts'
 import type { LanguageModel, ModelPrompt, ModelSettings, ModelTool } from './language-model.ts'
 import type { RetryPolicy } from './retry-policy.ts'
 import type { ChunkTransformer } from './stream-chunk.ts'
@@ -23,6 +24,8 @@ export type ModelRequest = {
   readonly transformChunk?: ChunkTransformer | null
   /** Told of every attempt, also of those that failed. Must not throw. */
   readonly onAttempt?: (attempt: AttemptReport) => void
+  /** Takes secrets out of a provider's words. */
+  readonly redact: Redact
   /** Default: `Math.random`. */
   readonly random?: () => number
 }

@@ -1,6 +1,7 @@
 import { TransformFailedError } from '../errors/model-errors.ts'
+import type { Redact } from '../redact/redactor.ts'
 import { callModel } from './call-model.ts'
-import { type Fault, faultOf, ownFault } from './fault.ts'
+import { type Fault, faultOf, ownFault, wordsOf } from './fault.ts'
 import type { LanguageModel } from './language-model.ts'
 import { addStreamPart, type BuildContext } from './message-builder.ts'
 import { type DraftFinish, emptyDraft, hasBegun, type MessageDraft } from './message-draft.ts'
@@ -42,7 +43,7 @@ export async function streamAttempt(
     if (opened.type === 'value') return await readAnswer(opened.value, request, unlessAborted, onChunk)
     opening.then(letGo, () => {})
     const result: AttemptResult =
-      opened.type === 'aborted' ? opened : { type: 'failed', fault: faultOf(opened.error, clock.now()) }
+      opened.type === 'aborted' ? opened : { type: 'failed', fault: faultOf(opened.error, clock.now(), request.redact) }
     return { draft: emptyDraft, firstAt: null, result }
   } finally {
     unlessAborted.stop()
@@ -77,16 +78,16 @@ async function readAnswer(
       if (count % partsWithoutPause === 0) await new Promise((resolve) => setImmediate(resolve))
       const next = await unlessAborted.wait(() => reader.read())
       if (next.type === 'aborted') return end(next)
-      if (next.type === 'error') return fail(faultOf(next.error, clock.now()))
+      if (next.type === 'error') return fail(faultOf(next.error, clock.now(), request.redact))
       const added = take(draft, next.value, context)
       if (added === null) return fail(cutOff)
       if (added instanceof TransformFailedError) return end({ type: 'transform_failed', error: added })
-      if ('error' in added) return fail(faultOf(added.error, clock.now()))
+      if ('error' in added) return fail(faultOf(added.error, clock.now(), request.redact))
       draft = added.draft
       if (firstAt === null && hasBegun(draft)) firstAt = clock.now()
       if (added.chunk) onChunk(added.chunk)
       if (draft.finish) {
-        const fault = faultIn(draft.finish)
+        const fault = faultIn(draft.finish, request.redact)
         return fault ? fail(fault) : end({ type: 'complete' })
       }
     }
@@ -109,9 +110,11 @@ function take(draft: MessageDraft, read: unknown, context: BuildContext) {
   }
 }
 
-function faultIn({ reason, raw }: DraftFinish): Fault | null {
+function faultIn({ reason, raw }: DraftFinish, redact: Redact): Fault | null {
   if (reason === 'interrupted') return cutOff
-  return reason === 'error' ? ownFault('model_failed', raw ?? 'it finished with an error') : null
+  return reason === 'error'
+    ? ownFault('model_failed', raw === null ? 'it finished with an error' : wordsOf(raw, redact))
+    : null
 }
 
 /** Nothing waits for a provider to stop, and nothing it says then matters. */

@@ -16,6 +16,7 @@ test('a process with nothing else to do stays for the next attempt, and ends aft
       signal: new AbortController().signal,
       clock: systemClock,
       newCallId: () => 'c',
+      redact: (text) => text,
     }, () => {})
     console.log(message.parts[0].text)
   `

@@ -3,9 +3,10 @@ import { errorCodes } from '../errors/codes.ts'
 import { PerdureError } from '../errors/perdure-error.ts'
 import { failpoint } from '../failpoint/failpoint.ts'
 import { childIdOf, childTurnIdOf } from '../log/child-call.ts'
+import { errorText } from '../redact/error-text.ts'
+import type { Redact } from '../redact/redactor.ts'
 import type { ConversationRef } from '../store/conversation-record.ts'
 import type { Store } from '../store/store.ts'
-import { errorText } from '../tool/error-text.ts'
 import { unrecordable } from '../turn/child-result.ts'
 import type { Family, ParentCall } from '../turn/family.ts'
 import type { LeaseWish } from './lease-wish.ts'
@@ -18,6 +19,7 @@ export type FamilyParts = {
   readonly agents: ReadonlyMap<string, Agent>
   readonly scopes: Scopes
   readonly leaseMs: number
+  readonly redact: Redact
   giving<T>(ref: ConversationRef, agent: string | null, commit: (lease: LeaseWish) => Promise<T>): Promise<T>
   makeRoom(): () => void
 }
@@ -52,7 +54,7 @@ export function childFamily(
         await startChild(parts, { tenant, id }, { call, turn, child })
       } catch (error) {
         if (!isRefusal(error)) throw error
-        await refuse(call.callId, `the agent '${child.name}' could not be started: ${errorText(error)}`)
+        await refuse(call.callId, `the agent '${child.name}' could not be started: ${parts.redact(errorText(error))}`)
       }
     },
 
@@ -77,7 +79,7 @@ export function childFamily(
         await resolveChildCall(parts, tenant, parent, value, who)
       } catch (error) {
         if (!isRefusal(error)) throw error
-        const told = { ok: false, error: `${unrecordable}: ${errorText(error)}` }
+        const told = { ok: false, error: `${unrecordable}: ${parts.redact(errorText(error))}` }
         await resolveChildCall(parts, tenant, parent, told, who)
       }
       // Durable from here: the parent goes on, and this conversation may park.

@@ -6,6 +6,7 @@ import type { WorkingSets } from '../live/working-sets.ts'
 import { callIdOfChild } from '../log/child-call.ts'
 import type { TurnState } from '../log/state.ts'
 import type { Logger } from '../logger/logger.ts'
+import type { Redact } from '../redact/redactor.ts'
 import type { Snapshots } from '../snapshot/snapshots.ts'
 import type { ConversationRef } from '../store/conversation-record.ts'
 import type { Store } from '../store/store.ts'
@@ -32,6 +33,7 @@ export type ConversationWork = {
   readonly snapshots: Snapshots | null
   readonly clock: Clock
   readonly logger: Logger
+  readonly redact: Redact
   readonly family: FamilyParts
   readonly sideTasks: SideTasks
   /** Asked once it is loaded: then it is let go again. */
@@ -47,7 +49,7 @@ export async function workOnConversation(
   onOwner: (owner: Owner) => void,
 ): Promise<void> {
   const { tenant, id } = ref
-  const { channels, workingSets, contextMemories, scopes, snapshots, clock, logger, sideTasks } = work
+  const { channels, workingSets, contextMemories, scopes, snapshots, clock, logger, redact, sideTasks } = work
   const store = work.store.forTenant(tenant)
   const parent = callIdOfChild(id) === null ? null : await parentCallOf(store, id)
   if (!parent && !work.addressable.has(agent.name))
@@ -58,7 +60,7 @@ export async function workOnConversation(
   const workingSet = known?.workingSet ?? (await workingSets.load(store, tenant, id))
   if (work.isCalledOff()) return store.releaseLease(id, epoch)
   const context: TurnContext = {
-    ...{ tenant, id, agent, store, workingSets, snapshots, clock, logger },
+    ...{ tenant, id, agent, store, workingSets, snapshots, clock, logger, redact },
     channel: channels.of(tenant, id),
     scopes: scopes.forConversation(tenant, id),
     family: childFamily(work.family, ref, agent, parent),

@@ -7,6 +7,8 @@ import { FlowRegistry } from '../flow/flow-registry.ts'
 import { FlowStates } from '../flow/flow-states.ts'
 import { WorkingSets } from '../live/working-sets.ts'
 import { consoleLogger } from '../logger/logger.ts'
+import { redactingLogger } from '../redact/redacting-logger.ts'
+import { createRedactor } from '../redact/redactor.ts'
 import { systemScope } from '../scope/create-scope.ts'
 import type { Scope } from '../scope/register.ts'
 import { Snapshots } from '../snapshot/snapshots.ts'
@@ -36,7 +38,10 @@ export function createRuntime<const Agents extends readonly Agent[]>(
 ): Runtime<Readonly<Agents>> {
   const problems = runtimeProblems(options)
   if (problems.length > 0) throw new DefinitionError('The runtime', problems)
-  const { store, clock = systemClock, logger = consoleLogger, work = true } = options
+  const { store, clock = systemClock, work = true } = options
+  const { logger: told = consoleLogger } = options
+  const redact = createRedactor({ redact: options.redact, logger: told, clock })
+  const logger = redactingLogger(told, redact)
   const { leaseMs = 10_000, pollMs = 500, maxConcurrentTurns = 256 } = options
   const { persistence, persistTimeoutMs = 5_000 } = options
   for (const [name, ms] of Object.entries({ leaseMs, pollMs, persistTimeoutMs })) checkDuration(name, ms)
@@ -55,7 +60,7 @@ export function createRuntime<const Agents extends readonly Agent[]>(
     keepAlive: new KeepAlive(),
     snapshots: persistence ? new Snapshots(persistence, { clock, logger, timeoutMs: persistTimeoutMs }) : null,
   }
-  const settings = { clock, logger, leaseMs, pollMs, maxConcurrentTurns }
+  const settings = { clock, logger, redact, leaseMs, pollMs, maxConcurrentTurns }
   const parts = { ...shared, ...settings, contextMemories: new ContextMemories(), askAgent: askAgent(() => context) }
   const worker = work ? new Worker(parts) : null
   const context: RuntimeContext = {

@@ -5,6 +5,7 @@ import type { FlowRegistry } from '../flow/flow-registry.ts'
 import type { FlowStates } from '../flow/flow-states.ts'
 import { openAgentIds, sentIn } from '../flow/sent-messages.ts'
 import type { Logger } from '../logger/logger.ts'
+import type { Redact } from '../redact/redactor.ts'
 import type { ConversationRef } from '../store/conversation-record.ts'
 import type { Store } from '../store/store.ts'
 import type { Hold } from './hold.ts'
@@ -16,12 +17,13 @@ export type FlowWork = {
   readonly askAgent: (ref: ConversationRef) => FlowContext['askAgent']
   readonly clock: Clock
   readonly logger: Logger
+  readonly redact: Redact
 }
 
 /** Drives a session under a lease until it can be let go. Resolves with how soon it is due again, where it is. */
 export async function workOnFlow(
   { tenant, id }: ConversationRef,
-  { flows, flowStates, clock, logger, ...work }: FlowWork,
+  { flows, flowStates, clock, logger, redact, ...work }: FlowWork,
   epoch: number,
   onOwner: (owner: Hold) => Promise<void>,
 ): Promise<number | null> {
@@ -33,7 +35,7 @@ export async function workOnFlow(
     await store.commit(id, { events: [], epoch, wakeAt: null, lease: 'release', ...ended })
     return null
   }
-  const context = { tenant, id, flows, store, clock, logger, askAgent: work.askAgent({ tenant, id }) }
+  const context = { tenant, id, flows, store, clock, logger, redact, askAgent: work.askAgent({ tenant, id }) }
   const isWaiting = openAgentIds(loaded.state).length > 0
   const sent = sentIn(isWaiting ? await store.getConversation(id) : null)
   const owner = new FlowOwner(context, epoch, loaded, sent)

@@ -11,7 +11,7 @@ export function runtimeProblems(options: unknown): string[] {
   if (typeof Object(store).onWake !== 'function') {
     problems.push("'store' must be a store, as in memoryStore() or sqliteStore({ path })")
   }
-  for (const name of ['tenant', 'who', 'restoreScope'] as const) {
+  for (const name of ['tenant', 'who', 'restoreScope', 'redact'] as const) {
     const given = (Object(options) as Partial<RuntimeOptions>)[name]
     if (given !== undefined && typeof given !== 'function') problems.push(`'${name}' must be a function`)
   }
@@ -28,6 +28,7 @@ const known: Readonly<Record<keyof RuntimeOptions, true>> = {
   persistence: true,
   persistTimeoutMs: true,
   logger: true,
+  redact: true,
   clock: true,
   work: true,
   maxConcurrentTurns: true,

@@ -32,6 +32,12 @@ export type RuntimeOptions<Agents extends readonly Agent[] = readonly Agent[]> =
   /** How long `persistState` and `loadState` are waited for. Default: 5,000. */
   readonly persistTimeoutMs?: number
   readonly logger?: Logger
+  /**
+   * Takes out of texts what only the application knows to be secret, after credentials in addresses, authorization headers and values of environment variables
+   * with secret names were taken out. It is given what tools, hooks, steps and providers said when they failed, before that is committed, and what is logged. Must
+   * be synchronous and quick. Where it throws or gives no text, nothing of the text is told. Default: none.
+   */
+  readonly redact?: (text: string) => string
   readonly clock?: Clock
   /** False makes a node that takes messages and answers but runs nothing. Default: true. */
   readonly work?: boolean

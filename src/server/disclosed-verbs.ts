@@ -12,6 +12,7 @@ import {
   discloseOutcome,
   discloseResolution,
   discloseSnapshot,
+  discloseStanding,
   discloseTurn,
   discloseView,
   discloseWatched,
@@ -86,9 +87,9 @@ function conversationOf(handle: Conversation, disclosure: Disclosure): Conversat
 function sessionOf(session: FlowSession<unknown>, disclosure: Disclosure): FlowSession<unknown> {
   return {
     id: session.id,
-    start: async (input, options) => discloseOutcome(await session.start(input, options), disclosure),
-    resume: async (value, options) => discloseOutcome(await session.resume(value, options), disclosure),
-    continue: async (options) => discloseOutcome(await session.continue(options), disclosure),
+    start: async (input, options) => discloseStanding(await session.start(input, options), disclosure),
+    resume: async (value, options) => discloseStanding(await session.resume(value, options), disclosure),
+    continue: async (options) => discloseStanding(await session.continue(options), disclosure),
     status: () => session.status(),
     pending: () => session.pending(),
     suspensions: () => session.suspensions(),

@@ -1,14 +1,11 @@
 import type { Runtime, Verbs } from '../runtime/runtime.ts'
-import type { Scope } from '../scope/register.ts'
-import { everything } from '../view/disclose.ts'
+import { type Disclosure, everything } from '../view/disclose.ts'
 import { disclosedVerbs } from './disclosed-verbs.ts'
 import { identifyCaller } from './guard/identify-caller.ts'
-import { identifyOperator } from './guard/identify-operator.ts'
 import { checkMediaType, readBody } from './guard/read-body.ts'
 import { checkBody, readQuery } from './read-input.ts'
 import type { Route, RouteCall, ServerContext } from './route.ts'
 import { noQuery } from './schemas.ts'
-import type { ServerSettings } from './server-options.ts'
 
 /** Takes a request through its route: who it is, what is asked, and then what happens. */
 export async function dispatch(
@@ -19,26 +16,14 @@ export async function dispatch(
   server: ServerContext,
 ): Promise<Response> {
   const { settings } = server
-  const scope = await identified(route, request, settings)
-  const disclosure = { ...everything, withheld: false }
+  const { scope, isOperator } = await identifyCaller(request, route, settings)
+  const disclosure: Disclosure = isOperator ? everything : { errors: settings.showErrors, withheld: false }
   const verbs = scope === null ? nobody : disclosedVerbs(runtime.as(scope), disclosure)
   const query = await readQuery(route.query ?? noQuery, new URL(request.url))
   if (route.takesLines) checkMediaType(request, 'application/x-ndjson')
   const body = route.body ? await checkBody(route.body, await readBody(request, settings.limits)) : null
   const call: RouteCall = { verbs, disclosure, params, query, body, request, server }
   return route.handle(call)
-}
-
-/** Before anything of the body is read. Null: whoever it is acts as nobody. */
-async function identified(
-  { name, isPublic, isForOperators }: Route,
-  request: Request,
-  settings: ServerSettings,
-): Promise<Scope | null> {
-  if (isPublic) return null
-  if (!isForOperators) return identifyCaller(request, name, settings)
-  await identifyOperator(request, name, settings)
-  return null
 }
 
 /** A public route that acts is a mistake, and must not act as anybody; nor does an operator. */

@@ -1,5 +1,5 @@
 export { createHandler, type Handler } from './create-handler.ts'
-export { bearerToken, isSameSecret } from './guard/secret.ts'
+export { bearerToken, isSameSecret, operatorToken, requireSecret } from './guard/secret.ts'
 export { type LocalAccess, readLocalAccess } from './node/local-token.ts'
 export { type ServeOptions, type Server, serve } from './serve.ts'
 export type {

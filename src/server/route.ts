@@ -26,6 +26,8 @@ export type Route = {
   readonly isPublic?: boolean
   /** For whoever looks after the whole store; not there unless the server is given `upkeep`. Acts as nobody. */
   readonly isForOperators?: boolean
+  /** Shows what models were given: for operators, and for whoever `showPrompts` lets. */
+  readonly readsPrompts?: boolean
   handle(call: RouteCall): Promise<Response>
 }
 

@@ -7,6 +7,7 @@ import type { Runtime } from '../runtime/runtime.ts'
 import { createScope } from '../scope/create-scope.ts'
 import type { Scope } from '../scope/register.ts'
 import { createHandler } from './create-handler.ts'
+import { bearerToken, operatorOrBearerToken } from './guard/secret.ts'
 import { loadHono } from './load-hono.ts'
 import { LocalToken } from './node/local-token.ts'
 import { requestListener } from './node/request-listener.ts'
@@ -96,9 +97,10 @@ function authenticatorOf({ authenticate, localScope }: ServeOptions, token: Loca
   const local = localScope ?? (createScope({ user: 'local' }) as Scope)
   if (!token) return authenticate ?? (() => local)
   return (request) => {
-    if (token.isIn(request)) return local
+    const given = bearerToken(request)
+    if (token.isOfUser(given)) return local
     // Whatever `authenticate` makes of tokens: this one acts as nobody.
-    return token.isOfOperator(request) ? null : (authenticate?.(request) ?? null)
+    return token.isOfOperator(given) ? null : (authenticate?.(request) ?? null)
   }
 }
 
@@ -108,8 +110,10 @@ function upkeepOf({ upkeep }: ServeOptions, token: LocalToken | null): Pick<Serv
   return {
     upkeep: {
       ...upkeep,
-      isOperator: (request) =>
-        token.isOfOperator(request) || (!token.isIn(request) && (isOperator?.(request) ?? false)),
+      isOperator: (request) => {
+        const given = operatorOrBearerToken(request)
+        return token.isOfOperator(given) || (!token.isOfUser(given) && (isOperator?.(request) ?? false))
+      },
     },
   }
 }

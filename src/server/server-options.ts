@@ -1,6 +1,8 @@
-import { consoleLogger, type Logger } from '../logger/logger.ts'
+import type { Logger } from '../logger/logger.ts'
+import { safeLogger } from '../redact/redacting-logger.ts'
 import type { Scope } from '../scope/register.ts'
 import type { Store } from '../store/store.ts'
+import { isSameSecret, operatorOrBearerToken } from './guard/secret.ts'
 
 /** What `createHandler` and `serve` take. Everything is closed until it is opened here. */
 export type ServerOptions = {
@@ -22,6 +24,16 @@ export type ServerOptions = {
   readonly turnOptions?: boolean
   /** Lets operators export, import, examine and tidy the whole store. Default: there are no such routes. */
   readonly upkeep?: UpkeepOptions
+  /**
+   * Whether pages are shown what tools, steps, hooks and providers said when they failed, secrets taken out. Default: false. They are told that it failed, with the
+   * id of the call or the code; the words only where they are meant for people: see `UserFacingError`.
+   */
+  readonly showErrors?: boolean
+  /**
+   * Who may read what models were given, system prompts among it: everybody, or those for whom a function returns `true`; a throw refuses, and is logged. Default: false.
+   * Operators may.
+   */
+  readonly showPrompts?: boolean | ((scope: Scope, request: Request) => boolean | Promise<boolean>)
   readonly logger?: Logger
 }
 
@@ -30,10 +42,12 @@ export type UpkeepOptions = {
   /** The one that the runtime works on. */
   readonly store: Pick<Store, 'upkeep'>
   /**
-   * Whether an operator sent a request. Anything but `true` refuses it; so does a throw, which is logged. With `localTokenFile` of `serve`, whoever brings the
-   * operator token of that file is an operator, too; without it this is needed.
+   * Whether an operator sent a request. Anything but `true` refuses it; so does a throw, which is logged. Asked on routes for operators, and on others where a user
+   * brings the header `perdure-operator` as well: see `operatorToken`. With `localTokenFile` of `serve`, whoever brings the operator token of that file is an operator, too.
    */
   readonly isOperator?: IsOperator
+  /** Whoever brings this one is an operator, too. Must not be empty. Without it, `isOperator` or `localTokenFile` is needed. */
+  readonly operatorToken?: string
   /** The agents there is code for, and `flow:<name>` of flows: an examination tells of work for others. Default: nobody says. */
   readonly agents?: readonly string[]
 }
@@ -114,7 +128,15 @@ export function settingsOf(options: ServerOptions, authenticate: Authenticate): 
     basePath: (options.basePath ?? '').replace(/\/+$/, ''),
     limits: { ...defaultLimits, ...options.limits },
     turnOptions: options.turnOptions ?? true,
-    logger: options.logger ?? consoleLogger,
-    upkeep: options.upkeep ? { isOperator: () => false, ...options.upkeep } : null,
+    logger: safeLogger(options.logger),
+    showErrors: options.showErrors ?? false,
+    showPrompts: options.showPrompts ?? false,
+    upkeep: options.upkeep ? { ...options.upkeep, isOperator: isOperatorOf(options.upkeep) } : null,
   }
+}
+
+/** A token is enough; without one, `isOperator` says. */
+function isOperatorOf({ isOperator = () => false, operatorToken }: UpkeepOptions): IsOperator {
+  if (operatorToken === undefined) return isOperator
+  return (request) => isSameSecret(operatorOrBearerToken(request) ?? '', operatorToken) || isOperator(request)
 }

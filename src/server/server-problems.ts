@@ -4,7 +4,15 @@ import { defaultLimits, type UpkeepOptions } from './server-options.ts'
 
 /** What is wrong with the options of a server. A misspelt `authenticate` must not let everybody in, so unknown keys are. */
 export function serverProblems(options: unknown): string[] {
-  const { authenticate, rateLimit, limits = {}, turnOptions, upkeep } = Object(options) as Partial<ServeOptions>
+  const {
+    authenticate,
+    rateLimit,
+    limits = {},
+    turnOptions,
+    upkeep,
+    showErrors,
+    showPrompts,
+  } = Object(options) as Partial<ServeOptions>
   const problems = unknownKeys(options, Object.keys(known))
   for (const problem of unknownKeys(limits, Object.keys(defaultLimits))) problems.push(`in 'limits', ${problem}`)
   if (turnOptions !== undefined && typeof turnOptions !== 'boolean')
@@ -13,20 +21,29 @@ export function serverProblems(options: unknown): string[] {
     for (const problem of unknownKeys(upkeep, Object.keys(knownOfUpkeep))) problems.push(`in 'upkeep', ${problem}`)
     if (typeof upkeep?.store !== 'object' || upkeep.store === null)
       problems.push("'upkeep.store' must be the store of the runtime")
+    const { operatorToken } = upkeep
+    if (operatorToken !== undefined && (typeof operatorToken !== 'string' || operatorToken.trim() === ''))
+      problems.push(
+        "'upkeep.operatorToken' is empty or no text, and would be a secret that anybody has; set it to a long random text",
+      )
   }
   const isOperator = upkeep?.isOperator
   for (const [name, given] of Object.entries({ authenticate, rateLimit, 'upkeep.isOperator': isOperator })) {
     if (given !== undefined && typeof given !== 'function') problems.push(`'${name}' must be a function`)
   }
+  // Text such as 'false' must not open anything.
+  if (showErrors !== undefined && typeof showErrors !== 'boolean') problems.push("'showErrors' must be true or false")
+  if (showPrompts !== undefined && typeof showPrompts !== 'boolean' && typeof showPrompts !== 'function')
+    problems.push("'showPrompts' must be true, false or a function")
   return problems
 }
 
 /** Where nobody could be an operator, `upkeep` is a mistake. */
 export function operatorProblems(options: unknown): string[] {
   const { upkeep } = Object(options) as Partial<ServeOptions>
-  if (!upkeep || upkeep.isOperator) return []
+  if (!upkeep || upkeep.isOperator || upkeep.operatorToken !== undefined) return []
   return [
-    "'upkeep' has no 'isOperator', so that nobody could use it; pass (request) => boolean, or localTokenFile to serve",
+    "'upkeep' has no 'isOperator', so that nobody could use it; pass (request) => boolean, operatorToken, or localTokenFile to serve",
   ]
 }
 
@@ -39,6 +56,8 @@ const known: Readonly<Record<keyof ServeOptions, true>> = {
   limits: true,
   turnOptions: true,
   logger: true,
+  showErrors: true,
+  showPrompts: true,
   port: true,
   host: true,
   localScope: true,
@@ -46,4 +65,9 @@ const known: Readonly<Record<keyof ServeOptions, true>> = {
   upkeep: true,
 }
 
-const knownOfUpkeep: Readonly<Record<keyof UpkeepOptions, true>> = { store: true, isOperator: true, agents: true }
+const knownOfUpkeep: Readonly<Record<keyof UpkeepOptions, true>> = {
+  store: true,
+  isOperator: true,
+  operatorToken: true,
+  agents: true,
+}

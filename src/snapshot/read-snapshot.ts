@@ -1,6 +1,6 @@
 import { encode } from '../log/codec.ts'
 import { type Check, json, list, nullable, object, oneOf, text, union, whole } from '../log/field-check.ts'
-import { errorText } from '../tool/error-text.ts'
+import { errorText } from '../redact/error-text.ts'
 import { migrateSnapshot } from './migrate-snapshot.ts'
 import { type Snapshot, type SnapshotCall, type SnapshotMessage, snapshotVersion } from './snapshot.ts'
 

@@ -1,6 +1,7 @@
 import { type Clock, systemClock } from '../clock/clock.ts'
 import { StoreClosedError } from '../errors/store-errors.ts'
-import { consoleLogger, type Logger } from '../logger/logger.ts'
+import type { Logger } from '../logger/logger.ts'
+import { safeLogger } from '../redact/redacting-logger.ts'
 import { checkDuration, checkId, checkWhole } from './checks.ts'
 import { DamageLog } from './damage-log.ts'
 import type { Driver } from './driver.ts'
@@ -38,7 +39,7 @@ export type StoreContext = {
 /** Builds a store over a driver: everything that is the same for all backends happens here. `clock` only times the polling. */
 export function createStore(driver: Driver, options: StoreOptions = {}, clock: Clock = systemClock): Store {
   const gate = new Gate()
-  const logger = options.logger ?? consoleLogger
+  const logger = safeLogger(options.logger)
   const hints = new HintBus((emit) => driver.watchOthers(emit), logger)
   const guarded = gate.guard(driver)
   const expiry = new ExpiryLoop({ driver: guarded, clock, logger, hints })

@@ -233,6 +233,7 @@ async function call(model: LanguageModel, attributes: Partial<ModelRequest> = {}
     signal: new AbortController().signal,
     clock: systemClock,
     newCallId: () => `c${++calls}`,
+    redact: (text) => text,
     ...attributes,
   }
   const message = await streamModel(request, (chunk) => chunks.push(chunk))

@@ -1,8 +1,8 @@
 import { encode } from '../log/codec.ts'
 import type { CallResult, Outcome } from '../log/events.ts'
 import type { Json } from '../log/json.ts'
+import { errorText } from '../redact/error-text.ts'
 import { maxResultBytes } from './call-limits.ts'
-import { errorText } from './error-text.ts'
 
 /** Below what the codec takes, so that the event around it fits too. */
 const maxDepth = 400

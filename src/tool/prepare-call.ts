@@ -2,8 +2,8 @@ import { createTurn, type Turn } from '../hook/turn.ts'
 import { encode } from '../log/codec.ts'
 import type { Json } from '../log/json.ts'
 import type { DraftCall } from '../log/settle.ts'
+import { errorText } from '../redact/error-text.ts'
 import { maxArgsBytes, maxPromptBytes } from './call-limits.ts'
-import { errorText, shorten } from './error-text.ts'
 import { normaliseValue } from './normalise-result.ts'
 import type { Tool, ToolSet } from './tool.ts'
 import { validate } from './validate.ts'
@@ -35,7 +35,7 @@ export async function prepareCall(raw: RawCall, tools: ToolSet, turn: Turn): Pro
     timeoutMs: null,
     expiresInMs: null,
   }
-  const refused = (error: string): DraftCall => ({ ...draft, result: { ok: false, error: shorten(error) } })
+  const refused = (error: string): DraftCall => ({ ...draft, result: { ok: false, error } })
 
   const tool = tools.get(raw.name)
   if (!tool) return refused(`there is no tool '${raw.name}'; ${available(tools)}`)
@@ -105,4 +105,13 @@ async function promptOf(tool: CallableTool, args: unknown, turn: Turn): Promise<
     // The description says enough for a person to decide.
   }
   return tool.description
+}
+
+const maxShownArgs = 8_192
+
+/** As much of arguments that are too large as tells what they were, with a note of what was left out. */
+function shorten(text: string): string {
+  if (text.length <= maxShownArgs) return text
+  const note = ` ... (${text.length} characters in all)`
+  return text.slice(0, maxShownArgs - note.length).toWellFormed() + note
 }

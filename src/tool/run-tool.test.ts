@@ -58,7 +58,7 @@ test.each([
 test('a long error is cut', async () => {
   const result = await execute(toolOf(() => Promise.reject(new Error('x'.repeat(1_000_000)))))
   expect(result).toMatchObject({ ok: false })
-  expect((result as { error: string }).error.length).toBeLessThanOrEqual(8_192)
+  expect((result as { error: string }).error.length).toBeLessThanOrEqual(32_768)
 })
 
 test('a result that cannot be recorded is told as run', async () => {

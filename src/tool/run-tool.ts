@@ -1,9 +1,10 @@
 import type { Clock } from '../clock/clock.ts'
+import { UserFacingError } from '../errors/user-facing-error.ts'
 import { linkSignal } from '../hook/linked-signal.ts'
 import { createTurn, type Turn } from '../hook/turn.ts'
-import type { CallResult, Outcome } from '../log/events.ts'
+import type { CallEnd } from '../log/call-phase.ts'
 import type { Json } from '../log/json.ts'
-import { errorText } from './error-text.ts'
+import { errorText } from '../redact/error-text.ts'
 import { normaliseResult } from './normalise-result.ts'
 import type { Tool } from './tool.ts'
 import { validate } from './validate.ts'
@@ -16,7 +17,8 @@ export type RunToolOptions = {
   readonly clock: Clock
 }
 
-export type RunResult = CallResult & { readonly outcome?: Outcome }
+/** An error is as it was thrown, with whatever secrets are in it: it is redacted before it goes anywhere. */
+export type RunResult = CallEnd
 
 /**
  * Runs a server tool once with recorded arguments, which are checked against its schema again: the log may be older than the schema.
@@ -60,7 +62,8 @@ export async function runTool(
   try {
     return await Promise.race([attempt(), tooLate])
   } catch (thrown) {
-    return { ok: false, error: errorText(thrown) }
+    const userFacing = UserFacingError.isInstance(thrown) ? { userFacing: true as const } : {}
+    return { ok: false, error: errorText(thrown), ...userFacing }
   } finally {
     isOver = true
     callOff()

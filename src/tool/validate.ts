@@ -1,6 +1,6 @@
 import { type OutputUnit, Validator } from '@cfworker/json-schema'
 import type { StandardSchemaV1 } from '@standard-schema/spec'
-import { errorText } from './error-text.ts'
+import { errorText } from '../redact/error-text.ts'
 import { isStandardSchema, type Schema, type SchemaOutput } from './schema.ts'
 
 /** `issues` is one readable line that says where and what, for models and people. */

@@ -43,6 +43,7 @@ export async function askBeside(
       clock,
       newCallId: () => uuidV7(clock.now()),
       onAttempt: audit.onAttempt,
+      redact: context.redact,
     },
     () => {},
   )

@@ -6,6 +6,7 @@ import { noReduction, type Reduction } from '../context/reduction.ts'
 import type { ModelRef } from '../log/events.ts'
 import type { Json } from '../log/json.ts'
 import type { AttemptReport } from '../model/model-request.ts'
+import type { Redact } from '../redact/redactor.ts'
 import type { NewModelCall } from '../store/model-call.ts'
 import type { TurnContext } from './turn-context.ts'
 
@@ -27,11 +28,11 @@ export type Audit = {
 }
 
 /** Writes one row for each attempt of a model call, as the agent's `audit` says. What cannot be written is logged and changes nothing. */
-export function auditAttempts({ agent, store, id, tenant, logger }: TurnContext, call: AuditedCall): Audit {
+export function auditAttempts({ agent, store, id, tenant, logger, redact }: TurnContext, call: AuditedCall): Audit {
   if (agent.audit === 'off') return { onAttempt: () => {}, written: async () => {} }
   let writes = Promise.resolve()
   const onAttempt = (attempt: AttemptReport): void => {
-    const row = rowOf(call, attempt, agent.audit === 'full')
+    const row = rowOf(call, attempt, agent.audit === 'full', redact)
     const failed = (error: unknown) => logger.warn('an audit row could not be written', { tenant, id, error })
     // One after the other: rows of one call are told apart by their order.
     writes = writes.then(() => store.putModelCall(id, row)).catch(failed)
@@ -39,14 +40,14 @@ export function auditAttempts({ agent, store, id, tenant, logger }: TurnContext,
   return { onAttempt, written: () => writes }
 }
 
-function rowOf(call: AuditedCall, attempt: AttemptReport, isFull: boolean): NewModelCall {
+function rowOf(call: AuditedCall, attempt: AttemptReport, isFull: boolean, redact: Redact): NewModelCall {
   const { turnRef, prompt, seen, reduction = noReduction, prefix = null } = call
   const { model, usage, latencyMs, status, timeToFirstTokenMs, error } = attempt
   const rendered = typeof prompt === 'function' ? prompt(model) : prompt
   return {
     turnRef,
     renderedContext: isFull ? (JSON.parse(promptJson(rendered)) as Json) : null,
-    model: { ...model, attempt: attempt.attempt, ...(error === undefined ? {} : { error }) },
+    model: { ...model, attempt: attempt.attempt, ...(error === undefined ? {} : { error: redact(error) }) },
     usage: { ...usage, timeToFirstTokenMs },
     latencyMs: Math.max(0, Math.round(latencyMs)),
     status,

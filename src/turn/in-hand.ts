@@ -1,10 +1,17 @@
 import type { Outcome } from '../log/settle.ts'
+import type { Redact } from '../redact/redactor.ts'
+import { redactOutcome } from './redact-outcome.ts'
 
 type Entry = { readonly outcome: Outcome; readonly settled?: (isCommitted: boolean) => void }
 
-/** What has happened here and is not in the log yet. */
+/** What has happened here and is not in the log yet, without the secrets in it. */
 export class InHand {
+  readonly #redact: Redact
   #entries: Entry[] = []
+
+  constructor(redact: Redact) {
+    this.#redact = redact
+  }
 
   get isEmpty(): boolean {
     return this.#entries.length === 0
@@ -16,7 +23,8 @@ export class InHand {
 
   /** `settled` is told whether it got into the log. */
   add(outcome: Outcome, settled?: (isCommitted: boolean) => void): void {
-    this.#entries.push(settled ? { outcome, settled } : { outcome })
+    const redacted = redactOutcome(outcome, this.#redact)
+    this.#entries.push(settled ? { outcome: redacted, settled } : { outcome: redacted })
   }
 
   /** They are in the log, or have no place in it any more. */

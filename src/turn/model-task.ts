@@ -76,6 +76,7 @@ async function run(step: ModelStep, context: TurnContext, loop: Loop, signal: Ab
       newCallId: () => uuidV7(clock.now()),
       transformChunk: agent.transformChunk,
       onAttempt: audit.onAttempt,
+      redact: context.redact,
     },
     liveDeltas(context, loop, step.turnId, messageId),
   )

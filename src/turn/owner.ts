@@ -42,7 +42,7 @@ export class Owner {
   readonly #workingSets: WorkingSets
   readonly #epoch: number
   readonly #signal = new Signal()
-  readonly #inHand = new InHand()
+  readonly #inHand: InHand
   readonly #running = new RunningCalls({
     result: (outcome) => this.#take(outcome),
     crashed: (error) => this.#crashed(error),
@@ -60,6 +60,7 @@ export class Owner {
   /** `cached`: what the row says of its state, where that is known; nobody else writes it under this lease. */
   constructor(context: TurnContext, epoch: number, workingSet: WorkingSet, cached: FsmState | null) {
     this.#context = context
+    this.#inHand = new InHand(context.redact)
     this.#store = context.store
     this.#channel = context.channel
     this.#workingSets = context.workingSets

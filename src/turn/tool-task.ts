@@ -22,7 +22,7 @@ export async function runCall(
   if (result.ok || result.outcome || call.attempts <= 1) return result
   // An earlier attempt was interrupted, so a failure now does not mean that nothing was done.
   const error = `${result.error}; an earlier attempt was interrupted and may have taken effect`
-  return { ok: false, error, outcome: 'unknown' }
+  return { ...result, error, outcome: 'unknown' }
 }
 
 async function runOnce(

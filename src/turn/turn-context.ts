@@ -5,6 +5,7 @@ import type { Channel } from '../live/channel.ts'
 import type { WorkingSets } from '../live/working-sets.ts'
 import type { TurnState } from '../log/state.ts'
 import type { Logger } from '../logger/logger.ts'
+import type { Redact } from '../redact/redactor.ts'
 import type { Scope } from '../scope/register.ts'
 import type { Snapshots } from '../snapshot/snapshots.ts'
 import type { TenantStore } from '../store/store.ts'
@@ -20,6 +21,8 @@ export type TurnContext = {
   readonly workingSets: WorkingSets
   readonly clock: Clock
   readonly logger: Logger
+  /** Takes secrets out of what failed, before it is committed or told. */
+  readonly redact: Redact
   readonly scopes: ScopeSource
   readonly family: Family
   /** Null where the app keeps none. */

@@ -24,6 +24,7 @@ import {
   discloseOutcome,
   discloseResolution,
   discloseSnapshot,
+  discloseStanding,
   discloseState,
   discloseView,
   discloseWatched,
@@ -120,7 +121,7 @@ describe('what a page is told of a failure', () => {
     const outcome = { status: 'failed', turnId: 't1', reason: `hook_failed: ${secret}` }
     expect(discloseOutcome(outcome, hidden)).toEqual({ ...outcome, reason: 'hook_failed' })
     expect(discloseOutcome({ ...outcome, reason: secret }, hidden).reason).toBe('internal_error')
-    expect(discloseOutcome({ status: 'failed', error: secret }, hidden).error).toBe('The session failed.')
+    expect(discloseStanding({ status: 'failed', error: secret }, hidden).error).toBe('The session failed.')
     expect(discloseOutcome({ status: 'detached', reason: secret }, hidden).reason).not.toContain('hunter2')
     const step = { position: 3, ok: false, error: secret, code: 'flow_step_failed' } as const
     expect(discloseFlowOutcome(step, hidden)).toEqual({ ...step, error: "It failed (step '3')." })

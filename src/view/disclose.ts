@@ -1,5 +1,5 @@
 import type { CallEnd } from '../log/call-phase.ts'
-import type { AssistantPart, FlowEnded, FlowOutcome, LogEvent, Resolution, TurnStatus } from '../log/events.ts'
+import type { AssistantPart, FlowEnded, FlowOutcome, LogEvent, Resolution } from '../log/events.ts'
 import type { Json, JsonObject } from '../log/json.ts'
 import type { CallState, ConversationState, Round, TurnItem, TurnState } from '../log/state.ts'
 import { hiddenChildError, hiddenError, hiddenReason } from './hidden-error.ts'
@@ -90,23 +90,25 @@ export function discloseMessages(messages: readonly ViewMessage[], { errors }: D
   })
 }
 
-/** How a turn or a session stands: what it failed with. */
-export function discloseOutcome<
-  O extends { readonly status: string; readonly reason?: string | null; readonly error?: string },
->(outcome: O, { errors }: Disclosure): O {
-  if (errors || (outcome.status !== 'failed' && outcome.status !== 'detached')) return outcome
-  return {
-    ...outcome,
-    ...(outcome.reason === undefined
-      ? {}
-      : { reason: hiddenReason(outcome.status as TurnStatus | 'detached', outcome.reason) }),
-    ...(outcome.error === undefined ? {} : { error: flowFailed }),
-  }
+/** How a turn stands: of one that failed, its code. */
+export function discloseOutcome<O extends { readonly status: string; readonly reason?: string | null }>(
+  outcome: O,
+  { errors }: Disclosure,
+): O {
+  const { status, reason } = outcome
+  if (errors || reason === undefined || (status !== 'failed' && status !== 'detached')) return outcome
+  return { ...outcome, reason: hiddenReason(status, reason) }
+}
+
+/** How a session stands. */
+export function discloseStanding<S extends { readonly status: string }>(standing: S, { errors }: Disclosure): S {
+  return errors ? standing : withoutFlowError(standing)
 }
 
 /** What operations of a session came to. */
 export function discloseFlowOutcome<O extends FlowOutcome>(outcome: O, { errors }: Disclosure): O {
-  if (errors || outcome.ok) return outcome
+  if (errors) return outcome
+  if (outcome.ok) return { ...outcome, value: withoutAnswerReason(outcome.value) }
   return { ...outcome, error: hiddenError(outcome, `step '${outcome.position}'`) }
 }
 
@@ -121,9 +123,15 @@ export function discloseResolution<R extends Pick<Resolution, 'status' | 'value'
   return value === resolution.value ? resolution : { ...resolution, value }
 }
 
-/** A snapshot of a conversation, of whatever version. */
-export function discloseSnapshot(snapshot: Json, { errors }: Disclosure): Json {
-  if (errors || !isObject(snapshot) || !Array.isArray(snapshot['messages'])) return snapshot
+/** A snapshot of a conversation, of whatever version, also as `storeSnapshots` keeps it. */
+export function discloseSnapshot(snapshot: Json, disclosure: Disclosure): Json {
+  if (disclosure.errors || !isObject(snapshot)) return snapshot
+  const inner = snapshot['state']
+  if (inner !== undefined && isObject(inner)) {
+    const state = discloseSnapshot(inner, disclosure)
+    return state === inner ? snapshot : { ...snapshot, state }
+  }
+  if (!Array.isArray(snapshot['messages'])) return snapshot
   const kept = snapshot['messages'] as readonly Json[]
   const messages = mapped(kept, (message) => {
     if (!isObject(message) || !Array.isArray(message['parts'])) return message
@@ -168,8 +176,17 @@ function discloseEvent(event: LogEvent, disclosure: Disclosure): LogEvent {
 
 const flowFailed = 'The session failed.'
 
-function withoutFlowError(ended: FlowEnded): FlowEnded {
-  return ended.status === 'failed' ? { ...ended, error: flowFailed } : ended
+function withoutFlowError<Ended extends { readonly status: string }>(ended: Ended): Ended {
+  if (ended.status !== 'failed') return ended
+  const { userFacing } = ended as Partial<Extract<FlowEnded, { status: 'failed' }>>
+  return userFacing === true ? ended : { ...ended, error: flowFailed }
+}
+
+/** What a flow was told of an agent's turn that failed. */
+function withoutAnswerReason(value: Json): Json {
+  if (!isObject(value) || value['status'] !== 'failed' || typeof value['reason'] !== 'string') return value
+  const isAnswer = Object.keys(value).length === 4 && 'text' in value && 'object' in value
+  return isAnswer ? { ...value, reason: hiddenReason('failed', value['reason']) } : value
 }
 
 function withoutCallErrors(call: CallState): CallState {

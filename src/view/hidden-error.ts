@@ -43,6 +43,7 @@ const ownTexts = new Set([
   expiredError,
   interruptedEnd.error,
   'cancelled before it was started',
+  'cancelled while it ran: its outcome is unknown; it may have taken effect',
   'the process was about to end: it was not run',
   'It was not run: who it should run for could not be found out.',
 ])

@@ -262,7 +262,7 @@ describe('what a write must look like', () => {
 })
 
 test('reading changes nothing', async () => {
-  const { server, client, store } = await startServer()
+  const { server, client, store } = await startServer({ serve: { showPrompts: true } })
   const chat = client.conversation('c', { agent: 'helper' })
   const { turnId } = await chat.send('Hi')
   await chat.outcome(turnId)

@@ -6,7 +6,7 @@ import { defineFlow, type Flow } from '../../src/flow/define-flow.ts'
 import { silentLogger } from '../../src/logger/logger.ts'
 import type { LanguageModel } from '../../src/model/language-model.ts'
 import { createRuntime } from '../../src/runtime/create-runtime.ts'
-import type { Runtime } from '../../src/runtime/runtime.ts'
+import type { Runtime, RuntimeOptions } from '../../src/runtime/runtime.ts'
 import { type ServeOptions, type Server, serve } from '../../src/server/index.ts'
 import type { Store } from '../../src/store/store.ts'
 import { memoryStore } from '../../src/stores/memory/memory-store.ts'
@@ -33,6 +33,7 @@ export type Starting = {
   readonly serve?: ServeOptions | ((store: Store) => ServeOptions)
   readonly token?: string
   readonly audit?: 'off' | 'full'
+  readonly runtime?: (store: Store) => Partial<RuntimeOptions>
 }
 
 /** A server on a port of its own, over a store in memory. Closed after the test. */
@@ -41,7 +42,8 @@ export async function startServer(starting: Starting = {}): Promise<Started> {
   const store = memoryStore({ logger: silentLogger })
   const agents = starting.agents ?? [defineAgent({ name: 'helper', model, tools: [refund, ask], audit })]
   const flows = starting.flows ?? [greeting]
-  const runtime = createRuntime({ agents, flows, store, logger: silentLogger }) as unknown as Runtime
+  const more = starting.runtime?.(store)
+  const runtime = createRuntime({ agents, flows, store, logger: silentLogger, ...more }) as unknown as Runtime
   const given = typeof options === 'function' ? options(store) : options
   const server = await serve(runtime, { port: 0, logger: silentLogger, ...given })
   open.push(

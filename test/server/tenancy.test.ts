@@ -113,7 +113,7 @@ describe("what is another tenant's is answered byte for byte as what does not ex
     const owner = await ask(server.port, 'theirs', route, ids, route.method === 'GET' ? undefined : { nonsense: 1 })
     const foreign = await ask(server.port, 'mine', route, ids, body)
     // Another tenant that has no such thing anywhere: the same names, and nobody has them.
-    const { server: emptyServer } = await startServer({ serve: { authenticate } })
+    const { server: emptyServer } = await startServer({ serve: { authenticate, showPrompts: true } })
     const missing = await ask(emptyServer.port, 'mine', route, ids, body)
     expect(foreign).toBe(missing)
     expect(foreign).toMatch(/^HTTP 404/)
@@ -175,7 +175,11 @@ function scopeOf(tenant: string): Scope {
 /** A conversation that waits and a session, both of the tenant 'theirs'. */
 async function withTheirs(serve: (store: Store) => ServeOptions = () => ({})) {
   const model = scriptedModel(({ n }) => (n === 1 ? { calls: [{ tool: 'refund', args: { cents: 1 } }] } : 'Hello.'))
-  const started = await startServer({ model, serve: (store) => ({ authenticate, ...serve(store) }), audit: 'full' })
+  const started = await startServer({
+    model,
+    serve: (store) => ({ authenticate, showPrompts: true, ...serve(store) }),
+    audit: 'full',
+  })
   const verbs = started.runtime.as(scopeOf('theirs'))
   const file = { type: 'file', mediaType: 'text/plain', data: new TextEncoder().encode('Receipt') } as const
   const turn = await verbs.conversation('ticket-1', { agent: 'helper' }).send([{ type: 'text', text: 'Go' }, file])

@@ -3,6 +3,7 @@ import type { LanguageModel } from '../../src/model/language-model.ts'
 import type { AttemptReport, ModelRequest } from '../../src/model/model-request.ts'
 import type { StreamChunk } from '../../src/model/stream-chunk.ts'
 import { streamModel } from '../../src/model/stream-model.ts'
+import { createRedactor } from '../../src/redact/redactor.ts'
 
 export const finish = {
   type: 'finish',
@@ -49,6 +50,7 @@ export function start(attributes: Partial<ModelRequest>) {
     clock: attributes.clock ?? { now: () => 0, after: soon },
     newCallId: () => `call-${++calls}`,
     onAttempt: (attempt) => attempts.push(attempt),
+    redact: createRedactor({ env: {} }),
     ...attributes,
   }
   return { message: streamModel(request, (chunk) => chunks.push(chunk)), chunks, attempts, request }

@@ -11,11 +11,13 @@ let server: Server
 let url: string
 let folder: string
 let seen: (string | undefined)[]
+let seenOfOperators: (string | string[] | undefined)[]
 
 beforeAll(async () => {
   folder = mkdtempSync(join(tmpdir(), 'perdure-token-'))
   server = createServer((request, response) => {
     seen.push(request.headers.authorization)
+    seenOfOperators.push(request.headers['perdure-operator'])
     response.setHeader('content-type', 'application/json').end('{"conversations":[],"before":null}')
   }).listen(0, '127.0.0.1')
   await once(server, 'listening')
@@ -24,6 +26,7 @@ beforeAll(async () => {
 
 beforeEach(() => {
   seen = []
+  seenOfOperators = []
   vi.unstubAllEnvs()
 })
 
@@ -34,7 +37,7 @@ afterAll(() => {
 
 function tokenFileFor(address: string): string {
   const file = join(folder, 'server.json')
-  writeFileSync(file, JSON.stringify({ url: address, token: 'secret' }))
+  writeFileSync(file, JSON.stringify({ url: address, token: 'secret', operatorToken: 'secret-of-operators' }))
   return file
 }
 
@@ -61,10 +64,19 @@ test('that of the environment comes first', async () => {
   expect(seen).toEqual(['Bearer mine'])
 })
 
-test('an empty one is none', async () => {
-  vi.stubEnv('PERDURE_TOKEN', '')
+test.each(['PERDURE_TOKEN', 'PERDURE_OPERATOR_TOKEN'])('an empty %s is a mistake', async (name) => {
+  vi.stubEnv(name, '')
+  await expect(openRemoteTarget(url, tokenFileFor(url))).rejects.toThrow(`${name} is set and empty`)
+  expect(seen).toEqual([])
+})
+
+test("an operator's token goes beside the other: of the environment, or of the file where that says who acts", async () => {
   await (await openRemoteTarget(url, tokenFileFor(url))).conversations()
-  expect(seen).toEqual(['Bearer secret'])
+  vi.stubEnv('PERDURE_TOKEN', 'mine')
+  await (await openRemoteTarget(url, tokenFileFor(url))).conversations()
+  vi.stubEnv('PERDURE_OPERATOR_TOKEN', 'ours')
+  await (await openRemoteTarget(url, tokenFileFor(url))).conversations()
+  expect(seenOfOperators).toEqual(['Bearer secret-of-operators', undefined, 'Bearer ours'])
 })
 
 test.each(['hidden\n', 'hid den', 'hidd\u20acn'])(

@@ -4,7 +4,7 @@ import type { Target } from './target.ts'
 
 /** A running server. */
 export async function openRemoteTarget(url: string, tokenFile?: string): Promise<Target> {
-  const { address, token } = await serverAccess(url, tokenFile, 'token')
-  const client = createClient({ url: address.href, token })
+  const { address, token, operatorToken } = await serverAccess(url, tokenFile)
+  const client = createClient({ url: address.href, token, operatorToken })
   return { ...client, kind: 'server', place: address.href, agents: null, close: async () => {} }
 }

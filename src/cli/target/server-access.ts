@@ -11,29 +11,33 @@ export type ServerAccess = {
   readonly address: URL
   /** Asked for each request: a server that was started again has another one. */
   token(): Promise<string | null>
+  /** Of an operator of the server; sent beside the other. */
+  operatorToken(): Promise<string | null>
 }
 
-/** The token never comes from the command line, where others could read it. `secret` says which of a token file is meant. */
-export async function serverAccess(
-  url: string,
-  tokenFile: string | undefined,
-  secret: 'token' | 'operatorToken',
-): Promise<ServerAccess> {
+/** Tokens never come from the command line, where others could read them. Those of the environment go before those of a token file. */
+export async function serverAccess(url: string, tokenFile: string | undefined): Promise<ServerAccess> {
   const address = checkedUrl(url)
-  const ofEnvironment = environmentToken()
+  const user = environmentToken('PERDURE_TOKEN')
+  const operator = environmentToken('PERDURE_OPERATOR_TOKEN')
   // Told now where a file that was named is of no use.
   await localAccess(address, tokenFile)
-  const ofFile = async () => (await localAccess(address, tokenFile).catch(() => null))?.[secret] ?? null
-  return { address, token: async () => ofEnvironment ?? (await ofFile()) }
+  const ofFile = async () => await localAccess(address, tokenFile).catch(() => null)
+  return {
+    address,
+    token: async () => user ?? (await ofFile())?.token ?? null,
+    // Whoever says who they are is not made an operator by a file that lies about.
+    operatorToken: async () => operator ?? (user === null ? ((await ofFile())?.operatorToken ?? null) : null),
+  }
 }
 
 /** What cannot be sent is told without it: an error may end up in a log. */
-function environmentToken(): string | null {
-  const token = process.env['PERDURE_TOKEN'] ?? ''
-  if (!/^[\x21-\x7e]*$/.test(token)) {
-    throw new CommandLineError('PERDURE_TOKEN has a character that no token has, such as a line break; set it anew')
-  }
-  return token === '' ? null : token
+function environmentToken(name: 'PERDURE_TOKEN' | 'PERDURE_OPERATOR_TOKEN'): string | null {
+  const token = process.env[name]
+  if (token === undefined) return null
+  if (token === '') throw new CommandLineError(`${name} is set and empty; set it to a token, or unset it`)
+  if (/^[\x21-\x7e]+$/.test(token)) return token
+  throw new CommandLineError(`${name} has a character that no token has, such as a line break; set it anew`)
 }
 
 function checkedUrl(url: string): URL {

@@ -31,15 +31,16 @@ const keepAliveMs = 15_000
  * Asks a route for operators, and gives the answer as it comes. Made without `fetch`, which gives up on answers that take long, and on those that come while
  * there is more to send.
  */
-export async function operatorRequest({ address, token }: ServerAccess, ask: OperatorAsk): Promise<OperatorAnswer> {
+export async function operatorRequest({ address, ...access }: ServerAccess, ask: OperatorAsk): Promise<OperatorAnswer> {
   const url = new URL(address.href.replace(/\/+$/, '') + ask.path)
   for (const [name, value] of Object.entries(ask.query ?? {}))
     if (value !== undefined) url.searchParams.set(name, value)
-  const secret = await token()
+  // Nobody acts here, so that a token of the environment can only be meant for this.
+  const secret = (await access.operatorToken()) ?? (await access.token())
   const headers = {
     ...(ask.lines ? { 'content-type': 'application/x-ndjson' } : {}),
     ...(ask.json ? { 'content-type': 'application/json' } : {}),
-    ...(secret === null ? {} : { authorization: `Bearer ${secret}` }),
+    ...(secret === null ? {} : { authorization: `Bearer ${secret}`, 'perdure-operator': `Bearer ${secret}` }),
   }
   const send = url.protocol === 'https:' ? httpsRequest : httpRequest
   // A connection of its own: it is used for long, and not again.

@@ -11,7 +11,7 @@ import type { UpkeepTarget } from './upkeep-target.ts'
 
 /** The store of a running server, for whoever is one of its operators. */
 export async function openRemoteUpkeep(url: string, tokenFile?: string): Promise<UpkeepTarget> {
-  const access = await serverAccess(url, tokenFile, 'operatorToken')
+  const access = await serverAccess(url, tokenFile)
 
   /** An answer that has no end is never taken for whole. */
   async function work<T>(ask: OperatorAsk, follower?: Follower): Promise<T> {

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { chmod, readFile, rename, rm, writeFile } from 'node:fs/promises'
 import { dirname } from 'node:path'
-import { bearerToken, isSameSecret } from '../guard/secret.ts'
+import { isSameSecret, requireSecret } from '../guard/secret.ts'
 import { makeFolder } from './make-folder.ts'
 
 /** What tools on the same machine need to talk to a server: read it from its file. */
@@ -24,13 +24,11 @@ export class LocalToken {
     this.#operatorToken = hasOperators ? newSecret() : null
   }
 
-  isIn(request: Request): boolean {
-    const given = bearerToken(request)
+  isOfUser(given: string | null): boolean {
     return given !== null && isSameSecret(given, this.#token)
   }
 
-  isOfOperator(request: Request): boolean {
-    const given = bearerToken(request)
+  isOfOperator(given: string | null): boolean {
     return given !== null && this.#operatorToken !== null && isSameSecret(given, this.#operatorToken)
   }
 
@@ -54,7 +52,10 @@ export class LocalToken {
 
 /** Reads what `serve` wrote to `localTokenFile`. Rejects where there is no such file: then no such server runs. */
 export async function readLocalAccess(file: string): Promise<LocalAccess> {
-  return JSON.parse(await readFile(file, 'utf8')) as LocalAccess
+  const access = JSON.parse(await readFile(file, 'utf8')) as LocalAccess
+  for (const name of ['token', 'operatorToken'] as const)
+    if (access[name] !== undefined || name === 'token') requireSecret(`${name} of ${file}`, access[name])
+  return access
 }
 
 function newSecret(): string {

@@ -8,7 +8,8 @@ export const recordRoutes: readonly Route[] = [
     name: 'listModelCalls',
     method: 'GET',
     path: '/conversations/:id/model-calls',
-    summary: 'The model calls that the audit kept',
+    summary: 'The model calls that the audit kept, for operators and whoever may read prompts',
+    readsPrompts: true,
     answer: { status: 200, description: 'Without the prompts: ask for one of them.' },
     async handle(call) {
       const { conversation } = await existing(call)
@@ -20,7 +21,8 @@ export const recordRoutes: readonly Route[] = [
     name: 'getModelCall',
     method: 'GET',
     path: '/conversations/:id/model-calls/:turnRef',
-    summary: 'Exactly what the model was given, in each attempt',
+    summary: 'Exactly what the model was given, in each attempt, for operators and whoever may read prompts',
+    readsPrompts: true,
     answer: { status: 200, description: 'The attempts of this call.' },
     async handle(call) {
       const { conversation } = await existing(call)
@@ -36,7 +38,8 @@ export const recordRoutes: readonly Route[] = [
     name: 'explainModelCall',
     method: 'GET',
     path: '/conversations/:id/model-calls/:turnRef/explain',
-    summary: 'How each event of the log was in its prompt, and why',
+    summary: 'How each event of the log was in its prompt, and why, for operators and whoever may read prompts',
+    readsPrompts: true,
     answer: { status: 200, description: 'An explanation for each event the call could have seen.' },
     async handle(call) {
       const { conversation } = await existing(call)

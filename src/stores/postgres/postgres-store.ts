@@ -1,5 +1,5 @@
 import { InvalidArgumentError } from '../../errors/store-errors.ts'
-import { consoleLogger } from '../../logger/logger.ts'
+import { safeLogger } from '../../redact/redacting-logger.ts'
 import { checkWhole } from '../../store/checks.ts'
 import { createStore, type StoreOptions } from '../../store/create-store.ts'
 import type { Store } from '../../store/store.ts'
@@ -38,6 +38,6 @@ export function postgresStore(options: PostgresStoreOptions): Store {
   const { connectTimeoutMs, answerTimeoutMs, migrateTimeoutMs, hintCheckMs } = { ...limits, ...options }
   const waits = { connectTimeoutMs, answerTimeoutMs, migrateTimeoutMs, hintCheckMs }
   for (const [name, ms] of Object.entries(waits)) checkWhole(name, ms, 1)
-  const { logger = consoleLogger } = options
+  const logger = safeLogger(options.logger)
   return createStore(postgresDriver({ connectionString, schema, max, logger, ...waits }), options)
 }

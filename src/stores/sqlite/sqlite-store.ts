@@ -1,6 +1,6 @@
 import { resolve } from 'node:path'
 import { InvalidArgumentError } from '../../errors/store-errors.ts'
-import { consoleLogger } from '../../logger/logger.ts'
+import { safeLogger } from '../../redact/redacting-logger.ts'
 import { checkDuration } from '../../store/checks.ts'
 import { createStore, type StoreOptions } from '../../store/create-store.ts'
 import type { Store } from '../../store/store.ts'
@@ -16,7 +16,8 @@ export type SqliteStoreOptions = StoreOptions & {
 
 /** A store in one SQLite file. The file is opened, and brought to the current schema, by the first call. */
 export function sqliteStore(options: SqliteStoreOptions): Store {
-  const { path, busyTimeoutMs = 30_000, logger = consoleLogger } = options
+  const { path, busyTimeoutMs = 30_000 } = options
+  const logger = safeLogger(options.logger)
   checkPath(path)
   checkDuration('busyTimeoutMs', busyTimeoutMs, 0)
   // Resolved now, because the connection may be opened again after the process has changed its folder.

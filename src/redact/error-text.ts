@@ -1,21 +1,13 @@
-const maxLength = 8_192
+/** So much that what is cut off here is also past what `createRedactor` shows: a cut must not leave half a secret that no rule knows. */
+const maxLength = 32_768
 
-/** What was thrown, as text a model can read. Never throws, whatever it is given; never empty, never long. */
+/** What was thrown, as text a model can read. Never throws, whatever it is given; never empty. Secrets are still in it: see `createRedactor`. */
 export function errorText(thrown: unknown): string {
-  let text: string
   try {
-    text = describe(thrown)
+    return describe(thrown).slice(0, maxLength).toWellFormed()
   } catch {
-    text = 'it threw something that cannot be shown'
+    return 'it threw something that cannot be shown'
   }
-  return shorten(text)
-}
-
-/** At most 8,192 characters, with a note of what was left out. */
-export function shorten(text: string): string {
-  if (text.length <= maxLength) return text
-  const note = ` ... (${text.length} characters in all)`
-  return text.slice(0, maxLength - note.length).toWellFormed() + note
 }
 
 function describe(thrown: unknown): string {

@@ -30,9 +30,8 @@ test.each([
   expect(errorText(thrown)).toBe(text)
 })
 
-test('a long text is cut, well-formed, and says how long it was', () => {
-  const text = errorText(new Error('😀'.repeat(10_000)))
-  expect(text.length).toBeLessThanOrEqual(8_192)
-  expect(text).toMatch(/ \.\.\. \(20000 characters in all\)$/)
+test('a long text is cut, and stays well-formed', () => {
+  const text = errorText(new Error(`x${'😀'.repeat(100_000)}`))
+  expect(text.length).toBeLessThanOrEqual(32_768)
   expect(text.isWellFormed()).toBe(true)
 })
