@@ -2,6 +2,7 @@ import { bytesMutants } from './bytes-mutants.ts'
 import { childMutants } from './child-mutants.ts'
 import { contractMutants } from './contract-mutants.ts'
 import { coreMutants } from './core-mutants.ts'
+import { disclosureMutants } from './disclosure-mutants.ts'
 import { doorMutants } from './door-mutants.ts'
 import { keptMutants } from './kept-mutants.ts'
 import type { Mutant } from './mutant.ts'
@@ -27,4 +28,5 @@ export const mutants: readonly Mutant[] = [
   ...doorMutants,
   ...bytesMutants,
   ...withheldMutants,
+  ...disclosureMutants,
 ]

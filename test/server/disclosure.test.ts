@@ -28,6 +28,7 @@ const uiMessage = { id: 'm1', role: 'user', parts: [{ type: 'text', text: 'query
 /** Every route of the server. One that is missing here fails the test below. */
 const cases: Readonly<Record<string, (ids: Ids) => Case>> = {
   health: () => ({ why: 'it tells nothing about anybody' }),
+  ready: () => ({ why: 'it tells nothing about anybody' }),
   openApi: () => ({ why: 'it tells nothing about anybody' }),
   listConversations: () => ({ hasNone: 'it lists no errors' }),
   inbox: () => ({ hasNone: 'what waits has not failed' }),

@@ -4,6 +4,7 @@ import {
   RouteNotFoundError,
   UnauthenticatedError,
 } from '../../errors/server-errors.ts'
+import type { Logger } from '../../logger/logger.ts'
 import type { Scope } from '../../scope/register.ts'
 import type { Route } from '../route.ts'
 import type { ServerSettings } from '../server-options.ts'
@@ -29,7 +30,7 @@ export async function identifyCaller(request: Request, route: Route, settings: S
   if (verdict && !verdict.allowed) throw new RateLimitedError(verdict.retryAfterMs)
   if (!route.isForOperators && !scope) throw new UnauthenticatedError()
   if (isClaimed && !isOperator) throw new OperatorOnlyError()
-  if (route.readsPrompts && !isOperator && !(await mayReadPrompts(scope!, request, settings)))
+  if (route.readsPrompts && !isOperator && !(await mayReadPrompts(scope!, request, route.name, settings)))
     throw new OperatorOnlyError('What models were given is')
   return { scope, isOperator }
 }
@@ -44,23 +45,25 @@ async function scopeOf(request: Request, { authenticate, upkeep }: ServerSetting
 
 /** `authenticate` has no say: whoever belongs to a tenant must not reach the others. */
 async function isFromOperator(request: Request, route: string, { upkeep, logger }: ServerSettings): Promise<boolean> {
-  try {
-    const given: unknown = await upkeep?.isOperator(request)
-    return given === true
-  } catch (error) {
-    logger.error('isOperator threw, and the request was refused', { route, error })
-    return false
-  }
+  return saysTrue('isOperator', route, logger, () => upkeep?.isOperator(request))
 }
 
-async function mayReadPrompts(scope: Scope, request: Request, settings: ServerSettings): Promise<boolean> {
-  const { showPrompts, logger } = settings
+async function mayReadPrompts(
+  scope: Scope,
+  request: Request,
+  route: string,
+  { showPrompts, logger }: ServerSettings,
+): Promise<boolean> {
   if (typeof showPrompts !== 'function') return showPrompts
+  return saysTrue('showPrompts', route, logger, () => showPrompts(scope, request))
+}
+
+/** Anything but `true` refuses, and so does a throw. */
+async function saysTrue(name: string, route: string, logger: Logger, ask: () => unknown): Promise<boolean> {
   try {
-    const given: unknown = await showPrompts(scope, request)
-    return given === true
+    return (await ask()) === true
   } catch (error) {
-    logger.error('showPrompts threw, and the request was refused', { error })
+    logger.error(`${name} threw, and the request was refused`, { route, error })
     return false
   }
 }

@@ -1,0 +1,229 @@
+import type { Case, Mutant } from './mutant.ts'
+
+const pages = (route: string): Case => ({
+  file: 'test/server/disclosure.test.ts',
+  test: `no page is told by ${route} what a tool, a step or a provider said`,
+})
+const told = (test: string): Case => ({ file: 'test/server/disclosure.test.ts', test })
+const operators = (test: string): Case => ({ file: 'test/server/operators.test.ts', test })
+const redactor = (test: string): Case => ({ file: 'src/redact/redactor.test.ts', test })
+const story = (test: string): Case => ({ file: 'test/stories/secrets-in-errors.test.ts', test })
+const everywhere = story('are in neither the log, nor the prompt, nor what is live, kept or logged')
+
+type Row = readonly [name: string, file: string, find: string, replace: string, killedBy: Case]
+
+/** Bugs that let out what failed, or a secret in it. */
+const rows: readonly Row[] = [
+  [
+    'pages are told everything',
+    'src/server/dispatch.ts',
+    'isOperator ? everything : { errors: settings.showErrors, withheld: false }',
+    'isOperator || !settings.showErrors ? everything : everything',
+    pages('readEvents'),
+  ],
+  [
+    'a view is sent as it is',
+    'src/server/disclosed-verbs.ts',
+    'view: async () => discloseView(await handle.view(), disclosure)',
+    'view: async () => handle.view()',
+    pages('viewConversation'),
+  ],
+  [
+    'a history is sent as it is',
+    'src/server/disclosed-verbs.ts',
+    'messages: discloseMessages(messages, disclosure)',
+    'messages',
+    pages('readHistory'),
+  ],
+  [
+    'live streams are sent as they are',
+    'src/server/disclosed-verbs.ts',
+    'yield discloseWatched(event, disclosure)',
+    'yield event',
+    pages('live'),
+  ],
+  [
+    'snapshots are sent as they are',
+    'src/server/disclosed-verbs.ts',
+    'discloseSnapshot(await inspection.snapshot(), disclosure)',
+    'inspection.snapshot()',
+    pages('readSnapshot'),
+  ],
+  [
+    'turns of UI messages are sent as they are',
+    'src/server/disclosed-verbs.ts',
+    'turn: discloseTurn(turn, disclosure)',
+    'turn',
+    pages('uiMessages'),
+  ],
+  [
+    'the end of a session is sent as it is',
+    'src/server/disclosed-verbs.ts',
+    'discloseStanding(await session.resume(value, options), disclosure)',
+    'session.resume(value, options)',
+    pages('resumeFlow'),
+  ],
+  [
+    'records of sessions are sent as they are',
+    'src/server/disclosed-verbs.ts',
+    'record.outcomes.map((one) => discloseFlowOutcome(one, disclosure))',
+    'record.outcomes',
+    pages('flowRecord'),
+  ],
+  [
+    'whoever comes second is told how a child agent failed',
+    'src/server/disclosed-verbs.ts',
+    'resolution: discloseResolution(answer.resolution, callId, disclosure)',
+    'resolution: { ...answer.resolution, at: answer.resolution.at + callId.length * Number(disclosure.errors) }',
+    pages('approveCall'),
+  ],
+  [
+    'what failed in a child agent is shown',
+    'src/view/disclose.ts',
+    "if (round.kind !== 'sub_agent' || round.resolution?.status !== 'resolved') return round",
+    "if (round.kind !== 'recovery' || round.resolution?.status !== 'resolved') return round",
+    { file: 'src/view/disclose.test.ts', test: 'has nothing that was thrown or answered, by whatever way it goes' },
+  ],
+  [
+    'the reason of a failed turn is shown',
+    'src/view/hidden-error.ts',
+    "return status === 'failed' ? codeOf(reason) : reason",
+    'return reason',
+    pages('turnOutcome'),
+  ],
+  [
+    'what is meant for people is hidden',
+    'src/view/hidden-error.ts',
+    'if (userFacing === true || isOwnText(error)) return error',
+    'if (isOwnText(error) || userFacing === null) return error',
+    told('a page is told what is meant for people'),
+  ],
+  [
+    'feeds are shared between users and operators',
+    'src/server/live/feeds.ts',
+    'ref.id, disclosure.errors, disclosure.withheld',
+    'ref.id',
+    operators('an operator who acts as a user is told everything, and shares no stream with users'),
+  ],
+  [
+    'every user reads prompts',
+    'src/server/guard/identify-caller.ts',
+    'if (route.readsPrompts && !isOperator',
+    'if (route.readsPrompts && isOperator',
+    operators('is not for users'),
+  ],
+  [
+    'explanations of prompts are for every user',
+    'src/server/routes/records.ts',
+    "prompt, and why, for operators and whoever may read prompts',\n    readsPrompts: true,",
+    "prompt, and why, for operators and whoever may read prompts',",
+    operators('is read by three routes'),
+  ],
+  [
+    'a claim to be an operator that is not good is let pass',
+    'src/server/guard/identify-caller.ts',
+    'const isClaimed = route.isForOperators === true || request.headers.has(operatorHeader)',
+    'const isClaimed = route.isForOperators === true || (request.headers.get(operatorHeader) ?? "") !== ""',
+    operators('a user with an empty claim'),
+  ],
+  [
+    "an operator's token acts as a user",
+    'src/server/guard/identify-caller.ts',
+    "  if (isSameSecret(bearerToken(request) ?? '', upkeep?.operatorToken ?? '')) return null\n",
+    '  if (isSameSecret(bearerToken(request) ?? "", upkeep?.operatorToken ?? "")) return {} as Scope\n',
+    operators('an operator token that authenticate would take for a user acts as nobody'),
+  ],
+  [
+    'two empty secrets are the same',
+    'src/server/guard/secret.ts',
+    "return isSame && given !== '' && expected !== ''",
+    'return isSame',
+    operators('is the same as none'),
+  ],
+  [
+    'an empty operator token is taken',
+    'src/server/server-problems.ts',
+    "operatorToken.trim() === ''",
+    'operatorToken === null',
+    operators('is refused when it is configured: empty'),
+  ],
+  [
+    'results of tools are committed as they are',
+    'src/turn/redact-outcome.ts',
+    'outcome.result.ok ? outcome : { ...outcome, result: redactResult(outcome.result, redact) }',
+    'outcome.result.ok || redact === null ? outcome : outcome',
+    everywhere,
+  ],
+  [
+    'what a hook threw is committed as it is',
+    'src/turn/redact-outcome.ts',
+    'outcome.reason === null ? outcome : { ...outcome, reason: redact(outcome.reason) }',
+    'outcome',
+    everywhere,
+  ],
+  [
+    "a provider's words are not redacted",
+    'src/model/fault.ts',
+    'redact(text, { opaqueWords: true })',
+    'redact("").slice(0, 0).concat(text)',
+    {
+      file: 'test/stories/models-secrets.test.ts',
+      test: 'reach neither the store, nor the logs, nor the outcome, whatever way the provider fails',
+    },
+  ],
+  [
+    'what a step threw is committed as it is',
+    'src/flow/flow-owner.ts',
+    'events.map((event) => redactFlowEvent(event, this.#context.redact))',
+    'events.map((event) => redactFlowEvent(event, (text) => text))',
+    story('are in no record of a session, whether a step throws them or the flow'),
+  ],
+  [
+    'loggers are told secrets',
+    'src/runtime/create-runtime.ts',
+    'redactingLogger(told, redact)',
+    'redactingLogger(told, (text) => text)',
+    everywhere,
+  ],
+  [
+    'a cut leaves half a secret',
+    'src/redact/redactor.ts',
+    'mostRead - margin',
+    'mostRead',
+    redactor('leaves no half of a secret, wherever it is cut'),
+  ],
+  [
+    "a text passes where the application's redact throws",
+    'src/redact/redactor.ts',
+    'return withheldText',
+    'return text',
+    redactor('lets nothing pass where it throws'),
+  ],
+  [
+    'short values of the environment are taken for secrets',
+    'src/redact/secret-values.ts',
+    'form.length >= leastLength',
+    'form.length > 0',
+    redactor('stay where they are short, or their names do not look secret'),
+  ],
+  [
+    'secrets of the environment are not looked for',
+    'src/redact/redactor.ts',
+    '...valueSpans(read, values)',
+    '...valueSpans(read, values.slice(0, 0))',
+    redactor('are taken out: as they are'),
+  ],
+  [
+    'a password of a database ends at its first at sign',
+    'src/redact/secret-spans.ts',
+    `[^\\s"'<>]{1,2000})@/dgi }`,
+    `[^\\s"'<>@]{1,2000})@/dgi }`,
+    redactor('a connection string with a password as it is'),
+  ],
+]
+
+export const disclosureMutants: readonly Mutant[] = rows.map(([name, file, find, replace, killedBy]) => ({
+  name: `disclosure: ${name}`,
+  edits: [{ file, find, replace }],
+  killedBy: [killedBy],
+}))
