@@ -104,6 +104,12 @@ export class FlowOwner {
     this.#signal.set()
   }
 
+  #loseToAnother(): void {
+    const { id, tenant, logger } = this.#context
+    if (!this.#isLost) logger.warn('a lease was lost: another node has taken the session', { tenant, id })
+    this.lose()
+  }
+
   /** The process ends: steps that run are told to stop and stay open in the log; whoever goes on decides by their `ifInterrupted`. */
   async close(): Promise<void> {
     if (this.#isLost) return
@@ -161,7 +167,7 @@ export class FlowOwner {
       return false
     }
     if (!result.ok) {
-      if (result.conflict === 'epoch') this.lose()
+      if (result.conflict === 'epoch') this.#loseToAnother()
       this.#reading.demand()
       return false
     }
@@ -220,7 +226,7 @@ export class FlowOwner {
     try {
       const result = await store.commit(id, { events: [], epoch: this.#epoch })
       if (result.ok) this.#time.heard(result)
-      else this.lose()
+      else this.#loseToAnother()
     } catch (error) {
       this.#commitFailed(error)
     }
@@ -300,7 +306,7 @@ export class FlowOwner {
     const { store, id } = this.#context
     try {
       const result = await store.commit(id, { events: [], epoch: this.#epoch })
-      if (!result.ok) this.lose()
+      if (!result.ok) this.#loseToAnother()
       this.#mustProve = false
     } catch (error) {
       this.#storeFailed(error, 'checking the lease of a session failed')

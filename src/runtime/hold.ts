@@ -1,6 +1,8 @@
 /** This process's hold on a conversation or session. */
 export type Hold = {
   readonly lastSeq: number
+  /** Nothing is written under it any more. */
+  readonly isLost: boolean
   hint(seq: number): void
   /** Somebody else has it: nothing more may be written. */
   lose(): void

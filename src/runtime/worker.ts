@@ -6,12 +6,14 @@ import type { Logger } from '../logger/logger.ts'
 import { sparingly } from '../logger/sparingly.ts'
 import { conversationKey } from '../store/conversation-key.ts'
 import type { ConversationRef } from '../store/conversation-record.ts'
+import type { KnownLease, LeaseRef } from '../store/lease-news.ts'
 import type { WakeHint } from '../store/store.ts'
 import type { FamilyParts } from './child-family.ts'
 import { type ConversationWork, workOnConversation } from './conversation-work.ts'
 import { type FlowWork, workOnFlow } from './flow-work.ts'
 import type { Hold } from './hold.ts'
 import type { KeepAlive } from './keep-alive.ts'
+import { LeaseKeeper } from './lease-keeper.ts'
 import type { GivenLease, LeaseWish } from './lease-wish.ts'
 import { isHopeless, LeftAlone } from './left-alone.ts'
 import { settledWithin } from './settled-within.ts'
@@ -27,8 +29,15 @@ export type WorkerParts = FlowWork &
     readonly maxConcurrentTurns: number
   }
 
-/** A conversation this process works on. `owner` is null while it is being loaded. */
-type Taken = { owner: Hold | null; done: Promise<unknown>; hintedSeq: number }
+/** A conversation this process works on. `epoch` is null while its lease is asked for, `owner` while it is being loaded. */
+type Taken = {
+  readonly ref: ConversationRef
+  epoch: number | null
+  isLost: boolean
+  owner: Hold | null
+  done: Promise<unknown>
+  hintedSeq: number
+}
 
 type Work = (lease: GivenLease, entry: Taken) => Promise<void>
 
@@ -40,8 +49,9 @@ export class Worker {
   readonly #holder = `runtime-${uuidV7()}`
   readonly #taken = new Map<string, Taken>()
   readonly #leftAlone: LeftAlone
-  /** Conversations a verb of this process is about to take, so that the hint of its own commit starts no search; with the seq last heard of. */
-  readonly #expected = new Map<string, number>()
+  /** Conversations that verbs of this process are about to take, so that the hint of their own commit starts no search; with the seq last heard of. */
+  readonly #expected = new Map<string, { commits: number; hintedSeq: number }>()
+  readonly #leases: LeaseKeeper
   readonly #cancelTimers: (() => void)[] = []
   readonly #sideTasks: SideTasks
   readonly #warnOfStore: Logger['warn']
@@ -58,6 +68,16 @@ export class Worker {
     this.#parts = parts
     this.#leftAlone = new LeftAlone(parts.logger)
     this.#warnOfStore = sparingly(parts.logger, () => parts.clock.now())
+    this.#leases = new LeaseKeeper({
+      ...parts,
+      holder: this.#holder,
+      warnOfStore: this.#warnOfStore,
+      known: () => [...this.#taken.values()].flatMap(knownLease),
+      isBeingTaken: ({ tenant, id }) => this.#isBeingTaken(conversationKey(tenant, id)),
+      onLost: (lease) => this.#lost(lease),
+      onGrown: (hint) => this.hint(hint),
+      onGivenBack: () => void this.#look(),
+    })
     const giving: FamilyParts['giving'] = (ref, agent, commit) => this.giving(ref, agent, commit)
     this.#shutdown = new ShutdownSnapshots(parts)
     this.#sideTasks = new SideTasks(parts)
@@ -71,7 +91,7 @@ export class Worker {
 
   start(): void {
     this.#every(this.#parts.pollMs, () => this.#look())
-    this.#every(Math.max(1, Math.floor(this.#parts.leaseMs / 3)), () => this.#renew())
+    this.#leases.start()
     void this.#look()
   }
 
@@ -82,7 +102,7 @@ export class Worker {
     if (taken) {
       taken.hintedSeq = Math.max(taken.hintedSeq, seq)
       taken.owner?.hint(seq)
-    } else if (expected !== undefined) this.#expected.set(key, Math.max(expected, seq))
+    } else if (expected) expected.hintedSeq = Math.max(expected.hintedSeq, seq)
     else void this.#look()
   }
 
@@ -90,26 +110,32 @@ export class Worker {
   async giving<T>(ref: ConversationRef, agent: string | null, commit: (lease: LeaseWish) => Promise<T>): Promise<T> {
     const key = conversationKey(ref.tenant, ref.id)
     let lease: GivenLease | undefined
+    let hasAsked = false
     const wish: LeaseWish = {
       acquire: () => {
-        const canTake = !this.#taken.has(key) && this.#room > 0 && !this.#isClosed
+        const canTake = !this.#taken.has(key) && this.#room > 0 && !this.#isClosed && !this.#leases.isGivingBack(ref)
+        hasAsked ||= agent !== null && canTake
         return agent !== null && canTake ? { acquire: { holder: this.#holder, ttlMs: this.#parts.leaseMs } } : {}
       },
       got: ({ epoch }, known = null) => {
         lease = epoch === undefined ? undefined : { epoch, known }
       },
     }
-    this.#expected.set(key, this.#expected.get(key) ?? 0)
+    const expected = this.#expected.get(key) ?? { commits: 0, hintedSeq: 0 }
+    expected.commits += 1
+    this.#expected.set(key, expected)
     let isGiven = false
     try {
       const result = await commit(wish)
       isGiven = true
       return result
     } finally {
-      const hintedSeq = this.#expected.get(key)
-      this.#expected.delete(key)
+      expected.commits -= 1
+      if (expected.commits === 0) this.#expected.delete(key)
+      // The commit may have been made, and its lease with it.
+      if (hasAsked && !isGiven) this.#leases.lookForStrays()
       // Of a conversation that was refused, this agent may be the wrong one: whatever is to be done is found by its own.
-      if (agent !== null && (isGiven || lease)) void this.take(ref, agent, lease, hintedSeq)
+      if (agent !== null && (isGiven || lease)) void this.take(ref, agent, lease, expected.hintedSeq)
       else if (agent !== null) void this.#look()
     }
   }
@@ -125,10 +151,11 @@ export class Worker {
     const isFull = this.#room <= 0
     if (taken || this.#isClosed || !work || isFull) {
       this.#isFull ||= isFull
-      if (lease) await this.#parts.store.forTenant(ref.tenant).releaseLease(ref.id, lease.epoch)
+      if (lease) await this.#release(ref, lease.epoch)
       return taken?.done
     }
-    const entry: Taken = { owner: null, done: Promise.resolve(), hintedSeq }
+    const epoch = lease?.epoch ?? null
+    const entry: Taken = { ref, epoch, isLost: false, owner: null, done: Promise.resolve(), hintedSeq }
     this.#taken.set(key, entry)
     this.#leftAlone.setProblem(ref, null)
     const letProcessEnd = this.#parts.keepAlive.hold()
@@ -198,6 +225,7 @@ export class Worker {
     await this.#shutdown.take({ tenant, id })
   }
 
+  /** What drains is still held: its leases are renewed until all is let go. */
   async close(drainMs: number): Promise<void> {
     this.#isClosed = true
     for (const cancel of this.#cancelTimers) cancel()
@@ -212,45 +240,79 @@ export class Worker {
       if (result.status === 'rejected')
         this.#parts.logger.error('closing a conversation failed', { error: result.reason })
     }
+    this.#leases.stop()
     await this.#shutdown.takeAll()
   }
 
   async #holding({ tenant, id }: ConversationRef, entry: Taken, work: Work, given?: GivenLease): Promise<unknown> {
-    let lease = given ?? null
     try {
-      lease ??= await this.#acquire(tenant, id)
+      const lease = given ?? (await this.#acquire(tenant, id))
       if (lease === null) return undefined
+      entry.epoch = lease.epoch
       failpoint('lease.after_acquire')
       await work(lease, entry)
       return undefined
     } catch (error) {
       entry.owner?.lose()
-      await this.#letGo(tenant, id, error, lease?.epoch ?? null)
+      await this.#letGo(tenant, id, error, entry.epoch)
       return error
     }
   }
 
   async #acquire(tenant: string, id: string): Promise<GivenLease | null> {
-    const lease = await this.#parts.store.forTenant(tenant).acquireLease(id, this.#holder, this.#parts.leaseMs)
-    return lease && { epoch: lease.epoch, known: null }
+    try {
+      const lease = await this.#parts.store.forTenant(tenant).acquireLease(id, this.#holder, this.#parts.leaseMs)
+      return lease && { epoch: lease.epoch, known: null }
+    } catch (error) {
+      this.#leases.lookForStrays()
+      throw error
+    }
+  }
+
+  /** Must not reject: the worker goes on, and what could not be released is found by the next renewal, which does not renew it. */
+  async #release({ tenant, id }: ConversationRef, epoch: number): Promise<void> {
+    try {
+      await this.#parts.store.forTenant(tenant).releaseLease(id, epoch)
+    } catch (error) {
+      this.#parts.logger.warn('a lease could not be given back; trying again', { tenant, id, error })
+      this.#leases.lookForStrays()
+    }
+  }
+
+  #isBeingTaken(key: string): boolean {
+    const taken = this.#taken.get(key)
+    return this.#expected.has(key) || (taken !== undefined && taken.epoch === null)
+  }
+
+  #lost({ tenant, id, epoch }: LeaseRef): void {
+    const taken = this.#taken.get(conversationKey(tenant, id))
+    if (taken?.epoch !== epoch || taken.owner?.isLost) return
+    const { logger } = this.#parts
+    logger.warn('a lease was lost: another node has taken the conversation, or it was deleted', { tenant, id, epoch })
+    taken.isLost = true
+    taken.owner?.lose()
   }
 
   async #driveConversation(ref: ConversationRef, agent: Agent, lease: GivenLease, entry: Taken): Promise<void> {
     await workOnConversation(ref, agent, this.#conversationWork, lease, (owner) => {
       this.#shutdown.remember(ref, agent.name)
-      entry.owner = owner
-      owner.hint(entry.hintedSeq)
+      this.#own(entry, owner)
     })
   }
 
   async #driveFlow(ref: ConversationRef, epoch: number, entry: Taken): Promise<void> {
     const dueInMs = await workOnFlow(ref, this.#parts, epoch, async (owner) => {
-      entry.owner = owner
-      owner.hint(entry.hintedSeq)
+      this.#own(entry, owner)
       if (this.#isClosed) await owner.close()
     })
     // Polling would find it late.
     if (dueInMs !== null && dueInMs <= this.#parts.pollMs) this.#parts.clock.after(dueInMs, () => void this.#look())
+  }
+
+  #own(entry: Taken, owner: Hold): void {
+    entry.owner = owner
+    owner.hint(entry.hintedSeq)
+    if (entry.isLost) owner.lose()
   }
 
   /** A log this version cannot fold is left alone until it grows or the code changes; it is not folded past. */
@@ -266,11 +328,11 @@ export class Worker {
         this.#leftAlone.setProblem({ tenant, id }, error)
         this.#leftAlone.add({ tenant, id }, (await store.getConversation(id))?.lastSeq ?? 0)
       }
-      // Another node may have the code for it.
-      if (epoch !== null) await store.releaseLease(id, epoch)
     } catch (failure) {
-      logger.warn('a conversation could not be let go; its lease lapses by itself', { tenant, id, error: failure })
+      logger.warn('a conversation that cannot be worked on could not be read', { tenant, id, error: failure })
     }
+    // Another node may have the code for it.
+    if (epoch !== null) await this.#release({ tenant, id }, epoch)
   }
 
   async #look(): Promise<void> {
@@ -307,28 +369,6 @@ export class Worker {
     }
   }
 
-  async #renew(): Promise<void> {
-    if (this.#taken.size === 0) return
-    try {
-      for (const { tenant, id } of await this.#parts.store.renewLeases(this.#holder, this.#parts.leaseMs)) {
-        this.#taken.get(conversationKey(tenant, id))?.owner?.lose()
-      }
-      await this.#hintAll()
-    } catch (error) {
-      if (!this.#isClosed) this.#warnOfStore('renewing leases failed; trying again', { error })
-    }
-  }
-
-  /** A hint may have been lost, and an owner that waits for a tool would not look by itself. */
-  async #hintAll(): Promise<void> {
-    for (const [key, { owner }] of this.#taken) {
-      const [tenant, id] = JSON.parse(key) as [string, string]
-      const reading = this.#parts.store.forTenant(tenant).getConversation(id)
-      const record = await reading.catch((error: unknown) => this.#leftAlone.addUnreadable({ tenant, id }, error))
-      owner?.hint(record?.lastSeq ?? 0)
-    }
-  }
-
   #every(ms: number, work: () => Promise<void>): void {
     const next = (): void => {
       if (this.#isClosed) return
@@ -338,4 +378,10 @@ export class Worker {
     }
     next()
   }
+}
+
+/** Once it is lost, or let go, there is nothing to renew. */
+function knownLease({ ref, epoch, isLost, owner, hintedSeq }: Taken): KnownLease[] {
+  if (epoch === null || isLost || owner?.isLost) return []
+  return [{ ...ref, epoch, seq: Math.max(owner?.lastSeq ?? 0, hintedSeq) }]
 }

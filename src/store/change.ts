@@ -36,7 +36,10 @@ export type Change = {
   readonly wakeAt?: 'now' | { readonly inMs: number } | null
   /** Only with `epoch`: nobody else's lease is given back. */
   readonly lease?: 'release'
-  /** Takes the lease in the same transaction, when nobody has it; the result then has its `epoch`. Not in a change that was known by its key. */
+  /**
+   * Takes the lease in the same transaction, when nobody has it; the result then has its `epoch`. A change that is known by its key takes none; it has the
+   * epoch of the first time, and the lease is renewed, as long as that lease is still this holder's. So it can be repeated when its answer was lost.
+   */
   readonly acquire?: { readonly holder: string; readonly ttlMs: number }
   /** Upserted like `putConversation`, in the same transaction. */
   readonly conversation?: ConversationAttrs

@@ -8,6 +8,7 @@ import type { Driver } from './driver.ts'
 import { ExpiryLoop } from './expiry-loop.ts'
 import { HeldLeases } from './held-leases.ts'
 import { HintBus } from './hint-bus.ts'
+import type { KnownLease, LeaseNews } from './lease-news.ts'
 import type { Store, TenantStore } from './store.ts'
 import { createTenantStore } from './tenant-store.ts'
 import { watchedUpkeep } from './watched-upkeep.ts'
@@ -53,6 +54,16 @@ export function createStore(driver: Driver, options: StoreOptions = {}, clock: C
     damage: new DamageLog(logger),
   }
   const handles = new TenantHandles(context)
+
+  async function keepLeases(holder: string, ttlMs: number, known: readonly KnownLease[]): Promise<LeaseNews> {
+    checkId('holder', holder)
+    checkDuration('ttlMs', ttlMs)
+    const { lost, ...news } = await guarded.renewLeases(holder, ttlMs, context.leases.still(known))
+    const told = context.leases.still(lost)
+    for (const lease of told) context.leases.remove(lease)
+    return { ...news, lost: told }
+  }
+
   if (options.expiry ?? true) expiry.start()
   return {
     ...handles.of('default'),
@@ -65,11 +76,10 @@ export function createStore(driver: Driver, options: StoreOptions = {}, clock: C
       return query.agents.length === 0 ? [] : guarded.dueWork(query)
     },
     async renewLeases(holder, ttlMs) {
-      checkId('holder', holder)
-      checkDuration('ttlMs', ttlMs)
-      const before = context.leases.of(holder)
-      return context.leases.lost(before, await guarded.renewLeases(holder, ttlMs))
+      const { lost } = await keepLeases(holder, ttlMs, context.leases.of(holder))
+      return lost.map(({ tenant, id }) => ({ tenant, id }))
     },
+    keepLeases,
     onWake: (listener) => hints.listen(listener),
     async deleteTenant(tenant) {
       checkId('tenant', tenant)

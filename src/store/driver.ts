@@ -1,5 +1,6 @@
 import type { ConversationStatus } from '../log/fsm-state.ts'
 import type { ConversationFilter, ConversationKind, ConversationRef } from './conversation-record.ts'
+import type { KnownLease, LeaseNews } from './lease-news.ts'
 import type { ModelCallRange } from './model-call.ts'
 import type { DueWorkQuery, EventRange, Page, PageBounds, Unsubscribe, WakeHint } from './store.ts'
 import type { FinalStatus, ToolCall } from './tool-call.ts'
@@ -67,8 +68,8 @@ export type Driver = {
   fork(tenant: string, id: string, newId: string, request: ForkRequest): Promise<ForkOutcome>
   acquireLease(tenant: string, id: string, holder: string, ttlMs: number): Promise<number | null>
   releaseLease(tenant: string, id: string, epoch: number): Promise<void>
-  /** Extends what the holder still has, lapsed or not; returns it. */
-  renewLeases(holder: string, ttlMs: number): Promise<(ConversationRef & { epoch: number })[]>
+  /** Extends the leases in `known` that the holder still has, lapsed or not, and no others. Must be one statement: see `leaseNews`. */
+  renewLeases(holder: string, ttlMs: number, known: readonly KnownLease[]): Promise<LeaseNews>
   dueWork(query: DueWorkQuery): Promise<ConversationRef[]>
   /** Adds one pin to the blob, so that it is not removed before an event refers to it. A known blob keeps its media type. */
   putBlob(tenant: string, hash: string, bytes: Uint8Array, mediaType: string): Promise<void>
@@ -182,7 +183,10 @@ export type PreparedChange = {
   readonly attrs: StoredAttrs
   readonly wake: Wake
   readonly releasesLease: boolean
-  /** Take the lease for this holder, when the change is made and no lease is live. */
+  /**
+   * Take the lease for this holder, when the change is made and no lease is live. A change that is known by its key is told the epoch it got the first
+   * time while that lease is this holder's, and the lease is renewed: so the key is kept with that epoch.
+   */
   readonly acquires: { readonly holder: string; readonly ttlMs: number } | null
   /** Whether it may bring a conversation into being. */
   readonly creates: boolean
@@ -208,7 +212,7 @@ export type Wake = { readonly type: 'in'; readonly ms: number } | { readonly typ
 
 /** How a commit went, as a driver tells it. Nothing was written unless it is `ok`. */
 export type CommitOutcome =
-  /** `at`: the time the events were given; absent when there were none, or a known key was met. */
+  /** `at`: the time the events were given; absent when there were none, or a known key was met. `epoch`: of the lease that came with it. */
   { readonly type: 'ok'; readonly seq: number; readonly at?: number; readonly epoch?: number } | CommitRefusal
 
 /** Why nothing was written. */

@@ -1,9 +1,9 @@
 import { conversationKey } from './conversation-key.ts'
-import type { ConversationRef } from './conversation-record.ts'
+import type { KnownLease, LeaseRef } from './lease-news.ts'
 
-type Held = ConversationRef & { readonly holder: string; readonly epoch: number }
+type Held = LeaseRef & { readonly holder: string }
 
-/** Remembers the leases taken through this store, so that a renewal can tell which are gone. */
+/** Remembers the leases taken through this store, so that one that was let go is never told of as lost. */
 export class HeldLeases {
   readonly #byEpoch = new Map<number, Held>()
   readonly #byConversation = new Map<string, number>()
@@ -17,24 +17,22 @@ export class HeldLeases {
   }
 
   /** Nothing happens when that conversation is not held under this epoch. */
-  remove({ tenant, id, epoch }: ConversationRef & { readonly epoch: number }): void {
+  remove({ tenant, id, epoch }: LeaseRef): void {
     const held = this.#byEpoch.get(epoch)
     if (held?.tenant !== tenant || held.id !== id) return
     this.#byEpoch.delete(epoch)
     if (this.#byConversation.get(keyOf(held)) === epoch) this.#byConversation.delete(keyOf(held))
   }
 
-  of(holder: string): Held[] {
-    return [...this.#byEpoch.values()].filter((held) => held.holder === holder)
+  /** All of a holder, as if it knew all of their logs. */
+  of(holder: string): KnownLease[] {
+    const held = [...this.#byEpoch.values()].filter((candidate) => candidate.holder === holder)
+    return held.map(({ tenant, id, epoch }) => ({ tenant, id, epoch, seq: Number.MAX_SAFE_INTEGER }))
   }
 
-  /** Of those held before a renewal, the ones it did not find; they are forgotten. */
-  lost(before: readonly Held[], renewed: readonly { readonly epoch: number }[]): ConversationRef[] {
-    const kept = new Set(renewed.map((lease) => lease.epoch))
-    // One released while the renewal was under way is not lost.
-    const lost = before.filter((held) => !kept.has(held.epoch) && this.#byEpoch.has(held.epoch))
-    for (const held of lost) this.remove(held)
-    return lost.map(({ tenant, id }) => ({ tenant, id }))
+  /** Those that were not let go of meanwhile. */
+  still<Lease extends LeaseRef>(leases: readonly Lease[]): Lease[] {
+    return leases.filter(({ epoch }) => this.#byEpoch.has(epoch))
   }
 }
 

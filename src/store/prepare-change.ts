@@ -1,5 +1,6 @@
 import { EventTooLargeError } from '../errors/log-errors.ts'
 import { InvalidArgumentError } from '../errors/store-errors.ts'
+import { uuidV7 } from '../id/uuid-v7.ts'
 import { blobRefsIn } from '../log/blob-refs-in.ts'
 import { encode } from '../log/codec.ts'
 import type { NewEvent, Resolution } from '../log/events.ts'
@@ -79,7 +80,7 @@ export function prepareChange(change: Change, options: PrepareOptions = {}): Pre
     expectedAt: change.expectedAt ?? null,
     expectedAgent: change.expectedAgent ?? null,
     epoch: change.epoch ?? null,
-    key: change.key ?? (options.resends ? (change.resendKey ?? null) : null),
+    key: change.key ?? (options.resends ? resendKeyOf(change) : null),
     digest: change.digest ?? null,
     calls: (change.calls ?? []).map(encodeCall),
     resolve: (change.resolve ?? []).map((item) => encodeResolve(item, change.events, options.isExpiry ?? false)),
@@ -90,6 +91,11 @@ export function prepareChange(change: Change, options: PrepareOptions = {}): Pre
     creates:
       options.creates ?? (change.epoch === undefined && change.events.some((event) => creatingTypes.has(event.type))),
   }
+}
+
+/** One that takes the lease always has a key: a repeat without one would not find out that it did. */
+function resendKeyOf({ resendKey, acquire }: Change): string | null {
+  return resendKey ?? (acquire ? `acquire/${uuidV7()}` : null)
 }
 
 /** Two writes of one row in one change would depend on how a backend orders them. */

@@ -9,6 +9,7 @@ import type {
   ConversationRecord,
   ConversationRef,
 } from './conversation-record.ts'
+import type { KnownLease, LeaseNews } from './lease-news.ts'
 import type { ModelCall, ModelCallRange, NewModelCall } from './model-call.ts'
 import type { Summary } from './summary.ts'
 import type { FinalStatus, PendingCall, ToolCall, ToolCallWrite } from './tool-call.ts'
@@ -24,6 +25,11 @@ export type Store = TenantStore & {
   dueWork(query: DueWorkQuery): Promise<ConversationRef[]>
   /** Extends every lease this holder took through this store; returns those it no longer has. */
   renewLeases(holder: string, ttlMs: number): Promise<ConversationRef[]>
+  /**
+   * Extends the leases that the holder says it knows, lapsed or not, and tells what is otherwise than it knows. A lease under its name that it
+   * does not name is not extended: its acknowledgement was lost, and the holder must release it, or it lapses.
+   */
+  keepLeases(holder: string, ttlMs: number, known: readonly KnownLease[]): Promise<LeaseNews>
   /** Hints that a log has grown, also in other processes. They may be late, doubled or lost: the log is the truth. */
   onWake(listener: (hint: WakeHint) => void): Unsubscribe
   /** Removes everything of a tenant; returns how many conversations there were. */

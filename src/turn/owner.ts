@@ -185,7 +185,7 @@ export class Owner {
     }
     if (!result.ok) {
       snapshot?.announce()
-      if (result.conflict === 'epoch') this.lose()
+      if (result.conflict === 'epoch') this.#loseToAnother()
       this.#channel.hint(result.lastSeq)
       this.#reading.demand()
       return false
@@ -239,6 +239,12 @@ export class Owner {
     this.#workingSets.drop(this.#context.tenant, this.#context.id)
     this.#detach()
     this.#signal.set()
+  }
+
+  #loseToAnother(): void {
+    const { id, tenant, logger } = this.#context
+    if (!this.#isLost) logger.warn('a lease was lost: another node has taken the conversation', { tenant, id })
+    this.lose()
   }
 
   /** The process ends: what runs is told to stop, and the loop hands over. What returns from now on was stopped, and tells nothing. */
@@ -342,7 +348,7 @@ export class Owner {
   async #isStillOurs(): Promise<boolean> {
     try {
       const result = await this.#store.commit(this.#context.id, { events: [], epoch: this.#epoch })
-      if (!result.ok) this.lose()
+      if (!result.ok) this.#loseToAnother()
       return result.ok
     } catch (error) {
       this.#storeFailed(error, 'checking the lease failed')

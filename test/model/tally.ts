@@ -45,6 +45,7 @@ export const allMethods = Object.keys({
   forTenant: 0,
   dueWork: 0,
   renewLeases: 0,
+  keepLeases: 0,
   onWake: 0,
   deleteTenant: 0,
   close: 0,

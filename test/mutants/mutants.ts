@@ -5,6 +5,7 @@ import { coreMutants } from './core-mutants.ts'
 import { disclosureMutants } from './disclosure-mutants.ts'
 import { doorMutants } from './door-mutants.ts'
 import { keptMutants } from './kept-mutants.ts'
+import { leaseMutants } from './lease-mutants.ts'
 import type { Mutant } from './mutant.ts'
 import { postgresMutants } from './postgres-mutants.ts'
 import { seamMutants } from './seam-mutants.ts'
@@ -29,4 +30,5 @@ export const mutants: readonly Mutant[] = [
   ...bytesMutants,
   ...withheldMutants,
   ...disclosureMutants,
+  ...leaseMutants,
 ]

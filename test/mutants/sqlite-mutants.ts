@@ -27,8 +27,8 @@ export const sqliteMutants: readonly Mutant[] = [
     edits: [
       {
         file: 'src/stores/sqlite/commit-change.ts',
-        find: '  if (change.key !== null) {\n    db.run(',
-        replace: "  db.run('COMMIT')\n  db.run('BEGIN IMMEDIATE')\n  if (change.key !== null) {\n    db.run(",
+        find: '  if (change.key !== null) {\n    const insert',
+        replace: "  db.run('COMMIT')\n  db.run('BEGIN IMMEDIATE')\n  if (change.key !== null) {\n    const insert",
       },
     ],
     killedBy: [

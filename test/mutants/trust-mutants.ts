@@ -138,7 +138,7 @@ export const trustMutants: readonly Mutant[] = [
     edits: [
       {
         file: 'src/runtime/worker.ts',
-        find: 'void this.take(ref, agent, lease, hintedSeq)',
+        find: 'void this.take(ref, agent, lease, expected.hintedSeq)',
         replace: 'void this.take(ref, agent, lease)',
       },
     ],

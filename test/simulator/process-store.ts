@@ -15,7 +15,7 @@ export type Calls = {
 }
 
 /** These are made when time passes: steps that counted them would depend on how much of it does. */
-const timed = new Set(['dueWork', 'renewLeases', 'getConversation'])
+const timed = new Set(['dueWork', 'keepLeases', 'getConversation'])
 
 const writing = new Set(['commit', 'acquireLease', 'releaseLease', 'putSummary', 'putModelCall', 'putBlob'])
 

@@ -5,8 +5,8 @@ export type MortalStore = {
   readonly store: Store
   /** From now on nothing is read or written through it, as when the process was killed. Its leases lapse by themselves. */
   kill(): void
-  /** From now on its leases are not renewed, as when the process was stopped for a while. It can still read and write. */
-  freeze(): void
+  /** From now on its leases are not renewed, as when the process was stopped for a while. It can still read and write. Returns what ends it. */
+  freeze(): () => void
   /** From now on it is not told when a log has grown, as when the connection for hints was lost. */
   deafen(): void
 }
@@ -24,7 +24,7 @@ export function mortalStore(store: Store): MortalStore {
         if (typeof member !== 'function') return member
         if (name === 'forTenant') return (tenant: string) => guarded(store.forTenant(tenant))
         if (name === 'onWake') return (listener: Listener) => store.onWake((hint) => isDead || isDeaf || listener(hint))
-        if (name === 'renewLeases' && isFrozen) return async () => []
+        if (name === 'keepLeases' && isFrozen) return async () => ({ lost: [], grown: [], strays: [] })
         return async (...args: unknown[]) => {
           if (isDead) throw new StoreClosedError()
           const result: unknown = await member.apply(object, args)
@@ -39,7 +39,10 @@ export function mortalStore(store: Store): MortalStore {
   return {
     store: guarded(store),
     kill: () => void (isDead = true),
-    freeze: () => void (isFrozen = true),
+    freeze: () => {
+      isFrozen = true
+      return () => void (isFrozen = false)
+    },
     deafen: () => void (isDeaf = true),
   }
 }

@@ -34,7 +34,7 @@ overStores('a store that is away for a moment', (story) => {
     { method: 'putBlob', times: 2 },
     { method: 'commit', times: 3 },
     { method: 'commit', times: 3, isWritten: true },
-    { method: 'renewLeases', times: 2 },
+    { method: 'keepLeases', times: 2 },
   ]
 
   for (const flaw of flaws) {
@@ -62,7 +62,7 @@ overStores('a store that is away for a moment', (story) => {
       expect(runs).toEqual(['act'])
       expect(model.asked).toHaveLength(2)
       checkHistory(events)
-      if (flaw.method !== 'renewLeases' && flaw.method !== 'latestSummary') expect(failures()).toBe(flaw.times)
+      if (flaw.method !== 'keepLeases' && flaw.method !== 'latestSummary') expect(failures()).toBe(flaw.times)
     })
   }
 

@@ -13,7 +13,7 @@ export function commitChange(
 ): CommitOutcome {
   const known = tables.conversations.get(id)
   const refusal = refuse(tables, id, known, change, now)
-  if (refusal) return refusal
+  if (refusal) return refusal.type === 'ok' ? withLeaseOfFirstTime(refusal, known, change, now) : refusal
   const row = known ?? newConversationRow(id, now)
   // Before anything is written: settings that are damaged cannot be added to.
   const attrs = merged(row, change.attrs)
@@ -24,7 +24,6 @@ export function commitChange(
     row.events.push({ seq: row.events.length + 1, at, type, content })
   }
   const seq = row.events.length
-  if (change.key !== null) row.keys.set(change.key, { seq, digest: change.digest })
   for (const { callId, status, result, eventIndex } of change.resolve) {
     const resolvedSeq = eventIndex === null ? null : firstSeq + eventIndex
     tables.calls.set(callId, { ...tables.calls.get(callId)!, status, result, resolvedAt: now, resolvedSeq })
@@ -34,10 +33,25 @@ export function commitChange(
   writeAttrs(row, attrs, now)
   wakeRow(row, change.wake, now)
   if (change.releasesLease) row.lease = null
-  if (!change.acquires || isLeased(row, now)) return { type: 'ok', seq, at }
-  const { holder, ttlMs } = change.acquires
-  row.lease = { holder, epoch: nextEpoch(), until: now + ttlMs }
-  return { type: 'ok', seq, at, epoch: row.lease.epoch }
+  const epoch = change.acquires && !isLeased(row, now) ? nextEpoch() : null
+  if (change.acquires && epoch !== null) {
+    row.lease = { holder: change.acquires.holder, epoch, until: now + change.acquires.ttlMs }
+  }
+  if (change.key !== null) row.keys.set(change.key, { seq, digest: change.digest, epoch })
+  return epoch === null ? { type: 'ok', seq, at } : { type: 'ok', seq, at, epoch }
+}
+
+/** A change that is known by its key is told of the lease it got, as long as that is what it was. */
+function withLeaseOfFirstTime(
+  outcome: Extract<CommitOutcome, { type: 'ok' }>,
+  row: ConversationRow | undefined,
+  { key, acquires }: PreparedChange,
+  now: number,
+): CommitOutcome {
+  const epoch = row?.keys.get(key ?? '')?.epoch ?? null
+  if (!row?.lease || !acquires || row.lease.epoch !== epoch || row.lease.holder !== acquires.holder) return outcome
+  row.lease = { ...row.lease, until: now + acquires.ttlMs }
+  return { ...outcome, epoch }
 }
 
 function refuse(

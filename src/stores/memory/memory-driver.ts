@@ -9,6 +9,7 @@ import type {
   StoredSummary,
 } from '../../store/driver.ts'
 import { fittingRows, rowBytes } from '../../store/fitting-rows.ts'
+import { type KnownLease, leaseNews } from '../../store/lease-news.ts'
 import { forkParents } from '../../store/rows.ts'
 import { byteOrder } from './byte-order.ts'
 import { commitChange } from './commit-change.ts'
@@ -164,17 +165,18 @@ export function memoryDriver(clock: Pick<Clock, 'now'> = systemClock, newId: () 
       const row = rowOf(tenant, id)
       if (row?.lease?.epoch === epoch) row.lease = null
     },
-    async renewLeases(holder, ttlMs) {
+    async renewLeases(holder, ttlMs, known) {
       const until = clock.now() + ttlMs
-      const renewed: { tenant: string; id: string; epoch: number }[] = []
+      const epochs = new Set(known.map(({ epoch }) => epoch))
+      const rows: KnownLease[] = []
       for (const [tenant, { conversations }] of tables.tenants()) {
         for (const [id, row] of conversations) {
           if (row.lease?.holder !== holder) continue
-          row.lease = { ...row.lease, until }
-          renewed.push({ tenant, id, epoch: row.lease.epoch })
+          if (epochs.has(row.lease.epoch)) row.lease = { ...row.lease, until }
+          rows.push({ tenant, id, epoch: row.lease.epoch, seq: row.events.length })
         }
       }
-      return renewed
+      return leaseNews(known, rows)
     },
     async dueWork({ agents, limit }) {
       const now = clock.now()

@@ -54,7 +54,8 @@ export type ConversationRow = {
   isDormant: boolean
   lease: { readonly holder: string; readonly epoch: number; readonly until: number } | null
   readonly events: StoredEvent[]
-  readonly keys: Map<string, { readonly seq: number; readonly digest: string | null }>
+  /** `epoch`: of the lease that came with the change. */
+  readonly keys: Map<string, { readonly seq: number; readonly digest: string | null; readonly epoch: number | null }>
   readonly callIds: Set<string>
   readonly summaries: Map<number, StoredSummary>
   readonly modelCalls: (StoredModelCall & { at: number })[]

@@ -35,7 +35,7 @@ function write(tables: TenantTables, conversation: RestoredConversation, rows: r
         copy.summaries.set(row.toSeq, row)
         break
       case 'key':
-        copy.keys.set(row.key, { seq: row.seq, digest: row.digest })
+        copy.keys.set(row.key, { seq: row.seq, digest: row.digest, epoch: null })
         break
       case 'model_call':
         copy.modelCalls.push(row)

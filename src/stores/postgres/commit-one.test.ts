@@ -16,7 +16,7 @@ let count = 0
 
 beforeAll(async () => {
   const connectionString = await freshDatabase(inject('postgresUrl'))
-  store = postgresStore({ connectionString, max: 4 })
+  store = postgresStore({ expiry: false, connectionString, max: 4 })
   watcher = new pg.Client(connectionString)
   await watcher.connect()
   locker = new pg.Client(connectionString)
@@ -55,7 +55,8 @@ async function rowsOf(id: string): Promise<unknown> {
     [id],
   )
   const keys = await watcher.query(
-    'SELECT key, digest, seq FROM perdure.commit_keys WHERE conversation_id = $1 ORDER BY key',
+    `SELECT regexp_replace(key, '^acquire/.*', 'acquire') AS key, digest, seq, epoch IS NULL AS unleased
+     FROM perdure.commit_keys WHERE conversation_id = $1 ORDER BY key`,
     [id],
   )
   return { conversation: conversation.rows, events: events.rows, keys: keys.rows }
@@ -141,6 +142,19 @@ describe('a change that is committed alone leaves and tells the same as in a bat
     ])
     expect(told(result)).toEqual(aloneTold)
     expect(await rowsOf(alone.id)).toEqual(await rowsOf(batched.id))
+  })
+
+  test('a known key that took the lease', async () => {
+    const { id } = await prepared(null)
+    const change = { events: [titled('three')], key: 'leased', acquire }
+    const first = await store.commit(id, change)
+    if (!first.ok) throw new Error(`refused: ${first.conflict}`)
+    const known = { ok: true, seq: 3, epoch: first.epoch! }
+    expect(await store.commit(id, change)).toEqual(known)
+    const beside = store.appendEvent(`neighbour-${count}-leased`, titled('beside'))
+    expect(await Promise.all([store.commit(id, change), beside])).toEqual([known, 1])
+    const other = { ...change, acquire: { ...acquire, holder: 'you' } }
+    expect(await store.commit(id, other)).toEqual({ ok: true, seq: 3 })
   })
 })
 

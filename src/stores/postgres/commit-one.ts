@@ -112,14 +112,19 @@ function textFor(schema: string, { hasKey, hasTime, hasAgent, takesLease }: Shap
         SELECT $1, $2, made.seq - $9::integer + e.position, made.at, e.type, e.content
         FROM made, unnest($10::text[], $11::text[]) WITH ORDINALITY e (type, content, position)
     ), keyed AS (
-      ${key ? keyInsert(schema, key) : 'SELECT'}
+      ${key ? keyInsert(schema, key, takesLease) : 'SELECT'}
     )
     SELECT seq, at, epoch FROM made`
 }
 
-const keyInsert = (schema: string, key: { readonly name: string; readonly digest: string }): string => `
-      INSERT INTO ${schema}.commit_keys (tenant, conversation_id, key, digest, seq)
-        SELECT $1, $2, ${key.name}, ${key.digest}, made.seq FROM made`
+/** With the epoch it got, so that a repeat is told of it. */
+const keyInsert = (
+  schema: string,
+  key: { readonly name: string; readonly digest: string },
+  takesLease: boolean,
+): string => `
+      INSERT INTO ${schema}.commit_keys (tenant, conversation_id, key, digest, seq, epoch)
+        SELECT $1, $2, ${key.name}, ${key.digest}, made.seq, ${takesLease ? 'made.epoch' : 'NULL'} FROM made`
 
 const takenLease = (schema: string, holder: string, ttlMs: string): string =>
   `holder = ${holder}, epoch = nextval('${schema}.epochs'), leased_until = ${nowMs} + ${ttlMs}::bigint`

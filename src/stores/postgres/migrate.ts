@@ -6,6 +6,7 @@ import { createDeleteFunctions } from './migrations/003-create-delete-functions.
 import { indexForks } from './migrations/004-index-forks.ts'
 import { expectTimes } from './migrations/005-expect-times.ts'
 import { expectAgents } from './migrations/006-expect-agents.ts'
+import { keysWithEpochs } from './migrations/007-keys-with-epochs.ts'
 import { quoteSchema } from './schema-name.ts'
 import { breakingAfter, discard } from './silent-connection.ts'
 import { nowMs } from './sql-names.ts'
@@ -18,6 +19,7 @@ export const migrations: readonly ((schema: string) => string)[] = [
   indexForks,
   expectTimes,
   expectAgents,
+  keysWithEpochs,
 ]
 
 type MigrateOptions = {

@@ -11,7 +11,7 @@ export function commitChange(db: Database, tenant: string, id: string, change: P
   const now = Date.now()
   const head = findConversation(db, tenant, id)
   const settled = refuse(db, tenant, head, change, now)
-  if (settled) return settled
+  if (settled) return settled.type === 'ok' ? withLeaseOfFirstTime(db, settled, head, change, now) : settled
   const lastSeq = head?.lastSeq ?? 0
   const seq = lastSeq + change.events.length
   const lease = leaseOf(db, head, change, now)
@@ -20,7 +20,8 @@ export function commitChange(db: Database, tenant: string, id: string, change: P
   else if (lease) setLease(db, cid, lease)
   appendEvents(db, cid, lastSeq, change.events, now)
   if (change.key !== null) {
-    db.run('INSERT INTO keys (cid, key, seq, digest) VALUES (?, ?, ?, ?)', cid, change.key, seq, change.digest)
+    const insert = 'INSERT INTO keys (cid, key, seq, digest, epoch) VALUES (?, ?, ?, ?, ?)'
+    db.run(insert, cid, change.key, seq, change.digest, lease?.epoch ?? null)
   }
   for (const { callId, status, result, eventIndex } of change.resolve) {
     endCall(db, tenant, callId, { status, result, seq: eventIndex === null ? null : lastSeq + 1 + eventIndex }, now)
@@ -28,6 +29,21 @@ export function commitChange(db: Database, tenant: string, id: string, change: P
   for (const call of change.calls) writeCall(db, tenant, cid, call, now)
   referToBlobs(db, tenant, cid, change.blobs, lastSeq + 1)
   return lease?.epoch ? { type: 'ok', seq, at: now, epoch: lease.epoch } : { type: 'ok', seq, at: now }
+}
+
+/** A change that is known by its key is told of the lease it got, as long as that is what it was. */
+function withLeaseOfFirstTime(
+  db: Database,
+  outcome: Extract<CommitOutcome, { type: 'ok' }>,
+  head: ConversationHead | undefined,
+  { key, acquires }: PreparedChange,
+  now: number,
+): CommitOutcome {
+  if (!head || key === null || !acquires) return outcome
+  const epoch = findKey(db, head.cid, key)?.epoch ?? null
+  if (epoch === null || head.leaseEpoch !== epoch || head.leaseHolder !== acquires.holder) return outcome
+  setLease(db, head.cid, { holder: acquires.holder, epoch, until: now + acquires.ttlMs })
+  return { ...outcome, epoch }
 }
 
 /** What becomes of the lease; null: it stays as it is. */
@@ -75,6 +91,8 @@ function refuse(
   return null
 }
 
-function findKey(db: Database, cid: number, key: string): { seq: number; digest: string | null } | undefined {
-  return db.get('SELECT seq, digest FROM keys WHERE cid = ? AND key = ?', cid, key)
+type KeyRow = { readonly seq: number; readonly digest: string | null; readonly epoch: number | null }
+
+function findKey(db: Database, cid: number, key: string): KeyRow | undefined {
+  return db.get('SELECT seq, digest, epoch FROM keys WHERE cid = ? AND key = ?', cid, key)
 }

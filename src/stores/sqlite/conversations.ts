@@ -2,20 +2,16 @@ import type { ConversationFilter } from '../../store/conversation-record.ts'
 import type { PreparedChange, StoredAttrs, StoredConversation, Wake } from '../../store/driver.ts'
 import { rowBytes } from '../../store/fitting-rows.ts'
 import { forkParents, mergeSettings } from '../../store/rows.ts'
+import { lastSeq, recordColumns } from './columns.ts'
 import type { Database } from './database.ts'
 import { type Lease, setLease } from './leases.ts'
-
-/** Read from the log, so that the row cannot disagree with it and a commit that only appends need not write the row. */
-const lastSeq = 'coalesce((SELECT max(seq) FROM events WHERE events.cid = conversations.cid), 0)'
-const lastAt = 'coalesce((SELECT at FROM events WHERE events.cid = conversations.cid ORDER BY seq DESC LIMIT 1), 0)'
-export const recordColumns = `id, kind, agent, status, settings, fsm_state AS fsmState, title, parent, ${lastSeq} AS lastSeq,
-  created_at AS createdAt, max(updated_at, ${lastAt}) AS updatedAt`
 
 /** What a commit has to know before it decides. */
 export type ConversationHead = {
   readonly cid: number
   readonly agent: string | null
   readonly lastSeq: number
+  readonly leaseHolder: string | null
   readonly leaseEpoch: number | null
   readonly leaseUntil: number | null
   readonly dormant: number
@@ -23,7 +19,8 @@ export type ConversationHead = {
 
 export function findConversation(db: Database, tenant: string, id: string): ConversationHead | undefined {
   return db.get(
-    `SELECT cid, agent, lease_epoch AS leaseEpoch, lease_until AS leaseUntil, dormant, ${lastSeq} AS lastSeq FROM conversations WHERE tenant = ? AND id = ?`,
+    `SELECT cid, agent, lease_holder AS leaseHolder, lease_epoch AS leaseEpoch, lease_until AS leaseUntil, dormant, ${lastSeq} AS lastSeq
+     FROM conversations WHERE tenant = ? AND id = ?`,
     tenant,
     id,
   )

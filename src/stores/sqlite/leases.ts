@@ -1,4 +1,5 @@
-import type { ConversationRef } from '../../store/conversation-record.ts'
+import { type KnownLease, type LeaseNews, leaseNews } from '../../store/lease-news.ts'
+import { lastSeq } from './columns.ts'
 import type { Database } from './database.ts'
 
 /** Null when another holder has it, or there is no such conversation. */
@@ -45,13 +46,18 @@ export function releaseLease(db: Database, tenant: string, id: string, epoch: nu
 }
 
 /** Also those that have lapsed, as long as nobody took them. */
-export function renewLeases(db: Database, holder: string, ttlMs: number): (ConversationRef & { epoch: number })[] {
-  return db
-    .all<ConversationRef & { epoch: number }>(
-      `UPDATE conversations INDEXED BY conversations_agenda SET lease_until = ? WHERE lease_holder = ?
-       RETURNING tenant, id, lease_epoch AS epoch`,
-      Date.now() + ttlMs,
-      holder,
+export function renewLeases(db: Database, holder: string, ttlMs: number, known: readonly KnownLease[]): LeaseNews {
+  const rows = db.all<KnownLease>(
+    `SELECT tenant, id, lease_epoch AS epoch, ${lastSeq} AS seq FROM conversations INDEXED BY conversations_agenda
+     WHERE lease_holder = ?`,
+    holder,
+  )
+  if (known.length > 0) {
+    db.run(
+      `UPDATE conversations INDEXED BY conversations_agenda SET lease_until = ?
+       WHERE lease_holder = ? AND lease_epoch IN (SELECT value FROM json_each(?))`,
+      ...[Date.now() + ttlMs, holder, JSON.stringify(known.map(({ epoch }) => epoch))],
     )
-    .map(({ tenant, id, epoch }) => ({ tenant, id, epoch }))
+  }
+  return leaseNews(known, rows)
 }

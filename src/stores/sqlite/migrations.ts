@@ -3,9 +3,10 @@ import type { Database } from './database.ts'
 import { createTables } from './migrations/001-create-tables.ts'
 import { indexForks } from './migrations/002-index-forks.ts'
 import { oneAgenda } from './migrations/003-one-agenda.ts'
+import { keysWithEpochs } from './migrations/004-keys-with-epochs.ts'
 
 /** The schema's version is the number of migrations that have run. Must only be added to. */
-const migrations: readonly string[] = [createTables, indexForks, oneAgenda]
+const migrations: readonly string[] = [createTables, indexForks, oneAgenda, keysWithEpochs]
 
 export const knownVersion = migrations.length
 

@@ -51,7 +51,7 @@ export function sqliteDriver({ path, busyTimeoutMs, logger }: SqliteDriverOption
     fork: (tenant, id, newId, request) => commits.write((db) => forkConversation(db, tenant, id, newId, request)),
     acquireLease: (tenant, id, holder, ttlMs) => commits.write((db) => acquireLease(db, tenant, id, holder, ttlMs)),
     releaseLease: (tenant, id, epoch) => commits.write((db) => releaseLease(db, tenant, id, epoch)),
-    renewLeases: (holder, ttlMs) => commits.write((db) => renewLeases(db, holder, ttlMs)),
+    renewLeases: (holder, ttlMs, known) => commits.write((db) => renewLeases(db, holder, ttlMs, known)),
     dueWork: (query) => connection.read((db) => dueWork(db, query)),
     putBlob: (tenant, hash, bytes, mediaType) => commits.write((db) => putBlob(db, tenant, hash, bytes, mediaType)),
     getBlob: (tenant, hash) => connection.read((db) => getBlob(db, tenant, hash)),

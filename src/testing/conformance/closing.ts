@@ -17,6 +17,7 @@ export function closing({ describe, testAlone, expect, refused }: Suite): void {
         () => store.putBlob(new Uint8Array(1), 'text/plain'),
         () => store.dueWork({ agents: ['support'], limit: 1 }),
         () => store.renewLeases('one', 1_000),
+        () => store.keepLeases('one', 1_000, []),
         () => store.deleteTenant('default'),
         () => acme.appendEvent('chat', userMsg()),
         () => acme.listConversations(),

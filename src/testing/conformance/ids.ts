@@ -153,6 +153,7 @@ function places(store: Store): [string, (id: string) => unknown][] {
     ['forTenant', (tenant) => store.forTenant(tenant)],
     ['dueWork agent', (agent) => store.dueWork({ agents: [agent], limit: 1 })],
     ['renewLeases', (holder) => store.renewLeases(holder, minute)],
+    ['keepLeases', (holder) => store.keepLeases(holder, minute, [])],
     ['deleteTenant', (tenant) => store.deleteTenant(tenant)],
   ]
 }

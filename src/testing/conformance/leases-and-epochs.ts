@@ -95,6 +95,38 @@ export function leasesAndEpochs({ describe, test, testTwoStores, expect }: Suite
       expect((await store.acquireLease('chat', 'two', minute)) === null).toBe(false)
     })
 
+    test('a commit that took the lease has the same answer when it is repeated under its key', async ({ store }) => {
+      const change = { events: [userMsg()], key: 'once', acquire: { holder: 'one', ttlMs: minute } }
+      const first = await store.commit('chat', change)
+      if (!first.ok) throw new Error(`refused: ${first.conflict}`)
+      expect(await store.commit('chat', change)).toEqual({ ok: true, seq: 1, epoch: first.epoch! })
+      expect((await store.streamEvents('chat')).length).toBe(1)
+      const another = await store.commit('chat', { ...change, acquire: { holder: 'two', ttlMs: minute } })
+      expect(another).toEqual({ ok: true, seq: 1 })
+      expect(await store.commit('chat', { events: [titled('A')], epoch: first.epoch! })).toMatchObject({ ok: true })
+      expect(await store.commit('chat', { ...change, events: [] })).toEqual({ ok: true, seq: 1, epoch: first.epoch! })
+    })
+
+    test('a repeat is not told of a lease that was let go, or taken otherwise since', async ({ store }) => {
+      const change = { events: [userMsg()], key: 'once', acquire: { holder: 'one', ttlMs: minute } }
+      const first = await store.commit('chat', change)
+      if (!first.ok) throw new Error(`refused: ${first.conflict}`)
+      await store.releaseLease('chat', first.epoch!)
+      expect(await store.commit('chat', change)).toEqual({ ok: true, seq: 1 })
+      expect((await store.acquireLease('chat', 'one', minute)) === null).toBe(false)
+      expect(await store.commit('chat', change)).toEqual({ ok: true, seq: 1 })
+    })
+
+    test('a lease that a repeat is told of lasts as long as the repeat asks for', async ({ store, pass }) => {
+      const change = { events: [userMsg()], key: 'once' }
+      const first = await store.commit('chat', { ...change, acquire: { holder: 'one', ttlMs: 10 } })
+      if (!first.ok) throw new Error(`refused: ${first.conflict}`)
+      await pass(20)
+      const again = await store.commit('chat', { ...change, acquire: { holder: 'one', ttlMs: minute } })
+      expect(again).toEqual({ ok: true, seq: 1, epoch: first.epoch! })
+      expect(await store.acquireLease('chat', 'two', minute)).toBe(null)
+    })
+
     test('a lease is released only with its epoch', async ({ store }) => {
       await store.appendEvent('chat', userMsg())
       const lease = (await store.acquireLease('chat', 'one', minute))!
@@ -242,6 +274,74 @@ export function leasesAndEpochs({ describe, test, testTwoStores, expect }: Suite
       expect(await store.renewLeases('nobody', minute)).toEqual([])
     })
 
+    test('leases that their holder knows are kept, lapsed or not, and one it does not know is told of and lapses', async ({
+      store,
+      pass,
+    }) => {
+      const take = async (id: string, holder: string, ttlMs: number) => {
+        await store.appendEvent(id, userMsg())
+        const { epoch } = (await store.acquireLease(id, holder, ttlMs))!
+        return { tenant: 'default', id, epoch, seq: 1 }
+      }
+      const lapsed = await take('lapsed', 'one', 10)
+      const live = await take('live', 'one', minute)
+      const { seq: _, ...stray } = await take('stray', 'one', 10)
+      await take('other', 'two', 10)
+      await pass(20)
+      expect(await store.keepLeases('one', minute, [lapsed, live])).toEqual({ lost: [], grown: [], strays: [stray] })
+      for (const id of ['lapsed', 'live'])
+        expect([id, await store.acquireLease(id, 'three', minute)]).toEqual([id, null])
+      for (const id of ['stray', 'other']) {
+        expect([id, (await store.acquireLease(id, 'three', minute)) === null]).toEqual([id, false])
+      }
+    })
+
+    test('keeping leases tells what was lost, and how far the logs of the others have grown', async ({
+      store,
+      pass,
+    }) => {
+      const acme = store.forTenant('acme')
+      const known = []
+      for (const [handle, tenant, id, ttlMs] of [
+        [store, 'default', 'grown', minute],
+        [acme, 'acme', 'grown', 10],
+        [store, 'default', 'quiet', minute],
+        [store, 'default', 'taken', 10],
+        [acme, 'acme', 'deleted', minute],
+        [store, 'default', 'released', minute],
+      ] as const) {
+        await handle.appendEvent(id, userMsg())
+        const { epoch } = (await handle.acquireLease(id, 'one', ttlMs))!
+        known.push({ tenant, id, epoch, seq: 1 })
+      }
+      await pass(20)
+      await store.acquireLease('taken', 'two', minute)
+      await acme.deleteConversation('deleted')
+      await store.releaseLease('released', known.at(-1)!.epoch)
+      for (const handle of [store, acme, acme]) await handle.appendEvent('grown', titled('A'))
+      const { lost, grown, strays } = await store.keepLeases('one', minute, known)
+      const byTenant = (left: { tenant: string }, right: { tenant: string }) => (left.tenant < right.tenant ? -1 : 1)
+      expect([...lost].sort(byTenant)).toEqual([
+        { tenant: 'acme', id: 'deleted', epoch: known[4]!.epoch },
+        { tenant: 'default', id: 'taken', epoch: known[3]!.epoch },
+      ])
+      expect([...grown].sort(byTenant)).toEqual([
+        { tenant: 'acme', id: 'grown', seq: 3 },
+        { tenant: 'default', id: 'grown', seq: 2 },
+      ])
+      expect(strays).toEqual([])
+      expect(await store.keepLeases('one', minute, known.slice(0, 5))).toMatchObject({ lost: [] })
+      expect(await acme.acquireLease('grown', 'two', minute)).toBe(null)
+    })
+
+    test('a holder that knows none is told of all under its name', async ({ store }) => {
+      await store.appendEvent('chat', userMsg())
+      const { epoch } = (await store.acquireLease('chat', 'one', minute))!
+      const strays = [{ tenant: 'default', id: 'chat', epoch }]
+      expect(await store.keepLeases('one', minute, [])).toEqual({ lost: [], grown: [], strays })
+      expect(await store.keepLeases('two', minute, [])).toEqual({ lost: [], grown: [], strays: [] })
+    })
+
     test('of twenty holders at once one gets the lease', async ({ store }) => {
       await oneOfTwenty([store])
     })
@@ -249,6 +349,20 @@ export function leasesAndEpochs({ describe, test, testTwoStores, expect }: Suite
     testTwoStores('of twenty holders through two stores one gets the lease', async ({ store, other }) => {
       await oneOfTwenty([store, other])
     })
+
+    testTwoStores(
+      'a lease taken through another store in the same name is not renewed, and is told of',
+      async (bench) => {
+        const { store, other, pass } = bench
+        await store.appendEvent('chat', userMsg())
+        const { epoch } = (await other.acquireLease('chat', 'one', 10))!
+        expect(await store.renewLeases('one', minute)).toEqual([])
+        const strays = [{ tenant: 'default', id: 'chat', epoch }]
+        expect(await store.keepLeases('one', minute, [])).toEqual({ lost: [], grown: [], strays })
+        await pass(20)
+        expect((await store.acquireLease('chat', 'two', minute)) === null).toBe(false)
+      },
+    )
 
     testTwoStores('a lease that was taken through another store is lost', async ({ store, other, pass }) => {
       await store.appendEvent('chat', userMsg())

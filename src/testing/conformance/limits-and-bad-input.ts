@@ -140,6 +140,7 @@ function durations(store: Store): NumberPlace[] {
     ['commit wakeAt', 0, (inMs) => store.commit('chat', { events: [], wakeAt: { inMs } })],
     ['acquireLease', 1, (ttlMs) => store.acquireLease('chat', 'one', ttlMs)],
     ['renewLeases', 1, (ttlMs) => store.renewLeases('one', ttlMs)],
+    ['keepLeases', 1, (ttlMs) => store.keepLeases('one', ttlMs, [])],
     ['gcModelCalls', 0, (ttlMs) => store.gcModelCalls('chat', ttlMs)],
   ]
 }

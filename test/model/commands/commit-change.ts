@@ -40,19 +40,30 @@ export function expectedCommit(
     : told
 }
 
-/** A change may take the lease with it, where nobody has it. */
+/** A change may take the lease with it, where nobody has it. One that is known by its key has what it took the first time, if that is still so. */
 function takenLease(
   world: World,
   { tenant, id, via }: Place,
-  { acquire }: Change,
+  { acquire, key }: Change,
   at: Span,
   actual: CommitResult | undefined,
   isKnown: boolean,
 ): { readonly epoch?: number } {
   const conversation = world.contract.tenant(tenant).conversations.get(id)!
-  if (!acquire || isKnown || isLeased(conversation, at)) return {}
+  if (!acquire) return {}
   const { holder, ttlMs } = acquire
-  return { epoch: takeLease(world, { tenant, id, via, holder, ttlMs }, at, actual?.ok ? actual.epoch : undefined) }
+  const keyed = key === undefined ? undefined : conversation.keys.get(key)
+  if (isKnown) {
+    const { lease } = conversation
+    if (!lease || lease.epoch !== keyed?.epoch || lease.holder !== holder) return {}
+    lease.until = at.plus(ttlMs)
+    world.holding(via).took(tenant, id, holder, lease.epoch)
+    return { epoch: lease.epoch }
+  }
+  if (isLeased(conversation, at)) return {}
+  const epoch = takeLease(world, { tenant, id, via, holder, ttlMs }, at, actual?.ok ? actual.epoch : undefined)
+  if (keyed) keyed.epoch = epoch
+  return { epoch }
 }
 
 /** A stale answer names the resolution it lost to. Where the log has several of that round, any of them. */

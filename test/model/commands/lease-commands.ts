@@ -1,4 +1,5 @@
 import fc from 'fast-check'
+import type { LeaseNews } from '../../../src/store/lease-news.ts'
 import { dueWorkProblem } from '../contract/due-work.ts'
 import { isLeased } from '../contract/leases.ts'
 import { farMs } from '../generate/durations.ts'
@@ -50,7 +51,32 @@ export const leaseCommands = [
     async run(world, { via, holder: who, ttlMs }) {
       await world.act(
         async () => names(await world.store(via).renewLeases(who, ttlMs)),
-        (at) => names(world.holding(via).renew(world.contract, who, at.plus(ttlMs))),
+        (at) => {
+          const all = world
+            .holding(via)
+            .of(who)
+            .map((lease) => ({ ...lease, seq: 0 }))
+          return names(world.holding(via).keep(world.contract, who, at.plus(ttlMs), all).lost)
+        },
+      )
+    },
+  }),
+  command({
+    name: 'keepLeases',
+    weight: 3,
+    args: fc.record({
+      via: fc.nat({ max: 5 }),
+      holder,
+      ttlMs: farMs,
+      forgets: fc.nat({ max: 3 }),
+      seq: fc.nat({ max: 4 }),
+    }),
+    async run(world, { via, holder: who, ttlMs, forgets, seq }) {
+      const held = world.holding(via).of(who)
+      const known = held.filter((_, index) => forgets === 0 || index % 3 !== forgets).map((one) => ({ ...one, seq }))
+      await world.act(
+        async () => newsOf(await world.store(via).keepLeases(who, ttlMs, known)),
+        (at) => newsOf(world.holding(via).keep(world.contract, who, at.plus(ttlMs), known)),
       )
     },
   }),
@@ -81,6 +107,11 @@ async function acquire(world: World, { tenant, id, via, holder: who, ttlMs }: Ac
       return { epoch: takeLease(world, { tenant, id, via, holder: who, ttlMs }, at, actual?.epoch) }
     },
   )
+}
+
+function newsOf({ lost, grown, strays }: LeaseNews): unknown {
+  const sorted = (all: readonly object[]): string[] => all.map((one) => JSON.stringify(one)).sort()
+  return { lost: sorted(lost), grown: sorted(grown), strays: sorted(strays) }
 }
 
 function names(refs: readonly { readonly tenant: string; readonly id: string }[]): string[] {

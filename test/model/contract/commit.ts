@@ -91,7 +91,7 @@ function write(tenant: Tenant, conversation: Conversation, change: Change, at: S
   const firstSeq = conversation.events.length + 1
   for (const { type, content } of change.events) conversation.events.push({ type, content, at: at.copy() })
   if (change.key !== undefined) {
-    conversation.keys.set(change.key, { seq: conversation.events.length, digest: change.digest })
+    conversation.keys.set(change.key, { seq: conversation.events.length, digest: change.digest, epoch: null })
   }
   for (const { callId, status, result } of change.resolve ?? []) {
     tenant.calls.set(callId, { ...tenant.calls.get(callId)!, status, result, resolvedAt: at.copy() })

@@ -1,4 +1,6 @@
 import type { ConversationRef } from '../../../src/store/conversation-record.ts'
+import type { KnownLease, LeaseNews, LeaseRef } from '../../../src/store/lease-news.ts'
+import type { WakeHint } from '../../../src/store/store.ts'
 import type { Span } from '../compare/span.ts'
 import type { Contract, Conversation } from './state.ts'
 
@@ -16,20 +18,53 @@ export class Holdings {
     }
   }
 
-  /** Extends the holder's leases; those it no longer has are returned, once. */
-  renew(contract: Contract, holder: string, until: Span): ConversationRef[] {
-    for (const { conversations } of contract.tenants.values()) {
-      for (const { lease } of conversations.values()) if (lease?.holder === holder) lease.until = until.copy()
+  of(holder: string): LeaseRef[] {
+    return [...this.#held.values()]
+      .filter((held) => held.holder === holder)
+      .map(({ tenant, id, epoch }) => ({ tenant, id, epoch }))
+  }
+
+  /** Extends those of the leases that the holder has taken here and still has; those it no longer has are lost, and are told of once. */
+  keep(contract: Contract, holder: string, until: Span, known: readonly KnownLease[]): LeaseNews {
+    const taken = new Set(this.#epochs())
+    const lost: LeaseRef[] = []
+    const grown: WakeHint[] = []
+    for (const { tenant, id, epoch, seq } of known) {
+      if (!taken.has(epoch)) continue
+      const conversation = contract.tenant(tenant).conversations.get(id)
+      if (conversation?.lease?.epoch === epoch && conversation.lease.holder === holder) {
+        conversation.lease.until = until.copy()
+        const { length } = conversation.events
+        if (length > seq) grown.push({ tenant, id, seq: length })
+      } else {
+        this.gave(tenant, id, epoch)
+        lost.push({ tenant, id, epoch })
+      }
     }
-    const lost: ConversationRef[] = []
-    for (const [key, held] of this.#held) {
-      if (held.holder !== holder) continue
-      const lease = contract.tenant(held.tenant).conversations.get(held.id)?.lease
-      if (lease?.epoch === held.epoch) continue
-      this.#held.delete(key)
-      lost.push({ tenant: held.tenant, id: held.id })
+    return {
+      lost,
+      grown,
+      strays: this.#strays(
+        contract,
+        holder,
+        known.filter(({ epoch }) => taken.has(epoch)),
+      ),
     }
-    return lost
+  }
+
+  #epochs(): number[] {
+    return [...this.#held.values()].map(({ epoch }) => epoch)
+  }
+
+  #strays(contract: Contract, holder: string, known: readonly LeaseRef[]): LeaseRef[] {
+    const strays: LeaseRef[] = []
+    for (const [tenant, { conversations }] of contract.tenants) {
+      for (const { id, lease } of conversations.values()) {
+        if (lease?.holder !== holder || known.some(({ epoch }) => epoch === lease.epoch)) continue
+        strays.push({ tenant, id, epoch: lease.epoch })
+      }
+    }
+    return strays
   }
 }
 

@@ -42,7 +42,8 @@ export type Conversation = {
   readonly createdAt: Span
   updatedAt: Span
   events: Event[]
-  readonly keys: Map<string, { readonly seq: number; readonly digest: string | undefined }>
+  /** `epoch`: of the lease that the change took with it. */
+  readonly keys: Map<string, { readonly seq: number; readonly digest: string | undefined; epoch: number | null }>
   readonly summaries: Map<number, Summary>
   modelCalls: AuditRow[]
   wakeAt: Span | null

@@ -33,6 +33,8 @@ export const createCommitFunction = (schema: string): string => `
     v_count bigint;
     -- The log's last seq before each accepted change; null for a refused one.
     v_base bigint[] := array_fill(NULL::bigint, ARRAY[cardinality(p_id)]);
+    -- The epoch of the lease that each change took.
+    v_epoch bigint[] := array_fill(NULL::bigint, ARRAY[cardinality(p_id)]);
   BEGIN
     -- Lock first, in one order for all, so that batches wait for each other and never in a circle. What a change may create is
     -- inserted as a placeholder, so that there is a row to lock.
@@ -100,6 +102,19 @@ export const createCommitFunction = (schema: string): string => `
             AND c.tenant = p_tenant[l.change] AND c.id = p_id[l.change] AND coalesce(c.leased_until, 0) <= v_now
           RETURNING l.change, 'leased', c.epoch
         LOOP
+          v_epoch[change] := seq;
+          RETURN NEXT;
+        END LOOP;
+        -- A change that is known by its key is told of the lease it got, as long as that is what it was.
+        FOR change, outcome, seq IN
+          UPDATE ${schema}.conversations c SET leased_until = v_now + l.ms
+          FROM unnest(l_change, l_holder, l_ms) l (change, holder, ms)
+          JOIN ${schema}.commit_keys k
+            ON k.tenant = p_tenant[l.change] AND k.conversation_id = p_id[l.change] AND k.key = p_key[l.change]
+          WHERE p_wave[l.change] = v_wave AND v_base[l.change] IS NULL AND k.digest IS NOT DISTINCT FROM p_digest[l.change]
+            AND c.tenant = p_tenant[l.change] AND c.id = p_id[l.change] AND c.epoch = k.epoch AND c.holder = l.holder
+          RETURNING l.change, 'leased', c.epoch
+        LOOP
           RETURN NEXT;
         END LOOP;
       END IF;
@@ -110,10 +125,10 @@ export const createCommitFunction = (schema: string): string => `
         WHERE p_wave[e.change] = v_wave AND v_base[e.change] IS NOT NULL;
 
       IF v_has_keys THEN
-        INSERT INTO ${schema}.commit_keys (tenant, conversation_id, key, digest, seq)
-          SELECT x.tenant, x.id, x.key, x.digest, x.base + x.event_count
-          FROM unnest(p_wave, p_tenant, p_id, p_key, p_digest, p_event_count, v_base)
-            x (wave, tenant, id, key, digest, event_count, base)
+        INSERT INTO ${schema}.commit_keys (tenant, conversation_id, key, digest, seq, epoch)
+          SELECT x.tenant, x.id, x.key, x.digest, x.base + x.event_count, x.epoch
+          FROM unnest(p_wave, p_tenant, p_id, p_key, p_digest, p_event_count, v_base, v_epoch)
+            x (wave, tenant, id, key, digest, event_count, base, epoch)
           WHERE x.wave = v_wave AND x.key IS NOT NULL AND x.base IS NOT NULL;
       END IF;
 

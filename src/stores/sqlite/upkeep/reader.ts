@@ -1,7 +1,7 @@
 import { pageThrough } from '../../../store/page-through.ts'
 import type { BlobHead, Orphans, UpkeepConversation, UpkeepReader } from '../../../store/upkeep-reader.ts'
 import { getCall } from '../calls.ts'
-import { recordColumns } from '../conversations.ts'
+import { recordColumns } from '../columns.ts'
 import type { Database } from '../database.ts'
 import { rowsOf } from './rows-of.ts'
 

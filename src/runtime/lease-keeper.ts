@@ -1,0 +1,122 @@
+import type { Clock } from '../clock/clock.ts'
+import type { Logger } from '../logger/logger.ts'
+import { conversationKey } from '../store/conversation-key.ts'
+import type { ConversationRef } from '../store/conversation-record.ts'
+import type { KnownLease, LeaseRef } from '../store/lease-news.ts'
+import type { Store, WakeHint } from '../store/store.ts'
+
+export type LeaseKeeperParts = {
+  readonly store: Store
+  readonly holder: string
+  readonly leaseMs: number
+  readonly clock: Clock
+  readonly logger: Logger
+  readonly warnOfStore: Logger['warn']
+  /** The leases that something in this process works under. */
+  readonly known: () => readonly KnownLease[]
+  /** Whether it is being taken now, so that its lease may be known in a moment. */
+  readonly isBeingTaken: (ref: ConversationRef) => boolean
+  readonly onLost: (lease: LeaseRef) => void
+  readonly onGrown: (hint: WakeHint) => void
+  /** A conversation may be free that was not. */
+  readonly onGivenBack: () => void
+}
+
+/** More than one, so that a renewal that is never answered does not cost the leases. */
+const mostUnderWay = 3
+
+/**
+ * Renews the leases of this process on a timer of its own, however long other things take, and gives back those it finds under its name and
+ * does not know: their acknowledgements were lost.
+ */
+export class LeaseKeeper {
+  readonly #parts: LeaseKeeperParts
+  readonly #underWay = new Set<Promise<void>>()
+  readonly #beingGivenBack = new Set<string>()
+  #next: Promise<void> | null = null
+  #mayHaveStrays = false
+  #callOff: () => void = () => {}
+  #isStopped = false
+
+  constructor(parts: LeaseKeeperParts) {
+    this.#parts = parts
+  }
+
+  start(): void {
+    const { clock, leaseMs } = this.#parts
+    const tick = (): void => {
+      if (this.#isStopped) return
+      this.#callOff = clock.after(Math.max(1, Math.floor(leaseMs / 3)), tick)
+      if (this.#mayHaveStrays || this.#parts.known().length > 0) void this.renew()
+    }
+    this.#callOff = clock.after(Math.max(1, Math.floor(leaseMs / 3)), tick)
+  }
+
+  stop(): void {
+    this.#isStopped = true
+    this.#callOff()
+  }
+
+  /** Taking or releasing a lease failed in a way that may have left one behind: it is looked for at once. */
+  lookForStrays(): void {
+    this.#mayHaveStrays = true
+    if (!this.#isStopped) void this.renew()
+  }
+
+  /** A lease that is on its way back must not be asked for again. */
+  isGivingBack({ tenant, id }: ConversationRef): boolean {
+    return this.#beingGivenBack.has(conversationKey(tenant, id))
+  }
+
+  /** Does not reject. All who ask before it begins share one. */
+  renew(): Promise<void> {
+    this.#next ??= this.#begin()
+    return this.#next
+  }
+
+  async #begin(): Promise<void> {
+    await Promise.resolve()
+    while (this.#underWay.size >= mostUnderWay) await Promise.race(this.#underWay)
+    this.#next = null
+    const renewal = this.#renew()
+    this.#underWay.add(renewal)
+    await renewal
+    this.#underWay.delete(renewal)
+  }
+
+  async #renew(): Promise<void> {
+    const { store, holder, leaseMs, warnOfStore, onGrown, onLost } = this.#parts
+    this.#mayHaveStrays = false
+    try {
+      const { lost, grown, strays } = await store.keepLeases(holder, leaseMs, this.#parts.known())
+      for (const lease of lost) onLost(lease)
+      for (const hint of grown) onGrown(hint)
+      await this.#giveBack(strays)
+    } catch (error) {
+      this.#mayHaveStrays = true
+      if (!this.#isStopped) warnOfStore('renewing leases failed; trying again', { error })
+    }
+  }
+
+  async #giveBack(strays: readonly LeaseRef[]): Promise<void> {
+    const { store, logger, isBeingTaken, onGivenBack } = this.#parts
+    // By now it may be known, or be in a moment.
+    const isKnown = (epoch: number): boolean => this.#parts.known().some((lease) => lease.epoch === epoch)
+    for (const { tenant, id, epoch } of strays) {
+      const key = conversationKey(tenant, id)
+      if (isKnown(epoch) || this.#beingGivenBack.has(key)) continue
+      if (isBeingTaken({ tenant, id })) {
+        this.#mayHaveStrays = true
+        continue
+      }
+      this.#beingGivenBack.add(key)
+      try {
+        await store.forTenant(tenant).releaseLease(id, epoch)
+      } finally {
+        this.#beingGivenBack.delete(key)
+      }
+      logger.warn('gave back a lease whose acknowledgement was lost', { tenant, id, epoch })
+      onGivenBack()
+    }
+  }
+}

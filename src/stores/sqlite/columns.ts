@@ -1,0 +1,7 @@
+/** Read from the log, so that the row cannot disagree with it and a commit that only appends need not write the row. */
+export const lastSeq = 'coalesce((SELECT max(seq) FROM events WHERE events.cid = conversations.cid), 0)'
+const lastAt = 'coalesce((SELECT at FROM events WHERE events.cid = conversations.cid ORDER BY seq DESC LIMIT 1), 0)'
+
+/** What a `StoredConversation` is read from. */
+export const recordColumns = `id, kind, agent, status, settings, fsm_state AS fsmState, title, parent, ${lastSeq} AS lastSeq,
+  created_at AS createdAt, max(updated_at, ${lastAt}) AS updatedAt`
