@@ -48,7 +48,7 @@ export const postgresMutants: readonly Mutant[] = [
     edits: [
       {
         file: 'src/stores/postgres/database.ts',
-        find: "      this.#warn('all connections to Postgres are busy', { max, waitedMs: connectTimeoutMs })\n",
+        find: "    this.#warn('all connections to Postgres are busy', { max, waitedMs: connectTimeoutMs })\n",
         replace: '',
       },
     ],

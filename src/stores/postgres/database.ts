@@ -9,6 +9,7 @@ import { foundVersion, migrate } from './migrate.ts'
 import { quoteSchema } from './schema-name.ts'
 import { sessionSettings } from './session-settings.ts'
 import { discard, withTimeout } from './silent-connection.ts'
+import { Slots } from './slots.ts'
 
 export type DatabaseOptions = {
   readonly connectionString: string
@@ -27,6 +28,8 @@ export type Statement = {
   readonly text: string
   /** After so long without an answer the connection counts as broken; 0: never. Default: `answerTimeoutMs` of the store. */
   readonly timeoutMs?: number
+  /** Does not wait for a connection behind other statements: of several connections, one is kept free for these. Default: false. */
+  readonly isUrgent?: boolean
 }
 
 /** What to do when the connection breaks before the answer: `repeat` only where a second time changes nothing. */
@@ -44,17 +47,19 @@ export class Database {
   readonly #options: DatabaseOptions
   readonly #configured = new WeakSet<PoolClient>()
   readonly #warn: Logger['warn']
+  readonly #ordinary: Slots
   #opening: Promise<Pool> | null = null
 
   constructor(options: DatabaseOptions) {
     this.#options = options
     this.#warn = sparingly(options.logger, () => performance.now())
     this.schema = quoteSchema(options.schema)
+    this.#ordinary = new Slots(Math.max(1, options.max - 1), options.connectTimeoutMs, () => this.#poolBusy())
   }
 
   /** One statement in its own transaction. */
   run<Row>(statement: Statement, values: readonly unknown[], whenLost: WhenLost = 'repeat'): Promise<Row[]> {
-    return this.#attempt(whenLost, async (client, onSent) => {
+    const work = async (client: PoolClient, onSent: () => void): Promise<Row[]> => {
       onSent()
       const answer = this.#queryOn(client)<Row>(statement, values)
       if (whenLost === 'repeat') return answer
@@ -63,7 +68,8 @@ export class Database {
       const rows = await answer
       failpoint('store.after_transaction')
       return rows
-    })
+    }
+    return this.#attempt(whenLost, work, statement.isUrgent)
   }
 
   /** Several statements in one transaction, begun again when it was rolled back. `work` says whether to commit. */
@@ -84,7 +90,11 @@ export class Database {
   }
 
   /** One connection for as long as `work` takes, in one transaction. Nothing is tried again: what `work` has done meanwhile cannot be undone here. */
-  async session<T>(begin: string, work: (query: Query) => Promise<{ commit: boolean; value: T }>): Promise<T> {
+  session<T>(begin: string, work: (query: Query) => Promise<{ commit: boolean; value: T }>): Promise<T> {
+    return this.#ordinary.use(() => this.#session(begin, work))
+  }
+
+  async #session<T>(begin: string, work: (query: Query) => Promise<{ commit: boolean; value: T }>): Promise<T> {
     const client = await this.#connect().catch((error: unknown) => {
       throw failureOf(error, false).error
     })
@@ -133,28 +143,43 @@ export class Database {
     await pool?.end()
   }
 
-  async #attempt<T>(whenLost: WhenLost, work: (client: PoolClient, onSent: () => void) => Promise<T>): Promise<T> {
+  async #attempt<T>(
+    whenLost: WhenLost,
+    work: (client: PoolClient, onSent: () => void) => Promise<T>,
+    isUrgent = false,
+  ): Promise<T> {
     const until = performance.now() + repeatWithinMs
     let maybeDone: Error | null = null
     for (let attempt = 0; ; attempt++) {
       let isSent = false
-      let client: PoolClient | null = null
+      const once = (): Promise<T> =>
+        this.#once((client) =>
+          work(client, () => {
+            isSent = true
+          }),
+        )
       try {
-        client = await this.#connect()
-        const value = await work(client, () => {
-          isSent = true
-        })
-        client.release()
-        return value
+        return await (isUrgent ? once() : this.#ordinary.use(once))
       } catch (error) {
-        // A connection after an error may be broken, or in the middle of a transaction.
-        if (client) discard(client)
         const { kind, error: failure } = failureOf(error, isSent)
         if (kind === 'lost') maybeDone = failure
         const isLast = attempt >= retryDelaysMs.length || performance.now() > until
         if (isLast || !canRepeat(kind, whenLost)) throw maybeDone ?? failure
         await pause(attempt)
       }
+    }
+  }
+
+  async #once<T>(work: (client: PoolClient) => Promise<T>): Promise<T> {
+    const client = await this.#connect()
+    try {
+      const value = await work(client)
+      client.release()
+      return value
+    } catch (error) {
+      // A connection after an error may be broken, or in the middle of a transaction.
+      discard(client)
+      throw error
     }
   }
 
@@ -172,15 +197,18 @@ export class Database {
   }
 
   async #fromPool(pool: Pool): Promise<PoolClient> {
-    const { max, connectTimeoutMs } = this.#options
     try {
       return await pool.connect()
     } catch (error) {
-      const isBusy = pool.totalCount >= max && pool.idleCount === 0
-      if (!isBusy) throw error
-      this.#warn('all connections to Postgres are busy', { max, waitedMs: connectTimeoutMs })
-      throw poolBusy(max, connectTimeoutMs)
+      const isBusy = pool.totalCount >= this.#options.max && pool.idleCount === 0
+      throw isBusy ? this.#poolBusy() : error
     }
+  }
+
+  #poolBusy(): Error {
+    const { max, connectTimeoutMs } = this.#options
+    this.#warn('all connections to Postgres are busy', { max, waitedMs: connectTimeoutMs })
+    return poolBusy(max, connectTimeoutMs)
   }
 
   async #open(): Promise<Pool> {

@@ -12,7 +12,7 @@ export type PostgresStoreOptions = StoreOptions & {
   readonly connectionString: string
   /** Where the tables live; made on first use. Default: 'perdure'. */
   readonly schema?: string
-  /** Connections in the pool; hints between processes use one more. Default: 10. */
+  /** Connections in the pool, of which one is kept free for renewing leases; hints between processes use one more. Default: 10. */
   readonly max?: number
   /** How long a statement waits for a connection, a new one or a free one of the pool. Default: 10,000. */
   readonly connectTimeoutMs?: number
