@@ -22,7 +22,7 @@ export type RemoteSendOptions = {
   /** The same key is the same turn. Without one, a repeated `send` is another turn. */
   readonly key?: string
   readonly whenBusy?: WhenBusy
-  /** A JSON Schema; false opts out of the agent's. */
+  /** A JSON Schema, which the server takes if it has `callerSchemas`; false opts out of the agent's. */
   readonly output?: JsonObject | false
   readonly untilTool?: string
   /** At most what the agent allows. */

@@ -21,6 +21,16 @@ export class SchemaNotConvertibleError extends PerdureError {
   }
 }
 
+/** To check a value against a JSON Schema would take more than it may. Nothing was written. */
+export class SchemaTooComplexError extends PerdureError {
+  constructor(what: string, problem: string) {
+    super(
+      'schema_too_complex',
+      `The check of ${what} was given up: ${problem}. Make the schema simpler, or the value smaller.`,
+    )
+  }
+}
+
 /** An answer, or edited arguments, that do not match the schema. The call still waits. */
 export class InvalidAnswerError extends PerdureError {
   readonly issues: string

@@ -34,6 +34,16 @@ export class OperatorOnlyError extends PerdureError {
   }
 }
 
+/** The server was not given `callerSchemas`. */
+export class SchemaNotAllowedError extends PerdureError {
+  constructor(name: string) {
+    super(
+      'schema_not_allowed',
+      `The request brings a schema of its own as '${name}', and this server takes none. Send it without, or pass callerSchemas: true to the server.`,
+    )
+  }
+}
+
 export class HostNotAllowedError extends PerdureError {
   constructor() {
     super(

@@ -16,6 +16,7 @@ import { placedEvents } from '../store/placed-events.ts'
 import type { TenantStore } from '../store/store.ts'
 import type { Schema } from '../tool/schema.ts'
 import { toJsonSchema } from '../tool/to-json-schema.ts'
+import { turnSchema } from '../tool/turn-schema.ts'
 import type { Identity } from './identity.ts'
 import type { LeaseWish } from './lease-wish.ts'
 import { type MessageInput, readMessage } from './message-input.ts'
@@ -195,7 +196,7 @@ async function turnAt(store: TenantStore, id: string, seq: number): Promise<stri
 
 /** All options of the turn, with the agent's defaults written in: a deploy does not change a turn under way. */
 export function turnOptions(agent: Agent, options: SendOptions): TurnOptions {
-  const output = options.output === undefined ? agent.outputJsonSchema : options.output && toJsonSchema(options.output)
+  const output = options.output === undefined ? agent.outputJsonSchema : options.output && turnSchema(options.output)
   const untilTool = options.untilTool ?? agent.untilTool
   const maxTokens = lower(options.maxTokens, agent.maxTokens)
   if (options.untilTool !== undefined && !agent.toolSet.has(options.untilTool)) {

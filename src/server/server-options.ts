@@ -22,6 +22,11 @@ export type ServerOptions = {
    * message with any of them. Default: true.
    */
   readonly turnOptions?: boolean
+  /**
+   * Whether callers may send a JSON Schema of their own along, as `output` of a message. It is checked within a budget of steps, but what it says is handed
+   * to the model. Default: false.
+   */
+  readonly callerSchemas?: boolean
   /** Lets operators export, import, examine and tidy the whole store. Default: there are no such routes. */
   readonly upkeep?: UpkeepOptions
   /**
@@ -128,6 +133,7 @@ export function settingsOf(options: ServerOptions, authenticate: Authenticate): 
     basePath: (options.basePath ?? '').replace(/\/+$/, ''),
     limits: { ...defaultLimits, ...options.limits },
     turnOptions: options.turnOptions ?? true,
+    callerSchemas: options.callerSchemas === true,
     logger: safeLogger(options.logger),
     showErrors: options.showErrors ?? false,
     showPrompts: options.showPrompts ?? false,

@@ -9,6 +9,7 @@ export function serverProblems(options: unknown): string[] {
     rateLimit,
     limits = {},
     turnOptions,
+    callerSchemas,
     upkeep,
     showErrors,
     showPrompts,
@@ -17,6 +18,9 @@ export function serverProblems(options: unknown): string[] {
   for (const problem of unknownKeys(limits, Object.keys(defaultLimits))) problems.push(`in 'limits', ${problem}`)
   if (turnOptions !== undefined && typeof turnOptions !== 'boolean')
     problems.push("'turnOptions' must be true or false")
+  if (callerSchemas !== undefined && typeof callerSchemas !== 'boolean') {
+    problems.push("'callerSchemas' must be true or false")
+  }
   if (upkeep !== undefined) {
     for (const problem of unknownKeys(upkeep, Object.keys(knownOfUpkeep))) problems.push(`in 'upkeep', ${problem}`)
     if (typeof upkeep?.store !== 'object' || upkeep.store === null)
@@ -55,6 +59,7 @@ const known: Readonly<Record<keyof ServeOptions, true>> = {
   basePath: true,
   limits: true,
   turnOptions: true,
+  callerSchemas: true,
   logger: true,
   showErrors: true,
   showPrompts: true,

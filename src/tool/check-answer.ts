@@ -1,4 +1,4 @@
-import { InvalidAnswerError } from '../errors/definition-errors.ts'
+import { InvalidAnswerError, SchemaTooComplexError } from '../errors/definition-errors.ts'
 import { answerSchema } from '../log/answer-schema.ts'
 import { encode } from '../log/codec.ts'
 import type { SuspensionKind } from '../log/events.ts'
@@ -7,7 +7,7 @@ import { maxArgsBytes } from './call-limits.ts'
 import { normaliseValue } from './normalise-result.ts'
 import type { Schema } from './schema.ts'
 import type { Tool } from './tool.ts'
-import { validate } from './validate.ts'
+import { type Validation, validate, validateOutside } from './validate.ts'
 
 export type Question = {
   readonly kind: SuspensionKind
@@ -22,11 +22,11 @@ export async function checkAnswer({ kind, tool, schema }: Question, value: unkno
   const output = tool && 'output' in tool ? tool.output : null
   if (kind === 'elicitation' && output) return accepted(output, value)
   if (kind === 'client_exec' && output) return callResult(output, value)
-  return accepted(asSchema(schema), value)
+  return acceptedByLog(schema, value)
 }
 
 async function callResult(output: Schema, value: unknown): Promise<Json> {
-  const answer = await accepted(asSchema(answerSchema({}, 'client_exec')), value)
+  const answer = acceptedByLog(answerSchema({}, 'client_exec'), value)
   const { ok, result } = answer as { readonly ok: boolean; readonly result: Json }
   return ok ? { ok, result: await accepted(output, result) } : answer
 }
@@ -45,7 +45,17 @@ export async function checkEditedArgs(tool: Tool | null, args: unknown): Promise
 
 async function accepted(schema: Schema, value: unknown): Promise<Json> {
   // First as JSON, because that is what reaches the schema from everywhere else too.
-  const checked = await validate(schema, record(value, 'answer'))
+  return answered(await validate(schema, record(value, 'answer')))
+}
+
+/** What the log says may be from another version of the code, or from no code at all. */
+function acceptedByLog(schema: Json, value: unknown): Json {
+  const checked = validateOutside(asSchema(schema), record(value, 'answer'))
+  if (!checked.ok && checked.isTooComplex) throw new SchemaTooComplexError('the answer', checked.issues)
+  return answered(checked)
+}
+
+function answered(checked: Validation<unknown>): Json {
   if (!checked.ok) throw new InvalidAnswerError('answer', checked.issues)
   return record(checked.value, 'answer')
 }
@@ -58,6 +68,6 @@ function record(value: unknown, what: string): Json {
 }
 
 /** The log may hold `true`: anything goes. */
-function asSchema(schema: Json): Schema {
+function asSchema(schema: Json): JsonObject {
   return typeof schema === 'object' && schema !== null && !Array.isArray(schema) ? (schema as JsonObject) : {}
 }

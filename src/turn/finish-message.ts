@@ -9,7 +9,7 @@ import type { ModelMessage } from '../model/stream-model.ts'
 import { prepareCall } from '../tool/prepare-call.ts'
 import { failureReason } from './failure-reason.ts'
 import { patiently } from './patiently.ts'
-import { invalidObject, readObject, regenerations } from './read-object.ts'
+import { objectVerdict, readObject, regenerations } from './read-object.ts'
 import type { TurnContext } from './turn-context.ts'
 import { unlessAborted } from './unless-aborted.ts'
 
@@ -61,9 +61,14 @@ async function judged(bare: MessageOutcome, streamed: Streamed, context: TurnCon
   const outcome = { ...bare, calls }
   const { output } = turnState.options
   if (!output || calls.length > 0) return { ...outcome, ...(await postHooks(outcome, streamed, context)) }
-  const object = await readObject(output, bare.parts)
+  const object = await readObject(output, context.agent.outputJsonSchema, bare.parts)
   if (!object.ok) {
-    const verdict = invalidObject(turnState, object.issues)
+    if (object.isTooComplex) {
+      const { tenant, id, logger } = context
+      const { turnId } = turnState
+      logger.warn('an object could not be checked against its schema', { tenant, id, turnId, problem: object.issues })
+    }
+    const verdict = objectVerdict(turnState, object)
     return { ...outcome, verdict, ...withheldBy(firstPostHook(context)) }
   }
   const complete = { ...outcome, object: object.value }

@@ -1,14 +1,19 @@
+import { isDeepStrictEqual } from 'node:util'
 import type { AssistantPart } from '../log/events.ts'
 import type { Json, JsonObject } from '../log/json.ts'
 import type { Verdict } from '../log/settle.ts'
 import type { TurnState } from '../log/state.ts'
-import { validate } from '../tool/validate.ts'
+import { type Validation, validate, validateOutside } from '../tool/validate.ts'
 
-/** The object a message with structured output consists of, checked against the schema the turn was opened with. */
+/**
+ * The object a message with structured output consists of, checked against the schema the turn was opened with. That is in the log, and no log says whose
+ * it was: it is the agent's where it equals `own`, which this process has in its code, and from outside everywhere else.
+ */
 export async function readObject(
   schema: JsonObject,
+  own: JsonObject | null,
   parts: readonly AssistantPart[],
-): Promise<{ ok: true; value: Json } | { ok: false; issues: string }> {
+): Promise<Validation<Json>> {
   const text = parts.map((part) => (part.type === 'text' ? part.text : '')).join('')
   let value: Json
   try {
@@ -16,14 +21,16 @@ export async function readObject(
   } catch {
     return { ok: false, issues: 'it is not JSON' }
   }
-  const checked = await validate(schema, value)
-  return checked.ok ? { ok: true, value } : { ok: false, issues: checked.issues }
+  return own !== null && isDeepStrictEqual(schema, own) ? validate(own, value) : validateOutside(schema, value)
 }
+
+type Refused = Extract<Validation<Json>, { ok: false }>
 
 const prefix = 'Your answer does not fit the schema: '
 
-/** Asked for once more with the reason; then the turn fails. */
-export function invalidObject(turn: TurnState, issues: string): Verdict {
+/** An object that does not fit is asked for once more, with the reason; then the turn fails. One that cannot be judged fails it at once. */
+export function objectVerdict(turn: TurnState, { issues, isTooComplex }: Refused): Verdict {
+  if (isTooComplex) return { type: 'fail', reason: 'schema_too_complex' }
   const wasAsked = turn.items.some(
     (item) => item.type === 'assistant' && item.regeneration?.feedback.startsWith(prefix),
   )

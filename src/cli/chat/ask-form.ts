@@ -1,5 +1,5 @@
 import type { Json, JsonObject } from '../../log/json.ts'
-import { validate } from '../../tool/validate.ts'
+import { validateOutside } from '../../tool/validate.ts'
 import type { Asker } from './decision.ts'
 import { choicesOf, type FormField, fieldDefault, fieldLabel, formFields, readField } from './form-field.ts'
 
@@ -8,11 +8,10 @@ export async function askForm(schema: Json, asker: Asker): Promise<{ readonly va
   for (;;) {
     const filled = await fillFields(formFields(schema), asker)
     if (!filled) return null
-    const checked = await validate(
-      typeof schema === 'object' && schema !== null ? (schema as JsonObject) : {},
-      filled.value,
-    )
-    if (checked.ok) return filled
+    const asked = typeof schema === 'object' && schema !== null ? (schema as JsonObject) : {}
+    const checked = validateOutside(asked, filled.value)
+    // What cannot be judged here is judged where it is sent to.
+    if (checked.ok || checked.isTooComplex) return filled
     asker.say(`The answer does not fit: ${checked.issues}. Fill it in again.`)
   }
 }

@@ -1,5 +1,5 @@
 import type { Json, JsonObject } from '../../log/json.ts'
-import { validate } from '../../tool/validate.ts'
+import { validateOutside } from '../../tool/validate.ts'
 import { readJsonOrText } from './read-value.ts'
 
 /** One question of a form. */
@@ -47,8 +47,8 @@ export async function readField(field: FormField, typed: string): Promise<FieldA
   const text = typed.trim()
   if (text === '' && !field.isRequired) return { ok: true, value: undefined }
   const value = asType(field.schema, text)
-  const checked = await validate(field.schema, value)
-  if (checked.ok) return { ok: true, value }
+  const checked = validateOutside(field.schema, value)
+  if (checked.ok || checked.isTooComplex) return { ok: true, value }
   if (text === '') return { ok: false, problem: 'it is needed' }
   return { ok: false, problem: choicesOf(field.schema) ? `choose one of ${hintOf(field.schema)}` : checked.issues }
 }

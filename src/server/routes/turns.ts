@@ -1,5 +1,5 @@
 import { TurnNotFoundError } from '../../errors/runtime-errors.ts'
-import { TurnOptionsNotAllowedError } from '../../errors/server-errors.ts'
+import { SchemaNotAllowedError, TurnOptionsNotAllowedError } from '../../errors/server-errors.ts'
 import { findTurn } from '../../log/state.ts'
 import type { Conversation } from '../../runtime/conversation.ts'
 import type { MessageInput } from '../../runtime/message-input.ts'
@@ -26,7 +26,10 @@ export const turnRoutes: readonly Route[] = [
         agent: { ...text, description: 'Needed for the first message.' },
         key: { ...text, description: 'The same key is the same turn. May come as the header idempotency-key.' },
         whenBusy: { enum: ['reject', 'queue', 'interrupt', 'steer'] },
-        output: { anyOf: [{ type: 'object' }, { const: false }] },
+        output: {
+          anyOf: [{ type: 'object' }, { const: false }],
+          description: "A JSON Schema, where the server has `callerSchemas`; false opts out of the agent's.",
+        },
         untilTool: text,
         maxSteps: { ...limit(1_000_000), description: 'At most what the agent allows.' },
         maxTokens: { ...limit(Number.MAX_SAFE_INTEGER), description: 'At most what the agent allows.' },
@@ -37,6 +40,7 @@ export const turnRoutes: readonly Route[] = [
     async handle({ verbs, params, body, request, server }) {
       const { message, agent, ...options } = body as SendBody
       if (!server.settings.turnOptions) refuseTurnOptions(options)
+      if (options.output && !server.settings.callerSchemas) throw new SchemaNotAllowedError('output')
       const key = options.key ?? request.headers.get('idempotency-key') ?? undefined
       const id = params['id']!
       const conversation = agent === undefined ? verbs.conversation(id) : verbs.conversation(id, { agent })

@@ -13,6 +13,8 @@ export type ServerInput = {
   readonly port: number
   /** Of each message. */
   readonly deltas: number
+  /** What each message says instead, at once. */
+  readonly answer?: string
   /** What `publish` sends in all, and in each piece. */
   readonly publish?: { readonly bytes: number; readonly pieceBytes: number }
 }
@@ -30,7 +32,7 @@ export type ServerState = {
   readonly busyMs: number
 }
 
-const { path, port, deltas, publish } = childInput<ServerInput>()
+const { path, port, deltas, answer, publish } = childInput<ServerInput>()
 const usage = {
   inputTokens: { total: 1, noCache: 1, cacheRead: 0, cacheWrite: 0 },
   outputTokens: { total: 1, text: 1, reasoning: 0 },
@@ -45,6 +47,7 @@ const model: LanguageModelV4 = {
   doGenerate: () => Promise.reject(new Error('only streams')),
   async doStream({ prompt }) {
     if (publish && prompt.at(-1)?.role !== 'tool') return { stream: callOf('publish') }
+    if (answer !== undefined) return { stream: streamOf(answer) }
     let n = 0
     const stream = new ReadableStream<LanguageModelV4StreamPart>({
       async pull(controller) {
@@ -59,6 +62,16 @@ const model: LanguageModelV4 = {
     })
     return { stream }
   },
+}
+
+function streamOf(text: string): ReadableStream<LanguageModelV4StreamPart> {
+  return new ReadableStream({
+    start(controller) {
+      controller.enqueue({ type: 'text-delta', id: 't', delta: text })
+      controller.enqueue({ type: 'finish', finishReason: { unified: 'stop', raw: 'stop' }, usage })
+      controller.close()
+    },
+  })
 }
 
 function callOf(tool: string): ReadableStream<LanguageModelV4StreamPart> {
