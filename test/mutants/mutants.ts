@@ -8,6 +8,7 @@ import { keptMutants } from './kept-mutants.ts'
 import { leaseMutants } from './lease-mutants.ts'
 import type { Mutant } from './mutant.ts'
 import { postgresMutants } from './postgres-mutants.ts'
+import { schemaMutants } from './schema-mutants.ts'
 import { seamMutants } from './seam-mutants.ts'
 import { serverMutants } from './server-mutants.ts'
 import { sqliteMutants } from './sqlite-mutants.ts'
@@ -17,6 +18,7 @@ import { withheldMutants } from './withheld-mutants.ts'
 
 export const mutants: readonly Mutant[] = [
   ...seamMutants,
+  ...schemaMutants,
   ...sqliteMutants,
   ...postgresMutants,
   ...serverMutants,
