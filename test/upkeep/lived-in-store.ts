@@ -1,6 +1,8 @@
 import { z } from 'zod'
 import { defineAgent } from '../../src/agent/define-agent.ts'
 import { defineFlow } from '../../src/flow/define-flow.ts'
+import { postHook } from '../../src/hook/create-hook.ts'
+import { regenerate } from '../../src/hook/verdict.ts'
 import { silentLogger } from '../../src/logger/logger.ts'
 import { createRuntime } from '../../src/runtime/create-runtime.ts'
 import { createScope } from '../../src/scope/create-scope.ts'
@@ -53,6 +55,12 @@ const payer = defineAgent({
   ),
 })
 const echo = defineAgent({ name: 'echo', model: scriptedModel(() => 'Hello \u0000 yourself 😀.') })
+const guarded = defineAgent({
+  name: 'guarded',
+  model: scriptedModel(({ n }) => `Secret ${n}.`),
+  maxRegenerations: 1,
+  hooks: [postHook('strict', () => regenerate('Again.'))],
+})
 const helper = defineAgent({
   name: 'helper',
   tools: [ask],
@@ -84,7 +92,7 @@ const review = defineFlow({
 })
 const { agent: lookup } = lookupAgent({ context: { summarise: { model: scriptedModel(({ n }) => `Summary ${n}.`) } } })
 
-export const livedInAgents = [payer, echo, helper, boss, lookup] as const
+export const livedInAgents = [payer, echo, guarded, helper, boss, lookup] as const
 export const livedInFlows = [review] as const
 
 /** Leaves behind some of everything that real turns leave: ended, waiting, due, forked, nested, replayed, of two tenants. */
@@ -102,6 +110,11 @@ export async function liveIn(store: Store): Promise<void> {
   const plain = as.conversation('plain', { agent: 'echo' })
   await (await plain.send({ parts: [{ type: 'text', text: 'Hi \ud800' }, file] }, { key: 'k1' })).outcome()
   await (await plain.send('And again')).outcome()
+
+  const withheld = as.conversation('guarded', { agent: 'guarded' })
+  await (await withheld.send('Tell')).outcome()
+  // Between the mark and its message.
+  await withheld.fork({ at: 2, id: 'fork-marked' })
 
   const waiting = as.conversation('waiting', { agent: 'payer' })
   await (await waiting.send('Pay')).outcome()
