@@ -13,6 +13,9 @@ const unfit = kept('because its object does not fit was not shown to a hook, and
 const watched = read('is withdrawn from those who watch, and reaches them in no event, wherever they begin')
 const remembered = read('is in no summary, no title and no page of history, however long ago it was')
 const routes = served('an answer that a hook halted is in no answer of the server to anybody but operators')
+const quoted = served(
+  'an answer that a hook quoted in what it threw is in no answer of the server to anybody but operators',
+)
 const pages = served('pages of events begin and end anywhere, and none tells what was withheld')
 
 const planted: readonly (readonly [name: string, file: string, find: string, replace: string, killedBy: Case])[] = [
@@ -71,8 +74,8 @@ const planted: readonly (readonly [name: string, file: string, find: string, rep
   [
     'the answer of a hook that fails is shown',
     'src/turn/finish-message.ts',
-    'return { ...unjudged, status: ',
-    'return { ...unjudged, withheld: undefined as never, status: ',
+    'verdict, ...failed }',
+    'verdict, withheld: undefined as never }',
     kept('because its hook failed (sleeper) is kept with its usage, and the turn fails'),
   ],
   [
@@ -202,6 +205,13 @@ const planted: readonly (readonly [name: string, file: string, find: string, rep
     pages,
   ],
   ['a page of events is the log as it is', 'src/server/dispatch.ts', 'withheld: false', 'withheld: true', routes],
+  [
+    'pages are told what a hook threw about a message',
+    'src/server/dispatch.ts',
+    'errors: settings.showErrors',
+    'errors: true',
+    quoted,
+  ],
   [
     'files of a message that is withheld are served',
     'src/runtime/inspect.ts',

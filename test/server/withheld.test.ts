@@ -5,6 +5,7 @@ import { postHook } from '../../src/hook/create-hook.ts'
 import { halt } from '../../src/hook/verdict.ts'
 import { createScope } from '../../src/scope/create-scope.ts'
 import type { Scope } from '../../src/scope/register.ts'
+import { operatorHeader } from '../../src/server/guard/secret.ts'
 import { allRoutes } from '../../src/server/routes/all-routes.ts'
 import { scriptedModel } from '../../src/testing/scripted-model.ts'
 import type { WatchEvent } from '../../src/view/project-view.ts'
@@ -18,14 +19,15 @@ const isEnd = ({ type }: WatchEvent) => type === 'turn_halted'
 const authenticate = (): Scope => createScope({ user: 'ada' }) as Scope
 const isOperator = (request: Request): boolean => request.headers.get('x-operator') === 'yes'
 
-type Starting = { readonly show?: boolean; readonly reveal?: 'live' | 'judged' }
+type Starting = { readonly show?: boolean; readonly reveal?: 'live' | 'judged'; readonly quotes?: boolean }
 
-/** A server with a conversation whose one answer, a text and a file, was halted by a hook. */
-async function startHalted({ show = false, reveal = 'live' }: Starting = {}) {
+/** A server with a conversation whose one answer, a text and a file, was halted by a hook, or quoted by it in what it threw. */
+async function startHalted({ show = false, reveal = 'live', quotes = false }: Starting = {}) {
   // Lets the hook wait until what it judges is shown.
   const judge: { when: Promise<void> } = { when: Promise.resolve() }
-  const strict = postHook('strict', async () => {
+  const strict = postHook('strict', async (turn) => {
     await judge.when
+    if (quotes) throw new Error(`no: ${turn.assistantMessage?.text}`)
     return halt('no', { show })
   })
   const started = await startServer({
@@ -57,8 +59,11 @@ function modelWithFile(): LanguageModelV4 {
   }
 }
 
-test('an answer that a hook halted is in no answer of the server to anybody but operators', async () => {
-  const { url, turnId, runtime } = await startHalted()
+test.each([
+  ['halted', false],
+  ['quoted in what it threw', true],
+])('an answer that a hook %s is in no answer of the server to anybody but operators', async (_, quotes) => {
+  const { url, turnId, runtime } = await startHalted({ quotes })
   const log = await runtime.conversation('c').events()
   const blob = /"blob":"([0-9a-f]{64})"/.exec(JSON.stringify(log))?.[1]
   expect(blob).toBeDefined()
@@ -79,8 +84,10 @@ test('an answer that a hook halted is in no answer of the server to anybody but 
   }
   expect(names).toEqual(expect.arrayContaining(['viewConversation', 'readHistory', 'readEvents', 'live', 'uiMessages']))
   expect((await fetch(`${url}/conversations/c/files/${blob}`)).status).toBe(404)
-  const operators = await fetch(`${url}/store/export`, { headers: { 'x-operator': 'yes' } })
-  expect(await operators.text()).toContain('It is Xanadu.')
+  for (const path of ['/store/export', '/conversations/c/events']) {
+    const operators = await fetch(`${url}${path}`, { headers: { 'x-operator': 'yes', [operatorHeader]: 'yes' } })
+    expect(await operators.text()).toContain('It is Xanadu.')
+  }
 })
 
 async function firstOf(answer: Response): Promise<string> {
