@@ -24,6 +24,7 @@ export {
   InjectionOverflowError,
   InvalidAnswerError,
   SchemaNotConvertibleError,
+  SchemaTooComplexError,
 } from './errors/definition-errors.ts'
 export {
   DeterminismError,

@@ -10,6 +10,13 @@ const record = (length: number, member: (n: number) => Json): JsonObject =>
   Object.fromEntries(list(length, (n) => [`k${n}`, member(n)]))
 const nested = (levels: number): Json => JSON.parse('['.repeat(levels) + ']'.repeat(levels)) as Json
 
+/** Applies a schema to the same value by way of many others. */
+function within(levels: number, schema: JsonObject): JsonObject {
+  let outer = schema
+  for (let n = 0; n < levels; n++) outer = { allOf: [outer] }
+  return outer
+}
+
 /** Each would take far more than it may; without a count each ends within seconds, and is seen. */
 const expensive: readonly [what: string, schema: JsonObject, value: Json][] = [
   ['references that double', doubling(20), 1],
@@ -39,6 +46,12 @@ const expensive: readonly [what: string, schema: JsonObject, value: Json][] = [
     'schemas that depend',
     { items: { dependentSchemas: record(3_000, () => true) } },
     list(400, () => record(3, () => 1)),
+  ],
+  ['what was noted far above', { ...within(300, { unevaluatedProperties: true }) }, record(5_000, () => 1)],
+  [
+    'what is noted far below',
+    { ...within(300, { additionalProperties: true }), unevaluatedProperties: false },
+    record(5_000, () => 1),
   ],
   [
     'what is left over',

@@ -55,7 +55,7 @@ const removed: readonly (readonly [name: string, file: string, find: string, rep
     'json-schema/noted.ts',
     'const stepsPerKey = 4',
     'const stepsPerKey = 0',
-    costs('what is left over'),
+    costs('what was noted far above'),
   ],
   [
     'formats are not counted',

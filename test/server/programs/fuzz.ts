@@ -8,7 +8,7 @@ import type { Route } from '../../../src/server/route.ts'
 import { allRoutes } from '../../../src/server/routes/all-routes.ts'
 import { type SeededRandom, seededRandom } from '../../faults/harness/seeded-random.ts'
 import type { Finding } from '../../faults/harness/verdict.ts'
-import { hostileMessages, hostileText, hostileValue, rawBytes } from './hostile.ts'
+import { hostileMessages, hostileSchema, hostileText, hostileValue, rawBytes } from './hostile.ts'
 import { startChild } from './start-child.ts'
 
 export type FuzzOptions = {
@@ -115,6 +115,7 @@ function nearlyRight(route: Route, random: SeededRandom): unknown {
     ...{ id: random.pick(['c1', 'c2', 'c3']), trigger: 'submit-message', messages: hostileMessages(random) },
   }
   const names = Object.keys((route.body?.['properties'] ?? {}) as object)
+  if (random.chance(0.2)) right['output'] = hostileSchema(random)
   const members = names.filter((name) => name in right && random.chance(0.9)).map((name) => [name, right[name]])
   const wrong = random.chance(0.5) && names.length > 0 ? { [random.pick(names)]: hostileValue(random, names) } : {}
   return { ...Object.fromEntries(members), ...wrong }

@@ -1,5 +1,6 @@
 import { turnIdOf } from '../../../src/runtime/send-message.ts'
 import type { SeededRandom } from '../../faults/harness/seeded-random.ts'
+import { doubling } from '../../schemas/hostile-pairs.ts'
 
 /** Texts that have broken servers before. */
 const texts = [
@@ -49,6 +50,27 @@ export function hostileValue(random: SeededRandom, names: readonly string[], dep
     hostileValue(random, names, depth + 1),
   ])
   return Object.fromEntries(members)
+}
+
+/** A schema that costs much to check anything against, or that no value is ever checked against. */
+export function hostileSchema(random: SeededRandom): unknown {
+  return random.pick([
+    ...[
+      doubling(40),
+      doubling(17),
+      { $ref: '#' },
+      { pattern: '^(a+)+$' },
+      { pattern: '(.*a){25}$' },
+      { pattern: '(a)\\1' },
+    ],
+    ...[
+      { anyOf: [{ $ref: '#/$defs/x' }] },
+      { properties: 5 },
+      { format: 'regex' },
+      { minLength: 1, not: { const: 1 } },
+      false,
+    ],
+  ])
 }
 
 /** What a page might post as the messages of its chat, or nearly: the last one asks, or goes on with a turn that is there. */

@@ -13,7 +13,7 @@ export type ServerInput = {
   readonly port: number
   /** Of each message. */
   readonly deltas: number
-  /** What each message says instead, at once. */
+  /** What each message says instead, at once. Default, where an object is asked for: a text that patterns backtrack on. */
   readonly answer?: string
   /** What `publish` sends in all, and in each piece. */
   readonly publish?: { readonly bytes: number; readonly pieceBytes: number }
@@ -45,9 +45,11 @@ const model: LanguageModelV4 = {
   modelId: 'wordy',
   supportedUrls: {},
   doGenerate: () => Promise.reject(new Error('only streams')),
-  async doStream({ prompt }) {
+  async doStream({ prompt, responseFormat }) {
     if (publish && prompt.at(-1)?.role !== 'tool') return { stream: callOf('publish') }
-    if (answer !== undefined) return { stream: streamOf(answer) }
+    const object = responseFormat?.type === 'json' ? JSON.stringify(`${'a'.repeat(50)}!`) : undefined
+    const text = answer ?? object
+    if (text !== undefined) return { stream: streamOf(text) }
     let n = 0
     const stream = new ReadableStream<LanguageModelV4StreamPart>({
       async pull(controller) {
@@ -114,7 +116,12 @@ const runtime = createRuntime({
   leaseMs: 500,
   pollMs: 50,
 })
-const server = await serve(runtime, { port, logger: silentLogger, upkeep: { store, isOperator: isAnOperator } })
+const server = await serve(runtime, {
+  callerSchemas: true,
+  port,
+  logger: silentLogger,
+  upkeep: { store, isOperator: isAnOperator },
+})
 const longest = { deafMs: 0, busyMs: 0 }
 let last = { wall: performance.now(), cpu: process.threadCpuUsage() }
 setInterval(() => {
