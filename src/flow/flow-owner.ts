@@ -10,9 +10,11 @@ import type { Logger } from '../logger/logger.ts'
 import type { Redact } from '../redact/redactor.ts'
 import type { CommitResult } from '../store/change.ts'
 import type { ConversationAttrs } from '../store/conversation-record.ts'
+import type { Lease } from '../store/lease.ts'
 import { LogReading } from '../store/log-reading.ts'
 import { placedEvents } from '../store/placed-events.ts'
 import type { TenantStore } from '../store/store.ts'
+import { untilCertain } from '../store/until-certain.ts'
 import { checkFlowInput } from './check-flow-input.ts'
 import { decideFlow, type FlowDecision, type FlowHand, nextDueMs } from './decide-flow.ts'
 import type { FlowRegistry } from './flow-registry.ts'
@@ -40,7 +42,7 @@ export type FlowContext = {
 /** This process's hold on one session: its lease, its record, its running code, and the steps that run for it. Used by `driveFlow` alone. */
 export class FlowOwner {
   readonly #context: FlowContext
-  readonly #epoch: number
+  readonly #lease: Lease
   readonly #time: StoreTime
   readonly #signal = new Signal()
   #state: FlowState
@@ -59,12 +61,12 @@ export class FlowOwner {
   /** `sent`: messages to agents that are known to be in their logs. */
   constructor(
     context: FlowContext,
-    epoch: number,
+    lease: Lease,
     { state, summarisedTo, lastAt }: LoadedFlow,
     sent: ReadonlySet<string> = new Set(),
   ) {
     this.#context = context
-    this.#epoch = epoch
+    this.#lease = lease
     this.#reading = new LogReading(context.clock)
     this.#time = new StoreTime(context.clock)
     this.#state = state
@@ -114,7 +116,7 @@ export class FlowOwner {
   async close(): Promise<void> {
     if (this.#isLost) return
     this.lose()
-    await this.#context.store.releaseLease(this.#context.id, this.#epoch)
+    await this.#context.store.releaseLease(this.#context.id, this.#lease.epoch)
   }
 
   /** Reads what others appended, and brings the code to where the record is. */
@@ -159,7 +161,7 @@ export class FlowOwner {
       result = await store.commit(id, {
         events,
         expectedSeq: this.lastSeq,
-        epoch: this.#epoch,
+        epoch: this.#lease.epoch,
         ...(after ? { conversation: this.#attrsAt(after), wakeAt, lease: 'release' as const } : {}),
       })
     } catch (error) {
@@ -224,7 +226,7 @@ export class FlowOwner {
   async #askTime(): Promise<void> {
     const { store, id } = this.#context
     try {
-      const result = await store.commit(id, { events: [], epoch: this.#epoch })
+      const result = await store.commit(id, { events: [], epoch: this.#lease.epoch })
       if (result.ok) this.#time.heard(result)
       else this.#loseToAnother()
     } catch (error) {
@@ -292,8 +294,9 @@ export class FlowOwner {
   }
 
   #newOps(sent: ReadonlySet<string> = new Set()): RunningOps {
-    const { id, logger, askAgent } = this.#context
-    return new RunningOps({ id, logger, askAgent, wake: () => this.#signal.set() }, new Set(sent))
+    const { id, logger, askAgent, clock } = this.#context
+    const mayStart = (signal: AbortSignal) => untilCertain(this.#lease, clock, () => signal.aborted)
+    return new RunningOps({ id, logger, askAgent, mayStart, wake: () => this.#signal.set() }, new Set(sent))
   }
 
   #attrsAt(after: FlowState): ConversationAttrs {
@@ -305,7 +308,7 @@ export class FlowOwner {
   async #prove(): Promise<void> {
     const { store, id } = this.#context
     try {
-      const result = await store.commit(id, { events: [], epoch: this.#epoch })
+      const result = await store.commit(id, { events: [], epoch: this.#lease.epoch })
       if (!result.ok) this.#loseToAnother()
       this.#mustProve = false
     } catch (error) {

@@ -18,7 +18,14 @@ export type AgentOp = Extract<FlowOp, { kind: 'agent' }>
  */
 export type AskAgent = (op: AgentOp, id: string, who: string, wasSent: boolean) => Promise<AgentAnswer | null>
 
-type Parts = { readonly id: string; readonly logger: Logger; readonly askAgent: AskAgent; readonly wake: () => void }
+type Parts = {
+  readonly id: string
+  readonly logger: Logger
+  readonly askAgent: AskAgent
+  /** Asked just before a step begins: false, when it was aborted. */
+  readonly mayStart: (signal: AbortSignal) => Promise<boolean>
+  readonly wake: () => void
+}
 
 /** What runs for one record of a session in this process, and what has come of it. Positions are those of that record. */
 export class RunningOps {
@@ -79,15 +86,15 @@ export class RunningOps {
     const controller = new AbortController()
     this.#running.set(position, controller)
     const step = { id: opened.id!, signal: controller.signal }
-    Promise.resolve()
-      .then(() => {
-        failpoint('flow.before_step')
-        return run!(step)
-      })
-      .then(
-        (value) => this.#take(controller, { position, ...returned(normaliseValue(value)) }),
-        (error: unknown) => this.#take(controller, { position, ok: false, ...thrown(error) }),
-      )
+    const begin = async (): Promise<unknown> => {
+      failpoint('flow.before_step')
+      // What was aborted answers nobody.
+      return (await this.#parts.mayStart(controller.signal)) ? run!(step) : null
+    }
+    begin().then(
+      (value) => this.#take(controller, { position, ...returned(normaliseValue(value)) }),
+      (error: unknown) => this.#take(controller, { position, ok: false, ...thrown(error) }),
+    )
   }
 
   #askAgent(op: AgentOp, opened: FlowOpened, who: string): void {

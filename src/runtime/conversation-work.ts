@@ -9,6 +9,7 @@ import type { Logger } from '../logger/logger.ts'
 import type { Redact } from '../redact/redactor.ts'
 import type { Snapshots } from '../snapshot/snapshots.ts'
 import type { ConversationRef } from '../store/conversation-record.ts'
+import type { Lease } from '../store/lease.ts'
 import type { Store } from '../store/store.ts'
 import { drive } from '../turn/drive.ts'
 import { generateTitle, needsTitle } from '../turn/generate-title.ts'
@@ -18,7 +19,7 @@ import type { TurnContext } from '../turn/turn-context.ts'
 import { admitChild, parentCallOf } from './admit-child.ts'
 import type { Channels } from './channels.ts'
 import { childFamily, type FamilyParts } from './child-family.ts'
-import type { GivenLease } from './lease-wish.ts'
+import type { KnownLog } from './lease-wish.ts'
 import type { Scopes } from './scopes.ts'
 import type { SideTasks } from './side-tasks.ts'
 
@@ -40,12 +41,15 @@ export type ConversationWork = {
   readonly isCalledOff: () => boolean
 }
 
+/** What it works under, with what is known where nothing has to be read. */
+export type WorkingLease = { readonly lease: Lease; readonly known: KnownLog | null }
+
 /** Drives a conversation under a lease until it can be let go. */
 export async function workOnConversation(
   ref: ConversationRef,
   agent: Agent,
   work: ConversationWork,
-  { epoch, known: given }: GivenLease,
+  { lease, known: given }: WorkingLease,
   onOwner: (owner: Owner) => void,
 ): Promise<void> {
   const { tenant, id } = ref
@@ -58,7 +62,7 @@ export async function workOnConversation(
   // Nothing is awaited where the log is known: whoever asks for the turn at once finds its owner here.
   const known = parent ? null : given
   const workingSet = known?.workingSet ?? (await workingSets.load(store, tenant, id))
-  if (work.isCalledOff()) return store.releaseLease(id, epoch)
+  if (work.isCalledOff()) return store.releaseLease(id, lease.epoch)
   const context: TurnContext = {
     ...{ tenant, id, agent, store, workingSets, snapshots, clock, logger, redact },
     channel: channels.of(tenant, id),
@@ -67,7 +71,7 @@ export async function workOnConversation(
     memory: contextMemories.of(tenant, id),
     summariseSoon: (span) => summariseBeside(span, context, sideTasks),
   }
-  const owner = new Owner(context, epoch, workingSet, known?.cached ?? null)
+  const owner = new Owner(context, lease, workingSet, known?.cached ?? null)
   onOwner(owner)
   await drive(owner)
   const { isLost, state } = owner

@@ -7,6 +7,7 @@ import { openAgentIds, sentIn } from '../flow/sent-messages.ts'
 import type { Logger } from '../logger/logger.ts'
 import type { Redact } from '../redact/redactor.ts'
 import type { ConversationRef } from '../store/conversation-record.ts'
+import type { Lease } from '../store/lease.ts'
 import type { Store } from '../store/store.ts'
 import type { Hold } from './hold.ts'
 
@@ -24,7 +25,7 @@ export type FlowWork = {
 export async function workOnFlow(
   { tenant, id }: ConversationRef,
   { flows, flowStates, clock, logger, redact, ...work }: FlowWork,
-  epoch: number,
+  lease: Lease,
   onOwner: (owner: Hold) => Promise<void>,
 ): Promise<number | null> {
   const store = work.store.forTenant(tenant)
@@ -32,13 +33,13 @@ export async function workOnFlow(
   if (!loaded || loaded.state.ended) {
     // Whoever had it go on has marked it as active.
     const ended = loaded ? { conversation: { status: 'ended' as const } } : {}
-    await store.commit(id, { events: [], epoch, wakeAt: null, lease: 'release', ...ended })
+    await store.commit(id, { events: [], epoch: lease.epoch, wakeAt: null, lease: 'release', ...ended })
     return null
   }
   const context = { tenant, id, flows, store, clock, logger, redact, askAgent: work.askAgent({ tenant, id }) }
   const isWaiting = openAgentIds(loaded.state).length > 0
   const sent = sentIn(isWaiting ? await store.getConversation(id) : null)
-  const owner = new FlowOwner(context, epoch, loaded, sent)
+  const owner = new FlowOwner(context, lease, loaded, sent)
   await onOwner(owner)
   await driveFlow(owner)
   flowStates.keep(tenant, id, owner.loaded)

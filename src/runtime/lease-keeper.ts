@@ -1,9 +1,13 @@
 import type { Clock } from '../clock/clock.ts'
+import { PerdureError } from '../errors/perdure-error.ts'
 import type { Logger } from '../logger/logger.ts'
 import { conversationKey } from '../store/conversation-key.ts'
 import type { ConversationRef } from '../store/conversation-record.ts'
-import type { KnownLease, LeaseRef } from '../store/lease-news.ts'
+import type { LeaseRef } from '../store/lease-news.ts'
 import type { Store, WakeHint } from '../store/store.ts'
+import { HeldLease, type Moment, momentOf } from './held-lease.ts'
+
+export type HeldConversation = { readonly lease: HeldLease; readonly seq: number }
 
 export type LeaseKeeperParts = {
   readonly store: Store
@@ -12,11 +16,11 @@ export type LeaseKeeperParts = {
   readonly clock: Clock
   readonly logger: Logger
   readonly warnOfStore: Logger['warn']
-  /** The leases that something in this process works under. */
-  readonly known: () => readonly KnownLease[]
+  /** The leases that something in this process works under, with how far it knows their logs. */
+  readonly held: () => readonly HeldConversation[]
   /** Whether it is being taken now, so that its lease may be known in a moment. */
   readonly isBeingTaken: (ref: ConversationRef) => boolean
-  readonly onLost: (lease: LeaseRef) => void
+  readonly onLost: (lease: HeldLease) => void
   readonly onGrown: (hint: WakeHint) => void
   /** A conversation may be free that was not. */
   readonly onGivenBack: () => void
@@ -47,7 +51,7 @@ export class LeaseKeeper {
     const tick = (): void => {
       if (this.#isStopped) return
       this.#callOff = clock.after(Math.max(1, Math.floor(leaseMs / 3)), tick)
-      if (this.#mayHaveStrays || this.#parts.known().length > 0) void this.renew()
+      if (this.#mayHaveStrays || this.#parts.held().length > 0) void this.renew()
     }
     this.#callOff = clock.after(Math.max(1, Math.floor(leaseMs / 3)), tick)
   }
@@ -55,6 +59,11 @@ export class LeaseKeeper {
   stop(): void {
     this.#isStopped = true
     this.#callOff()
+  }
+
+  /** Under a lease that was asked for at that moment, and is known from now on. */
+  holding(ref: ConversationRef, epoch: number, askedAt: Moment): HeldLease {
+    return new HeldLease(ref, epoch, askedAt, { ...this.#parts, renew: () => this.renew() })
   }
 
   /** Taking or releasing a lease failed in a way that may have left one behind: it is looked for at once. */
@@ -85,23 +94,38 @@ export class LeaseKeeper {
   }
 
   async #renew(): Promise<void> {
-    const { store, holder, leaseMs, warnOfStore, onGrown, onLost } = this.#parts
+    const { store, holder, leaseMs, clock, warnOfStore, onGrown, onLost } = this.#parts
     this.#mayHaveStrays = false
+    const held = this.#parts.held()
+    const askedAt = momentOf(clock)
     try {
-      const { lost, grown, strays } = await store.keepLeases(holder, leaseMs, this.#parts.known())
-      for (const lease of lost) onLost(lease)
+      const known = held.map(({ lease: { ref, epoch }, seq }) => ({ ...ref, epoch, seq }))
+      const { lost, grown, strays } = await store.keepLeases(holder, leaseMs, known)
+      const lostEpochs = new Set(lost.map(({ epoch }) => epoch))
+      for (const { lease } of held) {
+        if (lostEpochs.has(lease.epoch)) onLost(lease)
+        else lease.renewed(askedAt)
+      }
       for (const hint of grown) onGrown(hint)
       await this.#giveBack(strays)
     } catch (error) {
       this.#mayHaveStrays = true
-      if (!this.#isStopped) warnOfStore('renewing leases failed; trying again', { error })
+      if (PerdureError.isInstance(error) && error.code === 'store_closed') this.#letGoOfAll(error)
+      else if (!this.#isStopped) warnOfStore('renewing leases failed; trying again', { error })
     }
+  }
+
+  /** Nothing can be read or written any more: what runs is told to stop, and what waits for its lease does not wait for ever. */
+  #letGoOfAll(error: unknown): void {
+    this.stop()
+    this.#parts.logger.error('letting go of all conversations', { error })
+    for (const { lease } of this.#parts.held()) this.#parts.onLost(lease)
   }
 
   async #giveBack(strays: readonly LeaseRef[]): Promise<void> {
     const { store, logger, isBeingTaken, onGivenBack } = this.#parts
     // By now it may be known, or be in a moment.
-    const isKnown = (epoch: number): boolean => this.#parts.known().some((lease) => lease.epoch === epoch)
+    const isKnown = (epoch: number): boolean => this.#parts.held().some(({ lease }) => lease.epoch === epoch)
     for (const { tenant, id, epoch } of strays) {
       const key = conversationKey(tenant, id)
       if (isKnown(epoch) || this.#beingGivenBack.has(key)) continue

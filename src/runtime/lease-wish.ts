@@ -1,6 +1,7 @@
 import type { WorkingSet } from '../live/working-sets.ts'
 import type { FsmState } from '../log/fsm-state.ts'
 import type { Change } from '../store/change.ts'
+import type { Moment } from './held-lease.ts'
 
 /** What a commit says when it wants the lease, and is told when it has it. */
 export type LeaseWish = {
@@ -12,7 +13,7 @@ export type LeaseWish = {
 /** The log as a commit left it, and the cached state that the commit wrote. */
 export type KnownLog = { readonly workingSet: WorkingSet; readonly cached: FsmState }
 
-/** A lease that came with a commit, with what is known where nothing has to be read. */
-export type GivenLease = { readonly epoch: number; readonly known: KnownLog | null }
+/** A lease that came with a commit, asked for at that moment, with what is known where nothing has to be read. */
+export type GivenLease = { readonly epoch: number; readonly askedAt: Moment; readonly known: KnownLog | null }
 
 export const noLeaseWish: LeaseWish = { acquire: () => ({}), got: () => {} }

@@ -6,15 +6,15 @@ import type { Logger } from '../logger/logger.ts'
 import { sparingly } from '../logger/sparingly.ts'
 import { conversationKey } from '../store/conversation-key.ts'
 import type { ConversationRef } from '../store/conversation-record.ts'
-import type { KnownLease, LeaseRef } from '../store/lease-news.ts'
 import type { WakeHint } from '../store/store.ts'
 import type { FamilyParts } from './child-family.ts'
-import { type ConversationWork, workOnConversation } from './conversation-work.ts'
+import { type ConversationWork, type WorkingLease, workOnConversation } from './conversation-work.ts'
 import { type FlowWork, workOnFlow } from './flow-work.ts'
+import { type HeldLease, type Moment, momentOf } from './held-lease.ts'
 import type { Hold } from './hold.ts'
 import type { KeepAlive } from './keep-alive.ts'
-import { LeaseKeeper } from './lease-keeper.ts'
-import type { GivenLease, LeaseWish } from './lease-wish.ts'
+import { type HeldConversation, LeaseKeeper } from './lease-keeper.ts'
+import type { GivenLease, KnownLog, LeaseWish } from './lease-wish.ts'
 import { isHopeless, LeftAlone } from './left-alone.ts'
 import { settledWithin } from './settled-within.ts'
 import { ShutdownSnapshots } from './shutdown-snapshots.ts'
@@ -29,17 +29,10 @@ export type WorkerParts = FlowWork &
     readonly maxConcurrentTurns: number
   }
 
-/** A conversation this process works on. `epoch` is null while its lease is asked for, `owner` while it is being loaded. */
-type Taken = {
-  readonly ref: ConversationRef
-  epoch: number | null
-  isLost: boolean
-  owner: Hold | null
-  done: Promise<unknown>
-  hintedSeq: number
-}
+/** A conversation this process works on. `lease` is null while it is asked for, `owner` while it is being loaded. */
+type Taken = { lease: HeldLease | null; owner: Hold | null; done: Promise<unknown>; hintedSeq: number }
 
-type Work = (lease: GivenLease, entry: Taken) => Promise<void>
+type Work = (lease: HeldLease, known: KnownLog | null, entry: Taken) => Promise<void>
 
 /** Finds conversations with something to do, takes them, and drives each until it can be let go. */
 export class Worker {
@@ -72,7 +65,7 @@ export class Worker {
       ...parts,
       holder: this.#holder,
       warnOfStore: this.#warnOfStore,
-      known: () => [...this.#taken.values()].flatMap(knownLease),
+      held: () => [...this.#taken.values()].flatMap(heldConversation),
       isBeingTaken: ({ tenant, id }) => this.#isBeingTaken(conversationKey(tenant, id)),
       onLost: (lease) => this.#lost(lease),
       onGrown: (hint) => this.hint(hint),
@@ -110,15 +103,16 @@ export class Worker {
   async giving<T>(ref: ConversationRef, agent: string | null, commit: (lease: LeaseWish) => Promise<T>): Promise<T> {
     const key = conversationKey(ref.tenant, ref.id)
     let lease: GivenLease | undefined
-    let hasAsked = false
+    let askedAt: Moment | undefined
     const wish: LeaseWish = {
       acquire: () => {
         const canTake = !this.#taken.has(key) && this.#room > 0 && !this.#isClosed && !this.#leases.isGivingBack(ref)
-        hasAsked ||= agent !== null && canTake
-        return agent !== null && canTake ? { acquire: { holder: this.#holder, ttlMs: this.#parts.leaseMs } } : {}
+        if (agent === null || !canTake) return {}
+        askedAt = momentOf(this.#parts.clock)
+        return { acquire: { holder: this.#holder, ttlMs: this.#parts.leaseMs } }
       },
       got: ({ epoch }, known = null) => {
-        lease = epoch === undefined ? undefined : { epoch, known }
+        lease = epoch === undefined || !askedAt ? undefined : { epoch, askedAt, known }
       },
     }
     const expected = this.#expected.get(key) ?? { commits: 0, hintedSeq: 0 }
@@ -133,7 +127,7 @@ export class Worker {
       expected.commits -= 1
       if (expected.commits === 0) this.#expected.delete(key)
       // The commit may have been made, and its lease with it.
-      if (hasAsked && !isGiven) this.#leases.lookForStrays()
+      if (askedAt && !isGiven) this.#leases.lookForStrays()
       // Of a conversation that was refused, this agent may be the wrong one: whatever is to be done is found by its own.
       if (agent !== null && (isGiven || lease)) void this.take(ref, agent, lease, expected.hintedSeq)
       else if (agent !== null) void this.#look()
@@ -154,12 +148,12 @@ export class Worker {
       if (lease) await this.#release(ref, lease.epoch)
       return taken?.done
     }
-    const epoch = lease?.epoch ?? null
-    const entry: Taken = { ref, epoch, isLost: false, owner: null, done: Promise.resolve(), hintedSeq }
+    const given = lease ? this.#leases.holding(ref, lease.epoch, lease.askedAt) : null
+    const entry: Taken = { lease: given, owner: null, done: Promise.resolve(), hintedSeq }
     this.#taken.set(key, entry)
     this.#leftAlone.setProblem(ref, null)
     const letProcessEnd = this.#parts.keepAlive.hold()
-    entry.done = this.#holding(ref, entry, work, lease).finally(() => {
+    entry.done = this.#holding(ref, entry, work, lease?.known ?? null).finally(() => {
       this.#taken.delete(key)
       letProcessEnd()
       this.#parts.channels.tidy(ref.tenant, ref.id)
@@ -185,9 +179,9 @@ export class Worker {
 
   #workOf(ref: ConversationRef, name: string): Work | null {
     const agent = this.#parts.agents.get(name)
-    if (agent) return (lease, entry) => this.#driveConversation(ref, agent, lease, entry)
+    if (agent) return (lease, known, entry) => this.#driveConversation(ref, agent, { lease, known }, entry)
     const isFlow = this.#parts.flows.sessionAgents().includes(name)
-    return isFlow ? ({ epoch }, entry) => this.#driveFlow(ref, epoch, entry) : null
+    return isFlow ? (lease, _, entry) => this.#driveFlow(ref, lease, entry) : null
   }
 
   get isClosed(): boolean {
@@ -244,25 +238,26 @@ export class Worker {
     await this.#shutdown.takeAll()
   }
 
-  async #holding({ tenant, id }: ConversationRef, entry: Taken, work: Work, given?: GivenLease): Promise<unknown> {
+  async #holding(ref: ConversationRef, entry: Taken, work: Work, known: KnownLog | null): Promise<unknown> {
     try {
-      const lease = given ?? (await this.#acquire(tenant, id))
-      if (lease === null) return undefined
-      entry.epoch = lease.epoch
+      entry.lease ??= await this.#acquire(ref)
+      if (entry.lease === null) return undefined
       failpoint('lease.after_acquire')
-      await work(lease, entry)
+      await work(entry.lease, known, entry)
       return undefined
     } catch (error) {
       entry.owner?.lose()
-      await this.#letGo(tenant, id, error, entry.epoch)
+      await this.#letGo(ref, error, entry.lease?.epoch ?? null)
       return error
     }
   }
 
-  async #acquire(tenant: string, id: string): Promise<GivenLease | null> {
+  async #acquire(ref: ConversationRef): Promise<HeldLease | null> {
+    const { store, clock, leaseMs } = this.#parts
+    const askedAt = momentOf(clock)
     try {
-      const lease = await this.#parts.store.forTenant(tenant).acquireLease(id, this.#holder, this.#parts.leaseMs)
-      return lease && { epoch: lease.epoch, known: null }
+      const lease = await store.forTenant(ref.tenant).acquireLease(ref.id, this.#holder, leaseMs)
+      return lease && this.#leases.holding(ref, lease.epoch, askedAt)
     } catch (error) {
       this.#leases.lookForStrays()
       throw error
@@ -281,27 +276,28 @@ export class Worker {
 
   #isBeingTaken(key: string): boolean {
     const taken = this.#taken.get(key)
-    return this.#expected.has(key) || (taken !== undefined && taken.epoch === null)
+    return this.#expected.has(key) || (taken !== undefined && taken.lease === null)
   }
 
-  #lost({ tenant, id, epoch }: LeaseRef): void {
-    const taken = this.#taken.get(conversationKey(tenant, id))
-    if (taken?.epoch !== epoch || taken.owner?.isLost) return
+  #lost(lease: HeldLease): void {
+    const { ref, epoch } = lease
+    const taken = this.#taken.get(conversationKey(ref.tenant, ref.id))
+    if (taken?.lease !== lease || lease.isLost || taken.owner?.isLost) return
     const { logger } = this.#parts
-    logger.warn('a lease was lost: another node has taken the conversation, or it was deleted', { tenant, id, epoch })
-    taken.isLost = true
+    logger.warn('a lease was lost: another node has taken the conversation, or it was deleted', { ...ref, epoch })
+    lease.lose()
     taken.owner?.lose()
   }
 
-  async #driveConversation(ref: ConversationRef, agent: Agent, lease: GivenLease, entry: Taken): Promise<void> {
-    await workOnConversation(ref, agent, this.#conversationWork, lease, (owner) => {
+  async #driveConversation(ref: ConversationRef, agent: Agent, under: WorkingLease, entry: Taken): Promise<void> {
+    await workOnConversation(ref, agent, this.#conversationWork, under, (owner) => {
       this.#shutdown.remember(ref, agent.name)
       this.#own(entry, owner)
     })
   }
 
-  async #driveFlow(ref: ConversationRef, epoch: number, entry: Taken): Promise<void> {
-    const dueInMs = await workOnFlow(ref, this.#parts, epoch, async (owner) => {
+  async #driveFlow(ref: ConversationRef, lease: HeldLease, entry: Taken): Promise<void> {
+    const dueInMs = await workOnFlow(ref, this.#parts, lease, async (owner) => {
       this.#own(entry, owner)
       if (this.#isClosed) await owner.close()
     })
@@ -312,11 +308,12 @@ export class Worker {
   #own(entry: Taken, owner: Hold): void {
     entry.owner = owner
     owner.hint(entry.hintedSeq)
-    if (entry.isLost) owner.lose()
+    if (entry.lease?.isLost) owner.lose()
   }
 
   /** A log this version cannot fold is left alone until it grows or the code changes; it is not folded past. */
-  async #letGo(tenant: string, id: string, error: unknown, epoch: number | null): Promise<void> {
+  async #letGo(ref: ConversationRef, error: unknown, epoch: number | null): Promise<void> {
+    const { tenant, id } = ref
     const { logger, workingSets } = this.#parts
     const isAway = PerdureError.isInstance(error) && error.retryable
     if (isAway) this.#warnOfStore('taking up a conversation failed; trying again', { tenant, id, error })
@@ -332,7 +329,7 @@ export class Worker {
       logger.warn('a conversation that cannot be worked on could not be read', { tenant, id, error: failure })
     }
     // Another node may have the code for it.
-    if (epoch !== null) await this.#release({ tenant, id }, epoch)
+    if (epoch !== null) await this.#release(ref, epoch)
   }
 
   async #look(): Promise<void> {
@@ -380,8 +377,8 @@ export class Worker {
   }
 }
 
-/** Once it is lost, or let go, there is nothing to renew. */
-function knownLease({ ref, epoch, isLost, owner, hintedSeq }: Taken): KnownLease[] {
-  if (epoch === null || isLost || owner?.isLost) return []
-  return [{ ...ref, epoch, seq: Math.max(owner?.lastSeq ?? 0, hintedSeq) }]
+/** Once it is lost there is nothing to renew. */
+function heldConversation({ lease, owner, hintedSeq }: Taken): HeldConversation[] {
+  if (!lease || lease.isLost || owner?.isLost) return []
+  return [{ lease, seq: Math.max(owner?.lastSeq ?? 0, hintedSeq) }]
 }

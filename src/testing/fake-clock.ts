@@ -13,6 +13,11 @@ type Timer = { readonly dueAt: number; readonly callback: () => void }
 /** A clock that stands still until it is moved. */
 export function fakeClock(start = Date.UTC(2030, 0, 1)): FakeClock {
   let now = start
+  let elapsed = 0
+  const moveTo = (time: number): void => {
+    elapsed += Math.max(0, time - now)
+    now = time
+  }
   const timers = new Set<Timer>()
 
   /** Also what the callbacks set up is called, when it falls due by then. */
@@ -28,6 +33,7 @@ export function fakeClock(start = Date.UTC(2030, 0, 1)): FakeClock {
 
   return {
     now: () => now,
+    monotonic: () => elapsed,
     after(delayMs, callback) {
       const timer = { dueAt: now + Math.max(0, delayMs), callback }
       timers.add(timer)
@@ -36,12 +42,12 @@ export function fakeClock(start = Date.UTC(2030, 0, 1)): FakeClock {
     async advance(ms) {
       const end = now + ms
       await callUntil(end, ({ dueAt }) => {
-        now = Math.max(now, dueAt)
+        moveTo(Math.max(now, dueAt))
       })
-      now = Math.max(now, end)
+      moveTo(Math.max(now, end))
     },
     async set(time) {
-      now = time
+      moveTo(time)
       await callUntil(time, () => {})
     },
   }

@@ -14,6 +14,8 @@ export type RunToolOptions = {
   readonly timeoutMs: number | null
   /** Aborted when the turn is cancelled. The tool is told, and waited for. */
   readonly signal: AbortSignal
+  /** Asked when nothing else is left to wait for; false: it must not begin. Default: it may. */
+  readonly mayStart?: () => Promise<boolean>
   readonly clock: Clock
 }
 
@@ -28,7 +30,7 @@ export async function runTool(
   tool: Tool<string, unknown, unknown, 'server'>,
   args: Json,
   turn: Turn,
-  { timeoutMs, signal: parent, clock }: RunToolOptions,
+  { timeoutMs, signal: parent, mayStart = async () => true, clock }: RunToolOptions,
 ): Promise<RunResult> {
   const { signal, abort, unlink } = linkSignal(parent)
   let isStarted = false
@@ -45,7 +47,7 @@ export async function runTool(
     const checked = await validate(tool.input, args)
     if (!checked.ok) return { ok: false, error: `invalid arguments for '${tool.name}': ${checked.issues}` }
     // Whoever waited has gone, and has been told that it never ran.
-    if (isOver || signal.aborted) return { ok: false, error: 'cancelled before it was started' }
+    if (!(await mayStart()) || isOver || signal.aborted) return { ok: false, error: 'cancelled before it was started' }
     isStarted = true
     return normaliseResult(await tool.run(checked.value, toolTurn))
   }
@@ -72,8 +74,7 @@ export async function runTool(
 }
 
 function timedOut(timeoutMs: number, isStarted: boolean): RunResult {
-  if (!isStarted)
-    return { ok: false, error: `its arguments could not be checked within ${timeoutMs} ms; it was not run` }
+  if (!isStarted) return { ok: false, error: `it could not be started within ${timeoutMs} ms; it was not run` }
   return {
     ok: false,
     error: `timed out after ${timeoutMs} ms: its outcome is unknown; it may have taken effect`,

@@ -10,12 +10,14 @@ import { tentative } from '../log/decide.ts'
 import type { LogEvent, NewEvent } from '../log/events.ts'
 import { type FsmState, fsmStateOf, saysTheSame } from '../log/fsm-state.ts'
 import type { Step } from '../log/next-step.ts'
-import type { CancelOutcome, Outcome } from '../log/settle.ts'
+import type { Outcome } from '../log/settle.ts'
 import { type CallState, type ConversationState, findCall, openTurn } from '../log/state.ts'
 import type { CommitResult } from '../store/change.ts'
+import type { Lease } from '../store/lease.ts'
 import { LogReading } from '../store/log-reading.ts'
 import { placedEvents } from '../store/placed-events.ts'
 import type { TenantStore } from '../store/store.ts'
+import { untilCertain } from '../store/until-certain.ts'
 import { changeFor } from './change-for.ts'
 import { ChildCalls } from './child-calls.ts'
 import { handOverEvents } from './hand-over-events.ts'
@@ -40,7 +42,7 @@ export class Owner {
   readonly #store: TenantStore
   readonly #channel: Channel
   readonly #workingSets: WorkingSets
-  readonly #epoch: number
+  readonly #lease: Lease
   readonly #signal = new Signal()
   readonly #inHand: InHand
   readonly #running = new RunningCalls({
@@ -58,13 +60,13 @@ export class Owner {
   #interrupted: readonly string[] = []
 
   /** `cached`: what the row says of its state, where that is known; nobody else writes it under this lease. */
-  constructor(context: TurnContext, epoch: number, workingSet: WorkingSet, cached: FsmState | null) {
+  constructor(context: TurnContext, lease: Lease, workingSet: WorkingSet, cached: FsmState | null) {
     this.#context = context
     this.#inHand = new InHand(context.redact)
     this.#store = context.store
     this.#channel = context.channel
     this.#workingSets = context.workingSets
-    this.#epoch = epoch
+    this.#lease = lease
     this.#cached = cached
     this.#reading = new LogReading(context.clock)
     this.#workingSet = remember(context.memory, { ...workingSet, agent: context.agent.name })
@@ -169,7 +171,7 @@ export class Owner {
     const change = {
       ...changeFor(events, after),
       expectedSeq,
-      epoch: this.#epoch,
+      epoch: this.#lease.epoch,
       ...(isCached ? {} : { fsmState }),
       ...(lets === 'go_on' ? {} : lettingGo[lets]),
     }
@@ -214,10 +216,7 @@ export class Owner {
   /** Answers `cancel_requested`: aborts what runs, and has the rest of the message, if any, in hand for the one commit. */
   async stop(turnId: string): Promise<void> {
     this.#running.abort()
-    const ended = await this.#model.stop()
-    // A message that was finished is settled as such, and `settle` knows that its turn is being cancelled.
-    const partial = ended?.type === 'message' ? partialOf(ended) : {}
-    this.#inHand.replaceCancel({ type: 'cancel', turnId, ...partial })
+    this.#inHand.replaceCancel({ type: 'cancel', turnId, ...(await this.#model.cutOff()) })
   }
 
   /** Something that other conversations need. False when the store failed; it is tried again, on the log as it is then. */
@@ -304,7 +303,10 @@ export class Owner {
       return
     }
     const turn = this.state.turns.findLast((candidate) => candidate.turnId === turnId)!
-    const run = (signal: AbortSignal) => runCall(call, turn, this.#context, { signal, seq: () => this.state.lastSeq })
+    const run = (signal: AbortSignal) => {
+      const mayStart = () => untilCertain(this.#lease, this.clock, () => this.#isLost || signal.aborted)
+      return runCall(call, turn, this.#context, { signal, seq: () => this.state.lastSeq, mayStart })
+    }
     this.#running.start(callId, attempt, run)
   }
 
@@ -347,7 +349,7 @@ export class Owner {
   /** False when it is lost, or when that could not be found out. */
   async #isStillOurs(): Promise<boolean> {
     try {
-      const result = await this.#store.commit(this.#context.id, { events: [], epoch: this.#epoch })
+      const result = await this.#store.commit(this.#context.id, { events: [], epoch: this.#lease.epoch })
       if (!result.ok) this.#loseToAnother()
       return result.ok
     } catch (error) {
@@ -388,9 +390,4 @@ export class Owner {
     const turn = openTurn(this.state)
     if (turn) this.#take({ type: 'end', turnId: turn.turnId, status: 'failed', reason: 'internal_error' })
   }
-}
-
-function partialOf(message: Extract<Outcome, { type: 'message' }>): Pick<CancelOutcome, 'partial'> {
-  const { type: _, status: __, verdict: ___, failure: ____, ...partial } = message
-  return { partial }
 }

@@ -1,5 +1,5 @@
 import type { Step } from '../log/next-step.ts'
-import type { Outcome } from '../log/settle.ts'
+import type { CancelOutcome, Outcome } from '../log/settle.ts'
 import { callModel, type Loop, type ModelTask } from './model-task.ts'
 import type { TurnContext } from './turn-context.ts'
 
@@ -41,6 +41,15 @@ export class RunningModel {
     const task = this.forget()
     task?.abort()
     return task?.ended ?? Promise.resolve(null)
+  }
+
+  /** Aborts it for a cancel: what it has said by then is the end of its message. */
+  async cutOff(): Promise<Pick<CancelOutcome, 'partial'>> {
+    const ended = await this.stop()
+    if (ended?.type !== 'message') return {}
+    // A message that was finished is settled as such, and `settle` knows that its turn is being cancelled.
+    const { type: _, status: __, verdict: ___, failure: ____, ...partial } = ended
+    return { partial }
   }
 
   /** Of a turn that is not the open one any more: it answers nobody. */

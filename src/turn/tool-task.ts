@@ -9,7 +9,12 @@ import { runTool } from '../tool/run-tool.ts'
 import type { TurnContext } from './turn-context.ts'
 import { turnRef } from './turn-ref.ts'
 
-type Run = { readonly signal: AbortSignal; readonly seq: () => number }
+type Run = {
+  readonly signal: AbortSignal
+  readonly seq: () => number
+  /** Asked just before the tool begins: false, when the log may say by now that it was interrupted. */
+  readonly mayStart: () => Promise<boolean>
+}
 
 /** Runs a call whose start is in the log. Always gives a result the model can read; does not reject for anything code of others does. */
 export async function runCall(
@@ -40,7 +45,7 @@ async function runOnce(
   const toolTurn = await turnOfCall(call, turn, context, run)
   if (!toolTurn) return { ok: false, error: 'It was not run: who it should run for could not be found out.' }
   failpoint('tool.before_run')
-  const limits = { timeoutMs: call.timeoutMs, signal: run.signal, clock }
+  const limits = { timeoutMs: call.timeoutMs, signal: run.signal, mayStart: run.mayStart, clock }
   const result = await runTool(tool, effectiveArgs(call), toolTurn, limits)
   failpoint('tool.after_run')
   return result

@@ -51,6 +51,7 @@ const ownTexts = new Set([
 const ownPatterns = [
   /^timed out after \d{1,15} ms: its outcome is unknown; it may have taken effect$/,
   /^its arguments could not be checked within \d{1,15} ms; it was not run$/,
+  /^it could not be started within \d{1,15} ms; it was not run$/,
   /^It (?:failed|failed and may have taken effect|ran, but its result could not be recorded) \([^()\s]{1,20} '[^'\s]{1,512}'\)\.$/,
   /^the agent '[^'\s]{1,512}' (?:failed|was cancelled|was halted) \(call '[^'\s]{1,512}'\)\.$/,
 ]

@@ -5,6 +5,9 @@ const sqlite = (test: string): Case => ({ file: 'src/stores/sqlite/sqlite-store.
 const postgres = (test: string): Case => ({ file: 'src/stores/postgres/postgres-store.test.ts', test })
 const orphaned = (test: string): Case => ({ file: 'test/stories/leases-orphaned.test.ts', test })
 
+const late = (test: string): Case => ({ file: 'test/stories/leases-late-start.test.ts', test })
+const stopped = (test: string): Case => ({ file: 'test/faults/stopped-process.test.ts', test })
+
 const keeps = 'leases that their holder knows are kept, lapsed or not, and one it does not know is told of and lapses'
 const repeats = 'a commit that took the lease has the same answer when it is repeated under its key'
 const renews = 'a lease that a repeat is told of lasts as long as the repeat asks for'
@@ -13,7 +16,7 @@ const tells = 'keeping leases tells what was lost, and how far the logs of the o
 /** Bugs in how leases are taken, kept and given back. */
 export const leaseMutants: readonly Mutant[] = [
   {
-    name: 'memory: a renewal extends whatever is under the name of the holder',
+    name: 'leases: memory: a renewal extends whatever is under the name of the holder',
     edits: [
       {
         file: 'src/stores/memory/memory-driver.ts',
@@ -24,7 +27,7 @@ export const leaseMutants: readonly Mutant[] = [
     killedBy: [memory(keeps)],
   },
   {
-    name: 'sqlite: a renewal extends whatever is under the name of the holder',
+    name: 'leases: sqlite: a renewal extends whatever is under the name of the holder',
     edits: [
       {
         file: 'src/stores/sqlite/leases.ts',
@@ -35,7 +38,7 @@ export const leaseMutants: readonly Mutant[] = [
     killedBy: [sqlite(keeps)],
   },
   {
-    name: 'postgres: a renewal extends what another has taken since',
+    name: 'leases: postgres: a renewal extends what another has taken since',
     edits: [
       {
         file: 'src/stores/postgres/leases.ts',
@@ -46,7 +49,7 @@ export const leaseMutants: readonly Mutant[] = [
     killedBy: [postgres(tells)],
   },
   {
-    name: 'a renewal does not tell of logs that have grown',
+    name: 'leases: a renewal does not tell of logs that have grown',
     edits: [
       {
         file: 'src/store/lease-news.ts',
@@ -57,7 +60,7 @@ export const leaseMutants: readonly Mutant[] = [
     killedBy: [memory(tells), sqlite(tells)],
   },
   {
-    name: 'memory: a repeat under a key is not told of its lease',
+    name: 'leases: memory: a repeat under a key is not told of its lease',
     edits: [
       {
         file: 'src/stores/memory/commit-change.ts',
@@ -68,7 +71,7 @@ export const leaseMutants: readonly Mutant[] = [
     killedBy: [memory(repeats)],
   },
   {
-    name: 'sqlite: a repeat under a key is told of any lease of its holder',
+    name: 'leases: sqlite: a repeat under a key is told of any lease of its holder',
     edits: [
       {
         file: 'src/stores/sqlite/commit-change.ts',
@@ -79,7 +82,7 @@ export const leaseMutants: readonly Mutant[] = [
     killedBy: [sqlite('a repeat is not told of a lease that was let go, or taken otherwise since')],
   },
   {
-    name: 'postgres: a repeat is told of its lease, which is not renewed',
+    name: 'leases: postgres: a repeat is told of its lease, which is not renewed',
     edits: [
       {
         file: 'src/stores/postgres/migrations/002-create-commit-function.ts',
@@ -90,7 +93,7 @@ export const leaseMutants: readonly Mutant[] = [
     killedBy: [postgres(renews)],
   },
   {
-    name: 'postgres: a key is kept without the epoch of its lease where it is committed alone',
+    name: 'leases: postgres: a key is kept without the epoch of its lease where it is committed alone',
     edits: [
       {
         file: 'src/stores/postgres/commit-one.ts',
@@ -101,7 +104,7 @@ export const leaseMutants: readonly Mutant[] = [
     killedBy: [{ file: 'src/stores/postgres/commit-one.test.ts', test: 'a known key that took the lease' }],
   },
   {
-    name: 'postgres: a commit that takes the lease without a key is not sent again',
+    name: 'leases: postgres: a commit that takes the lease without a key is not sent again',
     edits: [
       {
         file: 'src/store/prepare-change.ts',
@@ -117,7 +120,7 @@ export const leaseMutants: readonly Mutant[] = [
     ],
   },
   {
-    name: 'a node does not look for a lease whose acknowledgement it did not get',
+    name: 'leases: a node does not look for a lease whose acknowledgement it did not get',
     edits: [
       {
         file: 'src/runtime/lease-keeper.ts',
@@ -130,7 +133,7 @@ export const leaseMutants: readonly Mutant[] = [
     ],
   },
   {
-    name: 'a node gives back a lease whose acknowledgement is on its way',
+    name: 'leases: a node gives back a lease whose acknowledgement is on its way',
     edits: [
       {
         file: 'src/runtime/lease-keeper.ts',
@@ -141,7 +144,7 @@ export const leaseMutants: readonly Mutant[] = [
     killedBy: [orphaned('a lease whose acknowledgement is on its way is not taken for one that was lost')],
   },
   {
-    name: 'leases are not renewed while a runtime drains',
+    name: 'leases: leases are not renewed while a runtime drains',
     edits: [
       {
         file: 'src/runtime/worker.ts',
@@ -155,7 +158,7 @@ export const leaseMutants: readonly Mutant[] = [
     ],
   },
   {
-    name: 'the next renewal waits for the one before it, however long that takes',
+    name: 'leases: the next renewal waits for the one before it, however long that takes',
     edits: [
       {
         file: 'src/runtime/lease-keeper.ts',
@@ -166,12 +169,76 @@ export const leaseMutants: readonly Mutant[] = [
     killedBy: [{ file: 'test/stories/leases-kept.test.ts', test: 'a renewal that is never answered costs no lease' }],
   },
   {
-    name: 'postgres: a renewal waits for a connection behind other statements',
+    name: 'leases: postgres: a renewal waits for a connection behind other statements',
     edits: [{ file: 'src/stores/postgres/leases.ts', find: '    isUrgent: true,\n', replace: '' }],
     killedBy: [
       {
         file: 'src/stores/postgres/urgent-statements.test.ts',
         test: 'leases are renewed while all that is left of the pool is in use',
+      },
+    ],
+  },
+  {
+    name: 'leases: a tool starts without a look at the lease',
+    edits: [{ file: 'src/tool/run-tool.ts', find: 'if (!(await mayStart()) || isOver', replace: 'if (isOver' }],
+    killedBy: [
+      late('does not run a tool that another has reported as unknown by then'),
+      stopped('starts nothing when it goes on: report, stopped at tool.before_run'),
+    ],
+  },
+  {
+    name: 'leases: a step of a flow starts without a look at the lease',
+    edits: [
+      {
+        file: 'src/flow/running-ops.ts',
+        find: '(await this.#parts.mayStart(controller.signal)) ?',
+        replace: 'this.#parts.mayStart ?',
+      },
+    ],
+    killedBy: [late('does not run a step of a flow that another has gone on with')],
+  },
+  {
+    name: 'leases: a renewal counts from its answer',
+    edits: [
+      {
+        file: 'src/runtime/lease-keeper.ts',
+        find: 'else lease.renewed(askedAt)',
+        replace: 'else lease.renewed(momentOf(clock))',
+      },
+    ],
+    killedBy: [
+      { file: 'src/runtime/lease-keeper.test.ts', test: 'a renewal that is answered late makes nothing certain' },
+    ],
+  },
+  {
+    name: 'leases: a lease is certain by the clock that stands still while the machine sleeps',
+    edits: [
+      {
+        file: 'src/runtime/held-lease.ts',
+        find: ' && now.nowMs - nowMs < leaseMs',
+        replace: ' && nowMs > 0',
+      },
+    ],
+    killedBy: [
+      {
+        file: 'src/runtime/held-lease.test.ts',
+        test: 'a lease is not certain after the machine slept, also where the clock that never goes back stood still meanwhile',
+      },
+    ],
+  },
+  {
+    name: 'leases: a lease is certain by the time of day',
+    edits: [
+      {
+        file: 'src/runtime/held-lease.ts',
+        find: 'now.monotonicMs - monotonicMs < leaseMs && ',
+        replace: 'monotonicMs <= now.monotonicMs && ',
+      },
+    ],
+    killedBy: [
+      {
+        file: 'src/runtime/held-lease.test.ts',
+        test: 'setting the time of day back does not make a lease last longer',
       },
     ],
   },

@@ -58,7 +58,7 @@ export class SimulatedProcess {
   }
 
   clock(clock: Clock): Clock {
-    return { now: clock.now, after: (delayMs, callback) => clock.after(delayMs, () => this.enter(callback)) }
+    return { ...clock, after: (delayMs, callback) => clock.after(delayMs, () => this.enter(callback)) }
   }
 }
 

@@ -1,0 +1,45 @@
+import { expect, test } from 'vitest'
+import { fakeClock } from '../testing/fake-clock.ts'
+import type { Lease } from './lease.ts'
+import { untilCertain } from './until-certain.ts'
+
+function leaseOf(renewals: readonly boolean[]) {
+  const counts = { renewals: 0 }
+  let isCertain = false
+  const lease: Lease = {
+    epoch: 1,
+    isCertain: () => isCertain,
+    renew: async () => {
+      isCertain = renewals[counts.renewals] ?? false
+      counts.renewals += 1
+    },
+  }
+  return { lease, counts }
+}
+
+test('what is certain is not renewed', async () => {
+  const lease: Lease = { epoch: 1, isCertain: () => true, renew: () => Promise.reject(new Error('renewed')) }
+  expect(await untilCertain(lease, fakeClock(), () => false)).toBe(true)
+})
+
+test('what is not certain is renewed until it is, less and less often', async () => {
+  const clock = fakeClock()
+  const { lease, counts } = leaseOf([false, false, false, true])
+  const waiting = untilCertain(lease, clock, () => false)
+  await clock.advance(20 + 40 + 79)
+  expect(counts.renewals).toBe(3)
+  await clock.advance(1)
+  expect(await waiting).toBe(true)
+  expect(counts.renewals).toBe(4)
+})
+
+test('it ends when it is called off', async () => {
+  const clock = fakeClock()
+  let isCalledOff = false
+  const { lease } = leaseOf([])
+  const waiting = untilCertain(lease, clock, () => isCalledOff)
+  await clock.advance(500)
+  isCalledOff = true
+  await clock.advance(1_000)
+  expect(await waiting).toBe(false)
+})
