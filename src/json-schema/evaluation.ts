@@ -6,6 +6,8 @@ import { type Check, type SchemaNode, typeOf } from './schema-node.ts'
 import { type StepBudget, TooComplex } from './step-budget.ts'
 
 const stepsPerNoted = 5
+/** Where alternatives are taken back, the same few may be put into words again and again. */
+const stepsPerIssue = 100
 
 /**
  * One pass of a schema over a value. Without `issues` it ends at the first thing that does not fit; with them it goes on, to tell of all.
@@ -78,8 +80,8 @@ export class Evaluation {
   /** Always false. `why` goes after the path of the value. */
   refuse(why: () => string): false {
     if (this.#issues) {
-      this.steps.take(10 + this.#path.length)
-      this.#issues.add(this.#path, why())
+      this.steps.take(stepsPerIssue + this.#path.length)
+      this.#issues.add(this.#path, why)
     }
     return false
   }
@@ -88,8 +90,12 @@ export class Evaluation {
   alternatives(apply: () => boolean, why: () => string): boolean {
     const count = this.#issues?.count ?? 0
     const fits = apply()
-    if (fits) this.#issues?.takeBack(count)
-    else this.#issues?.insert(count, this.#path, why())
-    return fits
+    if (fits || !this.#issues) {
+      this.#issues?.takeBack(count)
+      return fits
+    }
+    this.steps.take(stepsPerIssue + this.#path.length)
+    this.#issues.insert(count, this.#path, why)
+    return false
   }
 }

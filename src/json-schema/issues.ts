@@ -16,15 +16,16 @@ export class Issues {
     return this.#count
   }
 
-  add(path: Path, text: string): void {
-    if (this.#kept.length < maxKept) this.#kept.push(at(path, text))
+  /** `why` is only called for what is kept. */
+  add(path: Path, why: () => string): void {
+    if (this.#kept.length < maxKept) this.#kept.push(at(path, why()))
     this.#count += 1
   }
 
   /** Before the issues that came after the first `count`. */
-  insert(count: number, path: Path, text: string): void {
+  insert(count: number, path: Path, why: () => string): void {
     if (count < maxKept) {
-      this.#kept.splice(count, 0, at(path, text))
+      this.#kept.splice(count, 0, at(path, why()))
       this.#kept.length = Math.min(this.#kept.length, maxKept)
     }
     this.#count += 1
