@@ -3,7 +3,7 @@ import { unknownKeys } from '../errors/unknown-keys.ts'
 import { createHook, type HookAttributes } from '../hook/create-hook.ts'
 import { isLanguageModel } from '../model/language-model.ts'
 import { errorText } from '../redact/error-text.ts'
-import { checkId } from '../store/checks.ts'
+import { checkNewId } from '../store/checks.ts'
 import { isTool } from '../tool/is-tool.ts'
 import { isSchema } from '../tool/schema.ts'
 import { retentionProblems } from '../tool/tool-problems.ts'
@@ -66,7 +66,7 @@ function basicProblems(given: Given): string[] {
   const { name, instructions = '', transformChunk, output, audit = 'off', reveal = 'live' } = given
   const problems: string[] = []
   try {
-    checkId('name', name)
+    checkNewId('name', name)
   } catch (error) {
     problems.push(errorText(error))
   }

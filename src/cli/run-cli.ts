@@ -62,7 +62,7 @@ function tellError(error: unknown, output: Output): void {
   output.error(error)
   const code = PerdureError.isInstance(error) ? error.code : null
   if (code !== 'unauthenticated' && code !== 'operator_only') return
-  const name = code === 'operator_only' ? 'PERDURE_OPERATOR_TOKEN' : 'PERDURE_TOKEN'
+  const name = code === 'operator_only' ? "PERDURE_OPERATOR_TOKEN to an operator's" : 'PERDURE_TOKEN'
   output.note(`Set ${name}, or pass --token-file of a server on this machine, with --url as it is in that file.`)
 }
 

@@ -1,5 +1,6 @@
 import type { LanguageModelV4FilePart, LanguageModelV4TextPart } from '@ai-sdk/provider'
 import type { FilePart, UserPart } from '../log/events.ts'
+import { isFileUrl } from '../log/file-url.ts'
 
 export function renderUserParts(
   parts: readonly UserPart[],
@@ -18,7 +19,7 @@ function renderFile(
   const filename = part.filename === undefined ? {} : { filename: part.filename.toWellFormed() }
   const name = filename.filename ?? ''
   if (typeof part.data === 'string') {
-    if (!URL.canParse(part.data)) return { type: 'text', text: `[file ${name}: its address is not a URL]` }
+    if (!isFileUrl(part.data)) return { type: 'text', text: `[file ${name}: its address is not on the web]` }
     return { type: 'file', mediaType: part.mediaType, data: { type: 'url', url: new URL(part.data) }, ...filename }
   }
   const bytes = blobs.get(part.data.blob)

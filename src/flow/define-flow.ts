@@ -1,7 +1,7 @@
 import { DefinitionError } from '../errors/definition-errors.ts'
 import { unknownKeys } from '../errors/unknown-keys.ts'
 import type { Json } from '../log/json.ts'
-import { checkId } from '../store/checks.ts'
+import { checkId, checkNewId } from '../store/checks.ts'
 import { isSchema, type Schema, type SchemaInput, type SchemaOutput } from '../tool/schema.ts'
 import type { FlowVerbs } from './flow-verbs.ts'
 
@@ -72,7 +72,7 @@ function problemsOf(attributes: unknown): string[] {
 
 function isName(name: unknown): boolean {
   try {
-    checkId('name', name)
+    checkNewId('name', name)
     checkId('name', sessionAgent(name))
     return true
   } catch {

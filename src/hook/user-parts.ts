@@ -2,6 +2,7 @@ import { InvalidArgumentError } from '../errors/store-errors.ts'
 import { isBlobRef } from '../log/blob-ref.ts'
 import { encode } from '../log/codec.ts'
 import type { FilePart, TextPart, UserPart } from '../log/events.ts'
+import { isFileUrl } from '../log/file-url.ts'
 
 /** What may be injected: text, a part, or several parts. */
 export type PartsInput = string | UserPart | readonly UserPart[]
@@ -18,7 +19,10 @@ function toPart(value: unknown, index: number): UserPart {
   encode(part, name)
   const known = textPart(part as Partial<TextPart> | null) ?? filePart(part as Partial<FilePart> | null)
   if (known) return Object.freeze(known)
-  throw new InvalidArgumentError(name, 'must be a string, a text part or a file part (data: a URL or a blob ref)')
+  throw new InvalidArgumentError(
+    name,
+    'must be a string, a text part or a file part (data: a blob ref, or a URL with http, https or data)',
+  )
 }
 
 function textPart(part: Partial<TextPart> | null): TextPart | null {
@@ -31,7 +35,7 @@ function textPart(part: Partial<TextPart> | null): TextPart | null {
 function filePart(part: Partial<FilePart> | null): FilePart | null {
   if (part?.type !== 'file' || typeof part.mediaType !== 'string' || part.mediaType === '') return null
   const { type, mediaType, data, filename } = part
-  if (typeof data !== 'string' && !isBlobRef(data)) return null
+  if (!isBlobRef(data) && (typeof data !== 'string' || !isFileUrl(data))) return null
   if (filename === undefined) return { type, mediaType, data }
   return typeof filename === 'string' ? { type, mediaType, data, filename } : null
 }

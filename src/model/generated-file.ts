@@ -1,3 +1,4 @@
+import { isDataUrl, isWebUrl } from '../log/file-url.ts'
 import type { GeneratedFile } from './message-draft.ts'
 import { isRecord, textOf } from './untrusted.ts'
 
@@ -24,10 +25,12 @@ function isBare(data: object): boolean {
 function contentOf(data: unknown): Uint8Array | string | null {
   // A copy, because a provider may go on using its buffer.
   if (data instanceof Uint8Array) return data.length > 0 ? new Uint8Array(data) : null
-  if (data instanceof URL) return data.href
-  if (typeof data !== 'string') return null
-  if (data.startsWith('data:')) return bytesOf(data.slice(data.indexOf(',') + 1))
-  return data.includes('://') ? data : bytesOf(data)
+  const text = data instanceof URL ? data.href : data
+  if (typeof text !== 'string') return null
+  if (isDataUrl(text)) return bytesOf(text.slice(text.indexOf(',') + 1))
+  // Base64 has no colon, so that whatever else a browser would open is left out.
+  if (text.includes(':')) return isWebUrl(text) ? text : null
+  return bytesOf(text)
 }
 
 function bytesOf(base64: string): Uint8Array | null {

@@ -1,3 +1,4 @@
+import { withWebUrl } from '../log/file-url.ts'
 import type { JsonObject } from '../log/json.ts'
 import { generatedFile } from './generated-file.ts'
 import type { DraftBlock, DraftCall, DraftItem, MessageDraft, MessagePart } from './message-draft.ts'
@@ -48,7 +49,7 @@ export function addStreamPart(draft: MessageDraft, part: unknown, context: Build
       return unseen(addResult(draft, part))
     case 'source': {
       const { type, ...source } = toJsonObject(part) ?? {}
-      return unseen(type ? pushPart(draft, { type: 'source', source }) : draft)
+      return unseen(type ? pushPart(draft, { type: 'source', source: withWebUrl(source) }) : draft)
     }
     case 'file': {
       const file = generatedFile(part)

@@ -2,8 +2,10 @@ import { createHash } from 'node:crypto'
 import { InvalidArgumentError } from '../errors/store-errors.ts'
 import { type BlobRef, isBlobRef } from '../log/blob-ref.ts'
 import type { UserMessage, UserPart } from '../log/events.ts'
+import { isDataUrl, isWebUrl } from '../log/file-url.ts'
+import { bytesOfDataUrl, maxDataUrlBytes } from './data-url.ts'
 
-/** What a person says: text, or parts; a file's bytes go into a blob, a string is its URL. */
+/** What a person says: text, or parts. A file's bytes go into a blob, also those of a `data:` URL; any other string is its URL, with http or https. */
 export type MessageInput = string | readonly InputPart[] | { readonly parts: readonly InputPart[] }
 
 /** A part of what a person says. */
@@ -49,16 +51,31 @@ function toUserPart(part: InputPart, index: number, files: Map<string, NewFile>)
   }
   const { mediaType, data, filename } = part
   const name = filename === undefined ? {} : { filename }
-  if (!(data instanceof Uint8Array)) return { type: 'file', mediaType, data: addressOf(data, index), ...name }
-  const blob = createHash('sha256').update(data).digest('hex')
-  files.set(blob, { bytes: data, mediaType })
-  return { type: 'file', mediaType, data: { blob, mediaType, size: data.byteLength }, ...name }
+  const bytes = bytesOf(data, index)
+  if (bytes === null) return { type: 'file', mediaType, data: addressOf(data, index), ...name }
+  const blob = createHash('sha256').update(bytes).digest('hex')
+  files.set(blob, { bytes, mediaType })
+  return { type: 'file', mediaType, data: { blob, mediaType, size: bytes.byteLength }, ...name }
 }
 
-function addressOf(data: URL | BlobRef | string, index: number): BlobRef | string {
-  if (data instanceof URL) return data.href
+type FileData = Extract<InputPart, { type: 'file' }>['data']
+
+/** Null where they are somewhere else. */
+function bytesOf(data: FileData, index: number): Uint8Array | null {
+  if (data instanceof Uint8Array) return data
+  const text = data instanceof URL ? data.href : data
+  if (typeof text !== 'string' || !isDataUrl(text)) return null
+  const bytes = bytesOfDataUrl(text)
+  if (bytes) return bytes
+  const problem = `has a data: URL that cannot be read, or holds more than ${maxDataUrlBytes} bytes; pass a Uint8Array`
+  throw new InvalidArgumentError(`message part ${index}`, problem)
+}
+
+function addressOf(data: FileData, index: number): BlobRef | string {
   // A copy: what is sent goes on being used as it was recorded, whatever the caller does with its own.
   if (isBlobRef(data)) return { ...data }
-  if (typeof data === 'string' && URL.canParse(data)) return data
-  throw new InvalidArgumentError(`message part ${index}`, 'must have a Uint8Array, a URL or a blob ref as its data')
+  const text = data instanceof URL ? data.href : data
+  if (typeof text === 'string' && isWebUrl(text)) return text
+  const allowed = 'must have a Uint8Array, a blob ref, or a URL with http, https or data as its data'
+  throw new InvalidArgumentError(`message part ${index}`, allowed)
 }

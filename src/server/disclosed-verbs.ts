@@ -11,6 +11,7 @@ import {
   discloseMessages,
   discloseOutcome,
   discloseResolution,
+  discloseSaid,
   discloseSnapshot,
   discloseStanding,
   discloseTurn,
@@ -116,7 +117,10 @@ function inspectionOf(inspection: Inspection, disclosure: Disclosure): Inspectio
     snapshot: async () => discloseSnapshot(await inspection.snapshot(), disclosure),
     async turns(page) {
       const { turns, ...rest } = await inspection.turns(page)
-      return { ...rest, turns: turns.map(({ turn, said }) => ({ turn: discloseTurn(turn, disclosure), said })) }
+      return {
+        ...rest,
+        turns: turns.map(({ turn, said }) => ({ turn: discloseTurn(turn, disclosure), said: said.map(discloseSaid) })),
+      }
     },
     file: (blob) => inspection.file(blob),
   }

@@ -1,5 +1,6 @@
 import { checkHost } from './guard/check-host.ts'
 import { checkOrigin, corsHeaders, preflight } from './guard/check-origin.ts'
+import { checkPath } from './guard/check-path.ts'
 import { checkSize } from './guard/check-size.ts'
 import { logFailure } from './log-failure.ts'
 import { problemOf } from './problem.ts'
@@ -28,6 +29,7 @@ async function checked(request: Request, answer: Promise<Answer>, settings: Serv
   checkSize(request, settings.limits)
   checkHost(request, settings.allowedHosts)
   checkOrigin(request, settings.allowedOrigins)
+  checkPath(request)
   if (request.method === 'OPTIONS') return preflight(request, settings.allowedOrigins)
   return (await answer)(request)
 }

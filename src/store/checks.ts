@@ -16,6 +16,17 @@ export function checkId(name: string, value: unknown): asserts value is string {
   if (bytes > maxIdBytes) throw new InvalidIdError(name, `has ${bytes} bytes`)
 }
 
+/** The same for what is made now and named in addresses. Those that are there already, under whatever id, go on. */
+export function checkNewId(name: string, value: unknown): asserts value is string {
+  checkId(name, value)
+  if (isDotSegment(value)) throw new InvalidIdError(name, `is '${value}', which no path of a URL can hold`)
+}
+
+/** Steps of a path: whoever reads a URL takes them out, however they are encoded. */
+export function isDotSegment(id: string): boolean {
+  return id === '.' || id === '..'
+}
+
 export function checkWhole(name: string, value: unknown, min: number): asserts value is number {
   if (!Number.isSafeInteger(value) || (value as number) < min) {
     throw new InvalidArgumentError(name, `must be a whole number of at least ${min}, not ${String(value)}`)

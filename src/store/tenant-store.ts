@@ -12,7 +12,7 @@ import { decode, encode } from '../log/codec.ts'
 import type { LogEvent } from '../log/events.ts'
 import type { Json } from '../log/json.ts'
 import type { Change, CommitResult } from './change.ts'
-import { checkDuration, checkId, checkOneOf, checkWhole } from './checks.ts'
+import { checkDuration, checkId, checkNewId, checkOneOf, checkWhole, isDotSegment } from './checks.ts'
 import { decodeConversation, decoded, listConversation } from './conversation-row.ts'
 import type { StoreContext } from './create-store.ts'
 import type { CommitRefusal } from './driver.ts'
@@ -32,6 +32,7 @@ export function createTenantStore(context: StoreContext, tenant: string): Tenant
 
   async function commit(id: string, change: Change, options: PrepareOptions = {}): Promise<CommitResult> {
     checkId('conversation id', id)
+    if (isDotSegment(id) && !(await driver.getConversation(tenant, id))) checkNewId('conversation id', id)
     const prepared = prepareChange(change, { ...options, resends, onLargeEvent })
     const outcome = await driver.commit(tenant, id, prepared).catch((error: unknown) => unmerged(id, error))
     if (outcome.type === 'ok') {
@@ -222,7 +223,7 @@ export function createTenantStore(context: StoreContext, tenant: string): Tenant
 
     async fork(id, newId, { at, agent } = {}) {
       checkId('conversation id', id)
-      checkId('new conversation id', newId)
+      checkNewId('new conversation id', newId)
       if (at !== undefined) checkWhole('at', at, 0)
       if (agent !== undefined) checkId('agent', agent)
       const outcome = await driver.fork(tenant, id, newId, { at: at ?? null, agent: agent ?? null })

@@ -1,10 +1,19 @@
 import type { CallEnd } from '../log/call-phase.ts'
-import type { AssistantPart, FlowEnded, FlowOutcome, LogEvent, Resolution } from '../log/events.ts'
+import type {
+  AssistantPart,
+  FlowEnded,
+  FlowOutcome,
+  LogEvent,
+  Resolution,
+  UserMessage,
+  UserPart,
+} from '../log/events.ts'
 import type { Json, JsonObject } from '../log/json.ts'
 import type { CallState, ConversationState, Round, TurnItem, TurnState } from '../log/state.ts'
 import { hiddenChildError, hiddenError, hiddenReason } from './hidden-error.ts'
 import type { LiveEvent } from './live-event.ts'
 import type { WatchEvent } from './project-view.ts'
+import { safePart } from './safe-part.ts'
 import type { View, ViewMessage, ViewPart } from './view.ts'
 import { viewOf } from './view-of.ts'
 import { withoutWithheld } from './without-withheld.ts'
@@ -71,23 +80,26 @@ export function discloseState(state: ConversationState, disclosure: Disclosure):
 }
 
 /** A folded turn. */
-export function discloseTurn(turn: TurnState, { errors }: Disclosure): TurnState {
-  if (errors) return turn
+export function discloseTurn(turn: TurnState, disclosure: Disclosure): TurnState {
+  const items = mapped(turn.items, (item) => discloseItem(item, disclosure))
+  if (disclosure.errors) return items === turn.items ? turn : { ...turn, items }
   const calls = mapped(turn.calls, withoutCallErrors)
-  const items = mapped(turn.items, withoutPartErrors)
   const reason = turn.end && hiddenReason(turn.end.status, turn.end.reason)
   const end = turn.end && (reason === turn.end.reason ? turn.end : { ...turn.end, reason })
   return calls === turn.calls && items === turn.items && end === turn.end ? turn : { ...turn, calls, items, end }
 }
 
+/** What a person said. */
+export function discloseSaid<Said extends { readonly message: UserMessage }>(said: Said): Said {
+  const message = withParts(said.message, safePart)
+  return message === said.message ? said : { ...said, message }
+}
+
 /** Messages as people see them, without the log they come from. */
-export function discloseMessages(messages: readonly ViewMessage[], { errors }: Disclosure): readonly ViewMessage[] {
-  if (errors) return messages
-  return mapped(messages, (message) => {
-    if (message.role === 'user') return message
-    const parts = mapped(message.parts, shownPart)
-    return parts === message.parts ? message : { ...message, parts }
-  })
+export function discloseMessages(messages: readonly ViewMessage[], disclosure: Disclosure): readonly ViewMessage[] {
+  return mapped(messages, (message) =>
+    message.role === 'user' ? withParts(message, safePart) : withParts(message, partOf(disclosure)),
+  )
 }
 
 /** How a turn stands: of one that failed, its code. */
@@ -142,7 +154,25 @@ export function discloseSnapshot(snapshot: Json, disclosure: Disclosure): Json {
 }
 
 function discloseEvent(event: LogEvent, disclosure: Disclosure): LogEvent {
-  if (disclosure.errors) return event
+  switch (event.type) {
+    case 'user_msg': {
+      const content = discloseSaid(event.content)
+      return content === event.content ? event : { ...event, content }
+    }
+    case 'injection': {
+      const content = withParts(event.content, safePart)
+      return content === event.content ? event : { ...event, content }
+    }
+    case 'assistant_msg': {
+      const content = withParts(event.content, partOf(disclosure))
+      return content === event.content ? event : { ...event, content }
+    }
+    default:
+      return disclosure.errors ? event : withoutErrors(event, disclosure)
+  }
+}
+
+function withoutErrors(event: LogEvent, disclosure: Disclosure): LogEvent {
   switch (event.type) {
     case 'tool_result': {
       const { content } = event
@@ -154,10 +184,6 @@ function discloseEvent(event: LogEvent, disclosure: Disclosure): LogEvent {
       if (content.kind !== 'sub_agent') return event
       const shown = discloseResolution(content, content.callId, disclosure)
       return shown === content ? event : { ...event, content: shown }
-    }
-    case 'assistant_msg': {
-      const parts = mapped(event.content.parts, shownPart)
-      return parts === event.content.parts ? event : { ...event, content: { ...event.content, parts } }
     }
     case 'turn_ended': {
       const { status, reason } = event.content
@@ -214,14 +240,21 @@ function withoutChildError(value: Json, what: string): Json {
   return error === value['error'] ? value : { ...value, error }
 }
 
-function withoutPartErrors(item: TurnItem): TurnItem {
-  if (item.type !== 'assistant') return item
-  const parts = mapped(item.parts, shownPart)
-  return parts === item.parts ? item : { ...item, parts }
+function discloseItem(item: TurnItem, disclosure: Disclosure): TurnItem {
+  if (item.type === 'assistant') return withParts(item, partOf(disclosure))
+  if (item.type === 'injection') return withParts(item, safePart)
+  return discloseSaid(item)
+}
+
+type AnyPart = UserPart | AssistantPart | ViewPart
+type ChangePart = <Part extends AnyPart>(part: Part) => Part
+
+function partOf({ errors }: Disclosure): ChangePart {
+  return (part) => (errors ? safePart(part) : withoutPartError(safePart(part)))
 }
 
 /** Of what the model's host ran, and of calls as a view has them. */
-function shownPart<Part extends AssistantPart | ViewPart>(part: Part): Part {
+function withoutPartError<Part extends AnyPart>(part: Part): Part {
   if (part.type === 'provider_result' && part.isError) {
     const error = typeof part.result === 'string' ? part.result : ''
     const result = hiddenError({ error }, `call '${part.providerCallId}'`)
@@ -244,6 +277,12 @@ function withoutSnapshotError(part: Json): Json {
 
 function isObject(value: Json): value is JsonObject {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
+}
+
+/** The very object where no part of it changed. */
+function withParts<Whole extends { readonly parts: readonly AnyPart[] }>(whole: Whole, change: ChangePart): Whole {
+  const parts = mapped(whole.parts, (part) => change(part))
+  return parts === whole.parts ? whole : { ...whole, parts }
 }
 
 /** The same list where nothing in it changed. */

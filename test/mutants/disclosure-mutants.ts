@@ -8,6 +8,9 @@ const told = (test: string): Case => ({ file: 'test/server/disclosure.test.ts', 
 const operators = (test: string): Case => ({ file: 'test/server/operators.test.ts', test })
 const redactor = (test: string): Case => ({ file: 'src/redact/redactor.test.ts', test })
 const story = (test: string): Case => ({ file: 'test/stories/secrets-in-errors.test.ts', test })
+const addresses = (test: string): Case => ({ file: 'test/server/addresses.test.ts', test })
+const foreign = (test: string): Case => ({ file: 'src/stores/sqlite/foreign-files.test.ts', test })
+const memory = (test: string): Case => ({ file: 'src/stores/memory/memory-store.test.ts', test })
 const everywhere = story('are in neither the log, nor the prompt, nor what is live, kept or logged')
 
 type Row = readonly [name: string, file: string, find: string, replace: string, killedBy: Case]
@@ -159,17 +162,14 @@ const rows: readonly Row[] = [
     'src/turn/redact-outcome.ts',
     'outcome.reason === null ? outcome : { ...outcome, reason: redact(outcome.reason) }',
     'outcome',
-    everywhere,
+    story('are in no end of a turn, whichever hook threw them'),
   ],
   [
     "a provider's words are not redacted",
     'src/model/fault.ts',
     'redact(text, { opaqueWords: true })',
     'redact("").slice(0, 0).concat(text)',
-    {
-      file: 'test/stories/models-secrets.test.ts',
-      test: 'reach neither the store, nor the logs, nor the outcome, whatever way the provider fails',
-    },
+    { file: 'src/model/fault.test.ts', test: 'holds nothing of the request' },
   ],
   [
     'what a step threw is committed as it is',
@@ -222,8 +222,105 @@ const rows: readonly Row[] = [
   ],
 ]
 
-export const disclosureMutants: readonly Mutant[] = rows.map(([name, file, find, replace, killedBy]) => ({
-  name: `disclosure: ${name}`,
-  edits: [{ file, find, replace }],
-  killedBy: [killedBy],
-}))
+/** Bugs in what may be named, opened or touched. */
+const doors: readonly Row[] = [
+  [
+    'any address is one of a file',
+    'src/log/file-url.ts',
+    "return protocol === 'http:' || protocol === 'https:'",
+    "return protocol !== 'https+x:'",
+    addresses('"javascript:alert(1)" is refused, however it is sent'),
+  ],
+  [
+    'models may name any source',
+    'src/model/message-builder.ts',
+    'source: withWebUrl(source)',
+    'source: Object.keys(withWebUrl(source)).length < 0 ? {} : source',
+    addresses('of a generated file, and of a source, is on the web, or pages do not get it'),
+  ],
+  [
+    'models may generate a file at any address',
+    'src/model/generated-file.ts',
+    'return isWebUrl(text) ? text : null',
+    'return isWebUrl(text) || text.length < 9_000 ? text : null',
+    { file: 'src/model/generated-file.test.ts', test: 'an address that is not on the web is no file' },
+  ],
+  [
+    'addresses in old logs are shown',
+    'src/view/safe-part.ts',
+    "return { ...part, data: 'about:blank' }",
+    'return part',
+    addresses('in a log that is older than the rule is not shown, nor given to a model'),
+  ],
+  [
+    'a data: URL may be of any length',
+    'src/runtime/data-url.ts',
+    'bytes && bytes.byteLength <= maxDataUrlBytes ? bytes : null',
+    'bytes',
+    addresses('what cannot be read, or is too long, is refused'),
+  ],
+  [
+    'bytes that are not text are taken for themselves',
+    'src/server/guard/check-path.ts',
+    "if (!isText(pathname)) throw new InvalidRequestError('path', 'it has bytes that are not UTF-8')",
+    "if (!isText(pathname.slice(0, 0))) throw new InvalidRequestError('path', 'it has bytes that are not UTF-8')",
+    addresses('a byte that no letter begins with: it is refused'),
+  ],
+  [
+    'a conversation may be called ..',
+    'src/store/tenant-store.ts',
+    "checkNewId('conversation id', id)",
+    "checkId('conversation id', id)",
+    memory('nothing new is called . or .., which no path of a URL can hold'),
+  ],
+  [
+    'a fork may be called ..',
+    'src/store/tenant-store.ts',
+    "checkNewId('new conversation id', newId)",
+    "checkId('new conversation id', newId)",
+    memory('nothing new is called . or .., which no path of a URL can hold'),
+  ],
+  [
+    'a conversation that is called .. goes on no more',
+    'src/store/tenant-store.ts',
+    'isDotSegment(id) && !(await driver.getConversation(tenant, id))',
+    'isDotSegment(id)',
+    addresses('is read, answered and deleted as ever where it is there already'),
+  ],
+  [
+    'the file of another program is switched to a log',
+    'src/stores/sqlite/open-database.ts',
+    '  refuseForeignFile(path)\n',
+    '',
+    foreign('as SQLite makes them is refused, and neither it nor what is beside it changes'),
+  ],
+  [
+    'a reader leaves a log behind',
+    'src/stores/sqlite/own-file.ts',
+    'if (existsSync(`${path}-wal`)) return',
+    'if (existsSync(path)) return',
+    foreign('with a write-ahead log is refused, and neither it nor what is beside it changes'),
+  ],
+  [
+    'what is in a log alone is not seen',
+    'src/stores/sqlite/own-file.ts',
+    'if (existsSync(`${path}-wal`)) return',
+    'if (existsSync(`${path}-none`)) return',
+    foreign('with all of it in a log that was left behind is refused, and neither it nor what is beside it changes'),
+  ],
+  [
+    'a version makes a file ours',
+    'src/stores/sqlite/own-file.ts',
+    'own === firstTables.length',
+    'own >= 0',
+    foreign('with the version of ours is refused, and neither it nor what is beside it changes'),
+  ],
+]
+
+export const disclosureMutants: readonly Mutant[] = [...rows, ...doors].map(
+  ([name, file, find, replace, killedBy]) => ({
+    name: `disclosure: ${name}`,
+    edits: [{ file, find, replace }],
+    killedBy: [killedBy],
+  }),
+)

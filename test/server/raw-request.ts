@@ -4,7 +4,7 @@ import { connect } from 'node:net'
 export type RawAnswer = { readonly status: number; readonly head: string; readonly body: string }
 
 /** Sends bytes as they are, and reads the answer until the server closes or says nothing more. */
-export async function rawRequest(port: number, text: string): Promise<RawAnswer> {
+export async function rawRequest(port: number, text: string | Uint8Array): Promise<RawAnswer> {
   const socket = connect(port, '127.0.0.1')
   await once(socket, 'connect')
   socket.on('error', () => {})

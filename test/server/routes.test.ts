@@ -96,7 +96,7 @@ test('files come along as data URLs and are kept outside the log', async () => {
 
 test('what each model call was given is told, and why', async () => {
   const agents = [defineAgent({ name: 'helper', model: scriptedModel(() => 'Hello.'), audit: 'full' })]
-  const { client } = await startServer({ agents })
+  const { client } = await startServer({ agents, serve: { showPrompts: true } })
   const chat = client.conversation('c', { agent: 'helper' })
   await chat.outcome((await chat.send('Hi')).turnId)
   const [call] = await chat.modelCalls()

@@ -3,7 +3,7 @@ import { z } from 'zod'
 import { defineAgent } from '../../src/agent/define-agent.ts'
 import { UserFacingError } from '../../src/errors/user-facing-error.ts'
 import { defineFlow } from '../../src/flow/define-flow.ts'
-import { postHook } from '../../src/hook/create-hook.ts'
+import { postHook, preHook } from '../../src/hook/create-hook.ts'
 import { childIdOf } from '../../src/log/child-call.ts'
 import type { Logger } from '../../src/logger/logger.ts'
 import { storeSnapshots } from '../../src/snapshot/store-snapshots.ts'
@@ -100,6 +100,19 @@ overStores('the secrets in what failed', (story) => {
     expect(everyProperty(model.calls)).toContain('cannot reach postgres://[redacted]@db.internal/app with [redacted]')
     expect(everyProperty(events)).toContain('the judge at postgres://[redacted]@db.internal/app is away')
     expect(lines).not.toEqual([])
+  })
+
+  test('are in no end of a turn, whichever hook threw them', async () => {
+    const thrown = (): never => {
+      throw new Error(`the memory at ${address} is away`)
+    }
+    for (const hook of [preHook('memory', thrown), postHook('memory', thrown)]) {
+      const agent = defineAgent({ name: 'a', model: scriptedModel('Hello.'), hooks: [hook] })
+      const runtime = story.start({ agents: [agent] })
+      const outcome = await (await runtime.conversation('c1', { agent: 'a' }).send('Hi')).outcome()
+      expect(outcome).toMatchObject({ status: 'failed', reason: expect.stringContaining('postgres://[redacted]@db') })
+      expect(everyProperty(await runtime.conversation('c1').events())).not.toContain(password)
+    }
   })
 
   test('are in no record of a session, whether a step throws them or the flow', async () => {

@@ -297,11 +297,13 @@ describe('who may', () => {
         cwd: tmpdir(),
         env: secret === undefined ? {} : { PERDURE_TOKEN: secret },
       })
+    const operator = { cwd: tmpdir(), env: { PERDURE_OPERATOR_TOKEN: operatorToken! } }
+    expect((await perdure(['migrate', '--check', '--url', operators.url], operator)).code).toBe(0)
     const ended = await Promise.all([undefined, token, 'far-away', operatorToken].map(ask))
     expect(ended.map(({ code }) => code)).toEqual([2, 2, 0, 0])
     for (const { stderr } of ended.slice(0, 2)) {
       expect(stderr).toContain('This is for operators')
-      expect(stderr).toContain("Set PERDURE_TOKEN to an operator's")
+      expect(stderr).toContain("Set PERDURE_OPERATOR_TOKEN to an operator's")
     }
     const asUser = { env: { PERDURE_TOKEN: operatorToken! } }
     expect((await perdure(['list', '--url', operators.url], asUser)).code).toBe(2)

@@ -6,8 +6,8 @@ import { InvalidRequestError } from '../../errors/server-errors.ts'
 export function requestOf(incoming: IncomingMessage, signal: AbortSignal): Request {
   const { method = 'GET', url = '/', headers } = incoming
   const target = `http://${headers.host ?? ''}${url}`
-  // Nothing but a path: '*' and whole URLs are for proxies.
-  if (!url.startsWith('/') || !URL.canParse(target)) throw new InvalidRequestError('URL', 'it is not a path')
+  // Nothing but a path: '*' and whole URLs are for proxies. Bytes as they are would be taken for letters of their own.
+  if (!/^\/[\x21-\x7e]*$/.test(url) || !URL.canParse(target)) throw new InvalidRequestError('URL', 'it is not a path')
   const hasBody = method !== 'GET' && method !== 'HEAD'
   const body = hasBody ? { body: Readable.toWeb(incoming) as ReadableStream, duplex: 'half' } : {}
   try {

@@ -1,5 +1,4 @@
 import type { JsonObject } from '../../log/json.ts'
-import type { InputPart, MessageInput } from '../../runtime/message-input.ts'
 import { object, text } from '../schemas.ts'
 
 const part: JsonObject = {
@@ -10,7 +9,7 @@ const part: JsonObject = {
         type: { const: 'file' },
         mediaType: text,
         filename: text,
-        data: { ...text, description: 'The URL of the file; a data: URL brings it along.' },
+        data: { ...text, description: 'The URL of the file, with http or https; a data: URL brings it along.' },
       },
       ['type', 'mediaType', 'data'],
     ),
@@ -20,14 +19,4 @@ const part: JsonObject = {
 export const messageSchema: JsonObject = {
   description: 'Text, or a list of parts.',
   anyOf: [text, { type: 'array', items: part, minItems: 1, maxItems: 100 }],
-}
-
-/** Files that come along in the body go into blobs, not into the log. */
-export function readMessage(message: MessageInput): MessageInput {
-  if (typeof message === 'string' || 'parts' in message) return message
-  return message.map((given): InputPart => {
-    if (given.type !== 'file' || typeof given.data !== 'string') return given
-    const bytes = /^data:[^,]*;base64,(.*)$/s.exec(given.data)?.[1]
-    return bytes === undefined ? given : { ...given, data: new Uint8Array(Buffer.from(bytes, 'base64')) }
-  })
 }

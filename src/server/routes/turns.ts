@@ -12,7 +12,7 @@ import { existing } from '../existing.ts'
 import type { Route, RouteCall } from '../route.ts'
 import { limit, object, seq, text } from '../schemas.ts'
 import { inTime } from '../waiting.ts'
-import { messageSchema, readMessage } from './message-body.ts'
+import { messageSchema } from './message-body.ts'
 
 export const turnRoutes: readonly Route[] = [
   {
@@ -44,7 +44,7 @@ export const turnRoutes: readonly Route[] = [
       const key = options.key ?? request.headers.get('idempotency-key') ?? undefined
       const id = params['id']!
       const conversation = agent === undefined ? verbs.conversation(id) : verbs.conversation(id, { agent })
-      const turn = await conversation.send(readMessage(message), { ...options, ...(key === undefined ? {} : { key }) })
+      const turn = await conversation.send(message, { ...options, ...(key === undefined ? {} : { key }) })
       return json({ turnId: turn.turnId }, 202)
     },
   },

@@ -13,7 +13,6 @@ import { answerClaims } from '../ui/answer-claims.ts'
 import { type ClientMessage, inputOf, readClientMessage } from '../ui/client-message.ts'
 import { isUnkeyedId, type UiMessage, uiMessagesOf } from '../ui/ui-message-of.ts'
 import { uiStream, uiStreamHeaders } from '../ui/ui-stream.ts'
-import { readMessage } from './message-body.ts'
 import { cancelOpenTurn } from './turns.ts'
 
 const chunks = { enum: ['v6', 'v7'], description: 'v7 also sends chunks that clients of AI SDK 6 end at. Default: v6.' }
@@ -119,7 +118,7 @@ async function sendAndStream(
   const conversation = call.verbs.conversation(id, { agent })
   if (trigger === 'regenerate-message') await refuseEnded(call, conversation, last)
   const options = { key: last.id, ...(whenBusy ? { whenBusy } : {}) }
-  const { turnId } = await conversation.send(readMessage(inputOf(last)), options)
+  const { turnId } = await conversation.send(inputOf(last), options)
   const { seq: now } = await conversation.view()
   return uiStream(call, { conversation, turnId, seq: now, held: null })
 }

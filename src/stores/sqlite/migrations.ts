@@ -1,9 +1,10 @@
-import { SchemaTooNewError, StoreError } from '../../errors/store-errors.ts'
+import { SchemaTooNewError } from '../../errors/store-errors.ts'
 import type { Database } from './database.ts'
 import { createTables } from './migrations/001-create-tables.ts'
 import { indexForks } from './migrations/002-index-forks.ts'
 import { oneAgenda } from './migrations/003-one-agenda.ts'
 import { keysWithEpochs } from './migrations/004-keys-with-epochs.ts'
+import { ownVersion } from './own-file.ts'
 
 /** The schema's version is the number of migrations that have run. Must only be added to. */
 const migrations: readonly string[] = [createTables, indexForks, oneAgenda, keysWithEpochs]
@@ -12,14 +13,13 @@ export const knownVersion = migrations.length
 
 /** Brings the file to the current schema. Of several processes that open it at once, one does it and the others find it done. */
 export function migrate(db: Database, path: string): void {
-  if (isCurrent(db)) return
+  if (versionOf(db, path) === knownVersion) return
   db.run('BEGIN IMMEDIATE')
   try {
-    if (!isCurrent(db)) {
-      const version = versionOf(db)
-      if (version === 0) refuseForeignFile(db, path)
+    const version = versionOf(db, path)
+    if (version < knownVersion) {
       for (const script of migrations.slice(version)) db.exec(script)
-      db.exec(`PRAGMA user_version = ${migrations.length}`)
+      db.exec(`PRAGMA user_version = ${knownVersion}`)
     }
     // Durable from here: the whole schema. A crash before it finds the old one, untouched.
     db.run('COMMIT')
@@ -29,21 +29,8 @@ export function migrate(db: Database, path: string): void {
   }
 }
 
-function isCurrent(db: Database): boolean {
-  const version = versionOf(db)
-  if (version > migrations.length) throw new SchemaTooNewError(version, migrations.length)
-  return version === migrations.length
-}
-
-function versionOf(db: Database): number {
-  return db.get<{ user_version: number }>('PRAGMA user_version')?.user_version ?? 0
-}
-
-function refuseForeignFile(db: Database, path: string): void {
-  const table = db.get<{ name: string }>("SELECT name FROM sqlite_master WHERE type = 'table' LIMIT 1")
-  if (!table) return
-  throw new StoreError(
-    `'${path}' is a database of another program (it has a table '${table.name}'). Choose a file of its own for the store.`,
-    { retryable: false },
-  )
+function versionOf(db: Database, path: string): number {
+  const version = ownVersion((sql) => db.get(sql), path)
+  if (version > knownVersion) throw new SchemaTooNewError(version, knownVersion)
+  return version
 }

@@ -1,9 +1,12 @@
 import { StoreError } from '../../errors/store-errors.ts'
 import { Database } from './database.ts'
 import { migrate } from './migrations.ts'
+import { refuseForeignFile } from './own-file.ts'
 
 /** Opens the file with the settings every promise of the store rests on. Throws what SQLite says, also that it is busy. */
 export function openDatabase(path: string): Database {
+  // Before anything that writes: what is another program's must stay as it is.
+  refuseForeignFile(path)
   const db = new Database(path)
   try {
     // Waiting inside SQLite would block the event loop: whoever calls retries with timers.

@@ -15,6 +15,20 @@ export function ids({ describe, test, expect, refused }: Suite): void {
       expect(await store.pendingInbox()).toEqual([])
     })
 
+    test('nothing new is called . or .., which no path of a URL can hold', async ({ store }) => {
+      await store.appendEvent('chat', userMsg())
+      for (const id of ['.', '..']) {
+        for (const where of ['appendEvent', 'putConversation', 'putFsmState', 'upsertToolCall', 'commit', 'fork to']) {
+          const [, call] = places(store).find(([name]) => name === where)!
+          await refused('invalid_id', () => call(id), `${where}: ${id}`)
+        }
+        expect(await store.getConversation(id)).toBe(null)
+        expect(await store.streamEvents(id)).toEqual([])
+        expect(await store.deleteConversation(id)).toBe(false)
+      }
+      expect((await store.listConversations()).map((record) => record.id)).toEqual(['chat'])
+    })
+
     test('an odd id is as good as any other', async ({ store }) => {
       await Promise.all(oddIds.map((id) => use(store, id)))
       await Promise.all(oddIds.map((id) => find(store, id)))
@@ -87,6 +101,8 @@ const oddIds = [
   "o'clock",
   '"quoted"',
   'a/b/../c',
+  '...',
+  './',
   '%',
   '_',
   '*',

@@ -35,6 +35,15 @@ const withIds: readonly ((id: string) => Attempt)[] = [
   (id) => async (_, store) => store.forTenant(id).getConversation('c'),
 ]
 
+/** Of something that is there, or would be made. */
+const withNewIds: readonly ((id: string) => Attempt)[] = [
+  (id) => (handle) => handle.appendEvent(id, seeded(1)),
+  (id) => (handle) => handle.commit(id, { events: [seeded(1)], key: 'k' }),
+  (id) => (handle) => handle.putConversation(id, {}),
+  (id) => (handle) => handle.upsertToolCall(id, { id: 'row-1' }),
+  (id) => (handle) => handle.fork('c', id),
+]
+
 const withLimits: readonly ((limit: number) => Attempt)[] = [
   (limit) => (handle) => handle.streamEvents('c', { limit }),
   (limit) => (handle) => handle.listConversations({ limit }),
@@ -89,6 +98,7 @@ export const refusalCommands = [
       ...atTenant,
       what: fc.oneof(
         { weight: 6, arbitrary: tried('invalid_id', badIds, withIds) },
+        { weight: 1, arbitrary: tried('invalid_id', ['.', '..'], withNewIds) },
         { weight: 4, arbitrary: tried('invalid_argument', badLimits, withLimits) },
         { weight: 4, arbitrary: tried('invalid_argument', badBounds, withBounds) },
         { weight: 4, arbitrary: tried('invalid_argument', badDurations, withDurations) },
