@@ -91,7 +91,7 @@ describe('the demo in a terminal', { timeout: 60_000 }, () => {
     demo.type(`${keys.ctrlU}2${keys.enter}`)
     await demo.shows('stars (a whole number) ›')
     demo.type(`6${keys.enter}`)
-    await demo.shows('6 is greater than 5')
+    await demo.shows('must be at most 5')
     demo.type(`${keys.ctrlU}4${keys.enter}`)
     await demo.shows('may we call you back (yes or no) ›')
     demo.type(`no${keys.enter}`)

@@ -34,7 +34,7 @@ export async function openWorld(): Promise<World> {
   const tokenFile = join(folder, 'token.json')
   const store = sqliteStore({ path: file, logger: silentLogger })
   const runtime = createRuntime({ agents, flows, store, logger: silentLogger }) as unknown as Runtime
-  const server = await serve(runtime, { port: 0, localTokenFile: tokenFile, logger: silentLogger })
+  const server = await serve(runtime, { port: 0, localTokenFile: tokenFile, upkeep: { store }, logger: silentLogger })
   const client = createClient(await readLocalAccess(tokenFile))
   return {
     folder,
