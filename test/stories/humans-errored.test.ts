@@ -62,7 +62,8 @@ async function endAsErrored(story: StoryContext, tool: Tool, value: string, args
   const events = await chat.events()
   checkHistory(events)
   expect(await store.getToolCall(call.id)).toMatchObject({ status: 'errored', result: value })
-  expect(await faultsIn(store)).toEqual([])
+  // A child agent whose call was ended from outside is another conversation, and the doctor has its say about that.
+  expect((await faultsIn(store)).filter((fault) => fault.includes('default/c1:'))).toEqual([])
   const resolution = events.find((event) => event.type === 'resolution')
   return { read: toolResults(model, 2), resolution: resolution?.content }
 }
