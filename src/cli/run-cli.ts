@@ -1,4 +1,5 @@
 import { CommandLineError } from '../errors/cli-errors.ts'
+import { packageVersion } from '../errors/package-version.ts'
 import { PerdureError } from '../errors/perdure-error.ts'
 import { commonArgs } from './command.ts'
 import { type CommandEntry, commandTable, loadCommand } from './command-table.ts'
@@ -6,7 +7,6 @@ import { exitCodeOf, exitCodes } from './exit-codes.ts'
 import { commandHelp, generalHelp } from './help.ts'
 import { Interrupted, interruptSignal } from './interrupt.ts'
 import { createOutput, type Output } from './output.ts'
-import { packageVersion } from './package-version.ts'
 import { parseArguments } from './parse-arguments.ts'
 import type { SafeText } from './terminal/safe-text.ts'
 
@@ -40,7 +40,7 @@ async function runCommandLine(words: readonly string[], output: Output): Promise
     return exitCodes.ok
   }
   if (first === '--version' || first === '-v') {
-    output.result({ version: packageVersion() }, () => [packageVersion()])
+    output.result({ version: packageVersion }, () => [packageVersion])
     return exitCodes.ok
   }
   const { entry, rest } = findCommand(argv)

@@ -1,17 +1,35 @@
+import { packageVersion } from './package-version.ts'
 import { PerdureError } from './perdure-error.ts'
 
 /** Where an event is; a new one has only its type. */
 type Place = { readonly conversationId?: string; readonly seq?: number; readonly type: string }
 
-/** The log holds an event this version does not know: written by a newer one, or by a flow in a conversation's log. */
+/** An event that this version does not know. */
+export type UnknownEvent = {
+  readonly seq: number
+  readonly type: string
+  /** The version that brought its type, where the event says so in `content.since`; null: a later one than this. */
+  readonly needs: string | null
+}
+
+/** The log holds an event of a type this version does not know: a later version wrote it. Nothing is decided past it. */
 export class EventUnknownError extends PerdureError {
-  constructor({ conversationId, seq, type }: Place) {
+  readonly unknownEvent: UnknownEvent
+
+  constructor({ conversationId, seq, type, content }: Place & { readonly content?: unknown }) {
     const event = seq === undefined ? 'An event' : `Event ${seq} of '${conversationId}'`
+    const needs = sinceIn(content)
     super(
       'event_unknown',
-      `${event} has the type '${type}', which this version does not know. Upgrade perdure on this node.`,
+      `${event} has the type '${type}', which perdure ${packageVersion} does not know. Upgrade perdure on this node to ${needs ?? 'the version that wrote it'} or later.`,
     )
+    this.unknownEvent = { seq: seq ?? 0, type, needs }
   }
+}
+
+function sinceIn(content: unknown): string | null {
+  const { since } = (typeof content === 'object' && content !== null ? content : {}) as { since?: unknown }
+  return typeof since === 'string' && /^\d{1,6}\.\d{1,6}\.\d{1,6}$/.test(since) ? since : null
 }
 
 /** An event does not have the shape of its type, or does not fit the log before it. */

@@ -54,6 +54,16 @@ export class ConversationExistsError extends PerdureError {
   }
 }
 
+/** An event that only the owner of a log writes came without its lease, while the log is worked on or waits for an answer. Nothing was written. */
+export class OwnerOnlyError extends PerdureError {
+  constructor(id: string, type: string) {
+    super(
+      'owner_only',
+      `An event of type '${type}' says what the owner of '${id}' did, and a lease on it is live or a call is pending. Pass the epoch of the lease (acquireLease); to end a call, use resolveToolCall.`,
+    )
+  }
+}
+
 /** The same key came with another content: two different requests under one name. */
 export class KeyReusedError extends PerdureError {
   constructor(id: string, key: string) {

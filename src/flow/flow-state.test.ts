@@ -10,6 +10,8 @@ const opened = (position: number, op: FlowOp): NewEvent => ({
 const settled = (position: number): NewEvent => ({ type: 'flow_outcome', content: { position, ok: true, value: null } })
 const suspend: FlowOp = { kind: 'suspend', tag: 'wait' }
 const step: FlowOp = { kind: 'step', name: 'work', input: null, ifInterrupted: 'rerun' }
+const titled: NewEvent = { type: 'titled', content: { title: 'A' } }
+const ofTheFuture = { type: 'from_the_future', content: {} } as unknown as NewEvent
 const ended: NewEvent = { type: 'flow_ended', content: { status: 'done', result: 1 } }
 
 function log(...events: NewEvent[]): LogEvent[] {
@@ -50,18 +52,40 @@ describe('folding a session', () => {
     })
   })
 
+  test('is none where the log does not begin with a start', () => {
+    expect(foldFlow(log(opened(1, step), started))).toBe(null)
+  })
+
   test.each<[string, LogEvent[], string]>([
-    ['does not begin with its start', log(opened(1, step)), 'a session begins with flow_started'],
-    ['starts twice', log(started, started), 'which this version does not know'],
-    ['opens a position it has not come to', log(started, opened(2, step)), 'it opens position 2 after 0'],
-    ['opens a position twice', log(started, opened(1, step), opened(1, step)), 'it opens position 1 after 1'],
-    ['has an outcome of nothing', log(started, settled(1)), 'position 1 was not opened before it'],
-    ['has an outcome twice', log(started, opened(1, step), settled(1), settled(1)), 'has an outcome already'],
-    ['goes on after its end', log(started, ended, opened(1, step)), 'the session has ended before it'],
     ['has a gap', log(started, opened(1, step), settled(1)).toSpliced(1, 1), 'the log has a gap'],
-    ['has an event of a conversation', log(started, { type: 'seeded', content: { state: null } }), 'does not know'],
+    ['begins with a gap', log(titled, started).slice(1), 'the log has a gap'],
+    ['has an event of a type that is not known', log(started, ofTheFuture), 'does not know'],
   ])('refuses a log that %s', (_, events, problem) => {
     expect(() => foldFlow(events)).toThrow(problem)
+  })
+
+  test.each<[string, NewEvent[], string]>([
+    ['starts it again', [started], 'starts a session that has begun'],
+    ['opens a position it has not come to', [opened(2, step)], 'opens position 2 after 0'],
+    ['opens a position twice', [opened(1, step), opened(1, step)], 'opens position 1 after 1'],
+    ['is an outcome of nothing', [settled(1)], 'settles position 1, which was not opened before it'],
+    [
+      'is a second outcome',
+      [opened(1, step), settled(1), settled(1)],
+      'settles position 1, which has an outcome already',
+    ],
+    ['comes after its end', [ended, opened(1, step)], 'comes after the end of the session'],
+    [
+      'is of a conversation',
+      [{ type: 'seeded', content: { state: null } }],
+      'is of a conversation, in the log of a session',
+    ],
+  ])('does not change by an event that %s', (_, events, why) => {
+    const told: string[] = []
+    const all = log(started, ...events)
+    const before = foldFlow(all.slice(0, -1))!
+    expect(foldFlow(all, null, (_event, problem) => told.push(problem))).toEqual({ ...before, lastSeq: all.length })
+    expect(told).toEqual([why])
   })
 })
 

@@ -1,6 +1,8 @@
 import { EventInvalidError, EventUnknownError } from '../errors/log-errors.ts'
 import type { EventOf, FlowEnded, FlowOp, FlowOpened, FlowOutcome, LogEvent } from '../log/events.ts'
+import type { OnIgnored } from '../log/fold-events.ts'
 import type { Json } from '../log/json.ts'
+import { isKnownType } from '../log/validate-event.ts'
 
 /** What the log of a session folds to: the record that its flow is replayed against. Plain JSON; must be treated as immutable. */
 export type FlowState = {
@@ -22,12 +24,22 @@ export type RecordedOp = FlowOpened & { readonly seq: number; readonly at: numbe
 
 export type RecordedOutcome = FlowOutcome & { readonly seq: number; readonly at: number }
 
-/** Null for an empty log. Throws on an event it does not know, and on one that makes no sense after those before it. */
-export function foldFlow(events: Iterable<LogEvent>, base: FlowState | null = null): FlowState | null {
+/**
+ * Null for a log that no `flow_started` begins: it is not that of a session. An event that makes no sense after those before it changes nothing, and
+ * `onIgnored` is told. Throws on an event of a type it does not know.
+ */
+export function foldFlow(
+  events: Iterable<LogEvent>,
+  base: FlowState | null = null,
+  onIgnored: OnIgnored = () => {},
+): FlowState | null {
   let fold = base && foldOf(base)
   for (const event of events) {
-    if (event.seq <= (fold?.lastSeq ?? 0)) continue
-    fold = apply(fold, event)
+    if (!fold) {
+      if (event.seq !== 1) throw new EventInvalidError(event, 'the log has a gap before it')
+      if (event.type !== 'flow_started') return null
+      fold = started(event)
+    } else if (event.seq > fold.lastSeq) apply(fold, event, onIgnored)
   }
   if (!fold) return null
   const { settled: _, ...state } = fold
@@ -46,53 +58,58 @@ function foldOf(state: FlowState): Fold {
   return { ...state, ops: [...state.ops], outcomes: [...state.outcomes], settled }
 }
 
-function apply(fold: Fold | null, event: LogEvent): Fold {
-  if (event.seq !== (fold?.lastSeq ?? 0) + 1) throw new EventInvalidError(event, 'the log has a gap before it')
-  if (!fold) return started(event)
-  if (fold.ended && event.type !== 'titled') throw new EventInvalidError(event, 'the session has ended before it')
+function apply(fold: Fold, event: LogEvent, onIgnored: OnIgnored): void {
+  if (event.seq !== fold.lastSeq + 1) throw new EventInvalidError(event, 'the log has a gap before it')
+  const misfit = misfitOf(fold, event)
+  fold.lastSeq = event.seq
+  if (misfit !== null) return onIgnored(event, misfit)
   switch (event.type) {
     case 'flow_opened':
-      opened(fold, event)
-      break
+      fold.ops.push({ ...event.content, seq: event.seq, at: event.at })
+      return
     case 'flow_outcome':
-      settled(fold, event)
-      break
+      fold.settled.add(event.content.position)
+      fold.outcomes.push({ ...event.content, seq: event.seq, at: event.at })
+      return
     case 'flow_continued':
       Object.assign(fold, event.content, { generation: fold.generation + 1, ops: [], outcomes: [], settled: new Set() })
-      break
+      return
     case 'flow_ended':
       fold.ended = event.content
-      break
-    case 'titled':
-      break
-    default:
-      throw new EventUnknownError(event)
+      return
   }
-  fold.lastSeq = event.seq
-  return fold
 }
 
-function started(event: LogEvent): Fold {
-  if (event.type !== 'flow_started') throw new EventInvalidError(event, 'a session begins with flow_started')
+/** Why an event has no place in the record, as what goes on after "it"; null where it has one. */
+function misfitOf({ ops, settled, ended }: Fold, event: LogEvent): string | null {
+  switch (event.type) {
+    case 'titled':
+      return null
+    case 'flow_started':
+      return 'starts a session that has begun'
+    case 'flow_opened':
+    case 'flow_outcome':
+    case 'flow_continued':
+    case 'flow_ended':
+      if (ended) return 'comes after the end of the session'
+      break
+    default:
+      if (!isKnownType(event.type)) throw new EventUnknownError(event)
+      return 'is of a conversation, in the log of a session'
+  }
+  if (event.type === 'flow_opened' && event.content.position !== ops.length + 1) {
+    return `opens position ${event.content.position} after ${ops.length}`
+  }
+  if (event.type !== 'flow_outcome') return null
+  const { position } = event.content
+  if (position > ops.length) return `settles position ${position}, which was not opened before it`
+  return settled.has(position) ? `settles position ${position}, which has an outcome already` : null
+}
+
+function started(event: EventOf<'flow_started'>): Fold {
   const { flow, version, input, who } = event.content
   const fresh = { generation: 0, ops: [], outcomes: [], settled: new Set<number>(), ended: null }
   return { flow, version, input, who, lastSeq: event.seq, ...fresh }
-}
-
-function opened(fold: Fold, event: EventOf<'flow_opened'>): void {
-  const { position } = event.content
-  if (position !== fold.ops.length + 1) {
-    throw new EventInvalidError(event, `it opens position ${position} after ${fold.ops.length}`)
-  }
-  fold.ops.push({ ...event.content, seq: event.seq, at: event.at })
-}
-
-function settled(fold: Fold, event: EventOf<'flow_outcome'>): void {
-  const { position } = event.content
-  if (position > fold.ops.length) throw new EventInvalidError(event, `position ${position} was not opened before it`)
-  if (fold.settled.has(position)) throw new EventInvalidError(event, `position ${position} has an outcome already`)
-  fold.settled.add(position)
-  fold.outcomes.push({ ...event.content, seq: event.seq, at: event.at })
 }
 
 /** Operations without an outcome, in the order they were asked for. */

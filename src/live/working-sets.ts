@@ -1,5 +1,7 @@
+import type { UnknownEvent } from '../errors/log-errors.ts'
 import type { LogEvent } from '../log/events.ts'
 import { foldEvents } from '../log/fold-events.ts'
+import { knownPart } from '../log/known-part.ts'
 import { type ConversationState, emptyState } from '../log/state.ts'
 import { conversationKey } from '../store/conversation-key.ts'
 import type { TenantStore } from '../store/store.ts'
@@ -64,12 +66,27 @@ export async function caughtUp(store: TenantStore, id: string, known: WorkingSet
 }
 
 export async function loadWhole(store: TenantStore, id: string): Promise<WorkingSet> {
+  const { base, events } = await readWhole(store, id)
+  return withEvents(base, events)
+}
+
+/** As much of a log as this version can read. For showing it: nothing may be decided on it. */
+export async function loadReadable(
+  store: TenantStore,
+  id: string,
+): Promise<{ readonly state: ConversationState; readonly unknownEvent: UnknownEvent | null }> {
+  const { base, events } = await readWhole(store, id)
+  const { known, unknownEvent } = knownPart(events)
+  return { state: withEvents(base, known).state, unknownEvent }
+}
+
+async function readWhole(store: TenantStore, id: string): Promise<{ base: WorkingSet; events: readonly LogEvent[] }> {
   const { summary, events } = await store.loadSince(id)
   const origin = { summary }
-  if (summary?.base) return withEvents({ state: summary.base, lastAt: 0, origin }, events)
+  if (summary?.base) return { base: { state: summary.base, lastAt: 0, origin }, events }
   // Without a base nothing can be decided from what comes after the summary alone.
   const whole = summary ? await store.streamEvents(id) : events
-  return withEvents({ state: emptyState, lastAt: 0, origin }, whole)
+  return { base: { state: emptyState, lastAt: 0, origin }, events: whole }
 }
 
 export function withEvents(known: WorkingSet, events: readonly LogEvent[]): WorkingSet {

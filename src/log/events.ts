@@ -9,7 +9,7 @@ export type LogEvent = NewEvent & {
   readonly at: number
 }
 
-/** An event before the store has given it a place. The union is closed; see `unknown-event.ts` for what a reader does with others. */
+/** An event before the store has given it a place. The union is closed; see `knownPart` for what a reader is shown of a log with others. */
 export type NewEvent = {
   readonly [Type in keyof EventContents]: { readonly type: Type; readonly content: EventContents[Type] }
 }[keyof EventContents]

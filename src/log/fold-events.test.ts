@@ -93,37 +93,53 @@ describe('a log that cannot be folded', () => {
     expect(() => foldEvents([unknown])).toThrow("Event 1 of 'story' has the type 'teleported'")
   })
 
-  test('an event of a flow does not belong into a conversation', () => {
-    expect(() =>
-      stateOf([{ type: 'flow_started', content: { flow: 'f', version: '1', input: null, who: 'ann' } }]),
-    ).toThrow(EventUnknownError)
-  })
-
   test('a gap in the sequence is refused', () => {
     const [first, , third] = placed([said('t1'), said('t2'), said('t3')])
     expect(() => foldEvents([first!, third!])).toThrow(EventInvalidError)
     expect(() => foldEvents([first!, third!])).toThrow('the log jumps from 1 to 3')
   })
+})
 
-  test.each<[string, NewEvent[], string]>([
-    ['a message of a turn that never was', [replied('t9', 'm1', 1)], "turn 't9'"],
-    ['a call of a turn that never was', [called('c1', { turnId: 't9' })], "turn 't9'"],
-    ['the end of a turn that never was', [ended('t9')], "turn 't9'"],
-    ['a start of a call that never was', [started('c9')], "call 'c9'"],
-    ['a result of a call that never was', [succeeded('c9')], "call 'c9'"],
-    ['a regeneration of a message that never was', [regenerated('m9')], "message 'm9'"],
-    ['a seed in the middle', [said('t1'), { type: 'seeded', content: { state: null } }], 'first event'],
-  ])('%s is refused and named', (_, log, named) => {
-    expect(() => stateOf(log)).toThrow(EventInvalidError)
-    expect(() => stateOf(log)).toThrow(named)
+describe('an event that is about nothing in the log', () => {
+  const flowStarted: NewEvent = { type: 'flow_started', content: { flow: 'f', version: '1', input: null, who: 'ann' } }
+
+  test.each<[string, NewEvent, string]>([
+    ['a message of a turn that never was', replied('t9', 'm1', 1), "turn 't9'"],
+    [
+      'an injection into a turn that never was',
+      { type: 'injection', content: { turnId: 't9', step: 0, hook: 'memory', parts: [] } },
+      "turn 't9'",
+    ],
+    ['a call of a turn that never was', called('c9', { turnId: 't9' }), "turn 't9'"],
+    ['a call that was made before', called('c1'), "call 'c1', which the log has already"],
+    ['the end of a turn that never was', ended('t9'), "turn 't9'"],
+    ['a cancel of a turn that never was', cancelled('t9'), "turn 't9'"],
+    ['a start of a call that never was', started('c9'), "call 'c9'"],
+    ['a suspension of a call that never was', suspended('c9', 'approval'), "call 'c9'"],
+    ['a resolution of a call that never was', resolved('c9', 'approval'), "call 'c9'"],
+    ['a result of a call that never was', succeeded('c9'), "call 'c9'"],
+    ['a regeneration of a message that never was', regenerated('m9'), "message 'm9'"],
+    ['a seed in the middle', { type: 'seeded', content: { state: null } }, 'has begun'],
+    ['an event of a session', flowStarted, 'of a session'],
+  ])('%s changes nothing, and is told of', (_, event, why) => {
+    const before = stateOf([said('t1'), replied('t1', 'm1', 1, { calls: ['c1'] }), called('c1')])
+    const told: string[] = []
+    const after = foldEvents(placed([event], 3), before, ({ seq, type }, problem) =>
+      told.push(`${seq} ${type} ${problem}`),
+    )
+    expect(after).toEqual({ ...before, lastSeq: 4 })
+    expect(told).toEqual([expect.stringMatching(new RegExp(`^4 ${event.type} .*${why}`))])
   })
 
-  test.each<[string, NewEvent]>([
-    ['a resolution of a call that never was', resolved('c9', 'approval')],
-    ['a cancel of a turn that never was', cancelled('t9')],
-  ])('%s changes nothing, because anyone may append it', (_, event) => {
-    const before = stateOf([said('t1')])
-    expect(continued(before, [event])).toEqual({ ...before, lastSeq: 2 })
+  test('an event that counts is not told of', () => {
+    const told: unknown[] = []
+    foldEvents(placed(story), undefined, (event) => told.push(event))
+    expect(told).toEqual([])
+  })
+
+  test('a call may have the id of one in a turn that has ended', () => {
+    const state = stateOf([said('t1'), called('c1'), ended('t1'), said('t2'), called('c1', { turnId: 't2' })])
+    expect(state.turns.map(({ calls }) => calls.length)).toEqual([1, 1])
   })
 })
 

@@ -13,13 +13,23 @@ import {
 
 /**
  * Folds a log to the state it stands for. `base` is the state before the first of `events`: a state folded earlier, or a summary's base.
- * Pure: `base` is not touched. Throws on an event it does not know, because what it would decide past one could be wrong.
+ * Pure: `base` is not touched. An event that is about something which is not in the state changes nothing, and `onIgnored` is told. Throws on an event of a
+ * type it does not know, because what it would decide past one could be wrong.
  */
-export function foldEvents(events: Iterable<LogEvent>, base: ConversationState = emptyState): ConversationState {
-  const fold = new Fold(base)
+export function foldEvents(
+  events: Iterable<LogEvent>,
+  base: ConversationState = emptyState,
+  onIgnored: OnIgnored = () => {},
+): ConversationState {
+  const fold = new Fold(base, onIgnored)
   for (const event of events) fold.apply(event)
   return fold.state()
 }
+
+/** `why` goes on after "it". `missing`: what it is about, where that is not in the state. */
+export type OnIgnored = (event: LogEvent, why: string, missing?: Missing) => void
+
+export type Missing = { readonly what: 'turn' | 'call' | 'message'; readonly id: string }
 
 /** A conversation that goes on from a snapshot has its title. */
 export function seedTitle(seed: Json): string | null {
@@ -37,8 +47,10 @@ class Fold {
   #title: string | null
   #seed: ConversationState['seed']
   #withheld: Withheld | undefined
+  readonly #onIgnored: OnIgnored
 
-  constructor(base: ConversationState) {
+  constructor(base: ConversationState, onIgnored: OnIgnored) {
+    this.#onIgnored = onIgnored
     this.#turns = [...base.turns]
     this.#lastSeq = base.lastSeq
     this.#title = base.title
@@ -77,36 +89,55 @@ class Fold {
         return this.#regeneration(event)
       case 'withheld':
         return this.#withhold(event.content)
-      case 'tool_call': {
-        this.#turn(event, event.content.turnId).calls.push(newCall(event))
-        return
-      }
+      case 'tool_call':
+        return this.#toolCall(event)
       case 'tool_started':
       case 'suspension':
       case 'resolution':
       case 'tool_result':
         return this.#callEvent(event)
       case 'cancel_requested': {
-        const turn = this.#turns.findLast((candidate) => candidate.turnId === event.content.turnId)
+        const turn = this.#turn(event, event.content.turnId)
         if (turn && !turn.end && !turn.cancel) this.#own(turn).cancel = { who: event.content.who, seq: event.seq }
         return
       }
       case 'turn_ended': {
         const turn = this.#turn(event, event.content.turnId)
-        turn.end ??= { status: event.content.status, reason: event.content.reason, seq: event.seq }
+        if (!turn) return
+        const { status, reason } = event.content
+        this.#own(turn).end ??= { status, reason, seq: event.seq }
         return this.#openNext()
       }
       case 'titled':
         this.#title = event.content.title
         return
       case 'seeded':
-        if (event.seq !== 1) throw new EventInvalidError(event, 'only the first event of a log can seed it')
+        if (event.seq !== 1) return this.#onIgnored(event, 'seeds a log that has begun')
         this.#seed = event.content.state
         this.#title = seedTitle(event.content.state)
         return
+      case 'flow_started':
+      case 'flow_opened':
+      case 'flow_outcome':
+      case 'flow_continued':
+      case 'flow_ended':
+        return this.#onIgnored(event, 'is of a session, in the log of a conversation')
       default:
         throw new EventUnknownError(event)
     }
+  }
+
+  /** A second call of the same id would take the events of the first. Turns before the newest that was opened have ended, and keep theirs. */
+  #toolCall(event: EventOf<'tool_call'>): void {
+    const { turnId, callId } = event.content
+    const turn = this.#turn(event, turnId)
+    if (!turn) return
+    const newest = this.#turns.findLastIndex((candidate) => candidate.opened)
+    const current = [turn, ...this.#turns.slice(Math.max(0, newest))]
+    if (current.some(({ calls }) => calls.some((call) => call.callId === callId))) {
+      return this.#onIgnored(event, `makes call '${callId}', which the log has already`)
+    }
+    this.#own(turn).calls.push(newCall(event))
   }
 
   #userMsg(event: EventOf<'user_msg'>): void {
@@ -156,7 +187,7 @@ class Fold {
     const { messageId, n, feedback } = event.content
     const isMessage = messageWith(messageId)
     const turn = this.#turns.findLast((candidate) => candidate.items.some(isMessage))
-    if (!turn) throw new EventInvalidError(event, `it names message '${messageId}', which is not in the log before it`)
+    if (!turn) return this.#ignore(event, { what: 'message', id: messageId })
     this.#changeItem(turn, isMessage, (item) => ({ ...item, regeneration: { n, feedback } }))
   }
 
@@ -181,26 +212,27 @@ class Fold {
   }
 
   #addItem(event: LogEvent, turnId: string, item: TurnItem): void {
-    this.#turn(event, turnId).items.push(item)
+    const turn = this.#turn(event, turnId)
+    if (turn) this.#own(turn).items.push(item)
   }
 
   #callEvent(event: CallEvent): void {
     const { callId } = event.content
     const turn = this.#turns.findLast((candidate) => candidate.calls.some((call) => call.callId === callId))
-    if (turn) {
-      const { calls } = this.#own(turn)
-      const index = calls.findIndex((call) => call.callId === callId)
-      calls[index] = foldCall(calls[index]!, event)
-      // Anyone may append a resolution, also a late one of a call that a summary has put away.
-    } else if (event.type !== 'resolution') {
-      throw new EventInvalidError(event, `it names call '${callId}', which is not in the log before it`)
-    }
+    if (!turn) return this.#ignore(event, { what: 'call', id: callId })
+    const { calls } = this.#own(turn)
+    const index = calls.findIndex((call) => call.callId === callId)
+    calls[index] = foldCall(calls[index]!, event)
   }
 
-  #turn(event: LogEvent, turnId: string): OwnedTurn {
+  #turn(event: LogEvent, turnId: string): TurnState | null {
     const turn = this.#turns.findLast((candidate) => candidate.turnId === turnId)
-    if (!turn) throw new EventInvalidError(event, `it names turn '${turnId}', which is not in the log before it`)
-    return this.#own(turn)
+    if (!turn) this.#ignore(event, { what: 'turn', id: turnId })
+    return turn ?? null
+  }
+
+  #ignore(event: LogEvent, missing: Missing): void {
+    this.#onIgnored(event, `names ${missing.what} '${missing.id}', which is not in the log before it`, missing)
   }
 
   #own(turn: TurnState): OwnedTurn {

@@ -11,6 +11,7 @@ import {
   object,
   oneOf,
   optional,
+  simple,
   text,
   union,
   whole,
@@ -21,14 +22,26 @@ import {
  * `EventUnknownError` for a type this version does not know. Takes new events, and events with a place in a log.
  */
 export function validateEvent<E extends Log.NewEvent>(event: E): E {
-  const check = Object.hasOwn(contentChecks, event.type) ? contentChecks[event.type] : null
-  if (!check) throw new EventUnknownError(event)
-  const problem = check(event.content, 'content')
-  if (problem) throw new EventInvalidError(event, problem)
+  if (!isKnownType(event.type)) throw new EventUnknownError(event)
+  const check = contentChecks[event.type]
+  if (!check.fits(event.content)) throw new EventInvalidError(event, check.problem(event.content, 'content'))
   return event
 }
 
-const blobRef: Check = (value, path) => (isBlobRef(value) ? null : `'${path}' must be a blob ref or a URL`)
+/**
+ * Refuses what no log may hold, before it is written: a type that is not known, which every node of this version would let go of for ever, and a content
+ * that is not what its type promises.
+ */
+export function checkNewEvent(event: Log.NewEvent): void {
+  if (isKnownType(event.type)) validateEvent(event)
+  else throw new EventInvalidError(event, `'type' must be one of ${Object.keys(contentChecks).join(', ')}`)
+}
+
+export function isKnownType(type: string): type is Log.EventType {
+  return Object.hasOwn(contentChecks, type)
+}
+
+const blobRef = simple(isBlobRef, 'be a blob ref or a URL')
 const jsonObject = object({})
 const metadata = optional(jsonObject)
 const executor = oneOf('server', 'human', 'client', 'provider', 'agent')

@@ -2,9 +2,11 @@ import { InvalidAnswerError } from '../errors/definition-errors.ts'
 import { CallNotFoundError } from '../errors/store-errors.ts'
 import { failpoint } from '../failpoint/failpoint.ts'
 import { uuidV7 } from '../id/uuid-v7.ts'
+import { callPhase } from '../log/call-phase.ts'
 import type { LogEvent, Resolution, ResolutionStatus, SuspensionKind } from '../log/events.ts'
 import type { Json } from '../log/json.ts'
 import { type CallState, type ConversationState, findCall, type Round } from '../log/state.ts'
+import type { Change, CommitResult } from '../store/change.ts'
 import type { TenantStore } from '../store/store.ts'
 import { resolveRow } from '../turn/change-for.ts'
 import type { LeaseWish } from './lease-wish.ts'
@@ -52,22 +54,35 @@ export async function answerCall(
       `answer to round ${n} of call '${callId}'`,
       `it has ${found.call.rounds.length} rounds`,
     )
-  if (round.resolution) return { accepted: false, resolution: winnerOf(round.resolution) }
+  if (round.resolution) return lost(round.resolution)
   const answer = await answerFor(found.call, round)
   const content: Resolution = { callId, round: n, kind: round.kind, who, ...answer }
   onAnswer(callId, n)
-  failpoint('resolve.before_commit')
-  const result = await store.commit(id, {
-    events: [{ type: 'resolution', content }],
-    resolve: [resolveRow(content)],
-    key: `answer/${uuidV7()}`,
-    ...lease.acquire(),
-  })
-  if (result.ok) lease.got(result)
-  // Durable from here: the call is answered, and whoever has the agent's code goes on.
-  failpoint('resolve.after_commit')
-  if (result.ok) return { accepted: true }
-  return { accepted: false, resolution: winnerFrom(result.winner, callId) }
+  const key = `answer/${uuidV7()}`
+  const commit = async (guard: Pick<Change, 'resolve' | 'expectedSeq'>): Promise<CommitResult> => {
+    failpoint('resolve.before_commit')
+    const result = await store.commit(id, {
+      events: [{ type: 'resolution', content }],
+      key,
+      ...guard,
+      ...lease.acquire(),
+    })
+    if (result.ok) lease.got(result)
+    // Durable from here: the call is answered, and whoever has the agent's code goes on.
+    failpoint('resolve.after_commit')
+    return result
+  }
+  let result = await commit({ resolve: [resolveRow(content)] })
+  // Refused, and nobody has won: the row is not what the log says, and the log decides.
+  while (!result.ok && !result.winner) {
+    const now = await state()
+    const call = findCall(now, callId)?.call
+    const resolution = call?.rounds.find((candidate) => candidate.round === n)?.resolution
+    if (resolution) return lost(resolution)
+    if (!call || callPhase(call).type !== 'pending') throw new CallNotFoundError(callId)
+    result = await commit({ expectedSeq: now.lastSeq })
+  }
+  return result.ok ? { accepted: true } : { accepted: false, resolution: winnerFrom(result.winner, callId) }
 }
 
 /** An old call of this conversation whose turn has been summarised away: only its end can be told. Calls of others are not found. */
@@ -94,6 +109,10 @@ export function expectKind(call: CallState, round: Round, kinds: readonly Suspen
 function winnerFrom(winner: LogEvent | undefined, callId: string): WinningResolution {
   if (winner?.type !== 'resolution') throw new CallNotFoundError(callId)
   return winnerOf({ ...winner.content, at: winner.at })
+}
+
+function lost(resolution: WinningResolution): Answered {
+  return { accepted: false, resolution: winnerOf(resolution) }
 }
 
 function winnerOf({ status, value, who, edited, at }: WinningResolution): WinningResolution {

@@ -1,11 +1,12 @@
 import type { Agent } from '../agent/agent.ts'
 import { explain } from '../context/explain.ts'
 import { InvalidAnswerError } from '../errors/definition-errors.ts'
+import { EventUnknownError } from '../errors/log-errors.ts'
 import { AgentMissingError } from '../errors/runtime-errors.ts'
 import { ConversationNotFoundError } from '../errors/store-errors.ts'
 import { failpoint } from '../failpoint/failpoint.ts'
 import { uuidV7 } from '../id/uuid-v7.ts'
-import type { WorkingSet } from '../live/working-sets.ts'
+import { loadReadable, type WorkingSet } from '../live/working-sets.ts'
 import type { Json } from '../log/json.ts'
 import { type CallState, type ConversationState, findTurn, openTurn, type Round } from '../log/state.ts'
 import type { TenantStore } from '../store/store.ts'
@@ -48,6 +49,16 @@ export function conversationHandle(
   const state = async (): Promise<ConversationState> => (await workingSets.load(store, tenant, id)).state
   const watched = { tenant, id, store, channels, keepAlive: runtime.keepAlive, closed }
   const family = { tenant, store, workingSets }
+
+  /** For showing it. A log that a later version has written to is shown up to there. */
+  async function readable(): Promise<Awaited<ReturnType<typeof loadReadable>>> {
+    try {
+      return { state: await state(), unknownEvent: null }
+    } catch (error) {
+      if (error instanceof EventUnknownError) return loadReadable(store, id)
+      throw error
+    }
+  }
 
   async function agent(): Promise<Agent> {
     const name = agentName ?? (await store.getConversation(id))?.agent ?? null
@@ -217,13 +228,14 @@ export function conversationHandle(
 
     async view() {
       const channel = channels.peek(tenant, id)
-      const folded = await state()
+      const { state: folded, unknownEvent } = await readable()
       const children = await loadChildren(family, folded)
       const view = channel ? channel.viewOf(folded) : viewOf(id, folded)
-      return withChildren(
+      const whole = withChildren(
         view,
         childrenOf(id, folded, (childId) => children.get(childId) ?? null),
       )
+      return unknownEvent ? { ...whole, unknownEvent } : whole
     },
 
     history: (page) => history(store, id, page),

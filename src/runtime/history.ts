@@ -1,5 +1,7 @@
+import type { UnknownEvent } from '../errors/log-errors.ts'
 import type { LogEvent, UserMessage } from '../log/events.ts'
 import { foldEvents } from '../log/fold-events.ts'
+import { knownPart } from '../log/known-part.ts'
 import { type ConversationState, emptyState, type TurnState } from '../log/state.ts'
 import type { TenantStore } from '../store/store.ts'
 import type { ViewMessage } from '../view/view.ts'
@@ -11,6 +13,8 @@ export type HistoryPage = {
   readonly messages: readonly ViewMessage[]
   /** Pass it to get the page before this one; null when there is none. */
   readonly before: number | null
+  /** Where the log goes on with an event that this version does not know: the page ends before it. Absent where all was read. */
+  readonly unknownEvent?: UnknownEvent
 }
 
 /** A turn with what was said in it, each by its place in the log and by the key it was sent with. */
@@ -26,9 +30,10 @@ const eventsPerTurn = 16
 
 /** The messages of the newest `limit` turns that began before a seq. */
 export async function history(store: TenantStore, id: string, options: PageOptions = {}): Promise<HistoryPage> {
-  const { folded, isInPage, before } = await readPage(store, id, options)
+  const { folded, isInPage, before, unknownEvent } = await readPage(store, id, options)
   const messages = viewOf(id, folded.state).messages.filter(({ turnId }) => isInPage.has(turnId))
-  return { messages: messages.map((message) => ({ ...message, seq: folded.events[message.seq - 1]!.seq })), before }
+  const placed = messages.map((message) => ({ ...message, seq: folded.events[message.seq - 1]!.seq }))
+  return { messages: placed, before, ...(unknownEvent ? { unknownEvent } : {}) }
 }
 
 /** The same turns as they fold; their seqs are of the page, not of the log. */
@@ -46,20 +51,27 @@ function saidIn({ items }: TurnState, events: readonly LogEvent[]): Said[] {
   })
 }
 
-type ReadPage = { readonly folded: Folded; readonly isInPage: ReadonlySet<string>; readonly before: number | null }
+type ReadPage = {
+  readonly folded: Folded
+  readonly isInPage: ReadonlySet<string>
+  readonly before: number | null
+  readonly unknownEvent: UnknownEvent | null
+}
 
 async function readPage(store: TenantStore, id: string, { before, limit = 20 }: PageOptions): Promise<ReadPage> {
   for (let read = limit * eventsPerTurn; ; read *= 4) {
-    const events = await store.streamEvents(id, { ...(before === undefined ? {} : { before }), limit: read })
-    const isWhole = events.length < read || events[0]?.seq === 1
+    const found = await store.streamEvents(id, { ...(before === undefined ? {} : { before }), limit: read })
+    const isWhole = found.length < read || found[0]?.seq === 1
+    const { known: events, unknownEvent } = knownPart(found)
     const starts = turnStarts(events)
     if (!isWhole && starts.length <= limit) continue
     const page = starts.slice(-limit)
     const [first] = page
-    if (!first) return { folded: { state: emptyState, events: [] }, isInPage: new Set(), before: null }
+    if (!first) return { folded: { state: emptyState, events: [] }, isInPage: new Set(), before: null, unknownEvent }
     // The turn before the page tells whether the first one of it is still queued.
-    const rest = before === undefined ? [] : await readToEnd(store, id, events, page)
+    const rest = before === undefined || unknownEvent ? [] : await readToEnd(store, id, events, page)
     return {
+      unknownEvent,
       folded: fold([...events, ...rest], starts.slice(-limit - 1)),
       isInPage: new Set(page.map(({ turnId }) => turnId)),
       before: isWhole && first === starts[0] ? null : first.seq,
@@ -92,10 +104,10 @@ async function readToEnd(
   events.forEach(close)
   let after = events.at(-1)?.seq ?? 0
   for (let read = page.length * eventsPerTurn; open.size > 0; read *= 4) {
-    const more = await store.streamEvents(id, { after, before: after + 1 + read })
-    if (more.length === 0) break
-    more.forEach(close)
+    const { known: more, unknownEvent } = knownPart(await store.streamEvents(id, { after, before: after + 1 + read }))
     rest.push(...more)
+    if (more.length === 0 || unknownEvent) break
+    more.forEach(close)
     after = more.at(-1)!.seq
   }
   return rest

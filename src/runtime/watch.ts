@@ -1,9 +1,13 @@
+import { EventUnknownError } from '../errors/log-errors.ts'
 import { WatcherLaggedError } from '../errors/runtime-errors.ts'
+import { loadReadable } from '../live/working-sets.ts'
 import type { LogEvent } from '../log/events.ts'
+import type { ConversationState } from '../log/state.ts'
 import type { TenantStore } from '../store/store.ts'
 import type { LiveEvent } from '../view/live-event.ts'
 import type { WatchEvent } from '../view/project-view.ts'
 import type { View } from '../view/view.ts'
+import { viewOf } from '../view/view-of.ts'
 import type { Channels } from './channels.ts'
 import type { KeepAlive } from './keep-alive.ts'
 import { shownEvents } from './shown-events.ts'
@@ -28,7 +32,7 @@ type Watched = {
 }
 
 /**
- * Snapshot and tail, without gap or repeat. Ends when the signal or the runtime says so. A reader that is too slow is dropped with
+ * Snapshot and tail, without gap or repeat. A log that a later version has written to is told up to there, then `EventUnknownError`. Ends when the signal or the runtime says so. A reader that is too slow is dropped with
  * `WatcherLaggedError`, which says where to go on.
  */
 export async function* watch(watched: Watched, options: WatchOptions = {}): AsyncGenerator<WatchEvent, void, void> {
@@ -44,7 +48,15 @@ export async function* watch(watched: Watched, options: WatchOptions = {}): Asyn
   signal.addEventListener('abort', stop, { once: true })
   try {
     if (signal.aborted) return
-    await children.read(await channel.refresh())
+    let state: ConversationState
+    try {
+      state = await channel.refresh()
+    } catch (error) {
+      // Nothing can be followed past such an event, but what is before it can be shown.
+      if (error instanceof EventUnknownError && after === undefined) yield await readableSnapshot(store, id)
+      throw error
+    }
+    await children.read(state)
     // From here to the next await nothing can come between the view and what was buffered after it.
     const view = children.begin(channel.view())
     buffer.startAt(view.seq)
@@ -62,6 +74,11 @@ export async function* watch(watched: Watched, options: WatchOptions = {}): Asyn
     channels.tidy(tenant, id)
     letProcessEnd()
   }
+}
+
+async function readableSnapshot(store: TenantStore, id: string): Promise<WatchEvent> {
+  const { state, unknownEvent } = await loadReadable(store, id)
+  return { type: 'snapshot', view: { ...viewOf(id, state), ...(unknownEvent ? { unknownEvent } : {}) } }
 }
 
 /** Holds what a reader has not taken yet. */

@@ -1,5 +1,5 @@
 import { encode } from '../log/codec.ts'
-import { type Check, json, list, nullable, object, oneOf, text, union, whole } from '../log/field-check.ts'
+import { type Check, json, list, nullable, object, oneOf, problemWith, text, union, whole } from '../log/field-check.ts'
 import { errorText } from '../redact/error-text.ts'
 import { migrateSnapshot } from './migrate-snapshot.ts'
 import { type Snapshot, type SnapshotCall, type SnapshotMessage, snapshotVersion } from './snapshot.ts'
@@ -15,7 +15,7 @@ export function readSnapshot(
   }
   const migrated = migrateSnapshot(value)
   if (!migrated.ok) return migrated
-  const problem = check(migrated.value, 'snapshot')
+  const problem = problemWith(check, migrated.value, 'snapshot')
   return problem === null ? { ok: true, snapshot: migrated.value as Snapshot } : { ok: false, problem }
 }
 

@@ -6,6 +6,8 @@ import type { FinalStatus, ToolCallWrite } from './tool-call.ts'
 
 /**
  * One transaction on one conversation. Checks run in this order: key, epoch, expectedSeq with expectedAt and expectedAgent, resolve.
+ * Events that say what the owner of the log did (all but `user_msg`, `resolution`, `cancel_requested`, `titled`, `seeded`, `flow_started` and
+ * `flow_outcome`) need its `epoch` while a lease is live, or a call is pending that the change does not end: without one they are refused with `OwnerOnlyError`.
  * A change without `epoch` that carries a `user_msg`, `seeded` or `flow_started` creates the conversation where there is none.
  */
 export type Change = {

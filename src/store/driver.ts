@@ -19,7 +19,8 @@ export type Driver = {
   /** Whether it sends a change again when its acknowledgement was lost: then it needs a key for each. Default: false. */
   readonly resends?: boolean
   /**
-   * Order of checks: key, epoch, expectedSeq with expectedAt and expectedAgent, resolve; then, where there is no conversation, `creates`; then the owner of each call row.
+   * Order of checks: key, epoch or `needsFree`, expectedSeq with expectedAt and expectedAgent, resolve; then, where there is no conversation, `creates`; then the owner
+   * of each call row.
    * No digest is a digest of its own. A new conversation is of kind 'conversation', idle, with settings `{}`, and null in all else.
    */
   commit(tenant: string, id: string, change: PreparedChange): Promise<CommitOutcome>
@@ -175,6 +176,11 @@ export type PreparedChange = {
   /** Only with `expectedSeq`: the conversation must have this agent. */
   readonly expectedAgent: string | null
   readonly epoch: number | null
+  /**
+   * It has events that only an owner writes, and no epoch: refuse (`owned`) while a lease is live, or a call of the
+   * conversation is pending that the change does not end by `resolve`.
+   */
+  readonly needsFree: boolean
   readonly key: string | null
   readonly digest: string | null
   /** Written after `resolve`. */
@@ -218,6 +224,8 @@ export type CommitOutcome =
 /** Why nothing was written. */
 export type CommitRefusal =
   | { readonly type: 'seq' | 'epoch'; readonly lastSeq: number }
+  /** `needsFree`, and it is not. */
+  | { readonly type: 'owned' }
   /** The first guard that failed. */
   | { readonly type: 'stale'; readonly lastSeq: number; readonly callId: string; readonly round: number }
   | { readonly type: 'key_reused' }

@@ -3,9 +3,11 @@ import { InvalidArgumentError } from '../errors/store-errors.ts'
 import { uuidV7 } from '../id/uuid-v7.ts'
 import { blobRefsIn } from '../log/blob-refs-in.ts'
 import { encode } from '../log/codec.ts'
+import { creatingTypes, isOwnersEvent, wakingTypes } from '../log/event-roles.ts'
 import type { NewEvent, Resolution } from '../log/events.ts'
 import { statusOf } from '../log/fsm-state.ts'
 import type { Json } from '../log/json.ts'
+import { checkNewEvent } from '../log/validate-event.ts'
 import type { Change, ResolveCall } from './change.ts'
 import { checkDuration, checkId, checkOneOf, checkWhole } from './checks.ts'
 import type { ConversationAttrs, Parent } from './conversation-record.ts'
@@ -18,16 +20,13 @@ export const maxEventBytes = 1024 * 1024
 export const maxStoredEventBytes = maxEventBytes + 64 * 1024
 const largeEventBytes = 256 * 1024
 
-/** Events after which somebody who has the agent's code must look at the conversation. */
-const wakingTypes = new Set(['user_msg', 'resolution', 'cancel_requested', 'flow_started'])
-/** Events that may begin a conversation. */
-const creatingTypes = new Set(['user_msg', 'seeded', 'flow_started'])
-
 export type PrepareOptions = {
   /** Creates the conversation whatever the events are. */
   readonly creates?: boolean
   /** The change is an expiry: refused before the deadline, and it leaves a dormant fork alone. */
   readonly isExpiry?: boolean
+  /** The change ends a pending call by its id: its result needs no lease, because the guard of the call decides. */
+  readonly endsCall?: boolean
   /** The driver sends changes again. */
   readonly resends?: boolean
   readonly onLargeEvent?: (type: string, bytes: number) => void
@@ -80,6 +79,7 @@ export function prepareChange(change: Change, options: PrepareOptions = {}): Pre
     expectedAt: change.expectedAt ?? null,
     expectedAgent: change.expectedAgent ?? null,
     epoch: change.epoch ?? null,
+    needsFree: change.epoch === undefined && !options.endsCall && change.events.some(isOwnersEvent),
     key: change.key ?? (options.resends ? resendKeyOf(change) : null),
     digest: change.digest ?? null,
     calls: (change.calls ?? []).map(encodeCall),
@@ -110,8 +110,8 @@ function encodeEvent(
 ): { type: string; content: string } {
   if (typeof event !== 'object' || event === null)
     throw new InvalidArgumentError('event', 'must be an object with type and content')
-  checkId('event type', event.type)
   const content = encode(event.content, 'content')
+  checkNewEvent(event)
   // A UTF-16 unit has at most three bytes in UTF-8.
   const bytes = content.length * 3 > largeEventBytes ? Buffer.byteLength(content) : 0
   if (bytes > maxEventBytes) throw new EventTooLargeError(event.type, bytes, maxEventBytes)

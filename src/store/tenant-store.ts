@@ -6,9 +6,11 @@ import {
   ConversationUnreadableError,
   InvalidArgumentError,
   KeyReusedError,
+  OwnerOnlyError,
 } from '../errors/store-errors.ts'
 import type { BlobRef } from '../log/blob-ref.ts'
 import { decode, encode } from '../log/codec.ts'
+import { isOwnersEvent } from '../log/event-roles.ts'
 import type { LogEvent } from '../log/events.ts'
 import type { Json } from '../log/json.ts'
 import type { Change, CommitResult } from './change.ts'
@@ -56,6 +58,8 @@ export function createTenantStore(context: StoreContext, tenant: string): Tenant
         const winner = await findWinner(id, outcome.callId, outcome.round)
         return { ok: false, conflict: 'stale', lastSeq: outcome.lastSeq, ...(winner ? { winner } : {}) }
       }
+      case 'owned':
+        throw new OwnerOnlyError(id, change.events.find(isOwnersEvent)?.type ?? '')
       case 'key_reused':
         throw new KeyReusedError(id, change.key ?? '')
       case 'missing':
@@ -185,10 +189,9 @@ export function createTenantStore(context: StoreContext, tenant: string): Tenant
       const row = await driver.getCall(tenant, callId)
       if (row?.status !== 'pending') return 'stale'
       const { conversationId, round, kind } = row
-      const outcome = await commit(conversationId, {
-        events: eventsOfEnd({ callId, round, kind, status, value: result, who }),
-        resolve: [{ callId, round, status, result }],
-      })
+      const events = eventsOfEnd({ callId, round, kind, status, value: result, who })
+      const change = { events, resolve: [{ callId, round, status, result }] }
+      const outcome = await commit(conversationId, change, { endsCall: true })
       return outcome.ok ? 'ok' : 'stale'
     },
     async scheduleExpiry(id, callId, timeoutMs) {

@@ -8,6 +8,7 @@ import { conversations } from './conformance/conversations.ts'
 import { creation } from './conformance/creation.ts'
 import { deletion } from './conformance/deletion.ts'
 import { dueWork } from './conformance/due-work.ts'
+import { eventsFromOutside } from './conformance/events-from-outside.ts'
 import { expiry } from './conformance/expiry.ts'
 import { forkCalls } from './conformance/fork-calls.ts'
 import { forkDormancy } from './conformance/fork-dormancy.ts'
@@ -85,6 +86,7 @@ const promises: readonly ((suite: Suite) => void)[] = [
   leasesAndEpochs,
   creation,
   callRows,
+  eventsFromOutside,
   resolveOnce,
   rounds,
   expiry,

@@ -24,6 +24,7 @@ import { handOverEvents } from './hand-over-events.ts'
 import { InHand } from './in-hand.ts'
 import { insteadOfRefused } from './instead-of-refused.ts'
 import { lifecycleSnapshot } from './lifecycle-snapshot.ts'
+import { RowGuards } from './row-guards.ts'
 import { RunningCalls } from './running-calls.ts'
 import { RunningModel } from './running-model.ts'
 import { runCall } from './tool-task.ts'
@@ -55,6 +56,7 @@ export class Owner {
   #workingSet: WorkingSet
   #cached: FsmState | null
   readonly #reading: LogReading
+  readonly #guards = new RowGuards()
   #isLost = false
   #isClosing = false
   #interrupted: readonly string[] = []
@@ -169,7 +171,7 @@ export class Owner {
     const fsmState = fsmStateOf(after)
     const isCached = lets === 'go_on' && this.#cached !== null && saysTheSame(this.#cached, fsmState)
     const change = {
-      ...changeFor(events, after),
+      ...this.#guards.guarded(changeFor(events, after)),
       expectedSeq,
       epoch: this.#lease.epoch,
       ...(isCached ? {} : { fsmState }),
@@ -188,11 +190,15 @@ export class Owner {
     if (!result.ok) {
       snapshot?.announce()
       if (result.conflict === 'epoch') this.#loseToAnother()
+      if (result.conflict === 'stale') {
+        await this.attempt('reading the rows of calls failed', () => this.#guards.distrust(this.#context))
+      }
       this.#channel.hint(result.lastSeq)
       this.#reading.demand()
       return false
     }
     this.#reading.hasWritten()
+    this.#guards.trust()
     if (!isCached) this.#cached = fsmState
     // Durable from here: a crash finds these events, and the calls they start are found interrupted unless their results are too.
     failpoint(parks ? 'owner.after_park' : 'owner.after_commit')

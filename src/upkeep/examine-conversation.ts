@@ -2,6 +2,7 @@ import { isDeepStrictEqual } from 'node:util'
 import { EventUnknownError } from '../errors/log-errors.ts'
 import { PerdureError } from '../errors/perdure-error.ts'
 import { canEncode, decode, encode } from '../log/codec.ts'
+import { wakingTypes } from '../log/event-roles.ts'
 import type { LogEvent } from '../log/events.ts'
 import { type FsmState, fsmStateOf } from '../log/fsm-state.ts'
 import { baseOf } from '../log/state.ts'
@@ -16,6 +17,7 @@ import { compareCall } from './compare-call.ts'
 import { ExpectedBlobRefs } from './expected-blob-refs.ts'
 import { ExpectedCalls } from './expected-calls.ts'
 import { type Finding, type FindingCode, finding } from './finding.ts'
+import { IgnoredEvents } from './ignored-events.ts'
 import { type Folded, LogFold } from './log-fold.ts'
 
 /** What the log of a conversation says, as far as it is needed to judge its other rows. */
@@ -46,7 +48,6 @@ export type RowProblems = {
 }
 
 const foreignTypes = new Set(['user_msg', 'resolution', 'cancel_requested', 'titled', 'seeded'])
-const wakingTypes = new Set(['user_msg', 'resolution', 'cancel_requested', 'flow_started'])
 const pastDueMs = 60_000
 
 /** Is told of the rows of one conversation, events first, and judges them against the log. */
@@ -55,6 +56,7 @@ export class ConversationExaminer {
   readonly tenant: string
   readonly findings: Finding[] = []
   readonly problems: RowProblems = { calls: [], bases: [], refs: [], unneededRefs: [] }
+  readonly ignored = new IgnoredEvents()
   readonly parent: Parent | null
   readonly cached: FsmState | null
   readonly #now: number
@@ -85,11 +87,13 @@ export class ConversationExaminer {
     this.mustBeReadable('settings', conversation.settings)
     this.cached = readFsm(conversation.fsmState)
     const cachedSeq = this.cached?.lastSeq ?? -1
-    this.#fold = new LogFold(new Set([cachedSeq, ...summarySeqs]), (seq, folded) => {
+    const onWatched = (seq: number, folded: Folded): void => {
       if (folded.kind !== 'conversation') return
       if (seq === cachedSeq) this.#fsmAtCached = fsmStateOf(folded.state)
       if (summarySeqs.includes(seq)) this.#bases.set(seq, encode(baseOf(folded.state)))
-    })
+    }
+    const watched = new Set([cachedSeq, ...summarySeqs])
+    this.#fold = new LogFold(watched, onWatched, (...told) => this.ignored.add(...told))
     if (cachedSeq === 0) this.#fsmAtCached = { state: 'idle', pending: [], lastSeq: 0 }
     this.#calls = new ExpectedCalls(conversation.id, this.forkedAt, wanted)
   }

@@ -16,6 +16,7 @@ export async function finishExamination(
     examined.add('parent_missing', `it is a child agent of '${parent.id}', which is gone`)
   }
   const { folded } = facts
+  await examined.ignored.tell(reader, examined, folded)
   const isOwing = folded?.kind === 'conversation' && (await owesFamily(reader, examined, folded.state))
   const columns = judgeColumns(examined, facts, {
     now: reader.now,

@@ -28,6 +28,7 @@ export const findingCodes = {
   event_unreadable: { advice: restore },
   event_invalid: { advice: restore },
   event_unknown: { advice: 'Upgrade perdure: a newer version wrote it' },
+  event_ignored: { advice: 'Find what wrote it; nothing acts on it, and the rest of the log holds' },
   log_unfoldable: { advice: restore },
   row_unreadable: { advice: restore },
   last_seq_differs: { advice: rebuild, isDerived: true },

@@ -1,7 +1,7 @@
 import { PerdureError } from '../errors/perdure-error.ts'
 import { type FlowState, foldFlow } from '../flow/flow-state.ts'
 import type { LogEvent } from '../log/events.ts'
-import { foldEvents } from '../log/fold-events.ts'
+import { foldEvents, type OnIgnored } from '../log/fold-events.ts'
 import { baseOf, type ConversationState, emptyState } from '../log/state.ts'
 
 /** What a log folds to so far. */
@@ -16,6 +16,7 @@ const keptTurns = 8
 export class LogFold {
   readonly #watched: ReadonlySet<number>
   readonly #onWatched: (seq: number, folded: Folded) => void
+  readonly #onIgnored: OnIgnored
   #batch: LogEvent[] = []
   #folded: Folded = { kind: 'conversation', state: emptyState }
   #problem: string | null = null
@@ -23,10 +24,15 @@ export class LogFold {
   #untilLandmark = 0
   #atLandmark: Folded | null = null
 
-  /** `onWatched` is told of the state right after these seqs; 0 is before the first. */
-  constructor(watched: ReadonlySet<number>, onWatched: (seq: number, folded: Folded) => void) {
+  /** `onWatched` is told of the state right after these seqs; 0 is before the first. `onIgnored`: see `foldEvents`. */
+  constructor(
+    watched: ReadonlySet<number>,
+    onWatched: (seq: number, folded: Folded) => void,
+    onIgnored: OnIgnored = () => {},
+  ) {
     this.#watched = watched
     this.#onWatched = onWatched
+    this.#onIgnored = onIgnored
   }
 
   /** Why it cannot be folded; null as long as it can. */
@@ -78,8 +84,8 @@ export class LogFold {
     try {
       this.#folded =
         this.#folded.kind === 'flow'
-          ? { kind: 'flow', state: foldFlow(events, this.#folded.state) }
-          : { kind: 'conversation', state: trimmed(foldEvents(events, this.#folded.state)) }
+          ? { kind: 'flow', state: foldFlow(events, this.#folded.state, this.#onIgnored) }
+          : { kind: 'conversation', state: trimmed(foldEvents(events, this.#folded.state, this.#onIgnored)) }
     } catch (error) {
       // A content that is not what its type promises may break the fold in any way.
       if (!PerdureError.isInstance(error) && !(error instanceof TypeError)) throw error

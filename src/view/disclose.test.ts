@@ -75,6 +75,17 @@ describe('what a page is told of a failure', () => {
     expect(announced().some((live) => JSON.stringify(live).includes('hunter2'))).toBe(true)
   })
 
+  test('is not in an event that a later version wrote, nor is anything else of it', () => {
+    const later = { ...events[0]!, type: 'from_the_future', content: { error: secret } } as unknown as LogEvent
+    expect(discloseEvents([later], hidden)).toEqual([{ ...later, content: {} }])
+    expect(discloseEvents([later], everything)).toEqual([later])
+  })
+
+  test('leaves word of what this version cannot read', () => {
+    const view = { ...viewOf('c', whole), unknownEvent: { seq: 99, type: 'note', needs: '0.3.0' } }
+    expect(discloseView(view, hidden).unknownEvent).toEqual(view.unknownEvent)
+  })
+
   test('is the same in the log, in the view and in pages of the history', () => {
     const folded = foldEvents(discloseEvents(events, hidden))
     expect(folded).toEqual(discloseState(whole, hidden))

@@ -10,6 +10,7 @@ import type {
 } from '../log/events.ts'
 import type { Json, JsonObject } from '../log/json.ts'
 import type { CallState, ConversationState, Round, TurnItem, TurnState } from '../log/state.ts'
+import { isKnownType } from '../log/validate-event.ts'
 import { hiddenChildError, hiddenError, hiddenReason } from './hidden-error.ts'
 import type { LiveEvent } from './live-event.ts'
 import type { WatchEvent } from './project-view.ts'
@@ -69,7 +70,9 @@ export function discloseLive(event: LiveEvent, { errors }: Disclosure): LiveEven
 /** A view, with the log it is computed from. */
 export function discloseView(view: View, disclosure: Disclosure): View {
   const log = discloseState(view.log, disclosure)
-  return log === view.log ? view : viewOf(view.conversationId, log, view)
+  if (log === view.log) return view
+  const { unknownEvent } = view
+  return { ...viewOf(view.conversationId, log, view), ...(unknownEvent ? { unknownEvent } : {}) }
 }
 
 /** A folded log. */
@@ -173,6 +176,8 @@ function discloseEvent(event: LogEvent, disclosure: Disclosure): LogEvent {
 }
 
 function withoutErrors(event: LogEvent, disclosure: Disclosure): LogEvent {
+  // What a later version wrote may hold what it would hide.
+  if (!isKnownType(event.type)) return { ...(event as LogEvent), content: {} } as unknown as LogEvent
   switch (event.type) {
     case 'tool_result': {
       const { content } = event

@@ -1,3 +1,4 @@
+import type { UnknownEvent } from '../errors/log-errors.ts'
 import type { CallEnd } from '../log/call-phase.ts'
 import type { AssistantMsg, AssistantPart, Executor, SuspensionKind, UserPart } from '../log/events.ts'
 import type { ConversationPhase } from '../log/fsm-state.ts'
@@ -23,6 +24,8 @@ export type View = {
   readonly progress: { readonly [callId: string]: Json }
   /** What the rest is computed from. */
   readonly log: ConversationState
+  /** Where the log goes on with an event that this version does not know: the view ends before it. Absent where all was read. */
+  readonly unknownEvent?: UnknownEvent
 }
 
 /** A message, as people see it. */

@@ -57,8 +57,8 @@ export const contractMutants: readonly Mutant[] = [
     edits: [
       {
         file: 'src/store/tenant-store.ts',
-        find: 'events: eventsOfEnd({ callId, round, kind, status, value: result, who }),',
-        replace: "events: eventsOfEnd({ callId, round, kind, status, value: result, who: who && 'system' }),",
+        find: 'eventsOfEnd({ callId, round, kind, status, value: result, who })',
+        replace: "eventsOfEnd({ callId, round, kind, status, value: result, who: who && 'system' })",
       },
     ],
     killedBy: [
@@ -100,5 +100,222 @@ export const contractMutants: readonly Mutant[] = [
       },
     ],
     killedBy: [{ file: 'src/view/announce.test.ts', test: 'a resolution of a call that has ended announces nothing' }],
+  },
+  {
+    name: 'an event of an unknown type is written',
+    edits: [
+      {
+        file: 'src/store/prepare-change.ts',
+        find: '  checkNewEvent(event)\n',
+        replace: "  if (event.type !== ('from_the_future' as never)) checkNewEvent(event)\n",
+      },
+    ],
+    killedBy: [memory('an event whose type makes no sense is refused with its name (1: from_the_future)'), model],
+  },
+  {
+    name: 'the content of an event is taken as it is',
+    edits: [
+      {
+        file: 'src/log/validate-event.ts',
+        find: 'if (isKnownType(event.type)) validateEvent(event)\n  else throw',
+        replace: 'if (!isKnownType(event.type)) throw',
+      },
+    ],
+    killedBy: [memory('an event whose content.callId makes no sense is refused with its name (18: resolution)'), model],
+  },
+  {
+    name: 'memory: anybody writes what an owner did, though a lease is live',
+    edits: [
+      {
+        file: 'src/stores/memory/commit-change.ts',
+        find: 'isLeased(row, now) || hasOtherPending',
+        replace: 'hasOtherPending',
+      },
+    ],
+    killedBy: [memory('tool_result needs the epoch while a lease is live'), model],
+  },
+  {
+    name: 'sqlite: anybody writes what an owner did, though a call is pending',
+    edits: [
+      {
+        file: 'src/stores/sqlite/commit-change.ts',
+        find: 'return pendingIds(db, head.cid).some(',
+        replace: 'return pendingIds(db, head.cid).slice(9).some(',
+      },
+    ],
+    killedBy: [
+      {
+        file: 'src/stores/sqlite/sqlite-store.test.ts',
+        test: 'tool_result needs the epoch while a call is pending',
+      },
+    ],
+  },
+  {
+    name: 'postgres: anybody writes what an owner did, though a call is pending',
+    edits: [
+      {
+        file: 'src/stores/postgres/migrations/002-create-commit-function.ts',
+        find: 'c.leased_until > v_now OR EXISTS',
+        replace: 'c.leased_until > v_now AND EXISTS',
+      },
+    ],
+    killedBy: [
+      {
+        file: 'src/stores/postgres/postgres-store.test.ts',
+        test: 'tool_result needs the epoch while a call is pending',
+      },
+    ],
+  },
+  {
+    name: 'postgres: a change that only appends is not asked for its epoch',
+    edits: [{ file: 'src/stores/postgres/commit-one.ts', find: '    !needsFree &&\n', replace: '' }],
+    killedBy: [
+      {
+        file: 'src/stores/postgres/postgres-store.test.ts',
+        test: 'turn_ended needs the epoch while a lease is live',
+      },
+    ],
+  },
+  {
+    name: 'a result of no call breaks the fold',
+    edits: [
+      {
+        file: 'src/log/fold-events.ts',
+        find: "if (!turn) return this.#ignore(event, { what: 'call', id: callId })",
+        replace: "if (!turn) throw new EventInvalidError(event, `it names call '${callId}'`)",
+      },
+    ],
+    killedBy: [
+      { file: 'test/log/any-events.test.ts', test: 'any well-formed events fold, all at once or one by one' },
+      {
+        file: 'src/log/fold-events.test.ts',
+        test: 'a result of a call that never was changes nothing, and is told of',
+      },
+    ],
+  },
+  {
+    name: 'a second call of the same id is folded beside the first',
+    edits: [
+      {
+        file: 'src/log/fold-events.ts',
+        find: 'if (current.some(({ calls }) => calls.some((call) => call.callId === callId))) {',
+        replace: 'if (current.length === 0) {',
+      },
+    ],
+    killedBy: [
+      {
+        file: 'test/log/any-events.test.ts',
+        test: 'whatever the log, the owner comes to rest, and a cancel ends the turn',
+      },
+    ],
+  },
+  {
+    name: 'a second outcome of a session breaks its fold',
+    edits: [
+      {
+        file: 'src/flow/flow-state.ts',
+        find: 'return settled.has(position) ? `settles position ${position}, which has an outcome already` : null',
+        replace: 'return null',
+      },
+    ],
+    killedBy: [
+      {
+        file: 'test/log/any-events.test.ts',
+        test: 'any well-formed events of a session fold to a record that is whole',
+      },
+    ],
+  },
+  {
+    name: 'the doctor says nothing of events that nothing acts on',
+    edits: [
+      {
+        file: 'src/upkeep/examine-one.ts',
+        find: '  await examined.ignored.tell(reader, examined, folded)\n',
+        replace: '',
+      },
+    ],
+    killedBy: [
+      {
+        file: 'test/upkeep/ignored-events.test.ts',
+        test: 'what names nothing in the log is told of, with its place and why',
+      },
+    ],
+  },
+  {
+    name: 'the doctor takes what comes late for what names nothing',
+    edits: [
+      {
+        file: 'src/upkeep/ignored-events.ts',
+        find: 'if (place === undefined || place > seq) examined',
+        replace: 'if (place !== seq) examined',
+      },
+    ],
+    killedBy: [
+      {
+        file: 'test/upkeep/ignored-events.test.ts',
+        test: 'what comes late, of turns that ended long ago, is none of it',
+      },
+    ],
+  },
+  {
+    name: 'a log that a later version has written to cannot be shown',
+    edits: [
+      {
+        file: 'src/runtime/conversation-handle.ts',
+        find: 'if (error instanceof EventUnknownError) return loadReadable(store, id)',
+        replace: 'if (error instanceof TypeError) return loadReadable(store, id)',
+      },
+    ],
+    killedBy: [
+      {
+        file: 'test/stories/working-sets-unknown-event.test.ts',
+        test: 'is read up to, and whoever reads is told which version is needed',
+      },
+    ],
+  },
+  {
+    name: 'a page of history goes past an event that is not known',
+    edits: [
+      {
+        file: 'src/runtime/history.ts',
+        find: 'const { known: events, unknownEvent } = knownPart(found)',
+        replace: 'const { known: events, unknownEvent } = { known: found, unknownEvent: knownPart([]).unknownEvent }',
+      },
+    ],
+    killedBy: [
+      {
+        file: 'test/stories/working-sets-unknown-event.test.ts',
+        test: 'is read up to, and whoever reads is told which version is needed',
+      },
+    ],
+  },
+  {
+    name: 'an answer is refused by a row that says something else than the log',
+    edits: [
+      {
+        file: 'src/runtime/answer-call.ts',
+        find: 'while (!result.ok && !result.winner) {',
+        replace: 'while (!result.ok && !result.winner && n > 9) {',
+      },
+    ],
+    killedBy: [
+      { file: 'test/stories/humans-wrong-rows.test.ts', test: 'says that it has ended can be answered, once' },
+    ],
+  },
+  {
+    name: 'a row that says something else than the log keeps its turn from being cancelled',
+    edits: [
+      {
+        file: 'src/turn/row-guards.ts',
+        find: 'if (!pending || !change.resolve) return change',
+        replace: 'if (!change.resolve || pending) return change',
+      },
+    ],
+    killedBy: [
+      {
+        file: 'src/turn/row-guards.test.ts',
+        test: 'a commit ends the rows of all its resolutions, until one has disagreed; then those that are pending',
+      },
+    ],
   },
 ]

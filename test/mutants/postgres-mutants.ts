@@ -59,8 +59,8 @@ export const postgresMutants: readonly Mutant[] = [
     edits: [
       {
         file: commitFunction,
-        find: "t.conversation_id = x.id AND t.status = 'pending'",
-        replace: 't.conversation_id = x.id',
+        find: "t.conversation_id = x.id AND t.status = 'pending' AND t.round",
+        replace: 't.conversation_id = x.id AND t.round',
       },
     ],
     killedBy: [

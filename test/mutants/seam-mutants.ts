@@ -43,9 +43,9 @@ export const seamMutants: readonly Mutant[] = [
     name: 'a request to cancel does not wake',
     edits: [
       {
-        file: 'src/store/prepare-change.ts',
-        find: "new Set(['user_msg', 'resolution', 'cancel_requested', 'flow_started'])",
-        replace: "new Set(['user_msg', 'resolution', 'flow_started'])",
+        file: 'src/log/event-roles.ts',
+        find: "  'cancel_requested',\n  'flow_started',\n])\n\n/** Events that may begin",
+        replace: "  'flow_started',\n])\n\n/** Events that may begin",
       },
     ],
     killedBy: [{ file: conformance, test: 'cancel_requested wakes the conversation, appended or committed' }],

@@ -4,13 +4,20 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, describe, inject } from 'vitest'
 import type { Agent } from '../../src/agent/agent.ts'
+import { encode } from '../../src/log/codec.ts'
+import type { Json } from '../../src/log/json.ts'
 import { type Logger, silentLogger } from '../../src/logger/logger.ts'
 import { createRuntime } from '../../src/runtime/create-runtime.ts'
 import type { Runtime, RuntimeOptions } from '../../src/runtime/runtime.ts'
+import { createStore } from '../../src/store/create-store.ts'
+import type { Driver } from '../../src/store/driver.ts'
+import { prepareChange } from '../../src/store/prepare-change.ts'
 import type { Store } from '../../src/store/store.ts'
-import { memoryStore } from '../../src/stores/memory/memory-store.ts'
+import { memoryDriver } from '../../src/stores/memory/memory-driver.ts'
 import { postgresStore } from '../../src/stores/postgres/index.ts'
+import { postgresDriver } from '../../src/stores/postgres/postgres-driver.ts'
 import { sqliteStore } from '../../src/stores/sqlite/index.ts'
+import { sqliteDriver } from '../../src/stores/sqlite/sqlite-driver.ts'
 
 export type StoryContext = {
   readonly name: 'memory' | 'sqlite' | 'postgres'
@@ -18,6 +25,8 @@ export type StoryContext = {
   openStore(): Store
   /** Another store object over the same data, as another process would have. Memory gives the same object. */
   reopen(store: Store): Store
+  /** Appends as a node of a later version would: an event of any type, without a check. */
+  appendAsLater(store: Store, id: string, event: { readonly type: string; readonly content: Json }): Promise<void>
   /** A runtime that is closed after the test, before its store. */
   start<const Agents extends readonly Agent[]>(
     options: Omit<RuntimeOptions<Agents>, 'store'> & { store?: Store },
@@ -33,6 +42,7 @@ export function overStores(title: string, tell: (story: StoryContext) => void): 
 
 function context(name: StoryContext['name']): StoryContext {
   const places = new WeakMap<Store, string>()
+  const drivers = new WeakMap<Store, Driver>()
   const stores = new Set<Store>()
   const runtimes = new Set<Runtime>()
   const folders = new Set<string>()
@@ -45,7 +55,9 @@ function context(name: StoryContext['name']): StoryContext {
   })
 
   function open(place: string): Store {
-    const store = openAt(name, place, silentLogger)
+    const driver = name === 'memory' ? memoryDriver() : null
+    const store = driver ? createStore(driver, { logger: silentLogger }) : openAt(name, place, silentLogger)
+    if (driver) drivers.set(store, driver)
     places.set(store, place)
     stores.add(store)
     return store
@@ -59,6 +71,14 @@ function context(name: StoryContext['name']): StoryContext {
       folders.add(folder)
       return open(join(folder, 'agents.db'))
     },
+    async appendAsLater(store, id, { type, content }) {
+      const place = places.get(store)!
+      const driver = drivers.get(store) ?? driverAt(name, place)
+      const events = [{ type, content: encode(content) }]
+      const outcome = await driver.commit('default', id, { ...prepareChange({ events: [] }), events })
+      if (!drivers.has(store)) await driver.close()
+      if (outcome.type !== 'ok') throw new Error(`not appended: ${outcome.type}`)
+    },
     reopen: (store) => (name === 'memory' ? store : open(places.get(store)!)),
     start: (options) => {
       const store = options.store ?? story.openStore()
@@ -70,8 +90,14 @@ function context(name: StoryContext['name']): StoryContext {
   return story
 }
 
+function driverAt(name: StoryContext['name'], place: string): Driver {
+  if (name === 'sqlite') return sqliteDriver({ path: place, busyTimeoutMs: 10_000, logger: silentLogger })
+  const waits = { connectTimeoutMs: 10_000, answerTimeoutMs: 20_000, migrateTimeoutMs: 60_000, hintCheckMs: 10_000 }
+  const connectionString = inject('postgresUrl')
+  return postgresDriver({ connectionString, schema: place, max: 1, logger: silentLogger, ...waits })
+}
+
 function openAt(name: StoryContext['name'], place: string, logger: Logger): Store {
-  if (name === 'memory') return memoryStore({ logger })
   if (name === 'sqlite') return sqliteStore({ path: place, logger })
   return postgresStore({ connectionString: inject('postgresUrl'), schema: place, max: 4, logger })
 }

@@ -1,10 +1,11 @@
 import { expect, test } from 'vitest'
 import { z } from 'zod'
 import { defineAgent } from '../../src/agent/define-agent.ts'
-import type { NewEvent } from '../../src/log/events.ts'
 import type { Logger } from '../../src/logger/logger.ts'
 import { scriptedModel } from '../../src/testing/scripted-model.ts'
 import { defineTool } from '../../src/tool/define-tool.ts'
+import { exported, importText } from '../upkeep/exported.ts'
+import { faultsIn } from '../upkeep/faults-in.ts'
 import { bossOf, childTool } from './child-agents.ts'
 import { overStores } from './over-stores.ts'
 import { pacedModel } from './paced-model.ts'
@@ -12,7 +13,7 @@ import { onlyPendingOf } from './pending-of.ts'
 import { recordedStore } from './recorded-store.ts'
 import { until } from './until.ts'
 
-const ofTheFuture = { type: 'from_the_future', content: { turnId: 't' } } as unknown as NewEvent
+const ofTheFuture = { type: 'from_the_future', content: { turnId: 't' } }
 
 overStores('an event that this version does not know', (story) => {
   function start(pollMs = 10) {
@@ -20,15 +21,18 @@ overStores('an event that this version does not know', (story) => {
     const logger: Logger = { debug: () => {}, info: () => {}, warn: () => {}, error: (text) => errors.push(text) }
     const model = scriptedModel('fine')
     const agent = defineAgent({ name: 'a', model })
-    const { store, counts } = recordedStore(story.openStore())
+    const data = story.openStore()
+    const { store, counts } = recordedStore(data)
     const runtime = story.start({ agents: [agent], store, logger, pollMs })
-    return { runtime, store, counts, errors, model, agent, chat: runtime.conversation('c1', { agent: 'a' }) }
+    const appendLater = () => story.appendAsLater(data, 'c1', ofTheFuture)
+    const chat = runtime.conversation('c1', { agent: 'a' })
+    return { runtime, data, store, counts, errors, model, agent, chat, appendLater }
   }
 
   test('makes the node leave the conversation alone until its log grows; others are not held up', async () => {
-    const { runtime, store, counts, errors, model, chat } = start()
+    const { runtime, store, counts, errors, model, chat, appendLater } = start()
     await (await chat.send('one')).outcome()
-    await store.appendEvent('c1', ofTheFuture)
+    await appendLater()
     const turn = await chat.send('two', { whenBusy: 'queue' })
     await until(() => errors.includes('a conversation cannot be worked on here'))
     const [complaints, loads] = [errors.length, counts['acquireLease'] ?? 0]
@@ -40,29 +44,73 @@ overStores('an event that this version does not know', (story) => {
     expect(model.calls).toHaveLength(2)
     expect(await turn.outcome()).toMatchObject({
       status: 'detached',
-      reason: expect.stringContaining("'from_the_future', which this version does not know"),
+      reason: expect.stringContaining("'from_the_future', which perdure"),
     })
     // It grows, so it is looked at again.
     await store.commit('c1', { events: [{ type: 'cancel_requested', content: { turnId: 'nobody', who: 'ann' } }] })
     await until(() => errors.length > complaints)
   })
 
-  test('is not folded past, whoever asks', async () => {
-    const { store, chat } = start()
+  test('is not folded past, whoever decides', async () => {
+    const { chat, appendLater } = start()
     await (await chat.send('one')).outcome()
-    await store.appendEvent('c1', ofTheFuture)
+    await appendLater()
     const unknown = { code: 'event_unknown' }
-    await expect(chat.view()).rejects.toMatchObject(unknown)
     await expect(chat.send('two')).rejects.toMatchObject(unknown)
     await expect(chat.cancel()).rejects.toMatchObject(unknown)
-    await expect(chat.watch().next()).rejects.toMatchObject(unknown)
+    await expect(chat.watch({ after: 0 }).next()).rejects.toMatchObject(unknown)
     expect((await chat.events()).map((event) => event.type)).toContain('from_the_future')
   })
 
-  test('does not keep anybody from deleting the conversation', async () => {
-    const { store, chat } = start()
+  test('is read up to, and whoever reads is told which version is needed', async () => {
+    const { runtime, data, chat } = start()
     await (await chat.send('one')).outcome()
-    await store.appendEvent('c1', ofTheFuture)
+    await (await chat.send('two')).outcome()
+    const whole = await chat.view()
+    const { messages } = await chat.history()
+    await story.appendAsLater(data, 'c1', { type: 'superseded', content: { turnId: 't', since: '0.7.0' } })
+    const three = { turnId: 't3', message: { parts: [] }, options: {}, who: 'ann' }
+    await data.appendEvent('c1', { type: 'user_msg', content: three })
+    const unknownEvent = { seq: whole.seq + 1, type: 'superseded', needs: '0.7.0' }
+    expect(await chat.view()).toEqual({ ...whole, unknownEvent })
+    expect(await chat.history()).toEqual({ messages, before: null, unknownEvent })
+    const older = await chat.history({ limit: 1 })
+    expect(older.messages).toEqual(messages.slice(2))
+    expect((await chat.history({ before: older.before!, limit: 1 })).messages).toEqual(messages.slice(0, 2))
+    const watching = chat.watch()
+    expect(await watching.next()).toEqual({
+      done: false,
+      value: { type: 'snapshot', view: { ...whole, unknownEvent } },
+    })
+    await expect(watching.next()).rejects.toThrow('Upgrade perdure on this node to 0.7.0 or later.')
+    expect((await chat.events()).map(({ seq }) => seq)).toEqual(Array.from({ length: 8 }, (_, index) => index + 1))
+    expect((await runtime.conversations()).map(({ id }) => id)).toEqual(['c1'])
+  })
+
+  test('is exported, and imported elsewhere, as it is', async () => {
+    const { data, chat, appendLater } = start()
+    await (await chat.send('one')).outcome()
+    await appendLater()
+    const text = await exported(data)
+    const other = story.openStore()
+    await importText(other, text)
+    expect(await other.streamEvents('c1')).toEqual(await data.streamEvents('c1'))
+    expect(await exported(other)).toBe(text)
+    expect(await faultsIn(other)).toEqual([expect.stringContaining('event_unknown')])
+  })
+
+  test('that does not say what it needs asks for a later version than this', async () => {
+    const { chat, appendLater } = start()
+    await (await chat.send('one')).outcome()
+    await appendLater()
+    expect((await chat.view()).unknownEvent).toEqual({ seq: 4, type: 'from_the_future', needs: null })
+    await expect(chat.send('two')).rejects.toThrow(/which perdure \d+\.\d+\.\d+ does not know/)
+  })
+
+  test('does not keep anybody from deleting the conversation', async () => {
+    const { store, chat, appendLater } = start()
+    await (await chat.send('one')).outcome()
+    await appendLater()
     expect(await chat.delete()).toBe(true)
     expect(await store.getConversation('c1')).toBeNull()
   })
@@ -75,10 +123,11 @@ overStores('an event that this version does not know', (story) => {
     const asking = scriptedModel({ calls: [{ tool: 'ask', args: {} }] })
     const child = defineAgent({ name: 'child', model: asking, tools: [ask] })
     const { boss } = bossOf([childTool('delegate', child)], [{ tool: 'delegate', args: { task: 'x' } }])
-    const runtime = story.start({ agents: [boss], leaseMs: 300, pollMs: 20 })
+    const data = story.openStore()
+    const runtime = story.start({ agents: [boss], store: data, leaseMs: 300, pollMs: 20 })
     const chat = runtime.conversation('c1', { agent: 'boss' })
     const { conversationId } = await onlyPendingOf(await chat.send('go'))
-    await runtime.store.appendEvent(conversationId, ofTheFuture)
+    await story.appendAsLater(data, conversationId, ofTheFuture)
     expect(await chat.view()).toMatchObject({ state: 'running', pending: [] })
     expect(await chat.cancel()).toMatchObject({ status: 'cancelled' })
     expect(await chat.delete()).toBe(true)
@@ -86,9 +135,9 @@ overStores('an event that this version does not know', (story) => {
   })
 
   test('leaves the lease to a node that knows it', async () => {
-    const { store, errors, chat } = start()
+    const { store, errors, chat, appendLater } = start()
     await (await chat.send('one')).outcome()
-    await store.appendEvent('c1', ofTheFuture)
+    await appendLater()
     await chat.send('two', { whenBusy: 'queue' })
     await until(() => errors.includes('a conversation cannot be worked on here'))
     await until(async () => {
@@ -111,8 +160,11 @@ overStores('an event that this version does not know', (story) => {
     const rest = (async () => {
       for await (const _ of watched);
     })()
-    await store.appendEvent('c1', ofTheFuture)
-    await expect(rest).rejects.toMatchObject({ code: 'event_unknown' })
+    const failed = expect(rest).rejects.toMatchObject({ code: 'event_unknown' })
+    await story.appendAsLater(store, 'c1', ofTheFuture)
+    // What this process writes itself it hears of at once.
+    await store.commit('c1', { events: [], wakeAt: 'now' })
+    await failed
     expect(await turn.outcome()).toMatchObject({ status: 'detached' })
     await until(() => call.signal?.aborted)
     await until(async () => (await store.acquireLease('c1', 'a newer node', 1_000)) !== null)

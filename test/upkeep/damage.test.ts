@@ -41,7 +41,7 @@ const damages: readonly (readonly [FindingCode, string, string])[] = [
   ],
   ['event_unknown', 'plain', `UPDATE events SET type = 'from_the_future' WHERE cid = ${cid('plain')} AND seq = 2`],
   [
-    'log_unfoldable',
+    'event_ignored',
     'plain',
     `UPDATE events SET content = '{"turnId":"no","status":"completed","reason":null}' WHERE cid = ${cid('plain')} AND seq = 3`,
   ],

@@ -2,11 +2,11 @@ import { existsSync } from 'node:fs'
 import { writeFile } from 'node:fs/promises'
 import { basename, dirname, join, relative, resolve } from 'node:path'
 import { CommandLineError } from '../../errors/cli-errors.ts'
+import { packageVersion } from '../../errors/package-version.ts'
 import { makeFolder } from '../../server/node/make-folder.ts'
 import { command } from '../command.ts'
 import { exitCodes } from '../exit-codes.ts'
 import { projectFiles } from '../init/project-files.ts'
-import { packageVersion } from '../package-version.ts'
 import { safe } from '../terminal/safe-text.ts'
 import { unlessUnwritable } from '../unless-unwritable.ts'
 
@@ -55,7 +55,7 @@ export const init = command({
 
 /** A path means the same in the new folder as here. */
 function specOf(given: string | undefined): string {
-  if (given === undefined) return `^${packageVersion()}`
+  if (given === undefined) return `^${packageVersion}`
   const path = given.replace(/^file:/, '')
   if (path === given && !/^[./~]|\.tgz$/.test(given)) return given
   if (!existsSync(path)) throw new CommandLineError(`--perdure is '${given}', and there is no such file`, 'init')

@@ -1,3 +1,5 @@
+import type { UnknownEvent } from '../../errors/log-errors.ts'
+import { packageVersion } from '../../errors/package-version.ts'
 import { command } from '../command.ts'
 import { countOf } from '../count-of.ts'
 import { exitCodes } from '../exit-codes.ts'
@@ -47,7 +49,7 @@ async function read(target: Target, id: string, { limit, before }: { limit: numb
     conversation.history({ limit, ...(before === undefined ? {} : { before }) }),
     conversation.forks({ limit: 20 }),
   ])
-  const { state, activity, pending } = view
+  const { state, activity, pending, unknownEvent } = view
   return {
     ...record,
     state,
@@ -55,6 +57,7 @@ async function read(target: Target, id: string, { limit, before }: { limit: numb
     messages: history.messages,
     before: history.before,
     pending,
+    ...(unknownEvent ? { unknownEvent } : {}),
     forks: forks.map((fork) => ({ id: fork.id, at: fork.parent?.at ?? null })),
   }
 }
@@ -81,5 +84,10 @@ function lines(shown: Shown, { colours }: Output, args: TargetArgs, isFull: bool
     ...earlier,
     ...shown.messages.flatMap((message) => ['', ...messageLines(message, style)]),
     ...(waiting.length > 0 ? ['', ...waiting] : []),
+    ...(shown.unknownEvent ? ['', colours.dim(unreadLine(shown.unknownEvent))] : []),
   ]
+}
+
+function unreadLine({ seq, type, needs }: UnknownEvent): string {
+  return `Event ${seq} (${type}) and what follows need perdure ${needs ?? `later than ${packageVersion}`}.`
 }

@@ -65,6 +65,8 @@ function refuse(
   const earlier = change.key === null ? undefined : row?.keys.get(change.key)
   if (earlier) return earlier.digest === change.digest ? { type: 'ok', seq: earlier.seq } : { type: 'key_reused' }
   if (change.epoch !== null && row?.lease?.epoch !== change.epoch) return { type: 'epoch', lastSeq }
+  if (change.needsFree && row && (isLeased(row, now) || hasOtherPending(tables, row, change.resolve)))
+    return { type: 'owned' }
   if (change.expectedSeq !== null && change.expectedSeq !== lastSeq) return { type: 'seq', lastSeq }
   if (change.expectedAt !== null && row?.events.at(-1)?.at !== change.expectedAt) return { type: 'seq', lastSeq }
   if (change.expectedAgent !== null && row?.columns.agent !== change.expectedAgent) return { type: 'seq', lastSeq }
@@ -80,6 +82,15 @@ function refuse(
     if (owner !== id) return { type: 'call_elsewhere', callId }
   }
   return null
+}
+
+function hasOtherPending(
+  tables: TenantTables,
+  { callIds }: ConversationRow,
+  resolve: PreparedChange['resolve'],
+): boolean {
+  const ended = new Set(resolve.map(({ callId }) => callId))
+  return [...callIds].some((callId) => !ended.has(callId) && tables.calls.get(callId)!.status === 'pending')
 }
 
 function writeCall(tables: TenantTables, row: ConversationRow, write: StoredCallWrite, now: number): void {

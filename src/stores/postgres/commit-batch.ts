@@ -66,6 +66,7 @@ function outcomeOf({ outcome, seq, at, call_id, round }: JudgedRow): BatchOutcom
       return { type: 'stale', lastSeq: seq, callId: call_id!, round: round! }
     case 'call_elsewhere':
       return { type: 'call_elsewhere', callId: call_id! }
+    case 'owned':
     case 'key_reused':
     case 'missing':
     case 'settings':

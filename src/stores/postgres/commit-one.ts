@@ -52,10 +52,11 @@ function noneIfKeyIsTaken(error: unknown): Made[] {
 
 /** Nothing but events, a key, the cached state, a wake-up and the lease. A log that is empty may have to be created. */
 function isPlain(change: PreparedChange): boolean {
-  const { expectedSeq, calls, resolve, blobs, wake, releasesLease, acquires } = change
+  const { expectedSeq, needsFree, calls, resolve, blobs, wake, releasesLease, acquires } = change
   const { status: _, fsmState: __, ...seldom } = change.attrs
   return (
     expectedSeq !== 0 &&
+    !needsFree &&
     calls.length + resolve.length + blobs.length + Object.keys(seldom).length === 0 &&
     wake.type !== 'expiry' &&
     !(releasesLease && acquires)

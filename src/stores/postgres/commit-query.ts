@@ -18,6 +18,10 @@ export function commitQuery(schema: string, batch: readonly Addressed[], hasMerg
     values.push(arrayLiteral(changes, ({ expectedAgent }) => expectedAgent))
     places.push(`p_expected_at => $${values.length - 1}`, `p_expected_agent => $${values.length}`)
   }
+  if (changes.some(({ needsFree }) => needsFree)) {
+    values.push(arrayLiteral(changes, ({ needsFree }) => needsFree))
+    places.push(`p_needs_free => $${values.length}`)
+  }
   const text = `SELECT change, outcome, seq, at, call_id, round FROM ${schema}.commit_changes(${places.join(', ')})`
   return { statement: { name: `commit_${values.length}`, text }, values }
 }

@@ -7,6 +7,7 @@ import { indexForks } from './migrations/004-index-forks.ts'
 import { expectTimes } from './migrations/005-expect-times.ts'
 import { expectAgents } from './migrations/006-expect-agents.ts'
 import { keysWithEpochs } from './migrations/007-keys-with-epochs.ts'
+import { refuseOwned } from './migrations/008-refuse-owned.ts'
 import { quoteSchema } from './schema-name.ts'
 import { breakingAfter, discard } from './silent-connection.ts'
 import { nowMs } from './sql-names.ts'
@@ -20,6 +21,7 @@ export const migrations: readonly ((schema: string) => string)[] = [
   expectTimes,
   expectAgents,
   keysWithEpochs,
+  refuseOwned,
 ]
 
 type MigrateOptions = {

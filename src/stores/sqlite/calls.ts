@@ -19,6 +19,12 @@ export function findCall(db: Database, tenant: string, callId: string): CallHead
   )
 }
 
+export function pendingIds(db: Database, cid: number): string[] {
+  return db
+    .all<{ id: string }>("SELECT call_id AS id FROM calls WHERE cid = ? AND status = 'pending'", cid)
+    .map(({ id }) => id)
+}
+
 const columns = `calls.call_id AS id, conversations.id AS conversationId, calls.name, calls.executor, calls.status, calls.args,
   calls.result, calls.round, calls.kind, calls.prompt, calls.expires_at AS expiresAt, calls.created_at AS createdAt,
   calls.resolved_at AS resolvedAt, calls.resolved_seq AS resolvedSeq`

@@ -1,6 +1,6 @@
 import type { CommitOutcome, PreparedChange } from '../../store/driver.ts'
 import { referToBlobs } from './blobs.ts'
-import { endCall, findCall, writeCall } from './calls.ts'
+import { endCall, findCall, pendingIds, writeCall } from './calls.ts'
 import { type ConversationHead, createConversation, findConversation, updateConversation } from './conversations.ts'
 import type { Database } from './database.ts'
 import { appendEvents, timeOf } from './events.ts'
@@ -72,6 +72,7 @@ function refuse(
     if (earlier) return earlier.digest === change.digest ? { type: 'ok', seq: earlier.seq } : { type: 'key_reused' }
   }
   if (change.epoch !== null && head?.leaseEpoch !== change.epoch) return { type: 'epoch', lastSeq }
+  if (change.needsFree && head && isOwned(db, head, change, now)) return { type: 'owned' }
   if (change.expectedSeq !== null && change.expectedSeq !== lastSeq) return { type: 'seq', lastSeq }
   if (head && change.expectedAt !== null && timeOf(db, head.cid, lastSeq) !== change.expectedAt) {
     return { type: 'seq', lastSeq }
@@ -89,6 +90,11 @@ function refuse(
     if (call && call.cid !== head?.cid) return { type: 'call_elsewhere', callId }
   }
   return null
+}
+
+function isOwned(db: Database, head: ConversationHead, { resolve }: PreparedChange, now: number): boolean {
+  if ((head.leaseUntil ?? 0) > now) return true
+  return pendingIds(db, head.cid).some((pending) => !resolve.some(({ callId }) => callId === pending))
 }
 
 type KeyRow = { readonly seq: number; readonly digest: string | null; readonly epoch: number | null }

@@ -70,7 +70,9 @@ export function expiry({ describe, test, testTwoStores, testLeaping, expect, ref
         await store.scheduleExpiry(chat, moved, minute)
         await store.cancelExpiry(chat, calledOff)
         await store.resolveToolCall(answered, 'resolved', 'in time')
+        const { epoch } = (await store.acquireLease(chat, 'owner', minute))!
         await store.commit(chat, {
+          epoch,
           events: [resolution(nextRound), suspension(nextRound, { round: 2 })],
           resolve: [{ callId: nextRound, round: 1, status: 'resolved', result: true }],
           calls: [{ id: nextRound, round: 2 }],

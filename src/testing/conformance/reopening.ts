@@ -1,6 +1,6 @@
 import type { Store } from '../../store/store.ts'
 import type { Summary } from '../../store/summary.ts'
-import { carrying, titled, userMsg, userMsgOf } from './event-builders.ts'
+import { seeded, titled, userMsg, userMsgOf } from './event-builders.ts'
 import { hostileValues } from './hostile-values.ts'
 import { observe } from './observe.ts'
 import type { Suite } from './suite.ts'
@@ -101,7 +101,7 @@ export function reopening({ describe, test, testReopening, expect, refused }: Su
     const summary: Summary = { fromSeq: 1, toSeq: 1, content: { text: 'short' }, version: 1, base: null }
     await suspendCalls(handle, 'chat', ['call', 'answered'], { expiresInMs: minute, title: 'A title' })
     await handle.resolveToolCall('answered', 'denied', 'no')
-    await handle.commit('chat', { events: hostileValues.map((value) => carrying(value)) })
+    await handle.commit('chat', { events: hostileValues.map((value) => seeded(value)) })
     await handle.putConversation('chat', { settings: { colour: 'red', hostile: hostileValues } })
     await handle.putSummary('chat', summary)
     await handle.putModelCall('chat', { turnRef: 'turn', usage: { inputTokens: 1 } })

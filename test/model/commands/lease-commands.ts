@@ -1,20 +1,21 @@
 import fc from 'fast-check'
 import type { LeaseNews } from '../../../src/store/lease-news.ts'
 import { dueWorkProblem } from '../contract/due-work.ts'
-import { isLeased } from '../contract/leases.ts'
 import { farMs } from '../generate/durations.ts'
 import { agents, holder, pick, picked } from '../generate/names.ts'
 import { atConversation } from '../generate/places.ts'
-import { Mismatch, type World } from '../world.ts'
+import { Mismatch } from '../world.ts'
+import { acquire } from './acquire.ts'
 import { command } from './command.ts'
-import { takeLease } from './take-lease.ts'
 
 export const leaseCommands = [
   command({
     name: 'acquireLease',
     weight: 6,
     args: fc.record({ ...atConversation, holder, ttlMs: farMs }),
-    run: acquire,
+    async run(world, args) {
+      await acquire(world, args)
+    },
   }),
   command({
     name: 'lapseLease',
@@ -95,19 +96,6 @@ export const leaseCommands = [
     },
   }),
 ]
-
-type Acquire = { tenant: string; id: string; via: number; holder: string; ttlMs: number }
-
-async function acquire(world: World, { tenant, id, via, holder: who, ttlMs }: Acquire): Promise<void> {
-  await world.act(
-    () => world.handle(tenant, via).acquireLease(id, who, ttlMs),
-    (at, actual) => {
-      const conversation = world.contract.tenant(tenant).conversations.get(id)
-      if (!conversation || (isLeased(conversation, at) && conversation.lease?.holder !== who)) return null
-      return { epoch: takeLease(world, { tenant, id, via, holder: who, ttlMs }, at, actual?.epoch) }
-    },
-  )
-}
 
 function newsOf({ lost, grown, strays }: LeaseNews): unknown {
   const sorted = (all: readonly object[]): string[] => all.map((one) => JSON.stringify(one)).sort()

@@ -11,6 +11,7 @@ import { atConversation, atTenant } from '../generate/places.ts'
 import { text } from '../generate/texts.ts'
 import { value } from '../generate/values.ts'
 import type { World } from '../world.ts'
+import { asOwner } from './acquire.ts'
 import { command } from './command.ts'
 import { commitChange } from './commit-change.ts'
 
@@ -49,7 +50,7 @@ export const loggedCallCommands = [
       world.stored(prompt)
       events.push(suspension({ callId, round: 1, kind, prompt, expiresInMs }))
       const row = { id: callId, name, args, executor, kind, prompt, round: 1, expiresInMs }
-      await commitChange(world, place, { events, calls: [row] })
+      await commitChange(world, place, { events, calls: [row], ...(await asOwner(world, place)) })
     },
   }),
   command({
@@ -61,7 +62,7 @@ export const loggedCallCommands = [
       const call = { callId, name, args, executor: 'server' as const, gated: false, expiresInMs: null }
       const events = openingEvents(world, place, call)
       events.push({ type: 'tool_started', content: { callId, attempt: 1 } })
-      await commitChange(world, place, { events })
+      await commitChange(world, place, { events, ...(await asOwner(world, place)) })
     },
   }),
   command({
@@ -72,7 +73,8 @@ export const loggedCallCommands = [
     async run(world, { tenant, via, pick: index, result }) {
       const { id, state } = picked(startedCalls(world.contract.tenant(tenant)), index)!
       const content = { callId: state.call.callId, ok: true, result: world.stored(result) } as const
-      await commitChange(world, { tenant, id, via }, { events: [{ type: 'tool_result', content }] })
+      const place = { tenant, id, via }
+      await commitChange(world, place, { events: [{ type: 'tool_result', content }], ...(await asOwner(world, place)) })
     },
   }),
   command({
@@ -90,7 +92,7 @@ export const loggedCallCommands = [
       const { id, state } = picked(suspendedCalls(world.contract.tenant(tenant)), index)!
       const { callId, round, kind } = state.pending!
       const aimed = round + roundOffset
-      const logged = status === 'errored' ? 'resolved' : status
+      const logged = status === 'errored' ? 'denied' : status
       const content = {
         callId,
         round: aimed,
@@ -126,6 +128,7 @@ export const loggedCallCommands = [
           events: [{ type: 'resolution', content }, suspension(next)],
           resolve: [{ callId, round, status: 'resolved', result: true }],
           calls: [{ id: callId, name, args, executor, kind: 'client_exec', prompt, round: round + 1, expiresInMs }],
+          ...(await asOwner(world, { tenant, id, via })),
         },
       )
     },

@@ -78,6 +78,20 @@ const withValues: readonly ((value: Json) => Attempt)[] = [
   (value) => (handle) => handle.putFsmState('c', { state: 'idle', pending: [value], lastSeq: 0 }),
 ]
 
+const badEvents = [
+  { type: 'from_the_future', content: {} },
+  { type: '__proto__', content: {} },
+  { type: 'titled', content: { title: null } },
+  { type: 'user_msg', content: { turnId: '', message: { parts: [] }, options: {}, who: 'ann' } },
+  { type: 'tool_result', content: { callId: 'c', ok: false, result: 1 } },
+  { type: 'resolution', content: { callId: 'c', round: 0, kind: 'approval', status: 'resolved', value: 1, who: 'a' } },
+] as unknown as NewEvent[]
+
+const withEvents: readonly ((event: NewEvent) => Attempt)[] = [
+  (event) => (handle) => handle.appendEvent('c', event),
+  (event) => (handle) => handle.commit('c', { events: [seeded(1), event] }),
+]
+
 const large: readonly Attempt[] = [
   (handle) => handle.appendEvent('c', seeded('x'.repeat(1024 * 1024))),
   (handle) => handle.commit('c', { events: [seeded(1), seeded('é'.repeat(524_288))] }),
@@ -103,6 +117,7 @@ export const refusalCommands = [
         { weight: 4, arbitrary: tried('invalid_argument', badBounds, withBounds) },
         { weight: 4, arbitrary: tried('invalid_argument', badDurations, withDurations) },
         { weight: 6, arbitrary: tried('invalid_value', [...badValues, cyclic] as Json[], withValues) },
+        { weight: 4, arbitrary: tried('event_invalid', badEvents, withEvents) },
         { weight: 1, arbitrary: tried('event_too_large', large, [(attempt) => attempt]) },
       ),
     }),

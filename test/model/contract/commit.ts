@@ -5,6 +5,7 @@ import type { ConversationAttrs } from '../../../src/store/conversation-record.t
 import type { ToolCallWrite } from '../../../src/store/tool-call.ts'
 import type { Span } from '../compare/span.ts'
 import { referTo } from './blobs.ts'
+import { isLeased } from './leases.ts'
 import { type Call, type Conversation, newConversation, Refused, type Tenant } from './state.ts'
 
 export type Committed =
@@ -27,7 +28,7 @@ export function commit(
   id: string,
   change: Change,
   at: Span,
-  { creates = canCreate(change) }: { creates?: boolean } = {},
+  { creates = canCreate(change), endsCall = false }: { creates?: boolean; endsCall?: boolean } = {},
 ): Committed {
   refuseContradictions(change)
   const known = tenant.conversations.get(id)
@@ -38,6 +39,14 @@ export function commit(
     return { ok: true, seq: earlier.seq, isKnown: true }
   }
   if (change.epoch !== undefined && known?.lease?.epoch !== change.epoch) return conflict('epoch', lastSeq)
+  if (
+    change.epoch === undefined &&
+    !endsCall &&
+    change.events.some(saysWhatItsOwnerDid) &&
+    isOwned(tenant, known, change, at)
+  ) {
+    throw new Refused('owner_only')
+  }
   if (change.expectedSeq !== undefined && change.expectedSeq !== lastSeq) return conflict('seq', lastSeq)
   if (change.expectedAt === timeOfNoEvent) return conflict('seq', lastSeq)
   if (change.expectedAgent !== undefined && change.expectedAgent !== known?.agent) return conflict('seq', lastSeq)
@@ -68,6 +77,24 @@ function refuseContradictions({ events, resolve = [] }: Change): void {
     const ofErrored = ['client_exec', 'sub_agent'].includes(kind) ? ['denied', 'resolved'] : ['denied']
     if (!(status === 'errored' ? ofErrored : [status]).includes(logged)) throw new Refused('invalid_argument')
   }
+}
+
+const openTypes = [
+  ...['user_msg', 'resolution', 'cancel_requested', 'titled', 'seeded'],
+  ...['flow_started', 'flow_outcome'],
+]
+
+function saysWhatItsOwnerDid({ type }: { readonly type: string }): boolean {
+  return !openTypes.includes(type)
+}
+
+/** A lease is live, or a call waits that the change does not end. */
+function isOwned(tenant: Tenant, known: Conversation | undefined, { resolve = [] }: Change, at: Span): boolean {
+  if (!known) return false
+  const ended = resolve.map(({ callId }) => callId)
+  const waits = ({ id, conversationId, status }: Call) =>
+    conversationId === known.id && status === 'pending' && !ended.includes(id)
+  return isLeased(known, at) || [...tenant.calls.values()].some(waits)
 }
 
 function canCreate({ epoch, events }: Change): boolean {

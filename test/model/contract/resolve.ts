@@ -18,7 +18,7 @@ export function resolve(tenant: Tenant, ending: Ending, at: Span): 'ok' | 'stale
   if (call?.status !== 'pending') return 'stale'
   const { callId, status, result } = ending
   const change = { events: logged(call, ending), resolve: [{ callId, round: call.round, status, result }] }
-  return commit(tenant, call.conversationId, change, at).ok ? 'ok' : 'stale'
+  return commit(tenant, call.conversationId, change, at, { endsCall: true }).ok ? 'ok' : 'stale'
 }
 
 function logged({ round, kind }: Call, { callId, status, result, who }: Ending): NewEvent[] {

@@ -65,7 +65,7 @@ export function plannedEvent(
     case 'assistant_msg':
       return assistantMessage(world, turnId, [...parts, { type: 'source', source: { value } }])
     case 'injection':
-      return { type: 'injection', content: { turnId, step: 1, hook: text, parts } } as NewEvent
+      return { type: 'injection', content: { turnId, step: 1, hook: `hook ${text}`, parts } } as NewEvent
     case 'titled':
       return { type: 'titled', content: { title: text } }
     case 'cancel_requested':
@@ -75,8 +75,12 @@ export function plannedEvent(
     case 'seeded':
       return { type: 'seeded', content: { state: value } }
     case 'flow_started':
+      return {
+        type: 'flow_started',
+        content: { flow: `flow ${text}`, version: text, input: [value, file], who: text },
+      } as NewEvent
     case 'flow_outcome':
-      return { type: plan.type, content: { text, value, file } } as unknown as NewEvent
+      return { type: 'flow_outcome', content: { position: 1, ok: true, value: [value, file], who: text } } as NewEvent
   }
 }
 

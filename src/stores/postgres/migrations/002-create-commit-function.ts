@@ -1,4 +1,4 @@
-import { nowMs } from '../sql-names.ts'
+import { nowMs, secondary } from '../sql-names.ts'
 
 /**
  * Commits a batch of changes in one statement, so in one transaction and one round trip. Arrays named p_* have an element per change; those
@@ -21,7 +21,7 @@ export const createCommitFunction = (schema: string): string => `
     c_expires_in bigint[] = '{}',
     b_change integer[] = '{}', b_hash text[] = '{}',
     l_change integer[] = '{}', l_holder text[] = '{}', l_ms bigint[] = '{}',
-    p_expected_at bigint[] = '{}', p_expected_agent text[] = '{}'
+    p_expected_at bigint[] = '{}', p_expected_agent text[] = '{}', p_needs_free boolean[] = '{}'
   ) RETURNS TABLE (change integer, outcome text, seq bigint, at bigint, call_id text, round bigint) LANGUAGE plpgsql AS $$
   #variable_conflict use_column
   DECLARE
@@ -211,6 +211,7 @@ const judge = (schema: string, hasCalls: boolean): string => `
             WHEN k.seq IS NOT NULL AND k.digest IS DISTINCT FROM x.digest THEN 'key_reused'
             WHEN k.seq IS NOT NULL THEN 'known'
             WHEN x.epoch IS NOT NULL AND x.epoch IS DISTINCT FROM c.epoch THEN 'epoch'
+            WHEN x.needs_free IS TRUE AND (c.leased_until > v_now OR EXISTS (${pendingCall(schema)})) THEN 'owned'
             WHEN x.expected_seq <> coalesce(c.last_seq, 0) THEN 'seq'
             WHEN x.expected_at IS NOT NULL AND NOT EXISTS (${lastEventAt(schema)}) THEN 'seq'
             WHEN x.expected_agent IS NOT NULL AND x.expected_agent IS DISTINCT FROM c.agent THEN 'seq'
@@ -222,9 +223,10 @@ const judge = (schema: string, hasCalls: boolean): string => `
           END,
           coalesce(c.last_seq, 0), k.seq, ${hasCalls ? 'coalesce(g.call, o.call), g.round' : 'NULL, NULL'}
         FROM unnest(
-            p_wave, p_tenant, p_id, p_expected_seq, p_epoch, p_key, p_digest, p_creates, p_has_settings, p_expected_at, p_expected_agent
+            p_wave, p_tenant, p_id, p_expected_seq, p_epoch, p_key, p_digest, p_creates, p_has_settings, p_expected_at, p_expected_agent,
+            p_needs_free
           ) WITH ORDINALITY x (
-            wave, tenant, id, expected_seq, epoch, key, digest, creates, has_settings, expected_at, expected_agent, number
+            wave, tenant, id, expected_seq, epoch, key, digest, creates, has_settings, expected_at, expected_agent, needs_free, number
           )
         LEFT JOIN ${schema}.conversations c ON c.tenant = x.tenant AND c.id = x.id
         LEFT JOIN ${schema}.commit_keys k ON k.tenant = x.tenant AND k.conversation_id = x.id AND k.key = x.key
@@ -242,6 +244,11 @@ const judge = (schema: string, hasCalls: boolean): string => `
         RETURN NEXT;
       END LOOP;
 `
+
+/** But for those that the change ends. */
+const pendingCall = (schema: string): string =>
+  `SELECT FROM ${schema}.calls t WHERE t.tenant ${secondary} = x.tenant AND t.conversation_id = x.id AND t.status = 'pending'
+              AND NOT EXISTS (SELECT FROM unnest(r_change, r_call) r (change, call) WHERE r.change = x.number AND r.call = t.id)`
 
 const lastEventAt = (schema: string): string =>
   `SELECT FROM ${schema}.events v WHERE v.tenant = x.tenant AND v.conversation_id = x.id AND v.seq = x.expected_seq AND v.at = x.expected_at`

@@ -1,0 +1,27 @@
+import type { EventType } from './events.ts'
+
+/** Events after which a process that has the agent's code must look at the conversation. */
+export const wakingTypes: ReadonlySet<string> = new Set<EventType>([
+  'user_msg',
+  'resolution',
+  'cancel_requested',
+  'flow_started',
+])
+
+/** Events that may begin a conversation. */
+export const creatingTypes: ReadonlySet<string> = new Set<EventType>(['user_msg', 'seeded', 'flow_started'])
+
+/** Events that need no lease: they ask, answer or name, and the owner decides what follows. All others say what the owner did. */
+const openTypes: ReadonlySet<string> = new Set<EventType>([
+  'user_msg',
+  'resolution',
+  'cancel_requested',
+  'titled',
+  'seeded',
+  'flow_started',
+  'flow_outcome',
+])
+
+export function isOwnersEvent({ type }: { readonly type: string }): boolean {
+  return !openTypes.has(type)
+}

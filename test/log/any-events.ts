@@ -1,0 +1,192 @@
+import fc from 'fast-check'
+import type { EventType, NewEvent } from '../../src/log/events.ts'
+import type { Json, JsonObject } from '../../src/log/json.ts'
+
+/** Few ids, so that events meet each other, and miss each other, in every way there is. */
+const turnId = fc.constantFrom('t1', 't1', 't1', 't1', 't1', 't2', 't3')
+const callId = fc.constantFrom('c1', 'c1', 'c2', 'c3')
+const messageId = fc.constantFrom('m1', 'm2', 'm3')
+const providerCallId = fc.constantFrom('p1', 'p1', 'p2', '', 'odd id \ud83d!')
+const text = fc.constantFrom('hello', '', ' ', 'half a pair \ud83d', 'multi\nline')
+const name = fc.constantFrom('refund', 'search', '', 'no such tool!', 'x'.repeat(200))
+const who = fc.constantFrom('ann', 'system', '')
+const small = fc.integer({ min: 1, max: 4 })
+const value: fc.Arbitrary<Json> = fc.constantFrom<Json[]>(
+  ...[null, true, false, 'yes', 'rerun', 'report', '', 0, -0, [], {}],
+  ...[{ result: 1 }, { ok: true, result: 'done' }, { ok: false, error: 'no' }, { ok: false }, { reason: 'why' }],
+  ...[{ usage: { inputTokens: 3 } }, { ok: true, result: null, usage: 'much' }],
+)
+const metadata = fc.constantFrom<JsonObject[]>({}, { openai: { itemId: 'i1' } }, { anthropic: { signature: 's' } })
+const expiresInMs = fc.constantFrom(null, 1, 60_000)
+const image = { blob: 'ab'.repeat(32), mediaType: 'image/png', size: 3 }
+const file = fc.record(
+  {
+    type: fc.constant('file' as const),
+    mediaType: fc.constantFrom('image/png', 'text/plain', 'strange'),
+    data: fc.constantFrom(image, 'https://example.com/a.png', ''),
+    filename: text,
+  },
+  { requiredKeys: ['type', 'mediaType', 'data'] },
+)
+const textPart = fc.record(
+  { type: fc.constant('text' as const), text, providerMetadata: metadata },
+  { requiredKeys: ['type', 'text'] },
+)
+const userParts = fc.array(fc.oneof(textPart, file), { maxLength: 3 })
+const kind = fc.constantFrom('approval', 'elicitation', 'client_exec', 'sub_agent', 'recovery')
+const callResult = fc.oneof(
+  fc.record({ ok: fc.constant(true as const), result: value }),
+  fc.record({ ok: fc.constant(false as const), error: text }),
+)
+const outcome = fc.constantFrom({}, {}, { outcome: 'unknown' }, { outcome: 'ran' })
+
+/** A model signs its reasoning as its own. */
+const signatures: { readonly [provider: string]: JsonObject } = {
+  'anthropic.messages': { anthropic: { signature: 's' } },
+  'openai.responses': { openai: { itemId: 'i1' } },
+  'google.generative-ai': {},
+}
+
+const assistantParts = (provider: string) =>
+  fc.array(
+    fc.oneof(
+      { weight: 3, arbitrary: textPart },
+      { weight: 1, arbitrary: file },
+      {
+        weight: 2,
+        arbitrary: fc.record({
+          type: fc.constant('reasoning'),
+          text,
+          providerMetadata: fc.constantFrom({}, signatures[provider]!),
+        }),
+      },
+      { weight: 1, arbitrary: fc.record({ type: fc.constant('source'), source: metadata }) },
+      { weight: 1, arbitrary: fc.record({ type: fc.constant('provider_call'), providerCallId, name, args: value }) },
+      {
+        weight: 1,
+        arbitrary: fc.record({ type: fc.constant('provider_result'), providerCallId, name, result: value }),
+      },
+      { weight: 5, arbitrary: fc.record({ type: fc.constant('call'), callId, providerMetadata: metadata }) },
+      { weight: 1, arbitrary: fc.record({ type: fc.constant('plain_call'), providerCallId, name, args: value }) },
+    ),
+    { maxLength: 5 },
+  )
+
+const flowOp = fc.oneof(
+  fc.record({ kind: fc.constant('suspend'), tag: value }),
+  fc.record({ kind: fc.constant('request'), request: text, payload: value }),
+  fc.record({ kind: fc.constant('step'), name, input: value, ifInterrupted: fc.constantFrom('rerun', 'report') }),
+  fc.record({ kind: fc.constant('sleep'), ms: fc.nat() }),
+  fc.record({ kind: fc.constant('agent'), agent: fc.constant('a'), id: fc.constantFrom(null, 'x'), message: text }),
+  fc.record({ kind: fc.constantFrom('now', 'random', 'uuid') }),
+)
+
+/** Any content that its type allows, of every type there is. */
+const contents: { readonly [Type in EventType]: fc.Arbitrary<unknown> } = {
+  user_msg: fc.record({
+    turnId,
+    message: fc.record({ parts: userParts }),
+    options: fc.constantFrom({}, { maxSteps: 1 }, { untilTool: 'refund' }, { output: false }, { maxTokens: 1, x: 1 }),
+    who,
+  }),
+  assistant_msg: fc.constantFrom(...Object.keys(signatures)).chain((provider) =>
+    fc.record({
+      turnId,
+      messageId,
+      seen: fc.nat({ max: 30 }),
+      parts: assistantParts(provider),
+      model: fc.constant({ provider, modelId: 'm' }),
+      usage: fc.constantFrom({}, { inputTokens: 3, outputTokens: 4 }),
+      finishReason: text,
+      status: fc.constantFrom('complete', 'complete', 'complete', 'cancelled', 'failed'),
+    }),
+  ),
+  tool_call: fc.record({
+    turnId,
+    callId,
+    providerCallId,
+    name,
+    args: value,
+    executor: fc.constantFrom('server', 'human', 'client', 'provider', 'agent'),
+    gated: fc.boolean(),
+    ifInterrupted: fc.constantFrom('report', 'rerun', 'ask'),
+    timeoutMs: fc.constantFrom(null, 1),
+    expiresInMs,
+  }),
+  tool_started: fc.record({ callId, attempt: small }),
+  suspension: fc.record({ callId, round: small, kind, prompt: value, schema: value, expiresInMs }),
+  resolution: fc.record(
+    {
+      callId,
+      round: small,
+      kind,
+      status: fc.constantFrom('resolved', 'resolved', 'denied', 'expired', 'cancelled'),
+      value,
+      who,
+      edited: fc.record({ before: value, after: value }),
+    },
+    { requiredKeys: ['callId', 'round', 'kind', 'status', 'value', 'who'] },
+  ),
+  tool_result: fc.tuple(callId, callResult, outcome).map(([id, result, how]) => ({ callId: id, ...result, ...how })),
+  injection: fc.record({
+    turnId,
+    step: fc.nat({ max: 3 }),
+    hook: fc.constantFrom('memory', 'clock'),
+    parts: userParts,
+  }),
+  regeneration: fc.record({ messageId, n: small, feedback: text }),
+  withheld: fc.record({ messageId, hook: fc.constantFrom('guard', 'strict') }),
+  cancel_requested: fc.record({ turnId, who }),
+  turn_ended: fc.record({
+    turnId,
+    status: fc.constantFrom('completed', 'cancelled', 'failed', 'halted'),
+    reason: fc.constantFrom(null, 'max_steps', ''),
+  }),
+  titled: fc.record({ title: text }),
+  seeded: fc.record({ state: fc.oneof(value, fc.record({ title: text, messages: fc.constant([]) })) }),
+  flow_started: fc.record({ flow: fc.constant('f'), version: text, input: value, who }),
+  flow_opened: fc.record({ position: small, op: flowOp, asked: small }),
+  flow_outcome: fc.oneof(
+    fc.record({ position: small, ok: fc.constant(true), value }),
+    fc.record({ position: small, ok: fc.constant(false), error: text }),
+  ),
+  flow_continued: fc.record({ version: text, input: value }),
+  flow_ended: fc.oneof(
+    fc.record({ status: fc.constant('done'), result: value }),
+    fc.record({ status: fc.constant('failed'), error: text }),
+  ),
+}
+
+export const eventTypes = Object.keys(contents) as EventType[]
+
+/** Most others are about what these make. */
+const weights: { readonly [type: string]: number } = { assistant_msg: 8, tool_call: 8, flow_opened: 8, turn_ended: 1 }
+
+function anyOf(types: readonly EventType[]): fc.Arbitrary<NewEvent> {
+  return fc.oneof(
+    ...types.map((type) => ({
+      weight: weights[type] ?? 2,
+      arbitrary: contents[type].map((content) => ({ type, content }) as unknown as NewEvent),
+    })),
+  )
+}
+
+const flowTypes = eventTypes.filter((type) => type.startsWith('flow_') || type === 'titled')
+const conversationTypes = eventTypes.filter((type) => !type.startsWith('flow_'))
+const length = { maxLength: 40, size: 'max' as const }
+
+/** Logs of conversations: any events, but mostly after a message, because most need a turn. */
+export const anyConversation: fc.Arbitrary<NewEvent[]> = fc.oneof(
+  fc.array(anyOf(conversationTypes), length),
+  fc
+    .tuple(anyOf(['user_msg']), fc.array(anyOf(conversationTypes.filter((type) => type !== 'turn_ended')), length))
+    .map(([first, rest]) => [first, ...rest]),
+)
+
+/** Logs of sessions: any events, but mostly after a start. */
+export const anySession: fc.Arbitrary<NewEvent[]> = fc
+  .tuple(anyOf(['flow_started']), fc.array(anyOf(flowTypes), length))
+  .map(([first, rest]) => [first, ...rest])
+
+/** Everything, in any log. */
+export const anyEvents: fc.Arbitrary<NewEvent[]> = fc.array(anyOf(eventTypes), length)

@@ -1,0 +1,75 @@
+import { expect, test } from 'vitest'
+import type { NewEvent } from '../../src/log/events.ts'
+import { memoryStore } from '../../src/stores/memory/memory-store.ts'
+import { examineStore } from '../../src/upkeep/examine-store.ts'
+import type { Finding } from '../../src/upkeep/finding.ts'
+import { called, cancelled, ended, regenerated, replied, resolved, said, succeeded } from '../log/story.ts'
+
+/** What the doctor says about a log, written as outsiders may. */
+async function findingsIn(events: readonly NewEvent[]): Promise<Finding[]> {
+  const store = memoryStore()
+  await store.commit('c1', { events, conversation: { agent: 'a' } })
+  const findings: Finding[] = []
+  await examineStore(store, { onFinding: (finding) => void findings.push(finding) })
+  await store.close()
+  return findings.filter(({ code }) => code === 'event_ignored')
+}
+
+const turns = Array.from({ length: 40 }, (_, index): NewEvent[] => {
+  const [turnId, callId, messageId] = [`t${index}`, `c${index}`, `m${index}`]
+  return [
+    said(turnId),
+    replied(turnId, messageId, 0, { calls: [callId] }),
+    called(callId, { turnId }),
+    succeeded(callId),
+    ended(turnId),
+  ]
+}).flat()
+
+test('what names nothing in the log is told of, with its place and why', async () => {
+  const found = await findingsIn([...turns, succeeded('c99'), ended('t99'), regenerated('m99'), cancelled('t99')])
+  expect(found.map(({ problem }) => problem)).toEqual([
+    "event 201 (tool_result) names call 'c99', which is not in the log before it",
+    "event 202 (turn_ended) names turn 't99', which is not in the log before it",
+    "event 203 (regeneration) names message 'm99', which is not in the log before it",
+    "event 204 (cancel_requested) names turn 't99', which is not in the log before it",
+  ])
+  expect(found[0]).toMatchObject({ severity: 'fault', isDerived: false, conversation: 'c1' })
+})
+
+test('what comes late, of turns that ended long ago, is none of it', async () => {
+  expect(await findingsIn([...turns, resolved('c0', 'approval'), cancelled('t1'), regenerated('m2')])).toEqual([])
+})
+
+test('a mark that withholds a message which never came is told of', async () => {
+  const mark: NewEvent = { type: 'withheld', content: { messageId: 'm9', hook: 'guard' } }
+  const found = await findingsIn([said('t1'), mark, ended('t1')])
+  expect(found.map(({ problem }) => problem)).toEqual(["message 'm9' is withheld, and never came"])
+})
+
+test('what comes too early is', async () => {
+  const found = await findingsIn([said('t1'), succeeded('c1'), replied('t1', 'm1', 0, { calls: ['c1'] }), called('c1')])
+  expect(found.map(({ problem }) => problem)).toEqual([expect.stringContaining('event 2 (tool_result)')])
+})
+
+test('a call that is made twice is, and so is a seed in the middle and an event of a session', async () => {
+  const odd: NewEvent[] = [
+    said('t1'),
+    called('c1'),
+    called('c1'),
+    { type: 'seeded', content: { state: null } },
+    { type: 'flow_ended', content: { status: 'done', result: null } },
+  ]
+  expect((await findingsIn(odd)).map(({ problem }) => problem)).toEqual([
+    "event 3 (tool_call) makes call 'c1', which the log has already",
+    'event 4 (seeded) seeds a log that has begun',
+    'event 5 (flow_ended) is of a session, in the log of a conversation',
+  ])
+})
+
+test('very many are told of by their number', async () => {
+  const many = Array.from({ length: 1_500 }, (_, index) => succeeded(`gone-${index}`))
+  const found = await findingsIn([said('t1'), ...many])
+  expect(found).toHaveLength(1_001)
+  expect(found.at(-1)?.problem).toBe('500 more events are about nothing in the log')
+})
