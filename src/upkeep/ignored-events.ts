@@ -36,7 +36,9 @@ export class IgnoredEvents {
       if (place === undefined || place > seq) examined.add('event_ignored', `event ${seq} (${type}) ${why}`)
     }
     const mark = folded?.kind === 'conversation' ? folded.state.withheld : undefined
-    if (mark) examined.add('event_ignored', `message '${mark.messageId}' is withheld, and never came`)
+    // A fork may begin between a mark and its message.
+    if (mark && examined.forkedAt === null)
+      examined.add('event_ignored', `message '${mark.messageId}' is withheld, and never came`)
     if (this.#left > 0) examined.add('event_ignored', `${this.#left} more events are about nothing in the log`)
   }
 }

@@ -157,7 +157,7 @@ const contents: { readonly [Type in EventType]: fc.Arbitrary<unknown> } = {
   ),
 }
 
-export const eventTypes = Object.keys(contents) as EventType[]
+const eventTypes = Object.keys(contents) as EventType[]
 
 /** Most others are about what these make. */
 const weights: { readonly [type: string]: number } = { assistant_msg: 8, tool_call: 8, flow_opened: 8, turn_ended: 1 }

@@ -196,8 +196,11 @@ overStores('a conversation that rests as this process left it', (story) => {
         await model.answer(1, 'too late')
         await slow.held()
         await store.releaseLease('c1', slow.epoch())
-      } else slow.hold('streamEvents')
-      await store.commit('c1', { events: [ended] })
+        await store.commit('c1', { events: [ended] })
+      } else {
+        slow.hold('streamEvents')
+        await store.commit('c1', { events: [ended], epoch: slow.epoch() })
+      }
       if (moment === 'while the owner here reads it') await slow.held()
       const outcome = turn.outcome()
       await new Promise((resolve) => setTimeout(resolve, 10))
