@@ -1,93 +1,25 @@
-import { join } from 'node:path'
 import { parseArgs } from 'node:util'
-import { freshDatabase } from '../setup/fresh-database.ts'
-import { startPostgres } from '../setup/start-postgres.ts'
-import type { Case, Mutant } from './mutant.ts'
-import { mutants } from './mutants.ts'
-import { runCases } from './run-cases.ts'
-import { PatchError, Workspace } from './workspace.ts'
+import { runRandom } from './random/run-random.ts'
+import { runPlanted } from './run-planted.ts'
 
-type Verdict = {
-  readonly mutant: string
-  readonly result: 'killed' | 'survived' | 'patch does not apply' | 'named case did not run'
-  readonly by: string
-  readonly seconds: number
-}
-
-const { values } = parseArgs({ options: { only: { type: 'string' }, jobs: { type: 'string', default: '2' } } })
-const chosen = mutants.filter(({ name }) => name.includes(values.only ?? ''))
-const tree = join(import.meta.dirname, '..', '..')
-const server = await startPostgres()
-const workspaces: Workspace[] = []
-try {
-  for (let job = 0; job < Number(values.jobs); job++) workspaces.push(await Workspace.copyOf(tree))
-  const soundness = await runCases(workspaces[0]!.root, namedCases(chosen), await freshDatabase(server.url))
-  const unsound = soundness.filter(({ status }) => status !== 'passed')
-  for (const { test, status, message } of unsound) console.error(`without a mutant: ${test}: ${status}\n${message}`)
-  const verdicts: Verdict[] = []
-  const queue = unsound.length > 0 ? [] : [...chosen]
-  await Promise.all(
-    workspaces.map(async (workspace) => {
-      for (let mutant = queue.shift(); mutant; mutant = queue.shift()) {
-        const verdict = await judge(workspace, mutant)
-        verdicts.push(verdict)
-        console.error(`${verdict.result.padEnd(8)} ${verdict.seconds} s  ${verdict.mutant}`)
-      }
-    }),
-  )
-  report(verdicts, unsound)
-} finally {
-  for (const workspace of workspaces) await workspace.remove()
-  await server.destroy()
-}
-
-async function judge(workspace: Workspace, { name, edits, killedBy }: Mutant): Promise<Verdict> {
-  const startedAt = Date.now()
-  const verdict = (result: Verdict['result'], by = ''): Verdict => ({
-    mutant: name,
-    result,
-    by,
-    seconds: Math.round((Date.now() - startedAt) / 100) / 10,
+/** `npm run mutants [-- --only 'part of a name']`, `npm run mutants -- --random 200 --seed 7` */
+const { values } = parseArgs({
+  options: {
+    only: { type: 'string', default: '' },
+    jobs: { type: 'string', default: '2' },
+    random: { type: 'string' },
+    seed: { type: 'string' },
+    budget: { type: 'string', default: '300' },
+    'keep-killed': { type: 'boolean', default: false },
+  },
+})
+const jobs = Number(values.jobs)
+if (values.random === undefined) await runPlanted(values.only, jobs)
+else
+  await runRandom({
+    count: Number(values.random),
+    seed: Number(values.seed ?? Date.now() % 100_000),
+    jobs,
+    budgetSeconds: Number(values.budget),
+    keepsKilled: values['keep-killed'],
   })
-  let restore: () => Promise<void>
-  try {
-    restore = await workspace.apply(edits)
-  } catch (error) {
-    if (error instanceof PatchError) return verdict('patch does not apply', error.message)
-    throw error
-  }
-  try {
-    const results = await runCases(workspace.root, killedBy, await freshDatabase(server.url))
-    const killer = results.find(({ status }) => status === 'failed')
-    if (killer) return verdict('killed', killer.test)
-    return verdict(results.some(({ status }) => status === 'missing') ? 'named case did not run' : 'survived')
-  } finally {
-    await restore()
-  }
-}
-
-/** A case that fails without any mutant kills nothing. */
-function report(
-  verdicts: readonly Verdict[],
-  unsound: readonly { file: string; test: string; status: string }[],
-): void {
-  const order = new Map(chosen.map(({ name }, index) => [name, index]))
-  console.table(verdicts.toSorted((left, right) => order.get(left.mutant)! - order.get(right.mutant)!))
-  const named = (result: Verdict['result']) =>
-    verdicts.filter((one) => one.result === result).map(({ mutant }) => mutant)
-  const summary = {
-    mutants: chosen.length,
-    killed: named('killed').length,
-    survivors: named('survived'),
-    notApplied: named('patch does not apply'),
-    notRun: named('named case did not run'),
-    failingWithoutMutant: unsound.map(({ file, test, status }) => `${file}: ${test} (${status})`),
-  }
-  console.log(JSON.stringify(summary))
-  if (summary.killed < chosen.length) process.exitCode = 1
-}
-
-function namedCases(all: readonly Mutant[]): Case[] {
-  const cases = new Map(all.flatMap(({ killedBy }) => killedBy).map((one) => [JSON.stringify(one), one]))
-  return [...cases.values()]
-}
