@@ -19,7 +19,7 @@ export const coreMutants: readonly Mutant[] = [
   },
   {
     name: 'the page of a turn that is still open is read on and on',
-    edits: [{ file: 'src/runtime/history.ts', find: 'if (more.length === 0) break\n', replace: '' }],
+    edits: [{ file: 'src/runtime/history.ts', find: 'more.length === 0 || unknownEvent', replace: 'unknownEvent' }],
     killedBy: [
       {
         file: 'test/stories/turns-history.test.ts',
