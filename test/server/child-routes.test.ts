@@ -11,7 +11,7 @@ import { startServer } from './start-server.ts'
 
 type Verdict =
   /** Names the conversation of a child whose agent only a tool starts. `code`: how it is refused; else it goes. */
-  | { readonly body?: unknown; readonly code?: 'child_conversation' | 'agent_missing' }
+  | { readonly body?: unknown; readonly code?: 'child_conversation' | 'agent_missing' | 'operator_only' }
   /** Why the question does not arise. */
   | { readonly why: string }
 
@@ -23,6 +23,7 @@ const said = { id: 'm1', role: 'user', parts: [{ type: 'text', text: 'Do this in
 /** Every route of the server. One that is missing here fails the test below. */
 const verdicts: Readonly<Record<string, Verdict>> = {
   health: noChild,
+  ready: noChild,
   openApi: noChild,
   listConversations: noChild,
   inbox: noChild,
@@ -39,9 +40,9 @@ const verdicts: Readonly<Record<string, Verdict>> = {
   readEvents: {},
   turnOutcome: {},
   live: {},
-  listModelCalls: {},
-  getModelCall: {},
-  explainModelCall: {},
+  listModelCalls: { code: 'operator_only' },
+  getModelCall: { code: 'operator_only' },
+  explainModelCall: { code: 'operator_only' },
   readSnapshot: {},
   listForks: {},
   readLineage: {},
