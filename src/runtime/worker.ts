@@ -145,7 +145,8 @@ export class Worker {
     const isFull = this.#room <= 0
     if (taken || this.#isClosed || !work || isFull) {
       this.#isFull ||= isFull
-      if (lease) await this.#release(ref, lease.epoch)
+      // A commit that was repeated beside the first has the same lease, and the first is at work under it.
+      if (lease && lease.epoch !== taken?.lease?.epoch) await this.#release(ref, lease.epoch)
       return taken?.done
     }
     const given = lease ? this.#leases.holding(ref, lease.epoch, lease.askedAt) : null

@@ -70,7 +70,9 @@ test('a change without its cached state is half', async () => {
 
 test('a commit that is there twice is found', async () => {
   const other = { events: [message('@b.1@')] }
-  expect(await violationsWhen(planned, [change, other, change])).toContain('@a.1@ is in the log twice')
+  expect(await violationsWhen(planned, [change, other, { events: [message('@a.1@')] }])).toContain(
+    '@a.1@ is in the log twice',
+  )
 })
 
 test('a failure that promised nothing was written must be true', async () => {
