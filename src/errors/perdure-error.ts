@@ -14,8 +14,14 @@ export class PerdureError extends Error {
     Object.defineProperty(this, marker, { value: true })
   }
 
+  /** Never throws, whatever it is given. */
   static isInstance(error: unknown): error is PerdureError {
-    return typeof error === 'object' && error !== null && marker in error
+    try {
+      return typeof error === 'object' && error !== null && marker in error
+    } catch {
+      // A proxy that does not let itself be asked is none of ours.
+      return false
+    }
   }
 }
 

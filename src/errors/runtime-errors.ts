@@ -1,4 +1,5 @@
 import { PerdureError } from './perdure-error.ts'
+import { thrownText } from './read-given.ts'
 
 /** This process does not have the agent's code, or the conversation has no agent yet. */
 export class AgentMissingError extends PerdureError {
@@ -87,7 +88,7 @@ export class RuntimeClosedError extends PerdureError {
 /** The app's `loadState` threw, said that it failed, or took too long. Nothing was sent: a log that has begun is never seeded. */
 export class SnapshotLoadError extends PerdureError {
   constructor(id: string, cause: unknown) {
-    const why = cause instanceof Error ? cause.message : String(cause)
+    const why = thrownText(cause)
     super(
       'snapshot_load_failed',
       `loadState failed for '${id}', and nothing was sent: ${why.replace(/[.\s]+$/, '')}. Try again, or return null to begin without a snapshot.`,

@@ -1,5 +1,7 @@
 import { DefinitionError } from '../errors/definition-errors.ts'
 import { DeterminismError, NoSuchFlowError } from '../errors/flow-errors.ts'
+import { readMembers } from '../errors/read-given.ts'
+import { InvalidArgumentError } from '../errors/store-errors.ts'
 import { type Flow, sessionAgent } from './define-flow.ts'
 
 /** The flows of a runtime, by name and version. Of each name, the one given last is the newest. */
@@ -23,7 +25,7 @@ export class FlowRegistry {
 
   /** The registered one of that name and version; of a bare name, the newest. */
   find(flow: string | Pick<Flow, 'name' | 'version'>): Flow {
-    const { name, version } = typeof flow === 'string' ? { name: flow, version: null } : flow
+    const { name, version } = typeof flow === 'string' ? { name: flow, version: null } : readFlowName(flow)
     const versions = this.#versionsOf(name)
     const found = version === null ? versions.at(-1) : versions.find((known) => known.version === version)
     if (!found) throw new NoSuchFlowError(`${name}' of version '${version}`, this.#names())
@@ -48,4 +50,10 @@ export class FlowRegistry {
   #names(): string[] {
     return [...this.#byName.values()].flat().map(({ name, version }) => `${name} ${version}`)
   }
+}
+
+function readFlowName(flow: Pick<Flow, 'name' | 'version'>): { readonly name: string; readonly version: string } {
+  const { name, version } = readMembers('flow', flow, ['name', 'version'])
+  if (typeof name === 'string' && typeof version === 'string') return { name, version }
+  throw new InvalidArgumentError('flow', 'must be a flow or the name of one')
 }

@@ -1,4 +1,6 @@
 import { InvalidValueError } from '../errors/log-errors.ts'
+import { PerdureError } from '../errors/perdure-error.ts'
+import { thrownText } from '../errors/read-given.ts'
 import type { Json } from './json.ts'
 
 const maxDepth = 500
@@ -8,19 +10,32 @@ const maxDepth = 500
  * Throws `InvalidValueError` with the path of what JSON cannot hold; `path` names the root.
  */
 export function encode(value: unknown, path = 'value'): string {
-  switch (inspect(value, 0)) {
-    case 'plain':
-      return JSON.stringify(value)
-    case 'negative_zero':
-      return write(value as Json)
-    case 'refused':
-      throw locate(value, path, 0, new Set())
+  try {
+    switch (inspect(value, 0)) {
+      case 'plain':
+        return JSON.stringify(value)
+      case 'negative_zero':
+        return write(value as Json)
+      case 'refused':
+        throw locate(value, path, 0, new Set()) ?? unreadable(path, 'it changes while it is read')
+    }
+  } catch (error) {
+    // A getter or a proxy, which is code of the caller's, has thrown.
+    throw PerdureError.isInstance(error) ? error : unreadable(path, thrownText(error))
   }
+}
+
+function unreadable(path: string, why: string): InvalidValueError {
+  return new InvalidValueError(path, `it cannot be read: ${why}`)
 }
 
 /** Whether `encode` would take it. */
 export function canEncode(value: unknown): boolean {
-  return inspect(value, 0) !== 'refused'
+  try {
+    return inspect(value, 0) !== 'refused'
+  } catch {
+    return false
+  }
 }
 
 /** Reads what `encode` wrote. */
@@ -66,11 +81,13 @@ function locate(value: unknown, path: string, depth: number, ancestors: Set<obje
     return new InvalidValueError(path, `a ${value.constructor?.name ?? 'class instance'} is not a plain object`)
   }
   ancestors.add(value)
-  const members: [string, unknown][] = Array.isArray(value)
-    ? Array.from(value, (member, index) => [`${path}[${index}]`, member])
-    : Object.entries(value).map(([key, member]) => [`${path}.${key}`, member])
-  for (const [memberPath, member] of members) {
-    const problem = locate(member, memberPath, depth + 1, ancestors)
+  // One by one: a list with holes may be longer than memory.
+  const keys = Array.isArray(value) ? null : Object.keys(value)
+  const length = keys ? keys.length : (value as unknown[]).length
+  for (let index = 0; index < length; index++) {
+    const key = keys ? keys[index]! : index
+    const memberPath = keys ? `${path}.${key}` : `${path}[${key}]`
+    const problem = locate((value as Record<string | number, unknown>)[key], memberPath, depth + 1, ancestors)
     if (problem) return problem
   }
   ancestors.delete(value)

@@ -10,6 +10,7 @@ import type { Change, CommitResult } from '../store/change.ts'
 import type { TenantStore } from '../store/store.ts'
 import { resolveRow } from '../turn/change-for.ts'
 import type { LeaseWish } from './lease-wish.ts'
+import type { ReadCallRef } from './read-call-ref.ts'
 
 /** A pending item, or the ids of one; a bare `callId` means its first round. */
 export type CallRef = string | { readonly callId: string; readonly round?: number }
@@ -41,11 +42,10 @@ export type Answering = {
 
 /** Resolves one round of one call; of all who try, one is accepted. `answerFor` checks the answer and must throw when it does not fit. */
 export async function answerCall(
-  ref: CallRef,
+  { callId, round: n }: ReadCallRef,
   answerFor: (call: CallState, round: Round) => Promise<Answer>,
   { id, who, store, state, onAnswer, lease }: Answering,
 ): Promise<Answered> {
-  const { callId, round: n = 1 } = typeof ref === 'string' ? { callId: ref } : ref
   const found = findCall(await state(), callId)
   if (!found) return await notInWorkingSet(id, callId, n, store)
   const round = found.call.rounds.find((candidate) => candidate.round === n)

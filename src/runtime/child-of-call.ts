@@ -1,10 +1,10 @@
 import type { TenantStore } from '../store/store.ts'
 import { parentCallOf } from './admit-child.ts'
-import type { CallRef } from './answer-call.ts'
+import type { ReadCallRef } from './read-call-ref.ts'
 
 /** The child agent of a conversation, or of one of its children, that a call is in; null for a call of its own, or of nobody below it. */
-export async function childOfCall(store: TenantStore, id: string, call: CallRef): Promise<string | null> {
-  const { callId, conversationId } = refOf(call)
+export async function childOfCall(store: TenantStore, id: string, call: ReadCallRef): Promise<string | null> {
+  const { callId, conversationId } = call
   if (conversationId === id) return null
   const row = await store.getToolCall(callId)
   if (!row || row.conversationId === id) return null
@@ -13,9 +13,4 @@ export async function childOfCall(store: TenantStore, id: string, call: CallRef)
     parent = await parentCallOf(store, parent.conversationId)
   }
   return null
-}
-
-/** A pending item says which conversation it is of. It is not believed for more than saving a look. */
-function refOf(call: CallRef): { readonly callId: string; readonly conversationId?: string } {
-  return typeof call === 'string' ? { callId: call } : call
 }

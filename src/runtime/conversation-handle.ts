@@ -1,14 +1,15 @@
 import type { Agent } from '../agent/agent.ts'
 import { explain } from '../context/explain.ts'
-import { InvalidAnswerError } from '../errors/definition-errors.ts'
 import { EventUnknownError } from '../errors/log-errors.ts'
+import { checkSignal, readMembers } from '../errors/read-given.ts'
 import { AgentMissingError } from '../errors/runtime-errors.ts'
-import { ConversationNotFoundError } from '../errors/store-errors.ts'
+import { ConversationNotFoundError, InvalidArgumentError } from '../errors/store-errors.ts'
 import { failpoint } from '../failpoint/failpoint.ts'
 import { uuidV7 } from '../id/uuid-v7.ts'
 import { loadReadable, type WorkingSet } from '../live/working-sets.ts'
-import type { Json } from '../log/json.ts'
 import { type CallState, type ConversationState, findTurn, openTurn, type Round } from '../log/state.ts'
+import { checkId } from '../store/checks.ts'
+import { readPage } from '../store/read-ranges.ts'
 import type { TenantStore } from '../store/store.ts'
 import { checkAnswer, checkEditedArgs } from '../tool/check-answer.ts'
 import { childrenOf, withChildren } from '../view/children-of.ts'
@@ -25,6 +26,9 @@ import type { LeaseWish } from './lease-wish.ts'
 import { lineageOf } from './lineage.ts'
 import { childIdsBelow, loadChildren } from './load-children.ts'
 import { outcomeFromLog } from './outcome-from-log.ts'
+import { type ReadCallRef, readCallRef } from './read-call-ref.ts'
+import { readEvictions } from './read-evictions.ts'
+import { readForkOptions } from './read-fork-options.ts'
 import { refuseChild } from './refuse-child.ts'
 import { resolveChildCall } from './resolve-child-call.ts'
 import type { RuntimeContext } from './runtime-context.ts'
@@ -142,14 +146,15 @@ export function conversationHandle(
   /** An answer to a child agent goes straight to it: `inChild` gives it there. */
   async function answering(
     call: CallRef,
-    inChild: (child: Conversation) => Promise<Answered>,
+    inChild: (child: Conversation, ref: ReadCallRef) => Promise<Answered>,
     answerFor: (call: CallState, round: Round) => Promise<Answer>,
   ): Promise<Answered> {
     runtime.assertOpen()
-    const childId = await childOfCall(store, id, call)
-    if (childId !== null) return inChild(conversationHandle(runtime, identity, childId, null))
+    const ref = readCallRef(call)
+    const childId = await childOfCall(store, id, ref)
+    if (childId !== null) return inChild(conversationHandle(runtime, identity, childId, null), ref)
     const onAnswer = (callId: string, round: number) => scopes.rememberAnswer(tenant, id, callId, round, who, scope)
-    return giving((lease) => answerCall(call, answerFor, { id, who, store, state, onAnswer, lease }))
+    return giving((lease) => answerCall(ref, answerFor, { id, who, store, state, onAnswer, lease }))
   }
 
   const toolOf = async (name: string) => agents.get((await ownAgent()) ?? '')?.toolSet.get(name) ?? null
@@ -157,7 +162,7 @@ export function conversationHandle(
   return {
     id,
 
-    async send(message, options = {}) {
+    async send(message, options) {
       runtime.assertOpen()
       await refuseChild(store, id)
       const definition = await agent()
@@ -176,10 +181,16 @@ export function conversationHandle(
 
     outcome: () => outcome(async () => (await state()).turns.at(-1)?.turnId ?? null) as never,
 
-    turn: (turnId) => turnHandle(turnId),
+    turn(turnId) {
+      checkId('turn id', turnId)
+      return turnHandle(turnId)
+    },
 
-    async cancel({ turnId, signal } = {}) {
+    async cancel(options) {
       runtime.assertOpen()
+      const { turnId, signal } = readMembers('options', options, ['turnId', 'signal'])
+      if (turnId !== undefined) checkId('turn id', turnId)
+      if (signal !== undefined) checkSignal('signal', signal)
       const folded = await state()
       const turn = turnId === undefined ? openTurn(folded) : findTurn(folded, turnId)
       if (!turn || turn.end) return null
@@ -193,32 +204,37 @@ export function conversationHandle(
       return (await whenTurn(turn.turnId, ended, { signal })) as never
     },
 
-    approve: (call, options = {}) =>
-      answering(
+    async approve(call, options) {
+      const { args } = readMembers<{ readonly args?: unknown }, 'args'>('options', options, ['args'])
+      return answering(
         call,
-        (child) => child.approve(call, options),
+        (child, ref) => child.approve(ref, args === undefined ? {} : { args }),
         async (pending, round) => {
           expectKind(pending, round, ['approval'])
-          if (options.args === undefined) return { status: 'resolved', value: true }
-          const after = await checkEditedArgs(await toolOf(pending.name), options.args)
+          if (args === undefined) return { status: 'resolved', value: true }
+          const after = await checkEditedArgs(await toolOf(pending.name), args)
           return { status: 'resolved', value: true, edited: { before: pending.args, after } }
         },
-      ),
+      )
+    },
 
-    deny: (call, options = {}) =>
-      answering(
+    async deny(call, options) {
+      const { reason = null } = readMembers('options', options, ['reason'])
+      if (reason !== null && typeof reason !== 'string') throw new InvalidArgumentError('reason', 'must be a string')
+      return answering(
         call,
-        (child) => child.deny(call, options),
+        (child, ref) => child.deny(ref, reason === null ? {} : { reason }),
         async (pending, round) => {
           expectKind(pending, round, ['approval'])
-          return { status: 'denied', value: { reason: options.reason ?? null } }
+          return { status: 'denied', value: { reason } }
         },
-      ),
+      )
+    },
 
     answer: (call, value) =>
       answering(
         call,
-        (child) => child.answer(call, value),
+        (child, ref) => child.answer(ref, value),
         async (pending, round) => {
           expectKind(pending, round, ['elicitation', 'client_exec', 'recovery'])
           const question = { kind: round.kind, tool: await toolOf(pending.name), schema: round.schema }
@@ -241,20 +257,23 @@ export function conversationHandle(
     history: (page) => history(store, id, page),
     events: (range) => store.streamEvents(id, range),
     modelCalls: () => store.modelCalls(id),
-    explain: async (modelCall) => explain(await store.streamEvents(id), modelCall),
+    async explain(modelCall) {
+      const evictions = readEvictions(modelCall)
+      return explain(await store.streamEvents(id), { evictions })
+    },
     watch: (options) => watch(watched, options),
 
-    async fork({ at, id: newId = uuidV7(), agent: given } = {}) {
+    async fork(given) {
       runtime.assertOpen()
+      const { at, id: newId = uuidV7(), name } = readForkOptions(given)
       await refuseChild(store, newId)
-      const name = typeof given === 'object' ? given.name : given
       if (name === undefined) await refuseToolsAgent(newId)
       else if (!addressable.has(name)) throw missing(name, newId)
       const options = { ...(at === undefined ? {} : { at }), ...(name === undefined ? {} : { agent: name }) }
       await store.fork(id, newId, options)
       return conversationHandle(runtime, identity, newId, name ?? agentName) as never
     },
-    forks: (page) => store.listConversations({ ...page, forkOf: id }),
+    forks: async (page) => store.listConversations({ ...readPage(page), forkOf: id }),
     lineage: () => lineageOf(store, id),
 
     async continue() {
@@ -285,31 +304,4 @@ export function conversationHandle(
       return isDeleted
     },
   }
-}
-
-/** True and false answer an approval; for everything else the value is the answer. */
-export async function resolveAny(
-  handle: Conversation,
-  state: ConversationState,
-  call: CallRef,
-  value: unknown,
-): Promise<Answered> {
-  const { callId, round = 1 } = typeof call === 'string' ? { callId: call } : call
-  const pending = state.turns.flatMap((turn) => turn.calls).find((candidate) => candidate.callId === callId)
-  const kind = pending?.rounds.find((candidate) => candidate.round === round)?.kind
-  if (kind !== 'approval') return handle.answer(call, value)
-  const decision = readDecision(value)
-  return decision.approved ? handle.approve(call, decision.options) : handle.deny(call, decision.options)
-}
-
-type Decision = { approved: boolean; options: { args?: Json; reason?: string } }
-
-function readDecision(value: unknown): Decision {
-  const given = typeof value === 'object' && value !== null ? value : { approved: value }
-  const { approved, args, reason } = given as { approved?: unknown; args?: Json; reason?: unknown }
-  // What is neither yes nor no decides nothing: a decision cannot be taken back.
-  if (typeof approved !== 'boolean')
-    throw new InvalidAnswerError('decision', 'it must be true, false or { approved, args?, reason? }')
-  const options = { ...(args === undefined ? {} : { args }), ...(typeof reason === 'string' ? { reason } : {}) }
-  return { approved, options }
 }

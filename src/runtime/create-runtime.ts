@@ -2,6 +2,7 @@ import type { Agent } from '../agent/agent.ts'
 import { systemClock } from '../clock/clock.ts'
 import { ContextMemories } from '../context/context-memory.ts'
 import { DefinitionError } from '../errors/definition-errors.ts'
+import { readMembers } from '../errors/read-given.ts'
 import { RuntimeClosedError } from '../errors/runtime-errors.ts'
 import { FlowRegistry } from '../flow/flow-registry.ts'
 import { FlowStates } from '../flow/flow-states.ts'
@@ -17,6 +18,7 @@ import { agentsByName } from './agents-by-name.ts'
 import { askAgent } from './ask-agent.ts'
 import { Channels } from './channels.ts'
 import { HintWaiters } from './hint-waiters.ts'
+import { checkScope } from './identity.ts'
 import { KeepAlive } from './keep-alive.ts'
 import { noLeaseWish } from './lease-wish.ts'
 import { readinessOf } from './readiness.ts'
@@ -99,9 +101,14 @@ export function createRuntime<const Agents extends readonly Agent[]>(
 
   return {
     ...verbs<Agents>(context, options, systemScope() as Scope),
-    as: (scope) => verbs<Agents>(context, options, scope),
+    as(scope) {
+      checkScope(scope)
+      return verbs<Agents>(context, options, scope)
+    },
     readiness: () => readinessOf({ store, clock, worker, timeoutMs: readinessMs }),
-    close: ({ drainMs = defaultDrainMs } = {}) => {
+    async close(given) {
+      const { drainMs = defaultDrainMs } = readMembers('options', given, ['drainMs'])
+      checkDuration('drainMs', drainMs, 0)
       closed ??= close(drainMs)
       return closed
     },

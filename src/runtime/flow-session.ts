@@ -1,4 +1,5 @@
 import { NoSessionError, SessionExistsError } from '../errors/flow-errors.ts'
+import { checkSignal, readMembers } from '../errors/read-given.ts'
 import { failpoint } from '../failpoint/failpoint.ts'
 import { checkFlowInput } from '../flow/check-flow-input.ts'
 import { type Flow, sessionAgent } from '../flow/define-flow.ts'
@@ -7,7 +8,9 @@ import { type LoadedFlow, loadFlow } from '../flow/load-flow.ts'
 import { tagOf } from '../flow/requests.ts'
 import type { FlowOutcome, LogEvent } from '../log/events.ts'
 import type { Json } from '../log/json.ts'
+import { checkId, checkWhole } from '../store/checks.ts'
 import type { ConversationRecord } from '../store/conversation-record.ts'
+import { readPage } from '../store/read-ranges.ts'
 import type { EventRange, Page } from '../store/store.ts'
 import { type FlowStanding, type FlowStatus, standingOf } from './flow-standing.ts'
 import type { Identity } from './identity.ts'
@@ -115,8 +118,9 @@ export function flowSession(
   return {
     id,
 
-    async start(input, { key, signal } = {}) {
+    async start(input, options) {
       runtime.assertOpen()
+      const { key, signal } = readSessionOptions(options, ['key', 'signal'])
       await refuseChild(store, id)
       const content = { flow: flow.name, version: flow.version, input: await checkFlowInput(flow, input), who }
       runtime.scopes.rememberSession(tenant, id, who, scope)
@@ -138,8 +142,9 @@ export function flowSession(
       return await standing(signal)
     },
 
-    async resume(value, options = {}) {
+    async resume(value, given) {
       runtime.assertOpen()
+      const options = readSessionOptions(given, ['key', 'tag', 'seq', 'signal'])
       await resumeSession(value, options, { id, who, store, flows: runtime.flows, loaded, giving })
       return await standing(options.signal)
     },
@@ -172,16 +177,18 @@ export function flowSession(
     },
     events: (range) => store.streamEvents(id, range),
 
-    async fork(newId, { at } = {}) {
+    async fork(newId, options) {
       runtime.assertOpen()
+      const { at } = readMembers('options', options, ['at'])
       await fork(newId, at)
       return flowSession(runtime, identity, flow, newId)
     },
-    forks: (page) => store.listConversations({ ...page, forkOf: id }),
+    forks: async (page) => store.listConversations({ ...readPage(page), forkOf: id }),
     lineage: () => lineageOf(store, id),
 
-    async continue({ signal } = {}) {
+    async continue(options) {
       runtime.assertOpen()
+      const { signal } = readSessionOptions(options, ['signal'])
       await loaded()
       await giving(() => store.commit(id, { events: [], wakeAt: 'now', conversation: { status: 'active' } }))
       return await standing(signal)
@@ -193,6 +200,18 @@ export function flowSession(
       return isDeleted
     },
   }
+}
+
+/** What a verb of a session is told beside its value, checked and read once. */
+function readSessionOptions<Name extends keyof ResumeOptions>(
+  given: ResumeOptions | undefined,
+  names: readonly Name[],
+): Partial<Pick<ResumeOptions, Name>> {
+  const read: ResumeOptions = readMembers('options', given, names)
+  if (read.key !== undefined) checkId('key', read.key)
+  if (read.seq !== undefined) checkWhole('seq', read.seq, 1)
+  if (read.signal !== undefined) checkSignal('signal', read.signal)
+  return read
 }
 
 function statusOfFork(state: FlowState): 'ended' | 'suspended' | 'idle' {

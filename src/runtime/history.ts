@@ -1,8 +1,10 @@
 import type { UnknownEvent } from '../errors/log-errors.ts'
+import { readMembers } from '../errors/read-given.ts'
 import type { LogEvent, UserMessage } from '../log/events.ts'
 import { foldEvents } from '../log/fold-events.ts'
 import { knownPart } from '../log/known-part.ts'
 import { type ConversationState, emptyState, type TurnState } from '../log/state.ts'
+import { checkWhole } from '../store/checks.ts'
 import type { TenantStore } from '../store/store.ts'
 import type { ViewMessage } from '../view/view.ts'
 import { viewOf } from '../view/view-of.ts'
@@ -29,7 +31,7 @@ type PageOptions = { readonly before?: number; readonly limit?: number }
 const eventsPerTurn = 16
 
 /** The messages of the newest `limit` turns that began before a seq. */
-export async function history(store: TenantStore, id: string, options: PageOptions = {}): Promise<HistoryPage> {
+export async function history(store: TenantStore, id: string, options?: PageOptions): Promise<HistoryPage> {
   const { folded, isInPage, before, unknownEvent } = await readPage(store, id, options)
   const messages = viewOf(id, folded.state).messages.filter(({ turnId }) => isInPage.has(turnId))
   const placed = messages.map((message) => ({ ...message, seq: folded.events[message.seq - 1]!.seq }))
@@ -37,7 +39,7 @@ export async function history(store: TenantStore, id: string, options: PageOptio
 }
 
 /** The same turns as they fold; their seqs are of the page, not of the log. */
-export async function historyTurns(store: TenantStore, id: string, options: PageOptions = {}): Promise<TurnPage> {
+export async function historyTurns(store: TenantStore, id: string, options?: PageOptions): Promise<TurnPage> {
   const { folded, isInPage, before } = await readPage(store, id, options)
   const turns = folded.state.turns.filter(({ turnId, opened, end }) => isInPage.has(turnId) && (opened || !end))
   return { turns: turns.map((turn) => ({ turn, said: saidIn(turn, folded.events) })), before }
@@ -58,7 +60,10 @@ type ReadPage = {
   readonly unknownEvent: UnknownEvent | null
 }
 
-async function readPage(store: TenantStore, id: string, { before, limit = 20 }: PageOptions): Promise<ReadPage> {
+async function readPage(store: TenantStore, id: string, options: PageOptions | undefined): Promise<ReadPage> {
+  const { before, limit = 20 } = readMembers('page', options, ['before', 'limit'])
+  if (before !== undefined) checkWhole('before', before, 0)
+  checkWhole('limit', limit, 1)
   for (let read = limit * eventsPerTurn; ; read *= 4) {
     const found = await store.streamEvents(id, { ...(before === undefined ? {} : { before }), limit: read })
     const isWhole = found.length < read || found[0]?.seq === 1

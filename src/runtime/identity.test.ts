@@ -17,12 +17,39 @@ describe('without settings', () => {
   })
 })
 
+test.each([
+  ['null', null],
+  ['5', 5],
+  ['nothing', undefined],
+  ['a name', 'ann'],
+])('a scope that is no object is nobody, not everybody: %s', (_, scope) => {
+  for (const options of [{}, { tenant: () => 'acme', who: () => 'ann' }]) {
+    expect(() => identify(scope as never, options)).toThrow(expect.objectContaining({ code: 'invalid_argument' }))
+  }
+})
+
+test.each([
+  [{ user: 5 }, 'invalid_argument'],
+  [{ user: '' }, 'invalid_argument'],
+  [{ tenant: 5 }, 'invalid_id'],
+  [{ tenant: '' }, 'invalid_id'],
+])('a scope whose user or tenant is no name is refused: %j', (scope, code) => {
+  expect(() => identify(scope as never, {})).toThrow(expect.objectContaining({ code }))
+})
+
 describe('an app that tells', () => {
   const options = { tenant: (scope: Scope) => scope.assigns['org'] as string, who: (scope: Scope) => `u/${scope.user}` }
 
   test('says which tenant, and what is stored of a person', () => {
     const scope = createScope({ user: 'ann', assigns: { org: 'acme' } })
     expect(identify(scope, options)).toEqual({ tenant: 'acme', who: 'u/ann', scope })
+  })
+
+  test('refuses what it tells of a person when that is no name', () => {
+    for (const told of [undefined, '', 7, null]) {
+      const who = () => told as string
+      expect(() => identify(ann, { who })).toThrow(expect.objectContaining({ code: 'invalid_argument' }))
+    }
   })
 
   test('refuses whoever has no tenant', () => {

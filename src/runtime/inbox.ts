@@ -1,3 +1,4 @@
+import { readPage } from '../store/read-ranges.ts'
 import type { Page, TenantStore } from '../store/store.ts'
 import type { PendingCall } from '../store/tool-call.ts'
 import type { CallPath } from '../view/view.ts'
@@ -20,11 +21,8 @@ type Known = Pick<RuntimeContext, 'agents' | 'addressable'>
 const defaultPage = 100
 
 /** A page of what waits for somebody in a tenant, the newest first. What waits for a child agent is not in it: the child's own calls are. */
-export async function inbox(
-  store: TenantStore,
-  { agents, addressable }: Known,
-  { before, limit = defaultPage }: Page = {},
-): Promise<InboxItem[]> {
+export async function inbox(store: TenantStore, { agents, addressable }: Known, given?: Page): Promise<InboxItem[]> {
+  const { before, limit = defaultPage } = readPage(given)
   const found: PendingCall[] = []
   for (let cursor = before; ; ) {
     const rows = await store.pendingInbox({ ...(cursor === undefined ? {} : { before: cursor }), limit })

@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto'
+import { readGiven } from '../errors/read-given.ts'
 import { InvalidArgumentError } from '../errors/store-errors.ts'
 import { type BlobRef, isBlobRef } from '../log/blob-ref.ts'
 import type { UserMessage, UserPart } from '../log/events.ts'
@@ -23,8 +24,18 @@ export type ReadMessage = { readonly message: UserMessage; readonly files: reado
 
 type NewFile = { readonly bytes: Uint8Array; readonly mediaType: string }
 
+/** More are a mistake, and each costs a look. */
+const mostParts = 10_000
+
+/** Throws `InvalidArgumentError` for what is no message, or cannot be read. */
 export function readMessage(input: MessageInput): ReadMessage {
-  const parts = partsOf(input)
+  return readGiven('message', () => readParts(partsOf(input)))
+}
+
+function readParts(parts: readonly InputPart[]): ReadMessage {
+  if (parts.length > mostParts) {
+    throw new InvalidArgumentError('message', `has ${parts.length} parts; the limit is ${mostParts}`)
+  }
   const isEmpty = parts.every(
     (part) => part?.type === 'text' && (typeof part.text !== 'string' || part.text.trim() === ''),
   )
@@ -42,14 +53,16 @@ function partsOf(input: MessageInput): readonly InputPart[] {
 }
 
 function toUserPart(part: InputPart, index: number, files: Map<string, NewFile>): UserPart {
-  if (part?.type === 'text' && typeof part.text === 'string') return { type: 'text', text: part.text }
-  if (part?.type !== 'file' || typeof part.mediaType !== 'string') {
+  // Each member is read once: a getter may tell something else the next time.
+  const { type, text, mediaType, data, filename } = Object(part) as Partial<Record<string, unknown>>
+  if (type === 'text' && typeof text === 'string') return { type, text }
+  const isNamed = filename === undefined || typeof filename === 'string'
+  if (type !== 'file' || typeof mediaType !== 'string' || !isNamed) {
     throw new InvalidArgumentError(
       `message part ${index}`,
-      "must be { type: 'text', text } or { type: 'file', mediaType, data }",
+      "must be { type: 'text', text } or { type: 'file', mediaType, data, filename? }",
     )
   }
-  const { mediaType, data, filename } = part
   const name = filename === undefined ? {} : { filename }
   const bytes = bytesOf(data, index)
   if (bytes === null) return { type: 'file', mediaType, data: addressOf(data, index), ...name }
@@ -58,10 +71,8 @@ function toUserPart(part: InputPart, index: number, files: Map<string, NewFile>)
   return { type: 'file', mediaType, data: { blob, mediaType, size: bytes.byteLength }, ...name }
 }
 
-type FileData = Extract<InputPart, { type: 'file' }>['data']
-
 /** Null where they are somewhere else. */
-function bytesOf(data: FileData, index: number): Uint8Array | null {
+function bytesOf(data: unknown, index: number): Uint8Array | null {
   if (data instanceof Uint8Array) return data
   const text = data instanceof URL ? data.href : data
   if (typeof text !== 'string' || !isDataUrl(text)) return null
@@ -71,9 +82,9 @@ function bytesOf(data: FileData, index: number): Uint8Array | null {
   throw new InvalidArgumentError(`message part ${index}`, problem)
 }
 
-function addressOf(data: FileData, index: number): BlobRef | string {
+function addressOf(data: unknown, index: number): BlobRef | string {
   // A copy: what is sent goes on being used as it was recorded, whatever the caller does with its own.
-  if (isBlobRef(data)) return { ...data }
+  if (isBlobRef(data)) return { blob: data.blob, mediaType: data.mediaType, size: data.size }
   const text = data instanceof URL ? data.href : data
   if (typeof text === 'string' && isWebUrl(text)) return text
   const allowed = 'must have a Uint8Array, a blob ref, or a URL with http, https or data as its data'

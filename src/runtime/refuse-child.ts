@@ -1,4 +1,5 @@
 import { ChildConversationError } from '../errors/runtime-errors.ts'
+import { checkId } from '../store/checks.ts'
 import type { TenantStore } from '../store/store.ts'
 import { callOfChild } from './admit-child.ts'
 
@@ -7,6 +8,7 @@ import { callOfChild } from './admit-child.ts'
  * child has.
  */
 export async function refuseChild(store: TenantStore, id: string): Promise<void> {
+  checkId('conversation id', id)
   const call = await callOfChild(store, id)
   if (call) throw new ChildConversationError(id, call.conversationId)
 }

@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto'
 import type { Agent } from '../agent/agent.ts'
+import { readGiven, readMembers, shown } from '../errors/read-given.ts'
 import { AgentMismatchError, BusyError } from '../errors/runtime-errors.ts'
 import { ConversationNotFoundError, InvalidArgumentError } from '../errors/store-errors.ts'
 import { failpoint } from '../failpoint/failpoint.ts'
@@ -11,6 +12,7 @@ import { seedTitle } from '../log/fold-events.ts'
 import type { FsmState } from '../log/fsm-state.ts'
 import type { Json } from '../log/json.ts'
 import { type ConversationState, openTurn } from '../log/state.ts'
+import { checkId, checkOneOf, checkWhole } from '../store/checks.ts'
 import type { ConversationAttrs } from '../store/conversation-record.ts'
 import { placedEvents } from '../store/placed-events.ts'
 import type { TenantStore } from '../store/store.ts'
@@ -57,30 +59,31 @@ export type Sending = {
 }
 
 const noSeq = Number.MAX_SAFE_INTEGER
+const optionNames = ['key', 'whenBusy', 'output', 'untilTool', 'maxSteps', 'maxTokens'] as const
 
 /** Appends a message. Durable when it resolves, with the turn it belongs to. */
 export async function sendMessage(
   input: MessageInput,
-  options: SendOptions,
+  given: SendOptions | undefined,
   sending: Sending,
 ): Promise<{ turnId: string; seq: number }> {
   const { id, agent, identity, store } = sending
+  const options = readMembers('options', given, optionNames)
   const { key, whenBusy = 'reject' } = options
-  if (!['reject', 'queue', 'interrupt', 'steer'].includes(whenBusy)) {
-    throw new InvalidArgumentError(
-      'whenBusy',
-      `must be 'reject', 'queue', 'interrupt' or 'steer', not '${String(whenBusy)}'`,
-    )
-  }
+  if (key !== undefined) checkId('key', key)
+  checkOneOf('whenBusy', whenBusy, ['reject', 'queue', 'interrupt', 'steer'])
   const { message, files } = readMessage(input)
   const content = {
     message,
-    options: turnOptions(agent, options),
+    options: readGiven('output', () => turnOptions(agent, options)),
     who: identity.who,
     ...(key === undefined ? {} : { key }),
   }
   const newTurnId = key === undefined ? uuidV7() : turnIdOf(key)
-  const request = key === undefined ? { resendKey: `send/${newTurnId}` } : { key, digest: digestOf(message, options) }
+  const request =
+    key === undefined
+      ? { resendKey: `send/${newTurnId}` }
+      : { key, digest: readGiven('output', () => digestOf(message, options)) }
   // Files that no message refers to would stay for ever, so it is known to be a new one before they are stored.
   if (files.length > 0 && key !== undefined) {
     const known = await store.commit(id, { events: [], ...request, expectedSeq: noSeq })
@@ -202,14 +205,11 @@ export function turnOptions(agent: Agent, options: SendOptions): TurnOptions {
   if (options.untilTool !== undefined && !agent.toolSet.has(options.untilTool)) {
     throw new InvalidArgumentError(
       'untilTool',
-      `is '${options.untilTool}'; the agent has ${[...agent.toolSet.keys()].join(', ')}`,
+      `is '${shown(options.untilTool)}'; the agent has ${[...agent.toolSet.keys()].join(', ')}`,
     )
   }
   for (const name of ['maxSteps', 'maxTokens'] as const) {
-    const value = options[name]
-    if (value !== undefined && !(Number.isSafeInteger(value) && value > 0)) {
-      throw new InvalidArgumentError(name, `must be a whole number of at least 1, not ${String(value)}`)
-    }
+    if (options[name] !== undefined) checkWhole(name, options[name], 1)
   }
   return {
     maxSteps: lower(options.maxSteps, agent.maxSteps),

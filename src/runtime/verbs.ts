@@ -1,13 +1,17 @@
 import type { Agent } from '../agent/agent.ts'
+import { readMembers } from '../errors/read-given.ts'
 import type { Flow } from '../flow/define-flow.ts'
 import type { Scope } from '../scope/register.ts'
+import { checkId } from '../store/checks.ts'
 import { childOfCall } from './child-of-call.ts'
-import { conversationHandle, resolveAny } from './conversation-handle.ts'
+import { conversationHandle } from './conversation-handle.ts'
 import { flowSession } from './flow-session.ts'
 import { type IdentityOptions, identify } from './identity.ts'
 import { inbox } from './inbox.ts'
 import { inspect } from './inspect.ts'
 import { listedConversation } from './listed-conversation.ts'
+import { readCallRef } from './read-call-ref.ts'
+import { resolveAny } from './resolve-any.ts'
 import type { Verbs } from './runtime.ts'
 import type { RuntimeContext } from './runtime-context.ts'
 
@@ -20,21 +24,32 @@ export function verbs<Agents extends readonly Agent[]>(
   // Not before a verb is called: a runtime whose tenants are told by the scope can be created without one.
   const identity = () => identify(scope, options)
   const storeOf = () => context.store.forTenant(identity().tenant)
-  const conversation = (id: string, { agent }: { agent?: string } = {}) =>
-    conversationHandle(context, identity(), id, agent ?? null)
+  const conversation = (id: string, given?: { readonly agent?: string }) => {
+    checkId('conversation id', id)
+    const { agent = null } = readMembers('options', given, ['agent'])
+    if (agent !== null) checkId('agent', agent)
+    return conversationHandle(context, identity(), id, agent)
+  }
   return {
     agents: [...context.addressable.keys()],
     conversation: conversation as Verbs<Agents>['conversation'],
-    flow: ((flow: string | Flow, id: string) =>
-      flowSession(context, identity(), context.flows.find(flow), id)) as Verbs<Agents>['flow'],
+    flow: ((flow: string | Flow, id: string) => {
+      checkId('session id', id)
+      return flowSession(context, identity(), context.flows.find(flow), id)
+    }) as Verbs<Agents>['flow'],
     async resolve(conversationId, call, value) {
+      checkId('conversation id', conversationId)
+      const ref = readCallRef(call)
       const { tenant } = identity()
       const store = context.store.forTenant(tenant)
-      const id = (await childOfCall(store, conversationId, call)) ?? conversationId
+      const id = (await childOfCall(store, conversationId, ref)) ?? conversationId
       const { state } = await context.workingSets.load(store, tenant, id)
-      return resolveAny(conversation(id), state, call, value)
+      return resolveAny(conversation(id), state, ref, value)
     },
-    inspect: (id) => inspect(storeOf(), { tenant: identity().tenant, id }),
+    inspect(id) {
+      checkId('conversation id', id)
+      return inspect(storeOf(), { tenant: identity().tenant, id })
+    },
     async conversations(filter) {
       const { tenant } = identity()
       const records = await context.store.forTenant(tenant).listConversations(filter)

@@ -1,8 +1,10 @@
 import { EventUnknownError } from '../errors/log-errors.ts'
+import { checkSignal, readMembers } from '../errors/read-given.ts'
 import { WatcherLaggedError } from '../errors/runtime-errors.ts'
 import { loadReadable } from '../live/working-sets.ts'
 import type { LogEvent } from '../log/events.ts'
 import type { ConversationState } from '../log/state.ts'
+import { checkWhole } from '../store/checks.ts'
 import type { TenantStore } from '../store/store.ts'
 import type { LiveEvent } from '../view/live-event.ts'
 import type { WatchEvent } from '../view/project-view.ts'
@@ -35,7 +37,8 @@ type Watched = {
  * Snapshot and tail, without gap or repeat. A log that a later version has written to is told up to there, then `EventUnknownError`. Ends when the signal or the runtime says so. A reader that is too slow is dropped with
  * `WatcherLaggedError`, which says where to go on.
  */
-export async function* watch(watched: Watched, options: WatchOptions = {}): AsyncGenerator<WatchEvent, void, void> {
+export async function* watch(watched: Watched, given?: WatchOptions): AsyncGenerator<WatchEvent, void, void> {
+  const options = readOptions(given)
   const { tenant, id, store, channels, keepAlive, closed } = watched
   const { after, maxBuffered = 10_000 } = options
   const signal = options.signal ? AbortSignal.any([options.signal, closed]) : closed
@@ -79,6 +82,14 @@ export async function* watch(watched: Watched, options: WatchOptions = {}): Asyn
 async function readableSnapshot(store: TenantStore, id: string): Promise<WatchEvent> {
   const { state, unknownEvent } = await loadReadable(store, id)
   return { type: 'snapshot', view: { ...viewOf(id, state), ...(unknownEvent ? { unknownEvent } : {}) } }
+}
+
+function readOptions(given: WatchOptions | undefined): WatchOptions {
+  const options = readMembers('options', given, ['after', 'signal', 'maxBuffered'])
+  if (options.after !== undefined) checkWhole('after', options.after, 0)
+  if (options.signal !== undefined) checkSignal('signal', options.signal)
+  if (options.maxBuffered !== undefined) checkWhole('maxBuffered', options.maxBuffered, 1)
+  return options
 }
 
 /** Holds what a reader has not taken yet. */

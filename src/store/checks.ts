@@ -1,3 +1,4 @@
+import { readGiven, shown } from '../errors/read-given.ts'
 import { InvalidArgumentError, InvalidIdError } from '../errors/store-errors.ts'
 
 const maxIdBytes = 255
@@ -29,7 +30,7 @@ export function isDotSegment(id: string): boolean {
 
 export function checkWhole(name: string, value: unknown, min: number): asserts value is number {
   if (!Number.isSafeInteger(value) || (value as number) < min) {
-    throw new InvalidArgumentError(name, `must be a whole number of at least ${min}, not ${String(value)}`)
+    throw new InvalidArgumentError(name, `must be a whole number of at least ${min}, not ${shown(value)}`)
   }
 }
 
@@ -41,6 +42,19 @@ export function checkDuration(name: string, value: unknown, min = 1): asserts va
 
 export function checkOneOf<T extends string>(name: string, value: unknown, allowed: readonly T[]): asserts value is T {
   if (!allowed.includes(value as T)) {
-    throw new InvalidArgumentError(name, `must be one of ${allowed.join(', ')}, not ${String(value)}`)
+    throw new InvalidArgumentError(name, `must be one of ${allowed.join(', ')}, not ${shown(value)}`)
   }
+}
+
+/** More than anybody has, and few enough to be looked at one by one: a list with holes may be longer than memory. */
+const mostItems = 100_000
+
+/** A copy of a list, with undefined where it has holes: most methods of lists pass over them. */
+export function readList<T>(name: string, given: readonly T[]): T[] {
+  return readGiven(name, () => {
+    if (!Array.isArray(given)) throw new InvalidArgumentError(name, 'must be a list')
+    const { length } = given
+    if (length > mostItems) throw new InvalidArgumentError(name, `has ${length} items; the limit is ${mostItems}`)
+    return [...given]
+  })
 }

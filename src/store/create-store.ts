@@ -1,14 +1,15 @@
 import { type Clock, systemClock } from '../clock/clock.ts'
-import { StoreClosedError } from '../errors/store-errors.ts'
+import { InvalidArgumentError, StoreClosedError } from '../errors/store-errors.ts'
 import type { Logger } from '../logger/logger.ts'
 import { safeLogger } from '../redact/redacting-logger.ts'
-import { checkDuration, checkId, checkWhole } from './checks.ts'
+import { checkDuration, checkId } from './checks.ts'
 import { DamageLog } from './damage-log.ts'
 import type { Driver } from './driver.ts'
 import { ExpiryLoop } from './expiry-loop.ts'
 import { HeldLeases } from './held-leases.ts'
 import { HintBus } from './hint-bus.ts'
 import type { KnownLease, LeaseNews } from './lease-news.ts'
+import { readDueWork, readKnownLeases } from './read-ranges.ts'
 import type { Store, TenantStore } from './store.ts'
 import { createTenantStore } from './tenant-store.ts'
 import { watchedUpkeep } from './watched-upkeep.ts'
@@ -55,9 +56,10 @@ export function createStore(driver: Driver, options: StoreOptions = {}, clock: C
   }
   const handles = new TenantHandles(context)
 
-  async function keepLeases(holder: string, ttlMs: number, known: readonly KnownLease[]): Promise<LeaseNews> {
+  async function keepLeases(holder: string, ttlMs: number, given: readonly KnownLease[]): Promise<LeaseNews> {
     checkId('holder', holder)
     checkDuration('ttlMs', ttlMs)
+    const known = readKnownLeases(given)
     const { lost, ...news } = await guarded.renewLeases(holder, ttlMs, context.leases.still(known))
     const told = context.leases.still(lost)
     for (const lease of told) context.leases.remove(lease)
@@ -70,9 +72,8 @@ export function createStore(driver: Driver, options: StoreOptions = {}, clock: C
     durable: driver.durable,
     ...(driver.upkeep ? { upkeep: watchedUpkeep(gate.guard(driver.upkeep), { hints, expiry }) } : {}),
     forTenant: (tenant) => handles.of(tenant),
-    async dueWork(query) {
-      checkWhole('limit', query.limit, 1)
-      for (const agent of query.agents) checkId('agent', agent)
+    async dueWork(given) {
+      const query = readDueWork(given)
       return query.agents.length === 0 ? [] : guarded.dueWork(query)
     },
     async renewLeases(holder, ttlMs) {
@@ -80,7 +81,10 @@ export function createStore(driver: Driver, options: StoreOptions = {}, clock: C
       return lost.map(({ tenant, id }) => ({ tenant, id }))
     },
     keepLeases,
-    onWake: (listener) => hints.listen(listener),
+    onWake(listener) {
+      if (typeof listener !== 'function') throw new InvalidArgumentError('listener', 'must be a function')
+      return hints.listen(listener)
+    },
     async deleteTenant(tenant) {
       checkId('tenant', tenant)
       return guarded.deleteTenant(tenant)

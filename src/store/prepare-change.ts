@@ -13,6 +13,7 @@ import { checkDuration, checkId, checkOneOf, checkWhole } from './checks.ts'
 import type { ConversationAttrs, Parent } from './conversation-record.ts'
 import type { PreparedChange, PreparedResolve, StoredAttrs, StoredCallWrite, Wake } from './driver.ts'
 import { tellsHowItWent } from './ended-call.ts'
+import { readChange } from './read-change.ts'
 import type { ToolCallWrite } from './tool-call.ts'
 
 export const maxEventBytes = 1024 * 1024
@@ -33,8 +34,8 @@ export type PrepareOptions = {
 }
 
 /** Checks and encodes a change, once for all backends. Throws before anything is written. */
-export function prepareChange(change: Change, options: PrepareOptions = {}): PreparedChange {
-  if (!Array.isArray(change.events)) throw new InvalidArgumentError('events', 'must be a list')
+export function prepareChange(given: Change, options: PrepareOptions = {}): PreparedChange {
+  const change = readChange(given)
   if (change.expectedSeq !== undefined) checkWhole('expectedSeq', change.expectedSeq, 0)
   if (change.expectedAt !== undefined) {
     checkWhole('expectedAt', change.expectedAt, 0)
@@ -109,8 +110,6 @@ function encodeEvent(
   blobs: Set<string>,
   { onLargeEvent }: PrepareOptions,
 ): { type: string; content: string } {
-  if (typeof event !== 'object' || event === null)
-    throw new InvalidArgumentError('event', 'must be an object with type and content')
   const content = encode(event.content, 'content')
   checkNewEvent(event)
   // A UTF-16 unit has at most three bytes in UTF-8.

@@ -1,3 +1,4 @@
+import { readMembers } from '../errors/read-given.ts'
 import { ConversationUnreadableError } from '../errors/store-errors.ts'
 import { decode, encode } from '../log/codec.ts'
 import type { LogEvent } from '../log/events.ts'
@@ -41,7 +42,8 @@ export function decodeCall(row: StoredCall): ToolCall {
   }
 }
 
-export function encodeSummary(summary: Summary): StoredSummary {
+export function encodeSummary(given: Summary): StoredSummary {
+  const summary = readMembers('summary', given ?? null, ['fromSeq', 'toSeq', 'content', 'version', 'base']) as Summary
   checkWhole('fromSeq', summary.fromSeq, 0)
   checkWhole('toSeq', summary.toSeq, summary.fromSeq)
   checkWhole('version', summary.version, 0)
@@ -65,7 +67,8 @@ export function decodeSummary({ fromSeq, toSeq, version, content, base }: Stored
   }
 }
 
-export function encodeModelCall(call: NewModelCall): StoredModelCall {
+export function encodeModelCall(given: NewModelCall): StoredModelCall {
+  const call = readMembers('model call', given ?? null, modelCallMembers) as NewModelCall
   checkId('turnRef', call.turnRef)
   if (call.at !== undefined) checkWhole('at', call.at, 0)
   if (call.latencyMs !== undefined && call.latencyMs !== null) checkWhole('latencyMs', call.latencyMs, 0)
@@ -97,6 +100,11 @@ export function decodeModelCall(row: StoredModelCall & { at: number }): ModelCal
     at: row.at,
   }
 }
+
+const modelCallMembers = [
+  ...(['turnRef', 'renderedContext', 'model', 'usage', 'latencyMs'] as const),
+  ...(['status', 'summaryVersion', 'evictions', 'at'] as const),
+]
 
 function encodeOptional(value: unknown, path: string): string | null {
   return value === undefined ? null : encode(value, path)

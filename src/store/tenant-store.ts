@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto'
+import { readGiven, readMembers } from '../errors/read-given.ts'
 import {
   CallNotFoundError,
   ConversationExistsError,
@@ -17,13 +18,13 @@ import type { Change, CommitResult } from './change.ts'
 import { checkDuration, checkId, checkNewId, checkOneOf, checkWhole, isDotSegment } from './checks.ts'
 import { decodeConversation, decoded, listConversation } from './conversation-row.ts'
 import type { StoreContext } from './create-store.ts'
-import type { CommitRefusal } from './driver.ts'
+import type { CommitRefusal, PreparedChange } from './driver.ts'
 import { eventsOfEnd } from './ended-call.ts'
 import { eventPage } from './event-page.ts'
-import type { ModelCallRange } from './model-call.ts'
 import { finalStatuses, type PrepareOptions, prepareChange } from './prepare-change.ts'
+import { readBounds, readFilter, readModelCallRange, readPage, readRange } from './read-ranges.ts'
 import { decodeCall, decodeEvent, decodeModelCall, decodeSummary, encodeModelCall, encodeSummary } from './rows.ts'
-import type { EventRange, Page, PageBounds, TenantStore } from './store.ts'
+import type { TenantStore } from './store.ts'
 
 const defaultPage = 100
 
@@ -35,21 +36,22 @@ export function createTenantStore(context: StoreContext, tenant: string): Tenant
   async function commit(id: string, change: Change, options: PrepareOptions = {}): Promise<CommitResult> {
     checkId('conversation id', id)
     if (isDotSegment(id) && !(await driver.getConversation(tenant, id))) checkNewId('conversation id', id)
-    const prepared = prepareChange(change, { ...options, resends, onLargeEvent })
+    const prepared = readGiven('change', () => prepareChange(change, { ...options, resends, onLargeEvent }))
     const outcome = await driver.commit(tenant, id, prepared).catch((error: unknown) => unmerged(id, error))
     if (outcome.type === 'ok') {
-      if (change.lease === 'release' && change.epoch !== undefined) leases.remove({ tenant, id, epoch: change.epoch })
-      if (change.acquire && outcome.epoch !== undefined) {
-        leases.add({ tenant, id, holder: change.acquire.holder, epoch: outcome.epoch })
+      const { releasesLease, acquires } = prepared
+      if (releasesLease && prepared.epoch !== null) leases.remove({ tenant, id, epoch: prepared.epoch })
+      if (acquires && outcome.epoch !== undefined) {
+        leases.add({ tenant, id, holder: acquires.holder, epoch: outcome.epoch })
       }
       for (const { expiresInMs } of prepared.calls) if (expiresInMs !== null) expiry.within(expiresInMs)
       if (prepared.events.length > 0 || prepared.wake.type === 'in') hints.emit({ tenant, id, seq: outcome.seq })
       return { ok: true, seq: outcome.seq, ...written(outcome) }
     }
-    return refusal(id, change, outcome)
+    return refusal(id, prepared, outcome)
   }
 
-  async function refusal(id: string, change: Change, outcome: CommitRefusal): Promise<CommitResult> {
+  async function refusal(id: string, { key, events }: PreparedChange, outcome: CommitRefusal): Promise<CommitResult> {
     switch (outcome.type) {
       case 'seq':
       case 'epoch':
@@ -59,9 +61,9 @@ export function createTenantStore(context: StoreContext, tenant: string): Tenant
         return { ok: false, conflict: 'stale', lastSeq: outcome.lastSeq, ...(winner ? { winner } : {}) }
       }
       case 'owned':
-        throw new OwnerOnlyError(id, change.events.find(isOwnersEvent)?.type ?? '')
+        throw new OwnerOnlyError(id, events.find(isOwnersEvent)?.type ?? '')
       case 'key_reused':
-        throw new KeyReusedError(id, change.key ?? '')
+        throw new KeyReusedError(id, key ?? '')
       case 'missing':
         throw new ConversationNotFoundError(id)
       case 'call_elsewhere':
@@ -104,14 +106,14 @@ export function createTenantStore(context: StoreContext, tenant: string): Tenant
     putFsmState: async (id, fsmState) => void (await write(id, { events: [], fsmState })),
     upsertToolCall: async (id, call) => void (await write(id, { events: [], calls: [call] })),
 
-    async streamEvents(id, range = {}) {
+    async streamEvents(id, given) {
       checkId('conversation id', id)
-      checkRange(range)
+      const range = readRange(given)
       return (await driver.readEvents(tenant, id, range)).map((event) => decodeEvent(id, event))
     },
-    async pageEvents(id, range) {
+    async pageEvents(id, given) {
       checkId('conversation id', id)
-      checkRange(range)
+      const range = readRange(given)
       return eventPage(id, await driver.readEvents(tenant, id, range), range)
     },
     async loadSince(id) {
@@ -119,9 +121,9 @@ export function createTenantStore(context: StoreContext, tenant: string): Tenant
       const { summary, events } = await driver.loadSince(tenant, id)
       return { summary: summary && decodeSummary(summary), events: events.map((event) => decodeEvent(id, event)) }
     },
-    async pageSince(id, bounds) {
+    async pageSince(id, given) {
       checkId('conversation id', id)
-      checkBounds(bounds)
+      const bounds = readBounds(given)
       const { summary, events } = await driver.loadSince(tenant, id, bounds)
       const range = { ...bounds, after: summary?.toSeq ?? 0, keep: 'oldest' as const }
       return { summary: summary && decodeSummary(summary), page: eventPage(id, events, range) }
@@ -129,7 +131,14 @@ export function createTenantStore(context: StoreContext, tenant: string): Tenant
 
     async putSummary(id, summary) {
       checkId('conversation id', id)
-      if (!(await driver.putSummary(tenant, id, encodeSummary(summary)))) throw new ConversationNotFoundError(id)
+      if (
+        !(await driver.putSummary(
+          tenant,
+          id,
+          readGiven('summary', () => encodeSummary(summary)),
+        ))
+      )
+        throw new ConversationNotFoundError(id)
     },
     async latestSummary(id) {
       checkId('conversation id', id)
@@ -142,13 +151,9 @@ export function createTenantStore(context: StoreContext, tenant: string): Tenant
       const row = await driver.getConversation(tenant, id)
       return row && decodeConversation(row)
     },
-    async listConversations(filter = {}) {
-      const { limit = defaultPage, ...rest } = filter
-      checkPage({ ...filter, limit })
-      if (filter.status !== undefined) checkOneOf('status', filter.status, ['active', 'suspended', 'idle', 'ended'])
-      if (filter.agent !== undefined) checkId('agent', filter.agent)
-      if (filter.forkOf !== undefined) checkId('forkOf', filter.forkOf)
-      const rows = await driver.listConversations(tenant, { ...rest, limit })
+    async listConversations(given) {
+      const filter = readFilter(given)
+      const rows = await driver.listConversations(tenant, { limit: defaultPage, ...filter })
       if (!rows) throw new ConversationNotFoundError(filter.before ?? '')
       return rows.map((row) => {
         const record = listConversation(row)
@@ -170,10 +175,9 @@ export function createTenantStore(context: StoreContext, tenant: string): Tenant
       checkId('conversation id', id)
       return (await driver.pendingCalls(tenant, id)).map(decodeCall)
     },
-    async pendingInbox(page = {}) {
-      const { limit = defaultPage } = page
-      checkPage({ ...page, limit })
-      const rows = await driver.inbox(tenant, { ...page, limit })
+    async pendingInbox(given) {
+      const page = readPage(given)
+      const rows = await driver.inbox(tenant, { limit: defaultPage, ...page })
       if (!rows) throw new CallNotFoundError(page.before ?? '')
       return rows.map((row) => {
         const title = row.title === null ? null : decoded(row.title)
@@ -181,7 +185,8 @@ export function createTenantStore(context: StoreContext, tenant: string): Tenant
         return { ...decodeCall(row), agent: row.agent, title: (title ?? null) as string | null }
       })
     },
-    async resolveToolCall(callId, status, result, { who = 'system' } = {}) {
+    async resolveToolCall(callId, status, result, options) {
+      const { who = 'system' } = readMembers('options', options, ['who'])
       checkId('call id', callId)
       checkOneOf('status', status, finalStatuses)
       checkId('who', who)
@@ -209,13 +214,13 @@ export function createTenantStore(context: StoreContext, tenant: string): Tenant
 
     async putModelCall(id, call) {
       checkId('conversation id', id)
-      const row = encodeModelCall(call)
+      const row = readGiven('model call', () => encodeModelCall(call))
       if (!context.audit) return
       if (!(await driver.putModelCall(tenant, id, row))) throw new ConversationNotFoundError(id)
     },
-    async modelCalls(id, range = {}) {
+    async modelCalls(id, given) {
       checkId('conversation id', id)
-      checkModelCalls(range)
+      const range = readModelCallRange(given)
       return (await driver.modelCalls(tenant, id, range)).map(decodeModelCall)
     },
     async gcModelCalls(id, ttlMs) {
@@ -224,7 +229,8 @@ export function createTenantStore(context: StoreContext, tenant: string): Tenant
       return driver.gcModelCalls(tenant, id, ttlMs)
     },
 
-    async fork(id, newId, { at, agent } = {}) {
+    async fork(id, newId, options) {
+      const { at, agent } = readMembers('options', options, ['at', 'agent'])
       checkId('conversation id', id)
       checkNewId('new conversation id', newId)
       if (at !== undefined) checkWhole('at', at, 0)
@@ -257,15 +263,17 @@ export function createTenantStore(context: StoreContext, tenant: string): Tenant
     },
 
     async putBlob(bytes, mediaType) {
-      if (!(bytes instanceof Uint8Array)) throw new InvalidArgumentError('bytes', 'must be a Uint8Array')
+      if (!readGiven('bytes', () => bytes instanceof Uint8Array))
+        throw new InvalidArgumentError('bytes', 'must be a Uint8Array')
       checkId('media type', mediaType)
       const blob = createHash('sha256').update(bytes).digest('hex')
       await driver.putBlob(tenant, blob, bytes, mediaType)
       return { blob, mediaType, size: bytes.byteLength }
     },
     async getBlob(ref: BlobRef) {
-      checkId('blob', ref.blob)
-      return driver.getBlob(tenant, ref.blob)
+      const { blob } = readMembers('blob ref', ref, ['blob'])
+      checkId('blob', blob)
+      return driver.getBlob(tenant, blob)
     },
 
     async putSnapshot(id, snapshot) {
@@ -283,30 +291,6 @@ export function createTenantStore(context: StoreContext, tenant: string): Tenant
 /** `mergeSettings` does not know whose they are. */
 function unmerged(id: string, error: unknown): never {
   throw error instanceof ConversationUnreadableError ? new ConversationUnreadableError(id, error.columns) : error
-}
-
-function checkRange({ after, before, keep, ...bounds }: EventRange): void {
-  if (after !== undefined) checkWhole('after', after, 0)
-  if (before !== undefined) checkWhole('before', before, 0)
-  if (keep !== undefined) checkOneOf('keep', keep, ['newest', 'oldest'])
-  checkBounds(bounds)
-}
-
-function checkPage({ before, ...bounds }: Page): void {
-  if (before !== undefined) checkId('before', before)
-  checkBounds(bounds)
-}
-
-function checkModelCalls({ turnRef, from, skip, ...bounds }: ModelCallRange): void {
-  if (turnRef !== undefined) checkId('turnRef', turnRef)
-  if (from !== undefined) checkId('from', from)
-  if (skip !== undefined) checkWhole('skip', skip, 0)
-  checkBounds(bounds)
-}
-
-function checkBounds({ limit, maxBytes }: PageBounds): void {
-  if (limit !== undefined) checkWhole('limit', limit, 1)
-  if (maxBytes !== undefined) checkWhole('maxBytes', maxBytes, 1)
 }
 
 function written({ at, epoch }: { at?: number; epoch?: number }): { at?: number; epoch?: number } {

@@ -99,8 +99,8 @@ export const coreMutants: readonly Mutant[] = [
     edits: [
       {
         file: 'src/runtime/flow-session.ts',
-        find: 'runtime.assertOpen()\n      await fork(newId, at)',
-        replace: 'await fork(newId, at)',
+        find: "runtime.assertOpen()\n      const { at } = readMembers('options', options, ['at'])",
+        replace: "const { at } = readMembers('options', options, ['at'])",
       },
     ],
     killedBy: [

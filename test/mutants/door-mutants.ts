@@ -10,6 +10,8 @@ const allowed = (of: string) => limits(`a caller who asks for more than the agen
 const awaited = (test: string): Case => ({ file: 'test/processes/awaited-timeouts.test.ts', test })
 const seeding = (test: string): Case => ({ file: 'test/stories/snapshots-seeding.test.ts', test })
 
+const hostile = (surface: string, test: string): Case => ({ file: `test/hostile/${surface}-verbs.test.ts`, test })
+
 const pastParent = 'is not talked to past its parent, and the error names it'
 
 /** One rule each of what callers may reach: who may be talked to, and which calls may be answered where. */
@@ -268,5 +270,83 @@ export const doorMutants: readonly Mutant[] = [
       seeding('by code that says that it failed is an error: nothing is sent, and the next try may find it'),
       seeding('by code that returns an error is an error: nothing is sent, and the next try may find it'),
     ],
+  },
+  {
+    name: 'doors: what a getter throws is passed on as it is',
+    edits: [
+      {
+        file: 'src/errors/read-given.ts',
+        find: '    if (PerdureError.isInstance(error)) throw error\n',
+        replace: '    if (PerdureError.isInstance(error) || name) throw error\n',
+      },
+    ],
+    killedBy: [
+      hostile('runtime', 'conversation: send'),
+      hostile('store', 'commit'),
+      hostile('client', 'conversation: send'),
+    ],
+  },
+  {
+    name: 'doors: anything may be a key',
+    edits: [
+      {
+        file: 'src/runtime/send-message.ts',
+        find: "  if (key !== undefined) checkId('key', key)\n",
+        replace: '',
+      },
+    ],
+    killedBy: [hostile('runtime', 'conversation: send')],
+  },
+  {
+    name: 'doors: anything may be a scope',
+    edits: [
+      {
+        file: 'src/runtime/identity.ts',
+        find: "if (typeof scope === 'object' && scope !== null) return",
+        replace: "if (typeof scope !== 'undefined') return",
+      },
+    ],
+    killedBy: [
+      { file: 'src/runtime/identity.test.ts', test: 'a scope that is no object is nobody, not everybody: null' },
+      { file: 'src/runtime/identity.test.ts', test: 'a scope that is no object is nobody, not everybody: 5' },
+    ],
+  },
+  {
+    name: 'doors: a value that throws is refused without a code',
+    edits: [
+      {
+        file: 'src/log/codec.ts',
+        find: 'throw PerdureError.isInstance(error) ? error : unreadable(path, thrownText(error))',
+        replace: 'throw error',
+      },
+    ],
+    killedBy: [hostile('store', 'putSnapshot')],
+  },
+  {
+    name: 'doors: an error that does not let itself be asked is passed on',
+    edits: [
+      {
+        file: 'src/errors/perdure-error.ts',
+        find: '      // A proxy that does not let itself be asked is none of ours.\n      return false',
+        replace: "      return typeof error === 'object' && error !== null && marker in error",
+      },
+    ],
+    killedBy: [
+      {
+        file: 'src/errors/read-given.test.ts',
+        test: 'whatever is thrown can be asked whether it is ours, and be told',
+      },
+    ],
+  },
+  {
+    name: 'doors: a path takes dots for its own',
+    edits: [
+      {
+        file: 'src/client/given.ts',
+        find: "value === '' || value === '.' || value === '..'",
+        replace: "value === ''",
+      },
+    ],
+    killedBy: [hostile('client', 'dots are not taken for steps of the path')],
   },
 ]

@@ -1,0 +1,32 @@
+import { InvalidAnswerError } from '../errors/definition-errors.ts'
+import { readMembers } from '../errors/read-given.ts'
+import { type ConversationState, findCall } from '../log/state.ts'
+import type { Answered } from './answer-call.ts'
+import type { Conversation } from './conversation.ts'
+import type { ReadCallRef } from './read-call-ref.ts'
+
+/** True and false answer an approval; for everything else the value is the answer. */
+export async function resolveAny(
+  handle: Conversation,
+  state: ConversationState,
+  { callId, round }: ReadCallRef,
+  value: unknown,
+): Promise<Answered> {
+  const ref = { callId, round }
+  const kind = findCall(state, callId)?.call.rounds.find((candidate) => candidate.round === round)?.kind
+  if (kind !== 'approval') return handle.answer(ref, value)
+  const { approved, args, reason } = readDecision(value)
+  if (approved) return handle.approve(ref, args === undefined ? {} : { args })
+  return handle.deny(ref, reason === undefined ? {} : { reason })
+}
+
+type Decision = { readonly approved: boolean; readonly args?: unknown; readonly reason?: string }
+
+function readDecision(value: unknown): Decision {
+  const given = typeof value === 'object' && value !== null ? value : { approved: value }
+  const { approved, args, reason } = readMembers('decision', given as Decision, ['approved', 'args', 'reason'])
+  // What is neither yes nor no decides nothing: a decision cannot be taken back.
+  if (typeof approved !== 'boolean')
+    throw new InvalidAnswerError('decision', 'it must be true, false or { approved, args?, reason? }')
+  return { approved, ...(args === undefined ? {} : { args }), ...(typeof reason === 'string' ? { reason } : {}) }
+}

@@ -1,0 +1,361 @@
+import { afterEach, describe, expect, test } from 'vitest'
+import { z } from 'zod'
+import { defineAgent } from '../../src/agent/define-agent.ts'
+import { defineFlow } from '../../src/flow/define-flow.ts'
+import { silentLogger } from '../../src/logger/logger.ts'
+import type { Conversation } from '../../src/runtime/conversation.ts'
+import { createRuntime } from '../../src/runtime/create-runtime.ts'
+import type { FlowSession } from '../../src/runtime/flow-session.ts'
+import type { Inspection } from '../../src/runtime/inspect.ts'
+import type { Runtime } from '../../src/runtime/runtime.ts'
+import { memoryStore } from '../../src/stores/memory/memory-store.ts'
+import { scriptedModel } from '../../src/testing/scripted-model.ts'
+import { defineTool } from '../../src/tool/define-tool.ts'
+import type { PendingItem } from '../../src/view/view.ts'
+import { type Attempt, tryHostile } from './try-hostile.ts'
+
+const open: (() => Promise<void>)[] = []
+afterEach(async () => {
+  for (const close of open.splice(0)) await close()
+})
+
+const pay = defineTool({
+  name: 'pay',
+  description: 'Pay',
+  input: { type: 'object' },
+  approval: 'required',
+  run: () => 'paid',
+})
+const ask = defineTool({ name: 'ask', description: 'Ask', input: z.object({}), executor: 'human', output: z.unknown() })
+const order = defineFlow({ name: 'order', version: 1, run: async (flow, input) => [input, await flow.suspend('who?')] })
+const calls = [
+  { tool: 'pay', args: { cents: 1 } },
+  { tool: 'ask', args: {} },
+]
+
+function start() {
+  const store = memoryStore({ logger: silentLogger })
+  const model = scriptedModel(({ prompt }) => (prompt.at(-1)?.role === 'user' ? { calls } : 'Done.'))
+  const agents = [defineAgent({ name: 'clerk', model, tools: [pay, ask], audit: 'full' })]
+  const runtime = createRuntime({ agents, flows: [order], store, logger: silentLogger }) as unknown as Runtime
+  open.push(
+    () => runtime.close({ drainMs: 0 }),
+    () => store.close(),
+  )
+  let n = 0
+  /** A conversation of its own for each attempt: what succeeds changes it. */
+  const chat = (): Conversation => runtime.conversation(`c${++n}`, { agent: 'clerk' })
+  const waiting = async (tool = 'pay'): Promise<{ chat: Conversation; item: PendingItem }> => {
+    const conversation = chat()
+    const outcome = await (await conversation.send('go')).outcome()
+    const item = outcome.status === 'waiting' && outcome.pending.find((pending) => pending.tool === tool)
+    if (!item) throw new Error('it should wait')
+    return { chat: conversation, item }
+  }
+  const session = (): FlowSession<unknown, unknown> => runtime.flow('order', `s${++n}`)
+  const suspended = async () => {
+    const started = session()
+    await started.start(1)
+    return started
+  }
+  return { runtime, store, chat, waiting, session, suspended }
+}
+
+type Started = ReturnType<typeof start>
+type Table<Surface> = Readonly<Record<Exclude<keyof Surface, 'id' | 'ref'>, (started: Started) => Attempt[]>>
+
+/** Of a member that takes nothing. */
+const none = () => []
+
+const conversationVerbs: Table<Conversation> = {
+  send: ({ chat }) => [
+    (hostile) => chat().send(hostile),
+    (hostile) => chat().send([hostile]),
+    (hostile) => chat().send({ parts: hostile }),
+    (hostile) => chat().send([{ type: hostile, text: 'x' }]),
+    (hostile) => chat().send([{ type: 'text', text: hostile }]),
+    (hostile) => chat().send([{ type: 'file', mediaType: hostile, data: new Uint8Array(1) }]),
+    (hostile) => chat().send([{ type: 'file', mediaType: 'text/plain', data: hostile }]),
+    (hostile) => chat().send([{ type: 'file', mediaType: 'text/plain', data: new Uint8Array(1), filename: hostile }]),
+    (hostile) => chat().send('x', hostile),
+    (hostile) => chat().send('x', { key: hostile }),
+    (hostile) => chat().send('x', { whenBusy: hostile }),
+    (hostile) => chat().send('x', { output: hostile }),
+    (hostile) => chat().send('x', { untilTool: hostile }),
+    (hostile) => chat().send('x', { maxSteps: hostile }),
+    (hostile) => chat().send('x', { maxTokens: hostile }),
+    (hostile) => chat().send('x', { key: 'k', output: { type: 'object', properties: hostile } }),
+  ],
+  outcome: none,
+  turn: ({ chat }) => [
+    async (hostile) => chat().turn(hostile).outcome(),
+    async (hostile) => {
+      for await (const _ of chat().turn(hostile).textStream) break
+    },
+  ],
+  cancel: ({ waiting }) => [
+    async (hostile) => (await waiting()).chat.cancel(hostile),
+    async (hostile) => (await waiting()).chat.cancel({ turnId: hostile }),
+    async (hostile) => (await waiting()).chat.cancel({ signal: hostile }),
+  ],
+  approve: ({ waiting }) => [
+    async (hostile) => (await waiting()).chat.approve(hostile),
+    async (hostile) => (await waiting()).chat.approve({ callId: hostile }),
+    async (hostile) => {
+      const { chat, item } = await waiting()
+      return chat.approve({ callId: item.callId, round: hostile })
+    },
+    async (hostile) => {
+      const { chat, item } = await waiting()
+      return chat.approve(item, hostile)
+    },
+    async (hostile) => {
+      const { chat, item } = await waiting()
+      return chat.approve(item as never, { args: hostile })
+    },
+    async (hostile) => {
+      const { chat, item } = await waiting()
+      return chat.approve(item as never, { args: { inner: hostile } as never })
+    },
+  ],
+  deny: ({ waiting }) => [
+    async (hostile) => (await waiting()).chat.deny(hostile),
+    async (hostile) => (await waiting()).chat.deny({ callId: hostile }),
+    async (hostile) => {
+      const { chat, item } = await waiting()
+      return chat.deny(item, hostile)
+    },
+    async (hostile) => {
+      const { chat, item } = await waiting()
+      return chat.deny(item, { reason: hostile })
+    },
+  ],
+  answer: ({ waiting }) => [
+    async (hostile) => (await waiting()).chat.answer(hostile, 1),
+    async (hostile) => (await waiting()).chat.answer({ callId: hostile }, 1),
+    async (hostile) => {
+      const { chat, item } = await waiting('ask')
+      return chat.answer(item, hostile)
+    },
+    async (hostile) => {
+      const { chat, item } = await waiting('ask')
+      return chat.answer(item, { inner: [hostile] })
+    },
+  ],
+  view: none,
+  history: ({ chat }) => [
+    (hostile) => chat().history(hostile),
+    (hostile) => chat().history({ before: hostile }),
+    (hostile) => chat().history({ limit: hostile }),
+  ],
+  events: ({ chat }) => [
+    (hostile) => chat().events(hostile),
+    (hostile) => chat().events({ after: hostile }),
+    (hostile) => chat().events({ before: hostile }),
+    (hostile) => chat().events({ limit: hostile }),
+  ],
+  watch: ({ chat }) => {
+    const first = async (options: never) => {
+      const conversation = chat()
+      await conversation.send('x')
+      for await (const event of conversation.watch(options)) return event
+      return null
+    }
+    return [
+      (hostile) => first(hostile),
+      (hostile) => first({ after: hostile } as never),
+      (hostile) => first({ signal: hostile } as never),
+      (hostile) => first({ maxBuffered: hostile } as never),
+    ]
+  },
+  modelCalls: none,
+  explain: ({ waiting }) => [
+    async (hostile) => (await waiting()).chat.explain(hostile),
+    async (hostile) => (await waiting()).chat.explain({ evictions: hostile }),
+    async (hostile) => (await waiting()).chat.explain({ evictions: [hostile] as never }),
+  ],
+  fork: ({ waiting }) => [
+    async (hostile) => (await waiting()).chat.fork(hostile),
+    async (hostile) => (await waiting()).chat.fork({ at: hostile }),
+    async (hostile) => (await waiting()).chat.fork({ id: hostile }),
+    async (hostile) => (await waiting()).chat.fork({ agent: hostile }),
+  ],
+  forks: ({ chat }) => [
+    (hostile) => chat().forks(hostile),
+    (hostile) => chat().forks({ before: hostile }),
+    (hostile) => chat().forks({ limit: hostile }),
+  ],
+  lineage: none,
+  continue: none,
+  stop: none,
+  delete: none,
+}
+
+const runtimeVerbs: Table<Runtime> = {
+  agents: none,
+  conversation: ({ runtime }) => [
+    (hostile) => runtime.conversation(hostile, { agent: 'clerk' }).send('x'),
+    (hostile) => runtime.conversation(hostile).view(),
+    (hostile) => runtime.conversation(hostile).outcome(),
+    (hostile) => runtime.conversation(hostile).continue(),
+    (hostile) => runtime.conversation(hostile).stop(),
+    (hostile) => runtime.conversation(hostile).delete(),
+    (hostile) => runtime.conversation(hostile).lineage(),
+    (hostile) => runtime.conversation(hostile).modelCalls(),
+    (hostile) => runtime.conversation('new', hostile).send('x', { whenBusy: 'queue' }),
+    (hostile) => runtime.conversation('new', { agent: hostile }).send('x', { whenBusy: 'queue' }),
+  ],
+  flow: ({ runtime }) => [
+    (hostile) => runtime.flow(hostile, 's').status(),
+    (hostile) => runtime.flow({ name: hostile, version: 1 } as never, 's').status(),
+    (hostile) => runtime.flow({ name: 'order', version: hostile } as never, 's').status(),
+    (hostile) => runtime.flow('order', hostile).start(1),
+    (hostile) => runtime.flow('order', hostile).status(),
+    (hostile) => runtime.flow('order', hostile).delete(),
+  ],
+  resolve: ({ runtime, waiting }) => [
+    (hostile) => runtime.resolve(hostile, 'x', true),
+    async (hostile) => runtime.resolve((await waiting()).chat.id, hostile, true),
+    async (hostile) => runtime.resolve((await waiting()).chat.id, { callId: hostile }, true),
+    async (hostile) => {
+      const { chat, item } = await waiting()
+      return runtime.resolve(chat.id, item, hostile)
+    },
+    async (hostile) => {
+      const { chat, item } = await waiting()
+      return runtime.resolve(chat.id, item, { approved: hostile })
+    },
+    async (hostile) => {
+      const { chat, item } = await waiting()
+      return runtime.resolve(chat.id, item, { approved: true, args: hostile })
+    },
+    async (hostile) => {
+      const { chat, item } = await waiting()
+      return runtime.resolve(chat.id, item, { approved: false, reason: hostile })
+    },
+    async (hostile) => {
+      const { chat, item } = await waiting('ask')
+      return runtime.resolve(chat.id, item, hostile)
+    },
+  ],
+  conversations: ({ runtime }) => [
+    (hostile) => runtime.conversations(hostile),
+    (hostile) => runtime.conversations({ status: hostile }),
+    (hostile) => runtime.conversations({ agent: hostile }),
+    (hostile) => runtime.conversations({ forkOf: hostile }),
+    (hostile) => runtime.conversations({ before: hostile }),
+    (hostile) => runtime.conversations({ limit: hostile }),
+  ],
+  inbox: ({ runtime }) => [
+    (hostile) => runtime.inbox(hostile),
+    (hostile) => runtime.inbox({ before: hostile }),
+    (hostile) => runtime.inbox({ limit: hostile }),
+  ],
+  inspect: ({ runtime }) => [
+    (hostile) => runtime.inspect(hostile).record(),
+    (hostile) => runtime.inspect(hostile).turns(),
+    (hostile) => runtime.inspect(hostile).snapshot(),
+  ],
+  as: ({ runtime }) => [
+    (hostile) => runtime.as(hostile).conversations(),
+    (hostile) => runtime.as(hostile).inbox(),
+    (hostile) => runtime.as(hostile).conversation('c', { agent: 'clerk' }).send('x', { whenBusy: 'queue' }),
+    (hostile) =>
+      runtime
+        .as({ user: hostile } as never)
+        .conversation('c', { agent: 'clerk' })
+        .send('x', { whenBusy: 'queue' }),
+    (hostile) =>
+      runtime
+        .as({ tenant: hostile } as never)
+        .conversation('c', { agent: 'clerk' })
+        .send('x', { whenBusy: 'queue' }),
+    (hostile) =>
+      runtime
+        .as({ system: hostile } as never)
+        .conversation('c', { agent: 'clerk' })
+        .send('x', { whenBusy: 'queue' }),
+  ],
+  readiness: none,
+  close: () => [(hostile) => start().runtime.close(hostile), (hostile) => start().runtime.close({ drainMs: hostile })],
+}
+
+const sessionVerbs: Table<FlowSession> = {
+  start: ({ session }) => [
+    (hostile) => session().start(hostile),
+    (hostile) => session().start({ inner: [hostile] }),
+    (hostile) => session().start(1, hostile),
+    (hostile) => session().start(1, { key: hostile }),
+    (hostile) => session().start(1, { signal: hostile }),
+  ],
+  resume: ({ suspended }) => [
+    async (hostile) => (await suspended()).resume(hostile),
+    async (hostile) => (await suspended()).resume({ inner: [hostile] }),
+    async (hostile) => (await suspended()).resume(1, hostile),
+    async (hostile) => (await suspended()).resume(1, { key: hostile }),
+    async (hostile) => (await suspended()).resume(1, { tag: hostile }),
+    async (hostile) => (await suspended()).resume(1, { seq: hostile }),
+    async (hostile) => (await suspended()).resume(1, { signal: hostile }),
+  ],
+  status: none,
+  pending: none,
+  suspensions: none,
+  result: none,
+  record: none,
+  events: ({ session }) => [
+    (hostile) => session().events(hostile),
+    (hostile) => session().events({ after: hostile }),
+    (hostile) => session().events({ limit: hostile }),
+  ],
+  fork: ({ suspended }) => [
+    async (hostile) => (await suspended()).fork(hostile),
+    async (hostile) => (await suspended()).fork('f', hostile),
+    async (hostile) => (await suspended()).fork('f', { at: hostile }),
+  ],
+  forks: ({ session }) => [(hostile) => session().forks(hostile), (hostile) => session().forks({ before: hostile })],
+  lineage: none,
+  continue: ({ suspended }) => [
+    async (hostile) => (await suspended()).continue(hostile),
+    async (hostile) => (await suspended()).continue({ signal: hostile }),
+  ],
+  delete: none,
+}
+
+const inspectVerbs: Table<Inspection> = {
+  record: none,
+  modelCalls: none,
+  explain: ({ runtime }) => [(hostile) => runtime.inspect('c').explain(hostile)],
+  snapshot: none,
+  turns: ({ runtime }) => [
+    (hostile) => runtime.inspect('c').turns(hostile),
+    (hostile) => runtime.inspect('c').turns({ before: hostile }),
+    (hostile) => runtime.inspect('c').turns({ limit: hostile }),
+  ],
+  file: ({ runtime }) => [(hostile) => runtime.inspect('c').file(hostile)],
+}
+
+/** Made afresh, so that what the table lacks fails the test. */
+const surfaces = {
+  runtime: [runtimeVerbs, ({ runtime }: Started): object => runtime],
+  conversation: [conversationVerbs, ({ chat }: Started): object => chat()],
+  session: [sessionVerbs, ({ session }: Started): object => session()],
+  inspection: [inspectVerbs, ({ runtime }: Started): object => runtime.inspect('c')],
+} as const
+
+describe('whatever a verb is given, it succeeds or fails with a code, and the process lives', () => {
+  for (const [name, [table, surface]] of Object.entries(surfaces)) {
+    test(`${name}: every verb is tried`, () => {
+      const members = Object.keys(surface(start())).filter((member) => member !== 'id' && member !== 'ref')
+      expect(Object.keys(table).toSorted()).toEqual(members.toSorted())
+    })
+    for (const [verb, attempts] of Object.entries<(started: Started) => Attempt[]>(table)) {
+      if (attempts === none) continue
+      test(`${name}: ${verb}`, async () => {
+        const started = start()
+        expect(await tryHostile(attempts(started))).toEqual([])
+        const outcome = await (await started.chat().send('still here?')).outcome()
+        expect(outcome.status).toBe('waiting')
+      }, 300_000)
+    }
+  }
+})

@@ -1,0 +1,253 @@
+import { describe, expect, test } from 'vitest'
+import type { Store } from '../../src/store/store.ts'
+import { overStores } from '../stories/over-stores.ts'
+import { type Attempt, tryHostile } from './try-hostile.ts'
+
+type Attempts = (store: Store) => Attempt[]
+
+const none: Attempts = () => []
+const said = {
+  type: 'user_msg' as const,
+  content: { turnId: 't', message: { parts: [{ type: 'text' as const, text: 'x' }] }, options: {}, who: 'x' },
+}
+const summary = { fromSeq: 1, toSeq: 1, content: 'x', version: 1, base: null }
+const ofConversation =
+  (verb: (store: Store, id: never) => unknown): Attempts =>
+  (store) => [(hostile) => verb(store, hostile)]
+
+/** Of every method of a store, the places where it may be given something. A method that is missing here fails the test below. */
+const methods: Readonly<Record<keyof Store, Attempts>> = {
+  durable: none,
+  upkeep: none,
+  appendEvent: (store) => [
+    (hostile) => store.appendEvent(hostile, said),
+    (hostile) => store.appendEvent('a', hostile),
+    (hostile) => store.appendEvent('a', { type: hostile, content: said.content }),
+    (hostile) => store.appendEvent('a', { type: 'user_msg', content: hostile }),
+    (hostile) => store.appendEvent('a', { ...said, content: { ...said.content, who: hostile } }),
+  ],
+  streamEvents: (store) => [
+    (hostile) => store.streamEvents(hostile),
+    (hostile) => store.streamEvents('c', hostile),
+    (hostile) => store.streamEvents('c', { after: hostile }),
+    (hostile) => store.streamEvents('c', { before: hostile }),
+    (hostile) => store.streamEvents('c', { limit: hostile }),
+    (hostile) => store.streamEvents('c', { keep: hostile }),
+    (hostile) => store.streamEvents('c', { maxBytes: hostile }),
+  ],
+  pageEvents: (store) => [
+    (hostile) => store.pageEvents(hostile, {}),
+    (hostile) => store.pageEvents('c', hostile),
+    (hostile) => store.pageEvents('c', { after: hostile }),
+  ],
+  loadSince: ofConversation((store, id) => store.loadSince(id)),
+  pageSince: (store) => [
+    (hostile) => store.pageSince(hostile, {}),
+    (hostile) => store.pageSince('c', hostile),
+    (hostile) => store.pageSince('c', { maxBytes: hostile }),
+  ],
+  putSummary: (store) => [
+    (hostile) => store.putSummary(hostile, summary),
+    (hostile) => store.putSummary('c', hostile),
+    (hostile) => store.putSummary('c', { ...summary, fromSeq: hostile }),
+    (hostile) => store.putSummary('c', { ...summary, toSeq: hostile }),
+    (hostile) => store.putSummary('c', { ...summary, content: hostile }),
+    (hostile) => store.putSummary('c', { ...summary, version: hostile }),
+    (hostile) => store.putSummary('c', { ...summary, base: hostile }),
+  ],
+  latestSummary: ofConversation((store, id) => store.latestSummary(id)),
+  putConversation: (store) => [
+    (hostile) => store.putConversation(hostile, {}),
+    (hostile) => store.putConversation('p', hostile),
+    (hostile) => store.putConversation('p', { agent: hostile }),
+    (hostile) => store.putConversation('p', { kind: hostile }),
+    (hostile) => store.putConversation('p', { status: hostile }),
+    (hostile) => store.putConversation('p', { settings: hostile }),
+    (hostile) => store.putConversation('p', { settings: { inner: hostile } }),
+    (hostile) => store.putConversation('p', { fsmState: hostile }),
+    (hostile) => store.putConversation('p', { title: hostile }),
+    (hostile) => store.putConversation('p', { parent: hostile }),
+    (hostile) => store.putConversation('p', { parent: { id: 'x', at: hostile } }),
+  ],
+  getConversation: ofConversation((store, id) => store.getConversation(id)),
+  putFsmState: (store) => [
+    (hostile) => store.putFsmState(hostile, { state: 'idle', pending: [], lastSeq: 0 }),
+    (hostile) => store.putFsmState('f', hostile),
+    (hostile) => store.putFsmState('f', { state: hostile, pending: [], lastSeq: 0 }),
+    (hostile) => store.putFsmState('f', { state: 'idle', pending: hostile, lastSeq: 0 }),
+    (hostile) => store.putFsmState('f', { state: 'idle', pending: [], lastSeq: hostile }),
+  ],
+  upsertToolCall: (store) => [
+    (hostile) => store.upsertToolCall(hostile, { id: 'k', name: 'x' }),
+    (hostile) => store.upsertToolCall('c', hostile),
+    (hostile) => store.upsertToolCall('c', { id: hostile, name: 'x' }),
+    (hostile) => store.upsertToolCall('c', { id: 'k', name: hostile }),
+    (hostile) => store.upsertToolCall('c', { id: 'k', name: 'x', args: hostile }),
+    (hostile) => store.upsertToolCall('c', { id: 'k', name: 'x', status: hostile }),
+    (hostile) => store.upsertToolCall('c', { id: 'k', name: 'x', executor: hostile }),
+    (hostile) => store.upsertToolCall('c', { id: 'k', name: 'x', kind: hostile }),
+    (hostile) => store.upsertToolCall('c', { id: 'k', name: 'x', round: hostile }),
+    (hostile) => store.upsertToolCall('c', { id: 'k', name: 'x', prompt: hostile }),
+    (hostile) => store.upsertToolCall('c', { id: 'k', name: 'x', result: hostile }),
+    (hostile) => store.upsertToolCall('c', { id: 'k', name: 'x', expiresInMs: hostile }),
+  ],
+  getToolCall: ofConversation((store, id) => store.getToolCall(id)),
+  pendingToolCalls: ofConversation((store, id) => store.pendingToolCalls(id)),
+  resolveToolCall: (store) => [
+    (hostile) => store.resolveToolCall(hostile, 'resolved', null),
+    (hostile) => store.resolveToolCall('k1', hostile, null),
+    async (hostile) => {
+      await store.upsertToolCall('c', { id: 'k2', name: 'x' })
+      return store.resolveToolCall('k2', 'resolved', hostile)
+    },
+    (hostile) => store.resolveToolCall('k1', 'resolved', null, hostile),
+    (hostile) => store.resolveToolCall('k1', 'resolved', null, { who: hostile }),
+  ],
+  scheduleExpiry: (store) => [
+    (hostile) => store.scheduleExpiry(hostile, 'k1', 1_000),
+    (hostile) => store.scheduleExpiry('c', hostile, 1_000),
+    (hostile) => store.scheduleExpiry('c', 'k1', hostile),
+  ],
+  cancelExpiry: (store) => [
+    (hostile) => store.cancelExpiry(hostile, 'k1'),
+    (hostile) => store.cancelExpiry('c', hostile),
+  ],
+  putModelCall: (store) => [
+    (hostile) => store.putModelCall(hostile, { turnRef: 't' }),
+    (hostile) => store.putModelCall('c', hostile),
+    (hostile) => store.putModelCall('c', { turnRef: hostile }),
+    (hostile) => store.putModelCall('c', { turnRef: 't', renderedContext: hostile }),
+    (hostile) => store.putModelCall('c', { turnRef: 't', model: hostile }),
+    (hostile) => store.putModelCall('c', { turnRef: 't', usage: hostile }),
+    (hostile) => store.putModelCall('c', { turnRef: 't', latencyMs: hostile }),
+    (hostile) => store.putModelCall('c', { turnRef: 't', status: hostile }),
+    (hostile) => store.putModelCall('c', { turnRef: 't', at: hostile }),
+    (hostile) => store.putModelCall('c', { turnRef: 't', evictions: hostile }),
+    (hostile) => store.putModelCall('c', { turnRef: 't', summaryVersion: hostile }),
+  ],
+  modelCalls: (store) => [
+    (hostile) => store.modelCalls(hostile),
+    (hostile) => store.modelCalls('c', hostile),
+    (hostile) => store.modelCalls('c', { turnRef: hostile }),
+    (hostile) => store.modelCalls('c', { from: hostile }),
+    (hostile) => store.modelCalls('c', { skip: hostile }),
+    (hostile) => store.modelCalls('c', { contexts: hostile }),
+    (hostile) => store.modelCalls('c', { limit: hostile }),
+  ],
+  gcModelCalls: (store) => [
+    (hostile) => store.gcModelCalls(hostile, 1_000),
+    (hostile) => store.gcModelCalls('c', hostile),
+  ],
+  commit: (store) => [
+    (hostile) => store.commit(hostile, { events: [] }),
+    (hostile) => store.commit('c', hostile),
+    (hostile) => store.commit('c', { events: hostile }),
+    (hostile) => store.commit('c', { events: [hostile] }),
+    (hostile) => store.commit('c', { events: [], expectedSeq: hostile }),
+    (hostile) => store.commit('c', { events: [], expectedSeq: 1, expectedAt: hostile }),
+    (hostile) => store.commit('c', { events: [], expectedSeq: 1, expectedAgent: hostile }),
+    (hostile) => store.commit('c', { events: [], epoch: hostile }),
+    (hostile) => store.commit('c', { events: [], key: hostile }),
+    (hostile) => store.commit('c', { events: [], resendKey: hostile }),
+    (hostile) => store.commit('c', { events: [], key: 'x', digest: hostile }),
+    (hostile) => store.commit('c', { events: [], calls: hostile }),
+    (hostile) => store.commit('c', { events: [], calls: [hostile] }),
+    (hostile) => store.commit('c', { events: [], resolve: hostile }),
+    (hostile) => store.commit('c', { events: [], resolve: [hostile] }),
+    (hostile) =>
+      store.commit('c', { events: [], resolve: [{ callId: 'k1', round: 1, status: 'resolved', result: hostile }] }),
+    (hostile) => store.commit('c', { events: [], fsmState: hostile }),
+    (hostile) => store.commit('c', { events: [], wakeAt: hostile }),
+    (hostile) => store.commit('c', { events: [], wakeAt: { inMs: hostile } }),
+    (hostile) => store.commit('c', { events: [], lease: hostile }),
+    (hostile) => store.commit('c', { events: [], acquire: hostile }),
+    (hostile) => store.commit('c', { events: [], acquire: { holder: hostile, ttlMs: 1_000 } }),
+    (hostile) => store.commit('c', { events: [], acquire: { holder: 'h', ttlMs: hostile } }),
+    (hostile) => store.commit('c', { events: [], conversation: hostile }),
+  ],
+  listConversations: (store) => [
+    (hostile) => store.listConversations(hostile),
+    (hostile) => store.listConversations({ status: hostile }),
+    (hostile) => store.listConversations({ agent: hostile }),
+    (hostile) => store.listConversations({ forkOf: hostile }),
+    (hostile) => store.listConversations({ before: hostile }),
+    (hostile) => store.listConversations({ limit: hostile }),
+    (hostile) => store.listConversations({ maxBytes: hostile }),
+  ],
+  deleteConversation: ofConversation((store, id) => store.deleteConversation(id)),
+  pendingInbox: (store) => [
+    (hostile) => store.pendingInbox(hostile),
+    (hostile) => store.pendingInbox({ before: hostile }),
+    (hostile) => store.pendingInbox({ limit: hostile }),
+  ],
+  fork: (store) => [
+    (hostile) => store.fork(hostile, 'copy'),
+    (hostile) => store.fork('c', hostile),
+    (hostile) => store.fork('c', 'copy', hostile),
+    (hostile) => store.fork('c', 'copy', { at: hostile }),
+    (hostile) => store.fork('c', 'copy', { agent: hostile }),
+  ],
+  acquireLease: (store) => [
+    (hostile) => store.acquireLease(hostile, 'h', 1_000),
+    (hostile) => store.acquireLease('c', hostile, 1_000),
+    (hostile) => store.acquireLease('c', 'h', hostile),
+  ],
+  releaseLease: (store) => [(hostile) => store.releaseLease(hostile, 1), (hostile) => store.releaseLease('c', hostile)],
+  putBlob: (store) => [
+    (hostile) => store.putBlob(hostile, 'text/plain'),
+    (hostile) => store.putBlob(new Uint8Array(1), hostile),
+  ],
+  getBlob: (store) => [
+    (hostile) => store.getBlob(hostile),
+    (hostile) => store.getBlob({ blob: hostile, mediaType: '', size: 0 }),
+  ],
+  putSnapshot: (store) => [
+    (hostile) => store.putSnapshot(hostile, null),
+    (hostile) => store.putSnapshot('c', hostile),
+    (hostile) => store.putSnapshot('c', { inner: [hostile] }),
+  ],
+  getSnapshot: ofConversation((store, id) => store.getSnapshot(id)),
+  forTenant: (store) => [(hostile) => store.forTenant(hostile).listConversations()],
+  dueWork: (store) => [
+    (hostile) => store.dueWork(hostile),
+    (hostile) => store.dueWork({ agents: hostile, limit: 1 }),
+    (hostile) => store.dueWork({ agents: [hostile], limit: 1 }),
+    (hostile) => store.dueWork({ agents: ['x'], limit: hostile }),
+  ],
+  renewLeases: (store) => [
+    (hostile) => store.renewLeases(hostile, 1_000),
+    (hostile) => store.renewLeases('h', hostile),
+  ],
+  keepLeases: (store) => [
+    (hostile) => store.keepLeases(hostile, 1_000, []),
+    (hostile) => store.keepLeases('h', hostile, []),
+    (hostile) => store.keepLeases('h', 1_000, hostile),
+    (hostile) => store.keepLeases('h', 1_000, [hostile]),
+    async (hostile) => {
+      const { epoch } = (await store.acquireLease('c', 'h', 1_000)) ?? { epoch: 1 }
+      return store.keepLeases('h', 1_000, [{ tenant: 'default', id: 'c', epoch, seq: hostile }])
+    },
+  ],
+  onWake: (store) => [(hostile) => store.onWake(hostile)()],
+  deleteTenant: (store) => [(hostile) => store.deleteTenant(hostile)],
+  close: none,
+}
+
+overStores('whatever a store is given, it succeeds or fails with a code', (story) => {
+  test('every method is tried', () => {
+    expect(Object.keys(methods).toSorted()).toEqual(Object.keys(story.openStore()).toSorted())
+  })
+
+  describe('', () => {
+    for (const [name, attempts] of Object.entries(methods)) {
+      if (attempts === none) continue
+      test(name, async () => {
+        const store = story.openStore()
+        await store.appendEvent('c', said)
+        await store.upsertToolCall('c', { id: 'k1', name: 'x' })
+        expect(await tryHostile(attempts(store))).toEqual([])
+        expect(await store.appendEvent('another', said)).toBe(1)
+      }, 300_000)
+    }
+  })
+})
