@@ -1,3 +1,4 @@
+import { checkSignal, readMembers } from '../errors/read-given.ts'
 import type { LogEvent } from '../log/events.ts'
 import type { Json, JsonObject } from '../log/json.ts'
 import type { Answered, CallRef } from '../runtime/answer-call.ts'
@@ -6,6 +7,7 @@ import type { WhenBusy } from '../runtime/send-message.ts'
 import type { TurnOutcome } from '../runtime/turn-outcome.ts'
 import type { View } from '../view/view.ts'
 import type { Explanation, Lineage, ModelCallSummary, RemoteModelCall, RemotePage, RemoteRecord } from './answers.ts'
+import { givenOptions, pathPart } from './given.ts'
 import { type ClientOptions, requestJson } from './request.ts'
 import { views, type Watched, type WatchOptions, watch } from './watch.ts'
 
@@ -65,42 +67,65 @@ export type RemoteConversation = {
   snapshot(): Promise<Json>
 }
 
+type CallIds = { readonly callId: string; readonly round?: number }
+
 const waitMs = 25_000
 
 export function remoteConversation(options: ClientOptions, id: string, agent: string | undefined): RemoteConversation {
-  const path = `/conversations/${encodeURIComponent(id)}`
-  const get = <T>(rest: string, query = {}): Promise<T> => requestJson<T>(options, path + rest, { query })
-  const post = <T>(rest: string, body: unknown = {}): Promise<T> =>
+  const path = `/conversations/${pathPart('conversation id', id)}`
+  const get = async <T>(rest: string, query?: object): Promise<T> =>
+    requestJson<T>(options, path + rest, { query: givenOptions('query', query) })
+  const post = <T>(rest: string, body: () => unknown = () => ({})): Promise<T> =>
     requestJson<T>(options, path + rest, { method: 'POST', body })
-  const answering = (call: CallRef, verb: string, body: object): Promise<Answered> => {
-    const { callId, round } = typeof call === 'string' ? { callId: call } : call
-    return post(`/calls/${encodeURIComponent(callId)}/${verb}`, { ...body, round })
+  const answering = async (call: CallRef, verb: string, body: () => object): Promise<Answered> => {
+    const { callId, round } =
+      typeof call === 'string'
+        ? { callId: call }
+        : readMembers<CallIds, keyof CallIds>('call', call, ['callId', 'round'])
+    return post(`/calls/${pathPart('call id', callId)}/${verb}`, () => ({ ...body(), round }))
   }
-  const callPath = (turnRef: string): string => `/model-calls/${encodeURIComponent(turnRef)}`
+  const callPath = (turnRef: string): string => `/model-calls/${pathPart('turnRef', turnRef)}`
   const watchEvents = (watching?: WatchOptions) => watch(options, `${path}/live`, watching)
   return {
     id,
-    send: (message, sending = {}) => post('/messages', { ...sending, message, agent }),
-    async outcome(turnId, { signal } = {}) {
+    async send(message, given) {
+      const sending = givenOptions('options', given)
+      return post('/messages', () => ({ ...sending, message, agent }))
+    },
+    async outcome(turnId, waiting) {
+      const { signal } = readMembers('options', waiting, ['signal'])
+      if (signal !== undefined) checkSignal('signal', signal)
+      const place = `${path}/turns/${pathPart('turn id', turnId)}/outcome`
       for (;;) {
         const ask = { query: { waitMs }, ...(signal ? { signal } : {}) }
-        const place = `${path}/turns/${encodeURIComponent(turnId)}/outcome`
         const found = await requestJson<TurnOutcome | { status: 'running' }>(options, place, ask)
         if (found.status !== 'running') return found
       }
     },
-    cancel: async (cancelling = {}) => (await post<{ outcome: TurnOutcome | null }>('/cancel', cancelling)).outcome,
-    approve: (call, { args } = {}) => answering(call, 'approve', { args }),
-    deny: (call, { reason } = {}) => answering(call, 'deny', { reason }),
-    answer: (call, value) => answering(call, 'answer', { value }),
-    resolve: (call, value) => answering(call, 'resolve', { value }),
+    async cancel(given) {
+      const cancelling = givenOptions('options', given)
+      return (await post<{ outcome: TurnOutcome | null }>('/cancel', () => cancelling)).outcome
+    },
+    async approve(call, given) {
+      const approving = givenOptions('options', given)
+      return answering(call, 'approve', () => ({ args: approving.args }))
+    },
+    async deny(call, given) {
+      const denying = givenOptions('options', given)
+      return answering(call, 'deny', () => ({ reason: denying.reason }))
+    },
+    answer: (call, value) => answering(call, 'answer', () => ({ value })),
+    resolve: (call, value) => answering(call, 'resolve', () => ({ value })),
     record: () => get(''),
     view: () => get('/view'),
     history: (page) => get('/history', page),
     events: async (range) => (await get<{ events: LogEvent[] }>('/events', range)).events,
     watch: watchEvents,
     views: (watching) => views(watchEvents(watching)),
-    fork: async (forking = {}) => remoteConversation(options, (await post<{ id: string }>('/fork', forking)).id, agent),
+    async fork(given) {
+      const forking = givenOptions('options', given)
+      return remoteConversation(options, (await post<{ id: string }>('/fork', () => forking)).id, agent)
+    },
     forks: async (page) => (await get<{ forks: RemoteRecord[] }>('/forks', page)).forks,
     lineage: async () => (await get<{ lineage: Lineage }>('/lineage')).lineage,
     continue: async () => void (await post('/continue')),

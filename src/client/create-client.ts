@@ -1,3 +1,5 @@
+import { readMembers } from '../errors/read-given.ts'
+import { InvalidArgumentError } from '../errors/store-errors.ts'
 import type { Answered, CallRef } from '../runtime/answer-call.ts'
 import type { InboxItem } from '../runtime/inbox.ts'
 import type { Readiness } from '../runtime/readiness.ts'
@@ -5,6 +7,7 @@ import type { ConversationFilter } from '../store/conversation-record.ts'
 import type { RemoteRecord } from './answers.ts'
 import { type RemoteConversation, remoteConversation } from './conversation.ts'
 import { type RemoteFlow, remoteFlow } from './flow.ts'
+import { givenOptions } from './given.ts'
 import { type ClientOptions, requestJson } from './request.ts'
 
 /** The verbs of a runtime that is somewhere else. */
@@ -29,14 +32,35 @@ export type Client = {
 
 /** The verbs of a server's runtime, for browsers and Node. Every verb rejects with a `PerdureError`. */
 export function createClient(options: ClientOptions): Client {
-  const conversation: Client['conversation'] = (id, { agent } = {}) => remoteConversation(options, id, agent)
+  const settings = readOptions(options)
+  const conversation: Client['conversation'] = (id, naming) =>
+    remoteConversation(settings, id, readMembers('options', naming, ['agent']).agent)
   return {
     conversation,
-    conversations: (filter = {}) => requestJson(options, '/conversations', { query: filter }),
-    inbox: (page = {}) => requestJson(options, '/inbox', { query: page }),
-    resolve: (conversationId, call, value) => conversation(conversationId).resolve(call, value),
-    flow: (name, id) => remoteFlow(options, name, id),
-    health: () => requestJson(options, '/health'),
-    ready: () => requestJson(options, '/ready'),
+    conversations: async (filter) => requestJson(settings, '/conversations', { query: givenOptions('filter', filter) }),
+    inbox: async (page) => requestJson(settings, '/inbox', { query: givenOptions('page', page) }),
+    resolve: async (conversationId, call, value) => conversation(conversationId).resolve(call, value),
+    flow: (name, id) => remoteFlow(settings, name, id),
+    health: () => requestJson(settings, '/health'),
+    ready: () => requestJson(settings, '/ready'),
   }
+}
+
+const optionNames = Object.keys({
+  url: true,
+  token: true,
+  operatorToken: true,
+  headers: true,
+  fetch: true,
+} satisfies Record<keyof ClientOptions, true>) as (keyof ClientOptions)[]
+
+function readOptions(given: ClientOptions): ClientOptions {
+  const { url, ...options } = readMembers<ClientOptions, keyof ClientOptions>('options', given ?? null, optionNames)
+  if (typeof url !== 'string' || url === '') throw new InvalidArgumentError('url', 'must say where the server is')
+  if (options.fetch !== undefined && typeof options.fetch !== 'function')
+    throw new InvalidArgumentError('fetch', 'must be a function')
+  // A string would be spread into a header for each of its characters.
+  if (options.headers !== undefined && (typeof options.headers !== 'object' || options.headers === null))
+    throw new InvalidArgumentError('headers', 'must be an object')
+  return { url, ...options }
 }

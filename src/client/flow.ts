@@ -3,6 +3,7 @@ import type { Json } from '../log/json.ts'
 import type { FlowRecord, FlowSuspension } from '../runtime/flow-session.ts'
 import type { FlowStanding, FlowStatus } from '../runtime/flow-standing.ts'
 import type { Lineage, RemotePage, RemoteRecord } from './answers.ts'
+import { givenOptions, pathPart } from './given.ts'
 import { type ClientOptions, requestJson } from './request.ts'
 
 /** `running`: it goes on by itself; ask for its status later. */
@@ -35,23 +36,31 @@ export type RemoteFlow = {
 }
 
 export function remoteFlow(options: ClientOptions, flow: string, id: string): RemoteFlow {
-  const path = `/flows/${encodeURIComponent(flow)}/sessions/${encodeURIComponent(id)}`
-  const post = <T>(verb: string, body: unknown): Promise<T> =>
+  const path = `/flows/${pathPart('flow', flow)}/sessions/${pathPart('session id', id)}`
+  const post = <T>(verb: string, body: () => unknown): Promise<T> =>
     requestJson<T>(options, `${path}/${verb}`, { method: 'POST', body })
-  const get = <T>(rest: string, query: object): Promise<T> =>
-    requestJson<T>(options, `${path}/${rest}`, { query: query as Record<string, string | number> })
+  const get = async <T>(rest: string, query?: object): Promise<T> =>
+    requestJson<T>(options, `${path}/${rest}`, { query: givenOptions('query', query) })
   return {
     id,
-    start: (input, starting) => post('start', { ...starting, input }),
-    resume: (value, resuming) => post('resume', { ...resuming, value }),
-    continue: () => post('continue', {}),
+    async start(input, given) {
+      const starting = givenOptions('options', given)
+      return post('start', () => ({ ...starting, input }))
+    },
+    async resume(value, given) {
+      const resuming = givenOptions('options', given)
+      return post('resume', () => ({ ...resuming, value }))
+    },
+    continue: () => post('continue', () => ({})),
     status: () => requestJson(options, path),
     record: () => requestJson(options, `${path}/record`),
-    events: async (query = {}) => (await get<{ events: LogEvent[] }>('events', query)).events,
-    forks: async (query = {}) => (await get<{ forks: RemoteRecord[] }>('forks', query)).forks,
-    lineage: async () => (await get<{ lineage: Lineage }>('lineage', {})).lineage,
-    fork: async (newId, forking) =>
-      remoteFlow(options, flow, (await post<{ id: string }>('fork', { ...forking, id: newId })).id),
+    events: async (query) => (await get<{ events: LogEvent[] }>('events', query)).events,
+    forks: async (query) => (await get<{ forks: RemoteRecord[] }>('forks', query)).forks,
+    lineage: async () => (await get<{ lineage: Lineage }>('lineage')).lineage,
+    async fork(newId, given) {
+      const forking = givenOptions('options', given)
+      return remoteFlow(options, flow, (await post<{ id: string }>('fork', () => ({ ...forking, id: newId }))).id)
+    },
     delete: async () => void (await requestJson(options, path, { method: 'DELETE' })),
   }
 }

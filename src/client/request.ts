@@ -1,6 +1,8 @@
+import { readGiven, shown } from '../errors/read-given.ts'
 import { RemoteError, type RemoteProblem, ServerUnreachableError } from '../errors/server-errors.ts'
 import { InvalidArgumentError } from '../errors/store-errors.ts'
 import type { Json } from '../log/json.ts'
+import { jsonBody, setQuery } from './given.ts'
 
 /** Where the server is, and how to come in. */
 export type ClientOptions = {
@@ -17,29 +19,30 @@ export type ClientOptions = {
 
 export type Ask = {
   readonly method?: 'GET' | 'POST' | 'DELETE'
-  readonly query?: Readonly<Record<string, string | number | undefined>>
-  readonly body?: unknown
+  readonly query?: object
+  /** Puts the body together from what the caller gave, whose getters may throw. */
+  readonly body?: () => unknown
   readonly headers?: Readonly<Record<string, string>>
   readonly signal?: AbortSignal
 }
 
 /** Asks the server. Rejects with `RemoteError` when it refuses, with `ServerUnreachableError` when it does not answer. */
 export async function request(options: ClientOptions, path: string, ask: Ask = {}): Promise<Response> {
-  const { method = 'GET', query = {}, body, signal } = ask
-  const url = new URL(options.url.replace(/\/+$/, '') + path)
-  for (const [name, value] of Object.entries(query)) if (value !== undefined) url.searchParams.set(name, String(value))
+  const { method = 'GET', query = {}, body = () => ({}), signal } = ask
+  const url = urlOf(options.url, path)
+  setQuery(url, query)
   const token = await tokenOf('token', options.token)
   const operatorToken = await tokenOf('operatorToken', options.operatorToken)
-  const headers = {
+  const headers = readGiven('headers', () => ({
     ...options.headers,
     ...(method === 'POST' ? { 'content-type': 'application/json' } : {}),
     ...(token === null ? {} : { authorization: `Bearer ${token}` }),
     ...(operatorToken === null ? {} : { 'perdure-operator': `Bearer ${operatorToken}` }),
     ...ask.headers,
-  }
+  }))
   checkHeaders(headers)
   const init: RequestInit = { method, headers, ...(signal ? { signal } : {}) }
-  if (method === 'POST') init.body = JSON.stringify(body ?? {})
+  if (method === 'POST') init.body = jsonBody(body)
   const send = options.fetch ?? fetch
   let response: Response
   try {
@@ -55,8 +58,15 @@ export async function request(options: ClientOptions, path: string, ask: Ask = {
 /** An empty one is a mistake, and is not sent as if there were none. */
 async function tokenOf(name: string, given: ClientOptions['token']): Promise<string | null> {
   const token = typeof given === 'function' ? await given() : (given ?? null)
+  if (token !== null && typeof token !== 'string') throw new InvalidArgumentError(name, 'must be a string')
   if (token === '') throw new InvalidArgumentError(name, 'must not be empty; leave it out where there is none')
   return token
+}
+
+function urlOf(server: string, path: string): URL {
+  const address = server.replace(/\/+$/, '') + path
+  if (!URL.canParse(address)) throw new InvalidArgumentError('url', `is '${shown(server)}', which is no URL`)
+  return new URL(address)
 }
 
 /** Here, because `fetch` would tell of it with the secret. */

@@ -1,5 +1,7 @@
 import { PerdureError } from '../errors/perdure-error.ts'
+import { checkSignal, readMembers, shown } from '../errors/read-given.ts'
 import { ServerUnreachableError } from '../errors/server-errors.ts'
+import { InvalidArgumentError } from '../errors/store-errors.ts'
 import { projectView, type WatchEvent } from '../view/project-view.ts'
 import type { View } from '../view/view.ts'
 import { type Backoff, backoffMs, pause } from './backoff.ts'
@@ -22,12 +24,16 @@ export type WatchOptions = {
 /** An event, with the id to go on from after it. */
 export type Watched = { readonly id: string | null; readonly event: WatchEvent }
 
+/** Ids of events are short. A longer one overflows the headers of a request, which looks like a connection that broke. */
+const mostIdCharacters = 255
+
 /** Snapshot and tail, over as many connections as it takes. Ends with the signal; throws when the server says that coming back is no use. */
 export async function* watch(
   options: ClientOptions,
   path: string,
-  watching: WatchOptions = {},
+  given?: WatchOptions,
 ): AsyncGenerator<Watched, void, void> {
+  const watching = readOptions(given)
   const { signal, onDisconnect = () => {} } = watching
   let lastId = watching.after === undefined ? null : String(watching.after)
   let failures = 0
@@ -50,6 +56,24 @@ export async function* watch(
       await comeBack(error)
     }
   }
+}
+
+/** Checked before the first connection: what is wrong later looks like a connection that broke, and is tried again. */
+function readOptions(given: WatchOptions | undefined): WatchOptions {
+  const options = readMembers('options', given, ['after', 'signal', 'backoff', 'silentMs', 'onDisconnect'])
+  const { after, signal, silentMs, onDisconnect } = options
+  const isPlace = typeof after === 'number' || (typeof after === 'string' && after.length <= mostIdCharacters)
+  if (after !== undefined && !isPlace)
+    throw new InvalidArgumentError('after', `must be a seq or the id of an event, not ${shown(after)}`)
+  if (signal !== undefined) checkSignal('signal', signal)
+  if (onDisconnect !== undefined && typeof onDisconnect !== 'function')
+    throw new InvalidArgumentError('onDisconnect', 'must be a function')
+  const backoff = readMembers('backoff', options.backoff, ['firstMs', 'mostMs'])
+  for (const [name, ms] of Object.entries({ silentMs, ...backoff })) {
+    if (ms !== undefined && !(typeof ms === 'number' && Number.isFinite(ms) && ms >= 0))
+      throw new InvalidArgumentError(name, `must be a time in milliseconds, not ${shown(ms)}`)
+  }
+  return { ...options, backoff }
 }
 
 /** What a person is shown, after each event that changes it. */

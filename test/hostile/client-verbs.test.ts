@@ -1,0 +1,174 @@
+import { describe, expect, test } from 'vitest'
+import { type Client, createClient, type RemoteConversation, type RemoteFlow } from '../../src/client/index.ts'
+import { scriptedModel } from '../../src/testing/scripted-model.ts'
+import { startServer } from '../server/start-server.ts'
+import { type Attempt, tryHostile } from './try-hostile.ts'
+
+type Table<Surface> = Readonly<Record<Exclude<keyof Surface, 'id'>, (client: Client) => Attempt[]>>
+
+/** Of a member that takes nothing. */
+const none = () => []
+
+const chat = (client: Client): RemoteConversation => client.conversation('c', { agent: 'helper' })
+const session = (client: Client): RemoteFlow => client.flow('greeting', 's')
+
+/** The first event is enough: a stream would go on. */
+async function first(events: AsyncIterable<unknown>): Promise<unknown> {
+  for await (const event of events) return event
+  return null
+}
+
+const clientVerbs: Table<Client> = {
+  conversation: (client) => [
+    (hostile) => client.conversation(hostile).view(),
+    (hostile) => client.conversation('x', hostile).record(),
+    (hostile) => client.conversation('new', { agent: hostile }).send('x', { whenBusy: 'queue' }),
+  ],
+  conversations: (client) => [
+    (hostile) => client.conversations(hostile),
+    (hostile) => client.conversations({ agent: hostile }),
+    (hostile) => client.conversations({ limit: hostile }),
+  ],
+  inbox: (client) => [(hostile) => client.inbox(hostile), (hostile) => client.inbox({ before: hostile })],
+  resolve: (client) => [
+    (hostile) => client.resolve(hostile, 'x', true),
+    (hostile) => client.resolve('c', hostile, true),
+    (hostile) => client.resolve('c', 'x', hostile),
+  ],
+  flow: (client) => [
+    (hostile) => client.flow(hostile, 's').status(),
+    (hostile) => client.flow('greeting', hostile).status(),
+  ],
+  health: none,
+  ready: none,
+}
+
+const conversationVerbs: Table<RemoteConversation> = {
+  send: (client) => [
+    (hostile) => chat(client).send(hostile, { whenBusy: 'queue' }),
+    (hostile) => chat(client).send([{ type: 'text', text: hostile }], { whenBusy: 'queue' }),
+    (hostile) => chat(client).send('x', hostile),
+    (hostile) => chat(client).send('x', { key: hostile }),
+    (hostile) => chat(client).send('x', { output: hostile }),
+    (hostile) => chat(client).send('x', { maxSteps: hostile }),
+  ],
+  outcome: (client) => [
+    (hostile) => chat(client).outcome(hostile),
+    (hostile) => chat(client).outcome('t', hostile),
+    (hostile) => chat(client).outcome('t', { signal: hostile }),
+  ],
+  cancel: (client) => [
+    (hostile) => chat(client).cancel(hostile),
+    (hostile) => chat(client).cancel({ turnId: hostile }),
+  ],
+  approve: (client) => [
+    (hostile) => chat(client).approve(hostile),
+    (hostile) => chat(client).approve({ callId: hostile }),
+    (hostile) => chat(client).approve({ callId: 'x', round: hostile }),
+    (hostile) => chat(client).approve('x', hostile),
+    (hostile) => chat(client).approve('x', { args: hostile }),
+  ],
+  deny: (client) => [
+    (hostile) => chat(client).deny(hostile),
+    (hostile) => chat(client).deny('x', hostile),
+    (hostile) => chat(client).deny('x', { reason: hostile }),
+  ],
+  answer: (client) => [(hostile) => chat(client).answer(hostile, 1), (hostile) => chat(client).answer('x', hostile)],
+  resolve: (client) => [(hostile) => chat(client).resolve(hostile, 1), (hostile) => chat(client).resolve('x', hostile)],
+  record: none,
+  view: none,
+  history: (client) => [
+    (hostile) => chat(client).history(hostile),
+    (hostile) => chat(client).history({ before: hostile }),
+  ],
+  events: (client) => [(hostile) => chat(client).events(hostile), (hostile) => chat(client).events({ after: hostile })],
+  // What is wrong with an option must not look like a connection that broke, which is tried again for ever.
+  watch: (client) => [
+    (hostile) => first(chat(client).watch(hostile)),
+    (hostile) => first(chat(client).watch({ after: hostile })),
+    (hostile) => first(chat(client).watch({ signal: hostile })),
+    (hostile) => first(chat(client).watch({ backoff: hostile })),
+    (hostile) => first(chat(client).watch({ onDisconnect: hostile })),
+  ],
+  views: (client) => [(hostile) => first(chat(client).views(hostile))],
+  fork: (client) => [
+    (hostile) => chat(client).fork(hostile),
+    (hostile) => chat(client).fork({ at: hostile }),
+    (hostile) => chat(client).fork({ id: hostile }),
+  ],
+  forks: (client) => [(hostile) => chat(client).forks(hostile), (hostile) => chat(client).forks({ before: hostile })],
+  lineage: none,
+  continue: none,
+  delete: none,
+  modelCalls: none,
+  modelCall: (client) => [(hostile) => chat(client).modelCall(hostile)],
+  explain: (client) => [(hostile) => chat(client).explain(hostile)],
+  snapshot: none,
+}
+
+const sessionVerbs: Table<RemoteFlow> = {
+  start: (client) => [
+    (hostile) => session(client).start(hostile),
+    (hostile) => session(client).start(1, hostile),
+    (hostile) => session(client).start(1, { key: hostile }),
+  ],
+  resume: (client) => [
+    (hostile) => session(client).resume(hostile),
+    (hostile) => session(client).resume(1, hostile),
+    (hostile) => session(client).resume(1, { seq: hostile }),
+  ],
+  continue: none,
+  status: none,
+  record: none,
+  events: (client) => [(hostile) => session(client).events(hostile)],
+  fork: (client) => [(hostile) => session(client).fork(hostile), (hostile) => session(client).fork('f', hostile)],
+  forks: (client) => [(hostile) => session(client).forks(hostile)],
+  lineage: none,
+  delete: none,
+}
+
+const surfaces = {
+  client: [clientVerbs, (client: Client): object => client],
+  conversation: [conversationVerbs, chat],
+  session: [sessionVerbs, session],
+} as const
+
+describe('whatever a client is given, it succeeds or fails with a code', () => {
+  for (const [name, [table, surface]] of Object.entries(surfaces)) {
+    test(`${name}: every verb is tried`, () => {
+      const members = Object.keys(surface(createClient({ url: 'http://127.0.0.1:1' })))
+      expect(Object.keys(table).toSorted()).toEqual(members.filter((member) => member !== 'id').toSorted())
+    })
+    for (const [verb, attempts] of Object.entries<(client: Client) => Attempt[]>(table)) {
+      if (attempts === none) continue
+      test(`${name}: ${verb}`, async () => {
+        const { client } = await startServer({ model: scriptedModel(() => 'Hello.') })
+        await chat(client).send('Hi')
+        expect(await tryHostile(attempts(client))).toEqual([])
+        expect(await client.health()).toEqual({ status: 'ok' })
+      }, 300_000)
+    }
+  }
+
+  test('what it is created with', async () => {
+    const url = 'http://127.0.0.1:1'
+    const attempts: Attempt[] = [
+      (hostile) => createClient(hostile).health(),
+      (hostile) => createClient({ url: hostile }).health(),
+      (hostile) => createClient({ url, token: hostile }).health(),
+      (hostile) => createClient({ url, operatorToken: hostile }).health(),
+      (hostile) => createClient({ url, headers: hostile }).health(),
+    ]
+    expect(await tryHostile(attempts)).toEqual([])
+    expect(() => createClient({ url, fetch: 5 as never })).toThrow(
+      expect.objectContaining({ code: 'invalid_argument' }),
+    )
+  }, 60_000)
+
+  test('dots are not taken for steps of the path', () => {
+    const client = createClient({ url: 'http://127.0.0.1:1' })
+    for (const id of ['.', '..']) {
+      expect(() => client.conversation(id)).toThrow(expect.objectContaining({ code: 'invalid_id' }))
+    }
+  })
+})
