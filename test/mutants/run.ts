@@ -10,7 +10,8 @@ const { values } = parseArgs({
     random: { type: 'string' },
     seed: { type: 'string' },
     budget: { type: 'string', default: '300' },
-    'keep-killed': { type: 'boolean', default: false },
+    keep: { type: 'boolean', default: false },
+    'as-recorded': { type: 'boolean', default: false },
   },
 })
 const jobs = Number(values.jobs)
@@ -21,5 +22,6 @@ else
     seed: Number(values.seed ?? Date.now() % 100_000),
     jobs,
     budgetSeconds: Number(values.budget),
-    keepsKilled: values['keep-killed'],
+    keeps: values.keep,
+    records: !values['as-recorded'],
   })

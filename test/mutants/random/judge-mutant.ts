@@ -1,90 +1,94 @@
 import { readFile, writeFile } from 'node:fs/promises'
-import { basename, dirname, join } from 'node:path'
-import { freshDatabase } from '../../setup/fresh-database.ts'
+import { join } from 'node:path'
 import type { Workspace } from '../workspace.ts'
 import { type Candidate, planted } from './candidate.ts'
-import { runTests } from './run-tests.ts'
-import type { CoveringTest, TestMap } from './test-map.ts'
+import type { TestMap } from './test-map.ts'
+import type { TestLimits, TestOutcome, TestRunner } from './test-runner.ts'
+import { loadMs, type Unit, unitsOf } from './units.ts'
 
 export type Verdict = {
-  readonly result: 'killed' | 'took too long' | 'survived'
-  /** What noticed it; of a survivor, how many tests ran. */
-  readonly by: string
+  /** `unclear`: no test found it, and some that failed or did not end do so without it as well. */
+  readonly result: 'killed' | 'took too long' | 'survived' | 'unclear'
+  /** What noticed it. Null for a survivor. */
+  readonly by: { readonly file: string; readonly test: string | null } | null
+  readonly note: string
+  /** Whether every test that goes over the place has run, as far as none found it. */
+  readonly isWhole: boolean
   readonly seconds: number
 }
 
-export type Result = Verdict & { readonly mutant: Candidate }
+export type Bench = {
+  readonly workspace: Pick<Workspace, 'root'>
+  readonly runner: Pick<TestRunner, 'run' | 'changed'>
+}
 
 export type Judging = {
-  readonly map: TestMap
-  readonly postgresUrl: string
+  readonly map: Pick<TestMap, 'testsOf'>
   /** How many seconds of tests a bug may live through, as long as they took without it. */
   readonly budgetSeconds: number
+  /** Test files that this bug is known to live through. */
+  readonly livesThrough: (mutant: Candidate, file: string) => boolean
 }
 
-/** How many seconds of tests each run has, so that most bugs are found by few and quick ones. */
-const stageSeconds = [2, 20, 120]
-
-/** Plants a bug in a workspace, and runs the tests that go over that place, the nearest and quickest first, until one fails. */
-export async function judgeMutant(workspace: Workspace, mutant: Candidate, judging: Judging): Promise<Verdict> {
+/**
+ * Plants a bug in a workspace, and runs the tests that go over that place until one finds it: it fails twice with the bug, and not without it. So
+ * a busy machine, a test that is broken anyway or a database that has gone away finds nothing.
+ */
+export async function judgeMutant({ workspace, runner }: Bench, mutant: Candidate, judging: Judging): Promise<Verdict> {
   const startedAt = Date.now()
-  const verdict = (result: Verdict['result'], by: string): Verdict => {
-    return { result, by, seconds: Math.round((Date.now() - startedAt) / 1000) }
-  }
   const path = join(workspace.root, mutant.file)
   const text = await readFile(path, 'utf8')
-  await writeFile(path, planted(mutant, text))
+  const set = async (content: string): Promise<void> => {
+    await writeFile(path, content)
+    runner.changed(mutant.file)
+  }
+  const { units, isAll } = within(judging, mutant)
+  const verdict = (result: Verdict['result'], by: Verdict['by'], note: string): Verdict => {
+    return { result, by, note, isWhole: isAll, seconds: Math.round((Date.now() - startedAt) / 1000) }
+  }
+  const unclear: string[] = []
   try {
-    const { stages, isAll } = stagesOf(mutant, judging)
-    for (const tests of stages) {
-      const seconds = secondsOf(tests)
-      const env = { PERDURE_MUTANTS_POSTGRES: await freshDatabase(judging.postgresUrl) }
-      const run = {
-        files: [...new Set(tests.map(({ file }) => file))],
-        names: [...new Set(tests.map(({ name }) => name))],
-        workers: 1,
-        cache: join(workspace.root, '.vitest'),
-      }
-      const limitMs = (120 + 6 * seconds + 2 * run.files.length) * 1000
-      const outcome = await runTests(workspace.root, run, { limitMs, env })
-      if (outcome.result === 'failed') return verdict('killed', outcome.by)
-      if (outcome.result === 'took too long') return verdict('took too long', `${tests.length} tests`)
+    await set(planted(mutant, text))
+    for (const unit of units) {
+      const first = await runner.run(unit, limitsOf(unit))
+      if (first.result === 'passed') continue
+      const suspect = first.test === null ? unit : { ...unit, names: [first.test] }
+      const isLate = first.result === 'took too long'
+      const second = isLate ? first : await runner.run(suspect, limitsOf(unit))
+      if (second.result === 'passed') continue
+      await set(text)
+      const without = await runner.run(suspect, limitsOf(unit))
+      await set(planted(mutant, text))
+      const by = { file: unit.file, test: first.test }
+      if (isSound(without, limitsOf(unit))) return verdict(isLate ? 'took too long' : 'killed', by, first.why)
+      unclear.push(`${unit.file}: ${first.test ?? first.result}`)
     }
-    const count = stages.flat().length
-    return verdict('survived', count === 0 ? 'no test runs it' : `${isAll ? 'all' : 'the first'} ${count} tests`)
   } finally {
-    await writeFile(path, text)
+    await set(text)
   }
+  const count = units.reduce((sum, { names }) => sum + names.length, 0)
+  if (unclear.length > 0) return verdict('unclear', null, `fails without it, too: ${unclear.join('; ')}`)
+  return verdict('survived', null, count === 0 ? 'no test runs it' : `${isAll ? 'all' : 'the first'} ${count} tests`)
 }
 
-function stagesOf(mutant: Candidate, { map, budgetSeconds }: Judging): { stages: CoveringTest[][]; isAll: boolean } {
-  const tests = map.testsOf(mutant)
-  const far = new Map(tests.map((test) => [test, distance(test, mutant.file)]))
-  const queue = tests.toSorted((left, right) => far.get(left)! - far.get(right)! || left.ms - right.ms)
-  const stages: CoveringTest[][] = []
-  let left = budgetSeconds
-  for (let stage = 0; queue.length > 0 && left > 0; stage++) {
-    const seconds = Math.min(left, stageSeconds[stage] ?? budgetSeconds)
-    const tests = takeFrom(queue, seconds)
-    left -= secondsOf(tests)
-    stages.push(tests)
+/** Well within the time, so that what takes too long does so because of the bug. */
+function isSound({ result, ran, ms }: TestOutcome, { unitMs }: TestLimits): boolean {
+  return result === 'passed' && ran > 0 && ms < unitMs / 4
+}
+
+function limitsOf({ ms, longestMs }: Unit): TestLimits {
+  const testMs = 10_000 + 10 * longestMs
+  return { testMs, unitMs: 40_000 + 8 * ms + 2 * testMs }
+}
+
+function within({ map, budgetSeconds, livesThrough }: Judging, mutant: Candidate): { units: Unit[]; isAll: boolean } {
+  const all = unitsOf(map.testsOf(mutant), mutant.file)
+  let left = budgetSeconds * 1000
+  const units: Unit[] = []
+  for (const unit of all) {
+    if (left <= 0) break
+    left -= unit.ms + loadMs
+    if (!livesThrough(mutant, unit.file)) units.push(unit)
   }
-  return { stages, isAll: queue.length === 0 }
-}
-
-/** 0 for the tests of the same file, 1 of the same folder, 2 for others. */
-function distance({ file }: CoveringTest, source: string): number {
-  if (file === source.replace(/\.ts$/, '.test.ts')) return 0
-  return dirname(file) === dirname(source) || basename(file).startsWith(basename(source, '.ts')) ? 1 : 2
-}
-
-function takeFrom(queue: CoveringTest[], seconds: number): CoveringTest[] {
-  const taken: CoveringTest[] = []
-  while (queue.length > 0 && (taken.length === 0 || secondsOf(taken) + queue[0]!.ms / 1000 <= seconds))
-    taken.push(queue.shift()!)
-  return taken
-}
-
-function secondsOf(tests: readonly CoveringTest[]): number {
-  return tests.reduce((sum, { ms }) => sum + ms, 0) / 1000
+  return { units, isAll: left > 0 }
 }

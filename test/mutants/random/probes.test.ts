@@ -45,8 +45,7 @@ test('a place is told of by the smallest part around it', () => {
   const { probes } = probed('a.ts', code, 100)
   const at = (text: string) => {
     const start = code.indexOf(text)
-    const number = probeOf(probes, { start, end: start + text.length })
-    const probe = probes.find((one) => one.number === number)
+    const probe = probeOf(probes, { start, end: start + text.length })
     return probe && code.slice(probe.start, probe.end)
   }
   expect(at("'below'")).toBe("return 'below'")

@@ -7,7 +7,7 @@ export type Probe = { readonly number: number; readonly start: number; readonly 
 export type ProbedFile = { readonly text: string; readonly probes: readonly Probe[] }
 
 /** Probes are numbered from `first` on. */
-export function probed(file: string, text: string, first: number): ProbedFile {
+export function probed(file: string, text: string, first = 0): ProbedFile {
   const probes: Probe[] = []
   const inserted: { readonly at: number; readonly text: string }[] = []
   for (const place of placesIn(file, text)) {
@@ -23,10 +23,10 @@ export function probed(file: string, text: string, first: number): ProbedFile {
   return { text: withInserted(text, inserted), probes }
 }
 
-/** The number of the smallest part that has all of this. Undefined where nothing of it is run by itself. */
-export function probeOf(probes: readonly Probe[], { start, end }: { start: number; end: number }): number | undefined {
+/** The smallest part that has all of this. Undefined where nothing of it is run by itself. */
+export function probeOf(probes: readonly Probe[], { start, end }: { start: number; end: number }): Probe | undefined {
   const around = probes.filter((probe) => probe.start <= start && probe.end >= end)
-  return around.toSorted((left, right) => left.end - left.start - (right.end - right.start))[0]?.number
+  return around.toSorted((left, right) => left.end - left.start - (right.end - right.start))[0]
 }
 
 type Form = (probe: string) => readonly [before: string, after: string]

@@ -5,19 +5,24 @@ import { type Candidate, keyOf, sitesIn } from './candidate.ts'
 import { firstCompiling } from './compiling.ts'
 import { coreFiles } from './core-files.ts'
 import { shuffled } from './draw.ts'
-import { type Judging, judgeMutant, type Result } from './judge-mutant.ts'
+import { type Bench, type Judging, judgeMutant } from './judge-mutant.ts'
 import { readJudgements } from './judgements.ts'
-import { hashOf, openKept } from './kept.ts'
+import { type HashedFile, hashOfAll, openKept, readHashed } from './kept.ts'
+import { openLedger } from './ledger.ts'
+import { testMap } from './record-map.ts'
 import { report } from './report.ts'
-import { testFiles, testMap } from './test-map.ts'
+import { testFiles } from './test-files.ts'
+import { TestRunner } from './test-runner.ts'
 
 export type RandomOptions = {
   readonly count: number
   readonly seed: number
   readonly jobs: number
   readonly budgetSeconds: number
-  /** Whether what was killed on earlier sources or by earlier tests is taken as killed. */
-  readonly keepsKilled: boolean
+  /** Whether what was found on other sources and tests counts, as far as the source and the tests in question are the same. */
+  readonly keeps: boolean
+  /** Whether what each test runs is recorded where that is not known. */
+  readonly records: boolean
 }
 
 const tree = join(import.meta.dirname, '..', '..', '..')
@@ -26,28 +31,31 @@ const tree = join(import.meta.dirname, '..', '..', '..')
  * Draws random bugs in the core, plants each by itself, and says which of them no test notices. What is interrupted goes on where it was when it is
  * started again on the same sources and tests.
  */
-export async function runRandom({ count, seed, jobs, budgetSeconds, keepsKilled }: RandomOptions): Promise<void> {
-  const core = await coreFiles(tree)
+export async function runRandom(options: RandomOptions): Promise<void> {
+  const { count, seed, jobs, budgetSeconds, keeps, records } = options
+  const core = await readHashed(tree, await coreFiles(tree))
+  const tests = await readHashed(tree, await testFiles(tree))
   const judgements = await readJudgements()
   const isStopping = stopOnSignal()
-  const server = await startPostgres()
-  const workspaces: Workspace[] = []
+  const map = await testMap({ tree, core, tests, workers: jobs, records, tell, isStopping })
+  if (count === 0) return
+  const ledger = await openLedger({ tree, core, tests, map, keeps })
+  const isEquivalent = (mutant: Candidate) => judgements.get(keyOf(mutant))?.judgement === 'equivalent'
+  const judging: Judging = { map, budgetSeconds, livesThrough: ledger.livesThrough }
+  const benches: OwnBench[] = []
   try {
-    for (let job = 0; job < jobs; job++) workspaces.push(await Workspace.copyOf(tree))
-    const map = await testMap({ tree, core, workers: jobs, postgresUrl: server.url, tell, isStopping })
-    const { chosen, passedOver } = await draw(core, workspaces[0]!, count, seed)
-    const ledger = await openLedger(core, seed, keepsKilled)
-    const isEquivalent = (mutant: Candidate) => judgements.get(keyOf(mutant))?.judgement === 'equivalent'
+    for (let job = 0; job < jobs; job++) benches.push(await openBench())
+    const { chosen, passedOver } = await draw(core, benches[0]!.workspace, count, seed)
     const queue = chosen.filter((mutant) => !isEquivalent(mutant) && !ledger.results.has(keyOf(mutant)))
-    const judging: Judging = { map, postgresUrl: server.url, budgetSeconds }
     let done = chosen.length - queue.length
     await Promise.all(
-      workspaces.map(async (workspace) => {
+      benches.map(async (bench) => {
         for (let mutant = queue.shift(); mutant && !isStopping(); mutant = queue.shift()) {
-          const verdict = await judgeMutant(workspace, mutant, judging)
+          const verdict = await judgeMutant(bench, mutant, judging)
           await ledger.add({ ...verdict, mutant })
           done += 1
-          tell(`${done} of ${count}  ${verdict.result}, ${verdict.seconds} s  ${placeOf(mutant)}  ${verdict.by}`)
+          const by = verdict.by ? `${verdict.by.file}: ${verdict.by.test ?? verdict.note}` : verdict.note
+          tell(`${done} of ${count}  ${verdict.result}, ${verdict.seconds} s  ${placeOf(mutant)}  ${by}`)
         }
       }),
     )
@@ -55,37 +63,42 @@ export async function runRandom({ count, seed, jobs, budgetSeconds, keepsKilled 
       throw new Error(`${chosen.length - done} bugs are left; started again, it goes on with them`)
     report({ seed, chosen, passedOver, results: ledger.results, judgements, failingWithout: map.failing })
   } finally {
-    for (const workspace of workspaces) await workspace.remove()
-    await server.destroy()
+    for (const bench of benches) await bench.close()
+  }
+}
+
+type OwnBench = Bench & { readonly workspace: Workspace; close(): Promise<void> }
+
+async function openBench(): Promise<OwnBench> {
+  const workspace = await Workspace.copyOf(tree)
+  // Nothing in it has to outlive a crash.
+  const server = await startPostgres({ settings: { fsync: 'off' } })
+  const runner = new TestRunner({ root: workspace.root, records: false }, server.url)
+  return {
+    workspace,
+    runner,
+    async close() {
+      runner.close()
+      await workspace.remove()
+      await server.destroy()
+    },
   }
 }
 
 type Drawn = { readonly chosen: readonly Candidate[]; readonly passedOver: number }
 
-async function draw(core: readonly string[], workspace: Workspace, count: number, seed: number): Promise<Drawn> {
-  const kept = await openKept(tree, `drawn-${seed}-${count}-${await hashOf(tree, core)}`)
+async function draw(
+  core: ReadonlyMap<string, HashedFile>,
+  workspace: Workspace,
+  count: number,
+  seed: number,
+): Promise<Drawn> {
+  const kept = await openKept(tree, `drawn-${seed}-${count}-${hashOfAll(core)}`)
   if (kept.lines[0]) return JSON.parse(kept.lines[0]) as Drawn
   tell(`drawing ${count} bugs that compile`)
-  const drawn = await firstCompiling(workspace, shuffled(await sitesIn(tree, core), seed), count)
+  const drawn = await firstCompiling(workspace, shuffled(await sitesIn(tree, [...core.keys()]), seed), count)
   await kept.add(JSON.stringify(drawn))
   return drawn
-}
-
-type Ledger = { readonly results: ReadonlyMap<string, Result>; add(result: Result): Promise<void> }
-
-async function openLedger(core: readonly string[], seed: number, keepsKilled: boolean): Promise<Ledger> {
-  const kept = await openKept(tree, `results-${seed}-${await hashOf(tree, [...core, ...(await testFiles(tree))])}`)
-  const killed = await openKept(tree, `killed-${seed}`)
-  const known = [...(keepsKilled ? killed.lines : []), ...kept.lines].map((line) => JSON.parse(line) as Result)
-  const results = new Map(known.map((result) => [keyOf(result.mutant), result]))
-  return {
-    results,
-    async add(result) {
-      results.set(keyOf(result.mutant), result)
-      await kept.add(JSON.stringify(result))
-      if (result.result !== 'survived') await killed.add(JSON.stringify(result))
-    },
-  }
 }
 
 /** The first signal lets what is under way end; a second one ends the program. */

@@ -1,0 +1,24 @@
+import { expect, test } from 'vitest'
+import { unitsOf } from './units.ts'
+
+test('tests beside the source come first, then those of its folder, then others in memory, on files, on a server, and long ones', () => {
+  const tests = [
+    { file: 'test/stories/turns.test.ts', name: 'a turn (postgres) ends', ms: 1 },
+    { file: 'test/stories/turns.test.ts', name: 'a turn (sqlite) ends', ms: 1 },
+    { file: 'test/stories/turns.test.ts', name: 'a turn (memory) ends', ms: 5 },
+    { file: 'test/stories/turns.test.ts', name: 'a turn (memory) begins', ms: 5 },
+    { file: 'test/view/long.test.ts', name: 'is long', ms: 60_000 },
+    { file: 'src/turn/owner.test.ts', name: 'owns', ms: 900 },
+    { file: 'src/turn/step.test.ts', name: 'steps', ms: 2000 },
+  ]
+  const units = unitsOf(tests, 'src/turn/step.ts')
+  expect(units.map(({ file, names }) => [file, names.length])).toEqual([
+    ['src/turn/step.test.ts', 1],
+    ['src/turn/owner.test.ts', 1],
+    ['test/stories/turns.test.ts', 2],
+    ['test/stories/turns.test.ts', 1],
+    ['test/stories/turns.test.ts', 1],
+    ['test/view/long.test.ts', 1],
+  ])
+  expect(units[2]).toMatchObject({ ms: 10, longestMs: 5 })
+})
