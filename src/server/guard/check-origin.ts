@@ -15,7 +15,7 @@ export function checkOrigin(request: Request, allowed: readonly string[]): void 
 function isOwn(origin: string, request: Request): boolean {
   if (!URL.canParse(origin)) return false
   const { host, protocol } = new URL(origin)
-  return (protocol === 'http:' || protocol === 'https:') && host === hostOf(request).trim().toLowerCase()
+  return (protocol === 'http:' || protocol === 'https:') && host === hostOf(request).toLowerCase()
 }
 
 /** For pages that are listed: what lets their browser hand them the answer. */
