@@ -4,7 +4,7 @@ import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
 
 /**
- * `npm run faults -- <name|all> [--full] [--store sqlite|postgres] [--seed N] [--rounds N]`: each program in a process of its own, one JSON line each.
+ * `npm run faults -- <name|all> [--full] [--store sqlite|postgres] [--seed N] [--rounds N] [--minutes N]`: each program in a process of its own, one JSON line each.
  * Without `--full` the programs run in a short form.
  */
 const programs = {
@@ -16,7 +16,11 @@ const programs = {
   'child-crashes': { stores: ['sqlite', 'postgres'], shortRounds: 24 },
   'flow-kills': { stores: ['sqlite', 'postgres'], shortRounds: 16 },
   'lost-acknowledgement': { stores: ['postgres'], shortRounds: 10 },
-} as const satisfies Record<string, { stores: readonly string[]; shortRounds: number }>
+  fleet: { stores: ['postgres'], fullMinutes: 10 },
+} as const satisfies Record<string, Program>
+
+/** `shortRounds`: where the short form is a number of rounds; `fullMinutes`: where the long form is a time. */
+type Program = { readonly stores: readonly string[]; readonly shortRounds?: number; readonly fullMinutes?: number }
 
 const { values, positionals } = parseArgs({
   allowPositionals: true,
@@ -25,6 +29,7 @@ const { values, positionals } = parseArgs({
     store: { type: 'string' },
     seed: { type: 'string', default: '1' },
     rounds: { type: 'string' },
+    minutes: { type: 'string' },
   },
 })
 
@@ -40,9 +45,16 @@ process.exitCode = codes.find((code) => code !== 0 && code !== 77) ?? Math.max(0
 
 async function run(name: keyof typeof programs, store: string): Promise<number> {
   const file = fileURLToPath(new URL(`./${name}.ts`, import.meta.url))
-  const short = values.full ? undefined : String(programs[name].shortRounds)
-  const rounds = values.rounds ?? short
-  const args = [file, '--store', store, '--seed', values.seed, ...(rounds === undefined ? [] : ['--rounds', rounds])]
+  const { shortRounds, fullMinutes }: Program = programs[name]
+  const given = {
+    ...{ store, seed: values.seed },
+    rounds: values.rounds ?? (values.full ? undefined : shortRounds?.toString()),
+    minutes: values.minutes ?? (values.full ? fullMinutes?.toString() : undefined),
+  }
+  const options = Object.entries(given).flatMap(([option, value]) =>
+    value === undefined ? [] : [`--${option}`, value],
+  )
+  const args = [file, ...options]
   const child = spawn(process.execPath, ['--disable-warning=ExperimentalWarning', ...args], { stdio: 'inherit' })
   const [code] = (await once(child, 'exit')) as [number | null]
   return code ?? 1

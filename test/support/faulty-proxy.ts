@@ -8,6 +8,8 @@ export type FaultyProxy = {
   readonly open: number
   /** From now on nothing passes on the connections that are open now; both ends take them for open. New ones work. */
   freeze(): void
+  /** Breaks the connections that are open now. New ones work. */
+  cut(): void
   /** New connections pass everything until the client sends `marker`; from then on nothing passes on them. Null: no more of that. */
   hangNewAt(marker: string | null): void
   close(): Promise<void>
@@ -58,6 +60,9 @@ export async function startFaultyProxy(serverUrl: string): Promise<FaultyProxy> 
     },
     freeze() {
       for (const link of links) link.isSilent = true
+    },
+    cut() {
+      for (const socket of sockets) socket.destroy()
     },
     hangNewAt(marker) {
       hangMarker = marker

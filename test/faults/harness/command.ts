@@ -7,6 +7,8 @@ export type CommandOptions = {
   readonly seed: number
   /** Undefined: the program's own number. */
   readonly rounds?: number
+  /** For the programs that run for a time. Undefined: the program's own. */
+  readonly minutes?: number
   /** Everything there is, however long it takes; for the programs that know a shorter form. */
   readonly full?: boolean
 }
@@ -32,14 +34,16 @@ function commandOptions(): CommandOptions {
       store: { type: 'string' },
       seed: { type: 'string' },
       rounds: { type: 'string' },
+      minutes: { type: 'string' },
       full: { type: 'boolean' },
     },
   })
   const store = values.store ?? 'sqlite'
   if (store !== 'sqlite' && store !== 'postgres') throw new Error(`--store is sqlite or postgres, not ${store}`)
   const rounds = values.rounds === undefined ? {} : { rounds: wholeNumber('--rounds', values.rounds) }
+  const minutes = values.minutes === undefined ? {} : { minutes: Number(values.minutes) }
   const full = values.full ? { full: true } : {}
-  return { store, seed: wholeNumber('--seed', values.seed ?? '1'), ...rounds, ...full }
+  return { store, seed: wholeNumber('--seed', values.seed ?? '1'), ...rounds, ...minutes, ...full }
 }
 
 function wholeNumber(name: string, text: string): number {

@@ -16,6 +16,8 @@ export type ChildOptions<Message extends ChildMessage> = {
   readonly wrapper?: readonly string[]
   /** Extra arguments for node, as in `['--import', file]`. */
   readonly nodeArguments?: readonly string[]
+  /** Beside those of this process. */
+  readonly environment?: Readonly<Record<string, string>>
 }
 
 export type Child = {
@@ -33,7 +35,8 @@ export function spawnChild<Message extends ChildMessage>(options: ChildOptions<M
   const node = [process.execPath, '--disable-warning=ExperimentalWarning', ...(options.nodeArguments ?? [])]
   const script = [fileURLToPath(options.script), JSON.stringify(options.input)]
   const [command, ...rest] = [...(options.wrapper ?? []), ...node, ...script]
-  const child = spawn(command!, rest, { stdio: ['pipe', 'ignore', 'pipe', 'pipe'] })
+  const env = { ...process.env, ...options.environment }
+  const child = spawn(command!, rest, { env, stdio: ['pipe', 'ignore', 'pipe', 'pipe'] })
   let complaint = ''
   child.stderr!.on('data', (chunk) => (complaint = (complaint + String(chunk)).slice(-4000)))
   // A child that was killed has closed its end.

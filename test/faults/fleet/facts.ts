@@ -1,0 +1,39 @@
+import { type FlowState, foldFlow } from '../../../src/flow/flow-state.ts'
+import type { LogEvent } from '../../../src/log/events.ts'
+import { foldEvents } from '../../../src/log/fold-events.ts'
+import type { ConversationState } from '../../../src/log/state.ts'
+import type { ConversationRecord } from '../../../src/store/conversation-record.ts'
+import type { Store } from '../../../src/store/store.ts'
+import type { History } from './history.ts'
+
+/** A log as it stood in the end, without the events that only the later build knows; they change nothing. */
+export type Kept = {
+  readonly record: Pick<ConversationRecord, 'id' | 'status' | 'parent' | 'lastSeq' | 'fsmState'>
+  readonly log: readonly LogEvent[]
+  readonly state: ConversationState
+  /** Of a session; null for a conversation. */
+  readonly flow: FlowState | null
+}
+
+/** Everything that the rules judge. */
+export type Facts = { readonly history: History; readonly kept: ReadonlyMap<string, Kept> }
+
+const pageSize = 500
+
+export async function readKept(store: Store): Promise<Map<string, Kept>> {
+  const kept = new Map<string, Kept>()
+  for (let before: string | undefined; ; ) {
+    const page = await store.listConversations({ limit: pageSize, ...(before === undefined ? {} : { before }) })
+    for (const record of page) kept.set(record.id, keptOf(record, await store.streamEvents(record.id)))
+    if (page.length < pageSize) return kept
+    before = page.at(-1)!.id
+  }
+}
+
+export function keptOf(record: Kept['record'], whole: readonly LogEvent[]): Kept {
+  const log = whole
+    .filter(({ type }) => String(type) !== 'fleet_mark')
+    .map((event, index) => ({ ...event, seq: index + 1 }))
+  const isSession = log[0]?.type === 'flow_started'
+  return { record, log, state: foldEvents(isSession ? [] : log), flow: isSession ? foldFlow(log) : null }
+}

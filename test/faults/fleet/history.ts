@@ -1,0 +1,52 @@
+import type { Json } from '../../../src/log/json.ts'
+import type { Answered } from '../../../src/runtime/answer-call.ts'
+
+/** All that people and tools heard and did during a run. What the log says is compared with it. */
+export type History = {
+  readonly sends: Sent[]
+  readonly answers: Given[]
+  readonly ends: ToldEnd[]
+  readonly sessions: Session[]
+  readonly runs: Run[]
+  /** What was told of something that had been acknowledged, and cannot be. */
+  readonly denials: string[]
+}
+
+/** A message, and what its sender was told: nothing, where every acknowledgement was lost. */
+export type Sent = { readonly conversation: string; readonly key: string; readonly told: string[] }
+
+/** What one person said to one round of a call, and what they heard; more than once, where they asked again. */
+export type Given = {
+  readonly conversation: string
+  readonly callId: string
+  readonly round: number
+  readonly who: string
+  readonly verb: 'approve' | 'deny' | 'answer'
+  readonly value: Json
+  readonly told: Answered[]
+}
+
+/** How a turn ended, as somebody was told. `text`: null, where they were not told it. */
+export type ToldEnd = {
+  readonly conversation: string
+  readonly turnId: string
+  readonly status: string
+  readonly text: string | null
+}
+
+export type Session = {
+  readonly id: string
+  isStarted: boolean
+  /** What it was resumed with; null until then. */
+  resumedWith: string | null
+  isResumed: boolean
+  /** What came of it, as somebody was told. */
+  end: Json
+}
+
+/** A tool or a step that began. `at`: by the machine's clock, which is the database's. */
+export type Run = { readonly tool: string; readonly id: string; readonly at: number; readonly node: string }
+
+export function emptyHistory(): History {
+  return { sends: [], answers: [], ends: [], sessions: [], runs: [], denials: [] }
+}

@@ -1,0 +1,172 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { Client } from '../../../src/client/index.ts'
+import type { TurnOutcome } from '../../../src/runtime/turn-outcome.ts'
+import type { PendingItem } from '../../../src/view/view.ts'
+import type { SeededRandom } from '../harness/seeded-random.ts'
+import { type Plan, plans } from './agents.ts'
+import type { Given, History, Sent, Session } from './history.ts'
+import { GaveUpError, type People } from './people.ts'
+
+type Turn = { readonly conversation: string; readonly turnId: string }
+
+/** What people do with the fleet, told to its end each time, and everything they hear written down. */
+export class Stories {
+  readonly #people: People
+  readonly #history: History
+  readonly #random: SeededRandom
+  /** Stories that were not told to their end. */
+  readonly unfinished: string[] = []
+  #begun = 0
+  #isOver = false
+
+  constructor(people: People, history: History, random: SeededRandom) {
+    this.#people = people
+    this.#history = history
+    this.#random = random
+  }
+
+  get begun(): number {
+    return this.#begun
+  }
+
+  /** No new ones begin; those that have go on. */
+  stop(): void {
+    this.#isOver = true
+  }
+
+  /** Tells one after another until it is stopped. Resolves when the last has come to its end, or was given up. */
+  async tell(): Promise<void> {
+    while (!this.#isOver) {
+      this.#begun += 1
+      const name = `s${this.#begun}`
+      // Each kind comes in its turn, so that a short run has them all.
+      const plan = plans[this.#begun % (plans.length + 1)]
+      try {
+        await (plan ? this.#conversation(name, plan) : this.#session(name))
+      } catch (error) {
+        if (!(error instanceof GaveUpError)) throw error
+        this.unfinished.push(`${name} (${plan ?? 'session'}): ${error.message}`)
+      }
+      await sleep(this.#random.int(0, 100))
+    }
+  }
+
+  async #conversation(id: string, plan: Plan): Promise<void> {
+    const first = await this.#send(id, plan, {})
+    const others: Turn[] = []
+    if (this.#random.chance(0.2)) {
+      const whenBusy = this.#random.pick(['queue', 'steer', 'interrupt'] as const)
+      others.push(await this.#send(id, this.#random.pick(plans), { whenBusy }))
+    }
+    const isCancelled = this.#random.chance(0.1)
+    await Promise.all([
+      ...[first, ...others].map((turn) => this.#follow(turn)),
+      ...(isCancelled ? [this.#cancel(first)] : []),
+    ])
+  }
+
+  async #send(id: string, plan: Plan, options: { whenBusy?: 'queue' | 'steer' | 'interrupt' }): Promise<Turn> {
+    const key = `${id}/${this.#history.sends.length}`
+    const sent: Sent = { conversation: id, key, told: [] }
+    this.#history.sends.push(sent)
+    const text = `${plan} ${id} ${this.#random.int(10, 600)}`
+    const send = async (client: Client): Promise<string> => {
+      const { turnId } = await client.conversation(id, { agent: 'office' }).send(text, { key, ...options })
+      sent.told.push(turnId)
+      return turnId
+    }
+    // A sender that is not sure sends again, sometimes before the first answer has come.
+    const times = this.#random.chance(0.2) ? 2 : 1
+    const heard = await Promise.all(Array.from({ length: times }, () => this.#people.ask(`sender-${id}`, send)))
+    const [answer] = heard
+    if (!answer || !('value' in answer)) throw new Error('a message was refused')
+    return { conversation: id, turnId: answer.value }
+  }
+
+  /** Until the turn has ended: whatever waits for somebody meanwhile is answered. */
+  async #follow({ conversation, turnId }: Turn): Promise<void> {
+    const ask = (client: Client): Promise<TurnOutcome> =>
+      client.conversation(conversation).outcome(turnId, { signal: AbortSignal.timeout(4_000) })
+    for (;;) {
+      const gone = ['turn_not_found', 'conversation_not_found']
+      const heard = await this.#people.ask(`reader-${conversation}`, ask, gone)
+      if ('refused' in heard) {
+        this.#history.denials.push(`turn ${turnId} of ${conversation} was acknowledged, and is ${heard.refused}`)
+        return
+      }
+      const outcome = heard.value
+      if (outcome.status === 'waiting') await Promise.all(outcome.pending.map((item) => this.#decide(item)))
+      else if (outcome.status !== 'detached') {
+        const { status, text } = outcome
+        this.#history.ends.push({ conversation, turnId, status, text })
+        return
+      }
+      await sleep(this.#random.int(20, 100))
+    }
+  }
+
+  async #cancel({ conversation, turnId }: Turn): Promise<void> {
+    await sleep(this.#random.int(0, 400))
+    const cancel = (client: Client) => client.conversation(conversation).cancel({ turnId })
+    const heard = await this.#people.ask(`canceller-${conversation}`, cancel, ['turn_ended'])
+    if (!('value' in heard) || !heard.value || !('turnId' in heard.value)) return
+    const { status } = heard.value
+    if (status !== 'waiting' && status !== 'detached') {
+      this.#history.ends.push({ conversation, turnId, status, text: null })
+    }
+  }
+
+  /** Often two people at once, who may not agree. */
+  async #decide(item: PendingItem): Promise<void> {
+    const deciders = this.#random.chance(0.5) ? ['ann', 'bob'] : ['ann']
+    await Promise.all(deciders.map((name) => this.#say(`${name}-${this.#history.answers.length}`, item)))
+  }
+
+  async #say(who: string, { conversationId: conversation, callId, round, kind }: PendingItem): Promise<void> {
+    const verb = kind !== 'approval' ? 'answer' : this.#random.chance(0.8) ? 'approve' : 'deny'
+    const value = kind === 'recovery' ? this.#random.pick(['rerun', 'report']) : `the answer of ${who}`
+    const given: Given = { conversation, callId, round, who, verb, value, told: [] }
+    this.#history.answers.push(given)
+    const call = { callId, round }
+    const say = async (client: Client): Promise<void> => {
+      const chat = client.conversation(conversation)
+      if (verb === 'approve') given.told.push(await chat.approve(call))
+      else if (verb === 'deny') given.told.push(await chat.deny(call, { reason: value }))
+      else given.told.push(await chat.answer(call, value))
+    }
+    await this.#people.ask(who, say, ['call_not_found'])
+  }
+
+  async #session(id: string): Promise<void> {
+    const session: Session = { id, isStarted: false, resumedWith: null, isResumed: false, end: null }
+    this.#history.sessions.push(session)
+    await this.#people.ask(`starter-${id}`, async (client) => {
+      await client.flow('errand', id).start(id, { key: `start/${id}` })
+      session.isStarted = true
+    })
+    for (;;) {
+      const heard = await this.#people.ask(`reader-${id}`, (client) => client.flow('errand', id).status(), [
+        'no_session',
+      ])
+      if ('refused' in heard) {
+        this.#history.denials.push(`session ${id} was acknowledged, and is ${heard.refused}`)
+        return
+      }
+      const { status, result } = heard.value
+      if (status === 'done' || status === 'failed') {
+        session.end = status === 'done' ? result : 'failed'
+        return
+      }
+      if (status === 'suspended' && !session.isResumed) await this.#resume(session)
+      await sleep(this.#random.int(50, 150))
+    }
+  }
+
+  async #resume(session: Session): Promise<void> {
+    const { id } = session
+    session.resumedWith = `the answer to ${id}`
+    const resume = (client: Client) => client.flow('errand', id).resume(session.resumedWith, { key: `resume/${id}` })
+    await this.#people.ask(`resumer-${id}`, resume)
+    session.isResumed = true
+  }
+}

@@ -1,0 +1,63 @@
+import type { Counts } from '../harness/verdict.ts'
+import type { Kept } from './facts.ts'
+import type { History } from './history.ts'
+import { type FaultCounts, faults } from './nemesis.ts'
+import type { NodeMessage } from './node.ts'
+
+/** What happened in a run, as far as it shows that the run was worth something. */
+export class Tally {
+  readonly #history: History
+  readonly #logged = new Map<string, number>()
+
+  constructor(history: History) {
+    this.#history = history
+  }
+
+  hear(message: NodeMessage, node: string): void {
+    if (message.type === 'ran') {
+      const { tool, id, at } = message
+      this.#history.runs.push({ tool, id, at, node })
+    }
+    if (message.type !== 'logged') return
+    const text = `${message.level}: ${message.text}`.slice(0, 120)
+    this.#logged.set(text, (this.#logged.get(text) ?? 0) + 1)
+  }
+
+  counts(kept: ReadonlyMap<string, Kept>) {
+    const { sends, answers, sessions, runs } = this.#history
+    const all = [...kept.values()]
+    const events = all.flatMap(({ log }) => log)
+    const results = events.filter((event) => event.type === 'tool_result')
+    const logged = [...this.#logged.entries()].toSorted(([, a], [, b]) => b - a)
+    return {
+      messages: sends.length,
+      sessions: sessions.length,
+      children: all.filter(({ record }) => record.parent?.callId !== undefined).length,
+      events: events.length,
+      // The record counts events that the later build alone knows.
+      marks: all.reduce((sum, { record, log }) => sum + record.lastSeq - log.length, 0),
+      runs: runs.length,
+      unknown: results.filter(({ content }) => content.outcome === 'unknown').length,
+      reruns: events.filter((event) => event.type === 'tool_started' && event.content.attempt > 1).length,
+      answersAccepted: answers.filter(({ told }) => told.some(({ accepted }) => accepted)).length,
+      answersTooLate: answers.filter(({ told }) => told.some(({ accepted }) => !accepted)).length,
+      leasesLost: this.#times('a lease was lost'),
+      leftToOthers: this.#times('cannot be worked on here'),
+      logged: Object.fromEntries(logged.slice(0, 12)),
+    } satisfies Counts
+  }
+
+  #times(part: string): number {
+    return [...this.#logged].reduce((sum, [text, times]) => (text.includes(part) ? sum + times : sum), 0)
+  }
+}
+
+const needed = ['sessions', 'children', 'marks', 'answersAccepted', 'answersTooLate'] as const
+
+/** What a run of any length must have seen. */
+export function notExercised(counts: FaultCounts, seen: ReturnType<Tally['counts']>): string[] {
+  return [
+    ...faults.filter((fault) => counts[fault] === 0).map((fault) => `there was no '${fault}'`),
+    ...needed.filter((name) => seen[name] === 0).map((name) => `there were no ${name}`),
+  ]
+}
