@@ -1,4 +1,5 @@
 import { bytesMutants } from './bytes-mutants.ts'
+import { cacheMutants } from './cache-mutants.ts'
 import { childMutants } from './child-mutants.ts'
 import { contractMutants } from './contract-mutants.ts'
 import { coreMutants } from './core-mutants.ts'
@@ -28,6 +29,7 @@ export const mutants: readonly Mutant[] = [
   ...coreMutants,
   ...childMutants,
   ...contractMutants,
+  ...cacheMutants,
   ...doorMutants,
   ...bytesMutants,
   ...withheldMutants,

@@ -22,8 +22,13 @@ export function commitQuery(schema: string, batch: readonly Addressed[], hasMerg
     values.push(arrayLiteral(changes, ({ needsFree }) => needsFree))
     places.push(`p_needs_free => $${values.length}`)
   }
+  const tellsIdle = changes.some(({ attrs }) => attrs.idleSeq !== undefined)
+  if (tellsIdle) {
+    values.push(arrayLiteral(changes, ({ attrs }) => attrs.idleSeq ?? null))
+    places.push(`p_idle_seq => $${values.length}`)
+  }
   const text = `SELECT change, outcome, seq, at, call_id, round FROM ${schema}.commit_changes(${places.join(', ')})`
-  return { statement: { name: `commit_${values.length}`, text }, values }
+  return { statement: { name: `commit_${values.length}${tellsIdle ? '_idle' : ''}`, text }, values }
 }
 
 /** In the order the function `commit_changes` takes them. */

@@ -8,6 +8,7 @@ import { expectTimes } from './migrations/005-expect-times.ts'
 import { expectAgents } from './migrations/006-expect-agents.ts'
 import { keysWithEpochs } from './migrations/007-keys-with-epochs.ts'
 import { refuseOwned } from './migrations/008-refuse-owned.ts'
+import { idleSeq } from './migrations/009-idle-seq.ts'
 import { quoteSchema } from './schema-name.ts'
 import { breakingAfter, discard } from './silent-connection.ts'
 import { nowMs } from './sql-names.ts'
@@ -22,6 +23,7 @@ export const migrations: readonly ((schema: string) => string)[] = [
   expectAgents,
   keysWithEpochs,
   refuseOwned,
+  idleSeq,
 ]
 
 type MigrateOptions = {
