@@ -61,7 +61,7 @@ export function inbox(
     return db.page<StoredInboxCall>(
       `SELECT ${columns}, conversations.agent, conversations.title FROM ${source}
        WHERE calls.tenant = ? AND calls.status = 'pending' AND (calls.created_at, calls.call_id) < (?, ?)
-       ORDER BY calls.created_at DESC, calls.call_id DESC LIMIT ?`,
+       ORDER BY calls.created_at DESC, calls.call_id DESC`,
       bounds,
       rowBytes.inboxCall,
       tenant,

@@ -47,7 +47,7 @@ export function listConversations(
       `SELECT ${recordColumns} FROM conversations INDEXED BY conversations_${index}
        WHERE tenant = ? ${ofParent} AND (created_at, id) < (?, ?)
        AND status = coalesce(?, status) AND agent IS coalesce(?, agent)
-       ORDER BY created_at DESC, id DESC LIMIT ?`,
+       ORDER BY created_at DESC, id DESC`,
       bounds,
       rowBytes.conversation,
       tenant,

@@ -28,7 +28,7 @@ export function readEvents(db: Database, tenant: string, id: string, range: Stor
   const events = db.page<StoredEvent>(
     `SELECT seq, at, type, content FROM events
      WHERE cid = (SELECT cid FROM conversations WHERE tenant = ? AND id = ?) AND seq > ? AND seq < ?
-     ${type === undefined ? '' : 'AND type = ?'} ORDER BY seq ${isReversed ? 'DESC' : 'ASC'} LIMIT ?`,
+     ${type === undefined ? '' : 'AND type = ?'} ORDER BY seq ${isReversed ? 'DESC' : 'ASC'}`,
     bounds,
     rowBytes.event,
     ...[tenant, id, after, before, ...(type === undefined ? [] : [type])],

@@ -20,17 +20,17 @@ export function modelCalls(
   db: Database,
   tenant: string,
   id: string,
-  { turnRef, from, skip = 0, contexts = true, ...bounds }: ModelCallRange,
+  { turnRef, from, contexts = true, ...bounds }: ModelCallRange,
 ): (StoredModelCall & { at: number })[] {
   return db.page<StoredModelCall & { at: number }>(
     `SELECT turn_ref AS turnRef, at, latency_ms AS latencyMs, summary_version AS summaryVersion, status, model, usage, evictions,
      ${contexts ? 'rendered_context' : 'NULL'} AS renderedContext FROM model_calls
      WHERE cid = (SELECT cid FROM conversations WHERE tenant = ? AND id = ?)
      ${turnRef === undefined ? '' : 'AND turn_ref = ?'} ${from === undefined ? '' : 'AND turn_ref >= ?'}
-     ORDER BY turn_ref, model_calls.id LIMIT ?, ?`,
+     ORDER BY turn_ref, model_calls.id`,
     bounds,
     rowBytes.modelCall,
-    ...[tenant, id, ...[turnRef, from].filter((ref) => ref !== undefined), skip],
+    ...[tenant, id, ...[turnRef, from].filter((ref) => ref !== undefined)],
   )
 }
 
