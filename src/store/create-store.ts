@@ -61,7 +61,7 @@ export function createStore(driver: Driver, options: StoreOptions = {}, clock: C
     checkDuration('ttlMs', ttlMs)
     const known = readKnownLeases(given)
     const { lost, ...news } = await guarded.renewLeases(holder, ttlMs, context.leases.still(known))
-    const told = context.leases.still(lost)
+    const told = context.leases.lost(lost)
     for (const lease of told) context.leases.remove(lease)
     return { ...news, lost: told }
   }

@@ -7,6 +7,7 @@ type Held = LeaseRef & { readonly holder: string }
 export class HeldLeases {
   readonly #byEpoch = new Map<number, Held>()
   readonly #byConversation = new Map<string, number>()
+  readonly #beingLetGo = new Set<number>()
 
   add(held: Held): void {
     const key = keyOf(held)
@@ -24,6 +25,21 @@ export class HeldLeases {
     if (this.#byConversation.get(keyOf(held)) === epoch) this.#byConversation.delete(keyOf(held))
   }
 
+  /**
+   * Runs what lets go of a lease. It may be gone long before its acknowledgement is here, and is not told of as lost meanwhile. It is kept
+   * where the work fails or answers that it has not let go.
+   */
+  async lettingGo<T>(lease: LeaseRef, release: () => Promise<T>, hasLetGo: (answer: T) => boolean): Promise<T> {
+    this.#beingLetGo.add(lease.epoch)
+    try {
+      const answer = await release()
+      if (hasLetGo(answer)) this.remove(lease)
+      return answer
+    } finally {
+      this.#beingLetGo.delete(lease.epoch)
+    }
+  }
+
   /** All of a holder, as if it knew all of their logs. */
   of(holder: string): KnownLease[] {
     const held = [...this.#byEpoch.values()].filter((candidate) => candidate.holder === holder)
@@ -33,6 +49,11 @@ export class HeldLeases {
   /** Those that were not let go of meanwhile. */
   still<Lease extends LeaseRef>(leases: readonly Lease[]): Lease[] {
     return leases.filter(({ epoch }) => this.#byEpoch.has(epoch))
+  }
+
+  /** Those that are gone without having been let go of. */
+  lost(leases: readonly LeaseRef[]): LeaseRef[] {
+    return this.still(leases).filter(({ epoch }) => !this.#beingLetGo.has(epoch))
   }
 }
 

@@ -18,7 +18,7 @@ import type { Change, CommitResult } from './change.ts'
 import { checkDuration, checkId, checkNewId, checkOneOf, checkWhole, isDotSegment } from './checks.ts'
 import { decodeConversation, decoded, listConversation } from './conversation-row.ts'
 import type { StoreContext } from './create-store.ts'
-import type { CommitRefusal, PreparedChange } from './driver.ts'
+import type { CommitOutcome, CommitRefusal, PreparedChange } from './driver.ts'
 import { eventsOfEnd } from './ended-call.ts'
 import { eventPage } from './event-page.ts'
 import { finalStatuses, type PrepareOptions, prepareChange } from './prepare-change.ts'
@@ -37,10 +37,12 @@ export function createTenantStore(context: StoreContext, tenant: string): Tenant
     checkId('conversation id', id)
     if (isDotSegment(id) && !(await driver.getConversation(tenant, id))) checkNewId('conversation id', id)
     const prepared = readGiven('change', () => prepareChange(change, { ...options, resends, onLargeEvent }))
-    const outcome = await driver.commit(tenant, id, prepared).catch((error: unknown) => unmerged(id, error))
+    const { releasesLease, acquires, epoch } = prepared
+    const write = () => driver.commit(tenant, id, prepared).catch((error: unknown) => unmerged(id, error))
+    const isWritten = ({ type }: CommitOutcome): boolean => type === 'ok'
+    const lets = releasesLease && epoch !== null
+    const outcome = lets ? await leases.lettingGo({ tenant, id, epoch }, write, isWritten) : await write()
     if (outcome.type === 'ok') {
-      const { releasesLease, acquires } = prepared
-      if (releasesLease && prepared.epoch !== null) leases.remove({ tenant, id, epoch: prepared.epoch })
       if (acquires && outcome.epoch !== undefined) {
         leases.add({ tenant, id, holder: acquires.holder, epoch: outcome.epoch })
       }
@@ -265,8 +267,8 @@ export function createTenantStore(context: StoreContext, tenant: string): Tenant
     async releaseLease(id, epoch) {
       checkId('conversation id', id)
       checkWhole('epoch', epoch, 0)
-      await driver.releaseLease(tenant, id, epoch)
-      leases.remove({ tenant, id, epoch })
+      const release = () => driver.releaseLease(tenant, id, epoch)
+      await leases.lettingGo({ tenant, id, epoch }, release, () => true)
     },
 
     async putBlob(bytes, mediaType) {

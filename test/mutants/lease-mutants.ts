@@ -16,6 +16,22 @@ const tells = 'keeping leases tells what was lost, and how far the logs of the o
 /** Bugs in how leases are taken, kept and given back. */
 export const leaseMutants: readonly Mutant[] = [
   {
+    name: 'leases: one that is being let go of is told of as lost',
+    edits: [
+      { file: 'src/store/held-leases.ts', find: '.filter(({ epoch }) => !this.#beingLetGo.has(epoch))', replace: '' },
+    ],
+    killedBy: [
+      {
+        file: 'src/store/leases-let-go.test.ts',
+        test: 'a lease that a release has let go of is not told of as lost before the acknowledgement is here',
+      },
+      {
+        file: 'src/store/leases-let-go.test.ts',
+        test: 'a lease that a commit that releases has let go of is not told of as lost before the acknowledgement is here',
+      },
+    ],
+  },
+  {
     name: 'leases: memory: a renewal extends whatever is under the name of the holder',
     edits: [
       {
