@@ -12,6 +12,7 @@ import type { CommitResult } from '../store/change.ts'
 import type { ConversationAttrs } from '../store/conversation-record.ts'
 import type { Lease } from '../store/lease.ts'
 import { LogReading } from '../store/log-reading.ts'
+import { ownChange } from '../store/own-change.ts'
 import { placedEvents } from '../store/placed-events.ts'
 import type { TenantStore } from '../store/store.ts'
 import { untilCertain } from '../store/until-certain.ts'
@@ -158,12 +159,9 @@ export class FlowOwner {
     failpoint(parks ? 'flow.before_park' : 'flow.before_commit')
     let result: CommitResult
     try {
-      result = await store.commit(id, {
-        events,
-        expectedSeq: this.lastSeq,
-        epoch: this.#lease.epoch,
-        ...(after ? { conversation: this.#attrsAt(after), wakeAt, lease: 'release' as const } : {}),
-      })
+      const parking = after ? { conversation: this.#attrsAt(after), wakeAt, lease: 'release' as const } : {}
+      const change = ownChange({ events, expectedSeq: this.lastSeq, epoch: this.#lease.epoch, ...parking })
+      result = await store.commit(id, change)
     } catch (error) {
       this.#commitFailed(error)
       return false

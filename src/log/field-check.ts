@@ -18,7 +18,7 @@ export function object<T>(fields: { readonly [Field in keyof T]-?: Check }): Che
   const checks = Object.values<Check>(fields)
   const misfit = (value: object): number => {
     for (let index = 0; index < names.length; index++) {
-      if (!checks[index]!.fits(own(value, names[index]!))) return index
+      if (!checks[index]!.fits(member(value, names[index]!))) return index
     }
     return -1
   }
@@ -27,7 +27,7 @@ export function object<T>(fields: { readonly [Field in keyof T]-?: Check }): Che
     problem(value, path) {
       if (!isObject(value)) return must(path, 'be an object', value)
       const index = misfit(value)
-      return checks[index]!.problem(own(value, names[index]!), `${path}.${names[index]}`)
+      return checks[index]!.problem(member(value, names[index]!), `${path}.${names[index]}`)
     },
   }
 }
@@ -35,13 +35,13 @@ export function object<T>(fields: { readonly [Field in keyof T]-?: Check }): Che
 /** An object whose `tag` decides what else it must have. */
 export function union(tag: string, variants: { readonly [name: string]: Check }): Check {
   const byName = new Map(Object.entries(variants))
-  const variantOf = (value: object): Check | undefined => byName.get(String(own(value, tag)))
+  const variantOf = (value: object): Check | undefined => byName.get(String(member(value, tag)))
   return {
     fits: (value) => isObject(value) && (variantOf(value)?.fits(value) ?? false),
     problem(value, path) {
       if (!isObject(value)) return must(path, 'be an object', value)
       const names = [...byName.keys()].join(', ')
-      return variantOf(value)?.problem(value, path) ?? must(`${path}.${tag}`, `be one of ${names}`, own(value, tag))
+      return variantOf(value)?.problem(value, path) ?? must(`${path}.${tag}`, `be one of ${names}`, member(value, tag))
     },
   }
 }
@@ -96,8 +96,8 @@ function isObject(value: unknown): value is object {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
-function own(value: object, field: string): unknown {
-  return Object.hasOwn(value, field) ? (value as Record<string, unknown>)[field] : undefined
+function member(value: object, field: string): unknown {
+  return (value as Record<string, unknown>)[field]
 }
 
 function must(path: string, rule: string, value: unknown): string {

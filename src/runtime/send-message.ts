@@ -14,6 +14,7 @@ import type { Json } from '../log/json.ts'
 import { type ConversationState, openTurn } from '../log/state.ts'
 import { checkId, checkOneOf, checkWhole } from '../store/checks.ts'
 import type { ConversationAttrs } from '../store/conversation-record.ts'
+import { ownChange } from '../store/own-change.ts'
 import { placedEvents } from '../store/placed-events.ts'
 import type { TenantStore } from '../store/store.ts'
 import type { Schema } from '../tool/schema.ts'
@@ -102,7 +103,7 @@ export async function sendMessage(
     }
     failpoint('send.before_commit')
     const appended: NewEvent[] = [...events, { type: 'user_msg', content: { turnId, ...content } }]
-    const result = await store.commit(id, {
+    const change = ownChange({
       events: appended,
       ...request,
       ...(expectedSeq === null ? {} : { expectedSeq }),
@@ -111,6 +112,7 @@ export async function sendMessage(
       ...(cached ? { fsmState: cached } : {}),
       ...sending.lease.acquire(),
     })
+    const result = await store.commit(id, change)
     if (result.ok) {
       const placed = known && placedEvents(id, appended, known.state.lastSeq, result)
       const workingSet = known && placed && withEvents(known, placed)

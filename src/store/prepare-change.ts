@@ -2,7 +2,7 @@ import { EventTooLargeError } from '../errors/log-errors.ts'
 import { InvalidArgumentError } from '../errors/store-errors.ts'
 import { uuidV7 } from '../id/uuid-v7.ts'
 import { blobRefsIn } from '../log/blob-refs-in.ts'
-import { encode } from '../log/codec.ts'
+import { decode, encode } from '../log/codec.ts'
 import { creatingTypes, isOwnersEvent, wakingTypes } from '../log/event-roles.ts'
 import type { NewEvent, Resolution } from '../log/events.ts'
 import { statusOf } from '../log/fsm-state.ts'
@@ -13,6 +13,7 @@ import { checkDuration, checkId, checkOneOf, checkWhole } from './checks.ts'
 import type { ConversationAttrs, Parent } from './conversation-record.ts'
 import type { PreparedChange, PreparedResolve, StoredAttrs, StoredCallWrite, Wake } from './driver.ts'
 import { tellsHowItWent } from './ended-call.ts'
+import { isOwnChange } from './own-change.ts'
 import { readChange } from './read-change.ts'
 import type { ToolCallWrite } from './tool-call.ts'
 
@@ -35,7 +36,8 @@ export type PrepareOptions = {
 
 /** Checks and encodes a change, once for all backends. Throws before anything is written. */
 export function prepareChange(given: Change, options: PrepareOptions = {}): PreparedChange {
-  const change = readChange(given)
+  const isOwn = isOwnChange(given)
+  const change = isOwn ? given : readChange(given)
   if (change.expectedSeq !== undefined) checkWhole('expectedSeq', change.expectedSeq, 0)
   if (change.expectedAt !== undefined) {
     checkWhole('expectedAt', change.expectedAt, 0)
@@ -65,7 +67,7 @@ export function prepareChange(given: Change, options: PrepareOptions = {}): Prep
     change.resolve?.map((item) => item.callId),
   )
   const blobs = new Set<string>()
-  const events = change.events.map((event) => encodeEvent(event, blobs, options))
+  const events = change.events.map((event) => encodeEvent(event, blobs, isOwn, options))
   const isWaking = change.events.some((event) => wakingTypes.has(event.type))
   const wake = wakeOf(change, isWaking, options.isExpiry ?? false)
   const fsmState = change.fsmState ?? change.conversation?.fsmState
@@ -117,10 +119,12 @@ function checkDistinct(name: string, callIds: readonly string[] = []): void {
 function encodeEvent(
   event: NewEvent,
   blobs: Set<string>,
+  isOwn: boolean,
   { onLargeEvent }: PrepareOptions,
 ): { type: string; content: string } {
   const content = encode(event.content, 'content')
-  checkNewEvent(event)
+  // Of what comes from outside, what will be read is checked: a member that is not enumerable is not written.
+  checkNewEvent(isOwn ? event : ({ type: event.type, content: decode(content) } as NewEvent))
   // A UTF-16 unit has at most three bytes in UTF-8.
   const bytes = content.length * 3 > largeEventBytes ? Buffer.byteLength(content) : 0
   if (bytes > maxEventBytes) throw new EventTooLargeError(event.type, bytes, maxEventBytes)

@@ -15,6 +15,7 @@ import { type CallState, type ConversationState, findCall, openTurn } from '../l
 import type { CommitResult } from '../store/change.ts'
 import type { Lease } from '../store/lease.ts'
 import { LogReading } from '../store/log-reading.ts'
+import { ownChange } from '../store/own-change.ts'
 import { placedEvents } from '../store/placed-events.ts'
 import type { TenantStore } from '../store/store.ts'
 import { untilCertain } from '../store/until-certain.ts'
@@ -181,7 +182,7 @@ export class Owner {
     failpoint(parks ? 'owner.before_park' : 'owner.before_commit')
     let result: CommitResult
     try {
-      result = await this.#store.commit(id, change)
+      result = await this.#store.commit(id, ownChange(change))
     } catch (error) {
       snapshot?.announce()
       await this.#commitFailed(error, events)

@@ -58,7 +58,7 @@ export const bytesMutants: readonly Mutant[] = [
     edits: [
       {
         file: 'src/stores/sqlite/database.ts',
-        find: 'if (bounds.maxBytes === undefined) return',
+        find: 'if (maxBytes === undefined) return',
         replace: 'if (sql) return',
       },
     ],

@@ -102,12 +102,23 @@ export const contractMutants: readonly Mutant[] = [
     killedBy: [{ file: 'src/view/announce.test.ts', test: 'a resolution of a call that has ended announces nothing' }],
   },
   {
+    name: 'an event from outside is checked as it was given, not as it is written',
+    edits: [
+      {
+        file: 'src/store/prepare-change.ts',
+        find: 'content: decode(content) } as NewEvent',
+        replace: 'content: event.content } as NewEvent',
+      },
+    ],
+    killedBy: [memory('an event whose content.title makes no sense is refused with its name (34: titled)')],
+  },
+  {
     name: 'an event of an unknown type is written',
     edits: [
       {
         file: 'src/store/prepare-change.ts',
-        find: '  checkNewEvent(event)\n',
-        replace: "  if (event.type !== ('from_the_future' as never)) checkNewEvent(event)\n",
+        find: '  checkNewEvent(isOwn ?',
+        replace: "  if (event.type !== ('from_the_future' as never)) checkNewEvent(isOwn ?",
       },
     ],
     killedBy: [memory('an event whose type makes no sense is refused with its name (1: from_the_future)'), model],

@@ -61,6 +61,7 @@ const malformed: readonly (readonly [field: string, event: unknown])[] = [
   ['content.position', { type: 'flow_outcome', content: { position: 0, ok: true, value: 1 } }],
   ['content.version', { type: 'flow_continued', content: { input: null } }],
   ['content.status', { type: 'flow_ended', content: { status: 'over' } }],
+  ['content.title', { type: 'titled', content: Object.defineProperty({}, 'title', { value: 'not written' }) }],
 ]
 
 /** What an owner writes while it works on a turn. */
