@@ -85,8 +85,7 @@ export function prepareChange(given: Change, options: PrepareOptions = {}): Prep
     expectedAt: change.expectedAt ?? null,
     expectedAgent: change.expectedAgent ?? null,
     epoch: change.epoch ?? null,
-    // A change that brings the rows of its calls is whole, and leaves nothing that contradicts them.
-    needsFree: change.epoch === undefined && !options.endsCall && !change.calls && change.events.some(isOwnersEvent),
+    needsFree: change.epoch === undefined && !options.endsCall && change.events.some(isOwnersEvent),
     key: change.key ?? (options.resends ? resendKeyOf(change) : null),
     digest: change.digest ?? null,
     calls: (change.calls ?? []).map(encodeCall),

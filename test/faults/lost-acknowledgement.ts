@@ -8,7 +8,7 @@ import { type Place, withTarget } from './harness/with-target.ts'
 import { type CuttingProxy, startCuttingProxy } from './lost-acknowledgement/cutting-proxy.ts'
 import { checkLedger } from './workload/check-ledger.ts'
 import { type Entry, Ledger } from './workload/ledger.ts'
-import { advance, commitOf, type Lane, newLane, type PlannedCommit, planLaneCommit } from './workload/plan-commit.ts'
+import { advance, commitOf, type Lane, newLane, owned, type PlannedCommit, planLaneCommit } from './workload/plan-commit.ts'
 
 export type LostAcknowledgementOptions = Pick<Place, 'postgresUrl'> & {
   readonly seed: number
@@ -58,7 +58,7 @@ async function cutRounds(url: string, { seed, rounds, hasKey }: CutOptions): Pro
       counts.ambiguous += entries.filter(isAmbiguous).length
       if (wasCut && hasKey) counts[isAmbiguous(victim!) ? 'settledByCaller' : 'settledByStore'] += 1
       for (const [index, entry] of entries.entries()) {
-        if (await isDone(scene, entry)) lanes[index] = advance(lanes[index]!, entry.planned)
+        if (await isDone(scene, entry)) lanes[index] = await owned(direct, advance(lanes[index]!, entry.planned))
       }
       if (wasWritten && !(await isWritten(direct, planned[0]!))) violations.push(`${planned[0]!.commit} is gone`)
       if ((round + 1) % 25 === 0) progress(`lost acknowledgement: ${round + 1} of ${rounds}`)

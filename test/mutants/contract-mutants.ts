@@ -178,6 +178,17 @@ export const contractMutants: readonly Mutant[] = [
     ],
   },
   {
+    name: 'anybody writes what an owner did with the rows of its calls',
+    edits: [
+      {
+        file: 'src/store/prepare-change.ts',
+        find: '!options.endsCall && change.events.some(isOwnersEvent)',
+        replace: '!options.endsCall && !change.calls && change.events.some(isOwnersEvent)',
+      },
+    ],
+    killedBy: [memory('tool_result needs the epoch while a lease is live'), model],
+  },
+  {
     name: 'postgres: a change that only appends is not asked for its epoch',
     edits: [{ file: 'src/stores/postgres/commit-one.ts', find: '    !needsFree &&\n', replace: '' }],
     killedBy: [

@@ -175,10 +175,12 @@ export function eventsFromOutside({ describe, test, expect, refused }: Suite): v
     })
 
     async function staysOut(store: Store, event: NewEvent): Promise<void> {
-      const before = await observe(store, { ids: ['chat'], callIds: ['one', 'two'] })
+      const observed = { ids: ['chat'], callIds: ['one', 'two', 'three'] }
+      const before = await observe(store, observed)
       await refused('owner_only', () => store.appendEvent('chat', event))
       await refused('owner_only', () => store.commit('chat', { events: [titled('first'), event] }))
-      expect(await observe(store, { ids: ['chat'], callIds: ['one', 'two'] })).toEqual(before)
+      await refused('owner_only', () => store.commit('chat', { events: [event], calls: [{ id: 'three' }] }))
+      expect(await observe(store, observed)).toEqual(before)
     }
   })
 }

@@ -10,11 +10,11 @@ import { newLane, type PlannedCommit, planLaneCommit } from './plan-commit.ts'
 /** A commit with a message and a suspended call, of which a store can lose every part. */
 function plan(): PlannedCommit {
   const random = seededRandom(1)
-  const lane = { ...newLane('conversation'), lastSeq: 1 }
+  const lane = { ...newLane('conversation'), lastSeq: 1, epoch: 1 }
   for (;;) {
     const planned = planLaneCommit(random, lane, '@a.1@', 0)
     if (!planned.change.calls) continue
-    const { expectedSeq: _, key: __, digest: ___, ...change } = planned.change
+    const { expectedSeq: _, key: __, digest: ___, epoch: ____, ...change } = planned.change
     return { ...planned, change: { ...change, events: [message('@a.1@'), ...change.events] } }
   }
 }

@@ -2,6 +2,7 @@ import type { LogEvent, NewEvent } from '../../../src/log/events.ts'
 import type { FsmState } from '../../../src/log/fsm-state.ts'
 import type { JsonObject } from '../../../src/log/json.ts'
 import type { Change } from '../../../src/store/change.ts'
+import type { TenantStore } from '../../../src/store/store.ts'
 import type { SeededRandom } from '../harness/seeded-random.ts'
 
 /** A change with the name it can be found by: every event carries it. */
@@ -17,12 +18,22 @@ export type PlannedCommit = {
 export type Lane = {
   readonly conversation: string
   readonly lastSeq: number
+  /** Of the lease its writer holds; null before it was taken. */
+  readonly epoch: number | null
   readonly openCalls: readonly string[]
   readonly endedCalls: readonly string[]
 }
 
 export function newLane(conversation: string): Lane {
-  return { conversation, lastSeq: 0, openCalls: [], endedCalls: [] }
+  return { conversation, lastSeq: 0, epoch: null, openCalls: [], endedCalls: [] }
+}
+
+/** The lane as an owner has it, with a lease that outlasts every run. */
+export async function owned(store: TenantStore, lane: Lane): Promise<Lane> {
+  if (lane.epoch !== null || lane.lastSeq === 0) return lane
+  const lease = await store.acquireLease(lane.conversation, lane.conversation, 24 * 60 * 60 * 1_000)
+  if (!lease) throw new Error(`somebody else has the lease of ${lane.conversation}`)
+  return { ...lane, epoch: lease.epoch }
 }
 
 /** One of the changes a conversation's owner makes: messages, suspensions with their rows, resolutions, and now and then one that must be refused. */
@@ -40,8 +51,9 @@ export function planLaneCommit(random: SeededRandom, lane: Lane, commit: string,
   }
   const once = random.chance(0.5) ? { key: commit, digest: commit } : {}
   const decided = { expectedSeq: lane.lastSeq, ...once }
-  if (kind === 'suspend') {
-    const change = { ...suspension(commit, random.int(1, 3), pad), ...decided }
+  // Suspensions are what an owner writes: while calls are pending, nobody else may.
+  if (kind === 'suspend' && lane.epoch !== null) {
+    const change = { ...suspension(commit, random.int(1, 3), pad), ...decided, epoch: lane.epoch }
     return { ...named, change: withState(commit, lane.lastSeq, change), expects: 'ok' }
   }
   if (kind === 'resolve' && lane.openCalls.length > 0) {
@@ -69,7 +81,7 @@ export function advance(lane: Lane, { change }: PlannedCommit): Lane {
   const opened = (change.calls ?? []).map((call) => call.id)
   const ended = (change.resolve ?? []).map((call) => call.callId)
   return {
-    conversation: lane.conversation,
+    ...lane,
     lastSeq: lane.lastSeq + change.events.length,
     openCalls: [...lane.openCalls.filter((id) => !ended.includes(id)), ...opened],
     endedCalls: [...lane.endedCalls, ...ended],

@@ -5,7 +5,7 @@ import { describeFailure } from '../harness/failure.ts'
 import { type SeededRandom, seededRandom } from '../harness/seeded-random.ts'
 import { openStore, type Target } from '../harness/target.ts'
 import type { WriterMessage } from './ledger.ts'
-import { advance, type Lane, newLane, type PlannedCommit, planLaneCommit, planSharedCommit } from './plan-commit.ts'
+import { advance, type Lane, newLane, owned, type PlannedCommit, planLaneCommit, planSharedCommit } from './plan-commit.ts'
 
 export type WriterInput = {
   readonly target: Target
@@ -63,9 +63,14 @@ async function openUntilItWorks(): Promise<Store> {
 async function laneStep(lane: Lane, index: number): Promise<void> {
   const planned = planLaneCommit(random, lane, nextCommit(), input.padBytes)
   const outcome = await carryOut(planned, random)
-  if (outcome === 'done' && planned.expects === 'ok') lanes[index] = advance(lane, planned)
+  if (outcome === 'done' && planned.expects === 'ok') lanes[index] = await ownedAgain(advance(lane, planned))
   // Whether it was written is unknown, so what the log's end is, too.
   if (outcome === 'unknown') lanes[index] = newLane(nextConversation())
+}
+
+/** A lease that was not acknowledged is asked for again after the next commit. */
+async function ownedAgain(lane: Lane): Promise<Lane> {
+  return owned(store, lane).catch(() => lane)
 }
 
 async function sharedStep(): Promise<void> {

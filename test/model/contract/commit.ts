@@ -43,7 +43,6 @@ export function commit(
     change.epoch === undefined &&
     !endsCall &&
     change.events.some(saysWhatItsOwnerDid) &&
-    !change.calls &&
     isOwned(tenant, known, change, at)
   ) {
     throw new Refused('owner_only')
