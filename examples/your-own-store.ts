@@ -15,7 +15,7 @@ type Entry = { readonly at: number; readonly id: string; readonly method: Write;
 type Write = (typeof writes)[number]
 const writes = [
   ...(['commit', 'fork', 'deleteConversation', 'deleteTenant', 'putSummary', 'setDeadline'] as const),
-  ...(['acquireLease', 'releaseLease', 'renewLeases'] as const),
+  ...(['claimLease', 'releaseLease', 'renewLeases', 'takeBackLapse', 'unquarantine'] as const),
   ...(['putModelCall', 'gcModelCalls', 'putBlob', 'putSnapshot'] as const),
 ]
 

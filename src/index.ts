@@ -44,6 +44,7 @@ export {
   AgentMissingError,
   BusyError,
   ChildConversationError,
+  ConversationQuarantinedError,
   RuntimeClosedError,
   SnapshotLoadError,
   TenantMissingError,

@@ -116,6 +116,11 @@ export const commandTable: readonly CommandEntry[] = [
     load: async () => (await import('./commands/doctor.ts')).doctor,
   },
   {
+    name: 'unquarantine',
+    summary: 'Have processes work again on a conversation that ended them',
+    load: async () => (await import('./commands/unquarantine.ts')).unquarantine,
+  },
+  {
     name: 'migrate',
     summary: 'Bring the schema of a store up to date',
     load: async () => (await import('./commands/migrate.ts')).migrate,

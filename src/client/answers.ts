@@ -5,8 +5,10 @@ import type { ModelCall } from '../store/model-call.ts'
 export type { Explanation } from '../context/explain.ts'
 
 /** What a list tells of a conversation. */
-export type RemoteRecord = Omit<ConversationRecord, 'settings' | 'fsmState'> & {
-  /** Why the server cannot work on it: `conversation_unreadable`, or what it met where it has tried. */
+export type RemoteRecord = Omit<ConversationRecord, 'settings' | 'fsmState' | 'quarantine'> & {
+  /** Only while it is quarantined: no process works on it until an operator releases it. */
+  readonly quarantinedAt?: number
+  /** Why the server cannot work on it: `conversation_quarantined`, `conversation_unreadable`, or what it met where it has tried. */
   readonly problem?: { readonly code: ErrorCode }
 }
 

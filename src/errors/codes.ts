@@ -37,6 +37,7 @@ export const errorCodes = {
   agent_mismatch: { family: 'conflict', status: 409 },
   child_conversation: { family: 'conflict', status: 409 },
   conversation_busy: { family: 'conflict', status: 409 },
+  conversation_quarantined: { family: 'conflict', status: 409 },
   turn_not_found: { family: 'not_found', status: 404 },
   turn_ended: { family: 'conflict', status: 409 },
   file_not_found: { family: 'not_found', status: 404 },

@@ -76,6 +76,7 @@ const thrown: PerdureError[] = [
   new runtime.AgentMissingError('sales', 'ticket-42', ['support']),
   new runtime.AgentMissingError(null, 'ticket-42', ['support', 'sales']),
   new runtime.BusyError('ticket-42', 't1'),
+  new runtime.ConversationQuarantinedError('ticket-42'),
   new runtime.ChildConversationError('child-c1', 'ticket-42'),
   new runtime.RuntimeClosedError(),
   new runtime.SnapshotLoadError('ticket-42', new Error('no connection')),

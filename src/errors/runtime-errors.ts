@@ -51,6 +51,16 @@ export class BusyError extends PerdureError {
   }
 }
 
+/** No process works on it, because the last ones that did ended under it. Messages and answers are taken, and wait. */
+export class ConversationQuarantinedError extends PerdureError {
+  constructor(id: string) {
+    super(
+      'conversation_quarantined',
+      `The conversation '${id}' is quarantined: the last five processes that worked on it ended under it. Find out why, then release it with unquarantine, or cancel its turn.`,
+    )
+  }
+}
+
 /** No such turn in what is at hand of the conversation. */
 export class TurnNotFoundError extends PerdureError {
   constructor(id: string, turnId: string) {

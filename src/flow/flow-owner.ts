@@ -110,6 +110,7 @@ export class FlowOwner {
   #loseToAnother(): void {
     const { id, tenant, logger } = this.#context
     if (!this.#isLost) logger.warn('a lease was lost: another node has taken the session', { tenant, id })
+    this.#lease.lose()
     this.lose()
   }
 

@@ -16,7 +16,8 @@ import { childrenOf, withChildren } from '../view/children-of.ts'
 import type { Children } from '../view/view.ts'
 import { viewOf } from '../view/view-of.ts'
 import { parentCallOf } from './admit-child.ts'
-import { type Answer, type Answered, answerCall, type CallRef, expectKind, redactFailure } from './answer-call.ts'
+import { type Answer, type Answered, answerCall, type CallRef, expectKind } from './answer-call.ts'
+import { cancelQuarantined } from './cancel-quarantined.ts'
 import { childOfCall } from './child-of-call.ts'
 import type { Conversation, TurnHandle } from './conversation.ts'
 import { follow } from './follow.ts'
@@ -172,10 +173,11 @@ export function conversationHandle(
       const known = () => workingSets.peek(tenant, id)
       const onKnown = (workingSet: WorkingSet) => workingSets.keep(tenant, id, workingSet)
       const sending = { id, agent: definition, identity, store, state, known, onKnown, onTurn, seed }
-      const { turnId, seq } = await giving(
+      const { turnId, seq, interrupts } = await giving(
         (lease) => sendMessage(message, options, { ...sending, lease }),
         async () => definition.name,
       )
+      if (interrupts) await cancelQuarantined(runtime, ref)
       return turnHandle(turnId, { writtenSeq: seq }) as never
     },
 
@@ -199,6 +201,7 @@ export function conversationHandle(
         store.commit(id, { events: [{ type: 'cancel_requested', content: { turnId: turn.turnId, who } }] }),
       )
       failpoint('cancel.after_commit')
+      await cancelQuarantined(runtime, ref)
       const ended = (now: ConversationState) =>
         findTurn(now, turn.turnId)?.end ? outcomeOf(id, now, turn.turnId) : null
       return (await whenTurn(turn.turnId, ended, { signal })) as never
@@ -238,8 +241,7 @@ export function conversationHandle(
         async (pending, round) => {
           expectKind(pending, round, ['elicitation', 'client_exec', 'recovery'])
           const question = { kind: round.kind, tool: await toolOf(pending.name), schema: round.schema }
-          const checked = await checkAnswer(question, value)
-          return { status: 'resolved', value: redactFailure(round.kind, checked, runtime.redact) }
+          return { status: 'resolved', value: await checkAnswer(question, value) }
         },
       ),
 

@@ -1,5 +1,6 @@
 import { NoSessionError, SessionExistsError } from '../errors/flow-errors.ts'
 import { checkSignal, readMembers } from '../errors/read-given.ts'
+import { ConversationQuarantinedError } from '../errors/runtime-errors.ts'
 import { failpoint } from '../failpoint/failpoint.ts'
 import { checkFlowInput } from '../flow/check-flow-input.ts'
 import { type Flow, sessionAgent } from '../flow/define-flow.ts'
@@ -95,8 +96,10 @@ export function flowSession(
       const problem = await runtime.worker?.take(ref, agent)
       if (problem) throw problem
       for (;;) {
-        const found = standingOf(await loaded(), await store.getConversation(id))
+        const record = await store.getConversation(id)
+        const found = standingOf(await loaded(), record)
         if (found) return found
+        if (record?.quarantine) throw new ConversationQuarantinedError(id)
         await hints.next()
       }
     } finally {

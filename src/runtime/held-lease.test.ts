@@ -7,7 +7,7 @@ const ref = { tenant: 'default', id: 'chat' }
 
 function taken() {
   const clock = fakeClock()
-  const lease = new HeldLease(ref, 7, momentOf(clock), { clock, leaseMs, renew: async () => {} })
+  const lease = new HeldLease(ref, 7, momentOf(clock), { clock, leaseMs, renew: async () => {}, onLost: () => {} })
   return { clock, lease }
 }
 
@@ -43,7 +43,12 @@ test('setting the time of day back does not make a lease last longer', async () 
 test('a lease is not certain after the machine slept, also where the clock that never goes back stood still meanwhile', () => {
   const { clock, lease } = taken()
   const asleep = { ...clock, now: () => clock.now() + leaseMs }
-  const sleepers = new HeldLease(ref, 7, momentOf(clock), { clock: asleep, leaseMs, renew: async () => {} })
+  const sleepers = new HeldLease(ref, 7, momentOf(clock), {
+    clock: asleep,
+    leaseMs,
+    renew: async () => {},
+    onLost: () => {},
+  })
   expect([lease.isCertain(), sleepers.isCertain()]).toEqual([true, false])
 })
 

@@ -9,7 +9,12 @@ export function momentOf(clock: Clock): Moment {
   return { monotonicMs: monotonic(clock), nowMs: clock.now() }
 }
 
-type Parts = { readonly clock: Clock; readonly leaseMs: number; readonly renew: () => Promise<void> }
+type Parts = {
+  readonly clock: Clock
+  readonly leaseMs: number
+  readonly renew: () => Promise<void>
+  readonly onLost: (lease: HeldLease) => void
+}
 
 /** A lease this process has. Certain for as long as it lasts, counted from before it was asked for: the store's own clock began later. */
 export class HeldLease implements Lease {
@@ -31,7 +36,9 @@ export class HeldLease implements Lease {
   }
 
   lose(): void {
+    if (this.#isLost) return
     this.#isLost = true
+    this.#parts.onLost(this)
   }
 
   isCertain(): boolean {

@@ -37,8 +37,12 @@ export class LeaseKeeper {
   readonly #parts: LeaseKeeperParts
   readonly #underWay = new Set<Promise<void>>()
   readonly #beingGivenBack = new Set<string>()
+  /** Leases of this process that others have taken, by their epochs, of which the store does not know that it lives. */
+  readonly #lapsed = new Map<number, ConversationRef>()
   #next: Promise<void> | null = null
   #mayHaveStrays = false
+  /** A lease was left alone because its conversation was being taken. */
+  #hasPostponed = false
   #callOff: () => void = () => {}
   #isStopped = false
 
@@ -52,6 +56,7 @@ export class LeaseKeeper {
       if (this.#isStopped) return
       this.#callOff = clock.after(Math.max(1, Math.floor(leaseMs / 3)), tick)
       if (this.#mayHaveStrays || this.#parts.held().length > 0) void this.renew()
+      void this.#takeBackLapses()
     }
     this.#callOff = clock.after(Math.max(1, Math.floor(leaseMs / 3)), tick)
   }
@@ -63,13 +68,25 @@ export class LeaseKeeper {
 
   /** Under a lease that was asked for at that moment, and is known from now on. */
   holding(ref: ConversationRef, epoch: number, askedAt: Moment): HeldLease {
-    return new HeldLease(ref, epoch, askedAt, { ...this.#parts, renew: () => this.renew() })
+    const { clock, leaseMs } = this.#parts
+    const onLost = (lease: HeldLease) => {
+      this.#lapsed.set(lease.epoch, lease.ref)
+      void this.#takeBackLapses()
+    }
+    return new HeldLease(ref, epoch, askedAt, { clock, leaseMs, renew: () => this.renew(), onLost })
   }
 
   /** Taking or releasing a lease failed in a way that may have left one behind: it is looked for at once. */
   lookForStrays(): void {
     this.#mayHaveStrays = true
     if (!this.#isStopped) void this.renew()
+  }
+
+  /** Must be called when a conversation is being taken no longer: its lease may be one that was left alone meanwhile. */
+  lookForPostponed(): void {
+    if (!this.#hasPostponed) return
+    this.#hasPostponed = false
+    this.lookForStrays()
   }
 
   /** A lease that is on its way back must not be asked for again. */
@@ -122,6 +139,21 @@ export class LeaseKeeper {
     for (const { lease } of this.#parts.held()) this.#parts.onLost(lease)
   }
 
+  /** They lapsed because this process was slow, not because a conversation ended it. Tried again with the next renewal. */
+  async #takeBackLapses(): Promise<void> {
+    const { store, warnOfStore } = this.#parts
+    for (const [epoch, { tenant, id }] of [...this.#lapsed]) {
+      if (this.#isStopped) return
+      try {
+        await store.forTenant(tenant).takeBackLapse(id, epoch)
+        this.#lapsed.delete(epoch)
+      } catch (error) {
+        warnOfStore('telling that a lease lapsed in a process that lives failed; trying again', { tenant, id, error })
+        return
+      }
+    }
+  }
+
   async #giveBack(strays: readonly LeaseRef[]): Promise<void> {
     const { store, logger, isBeingTaken, onGivenBack } = this.#parts
     // By now it may be known, or be in a moment.
@@ -131,6 +163,7 @@ export class LeaseKeeper {
       if (isKnown(epoch) || this.#beingGivenBack.has(key)) continue
       if (isBeingTaken({ tenant, id })) {
         this.#mayHaveStrays = true
+        this.#hasPostponed = true
         continue
       }
       this.#beingGivenBack.add(key)

@@ -68,6 +68,8 @@ export type Verbs<Agents extends readonly Agent[] = readonly Agent[]> = {
   conversations(filter?: ConversationFilter): Promise<ListedConversation[]>
   /** Everything that waits for somebody, over all conversations of the tenant. */
   inbox(page?: Page): Promise<InboxItem[]>
+  /** Has processes work again on a conversation or session that is quarantined. False when it is not. See the `problem` of `conversations`. */
+  unquarantine(id: string): Promise<boolean>
   /** What is kept beside the log: the record, the model calls, the snapshot. */
   inspect(id: string): Inspection
 }

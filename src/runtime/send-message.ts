@@ -31,7 +31,7 @@ export type WhenBusy = 'reject' | 'queue' | 'interrupt' | 'steer'
 export type SendOptions<Out extends Schema | false | undefined = Schema | false | undefined> = {
   /** The same key is the same turn, however often it is sent. */
   readonly key?: string
-  /** Default: `reject`. */
+  /** Default: `reject`; `queue` while the conversation is quarantined. */
   readonly whenBusy?: WhenBusy
   /** Overrides the agent's; false opts out. */
   readonly output?: Out
@@ -62,17 +62,21 @@ export type Sending = {
 const noSeq = Number.MAX_SAFE_INTEGER
 const optionNames = ['key', 'whenBusy', 'output', 'untilTool', 'maxSteps', 'maxTokens'] as const
 
+/** `interrupts`: the turn that was open, if any, is to be cancelled. */
+type Sent = { readonly turnId: string; readonly seq: number; readonly interrupts: boolean }
+
 /** Appends a message. Durable when it resolves, with the turn it belongs to. */
 export async function sendMessage(
   input: MessageInput,
   given: SendOptions | undefined,
   sending: Sending,
-): Promise<{ turnId: string; seq: number }> {
+): Promise<Sent> {
   const { id, agent, identity, store } = sending
   const options = readMembers('options', given, optionNames)
   const { key, whenBusy = 'reject' } = options
   if (key !== undefined) checkId('key', key)
   checkOneOf('whenBusy', whenBusy, ['reject', 'queue', 'interrupt', 'steer'])
+  const interrupts = whenBusy === 'interrupt'
   const { message, files } = readMessage(input)
   const content = {
     message,
@@ -88,13 +92,13 @@ export async function sendMessage(
   // Files that no message refers to would stay for ever, so it is known to be a new one before they are stored.
   if (files.length > 0 && key !== undefined) {
     const known = await store.commit(id, { events: [], ...request, expectedSeq: noSeq })
-    if (known.ok) return { seq: known.seq, turnId: await turnAt(store, id, known.seq) }
+    if (known.ok) return { seq: known.seq, turnId: await turnAt(store, id, known.seq), interrupts }
   }
   let areFilesStored = false
   const seed = once(sending.seed)
   for (let attempt = 1; ; attempt++) {
     const quick = attempt === 1 ? planOnKnown(whenBusy, newTurnId, sending) : null
-    const planned = quick ?? (await plan(whenBusy, newTurnId, { ...sending, seed }))
+    const planned = quick ?? (await plan(options.whenBusy, newTurnId, { ...sending, seed }))
     const { turnId, events, expectedSeq, attrs, known, cached } = planned
     sending.onTurn(turnId)
     if (!areFilesStored && expectedSeq !== noSeq) {
@@ -121,8 +125,11 @@ export async function sendMessage(
     }
     // Durable from here: a crash finds the message, and whoever has the agent's code goes on with it.
     failpoint('send.after_commit')
-    if (result.ok) return { seq: result.seq, turnId: key === undefined ? turnId : await turnAt(store, id, result.seq) }
-    if (whenBusy === 'reject') await refuseWhenBusy(sending)
+    if (result.ok) {
+      const { seq } = result
+      return { seq, turnId: key === undefined ? turnId : await turnAt(store, id, seq), interrupts }
+    }
+    if (expectedSeq === noSeq) await refuseWhenBusy(sending)
   }
 }
 
@@ -148,21 +155,25 @@ function planOnKnown(whenBusy: WhenBusy, turnId: string, { agent, known: find }:
 }
 
 async function plan(
-  whenBusy: WhenBusy,
+  given: WhenBusy | undefined,
   newTurnId: string,
   { id, agent, identity, store, state, seed }: Sending,
 ): Promise<Plan> {
-  const standing = await store.standing(id)
-  if (standing?.agent && standing.agent !== agent.name) throw new AgentMismatchError(id, standing.agent, agent.name)
-  const attrs = standing?.agent ? null : { agent: agent.name }
+  const record = await store.getConversation(id)
+  if (record?.agent && record.agent !== agent.name) throw new AgentMismatchError(id, record.agent, agent.name)
+  // A turn that nobody works on until a person releases it is not one to wait for: the message queues.
+  const whenBusy = given ?? (record?.quarantine ? 'queue' : 'reject')
+  const attrs = record?.agent ? null : { agent: agent.name }
   const fresh = { turnId: newTurnId, events: [], attrs }
-  if (!standing?.lastSeq) {
+  if (!record?.lastSeq) {
     const seeding = await seeded(seed)
     if (seeding) return { ...fresh, events: [seeding.event], attrs: { ...attrs, ...seeding.attrs }, expectedSeq: 0 }
   }
   if (whenBusy === 'queue') return { ...fresh, expectedSeq: null }
-  if (!standing) return { ...fresh, expectedSeq: 0 }
-  if (standing.isIdle) return { ...fresh, expectedSeq: standing.lastSeq }
+  if (!record) return { ...fresh, expectedSeq: 0 }
+  const { fsmState, lastSeq } = record
+  // The cache is good for one question, when it is up to date: whether anything is open.
+  if (fsmState?.lastSeq === lastSeq && fsmState.state === 'idle') return { ...fresh, expectedSeq: lastSeq }
   const folded = await state()
   const open = openTurn(folded)
   if (!open) return { ...fresh, expectedSeq: folded.lastSeq }

@@ -57,6 +57,10 @@ export function verbs<Agents extends readonly Agent[]>(
         listedConversation(record, context.worker?.problemOf({ tenant, id: record.id }) ?? null),
       )
     },
+    unquarantine: async (id) => {
+      context.assertOpen()
+      return storeOf().unquarantine(id)
+    },
     inbox: async (page) => inbox(storeOf(), context, page),
   }
 }

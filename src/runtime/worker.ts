@@ -8,6 +8,7 @@ import { conversationKey } from '../store/conversation-key.ts'
 import type { ConversationRef } from '../store/conversation-record.ts'
 import type { WakeHint } from '../store/store.ts'
 import type { FamilyParts } from './child-family.ts'
+import { Claims } from './claims.ts'
 import { type ConversationWork, type WorkingLease, workOnConversation } from './conversation-work.ts'
 import { type FlowWork, workOnFlow } from './flow-work.ts'
 import { type HeldLease, type Moment, momentOf } from './held-lease.ts'
@@ -45,6 +46,7 @@ export class Worker {
   /** Conversations that verbs of this process are about to take, so that the hint of their own commit starts no search; with the seq last heard of. */
   readonly #expected = new Map<string, { commits: number; hintedSeq: number }>()
   readonly #leases: LeaseKeeper
+  readonly #claims: Claims
   readonly #cancelTimers: (() => void)[] = []
   readonly #sideTasks: SideTasks
   readonly #warnOfStore: Logger['warn']
@@ -71,6 +73,8 @@ export class Worker {
       onGrown: (hint) => this.hint(hint),
       onGivenBack: () => void this.#look(),
     })
+    const onPlaceFree = () => void (this.#isClosed || this.#look())
+    this.#claims = new Claims({ ...parts, holder: this.#holder, leases: this.#leases, onPlaceFree })
     const giving: FamilyParts['giving'] = (ref, agent, commit) => this.giving(ref, agent, commit)
     this.#shutdown = new ShutdownSnapshots(parts)
     this.#sideTasks = new SideTasks(parts)
@@ -109,7 +113,7 @@ export class Worker {
         const canTake = !this.#taken.has(key) && this.#room > 0 && !this.#isClosed && !this.#leases.isGivingBack(ref)
         if (agent === null || !canTake) return {}
         askedAt = momentOf(this.#parts.clock)
-        return { acquire: { holder: this.#holder, ttlMs: this.#parts.leaseMs } }
+        return { acquire: { holder: this.#holder, ttlMs: this.#parts.leaseMs, suspects: false } }
       },
       got: ({ epoch }, known = null) => {
         lease = epoch === undefined || !askedAt ? undefined : { epoch, askedAt, known }
@@ -128,6 +132,7 @@ export class Worker {
       if (expected.commits === 0) this.#expected.delete(key)
       // The commit may have been made, and its lease with it.
       if (askedAt && !isGiven) this.#leases.lookForStrays()
+      else this.#leases.lookForPostponed()
       // Of a conversation that was refused, this agent may be the wrong one: whatever is to be done is found by its own.
       if (agent !== null && (isGiven || lease)) void this.take(ref, agent, lease, expected.hintedSeq)
       else if (agent !== null) void this.#look()
@@ -156,6 +161,8 @@ export class Worker {
     const letProcessEnd = this.#parts.keepAlive.hold()
     entry.done = this.#holding(ref, entry, work, lease?.known ?? null).finally(() => {
       this.#taken.delete(key)
+      this.#leases.lookForPostponed()
+      this.#claims.leave(ref)
       letProcessEnd()
       this.#parts.channels.tidy(ref.tenant, ref.id)
       // Something came while it was being let go, or there was no room for another.
@@ -241,7 +248,7 @@ export class Worker {
 
   async #holding(ref: ConversationRef, entry: Taken, work: Work, known: KnownLog | null): Promise<unknown> {
     try {
-      entry.lease ??= await this.#acquire(ref)
+      entry.lease ??= await this.#claims.take(ref)
       if (entry.lease === null) return undefined
       failpoint('lease.after_acquire')
       await work(entry.lease, known, entry)
@@ -250,18 +257,6 @@ export class Worker {
       entry.owner?.lose()
       await this.#letGo(ref, error, entry.lease?.epoch ?? null)
       return error
-    }
-  }
-
-  async #acquire(ref: ConversationRef): Promise<HeldLease | null> {
-    const { store, clock, leaseMs } = this.#parts
-    const askedAt = momentOf(clock)
-    try {
-      const lease = await store.forTenant(ref.tenant).acquireLease(ref.id, this.#holder, leaseMs)
-      return lease && this.#leases.holding(ref, lease.epoch, askedAt)
-    } catch (error) {
-      this.#leases.lookForStrays()
-      throw error
     }
   }
 
@@ -354,7 +349,8 @@ export class Worker {
     const { store, agents, flows } = this.#parts
     const names = [...agents.keys(), ...flows.sessionAgents()]
     const limit = Math.min(this.#room + this.#leftAlone.size, 1_000)
-    const due = this.#room > 0 ? await store.dueWork({ agents: names, limit }) : []
+    const suspects = this.#claims.hasPlaceForSuspect ? 1 + this.#leftAlone.size : 0
+    const due = this.#room > 0 ? await store.dueWork({ agents: names, limit, suspects }) : []
     // There may be more than there is room for: it is looked for as soon as there is some again.
     if (due.length >= limit) this.#isFull = true
     for (const ref of due) {

@@ -36,6 +36,7 @@ export function disclosedVerbs(verbs: Verbs, disclosure: Disclosure): Verbs {
     // Records and pending calls hold nothing that failed: `listed` keeps to itself what is wrong with a record.
     conversations: (filter) => verbs.conversations(filter),
     inbox: (page) => verbs.inbox(page),
+    unquarantine: (id) => verbs.unquarantine(id),
     inspect: (id) => inspectionOf(verbs.inspect(id), disclosure),
   }
 }

@@ -45,7 +45,7 @@ export type ServerOptions = {
 /** Who may look after a store over HTTP. They see and change all tenants, so no user of a tenant is one by being that. */
 export type UpkeepOptions = {
   /** The one that the runtime works on. */
-  readonly store: Pick<Store, 'upkeep'>
+  readonly store: Pick<Store, 'upkeep' | 'forTenant'>
   /**
    * Whether an operator sent a request. Anything but `true` refuses it; so does a throw, which is logged. Asked on routes for operators, and on others where a user
    * brings the header `perdure-operator` as well: see `operatorToken`. With `localTokenFile` of `serve`, whoever brings the operator token of that file is an operator, too.

@@ -1,6 +1,7 @@
 import type { LogEvent, NewEvent } from '../log/events.ts'
 import type { FsmState } from '../log/fsm-state.ts'
 import type { Json } from '../log/json.ts'
+import type { ClaimOptions } from './claim.ts'
 import type { ConversationAttrs } from './conversation-record.ts'
 import type { FinalStatus, ToolCallWrite } from './tool-call.ts'
 
@@ -42,7 +43,7 @@ export type Change = {
    * Takes the lease in the same transaction, when nobody has it; the result then has its `epoch`. A change that is known by its key takes none; it has the
    * epoch of the first time, and the lease is renewed, as long as that lease is still this holder's. So it can be repeated when its answer was lost.
    */
-  readonly acquire?: { readonly holder: string; readonly ttlMs: number }
+  readonly acquire?: { readonly holder: string; readonly ttlMs: number } & ClaimOptions
   /** Upserted like `putConversation`, in the same transaction. */
   readonly conversation?: ConversationAttrs
 }

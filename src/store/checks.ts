@@ -1,5 +1,6 @@
 import { readGiven, shown } from '../errors/read-given.ts'
 import { InvalidArgumentError, InvalidIdError } from '../errors/store-errors.ts'
+import { quarantineHolder } from './claim.ts'
 
 const maxIdBytes = 255
 /** A hundred years: longer is a mistake in the unit. */
@@ -26,6 +27,19 @@ export function checkNewId(name: string, value: unknown): asserts value is strin
 /** Steps of a path: whoever reads a URL takes them out, however they are encoded. */
 export function isDotSegment(id: string): boolean {
   return id === '.' || id === '..'
+}
+
+/** Who has a lease. */
+export function checkHolder(holder: unknown): asserts holder is string {
+  checkId('holder', holder)
+  if (holder === quarantineHolder)
+    throw new InvalidArgumentError('holder', `must not be '${holder}', which stands for nobody`)
+}
+
+/** Whether a claim may take what has lapses. */
+export function checkSuspects(suspects: unknown): asserts suspects is boolean | undefined {
+  if (suspects !== undefined && typeof suspects !== 'boolean')
+    throw new InvalidArgumentError('suspects', 'must be true or false')
 }
 
 export function checkWhole(name: string, value: unknown, min: number): asserts value is number {

@@ -20,6 +20,11 @@ export type ConversationRecord = {
   readonly createdAt: number
   readonly updatedAt: number
   /**
+   * Only while it is quarantined: no process works on it, because the last five that did ended under it. `epoch` is what a commit must name to
+   * write as its owner.
+   */
+  readonly quarantine?: { readonly at: number; readonly epoch: number }
+  /**
    * Only in lists: what of it is damaged in the store and stands here as if it were empty. Absent where all could be read. The doctor says what
    * to do (`perdure doctor`).
    */

@@ -13,10 +13,7 @@ export function decodeConversation(row: StoredConversation): ConversationRecord 
 }
 
 /** For lists, which one damaged row must not keep from everybody: what cannot be read is named, and stands as if it were empty. */
-export function listConversation({
-  idleSeq: _,
-  ...row
-}: StoredConversation & { idleSeq?: number }): ConversationRecord {
+export function listConversation(row: StoredConversation): ConversationRecord {
   const unreadable: UnreadableColumn[] = []
   const read = (column: UnreadableColumn): Json => {
     const text = row[column]
@@ -24,12 +21,16 @@ export function listConversation({
     if (value === undefined) unreadable.push(column)
     return value ?? null
   }
+  const { quarantinedAt, quarantineEpoch, ...columns } = row
   const record = {
-    ...row,
+    ...columns,
     settings: (read('settings') ?? {}) as JsonObject,
     fsmState: read('fsmState') as unknown as FsmState | null,
     title: read('title') as string | null,
     parent: read('parent') as unknown as Parent | null,
+    ...(quarantinedAt === null || quarantineEpoch === null
+      ? {}
+      : { quarantine: { at: quarantinedAt, epoch: quarantineEpoch } }),
   }
   return unreadable.length === 0 ? record : { ...record, unreadable }
 }

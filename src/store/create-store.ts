@@ -2,7 +2,7 @@ import { type Clock, systemClock } from '../clock/clock.ts'
 import { InvalidArgumentError, StoreClosedError } from '../errors/store-errors.ts'
 import type { Logger } from '../logger/logger.ts'
 import { safeLogger } from '../redact/redacting-logger.ts'
-import { checkDuration, checkId } from './checks.ts'
+import { checkDuration, checkHolder, checkId } from './checks.ts'
 import { DamageLog } from './damage-log.ts'
 import type { Driver } from './driver.ts'
 import { ExpiryLoop } from './expiry-loop.ts'
@@ -57,7 +57,7 @@ export function createStore(driver: Driver, options: StoreOptions = {}, clock: C
   const handles = new TenantHandles(context)
 
   async function keepLeases(holder: string, ttlMs: number, given: readonly KnownLease[]): Promise<LeaseNews> {
-    checkId('holder', holder)
+    checkHolder(holder)
     checkDuration('ttlMs', ttlMs)
     const known = readKnownLeases(given)
     const { lost, ...news } = await guarded.renewLeases(holder, ttlMs, context.leases.still(known))

@@ -1,4 +1,5 @@
 import type { ConversationStatus } from '../log/fsm-state.ts'
+import type { ClaimOptions, ClaimOutcome } from './claim.ts'
 import type { ConversationFilter, ConversationKind, ConversationRef } from './conversation-record.ts'
 import type { KnownLease, LeaseNews } from './lease-news.ts'
 import type { ModelCallRange } from './model-call.ts'
@@ -21,7 +22,7 @@ export type Driver = {
   /**
    * Order of checks: key, epoch or `needsFree`, expectedSeq with expectedAt and expectedAgent, resolve; then, where there is no conversation, `creates`; then the owner
    * of each call row.
-   * No digest is a digest of its own. A new conversation is of kind 'conversation', idle, with settings `{}`, and null in all else.
+   * No digest is a digest of its own. A `turn_ended` forgets the lapses of the lease. A new conversation is of kind 'conversation', idle, with settings `{}`, and null in all else.
    */
   commit(tenant: string, id: string, change: PreparedChange): Promise<CommitOutcome>
   /** Bounded by the bytes of `content`. Must not read more than it returns into memory: a log may be larger than that. */
@@ -32,10 +33,10 @@ export type Driver = {
     id: string,
     bounds?: PageBounds,
   ): Promise<{ summary: StoredSummary | null; events: StoredEvent[] }>
-  /** Refuses one that reaches past the end of the log, in the same transaction. */
-  putSummary(tenant: string, id: string, summary: StoredSummary): Promise<SummaryOutcome>
+  /** False when there is no conversation. */
+  putSummary(tenant: string, id: string, summary: StoredSummary): Promise<boolean>
   latestSummary(tenant: string, id: string): Promise<StoredSummary | null>
-  getConversation(tenant: string, id: string): Promise<ReadConversation | null>
+  getConversation(tenant: string, id: string): Promise<StoredConversation | null>
   /**
    * Newest first: by `createdAt`, then by the bytes of the id; `forkOf` as `forkParents` says. Null when `before` names no conversation. Bounded by the bytes of
    * `title`, `parent`, `fsmState` and `settings`.
@@ -67,8 +68,20 @@ export type Driver = {
   gcModelCalls(tenant: string, id: string, ttlMs: number): Promise<number>
   /** Reads the source, calls `planFork`, writes the copy: one transaction. Order of checks: missing, exists, past the end. */
   fork(tenant: string, id: string, newId: string, request: ForkRequest): Promise<ForkOutcome>
-  acquireLease(tenant: string, id: string, holder: string, ttlMs: number): Promise<number | null>
+  /** See `judgeClaim` for what it makes of the lease it finds. A holder may claim what it has, under a new epoch. */
+  claimLease(
+    tenant: string,
+    id: string,
+    holder: string,
+    ttlMs: number,
+    options: Required<ClaimOptions>,
+  ): Promise<ClaimOutcome>
+  /** Forgets the lapses as well. */
   releaseLease(tenant: string, id: string, epoch: number): Promise<void>
+  /** Forgets that the lease of this epoch lapsed, where that is remembered: see `withoutLapse`. */
+  takeBackLapse(tenant: string, id: string, epoch: number): Promise<void>
+  /** Ends a quarantine and forgets the lapses. False when it was not quarantined. */
+  unquarantine(tenant: string, id: string): Promise<boolean>
   /** Extends the leases in `known` that the holder still has, lapsed or not, and no others. Must be one statement: see `leaseNews`. */
   renewLeases(holder: string, ttlMs: number, known: readonly KnownLease[]): Promise<LeaseNews>
   dueWork(query: DueWorkQuery): Promise<ConversationRef[]>
@@ -113,10 +126,10 @@ export type StoredConversation = {
   readonly lastSeq: number
   readonly createdAt: number
   readonly updatedAt: number
+  /** Null unless it is quarantined; then since when, and the epoch of the lease that stands for it. */
+  readonly quarantinedAt: number | null
+  readonly quarantineEpoch: number | null
 }
-
-/** With what the engine plans a message on: see `StoredAttrs.idleSeq`. */
-export type ReadConversation = StoredConversation & { readonly idleSeq: number }
 
 /** Only what is given is written; `settings` merge shallowly (`mergeSettings`). */
 export type StoredAttrs = {
@@ -125,11 +138,6 @@ export type StoredAttrs = {
   readonly status?: ConversationStatus
   readonly settings?: string
   readonly fsmState?: string
-  /**
-   * The seq at which the change leaves the log with nothing open, by whoever knows the log; 0: something is. Kept apart from `fsmState`, which anybody may
-   * write. 0 in a new conversation, in a fork and in one that is restored.
-   */
-  readonly idleSeq?: number
   readonly title?: string | null
   readonly parent?: string
   /** Given with `parent`: its id again, when this is a child agent of it, else null. Deletion follows it. */
@@ -147,7 +155,11 @@ export type StoredCall = Omit<ToolCall, 'name' | 'args' | 'result' | 'prompt'> &
 }
 
 /** A call row, with what an inbox shows of its conversation. */
-export type StoredInboxCall = StoredCall & { readonly agent: string | null; readonly title: string | null }
+export type StoredInboxCall = StoredCall & {
+  readonly agent: string | null
+  readonly title: string | null
+  readonly quarantinedAt: number | null
+}
 
 /** Replaces the whole row but `createdAt`. `resolvedAt` is now when the status is final, else null. */
 export type StoredCallWrite = Pick<
@@ -198,10 +210,11 @@ export type PreparedChange = {
   readonly wake: Wake
   readonly releasesLease: boolean
   /**
-   * Take the lease for this holder, when the change is made and no lease is live. A change that is known by its key is told the epoch it got the first
+   * Take the lease for this holder, when the change is made and no lease is live, as a claim does; a claim that gets none does not keep the change from
+   * being made. A change that is known by its key is told the epoch it got the first
    * time while that lease is this holder's, and the lease is renewed: so the key is kept with that epoch.
    */
-  readonly acquires: { readonly holder: string; readonly ttlMs: number } | null
+  readonly acquires: { readonly holder: string; readonly ttlMs: number; readonly suspects: boolean } | null
   /** Whether it may bring a conversation into being. */
   readonly creates: boolean
 }
@@ -244,9 +257,6 @@ export type CommitRefusal =
 
 /** `at` null: all of it. `agent` null: the source's. */
 export type ForkRequest = { readonly at: number | null; readonly agent: string | null }
-
-/** How a summary went; `pastEnd` is the last seq of the log. */
-export type SummaryOutcome = 'ok' | 'missing' | { readonly pastEnd: number }
 
 /** How a fork went; `pastEnd` is the last seq of the source. */
 export type ForkOutcome = 'ok' | 'missing' | 'exists' | { readonly pastEnd: number }

@@ -5,4 +5,6 @@ export type Lease = {
   isCertain(): boolean
   /** Renews it, so that it is certain again. Does not reject; `isCertain` tells what came of it. */
   renew(): Promise<void>
+  /** Another process has it. */
+  lose(): void
 }

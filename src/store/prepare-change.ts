@@ -9,7 +9,7 @@ import { statusOf } from '../log/fsm-state.ts'
 import type { Json } from '../log/json.ts'
 import { checkNewEvent } from '../log/validate-event.ts'
 import type { Change, ResolveCall } from './change.ts'
-import { checkDuration, checkId, checkOneOf, checkWhole } from './checks.ts'
+import { checkDuration, checkHolder, checkId, checkOneOf, checkSuspects, checkWhole } from './checks.ts'
 import type { ConversationAttrs, Parent } from './conversation-record.ts'
 import type { PreparedChange, PreparedResolve, StoredAttrs, StoredCallWrite, Wake } from './driver.ts'
 import { tellsHowItWent } from './ended-call.ts'
@@ -55,8 +55,9 @@ export function prepareChange(given: Change, options: PrepareOptions = {}): Prep
   if (change.lease === 'release' && change.epoch === undefined)
     throw new InvalidArgumentError('lease', "can only be released with its 'epoch'")
   if (change.acquire) {
-    checkId('holder', change.acquire.holder)
+    checkHolder(change.acquire.holder)
     checkDuration('ttlMs', change.acquire.ttlMs)
+    checkSuspects(change.acquire.suspects)
   }
   checkDistinct(
     'calls',
@@ -74,10 +75,7 @@ export function prepareChange(given: Change, options: PrepareOptions = {}): Prep
   // Weakest first: what woke it, what the owner found it to be, what the caller says.
   const status = isWaking && wake.type === 'in' ? { status: 'active' as const } : {}
   const cached = fsmState ? { status: statusOf(fsmState.state) } : {}
-  const attrs = {
-    ...encodeAttrs({ ...status, ...cached, ...change.conversation, ...(fsmState && { fsmState }) }),
-    ...idleSeqOf(change),
-  }
+  const attrs = encodeAttrs({ ...status, ...cached, ...change.conversation, ...(fsmState && { fsmState }) })
   return {
     events,
     blobs: [...blobs],
@@ -93,7 +91,7 @@ export function prepareChange(given: Change, options: PrepareOptions = {}): Prep
     attrs,
     wake,
     releasesLease: change.lease === 'release',
-    acquires: change.acquire ?? null,
+    acquires: change.acquire ? { ...change.acquire, suspects: change.acquire.suspects ?? true } : null,
     creates:
       options.creates ?? (change.epoch === undefined && change.events.some((event) => creatingTypes.has(event.type))),
   }
@@ -102,12 +100,6 @@ export function prepareChange(given: Change, options: PrepareOptions = {}): Prep
 /** One that takes the lease always has a key: a repeat without one would not find out that it did. */
 function resendKeyOf({ resendKey, acquire }: Change): string | null {
   return resendKey ?? (acquire ? `acquire/${uuidV7()}` : null)
-}
-
-/** Only a change that was decided on a known log tells where nothing is open: a message is planned on it. */
-function idleSeqOf({ fsmState, epoch, expectedSeq }: Change): Pick<StoredAttrs, 'idleSeq'> {
-  if (!fsmState || (epoch === undefined && expectedSeq === undefined)) return {}
-  return { idleSeq: fsmState.state === 'idle' ? fsmState.lastSeq : 0 }
 }
 
 /** Two writes of one row in one change would depend on how a backend orders them. */
@@ -155,11 +147,7 @@ function encodeAttrs(attrs: ConversationAttrs): StoredAttrs {
   }
   if (attrs.settings !== undefined) stored.settings = encodeSettings(attrs.settings)
   if (attrs.fsmState !== undefined) stored.fsmState = encode(attrs.fsmState, 'fsmState')
-  if (attrs.title !== undefined) {
-    if (attrs.title !== null && typeof attrs.title !== 'string')
-      throw new InvalidArgumentError('title', 'must be a string or null')
-    stored.title = attrs.title === null ? null : encode(attrs.title, 'title')
-  }
+  if (attrs.title !== undefined) stored.title = attrs.title === null ? null : encode(attrs.title, 'title')
   if (attrs.parent !== undefined) {
     checkId('parent id', attrs.parent.id)
     if (attrs.parent.callId !== undefined) checkId('parent call id', attrs.parent.callId)

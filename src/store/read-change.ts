@@ -17,7 +17,7 @@ export function readChange(given: Change): Change {
     events: readList('events', events!).map(readEvent),
     ...(calls ? { calls: readList('calls', calls).map((call) => membersOf('call', call, ofCall)) } : {}),
     ...(resolve ? { resolve: readList('resolve', resolve).map((item) => membersOf('resolve', item, ofResolve)) } : {}),
-    ...(acquire ? { acquire: membersOf('acquire', acquire, ['holder', 'ttlMs']) } : {}),
+    ...(acquire ? { acquire: membersOf('acquire', acquire, ['holder', 'ttlMs', 'suspects']) } : {}),
     ...(wakeAt === undefined ? {} : { wakeAt: readWake(wakeAt) }),
     ...(conversation ? { conversation: readAttrs(conversation) } : {}),
   }

@@ -46,11 +46,12 @@ export function readModelCallRange(given: ModelCallRange | undefined): ModelCall
 
 /** The agents that the caller has code for, each a name of its own. */
 export function readDueWork(given: DueWorkQuery): DueWorkQuery {
-  const { agents, limit } = readMembers('query', given, ['agents', 'limit'])
+  const { agents, limit, suspects } = readMembers('query', given, ['agents', 'limit', 'suspects'])
   checkWhole('limit', limit, 1)
+  if (suspects !== undefined) checkWhole('suspects', suspects, 0)
   const names = readList('agents', agents!)
   for (const name of names) checkId('agent', name)
-  return { agents: names, limit }
+  return { agents: names, limit, ...(suspects === undefined ? {} : { suspects }) }
 }
 
 /** The leases that a holder knows of, and up to where it knows their logs. */

@@ -3,6 +3,7 @@ import type { LogEvent, NewEvent } from '../log/events.ts'
 import type { FsmState } from '../log/fsm-state.ts'
 import type { Json } from '../log/json.ts'
 import type { Change, CommitResult } from './change.ts'
+import type { ClaimOptions, ClaimOutcome } from './claim.ts'
 import type {
   ConversationAttrs,
   ConversationFilter,
@@ -41,7 +42,12 @@ export type Store = TenantStore & {
 }
 
 /** Whose conversations the asking process has code for, and how many it takes. */
-export type DueWorkQuery = { readonly agents: readonly string[]; readonly limit: number }
+export type DueWorkQuery = {
+  readonly agents: readonly string[]
+  readonly limit: number
+  /** How many at most of those whose last leases lapsed: see `claimLease`. Default: as many as there are. */
+  readonly suspects?: number
+}
 
 /** A log has grown up to `seq`, or may have. */
 export type WakeHint = ConversationRef & { readonly seq: number }
@@ -61,17 +67,14 @@ export type TenantStore = {
   /** The same, with the oldest of the events as a page. Read on with `pageEvents`. */
   pageSince(id: string, bounds: PageBounds): Promise<{ summary: Summary | null; page: EventPage }>
 
-  /** Keyed by `toSeq`; the same `toSeq` replaces. Refused when it reaches past the end of the log. */
+  /** Keyed by `toSeq`; the same `toSeq` replaces. */
   putSummary(id: string, summary: Summary): Promise<void>
   latestSummary(id: string): Promise<Summary | null>
 
   /** Upserts; `settings` merge shallowly, everything else replaces. */
   putConversation(id: string, attrs: ConversationAttrs): Promise<void>
   getConversation(id: string): Promise<ConversationRecord | null>
-  /** What lists show until a commit says something else. Nothing is decided on it. */
   putFsmState(id: string, fsmState: FsmState): Promise<void>
-  /** What a message is planned on. Null when there is no conversation. */
-  standing(id: string): Promise<Standing | null>
 
   /** Inserts or replaces; a new call is pending unless it says otherwise. */
   upsertToolCall(id: string, call: ToolCallWrite): Promise<void>
@@ -110,10 +113,19 @@ export type TenantStore = {
   /** Copies the log up to `at` (inclusive; default: all of it) to a new conversation that does nothing by itself. `agent`: whose it is from then on. */
   fork(id: string, newId: string, options?: { readonly at?: number; readonly agent?: string }): Promise<void>
 
-  /** Null when another holder has it, or there is no such conversation. Each acquisition has a greater epoch. */
+  /** Null when another holder has it, it is quarantined, or there is no such conversation. Each acquisition has a greater epoch. */
   acquireLease(id: string, holder: string, ttlMs: number): Promise<{ epoch: number } | null>
+  /**
+   * As `acquireLease`, and tells what it found. A lease that lapsed without a release, within five minutes of its claim, is remembered until the
+   * conversation is released or a turn of it ends; with the fifth in a row it is quarantined instead of taken.
+   */
+  claimLease(id: string, holder: string, ttlMs: number, options?: ClaimOptions): Promise<ClaimOutcome>
   /** Nothing happens when the epoch is not the current one. */
   releaseLease(id: string, epoch: number): Promise<void>
+  /** A holder that lost this lease tells that it lives: the lapse was not the conversation's doing. */
+  takeBackLapse(id: string, epoch: number): Promise<void>
+  /** Lets processes work on it again. False when it was not quarantined. */
+  unquarantine(id: string): Promise<boolean>
 
   putBlob(bytes: Uint8Array, mediaType: string): Promise<BlobRef>
   getBlob(ref: BlobRef): Promise<{ bytes: Uint8Array; mediaType: string } | null>
@@ -150,9 +162,6 @@ export type EventPage = {
 
 /** Where an event is: two logs that had the same name do not have the same time in one place. */
 export type EventPlace = { readonly seq: number; readonly at: number }
-
-/** Whose a conversation is, where its log ends, and whether nothing was open there, as the commit that brought it there said: never `putFsmState`. */
-export type Standing = { readonly agent: string | null; readonly lastSeq: number; readonly isIdle: boolean }
 
 /** `before` is the id of the last item of the page before. Default of `limit`: 100. */
 export type Page = PageBounds & { readonly before?: string }

@@ -15,7 +15,17 @@ import { isOwnersEvent } from '../log/event-roles.ts'
 import type { LogEvent } from '../log/events.ts'
 import type { Json } from '../log/json.ts'
 import type { Change, CommitResult } from './change.ts'
-import { checkDuration, checkId, checkNewId, checkOneOf, checkWhole, isDotSegment } from './checks.ts'
+import {
+  checkDuration,
+  checkHolder,
+  checkId,
+  checkNewId,
+  checkOneOf,
+  checkSuspects,
+  checkWhole,
+  isDotSegment,
+} from './checks.ts'
+import type { ClaimOptions, ClaimOutcome } from './claim.ts'
 import { decodeConversation, decoded, listConversation } from './conversation-row.ts'
 import type { StoreContext } from './create-store.ts'
 import type { CommitOutcome, CommitRefusal, PreparedChange } from './driver.ts'
@@ -97,6 +107,17 @@ export function createTenantStore(context: StoreContext, tenant: string): Tenant
     return result.seq
   }
 
+  async function claimLease(id: string, holder: string, ttlMs: number, options?: ClaimOptions): Promise<ClaimOutcome> {
+    const { suspects } = readMembers('options', options, ['suspects'])
+    checkId('conversation id', id)
+    checkHolder(holder)
+    checkDuration('ttlMs', ttlMs)
+    checkSuspects(suspects)
+    const outcome = await driver.claimLease(tenant, id, holder, ttlMs, { suspects: suspects ?? true })
+    if (outcome.type === 'taken') leases.add({ tenant, id, holder, epoch: outcome.epoch })
+    return outcome
+  }
+
   function onLargeEvent(type: string, bytes: number): void {
     context.logger.warn('a large event was written; put files and long texts into blobs', { tenant, type, bytes })
   }
@@ -105,7 +126,7 @@ export function createTenantStore(context: StoreContext, tenant: string): Tenant
     commit,
     appendEvent: (id, event) => write(id, { events: [event] }),
     putConversation: async (id, attrs) => void (await write(id, { events: [], conversation: attrs })),
-    putFsmState: async (id, fsmState) => void (await write(id, { events: [], conversation: { fsmState } })),
+    putFsmState: async (id, fsmState) => void (await write(id, { events: [], fsmState })),
     upsertToolCall: async (id, call) => void (await write(id, { events: [], calls: [call] })),
 
     async streamEvents(id, given) {
@@ -133,14 +154,14 @@ export function createTenantStore(context: StoreContext, tenant: string): Tenant
 
     async putSummary(id, summary) {
       checkId('conversation id', id)
-      const row = readGiven('summary', () => encodeSummary(summary))
-      const outcome = await driver.putSummary(tenant, id, row)
-      if (outcome === 'missing') throw new ConversationNotFoundError(id)
-      if (outcome !== 'ok') {
-        const { toSeq } = row
-        const end = outcome.pastEnd
-        throw new InvalidArgumentError('toSeq', `is ${toSeq}, past the end of '${id}' at ${end}; use a seq of its log`)
-      }
+      if (
+        !(await driver.putSummary(
+          tenant,
+          id,
+          readGiven('summary', () => encodeSummary(summary)),
+        ))
+      )
+        throw new ConversationNotFoundError(id)
     },
     async latestSummary(id) {
       checkId('conversation id', id)
@@ -152,13 +173,6 @@ export function createTenantStore(context: StoreContext, tenant: string): Tenant
       checkId('conversation id', id)
       const row = await driver.getConversation(tenant, id)
       return row && decodeConversation(row)
-    },
-    async standing(id) {
-      checkId('conversation id', id)
-      const row = await driver.getConversation(tenant, id)
-      if (!row) return null
-      const { agent, lastSeq } = decodeConversation(row)
-      return { agent, lastSeq, isIdle: row.idleSeq === lastSeq }
     },
     async listConversations(given) {
       const filter = readFilter(given)
@@ -191,7 +205,8 @@ export function createTenantStore(context: StoreContext, tenant: string): Tenant
       return rows.map((row) => {
         const title = row.title === null ? null : decoded(row.title)
         if (title === undefined) context.damage.tell(tenant, row.conversationId, ['title'])
-        return { ...decodeCall(row), agent: row.agent, title: (title ?? null) as string | null }
+        const quarantine = row.quarantinedAt === null ? {} : { quarantinedAt: row.quarantinedAt }
+        return { ...decodeCall(row), agent: row.agent, title: (title ?? null) as string | null, ...quarantine }
       })
     },
     async resolveToolCall(callId, status, result, options) {
@@ -255,14 +270,21 @@ export function createTenantStore(context: StoreContext, tenant: string): Tenant
       expiry.within(0)
     },
 
+    claimLease,
     async acquireLease(id, holder, ttlMs) {
+      const claimed = await claimLease(id, holder, ttlMs)
+      return claimed.type === 'taken' ? { epoch: claimed.epoch } : null
+    },
+    async takeBackLapse(id, epoch) {
       checkId('conversation id', id)
-      checkId('holder', holder)
-      checkDuration('ttlMs', ttlMs)
-      const epoch = await driver.acquireLease(tenant, id, holder, ttlMs)
-      if (epoch === null) return null
-      leases.add({ tenant, id, holder, epoch })
-      return { epoch }
+      checkWhole('epoch', epoch, 0)
+      await driver.takeBackLapse(tenant, id, epoch)
+    },
+    async unquarantine(id) {
+      checkId('conversation id', id)
+      if (!(await driver.unquarantine(tenant, id))) return false
+      await commit(id, { events: [], wakeAt: 'now' })
+      return true
     },
     async releaseLease(id, epoch) {
       checkId('conversation id', id)

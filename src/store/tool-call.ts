@@ -36,4 +36,9 @@ export type ToolCallWrite = {
 }
 
 /** A row of the inbox, with the agent it belongs to. */
-export type PendingCall = ToolCall & { readonly agent: string | null; readonly title: string | null }
+export type PendingCall = ToolCall & {
+  readonly agent: string | null
+  readonly title: string | null
+  /** Only while its conversation is quarantined: an answer is taken, and nothing goes on until a person releases it. */
+  readonly quarantinedAt?: number
+}

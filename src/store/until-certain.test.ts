@@ -13,12 +13,18 @@ function leaseOf(renewals: readonly boolean[]) {
       isCertain = renewals[counts.renewals] ?? false
       counts.renewals += 1
     },
+    lose: () => {},
   }
   return { lease, counts }
 }
 
 test('what is certain is not renewed', async () => {
-  const lease: Lease = { epoch: 1, isCertain: () => true, renew: () => Promise.reject(new Error('renewed')) }
+  const lease: Lease = {
+    epoch: 1,
+    isCertain: () => true,
+    renew: () => Promise.reject(new Error('renewed')),
+    lose: () => {},
+  }
   expect(await untilCertain(lease, fakeClock(), () => false)).toBe(true)
 })
 

@@ -29,14 +29,14 @@ export type UpkeepReader = {
 }
 
 export type UpkeepConversation = RestoredConversation & {
-  /** See `StoredAttrs`. */
-  readonly idleSeq: number
   /** As the row has it. */
   readonly lastSeq: number
   /** As the row has them: all null when nobody works on it. */
   readonly leaseHolder: string | null
   readonly leaseEpoch: number | null
   readonly leaseUntil: number | null
+  /** Null unless that lease is a quarantine. */
+  readonly quarantinedAt: number | null
 }
 
 export type StoredKey = { readonly key: string; readonly seq: number; readonly digest: string | null }

@@ -25,7 +25,7 @@ export type Upkeep = {
 
   /**
    * Replaces what is derived from the log, in one transaction. Writes nothing when the log or the row is not what it was rebuilt from (`moved`), or while
-   * somebody has a live lease (`held`).
+   * somebody has a live lease (`held`), unless that is a quarantine.
    */
   rebuild(tenant: string, id: string, rebuilt: Rebuilt): Promise<'ok' | 'moved' | 'held'>
 
@@ -43,7 +43,7 @@ export type Upkeep = {
 export type SchemaVersions = { readonly found: number | null; readonly known: number }
 
 /** All of a conversation's own row, but for what follows from its events and who works on it. */
-export type RestoredConversation = Omit<StoredConversation, 'lastSeq'> & {
+export type RestoredConversation = Omit<StoredConversation, 'lastSeq' | 'quarantinedAt' | 'quarantineEpoch'> & {
   readonly childOf: string | null
   readonly wakeAt: number | null
   readonly isDormant: boolean
@@ -83,7 +83,6 @@ export type Rebuilt = {
     readonly lastSeq?: number
     readonly status?: StoredConversation['status']
     readonly fsmState?: string | null
-    readonly idleSeq?: number
     readonly title?: string | null
     readonly childOf?: string | null
     readonly wakeAt?: number

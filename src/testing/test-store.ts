@@ -21,6 +21,7 @@ import { leasesAndEpochs } from './conformance/leases-and-epochs.ts'
 import { limitsAndBadInput } from './conformance/limits-and-bad-input.ts'
 import { listing } from './conformance/listing.ts'
 import { modelCalls } from './conformance/model-calls.ts'
+import { quarantine } from './conformance/quarantine.ts'
 import { refusedCommits } from './conformance/refused-commits.ts'
 import { reopening } from './conformance/reopening.ts'
 import { resolveOnce } from './conformance/resolve-once.ts'
@@ -84,6 +85,7 @@ const promises: readonly ((suite: Suite) => void)[] = [
   refusedCommits,
   keys,
   leasesAndEpochs,
+  quarantine,
   creation,
   callRows,
   eventsFromOutside,

@@ -250,6 +250,7 @@ export class Owner {
   #loseToAnother(): void {
     const { id, tenant, logger } = this.#context
     if (!this.#isLost) logger.warn('a lease was lost: another node has taken the conversation', { tenant, id })
+    this.#lease.lose()
     this.lose()
   }
 

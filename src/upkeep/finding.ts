@@ -41,7 +41,7 @@ export const findingCodes = {
   call_row_missing: { advice: rebuild, isDerived: true },
   call_row_differs: { advice: rebuild, isDerived: true },
   call_row_unlogged: { advice: rebuild, isDerived: true },
-  deadline_differs: { advice: 'Set it with scheduleExpiry, unless it was moved on purpose', isNotice: true },
+  deadline_differs: { advice: `${rebuild}, unless it was moved on purpose`, isDerived: true },
   call_past_due: { advice: 'Open the store with any process: it ends the call within a second', isNotice: true },
   agent_missing: { advice: 'Send to it with an agent, or delete it' },
   agent_unknown: { advice: 'Run the code that has it, or have another agent go on from a fork' },
@@ -57,6 +57,9 @@ export const findingCodes = {
   blob_damaged: { advice: 'Restore the blob from a backup' },
   blob_unreferenced: { advice: 'Run gc', isNotice: true },
   snapshot_unreadable: { advice: 'Put the snapshot again, or delete its conversation' },
+  quarantined: {
+    advice: 'Find out what ends its processes, then release it with perdure unquarantine, or cancel its turn',
+  },
   lease_absurd: { advice: 'Stop the process that holds it, or wait until the lease lapses' },
   orphaned_events: { advice: 'Restore the conversation they belong to from a backup' },
   orphaned_derived_rows: { advice: rebuild, isDerived: true },

@@ -82,14 +82,6 @@ export function judgeColumns(
       `its cached state is ${conversation.fsmState}, the log says ${encode(fsm)}`,
     )
   }
-  if (folded.kind === 'conversation' && isWronglyIdle(conversation.idleSeq, folded.state)) {
-    set(
-      'idleSeq',
-      'fsm_state_differs',
-      0,
-      `its row says that nothing is open at ${conversation.idleSeq}, the log has a turn`,
-    )
-  }
   const cached = fsm === 'as it is' ? examined.cached : fsm
   const allowed =
     folded.kind === 'flow' ? flowStatuses(examined, folded.state) : conversationStatuses(examined, facts, cached)
@@ -130,11 +122,6 @@ function fsmOf(
   if (isTold && isDeepStrictEqual(cached, fsmAtCached)) return 'as it is'
   if (conversation.fsmState === null && lastOwned === 0) return 'as it is'
   return fsmStateOf(state)
-}
-
-/** A message that finds it so would not be refused. Of an earlier seq it means nothing. */
-function isWronglyIdle(idleSeq: number, state: ConversationState): boolean {
-  return idleSeq > 0 && idleSeq === state.lastSeq && fsmStateOf(state).state !== 'idle'
 }
 
 /** A session has none. */
@@ -183,7 +170,11 @@ function flowWake(state: FlowState | null, facts: LogFacts): number | null {
 }
 
 function judgeLease(examined: ConversationExaminer, now: number, lastEpoch: number): void {
-  const { leaseHolder, leaseEpoch, leaseUntil } = examined.conversation
+  const { leaseHolder, leaseEpoch, leaseUntil, quarantinedAt } = examined.conversation
+  if (quarantinedAt !== null) {
+    examined.add('quarantined', 'no process works on it, because the last ones that did ended under it')
+    return
+  }
   const parts = [leaseHolder, leaseEpoch, leaseUntil]
   const isHalf = parts.some((part) => part === null) && parts.some((part) => part !== null)
   if (isHalf) examined.add('lease_absurd', 'its lease has no holder, no epoch or no end')

@@ -47,7 +47,7 @@ test('a message that brings the lease, and whose answer is lost, brings it by it
   const turn = await runtime.conversation('c1', { agent: 'echo' }).send('@message@')
   expect(await cut.wasCut).toBe(true)
   expect(await turn.outcome()).toMatchObject({ status: 'completed', text: 'Yes.' })
-  expect(counts['acquireLease'] ?? 0).toBe(0)
+  expect(counts['claimLease'] ?? 0).toBe(0)
 })
 
 test('the result of a child agent whose answer is lost has its parent go on in the same process', async () => {
@@ -59,11 +59,11 @@ test('the result of a child agent whose answer is lost has its parent go on in t
   await paced.called(1)
   const { epoch } = await until(() => store.acquireLease('c1', 'somebody', 60_000))
   await store.releaseLease('c1', epoch)
-  const acquired = counts['acquireLease']
+  const acquired = counts['claimLease']
   // Who resolved the call: only in the log of the parent.
   const cut = proxy.cutAfter('agent:child')
   await paced.answer(1, 'ok')
   expect(await cut.wasCut).toBe(true)
   expect(await turn.outcome()).toMatchObject({ status: 'completed', text: 'Done.' })
-  expect(counts['acquireLease']).toBe(acquired)
+  expect(counts['claimLease']).toBe(acquired)
 })

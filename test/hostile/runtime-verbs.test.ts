@@ -246,6 +246,7 @@ const runtimeVerbs: Table<Runtime> = {
     (hostile) => runtime.conversations({ before: hostile }),
     (hostile) => runtime.conversations({ limit: hostile }),
   ],
+  unquarantine: ({ runtime }) => [(hostile) => runtime.unquarantine(hostile)],
   inbox: ({ runtime }) => [
     (hostile) => runtime.inbox(hostile),
     (hostile) => runtime.inbox({ before: hostile }),

@@ -70,7 +70,6 @@ const methods: Readonly<Record<keyof Store, Attempts>> = {
     (hostile) => store.putConversation('p', { parent: { id: 'x', at: hostile } }),
   ],
   getConversation: ofConversation((store, id) => store.getConversation(id)),
-  standing: ofConversation((store, id) => store.standing(id)),
   putFsmState: (store) => [
     (hostile) => store.putFsmState(hostile, { state: 'idle', pending: [], lastSeq: 0 }),
     (hostile) => store.putFsmState('f', hostile),
@@ -164,6 +163,7 @@ const methods: Readonly<Record<keyof Store, Attempts>> = {
     (hostile) => store.commit('c', { events: [], acquire: hostile }),
     (hostile) => store.commit('c', { events: [], acquire: { holder: hostile, ttlMs: 1_000 } }),
     (hostile) => store.commit('c', { events: [], acquire: { holder: 'h', ttlMs: hostile } }),
+    (hostile) => store.commit('c', { events: [], acquire: { holder: 'h', ttlMs: 1_000, suspects: hostile } }),
     (hostile) => store.commit('c', { events: [], conversation: hostile }),
   ],
   listConversations: (store) => [
@@ -193,6 +193,18 @@ const methods: Readonly<Record<keyof Store, Attempts>> = {
     (hostile) => store.acquireLease('c', hostile, 1_000),
     (hostile) => store.acquireLease('c', 'h', hostile),
   ],
+  claimLease: (store) => [
+    (hostile) => store.claimLease(hostile, 'h', 1_000),
+    (hostile) => store.claimLease('c', hostile, 1_000),
+    (hostile) => store.claimLease('c', 'h', hostile),
+    (hostile) => store.claimLease('c', 'h', 1_000, hostile),
+    (hostile) => store.claimLease('c', 'h', 1_000, { suspects: hostile }),
+  ],
+  takeBackLapse: (store) => [
+    (hostile) => store.takeBackLapse(hostile, 1),
+    (hostile) => store.takeBackLapse('c', hostile),
+  ],
+  unquarantine: ofConversation((store, id) => store.unquarantine(id)),
   releaseLease: (store) => [(hostile) => store.releaseLease(hostile, 1), (hostile) => store.releaseLease('c', hostile)],
   putBlob: (store) => [
     (hostile) => store.putBlob(hostile, 'text/plain'),
@@ -214,6 +226,7 @@ const methods: Readonly<Record<keyof Store, Attempts>> = {
     (hostile) => store.dueWork({ agents: hostile, limit: 1 }),
     (hostile) => store.dueWork({ agents: [hostile], limit: 1 }),
     (hostile) => store.dueWork({ agents: ['x'], limit: hostile }),
+    (hostile) => store.dueWork({ agents: ['x'], limit: 1, suspects: hostile }),
   ],
   renewLeases: (store) => [
     (hostile) => store.renewLeases(hostile, 1_000),

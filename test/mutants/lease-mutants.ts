@@ -91,8 +91,8 @@ export const leaseMutants: readonly Mutant[] = [
     edits: [
       {
         file: 'src/stores/sqlite/commit-change.ts',
-        find: 'if (epoch === null || head.leaseEpoch !== epoch || head.leaseHolder !== acquires.holder) return outcome',
-        replace: 'if (epoch === null || head.leaseHolder !== acquires.holder) return outcome',
+        find: 'if (epoch === null || lease.epoch !== epoch) return outcome',
+        replace: 'if (epoch === null) return outcome',
       },
     ],
     killedBy: [sqlite('a repeat is not told of a lease that was let go, or taken otherwise since')],
@@ -255,6 +255,22 @@ export const leaseMutants: readonly Mutant[] = [
       {
         file: 'src/runtime/held-lease.test.ts',
         test: 'setting the time of day back does not make a lease last longer',
+      },
+    ],
+  },
+  {
+    name: 'leases: a lease that was left alone while its conversation was being taken waits for the next renewal',
+    edits: [
+      {
+        file: 'src/runtime/lease-keeper.ts',
+        find: 'if (!this.#hasPostponed) return',
+        replace: 'if (this.#hasPostponed || !this.#hasPostponed) return',
+      },
+    ],
+    killedBy: [
+      {
+        file: 'test/stories/leases-orphaned.test.ts',
+        test: 'a lease that is lost again and again is given back again and again, long before it would lapse',
       },
     ],
   },

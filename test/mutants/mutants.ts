@@ -1,5 +1,4 @@
 import { bytesMutants } from './bytes-mutants.ts'
-import { cacheMutants } from './cache-mutants.ts'
 import { childMutants } from './child-mutants.ts'
 import { contractMutants } from './contract-mutants.ts'
 import { coreMutants } from './core-mutants.ts'
@@ -8,6 +7,7 @@ import { doorMutants } from './door-mutants.ts'
 import { keptMutants } from './kept-mutants.ts'
 import { leaseMutants } from './lease-mutants.ts'
 import type { Mutant } from './mutant.ts'
+import { poisonMutants } from './poison-mutants.ts'
 import { postgresMutants } from './postgres-mutants.ts'
 import { schemaMutants } from './schema-mutants.ts'
 import { seamMutants } from './seam-mutants.ts'
@@ -29,10 +29,10 @@ export const mutants: readonly Mutant[] = [
   ...coreMutants,
   ...childMutants,
   ...contractMutants,
-  ...cacheMutants,
   ...doorMutants,
   ...bytesMutants,
   ...withheldMutants,
   ...disclosureMutants,
   ...leaseMutants,
+  ...poisonMutants,
 ]

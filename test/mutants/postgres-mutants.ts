@@ -145,8 +145,8 @@ export const postgresMutants: readonly Mutant[] = [
     edits: [
       {
         file: 'src/stores/postgres/leases.ts',
-        find: 'AND (epoch IS NULL OR holder = $3 OR leased_until <= ${nowMs})\n      RETURNING epoch',
-        replace: 'AND (epoch IS NULL OR holder = $3 OR leased_until >= 0)\n      RETURNING epoch',
+        find: '(c.epoch IS NULL OR c.holder = $3 OR c.leased_until <= ${nowMs})',
+        replace: '(c.epoch IS NULL OR c.holder = $3 OR c.leased_until >= 0)',
       },
     ],
     killedBy: [

@@ -146,9 +146,8 @@ export const sqliteMutants: readonly Mutant[] = [
     edits: [
       {
         file: 'src/stores/sqlite/leases.ts',
-        find: 'const epoch = nextEpoch(db)\n',
-        replace:
-          'const epoch = row.holder === holder ? db.get<{ e: number }>("SELECT value AS e FROM meta WHERE name = \'epoch\'")!.e : nextEpoch(db)\n',
+        find: 'epoch: () => nextEpoch(db) }',
+        replace: 'epoch: () => (found.lease?.holder === holder ? found.lease.epoch : nextEpoch(db)) }',
       },
     ],
     killedBy: [suite('epochs come from one counter of the whole store and grow with each acquisition')],
@@ -182,8 +181,8 @@ export const sqliteMutants: readonly Mutant[] = [
     edits: [
       {
         file: 'src/stores/sqlite/conversations.ts',
-        find: 'if (woken && lease) {',
-        replace: 'if (woken && lease && !woken) {',
+        find: "if (woken && lease !== 'as it is') {",
+        replace: "if (woken && lease !== 'as it is' && !woken) {",
       },
     ],
     killedBy: [suite('a commit may wake, give the lease back and take it, each with or without the others')],
@@ -193,8 +192,8 @@ export const sqliteMutants: readonly Mutant[] = [
     edits: [
       {
         file: 'src/stores/sqlite/commit-change.ts',
-        find: 'const isFree = releasesLease || ',
-        replace: 'const isFree = ',
+        find: 'const before = head && !releasesLease ? leaseIn(head) : null',
+        replace: 'const before = head ? leaseIn(head) : null',
       },
     ],
     killedBy: [suite('a commit may wake, give the lease back and take it, each with or without the others')],

@@ -68,6 +68,7 @@ const verdicts: Readonly<Record<string, Verdict>> = {
   examineStore: forOperators,
   repairStore: forOperators,
   compareStore: forOperators,
+  unquarantine: forOperators,
   checkSchema: forOperators,
   migrateStore: forOperators,
   collectGarbage: forOperators,

@@ -73,6 +73,7 @@ const cases: Readonly<Record<string, (ids: Ids) => Case>> = {
   examineStore: () => ({ why: 'it is for operators' }),
   repairStore: () => ({ why: 'it is for operators' }),
   compareStore: () => ({ why: 'it is for operators' }),
+  unquarantine: () => ({ why: 'it is for operators' }),
   checkSchema: () => ({ why: 'it is for operators' }),
   migrateStore: () => ({ why: 'it is for operators' }),
   collectGarbage: () => ({ why: 'it is for operators' }),

@@ -66,6 +66,7 @@ const cases: Readonly<Record<string, Case>> = {
   examineStore: { isForOperators: true },
   repairStore: { isForOperators: true, body: {} },
   compareStore: { isForOperators: true, body: {} },
+  unquarantine: { isForOperators: true, body: { id: 'c1' } },
   checkSchema: { isForOperators: true },
   migrateStore: { isForOperators: true, body: {} },
   collectGarbage: { isForOperators: true, body: {} },

@@ -133,7 +133,7 @@ function endlessStore(lineLength = 500_000) {
       }
     },
   } as unknown as Upkeep
-  return { store: { upkeep }, isOpen: () => open }
+  return { store: { ...memoryStore(), upkeep }, isOpen: () => open }
 }
 
 const head = {

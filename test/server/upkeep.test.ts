@@ -232,7 +232,7 @@ describe('what is streamed', () => {
       })
       return { found: 1, known: 2 }
     }
-    const store = { upkeep: { ...memoryStore().upkeep, migrate } as unknown as Upkeep }
+    const store = { ...memoryStore(), upkeep: { ...memoryStore().upkeep, migrate } as unknown as Upkeep }
     const { server } = await startServer({ serve: { upkeep: { store, isOperator } } })
     const headers = { ...asOperator, 'content-type': 'application/json' }
     const asked = fetch(`${server.url}/store/migration`, { method: 'POST', headers, body: '{}' })
@@ -321,7 +321,7 @@ async function ask(port: number, path: string): Promise<IncomingMessage> {
   return answer
 }
 
-type Watched = { readonly store: Pick<Store, 'upkeep'>; reads(): number; isOpen(): number }
+type Watched = { readonly store: Pick<Store, 'upkeep' | 'forTenant'>; reads(): number; isOpen(): number }
 
 /** Tells how much is read of it. Has much to tell, for ever or until it fails. */
 function watchedStore({ failAfter, isEndless = false }: { failAfter?: number; isEndless?: boolean } = {}): Watched {
@@ -366,7 +366,7 @@ function watchedStore({ failAfter, isEndless = false }: { failAfter?: number; is
       }
     },
   } as unknown as Upkeep
-  return { store: { upkeep }, reads: () => reads, isOpen: () => open }
+  return { store: { ...memoryStore(), upkeep }, reads: () => reads, isOpen: () => open }
 }
 
 const head = {

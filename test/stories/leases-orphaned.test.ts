@@ -66,7 +66,7 @@ overStores('a lease whose acknowledgement was lost', (story) => {
     const echo = defineAgent({ name: 'echo', model: scriptedModel(() => 'Yes.') })
     const data = story.openStore()
     const only = (id: string) => id === 'c1'
-    const { store, failures } = flakyStore(data, { method: 'acquireLease', times: 1, isWritten: true, only })
+    const { store, failures } = flakyStore(data, { method: 'claimLease', times: 1, isWritten: true, only })
     const agents = [echo, defineAgent({ name: 'busy', model: busy })]
     const node = story.start({ agents, store, ...quick })
     await node.conversation('long', { agent: 'busy' }).send('go')
@@ -81,7 +81,7 @@ overStores('a lease whose acknowledgement was lost', (story) => {
   test('a lease that is lost again and again is given back again and again, long before it would lapse', async () => {
     const echo = defineAgent({ name: 'echo', model: scriptedModel(() => 'Yes.') })
     const data = story.openStore()
-    const { store, failures } = flakyStore(data, { method: 'acquireLease', times: 3, isWritten: true })
+    const { store, failures } = flakyStore(data, { method: 'claimLease', times: 3, isWritten: true })
     const api = story.start({ agents: [echo], store: story.reopen(data), work: false })
     const turn = await api.conversation('c1', { agent: 'echo' }).send('Are you there?')
     story.start({ agents: [echo], store, leaseMs: 600_000, pollMs: 20 })

@@ -27,7 +27,7 @@ overStores('a store that is away for a moment', (story) => {
   const flaws: Flaw[] = [
     { method: 'dueWork', times: 2 },
     { method: 'getConversation', times: 2 },
-    { method: 'acquireLease', times: 2 },
+    { method: 'claimLease', times: 2 },
     { method: 'loadSince', times: 2 },
     { method: 'latestSummary', times: 2 },
     { method: 'getBlob', times: 2 },
@@ -124,7 +124,7 @@ overStores('a store that is away for a moment', (story) => {
     const tell = (message: string) => void told.push(message)
     const api = story.start({ agents: [agent], store, work: false }).conversation('c1', { agent: 'worker' })
     const turn = await api.send('go')
-    const { store: flaky, failures } = flakyStore(store, { method: 'acquireLease', times: 3 })
+    const { store: flaky, failures } = flakyStore(store, { method: 'claimLease', times: 3 })
     story.start({ agents: [agent], store: flaky, logger: { ...silentLogger, warn: tell, error: tell }, pollMs: 10 })
     expect(await turn.outcome()).toMatchObject({ status: 'completed' })
     expect(failures()).toBe(3)

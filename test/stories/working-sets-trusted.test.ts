@@ -234,7 +234,7 @@ function slowStore(store: Store) {
       get(object, name) {
         const member: unknown = Reflect.get(object, name)
         if (name === 'forTenant') return (tenant: string) => wrapped(store.forTenant(tenant))
-        if (typeof member !== 'function' || !['commit', 'streamEvents', 'acquireLease'].includes(String(name)))
+        if (typeof member !== 'function' || !['commit', 'streamEvents', 'claimLease'].includes(String(name)))
           return member
         return async (...args: unknown[]) => {
           if (name === held) {

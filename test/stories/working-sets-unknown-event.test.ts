@@ -35,12 +35,12 @@ overStores('an event that this version does not know', (story) => {
     await appendLater()
     const turn = await chat.send('two', { whenBusy: 'queue' })
     await until(() => errors.includes('a conversation cannot be worked on here'))
-    const [complaints, loads] = [errors.length, counts['acquireLease'] ?? 0]
+    const [complaints, loads] = [errors.length, counts['claimLease'] ?? 0]
     const other = runtime.conversation('c2', { agent: 'a' })
     expect(await (await other.send('hello')).outcome()).toMatchObject({ status: 'completed' })
     await new Promise((resolve) => setTimeout(resolve, 60))
     expect(errors.length).toBe(complaints)
-    expect((counts['acquireLease'] ?? 0) - loads).toBeLessThanOrEqual(1)
+    expect((counts['claimLease'] ?? 0) - loads).toBeLessThanOrEqual(1)
     expect(model.calls).toHaveLength(2)
     expect(await turn.outcome()).toMatchObject({
       status: 'detached',

@@ -9,6 +9,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, inject, test } from '
 import { silentLogger } from '../../src/logger/logger.ts'
 import { readLocalAccess } from '../../src/server/index.ts'
 import { sqliteStore } from '../../src/stores/sqlite/index.ts'
+import { turnEnded, userMsg } from '../../src/testing/conformance/event-builders.ts'
 import { perdure, perdureJson, type Running, startPerdure } from '../cli/perdure.ts'
 import { freshDatabase } from '../setup/fresh-database.ts'
 import { until } from '../stories/until.ts'
@@ -66,6 +67,8 @@ describe('a command says on a server what it says on its store', () => {
     ['import of something else', ['import', source]],
     ['migrate', ['migrate', '--json']],
     ['migrate that only looks', ['migrate', '--check']],
+    ['unquarantine of what is not quarantined', ['unquarantine', 'due']],
+    ['unquarantine of what is not there', ['unquarantine', 'nothing', '--json']],
     ['gc that only counts', ['gc', '--dry-run', '--audit-older-than', '0s', '--unsent']],
     ['gc with a wrong option', ['gc', '--audit-older-than', 'soon', '--json']],
   ] as const)('%s', async (_, args) => {
@@ -96,6 +99,31 @@ describe('a command says on a server what it says on its store', () => {
     expect(code).toBe(1)
     expect(stdout).toContain("fault agent_unknown default/due: there is work to do for 'echo'")
   })
+
+  test.each(['store', 'server'] as const)(
+    'and a quarantined conversation is told of and released (%s)',
+    async (way) => {
+      const file = path(`poison.${way}.db`)
+      const store = sqliteStore({ path: file, logger: silentLogger })
+      await store.commit('poison', { events: [userMsg(), turnEnded()], conversation: { agent: 'deadly' } })
+      for (let lease = 0; lease <= 5; lease++) {
+        await store.claimLease('poison', `dead-${lease}`, 1)
+        await new Promise((resolve) => setTimeout(resolve, 5))
+      }
+      await store.close()
+      const { ways } = await served(path(`poison.${way}`), file)
+      const doctor = () => perdure(['doctor', ...ways[way]])
+      expect(await doctor()).toMatchObject({
+        code: 1,
+        stdout: expect.stringContaining('fault quarantined default/poison'),
+      })
+      expect((await perdure(['list', ...ways[way]])).stderr).toContain("'poison' is quarantined")
+      const release = () => perdureJson(['unquarantine', 'poison', ...ways[way]])
+      expect(await release()).toMatchObject({ code: 0, value: { id: 'poison', unquarantined: true } })
+      expect(await release()).toMatchObject({ code: 1, value: { id: 'poison', unquarantined: false } })
+      expect((await doctor()).stdout).not.toContain('fault quarantined')
+    },
+  )
 
   test('and what it repairs and removes is the same', async () => {
     const results = []

@@ -9,7 +9,7 @@ import { targetArgs } from '../target/target-args.ts'
 import { table } from '../terminal/table.ts'
 import { ago } from '../terminal/time.ts'
 import { commandLine } from '../transcript/command-line.ts'
-import { damagedNotes } from '../transcript/damaged-notes.ts'
+import { problemNotes } from '../transcript/problem-notes.ts'
 
 export const flows = command({
   args: {
@@ -42,7 +42,7 @@ export const flows = command({
         ])
         return table(['ID', 'FLOW', 'STATUS', 'EVENTS', 'UPDATED'].map(output.colours.bold), rows, output.width)
       })
-      for (const note of damagedNotes(sessions, args)) output.note(note)
+      for (const note of problemNotes(sessions, args)) output.note(note)
       if (before !== null) {
         const { flow, status } = args
         const filters = [...(flow ? ['--flow', flow] : []), ...(status ? ['--status', status] : [])]

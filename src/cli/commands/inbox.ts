@@ -30,7 +30,7 @@ export const inbox = command({
         const rows = page.items.map((item) => [
           item.path.map((step) => step.conversationId).join(' > '),
           shortCallId(item.id),
-          item.kind,
+          item.quarantinedAt === undefined ? item.kind : `${item.kind} (quarantined)`,
           ago(item.createdAt),
           item.expiresAt === null ? 'never' : `in ${duration(item.expiresAt - Date.now())}`,
           `${item.name} ${excerpt(item.args, false)}`,

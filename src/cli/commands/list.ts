@@ -6,7 +6,7 @@ import { targetArgs } from '../target/target-args.ts'
 import { table } from '../terminal/table.ts'
 import { ago } from '../terminal/time.ts'
 import { commandLine } from '../transcript/command-line.ts'
-import { damagedNotes } from '../transcript/damaged-notes.ts'
+import { problemNotes } from '../transcript/problem-notes.ts'
 
 export const list = command({
   args: {
@@ -51,7 +51,7 @@ export const list = command({
           output.width,
         )
       })
-      for (const note of damagedNotes(page.conversations, args)) output.note(note)
+      for (const note of problemNotes(page.conversations, args)) output.note(note)
       if (page.before !== null) {
         const filters = [...(status ? ['--status', status] : []), ...(agent ? ['--agent', agent] : [])]
         const next = commandLine(['list', ...filters, '--limit', String(limit), '--before', page.before], args)

@@ -88,8 +88,8 @@ export function localConversation(verbs: Verbs, id: string, agent?: string): Rem
 }
 
 /** What a list tells of it. */
-export function listed({ settings: _, fsmState: __, ...record }: ConversationRecord): RemoteRecord {
-  return record
+export function listed({ settings: _, fsmState: __, quarantine, ...record }: ConversationRecord): RemoteRecord {
+  return quarantine ? { ...record, quarantinedAt: quarantine.at } : record
 }
 
 /** A turn that nobody ends now; null when there was none to end. */

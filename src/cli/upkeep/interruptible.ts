@@ -14,6 +14,7 @@ export function interruptible(target: UpkeepTarget, signal: AbortSignal): Upkeep
     importFrom: (chunks, options) => unlessEnded(target.importFrom(chunks, options)),
     examine: (options) => unlessEnded(target.examine(options)),
     compareWith: (chunks, onDifference, options) => unlessEnded(target.compareWith(chunks, onDifference, options)),
+    unquarantine: (ref) => unlessEnded(target.unquarantine(ref)),
     migrate: (options) => unlessEnded(target.migrate(options)),
     collectGarbage: (options) => unlessEnded(target.collectGarbage(options)),
     // What was let go of may still use it; it ends with the process, as in a crash.

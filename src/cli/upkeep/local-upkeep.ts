@@ -5,6 +5,7 @@ import { examineStore } from '../../upkeep/examine-store.ts'
 import { exportStore } from '../../upkeep/export-store.ts'
 import { importStore } from '../../upkeep/import-store.ts'
 import { migrateStore } from '../../upkeep/migrate-store.ts'
+import { unquarantine } from '../../upkeep/unquarantine.ts'
 import { agentNames } from '../agent-names.ts'
 import { openStore } from '../target/open-store.ts'
 import type { StoreArgs } from '../target/target-args.ts'
@@ -27,6 +28,7 @@ export async function openLocalUpkeep(
     },
     examine: (options) => examineStore(store, { ...options, ...(loaded ? { agents: agentNames(loaded.config) } : {}) }),
     compareWith: (chunks, onDifference, options) => differencesWith(store, chunks, onDifference, options),
+    unquarantine: (ref) => unquarantine(store, ref),
     migrate: (options) => migrateStore(store, options),
     collectGarbage: (options) => collectGarbage(store, options),
     close: () => store.close(),

@@ -31,6 +31,7 @@ test.each([
     check: () => target.migrate({ check: true }),
     migrate: () => target.migrate({ check: false }),
     garbage: () => target.collectGarbage({}),
+    unquarantine: () => target.unquarantine({ tenant: 'default', id: 'c1' }),
   }
   for (const [name, ask] of Object.entries(asked)) {
     const told = await ask().catch((error: Error) => error.message)

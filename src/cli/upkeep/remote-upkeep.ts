@@ -21,6 +21,14 @@ export async function openRemoteUpkeep(url: string, tokenFile?: string): Promise
     return result
   }
 
+  /** One that is no stream. */
+  async function answer<T>(ask: OperatorAsk): Promise<T> {
+    const { chunks } = await operatorRequest(access, { ...ask, expects: 'application/json' })
+    let text = ''
+    for await (const chunk of chunks) text += Buffer.from(chunk).toString('latin1')
+    return JSON.parse(text) as T
+  }
+
   return {
     place: access.address.href,
     async exportTo(write, { tenant, onProgress = () => {} }) {
@@ -62,17 +70,13 @@ export async function openRemoteUpkeep(url: string, tokenFile?: string): Promise
       const follower: Follower = { onLine: (_, what) => onDifference(what as Difference) }
       return (await work<{ readonly differences: number }>(ask, follower)).differences
     },
-    async migrate({ check }) {
+    async unquarantine(json) {
+      const ask = { method: 'POST', path: '/store/unquarantine', json, cutOff: cutOff.unquarantine } as const
+      return (await answer<{ readonly unquarantined: boolean }>(ask)).unquarantined
+    },
+    migrate({ check }) {
       const asked = check ? ({ method: 'GET' } as const) : ({ method: 'POST', json: {} } as const)
-      const { chunks } = await operatorRequest(access, {
-        ...asked,
-        path: '/store/migration',
-        expects: 'application/json',
-        cutOff: cutOff.migration,
-      })
-      let text = ''
-      for await (const chunk of chunks) text += Buffer.from(chunk).toString('latin1')
-      return JSON.parse(text) as Migration
+      return answer<Migration>({ ...asked, path: '/store/migration', cutOff: cutOff.migration })
     },
     collectGarbage: (json) => work({ method: 'POST', path: '/store/garbage', json, cutOff: cutOff.garbage }),
     close: async () => {},
@@ -100,6 +104,10 @@ const cutOff = {
   ),
   repair: brokeOff(
     'The server broke the repair off before its end; what was repaired stays so',
+    'Check that the server runs at this address (http or https), then run it again',
+  ),
+  unquarantine: brokeOff(
+    'The server broke off before it told whether the conversation was released',
     'Check that the server runs at this address (http or https), then run it again',
   ),
   migration: brokeOff(

@@ -1,3 +1,4 @@
+import type { ConversationRef } from '../../store/conversation-record.ts'
 import type { Garbage, GarbageOptions } from '../../upkeep/collect-garbage.ts'
 import type { Difference } from '../../upkeep/differences-with.ts'
 import type { Examination, ExamineOptions } from '../../upkeep/examine-store.ts'
@@ -20,6 +21,8 @@ export type UpkeepTarget = {
     onDifference: (difference: Difference) => void,
     options: { readonly tenant?: string },
   ): Promise<number>
+  /** False when it is not quarantined. */
+  unquarantine(ref: ConversationRef): Promise<boolean>
   migrate(options: { readonly check: boolean }): Promise<Migration>
   collectGarbage(options: Omit<GarbageOptions, 'signal'>): Promise<Garbage>
   close(): Promise<void>

@@ -22,8 +22,13 @@ export async function forksOf(
 
 /** What a list tells of a conversation or session. */
 export function listed(record: ListedConversation) {
-  const { id, kind, agent, status, title, parent, lastSeq, createdAt, updatedAt, unreadable, problem } = record
-  // Its text may have what the record holds.
-  const told = { ...(unreadable ? { unreadable } : {}), ...(problem ? { problem: { code: problem.code } } : {}) }
+  const { id, kind, agent, status, title, parent, lastSeq, createdAt, updatedAt, quarantine, unreadable, problem } =
+    record
+  const told = {
+    ...(quarantine ? { quarantinedAt: quarantine.at } : {}),
+    ...(unreadable ? { unreadable } : {}),
+    // Its text may have what the record holds.
+    ...(problem ? { problem: { code: problem.code } } : {}),
+  }
   return { id, kind, agent, status, title, parent, lastSeq, createdAt, updatedAt, ...told }
 }

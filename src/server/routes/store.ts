@@ -4,6 +4,7 @@ import { examineStore } from '../../upkeep/examine-store.ts'
 import { exportStore } from '../../upkeep/export-store.ts'
 import { importStore } from '../../upkeep/import-store.ts'
 import { migrateStore } from '../../upkeep/migrate-store.ts'
+import { unquarantine } from '../../upkeep/unquarantine.ts'
 import { json } from '../answer.ts'
 import type { Route, RouteCall } from '../route.ts'
 import { noBody, object, seq, text } from '../schemas.ts'
@@ -100,6 +101,19 @@ export const storeRoutes: readonly Route[] = [
         )
         return { differences }
       }),
+  },
+  {
+    name: 'unquarantine',
+    method: 'POST',
+    path: '/store/unquarantine',
+    summary: 'Has processes work again on a conversation or session that is quarantined, for operators',
+    isForOperators: true,
+    body: object({ id: text, tenant: { ...text, description: "Default: 'default'." } }, ['id']),
+    answer: { status: 200, description: '`unquarantined`: false when it is not quarantined.' },
+    async handle(call) {
+      const { id, tenant = 'default' } = call.body as { readonly id: string; readonly tenant?: string }
+      return json({ unquarantined: await unquarantine(upkeepIn(call).store, { tenant, id }) })
+    },
   },
   {
     name: 'checkSchema',

@@ -1,3 +1,4 @@
+import { judgeClaim } from '../../store/claim.ts'
 import type { CommitOutcome, PreparedChange, StoredAttrs, StoredCallWrite, Wake } from '../../store/driver.ts'
 import { mergeSettings } from '../../store/rows.ts'
 import { eventTime } from './freed-ids.ts'
@@ -33,12 +34,24 @@ export function commitChange(
   writeAttrs(row, attrs, now)
   wakeRow(row, change.wake, now)
   if (change.releasesLease) row.lease = null
-  const epoch = change.acquires && !isLeased(row, now) ? nextEpoch() : null
-  if (change.acquires && epoch !== null) {
-    row.lease = { holder: change.acquires.holder, epoch, until: now + change.acquires.ttlMs }
-  }
+  else if (row.lease && change.events.some(({ type }) => type === 'turn_ended'))
+    row.lease = { ...row.lease, lapsed: [] }
+  const epoch = takeLease(row, change, now, nextEpoch)
   if (change.key !== null) row.keys.set(change.key, { seq, digest: change.digest, epoch })
   return epoch === null ? { type: 'ok', seq, at } : { type: 'ok', seq, at, epoch }
+}
+
+/** The epoch of the lease that comes with the change; null: none does. */
+function takeLease(
+  row: ConversationRow,
+  { acquires }: PreparedChange,
+  now: number,
+  epoch: () => number,
+): number | null {
+  if (!acquires || isLeased(row, now)) return null
+  const { outcome, lease } = judgeClaim(row.lease, { ...acquires, epoch }, now)
+  row.lease = lease ?? row.lease
+  return outcome.type === 'taken' ? outcome.epoch : null
 }
 
 /** A change that is known by its key is told of the lease it got, as long as that is what it was. */
@@ -120,9 +133,8 @@ function merged(row: ConversationRow, attrs: StoredAttrs): StoredAttrs {
 }
 
 function writeAttrs(row: ConversationRow, attrs: StoredAttrs, now: number): void {
-  const { childOf, idleSeq, ...columns } = attrs
+  const { childOf, ...columns } = attrs
   row.columns = { ...row.columns, ...columns, updatedAt: now }
-  if (idleSeq !== undefined) row.idleSeq = idleSeq
   if (childOf !== undefined) row.childOf = childOf
 }
 

@@ -1,6 +1,6 @@
 import type { ForkOutcome, ForkRequest } from '../../store/driver.ts'
 import { planFork } from '../../store/plan-fork.ts'
-import { type ConversationRow, newConversationRow, type TenantTables } from './memory-tables.ts'
+import { type ConversationRow, newConversationRow, quarantineOf, type TenantTables } from './memory-tables.ts'
 
 export function forkConversation(
   tables: TenantTables,
@@ -23,7 +23,7 @@ export function forkConversation(
   )
   const plan = planFork(
     {
-      conversation: { ...source.columns, lastSeq },
+      conversation: { ...source.columns, lastSeq, ...quarantineOf(source) },
       summary,
       events: source.events.slice(summary?.toSeq ?? 0, end),
       pending: [...source.callIds]

@@ -1,5 +1,6 @@
 import { type Clock, systemClock } from '../../clock/clock.ts'
 import { uuidV7 } from '../../id/uuid-v7.ts'
+import { isSuspect, judgeClaim, withoutLapse } from '../../store/claim.ts'
 import type {
   Driver,
   DueCall,
@@ -16,7 +17,7 @@ import { commitChange } from './commit-change.ts'
 import { deleteConversation } from './delete-conversation.ts'
 import { forkConversation } from './fork-conversation.ts'
 import { freeId } from './freed-ids.ts'
-import { type ConversationRow, isLeased, MemoryTables } from './memory-tables.ts'
+import { type ConversationRow, isLeased, MemoryTables, quarantineOf } from './memory-tables.ts'
 import { memoryUpkeep } from './upkeep.ts'
 
 /**
@@ -44,18 +45,15 @@ export function memoryDriver(clock: Pick<Clock, 'now'> = systemClock, newId: () 
     },
     async putSummary(tenant, id, summary) {
       const row = rowOf(tenant, id)
-      if (!row) return 'missing'
-      const lastSeq = row.events.length
-      if (summary.toSeq > lastSeq) return { pastEnd: lastSeq }
-      row.summaries.set(summary.toSeq, summary)
-      return 'ok'
+      row?.summaries.set(summary.toSeq, summary)
+      return row !== undefined
     },
     async latestSummary(tenant, id) {
       return latestSummary(rowOf(tenant, id))
     },
     async getConversation(tenant, id) {
       const row = rowOf(tenant, id)
-      return row ? { ...columnsOf(row), idleSeq: row.idleSeq } : null
+      return row ? columnsOf(row) : null
     },
     async listConversations(tenant, { status, agent, forkOf, before, ...bounds }) {
       const { conversations } = tables.tenant(tenant)
@@ -101,8 +99,9 @@ export function memoryDriver(clock: Pick<Clock, 'now'> = systemClock, newId: () 
         .filter((call) => isPending(call) && (!last || newestFirst(last, call) < 0))
         .sort(newestFirst)
         .map((call) => {
-          const { agent, title } = conversations.get(call.conversationId)!.columns
-          return { ...call, agent, title }
+          const row = conversations.get(call.conversationId)!
+          const { agent, title } = row.columns
+          return { ...call, agent, title, quarantinedAt: quarantineOf(row).quarantinedAt }
         })
       return fittingRows(found, bounds, rowBytes.inboxCall)
     },
@@ -156,13 +155,23 @@ export function memoryDriver(clock: Pick<Clock, 'now'> = systemClock, newId: () 
       return forkConversation(tables.tenant(tenant), id, forkId, request, clock.now(), newId)
     },
 
-    async acquireLease(tenant, id, holder, ttlMs) {
+    async claimLease(tenant, id, holder, ttlMs, { suspects }) {
       const row = rowOf(tenant, id)
-      const now = clock.now()
-      if (!row || (isLeased(row, now) && row.lease?.holder !== holder)) return null
-      const epoch = tables.nextEpoch()
-      row.lease = { holder, epoch, until: now + ttlMs }
-      return epoch
+      if (!row) return { type: 'held' }
+      const claim = { holder, ttlMs, suspects, epoch: () => tables.nextEpoch() }
+      const { outcome, lease } = judgeClaim(row.lease, claim, clock.now())
+      row.lease = lease ?? row.lease
+      return outcome
+    },
+    async takeBackLapse(tenant, id, epoch) {
+      const row = rowOf(tenant, id)
+      if (row?.lease) row.lease = withoutLapse(row.lease, epoch)
+    },
+    async unquarantine(tenant, id) {
+      const row = rowOf(tenant, id)
+      const isQuarantined = row !== undefined && quarantineOf(row).quarantinedAt !== null
+      if (isQuarantined) row.lease = null
+      return isQuarantined
     },
     async releaseLease(tenant, id, epoch) {
       const row = rowOf(tenant, id)
@@ -181,18 +190,21 @@ export function memoryDriver(clock: Pick<Clock, 'now'> = systemClock, newId: () 
       }
       return leaseNews(known, rows)
     },
-    async dueWork({ agents, limit }) {
+    async dueWork({ agents, limit, suspects = limit }) {
       const now = clock.now()
-      const due: { tenant: string; id: string; wakeAt: number }[] = []
+      const due: { tenant: string; id: string; wakeAt: number; isSuspect: boolean }[] = []
       for (const [tenant, { conversations }] of tables.tenants()) {
         for (const [id, row] of conversations) {
           const { agent } = row.columns
           if (row.wakeAt === null || row.wakeAt > now || isLeased(row, now)) continue
-          if (agent !== null && agents.includes(agent)) due.push({ tenant, id, wakeAt: row.wakeAt })
+          if (agent === null || !agents.includes(agent)) continue
+          due.push({ tenant, id, wakeAt: row.wakeAt, isSuspect: isSuspect(row.lease, now) })
         }
       }
       due.sort((left, right) => left.wakeAt - right.wakeAt)
-      return due.slice(0, limit).map(({ tenant, id }) => ({ tenant, id }))
+      const chosen = new Set(due.filter((one) => one.isSuspect).slice(0, suspects))
+      const found = due.filter((one) => !one.isSuspect || chosen.has(one))
+      return found.slice(0, limit).map(({ tenant, id }) => ({ tenant, id }))
     },
 
     async putBlob(tenant, hash, bytes, mediaType) {
@@ -239,7 +251,7 @@ function latestSummary(row: ConversationRow | undefined): StoredSummary | null {
 }
 
 function columnsOf(row: ConversationRow): StoredConversation {
-  return { ...row.columns, lastSeq: row.events.length }
+  return { ...row.columns, lastSeq: row.events.length, ...quarantineOf(row) }
 }
 
 type Dated = { readonly id: string; readonly createdAt: number }

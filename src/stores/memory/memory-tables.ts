@@ -1,3 +1,4 @@
+import { quarantineHolder, quarantineUntil, type StoredLease } from '../../store/claim.ts'
 import type { StoredCall, StoredConversation, StoredEvent, StoredModelCall, StoredSummary } from '../../store/driver.ts'
 
 /** What a memory store holds: the same text another backend has in its tables. */
@@ -47,13 +48,12 @@ function emptyTables(freed: TenantTables['freed']): TenantTables {
 
 export type ConversationRow = {
   /** `lastSeq` is the number of events. */
-  columns: Omit<StoredConversation, 'lastSeq'>
-  idleSeq: number
+  columns: Omit<StoredConversation, 'lastSeq' | 'quarantinedAt' | 'quarantineEpoch'>
   childOf: string | null
   wakeAt: number | null
   /** A fork that nobody has touched yet: an expiry in it does not wake it. */
   isDormant: boolean
-  lease: { readonly holder: string; readonly epoch: number; readonly until: number } | null
+  lease: StoredLease | null
   readonly events: StoredEvent[]
   /** `epoch`: of the lease that came with the change. */
   readonly keys: Map<string, { readonly seq: number; readonly digest: string | null; readonly epoch: number | null }>
@@ -68,6 +68,16 @@ export type BlobRow = {
   pins: number
   /** The conversations that refer to it, with the seq of the first event that does. */
   readonly references: Map<string, number>
+}
+
+/** Since when it is quarantined, and under which epoch. */
+export function quarantineOf({
+  lease,
+}: ConversationRow): Pick<StoredConversation, 'quarantinedAt' | 'quarantineEpoch'> {
+  const isQuarantined = lease?.holder === quarantineHolder && lease.until === quarantineUntil
+  return isQuarantined
+    ? { quarantinedAt: lease.claimedAt, quarantineEpoch: lease.epoch }
+    : { quarantinedAt: null, quarantineEpoch: null }
 }
 
 export function isLeased({ lease }: ConversationRow, now: number): boolean {
@@ -88,7 +98,6 @@ export function newConversationRow(id: string, now: number): ConversationRow {
       createdAt: now,
       updatedAt: now,
     },
-    idleSeq: 0,
     childOf: null,
     wakeAt: null,
     isDormant: false,

@@ -2,7 +2,7 @@ import type { StoredCall } from '../../store/driver.ts'
 import type { ConversationRow as Row } from '../../store/upkeep.ts'
 import type { BlobHead, UpkeepConversation, UpkeepReader } from '../../store/upkeep-reader.ts'
 import { byteOrder } from './byte-order.ts'
-import type { ConversationRow, MemoryTables, TenantTables } from './memory-tables.ts'
+import { type ConversationRow, type MemoryTables, quarantineOf, type TenantTables } from './memory-tables.ts'
 
 /** Copies what may change, and shares the rows themselves: they are replaced, never changed. */
 export function memoryReader(tables: MemoryTables, now: number): UpkeepReader {
@@ -77,7 +77,7 @@ function copied(tables: TenantTables): Copy {
 }
 
 function copiedRow(row: ConversationRow, { calls }: TenantTables, refs: readonly { hash: string; firstSeq: number }[]) {
-  const { columns, idleSeq, childOf, wakeAt, isDormant, lease } = row
+  const { columns, childOf, wakeAt, isDormant, lease } = row
   const events = [...row.events]
   const ownCalls = inOrder([...row.callIds].map((callId) => [callId, calls.get(callId)!]))
   const summaries = [...row.summaries.values()].sort((left, right) => left.toSeq - right.toSeq)
@@ -86,7 +86,6 @@ function copiedRow(row: ConversationRow, { calls }: TenantTables, refs: readonly
   return {
     row: {
       ...columns,
-      idleSeq,
       childOf,
       wakeAt,
       isDormant,
@@ -94,6 +93,7 @@ function copiedRow(row: ConversationRow, { calls }: TenantTables, refs: readonly
       leaseHolder: lease?.holder ?? null,
       leaseEpoch: lease?.epoch ?? null,
       leaseUntil: lease?.until ?? null,
+      quarantinedAt: quarantineOf(row).quarantinedAt,
     },
     *rows(): Iterable<Row> {
       for (const event of events) yield { type: 'event', row: event }

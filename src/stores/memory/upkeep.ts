@@ -1,6 +1,13 @@
 import type { Clock } from '../../clock/clock.ts'
 import type { Collected, CollectRequest, Rebuilt, Upkeep } from '../../store/upkeep.ts'
-import { type BlobRow, type ConversationRow, isLeased, type MemoryTables, type TenantTables } from './memory-tables.ts'
+import {
+  type BlobRow,
+  type ConversationRow,
+  isLeased,
+  type MemoryTables,
+  quarantineOf,
+  type TenantTables,
+} from './memory-tables.ts'
 import { restoreConversation } from './restore-conversation.ts'
 import { memoryReader } from './upkeep-reader.ts'
 
@@ -52,10 +59,9 @@ function rebuild(
 ): 'ok' | 'moved' | 'held' {
   const row = tables.conversations.get(id)
   if (!row || row.events.length !== expected.lastSeq || row.columns.updatedAt !== expected.updatedAt) return 'moved'
-  if (isLeased(row, now)) return 'held'
-  const { lastSeq: _, idleSeq, childOf, wakeAt, ...rest } = columns
+  if (isLeased(row, now) && quarantineOf(row).quarantinedAt === null) return 'held'
+  const { lastSeq: _, childOf, wakeAt, ...rest } = columns
   row.columns = { ...row.columns, ...rest }
-  if (idleSeq !== undefined) row.idleSeq = idleSeq
   if (childOf !== undefined) row.childOf = childOf
   if (wakeAt !== undefined) row.wakeAt = wakeAt
   for (const callId of removeCalls) {

@@ -1,4 +1,5 @@
 import type { Driver, DueCall, StoredCall, StoredInboxCall } from '../../store/driver.ts'
+import { isQuarantined } from './claims.ts'
 import { callColumns, callNames } from './columns.ts'
 import type { Database } from './database.ts'
 import { Page } from './page.ts'
@@ -15,7 +16,7 @@ export function calls(database: Database): Pick<Driver, Methods> {
     text: `SELECT ${callColumns} FROM ${schema}.calls t
       WHERE t.tenant ${secondary} = $1 AND t.conversation_id = $2 AND t.status = 'pending' ORDER BY t.created_at, t.id`,
   }
-  const inInbox = `SELECT ${callColumns}, c.agent, c.title
+  const inInbox = `SELECT ${callColumns}, c.agent, c.title, CASE WHEN ${isQuarantined} THEN c.claimed_at END AS "quarantinedAt"
     FROM ${schema}.calls t JOIN ${schema}.conversations c ON c.tenant = t.tenant AND c.id = t.conversation_id
     WHERE t.tenant ${secondary} = $1 AND t.status = 'pending'`
   const beforeLast = `AND (t.created_at, t.id ${secondary}) < ($2::bigint, $3::text)`
@@ -51,7 +52,7 @@ export function calls(database: Database): Pick<Driver, Methods> {
       if (last === null) return null
       const page = new Page(bounds, [tenant, ...(last ? [last.createdAt, last.id] : [])])
       const text = page.within(last ? `${inInbox} ${beforeLast}` : inInbox, {
-        columns: `${callNames}, agent, title`,
+        columns: `${callNames}, agent, title, "quarantinedAt"`,
         order: `t.created_at DESC, t.id ${secondary} DESC`,
         returnedOrder: `"createdAt" DESC, id ${secondary} DESC`,
         bytes: ['name', 'args', 'prompt', 'title'],

@@ -3,6 +3,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, inject, test, vi } fr
 import { freshDatabase } from '../../../test/setup/fresh-database.ts'
 import type { Change, CommitResult } from '../../store/change.ts'
 import type { Store } from '../../store/store.ts'
+import { turnEnded } from '../../testing/conformance/event-builders.ts'
 import { Database } from './database.ts'
 import { postgresStore } from './index.ts'
 
@@ -142,6 +143,28 @@ describe('a change that is committed alone leaves and tells the same as in a bat
     ])
     expect(told(result)).toEqual(aloneTold)
     expect(await rowsOf(alone.id)).toEqual(await rowsOf(batched.id))
+  })
+
+  test('the end of a turn, and what it makes of the lapses of the lease', async () => {
+    const claim = async (id: string, holder: string, ttlMs: number) => {
+      const claimed = await store.claimLease(id, holder, ttlMs)
+      if (claimed.type !== 'taken') throw new Error(`not taken: ${claimed.type}`)
+      return claimed
+    }
+    const lapses: number[] = []
+    for (const isAlone of [true, false]) {
+      const { id } = await prepared(null)
+      for (const holder of ['dead', 'late']) {
+        await claim(id, holder, 1)
+        await new Promise((resolve) => setTimeout(resolve, 5))
+      }
+      const { epoch } = await claim(id, 'me', 1)
+      const beside = isAlone ? Promise.resolve() : store.appendEvent(`neighbour-${id}-ended`, titled('beside'))
+      await Promise.all([store.commit(id, { events: [turnEnded()], epoch }), beside])
+      await new Promise((resolve) => setTimeout(resolve, 5))
+      lapses.push((await claim(id, 'you', 60_000)).lapses)
+    }
+    expect(lapses).toEqual([1, 1])
   })
 
   test('a known key that took the lease', async () => {

@@ -1,5 +1,6 @@
 import type { CommitOutcome, PreparedChange } from '../../store/driver.ts'
 import { arrayLiteral } from './array-literal.ts'
+import { lapsedAfter } from './claims.ts'
 import type { Addressed } from './commit-query.ts'
 import type { Database, Statement } from './database.ts'
 import { isDuplicate } from './failure.ts'
@@ -10,6 +11,8 @@ type Shape = {
   readonly hasTime: boolean
   readonly hasAgent: boolean
   readonly takesLease: boolean
+  /** Ends a turn under a lease that goes on: its lapses are forgotten. */
+  readonly endsTurn: boolean
 }
 
 /**
@@ -19,8 +22,9 @@ type Shape = {
 export function commitOne(database: Database): (addressed: Addressed) => Promise<CommitOutcome | null> {
   const statements = new Map<string, Statement>()
   const statementFor = (shape: Shape): Statement => {
-    const { hasTime, hasAgent, hasKey, takesLease } = shape
-    const name = `commit_one${hasTime ? '_at' : ''}${hasAgent ? '_by' : ''}${hasKey ? '_keyed' : ''}${takesLease ? '_leased' : ''}`
+    const { hasTime, hasAgent, hasKey, takesLease, endsTurn } = shape
+    const guards = `${hasTime ? '_at' : ''}${hasAgent ? '_by' : ''}${hasKey ? '_keyed' : ''}`
+    const name = `commit_one${guards}${takesLease ? '_leased' : ''}${endsTurn ? '_ends' : ''}`
     const known = statements.get(name) ?? { name, text: textFor(database.schema, shape) }
     statements.set(name, known)
     return known
@@ -33,6 +37,7 @@ export function commitOne(database: Database): (addressed: Addressed) => Promise
       hasTime: expectedAt !== null,
       hasAgent: expectedAgent !== null,
       takesLease: acquires !== null,
+      endsTurn: acquires === null && !change.releasesLease && change.events.some(({ type }) => type === 'turn_ended'),
     }
     const statement = statementFor(shape)
     const [made] = await database.run<Made>(statement, valuesOf(tenant, id, change), 'reject').catch(noneIfKeyIsTaken)
@@ -53,7 +58,7 @@ function noneIfKeyIsTaken(error: unknown): Made[] {
 /** Nothing but events, a key, the cached state, a wake-up and the lease. A log that is empty may have to be created. */
 function isPlain(change: PreparedChange): boolean {
   const { expectedSeq, needsFree, calls, resolve, blobs, wake, releasesLease, acquires } = change
-  const { status: _, fsmState: __, idleSeq: ___, ...seldom } = change.attrs
+  const { status: _, fsmState: __, ...seldom } = change.attrs
   return (
     expectedSeq !== 0 &&
     !needsFree &&
@@ -72,7 +77,6 @@ function valuesOf(tenant: string, id: string, change: PreparedChange): unknown[]
     events.length,
     arrayLiteral(events, ({ type }) => type),
     arrayLiteral(events, ({ content }) => content),
-    attrs.idleSeq ?? null,
     ...(acquires ? [acquires.holder, acquires.ttlMs] : [releasesLease]),
     ...(key === null ? [] : [key, digest]),
     ...(expectedAt === null ? [] : [expectedAt]),
@@ -84,13 +88,13 @@ function valuesOf(tenant: string, id: string, change: PreparedChange): unknown[]
  * Postgres judges the row as it is once it has locked it, so a writer who waited for another is refused by what that one left in it. Keys it judges as
  * they were before the wait; where both brought the same one, the insertion is refused.
  */
-function textFor(schema: string, { hasKey, hasTime, hasAgent, takesLease }: Shape): string {
-  let last = 12
+function textFor(schema: string, { hasKey, hasTime, hasAgent, takesLease, endsTurn }: Shape): string {
+  let last = 11
   const next = (): string => {
     last += 1
     return `$${last}`
   }
-  const lease = takesLease ? takenLease(schema, next(), next()) : keptLease(next())
+  const lease = takesLease ? takenLease(schema, next(), next()) : { set: keptLease(next()), where: '' }
   const key = hasKey ? { name: next(), digest: next() } : null
   const ofConversation = 'tenant = $1 AND conversation_id = $2'
   return `
@@ -99,13 +103,13 @@ function textFor(schema: string, { hasKey, hasTime, hasAgent, takesLease }: Shap
         last_seq = c.last_seq + $9::integer,
         status = coalesce($5::text, c.status),
         fsm_state = coalesce($6::text, c.fsm_state),
-        idle_seq = coalesce($12::bigint, c.idle_seq),
         wake_at = CASE $7::text WHEN 'in' THEN ${nowMs} + $8::bigint WHEN 'clear' THEN NULL ELSE c.wake_at END,
         is_dormant = c.is_dormant AND $7::text <> 'in',
         updated_at = ${nowMs},
-        ${lease}
+        ${endsTurn ? 'lapsed = NULL,' : ''}
+        ${lease.set}
       WHERE c.tenant = $1 AND c.id = $2 AND ($3::bigint IS NULL OR c.last_seq = $3::bigint) AND ($4::bigint IS NULL OR c.epoch = $4::bigint)
-        ${takesLease ? `AND coalesce(c.leased_until, 0) <= ${nowMs}` : ''}
+        ${lease.where}
         ${key ? `AND NOT EXISTS (SELECT FROM ${schema}.commit_keys WHERE ${ofConversation} AND key = ${key.name})` : ''}
         ${hasTime ? `AND EXISTS (SELECT FROM ${schema}.events WHERE ${ofConversation} AND seq = $3 AND at = ${next()})` : ''}
         ${hasAgent ? `AND c.agent = ${next()}` : ''}
@@ -129,8 +133,15 @@ const keyInsert = (
       INSERT INTO ${schema}.commit_keys (tenant, conversation_id, key, digest, seq, epoch)
         SELECT $1, $2, ${key.name}, ${key.digest}, made.seq, ${takesLease ? 'made.epoch' : 'NULL'} FROM made`
 
-const takenLease = (schema: string, holder: string, ttlMs: string): string =>
-  `holder = ${holder}, epoch = nextval('${schema}.epochs'), leased_until = ${nowMs} + ${ttlMs}::bigint`
+/** One that has lapses is left to `commit_changes`. */
+const takenLease = (
+  schema: string,
+  holder: string,
+  ttlMs: string,
+): { readonly set: string; readonly where: string } => ({
+  set: `holder = ${holder}, epoch = nextval('${schema}.epochs'), leased_until = ${nowMs} + ${ttlMs}::bigint, claimed_at = ${nowMs}, lapsed = NULL`,
+  where: `AND coalesce(c.leased_until, 0) <= ${nowMs} AND ${lapsedAfter(holder, nowMs)} IS NULL`,
+})
 
 const keptLease = (releases: string): string =>
   ['holder', 'epoch', 'leased_until']

@@ -22,13 +22,19 @@ export function commitQuery(schema: string, batch: readonly Addressed[], hasMerg
     values.push(arrayLiteral(changes, ({ needsFree }) => needsFree))
     places.push(`p_needs_free => $${values.length}`)
   }
-  const tellsIdle = changes.some(({ attrs }) => attrs.idleSeq !== undefined)
-  if (tellsIdle) {
-    values.push(arrayLiteral(changes, ({ attrs }) => attrs.idleSeq ?? null))
-    places.push(`p_idle_seq => $${values.length}`)
+  const acquires = changes.flatMap((change) => change.acquires ?? [])
+  if (acquires.some(({ suspects }) => !suspects)) {
+    values.push(arrayLiteral(acquires, ({ suspects }) => suspects))
+    places.push(`l_suspects => $${values.length}`)
   }
   const text = `SELECT change, outcome, seq, at, call_id, round FROM ${schema}.commit_changes(${places.join(', ')})`
-  return { statement: { name: `commit_${values.length}${tellsIdle ? '_idle' : ''}`, text }, values }
+  return { statement: { name: `commit_${values.length}${placesNamed(places)}`, text }, values }
+}
+
+/** Which of the parameters that are given by name are. */
+function placesNamed(places: readonly string[]): string {
+  const names = places.flatMap((place) => place.match(/^\w+(?= =>)/)?.[0] ?? [])
+  return names.map((name) => `_${name}`).join('')
 }
 
 /** In the order the function `commit_changes` takes them. */

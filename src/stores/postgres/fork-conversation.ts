@@ -81,7 +81,7 @@ function forkStatements(schema: string) {
   return {
     lockSource: {
       name: 'fork_lock',
-      text: `SELECT ${conversationColumns} FROM ${schema}.conversations WHERE tenant = $1 AND id = $2 FOR UPDATE`,
+      text: `SELECT ${conversationColumns} FROM ${schema}.conversations c WHERE tenant = $1 AND id = $2 FOR UPDATE`,
     },
     exists: { name: 'fork_exists', text: `SELECT 1 FROM ${schema}.conversations WHERE tenant = $1 AND id = $2` },
     summary: {

@@ -1,28 +1,57 @@
+import { mostLapses } from '../../store/claim.ts'
 import type { ConversationRef } from '../../store/conversation-record.ts'
 import type { Driver } from '../../store/driver.ts'
 import type { LeaseRef } from '../../store/lease-news.ts'
 import { arrayLiteral } from './array-literal.ts'
+import { claimedColumns, isQuarantined, isSuspect, lapsedAfter } from './claims.ts'
 import type { Database } from './database.ts'
 import { nowMs } from './sql-names.ts'
 
-type Methods = 'acquireLease' | 'releaseLease' | 'renewLeases' | 'dueWork'
+type Methods = 'claimLease' | 'releaseLease' | 'takeBackLapse' | 'unquarantine' | 'renewLeases' | 'dueWork'
+
+type ClaimRow = {
+  readonly type: 'taken' | 'quarantined' | 'suspect'
+  readonly epoch: number | null
+  readonly lapses: number | null
+}
 
 type NewsRow = LeaseRef & { readonly news: 'lost' | 'grown' | 'stray'; readonly seq: number | null }
 
 /** Who works on what. All times are the database's. */
 export function leases(database: Database): Pick<Driver, Methods> {
   const { schema } = database
-  const acquire = {
-    name: 'acquire_lease',
-    text: `UPDATE ${schema}.conversations SET
-        holder = $3, epoch = nextval('${schema}.epochs'), leased_until = ${nowMs} + $4::bigint
-      WHERE tenant = $1 AND id = $2 AND (epoch IS NULL OR holder = $3 OR leased_until <= ${nowMs})
-      RETURNING epoch`,
+  const isFree = `(c.epoch IS NULL OR c.holder = $3 OR c.leased_until <= ${nowMs})`
+  const hasLapses = `${lapsedAfter('$3', nowMs)} IS NOT NULL`
+  const claim = {
+    name: 'claim_lease',
+    text: `WITH claimed AS (
+        UPDATE ${schema}.conversations c SET ${claimedColumns(schema, '$3', '$4', nowMs)}
+        WHERE c.tenant = $1 AND c.id = $2 AND ${isFree} AND ($5::boolean OR NOT ${hasLapses})
+        RETURNING CASE WHEN ${isQuarantined} THEN 'quarantined' ELSE 'taken' END AS type, c.epoch, coalesce(cardinality(c.lapsed), 0) AS lapses
+      )
+      SELECT type, epoch, lapses FROM claimed
+      UNION ALL SELECT 'suspect', NULL, NULL FROM ${schema}.conversations c
+        WHERE c.tenant = $1 AND c.id = $2 AND ${isFree} AND NOT $5::boolean AND ${hasLapses}`,
   }
   const release = {
     name: 'release_lease',
     text: `UPDATE ${schema}.conversations SET holder = NULL, epoch = NULL, leased_until = NULL
       WHERE tenant = $1 AND id = $2 AND epoch = $3`,
+  }
+  const withoutLapse = 'array_remove(c.lapsed, $3::bigint)'
+  const isLifted = `(${isQuarantined} AND cardinality(${withoutLapse}) < ${mostLapses})`
+  const takeBack = {
+    name: 'take_back_lapse',
+    text: `UPDATE ${schema}.conversations c SET
+        lapsed = nullif(${withoutLapse}, '{}'),
+        leased_until = CASE WHEN ${isLifted} THEN 0 ELSE c.leased_until END,
+        claimed_at = CASE WHEN ${isLifted} THEN NULL ELSE c.claimed_at END
+      WHERE c.tenant = $1 AND c.id = $2 AND $3::bigint = ANY (c.lapsed)`,
+  }
+  const unquarantine = {
+    name: 'unquarantine',
+    text: `UPDATE ${schema}.conversations c SET holder = NULL, epoch = NULL, leased_until = NULL
+      WHERE c.tenant = $1 AND c.id = $2 AND ${isQuarantined} RETURNING 1`,
   }
   // Locked in the order that batches lock in. Only what has changed comes back. A renewal that waits for other work may come too late.
   const renew = {
@@ -51,16 +80,32 @@ export function leases(database: Database): Pick<Driver, Methods> {
       UNION ALL SELECT 'grown', tenant, id, epoch, last_seq FROM renewed WHERE last_seq > seq
       UNION ALL SELECT 'stray', tenant, id, epoch, NULL FROM strays`,
   }
+  // Those that have lapses are few among few that somebody held: they are not looked for along all that is due.
   const due = {
     name: 'due_work',
-    text: `SELECT tenant, id FROM ${schema}.conversations
-      WHERE wake_at <= (SELECT ${nowMs}) AND agent = ANY ($1::text[]) AND (epoch IS NULL OR leased_until <= ${nowMs})
-      ORDER BY wake_at LIMIT $2`,
+    text: `(
+        SELECT c.tenant, c.id, c.wake_at FROM ${schema}.conversations c
+        WHERE c.wake_at <= (SELECT ${nowMs}) AND c.agent = ANY ($1::text[])
+          AND (c.epoch IS NULL OR c.leased_until <= ${nowMs} AND ${isSuspect} IS NOT TRUE)
+        ORDER BY c.wake_at LIMIT $2
+      ) UNION ALL (
+        SELECT c.tenant, c.id, c.wake_at FROM ${schema}.conversations c
+        WHERE c.holder IS NOT NULL AND c.leased_until <= ${nowMs} AND ${isSuspect} IS TRUE
+          AND c.wake_at + 0 <= ${nowMs} AND c.agent = ANY ($1::text[])
+        ORDER BY c.wake_at + 0 LIMIT $3
+      ) ORDER BY wake_at LIMIT $2`,
   }
   return {
-    async acquireLease(tenant, id, holder, ttlMs) {
-      const [row] = await database.run<{ epoch: number }>(acquire, [tenant, id, holder, ttlMs])
-      return row?.epoch ?? null
+    async claimLease(tenant, id, holder, ttlMs, { suspects }) {
+      const [row] = await database.run<ClaimRow>(claim, [tenant, id, holder, ttlMs, suspects])
+      if (!row) return { type: 'held' }
+      return row.type === 'taken' ? { type: 'taken', epoch: row.epoch!, lapses: row.lapses! } : { type: row.type }
+    },
+    async takeBackLapse(tenant, id, epoch) {
+      await database.run(takeBack, [tenant, id, epoch])
+    },
+    async unquarantine(tenant, id) {
+      return (await database.run(unquarantine, [tenant, id], 'reject')).length > 0
     },
     async releaseLease(tenant, id, epoch) {
       await database.run(release, [tenant, id, epoch])
@@ -73,6 +118,9 @@ export function leases(database: Database): Pick<Driver, Methods> {
       const grown = rows.filter((row) => row.news === 'grown').map(({ tenant, id, seq }) => ({ tenant, id, seq: seq! }))
       return { lost: of('lost'), grown, strays: of('stray') }
     },
-    dueWork: ({ agents, limit }) => database.run<ConversationRef>(due, [agents, limit]),
+    async dueWork({ agents, limit, suspects = limit }) {
+      const rows = await database.run<ConversationRef>(due, [agents, limit, suspects])
+      return rows.map(({ tenant, id }) => ({ tenant, id }))
+    },
   }
 }

@@ -8,6 +8,7 @@ import { userMsg } from '../../testing/conformance/event-builders.ts'
 import { commitQuery } from './commit-query.ts'
 import { migrate, migrations } from './migrate.ts'
 import { postgresStore } from './postgres-store.ts'
+import { nowMs } from './sql-names.ts'
 
 const schema = '"perdure"'
 let connectionString: string
@@ -69,5 +70,47 @@ test('a lease that a node of the version before took with a key is not told of b
   expect(await store.commit('chat', change)).toEqual({ ok: true, seq: 1 })
   const strays = [{ tenant: 'default', id: 'chat', epoch: first.epoch }]
   expect(await store.keepLeases('one', 60_000, [])).toMatchObject({ strays })
+  await store.close()
+})
+
+test('a node of the version before does not take what is quarantined, and what it lets go has no lapses', async () => {
+  await migrate(pool, { schema: 'perdure', answerTimeoutMs: 20_000, migrateTimeoutMs: 60_000 })
+  const store = postgresStore({ connectionString, logger: silentLogger })
+  const lapse = async (id: string, times: number): Promise<void> => {
+    await store.commit(id, { events: [userMsg()], conversation: { agent: 'worker' } })
+    for (let time = 0; time < times; time++) {
+      await store.acquireLease(id, `dead-${time}`, 1)
+      await new Promise((resolve) => setTimeout(resolve, 5))
+    }
+  }
+  // As that version takes, finds and gives back.
+  const acquire = async (id: string): Promise<number | undefined> => {
+    const { rows } = await earlier.query(
+      `UPDATE ${schema}.conversations SET holder = 'earlier', epoch = nextval('${schema}.epochs'), leased_until = ${nowMs} + 60000
+       WHERE tenant = 'default' AND id = $1 AND (epoch IS NULL OR holder = 'earlier' OR leased_until <= ${nowMs}) RETURNING epoch`,
+      [id],
+    )
+    return rows[0]?.epoch
+  }
+  const due = async (): Promise<string[]> => {
+    const { rows } = await earlier.query<{ id: string }>(
+      `SELECT id FROM ${schema}.conversations WHERE wake_at <= (SELECT ${nowMs}) AND agent = ANY ($1::text[])
+       AND (epoch IS NULL OR leased_until <= ${nowMs}) ORDER BY wake_at LIMIT 10`,
+      [['worker']],
+    )
+    return rows.map(({ id }) => id)
+  }
+  await lapse('poison', 5)
+  await lapse('innocent', 2)
+  expect(await due()).toEqual(['poison', 'innocent'])
+  expect(await store.claimLease('poison', 'new', 60_000)).toEqual({ type: 'quarantined' })
+  expect(await due()).toEqual(['innocent'])
+  expect(await acquire('poison')).toBe(undefined)
+  const epoch = await acquire('innocent')
+  await earlier.query(
+    `UPDATE ${schema}.conversations SET holder = NULL, epoch = NULL, leased_until = NULL WHERE id = 'innocent' AND epoch = $1`,
+    [epoch],
+  )
+  expect(await store.claimLease('innocent', 'new', 60_000)).toMatchObject({ type: 'taken', lapses: 0 })
   await store.close()
 })

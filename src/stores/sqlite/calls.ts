@@ -2,6 +2,7 @@ import type { DueCall, StoredCall, StoredCallWrite, StoredInboxCall } from '../.
 import { rowBytes } from '../../store/fitting-rows.ts'
 import type { Page } from '../../store/store.ts'
 import type { FinalStatus } from '../../store/tool-call.ts'
+import { quarantinedAt } from './columns.ts'
 import type { Database } from './database.ts'
 
 type CallHead = {
@@ -59,7 +60,7 @@ export function inbox(
     const last = before === undefined ? undefined : getCall(db, tenant, before)
     if (last === null) return null
     return db.page<StoredInboxCall>(
-      `SELECT ${columns}, conversations.agent, conversations.title FROM ${source}
+      `SELECT ${columns}, conversations.agent, conversations.title, ${quarantinedAt} FROM ${source}
        WHERE calls.tenant = ? AND calls.status = 'pending' AND (calls.created_at, calls.call_id) < (?, ?)
        ORDER BY calls.created_at DESC, calls.call_id DESC`,
       bounds,

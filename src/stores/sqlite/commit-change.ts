@@ -1,10 +1,11 @@
+import { judgeClaim, type StoredLease } from '../../store/claim.ts'
 import type { CommitOutcome, PreparedChange } from '../../store/driver.ts'
 import { referToBlobs } from './blobs.ts'
 import { endCall, findCall, pendingIds, writeCall } from './calls.ts'
 import { type ConversationHead, createConversation, findConversation, updateConversation } from './conversations.ts'
 import type { Database } from './database.ts'
 import { appendEvents, timeOf } from './events.ts'
-import { type Lease, nextEpoch, noLease, setLease } from './leases.ts'
+import { leaseIn, nextEpoch, setLease } from './leases.ts'
 
 /** Must run inside a transaction. Decides by reading alone, so that a refused change leaves no trace in its group. */
 export function commitChange(db: Database, tenant: string, id: string, change: PreparedChange): CommitOutcome {
@@ -14,21 +15,21 @@ export function commitChange(db: Database, tenant: string, id: string, change: P
   if (settled) return settled.type === 'ok' ? withLeaseOfFirstTime(db, settled, head, change, now) : settled
   const lastSeq = head?.lastSeq ?? 0
   const seq = lastSeq + change.events.length
-  const lease = leaseOf(db, head, change, now)
+  const { lease, epoch } = leaseAfter(db, head, change, now)
   const cid = head ? head.cid : createConversation(db, tenant, id, change, now)
   if (head) updateConversation(db, head, change, lease, now)
-  else if (lease) setLease(db, cid, lease)
+  else if (typeof lease === 'object') setLease(db, cid, lease)
   appendEvents(db, cid, lastSeq, change.events, now)
   if (change.key !== null) {
     const insert = 'INSERT INTO keys (cid, key, seq, digest, epoch) VALUES (?, ?, ?, ?, ?)'
-    db.run(insert, cid, change.key, seq, change.digest, lease?.epoch ?? null)
+    db.run(insert, cid, change.key, seq, change.digest, epoch)
   }
   for (const { callId, status, result, eventIndex } of change.resolve) {
     endCall(db, tenant, callId, { status, result, seq: eventIndex === null ? null : lastSeq + 1 + eventIndex }, now)
   }
   for (const call of change.calls) writeCall(db, tenant, cid, call, now)
   referToBlobs(db, tenant, cid, change.blobs, lastSeq + 1)
-  return lease?.epoch ? { type: 'ok', seq, at: now, epoch: lease.epoch } : { type: 'ok', seq, at: now }
+  return epoch === null ? { type: 'ok', seq, at: now } : { type: 'ok', seq, at: now, epoch }
 }
 
 /** A change that is known by its key is told of the lease it got, as long as that is what it was. */
@@ -39,23 +40,31 @@ function withLeaseOfFirstTime(
   { key, acquires }: PreparedChange,
   now: number,
 ): CommitOutcome {
-  if (!head || key === null || !acquires) return outcome
+  const lease = head ? leaseIn(head) : null
+  if (!head || !lease || key === null || lease.holder !== acquires?.holder) return outcome
   const epoch = findKey(db, head.cid, key)?.epoch ?? null
-  if (epoch === null || head.leaseEpoch !== epoch || head.leaseHolder !== acquires.holder) return outcome
-  setLease(db, head.cid, { holder: acquires.holder, epoch, until: now + acquires.ttlMs })
+  if (epoch === null || lease.epoch !== epoch) return outcome
+  setLease(db, head.cid, { ...lease, until: now + acquires.ttlMs })
   return { ...outcome, epoch }
 }
 
-/** What becomes of the lease; null: it stays as it is. */
-function leaseOf(
+type LeaseAfter = { readonly lease: StoredLease | 'none' | 'as it is'; readonly epoch: number | null }
+
+/** What becomes of the lease, and the epoch of the one that comes with the change. */
+function leaseAfter(
   db: Database,
   head: ConversationHead | undefined,
-  { acquires, releasesLease }: PreparedChange,
+  { acquires, releasesLease, events }: PreparedChange,
   now: number,
-): Lease | null {
-  const isFree = releasesLease || !(head?.leaseUntil && head.leaseUntil > now)
-  if (acquires && isFree) return { holder: acquires.holder, epoch: nextEpoch(db), until: now + acquires.ttlMs }
-  return releasesLease ? noLease : null
+): LeaseAfter {
+  const before = head && !releasesLease ? leaseIn(head) : null
+  if (acquires && !(before && before.until > now)) {
+    const { outcome, lease } = judgeClaim(before, { ...acquires, epoch: () => nextEpoch(db) }, now)
+    if (lease) return { lease, epoch: outcome.type === 'taken' ? outcome.epoch : null }
+  }
+  if (releasesLease) return { lease: 'none', epoch: null }
+  const forgetsLapses = before && before.lapsed.length > 0 && events.some(({ type }) => type === 'turn_ended')
+  return { lease: forgetsLapses ? { ...before, lapsed: [] } : 'as it is', epoch: null }
 }
 
 /** What to answer without writing; null when the change is to be made. */

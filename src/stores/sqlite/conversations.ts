@@ -1,34 +1,33 @@
+import type { StoredLease } from '../../store/claim.ts'
 import type { ConversationFilter } from '../../store/conversation-record.ts'
-import type { PreparedChange, ReadConversation, StoredAttrs, StoredConversation, Wake } from '../../store/driver.ts'
+import type { PreparedChange, StoredAttrs, StoredConversation, Wake } from '../../store/driver.ts'
 import { rowBytes } from '../../store/fitting-rows.ts'
 import { forkParents, mergeSettings } from '../../store/rows.ts'
 import { lastSeq, recordColumns } from './columns.ts'
 import type { Database } from './database.ts'
-import { type Lease, setLease } from './leases.ts'
+import { type LeaseColumns, leaseColumns, leaseValues, setLease, setLeaseColumns } from './leases.ts'
 
 /** What a commit has to know before it decides. */
-export type ConversationHead = {
+export type ConversationHead = LeaseColumns & {
   readonly cid: number
   readonly agent: string | null
   readonly lastSeq: number
-  readonly leaseHolder: string | null
-  readonly leaseEpoch: number | null
-  readonly leaseUntil: number | null
   readonly dormant: number
 }
 
 export function findConversation(db: Database, tenant: string, id: string): ConversationHead | undefined {
   return db.get(
-    `SELECT cid, agent, lease_holder AS leaseHolder, lease_epoch AS leaseEpoch, lease_until AS leaseUntil, dormant, ${lastSeq} AS lastSeq
-     FROM conversations WHERE tenant = ? AND id = ?`,
+    `SELECT cid, agent, ${leaseColumns}, dormant, ${lastSeq} AS lastSeq FROM conversations WHERE tenant = ? AND id = ?`,
     tenant,
     id,
   )
 }
 
-export function getConversation(db: Database, tenant: string, id: string): ReadConversation | null {
-  const sql = `SELECT ${recordColumns}, idle_seq AS idleSeq FROM conversations WHERE tenant = ? AND id = ?`
-  return db.get<ReadConversation>(sql, tenant, id) ?? null
+export function getConversation(db: Database, tenant: string, id: string): StoredConversation | null {
+  return (
+    db.get<StoredConversation>(`SELECT ${recordColumns} FROM conversations WHERE tenant = ? AND id = ?`, tenant, id) ??
+    null
+  )
 }
 
 export function listConversations(
@@ -78,8 +77,10 @@ export function createConversation(
   })
 }
 
-type NewConversation = Omit<StoredConversation, 'id' | 'lastSeq' | 'updatedAt'> & {
-  readonly idleSeq?: number
+type NewConversation = Omit<
+  StoredConversation,
+  'id' | 'lastSeq' | 'updatedAt' | 'quarantinedAt' | 'quarantineEpoch'
+> & {
   readonly childOf: string | null
   readonly wakeAt: number | null
   readonly isDormant: boolean
@@ -88,9 +89,9 @@ type NewConversation = Omit<StoredConversation, 'id' | 'lastSeq' | 'updatedAt'> 
 export function insertConversation(db: Database, tenant: string, id: string, row: NewConversation): number {
   return db.insert(
     `INSERT INTO conversations (tenant, id, created_at, updated_at, wake_at, dormant, kind, agent, status, child_of, parent,
-     title, fsm_state, settings, idle_seq) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+     title, fsm_state, settings) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
     ...[tenant, id, row.createdAt, row.createdAt, row.wakeAt, row.isDormant ? 1 : 0, row.kind, row.agent],
-    ...[row.status, row.childOf, row.parent, row.title, row.fsmState, row.settings, row.idleSeq ?? 0],
+    ...[row.status, row.childOf, row.parent, row.title, row.fsmState, row.settings],
   )
 }
 
@@ -99,18 +100,17 @@ export function updateConversation(
   db: Database,
   { cid, dormant }: ConversationHead,
   { events, attrs, wake }: PreparedChange,
-  lease: Lease | null,
+  lease: StoredLease | 'none' | 'as it is',
   now: number,
 ): void {
   const woken = wakeUp(wake, dormant === 1, now)
   const status = woken?.status ?? attrs.status ?? null
   const fsmState = attrs.fsmState ?? null
-  const idleSeq = attrs.idleSeq ?? null
-  const cached = [now, status, fsmState, idleSeq]
+  const cached = [now, status, fsmState]
   // Naming an indexed column writes its index, so the wake-up and the lease are only named where they may change, and together.
-  if (woken && lease) {
-    const set = `${setCached}, wake_at = ?, dormant = ?, lease_holder = ?, lease_epoch = ?, lease_until = ?`
-    const held = [lease.holder, lease.epoch, lease.until]
+  if (woken && lease !== 'as it is') {
+    const set = `${setCached}, wake_at = ?, dormant = ?, ${setLeaseColumns}`
+    const held = leaseValues(lease === 'none' ? null : lease)
     db.run(`${set} WHERE cid = ?`, ...cached, woken.wakeAt, woken.isDormant ? 1 : 0, ...held, cid)
   } else if (woken) {
     db.run(
@@ -123,13 +123,13 @@ export function updateConversation(
   } else {
     const isChanged = status !== null || fsmState !== null || events.length === 0
     if (isChanged) db.run(`${setCached} WHERE cid = ?`, ...cached, cid)
-    if (lease) setLease(db, cid, lease)
+    if (lease !== 'as it is') setLease(db, cid, lease === 'none' ? null : lease)
   }
   writeRareAttrs(db, cid, attrs)
 }
 
-const setCached = `UPDATE conversations SET updated_at = ?, status = coalesce(?, status), fsm_state = coalesce(?, fsm_state),
-  idle_seq = coalesce(?, idle_seq)`
+const setCached =
+  'UPDATE conversations SET updated_at = ?, status = coalesce(?, status), fsm_state = coalesce(?, fsm_state)'
 
 type WakeUp = { readonly wakeAt: number | null; readonly isDormant: boolean; readonly status?: 'active' }
 

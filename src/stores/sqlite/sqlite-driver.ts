@@ -10,7 +10,7 @@ import { dueWork } from './due-work.ts'
 import { readEvents } from './events.ts'
 import { forkConversation } from './fork-conversation.ts'
 import { GroupCommit } from './group-commit.ts'
-import { acquireLease, releaseLease, renewLeases } from './leases.ts'
+import { claimLease, releaseLease, renewLeases, takeBackLapse, unquarantine } from './leases.ts'
 import { gcModelCalls, modelCalls, putModelCall } from './model-calls.ts'
 import { getSnapshot, putSnapshot } from './snapshots.ts'
 import { latestSummary, putSummary } from './summaries.ts'
@@ -49,8 +49,11 @@ export function sqliteDriver({ path, busyTimeoutMs, logger }: SqliteDriverOption
     modelCalls: (tenant, id, range) => connection.read((db) => modelCalls(db, tenant, id, range)),
     gcModelCalls: (tenant, id, ttlMs) => commits.write((db) => gcModelCalls(db, tenant, id, ttlMs)),
     fork: (tenant, id, newId, request) => commits.write((db) => forkConversation(db, tenant, id, newId, request)),
-    acquireLease: (tenant, id, holder, ttlMs) => commits.write((db) => acquireLease(db, tenant, id, holder, ttlMs)),
+    claimLease: (tenant, id, holder, ttlMs, options) =>
+      commits.write((db) => claimLease(db, tenant, id, holder, ttlMs, options)),
     releaseLease: (tenant, id, epoch) => commits.write((db) => releaseLease(db, tenant, id, epoch)),
+    takeBackLapse: (tenant, id, epoch) => commits.write((db) => takeBackLapse(db, tenant, id, epoch)),
+    unquarantine: (tenant, id) => commits.write((db) => unquarantine(db, tenant, id)),
     renewLeases: (holder, ttlMs, known) => commits.write((db) => renewLeases(db, holder, ttlMs, known)),
     dueWork: (query) => connection.read((db) => dueWork(db, query)),
     putBlob: (tenant, hash, bytes, mediaType) => commits.write((db) => putBlob(db, tenant, hash, bytes, mediaType)),

@@ -315,7 +315,7 @@ export function leasesAndEpochs({ describe, test, testTwoStores, expect }: Suite
         known.push({ tenant, id, epoch, seq: 1 })
       }
       await pass(20)
-      await store.acquireLease('taken', 'two', minute)
+      await store.acquireLease('taken', 'two', 40)
       await acme.deleteConversation('deleted')
       await store.releaseLease('released', known.at(-1)!.epoch)
       for (const handle of [store, acme, acme]) await handle.appendEvent('grown', titled('A'))
@@ -332,6 +332,8 @@ export function leasesAndEpochs({ describe, test, testTwoStores, expect }: Suite
       expect(strays).toEqual([])
       expect(await store.keepLeases('one', minute, known.slice(0, 5))).toMatchObject({ lost: [] })
       expect(await acme.acquireLease('grown', 'two', minute)).toBe(null)
+      await pass(60)
+      expect((await store.acquireLease('taken', 'three', minute)) === null).toBe(false)
     })
 
     test('a holder that knows none is told of all under its name', async ({ store }) => {

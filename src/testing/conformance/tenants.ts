@@ -138,7 +138,6 @@ const foreign: { readonly [Method in keyof TenantStore]: Foreign } = {
   latestSummary: { act: (handle) => handle.latestSummary('chat'), expected: null },
   putConversation: { act: (handle) => handle.putConversation('chat', { title: 'Other' }), expected: undefined },
   getConversation: { act: (handle) => handle.getConversation('chat'), expected: null },
-  standing: { act: (handle) => handle.standing('chat'), expected: null },
   putFsmState: { act: (handle) => handle.putFsmState('chat', fsmState('idle', 0)), expected: undefined },
   upsertToolCall: {
     act: (handle) => handle.upsertToolCall('chat', { id: 'call', name: 'other' }),
@@ -168,7 +167,10 @@ const foreign: { readonly [Method in keyof TenantStore]: Foreign } = {
   pendingInbox: { act: (handle) => handle.pendingInbox(), expected: [] },
   fork: { act: (handle) => handle.fork('chat', 'copy'), expected: 'conversation_not_found' },
   acquireLease: { act: (handle) => handle.acquireLease('chat', 'two', minute), expected: null },
+  claimLease: { act: (handle) => handle.claimLease('chat', 'two', minute), expected: { type: 'held' } },
   releaseLease: { act: (handle, { epoch }) => handle.releaseLease('chat', epoch), expected: undefined },
+  takeBackLapse: { act: (handle, { epoch }) => handle.takeBackLapse('chat', epoch), expected: undefined },
+  unquarantine: { act: (handle) => handle.unquarantine('chat'), expected: false },
   putBlob: {
     act: async (handle) => (await handle.putBlob(Buffer.from('file'), 'text/html')).mediaType,
     expected: 'text/html',

@@ -44,6 +44,8 @@ export function startLife(options: LifeOptions): Life {
       for (const problem of checkPrompt(prompt)) reports.problem(`${scenario.name}: a prompt is not legal: ${problem}`)
     },
     pause: () => sleep(5),
+    die: () => process.kill(process.pid, 'SIGKILL'),
+    haveOthersEnded: async () => true,
   }
   const logger = {
     ...silentLogger,

@@ -1,22 +1,51 @@
-import { isLeased } from '../contract/leases.ts'
+import type { Span } from '../compare/span.ts'
+import { claim } from '../contract/leases.ts'
 import type { World } from '../world.ts'
-import { takeLease } from './take-lease.ts'
+import { learnQuarantine, quarantined, takeLease } from './take-lease.ts'
 
 type Place = { readonly tenant: string; readonly id: string; readonly via: number }
 
+type Acquire = Place & { readonly holder: string; readonly ttlMs: number }
+
 /** Takes a lease in the store and in the model. */
-export async function acquire(
-  world: World,
-  { tenant, id, via, holder, ttlMs }: Place & { readonly holder: string; readonly ttlMs: number },
-): Promise<{ epoch: number } | null | undefined> {
+export async function acquire(world: World, request: Acquire): Promise<{ epoch: number } | null | undefined> {
+  const { tenant, id, via, holder, ttlMs } = request
   return world.act(
     () => world.handle(tenant, via).acquireLease(id, holder, ttlMs),
-    (at, actual) => {
-      const conversation = world.contract.tenant(tenant).conversations.get(id)
-      if (!conversation || (isLeased(conversation, at) && conversation.lease?.holder !== holder)) return null
-      return { epoch: takeLease(world, { tenant, id, via, holder, ttlMs }, at, actual?.epoch) }
+    async (at, actual) => {
+      const expected = await claimed(world, { ...request, suspects: true }, at, actual?.epoch)
+      return expected.type === 'taken' ? { epoch: expected.epoch } : null
     },
   )
+}
+
+/** The same, with what the claim found. */
+export async function claimLease(world: World, request: Acquire & { readonly suspects: boolean }): Promise<void> {
+  const { tenant, id, via, holder, ttlMs, suspects } = request
+  await world.act(
+    () => world.handle(tenant, via).claimLease(id, holder, ttlMs, { suspects }),
+    (at, actual) => claimed(world, request, at, actual?.type === 'taken' ? actual.epoch : undefined),
+  )
+}
+
+/** What the store must answer; the model has the lease then. */
+async function claimed(
+  world: World,
+  { tenant, id, via, holder, ttlMs, suspects }: Acquire & { readonly suspects: boolean },
+  at: Span,
+  epoch: number | undefined,
+): Promise<{ type: string; epoch?: number; lapses?: number }> {
+  const conversation = world.contract.tenant(tenant).conversations.get(id)
+  if (!conversation) return { type: 'held' }
+  const asked = claim(conversation, { holder, suspects }, at)
+  if (asked.type === 'quarantined') {
+    conversation.lease = quarantined(asked.lapsed, at)
+    await learnQuarantine(world, { tenant, id, via })
+  }
+  if (asked.type !== 'taken') return { type: asked.type }
+  const { lapsed } = asked
+  const given = takeLease(world, { tenant, id, via, holder, ttlMs, lapsed }, at, epoch)
+  return { type: 'taken', epoch: given, lapses: lapsed.length }
 }
 
 const hour = 3_600_000

@@ -1,23 +1,35 @@
 import type { Change, CommitResult } from '../../../src/store/change.ts'
 import type { Span } from '../compare/span.ts'
 import { type Committed, commit } from '../contract/commit.ts'
-import { isLeased } from '../contract/leases.ts'
+import { claim, isLeased } from '../contract/leases.ts'
 import { events } from '../contract/queries.ts'
-import type { World } from '../world.ts'
-import { takeLease } from './take-lease.ts'
+import type { Observed, World } from '../world.ts'
+import { learnQuarantine, quarantined, takeLease } from './take-lease.ts'
 
 type Place = { readonly tenant: string; readonly id: string; readonly via: number }
 
 /** Commits to the store and to the model. */
 export async function commitChange(world: World, place: Place, change: Change): Promise<CommitResult | undefined> {
-  return world.act(
-    () => world.handle(place.tenant, place.via).commit(place.id, change),
-    (at, actual) => expectedCommit(world, place, change, at, actual),
-  )
+  const observed = await world.observe(() => world.handle(place.tenant, place.via).commit(place.id, change))
+  return checkCommit(world, place, change, observed)
+}
+
+/** For what was observed earlier, as several at once. */
+export async function checkCommit(
+  world: World,
+  place: Place,
+  change: Change,
+  observed: Observed<CommitResult>,
+): Promise<CommitResult | undefined> {
+  return world.check(observed, async (at, actual) => {
+    const expected = expectedCommit(world, place, change, at, actual)
+    await learnQuarantine(world, place)
+    return expected
+  })
 }
 
 /** What the store must answer; the model has made the change when it was accepted. */
-export function expectedCommit(
+function expectedCommit(
   world: World,
   place: Place,
   change: Change,
@@ -61,7 +73,11 @@ function takenLease(
     return { epoch: lease.epoch }
   }
   if (isLeased(conversation, at)) return {}
-  const epoch = takeLease(world, { tenant, id, via, holder, ttlMs }, at, actual?.ok ? actual.epoch : undefined)
+  const claimed = claim(conversation, { holder, suspects: acquire.suspects ?? true }, at)
+  if (claimed.type === 'quarantined') conversation.lease = quarantined(claimed.lapsed, at)
+  if (claimed.type !== 'taken') return {}
+  const { lapsed } = claimed
+  const epoch = takeLease(world, { tenant, id, via, holder, ttlMs, lapsed }, at, actual?.ok ? actual.epoch : undefined)
   if (keyed) keyed.epoch = epoch
   return { epoch }
 }

@@ -7,7 +7,7 @@ import { conversationIds } from '../generate/names.ts'
 import { atConversation } from '../generate/places.ts'
 import { value } from '../generate/values.ts'
 import { command } from './command.ts'
-import { commitChange, expectedCommit } from './commit-change.ts'
+import { checkCommit, commitChange } from './commit-change.ts'
 
 const group = fc.uniqueArray(
   fc.record({
@@ -53,7 +53,7 @@ export const commitCommands = [
       const observed = await Promise.all(work)
       for (const [index, one] of observed.entries()) {
         const { place, change } = changes[index]!
-        await world.check(one, (at, actual) => expectedCommit(world, place, change, at, actual))
+        await checkCommit(world, place, change, one)
       }
     },
   }),

@@ -43,23 +43,7 @@ export const conversationCommands = [
       await world.act(
         () => world.handle(name, via).putFsmState(id, given),
         (at) => {
-          const change = { events: [], conversation: { fsmState: given } }
-          commit(world.contract.tenant(name), id, change, at, { creates: true })
-        },
-      )
-    },
-  }),
-  command({
-    name: 'standing',
-    args: fc.record(atConversation),
-    async run(world, { tenant: name, id, via }) {
-      await world.act(
-        () => world.handle(name, via).standing(id),
-        () => {
-          const found = world.contract.tenant(name).conversations.get(id)
-          if (!found) return null
-          const { agent, events, idleSeq } = found
-          return { agent, lastSeq: events.length, isIdle: idleSeq === events.length }
+          commit(world.contract.tenant(name), id, { events: [], fsmState: given }, at, { creates: true })
         },
       )
     },

@@ -1,11 +1,12 @@
 import fc from 'fast-check'
 import type { LeaseNews } from '../../../src/store/lease-news.ts'
 import { dueWorkProblem } from '../contract/due-work.ts'
+import { isQuarantined, takeBack } from '../contract/leases.ts'
 import { farMs } from '../generate/durations.ts'
 import { agents, holder, pick, picked } from '../generate/names.ts'
 import { atConversation } from '../generate/places.ts'
 import { Mismatch } from '../world.ts'
-import { acquire } from './acquire.ts'
+import { acquire, claimLease } from './acquire.ts'
 import { command } from './command.ts'
 
 export const leaseCommands = [
@@ -24,6 +25,55 @@ export const leaseCommands = [
     async run(world, args) {
       await acquire(world, args)
       await world.pass(args.ttlMs + 4)
+    },
+  }),
+  command({
+    name: 'claimLease',
+    weight: 4,
+    args: fc.record({ ...atConversation, holder, ttlMs: farMs, suspects: fc.boolean() }),
+    run: claimLease,
+  }),
+  command({
+    name: 'lapseOften',
+    weight: 1,
+    args: fc.record({ ...atConversation, times: fc.integer({ min: 1, max: 6 }) }),
+    async run(world, { times, ...place }) {
+      for (let time = 0; time < times; time++) {
+        await claimLease(world, { ...place, holder: `dead-${time % 2}`, ttlMs: 2, suspects: true })
+        await world.pass(6)
+      }
+    },
+  }),
+  command({
+    name: 'takeBackLapse',
+    weight: 2,
+    args: fc.record({ ...atConversation, pick }),
+    async run(world, { tenant, id, via, pick: index }) {
+      const conversation = world.contract.tenant(tenant).conversations.get(id)
+      const epoch = picked(conversation?.lease?.lapsed ?? [], index) ?? index
+      await world.act(
+        () => world.handle(tenant, via).takeBackLapse(id, epoch),
+        () => conversation && takeBack(conversation, epoch),
+      )
+    },
+  }),
+  command({
+    name: 'unquarantine',
+    weight: 1,
+    args: fc.record(atConversation),
+    async run(world, { tenant, id, via }) {
+      await world.act(
+        () => world.handle(tenant, via).unquarantine(id),
+        (at) => {
+          const conversation = world.contract.tenant(tenant).conversations.get(id)
+          if (!conversation || !isQuarantined(conversation)) return false
+          conversation.lease = null
+          conversation.wakeAt = at.copy()
+          conversation.isDormant = false
+          conversation.updatedAt = at.copy()
+          return true
+        },
+      )
     },
   }),
   command({
@@ -88,8 +138,10 @@ export const leaseCommands = [
       via: fc.nat({ max: 5 }),
       agents: fc.subarray(agents),
       limit: fc.constantFrom(1, 2, 3, 1000),
+      suspects: fc.constantFrom(undefined, 0, 1, 2),
     }),
-    async run(world, { via, ...query }) {
+    async run(world, { via, suspects, ...rest }) {
+      const query = { ...rest, ...(suspects === undefined ? {} : { suspects }) }
       const { outcome, at } = await world.observe(() => world.store(via).dueWork(query))
       const problem = outcome.ok ? dueWorkProblem(world.contract, query, at, outcome.value) : outcome.code
       if (problem) throw new Mismatch(`dueWork: ${problem}`)

@@ -127,6 +127,7 @@ function write(tenant: Tenant, conversation: Conversation, change: Change, at: S
   referTo(tenant, conversation.id, change.events as readonly { content: Json }[], firstSeq)
   writeAttrs(conversation, change, at)
   if (change.lease === 'release') conversation.lease = null
+  else if (conversation.lease && change.events.some(({ type }) => type === 'turn_ended')) conversation.lease.lapsed = []
 }
 
 function writeCall(tenant: Tenant, { id }: Conversation, write: ToolCallWrite, at: Span): void {
@@ -160,10 +161,6 @@ function writeAttrs(conversation: Conversation, change: Change, at: Span): void 
     if (isWaking) conversation.status = 'active'
   } else if (wakeAt === null) conversation.wakeAt = null
   const fsmState = change.fsmState ?? change.conversation?.fsmState
-  const knowsTheLog = change.epoch !== undefined || change.expectedSeq !== undefined
-  if (change.fsmState && knowsTheLog) {
-    conversation.idleSeq = change.fsmState.state === 'idle' ? change.fsmState.lastSeq : 0
-  }
   if (fsmState) {
     conversation.fsmState = fsmState
     conversation.status = statuses[fsmState.state]

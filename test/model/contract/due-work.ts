@@ -1,18 +1,31 @@
 import type { ConversationRef } from '../../../src/store/conversation-record.ts'
 import type { Span } from '../compare/span.ts'
-import { isLeased } from './leases.ts'
+import { isLeased, isSuspect } from './leases.ts'
 import type { Contract } from './state.ts'
 
-type Due = ConversationRef & { readonly wakeAt: Span }
+type Due = ConversationRef & { readonly wakeAt: Span; readonly isSuspect: boolean }
 
 /** Null when the answer is one the contract allows: all that is due, the longest due first, cut at the limit. */
 export function dueWorkProblem(
   contract: Contract,
-  { agents, limit }: { agents: readonly string[]; limit: number },
+  { agents, limit, suspects = limit }: { agents: readonly string[]; limit: number; suspects?: number },
   now: Span,
   actual: readonly ConversationRef[],
 ): string | null {
-  const due = dueConversations(contract, agents, now)
+  const all = dueConversations(contract, agents, now)
+  // Of those that have lapses, some: which of them is looked at below.
+  const listedNames = new Set(actual.map(nameOf))
+  const suspected = all.filter((item) => item.isSuspect)
+  const chosen = new Set(suspected.filter((item) => listedNames.has(nameOf(item))))
+  if (chosen.size > suspects) return `${chosen.size} with lapses were given, and ${suspects} asked for`
+  for (const item of chosen) {
+    const earlier = suspected.find((other) => !chosen.has(other) && other.wakeAt.isCertainlyBefore(item.wakeAt))
+    if (earlier) return `${nameOf(earlier)} has lapses, is due for longer than ${nameOf(item)} and was left out`
+  }
+  const isShort = chosen.size < Math.min(suspects, suspected.length)
+  if (isShort && actual.length < limit)
+    return `${suspected.length} with lapses are due, got ${chosen.size} of ${suspects}`
+  const due = all.filter((item) => !item.isSuspect || chosen.has(item))
   const names = new Map(due.map((item) => [nameOf(item), item]))
   const listed = actual.map((item) => names.get(nameOf(item)))
   if (listed.includes(undefined) || new Set(listed).size !== actual.length) {
@@ -36,7 +49,7 @@ function dueConversations(contract: Contract, agents: readonly string[], now: Sp
     for (const conversation of conversations.values()) {
       const { id, agent, wakeAt } = conversation
       if (agent === null || !agents.includes(agent) || wakeAt === null || isLeased(conversation, now)) continue
-      if (wakeAt.hi <= now.lo) due.push({ tenant, id, wakeAt })
+      if (wakeAt.hi <= now.lo) due.push({ tenant, id, wakeAt, isSuspect: isSuspect(conversation, now) })
       else if (wakeAt.lo <= now.hi) throw new Error(`a wake-up falls due while it is looked for: ${tenant} ${id}`)
     }
   }

@@ -4,6 +4,7 @@ import type { ModelCallRange } from '../../../src/store/model-call.ts'
 import type { EventRange, Page, PageBounds } from '../../../src/store/store.ts'
 import { Exact } from '../compare/difference.ts'
 import type { Span } from '../compare/span.ts'
+import { isQuarantined } from './leases.ts'
 import { byBytes, type Call, type Conversation, newestFirst, Refused, type Tenant } from './state.ts'
 
 const pageSize = 100
@@ -77,6 +78,9 @@ export function conversationRecord(conversation: Conversation | undefined): unkn
     lastSeq: conversation.events.length,
     createdAt,
     updatedAt,
+    ...(isQuarantined(conversation)
+      ? { quarantine: { at: conversation.lease!.claimedAt, epoch: conversation.lease!.epoch } }
+      : {}),
   }
 }
 
@@ -107,8 +111,10 @@ export function inbox(tenant: Tenant, { before, limit = pageSize, ...bounds }: P
   const all = [...tenant.calls.values()].sort(newestFirst)
   const found = pageAfter(all, before, 'call_not_found').filter(({ status }) => status === 'pending')
   return fitting(found, { ...bounds, limit }, anyBytes).map((call) => {
-    const { agent, title } = tenant.conversations.get(call.conversationId)!
-    return { ...(callRecord(call) as object), agent, title }
+    const conversation = tenant.conversations.get(call.conversationId)!
+    const { agent, title } = conversation
+    const quarantine = isQuarantined(conversation) ? { quarantinedAt: conversation.lease!.claimedAt } : {}
+    return { ...(callRecord(call) as object), agent, title, ...quarantine }
   })
 }
 

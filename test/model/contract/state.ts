@@ -37,8 +37,6 @@ export type Conversation = {
   status: 'active' | 'suspended' | 'idle' | 'ended'
   settings: JsonObject
   fsmState: FsmState | null
-  /** Where a commit that knew the log left nothing open. */
-  idleSeq: number
   title: string | null
   parent: Parent | null
   readonly createdAt: Span
@@ -50,7 +48,16 @@ export type Conversation = {
   modelCalls: AuditRow[]
   wakeAt: Span | null
   isDormant: boolean
-  lease: { readonly holder: string; readonly epoch: number; until: Span } | null
+  lease: Lease | null
+}
+
+export type Lease = {
+  readonly holder: string
+  readonly epoch: number
+  until: Span
+  claimedAt: Span
+  /** Epochs of the leases before it that lapsed soon after they were claimed. */
+  lapsed: readonly number[]
 }
 
 export type Event = { readonly type: NewEvent['type']; readonly content: unknown; readonly at: Span }
@@ -89,7 +96,6 @@ export function newConversation(id: string, at: Span): Conversation {
     status: 'idle',
     settings: {},
     fsmState: null,
-    idleSeq: 0,
     title: null,
     parent: null,
     createdAt: at.copy(),

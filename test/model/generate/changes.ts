@@ -49,7 +49,7 @@ export const changePlan = fc.record({
   ),
   /** Only where there is a right epoch to release. */
   releases: fc.constantFrom(false, false, false, true),
-  acquire: fc.option(fc.record({ holder, ttlMs: farMs }), { freq: 2 }),
+  acquire: fc.option(fc.record({ holder, ttlMs: farMs, suspects: fc.constantFrom(true, true, false) }), { freq: 2 }),
   conversation: fc.option(attrs, { freq: 2 }),
 })
 

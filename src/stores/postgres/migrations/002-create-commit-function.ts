@@ -1,3 +1,4 @@
+import { claimedColumns, isQuarantined, lapsedAfter } from '../claims.ts'
 import { nowMs, secondary } from '../sql-names.ts'
 
 /**
@@ -21,8 +22,7 @@ export const createCommitFunction = (schema: string): string => `
     c_expires_in bigint[] = '{}',
     b_change integer[] = '{}', b_hash text[] = '{}',
     l_change integer[] = '{}', l_holder text[] = '{}', l_ms bigint[] = '{}',
-    p_expected_at bigint[] = '{}', p_expected_agent text[] = '{}', p_needs_free boolean[] = '{}',
-    p_idle_seq bigint[] = '{}'
+    p_expected_at bigint[] = '{}', p_expected_agent text[] = '{}', p_needs_free boolean[] = '{}', l_suspects boolean[] = '{}'
   ) RETURNS TABLE (change integer, outcome text, seq bigint, at bigint, call_id text, round bigint) LANGUAGE plpgsql AS $$
   #variable_conflict use_column
   DECLARE
@@ -77,7 +77,6 @@ export const createCommitFunction = (schema: string): string => `
         last_seq = c.last_seq + x.event_count,
         status = CASE WHEN x.wake = 'expiry' AND NOT c.is_dormant THEN 'active' ELSE coalesce(x.status, c.status) END,
         fsm_state = coalesce(x.fsm_state, c.fsm_state),
-        idle_seq = coalesce(x.idle_seq, c.idle_seq),
         wake_at = CASE
           WHEN x.wake = 'in' THEN v_now + x.wake_ms
           WHEN x.wake = 'clear' THEN NULL
@@ -90,21 +89,21 @@ export const createCommitFunction = (schema: string): string => `
         leased_until = CASE WHEN NOT x.releases THEN c.leased_until END,
         created_at = CASE WHEN c.created_at = 0 THEN v_now ELSE c.created_at END,
         updated_at = v_now
-      FROM unnest(
-          p_wave, p_tenant, p_id, p_event_count, p_status, p_fsm_state, p_idle_seq, p_wake, p_wake_ms, p_releases, v_base
-        ) x (wave, tenant, id, event_count, status, fsm_state, idle_seq, wake, wake_ms, releases, base)
+      FROM unnest(p_wave, p_tenant, p_id, p_event_count, p_status, p_fsm_state, p_wake, p_wake_ms, p_releases, v_base)
+        x (wave, tenant, id, event_count, status, fsm_state, wake, wake_ms, releases, base)
       WHERE x.wave = v_wave AND x.base IS NOT NULL AND c.tenant = x.tenant AND c.id = x.id;
 
       IF cardinality(l_change) > 0 THEN
         -- A second row for the change, which has the epoch as its seq.
         FOR change, outcome, seq IN
-          UPDATE ${schema}.conversations c SET
-            holder = l.holder, epoch = nextval('${schema}.epochs'), leased_until = v_now + l.ms
-          FROM unnest(l_change, l_holder, l_ms) l (change, holder, ms)
+          UPDATE ${schema}.conversations c SET ${claimedColumns(schema, 'l.holder', 'l.ms', 'v_now')}
+          FROM unnest(l_change, l_holder, l_ms, l_suspects) l (change, holder, ms, suspects)
           WHERE p_wave[l.change] = v_wave AND v_base[l.change] IS NOT NULL
             AND c.tenant = p_tenant[l.change] AND c.id = p_id[l.change] AND coalesce(c.leased_until, 0) <= v_now
-          RETURNING l.change, 'leased', c.epoch
+            AND (l.suspects IS NOT FALSE OR ${lapsedAfter('l.holder', 'v_now')} IS NULL)
+          RETURNING l.change, CASE WHEN ${isQuarantined} THEN 'quarantined' ELSE 'leased' END, c.epoch
         LOOP
+          CONTINUE WHEN outcome <> 'leased';
           v_epoch[change] := seq;
           RETURN NEXT;
         END LOOP;
@@ -126,6 +125,16 @@ export const createCommitFunction = (schema: string): string => `
         SELECT p_tenant[e.change], p_id[e.change], v_base[e.change] + e.index, v_now, e.type, e.content
         FROM unnest(e_change, e_index, e_type, e_content) e (change, index, type, content)
         WHERE p_wave[e.change] = v_wave AND v_base[e.change] IS NOT NULL;
+
+      -- A lease that is released takes its lapses along.
+      IF EXISTS (
+        SELECT FROM unnest(e_change, e_type) e (change, type) WHERE e.type = 'turn_ended' AND NOT p_releases[e.change]
+      ) THEN
+        UPDATE ${schema}.conversations c SET lapsed = NULL
+          FROM unnest(e_change, e_type) e (change, type)
+          WHERE e.type = 'turn_ended' AND p_wave[e.change] = v_wave AND v_base[e.change] IS NOT NULL
+            AND c.tenant = p_tenant[e.change] AND c.id = p_id[e.change] AND c.lapsed IS NOT NULL;
+      END IF;
 
       IF v_has_keys THEN
         INSERT INTO ${schema}.commit_keys (tenant, conversation_id, key, digest, seq, epoch)

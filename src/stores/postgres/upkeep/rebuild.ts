@@ -1,4 +1,5 @@
 import type { Rebuilt } from '../../../store/upkeep.ts'
+import { isQuarantined } from '../claims.ts'
 import type { Query, Statement } from '../database.ts'
 import { nowMs } from '../sql-names.ts'
 import { restoreBatch } from './restore-batch.ts'
@@ -8,7 +9,6 @@ const columnNames = {
   lastSeq: 'last_seq',
   status: 'status',
   fsmState: 'fsm_state',
-  idleSeq: 'idle_seq',
   title: 'title',
   childOf: 'child_of',
   wakeAt: 'wake_at',
@@ -26,8 +26,8 @@ export async function rebuild(
     query({ name: `upkeep_${name}`, text } satisfies Statement, [tenant, id, ...values])
   const [row] = (await run(
     'rebuild_lock',
-    `SELECT last_seq, updated_at, coalesce(leased_until, 0) > ${nowMs} AS held
-     FROM ${schema}.conversations WHERE tenant = $1 AND id = $2 FOR UPDATE`,
+    `SELECT last_seq, updated_at, coalesce(leased_until, 0) > ${nowMs} AND NOT ${isQuarantined} AS held
+     FROM ${schema}.conversations c WHERE tenant = $1 AND id = $2 FOR UPDATE`,
     [],
   )) as { last_seq: number; updated_at: number; held: boolean }[]
   if (row?.last_seq !== expected.lastSeq || row.updated_at !== expected.updatedAt) return 'moved'

@@ -1,4 +1,5 @@
 import type { SQLInputValue } from 'node:sqlite'
+import { quarantineHolder } from '../../../store/claim.ts'
 import type { Rebuilt } from '../../../store/upkeep.ts'
 import { insertCall } from '../calls.ts'
 import { findConversation, getConversation } from '../conversations.ts'
@@ -10,7 +11,6 @@ const columnNames = {
   kind: 'kind',
   status: 'status',
   fsmState: 'fsm_state',
-  idleSeq: 'idle_seq',
   title: 'title',
   childOf: 'child_of',
   wakeAt: 'wake_at',
@@ -22,7 +22,8 @@ export function rebuild(db: Database, tenant: string, id: string, rebuilt: Rebui
   const head = findConversation(db, tenant, id)
   const record = getConversation(db, tenant, id)
   if (!head || record?.lastSeq !== expected.lastSeq || record.updatedAt !== expected.updatedAt) return 'moved'
-  if (head.leaseUntil !== null && head.leaseUntil > Date.now()) return 'held'
+  const isHeld = head.leaseUntil !== null && head.leaseUntil > Date.now()
+  if (isHeld && head.leaseHolder !== quarantineHolder) return 'held'
   const { cid } = head
   for (const [name, column] of Object.entries(columnNames)) {
     const value = columns[name as keyof typeof columnNames] as SQLInputValue | undefined

@@ -1,0 +1,91 @@
+import { PerdureError } from '../errors/perdure-error.ts'
+import { childCalls, childIdOf, childTurnIdOf } from '../log/child-call.ts'
+import { tentative } from '../log/decide.ts'
+import type { NewEvent } from '../log/events.ts'
+import { foldEvents } from '../log/fold-events.ts'
+import { fsmStateOf } from '../log/fsm-state.ts'
+import { nextStep } from '../log/next-step.ts'
+import { settle } from '../log/settle.ts'
+import { type ConversationState, findTurn, openTurn } from '../log/state.ts'
+import type { ConversationRef } from '../store/conversation-record.ts'
+import type { TenantStore } from '../store/store.ts'
+import { changeFor } from '../turn/change-for.ts'
+import { childResult } from '../turn/child-result.ts'
+import { parentCallOf } from './admit-child.ts'
+import { resolveChildCall } from './resolve-child-call.ts'
+import type { RuntimeContext } from './runtime-context.ts'
+
+type Runtime = Pick<RuntimeContext, 'store' | 'workingSets' | 'agents' | 'giving'>
+
+/**
+ * Ends the turns of a quarantined conversation that somebody asked to cancel. No process works on such a conversation, so it is done here, under the
+ * lease of the quarantine, and nothing of the application runs for it: no tool, no model, no hook, no persister. Elsewhere nothing happens.
+ */
+export async function cancelQuarantined(runtime: Runtime, ref: ConversationRef): Promise<void> {
+  const { tenant, id } = ref
+  const store = runtime.store.forTenant(tenant)
+  for (;;) {
+    const record = await store.getConversation(id)
+    if (!record?.quarantine) return
+    const { state } = await runtime.workingSets.load(store, tenant, id)
+    const events = endsOf(state)
+    if (events.length === 0) return tellParent(runtime, ref, state, record.agent)
+    if (openTurn(state)?.cancel) await cancelChildren(runtime, ref, state)
+    const after = foldEvents(tentative(events, state.lastSeq), state)
+    // Refused where the log has grown, or the quarantine has ended: then it is looked at again.
+    await store.commit(id, {
+      ...changeFor(events, after),
+      expectedSeq: state.lastSeq,
+      epoch: record.quarantine.epoch,
+      fsmState: fsmStateOf(after),
+    })
+  }
+}
+
+/** What ends turns that are to be cancelled; nothing where there are none. */
+function endsOf(state: ConversationState): readonly NewEvent[] {
+  const isAsked = state.turns.some((turn) => turn.cancel && !turn.end)
+  const step = isAsked ? nextStep(state, new Set()) : null
+  if (step?.type === 'terminate') return settle(state, { type: 'cancel', turnId: step.turnId })
+  // Of the queue: what is to be done about the open turn is not this step's.
+  const isOfQueue = step?.type === 'commit' && step.events.every(({ type }) => type === 'turn_ended')
+  return isOfQueue ? step.events : []
+}
+
+/** They are asked, and not waited for. */
+async function cancelChildren(runtime: Runtime, { tenant }: ConversationRef, state: ConversationState): Promise<void> {
+  const who = openTurn(state)?.cancel?.who ?? 'system'
+  for (const { callId } of childCalls(state)) {
+    const content = { turnId: childTurnIdOf(callId), who }
+    const change = { events: [{ type: 'cancel_requested' as const, content }], key: `cancel/${callId}` }
+    const child = { tenant, id: childIdOf(callId) }
+    if (await isCommitted(runtime.store.forTenant(tenant), child.id, change)) await cancelQuarantined(runtime, child)
+  }
+}
+
+/** False when it was never started, or is gone. */
+async function isCommitted(
+  store: TenantStore,
+  id: string,
+  change: Parameters<TenantStore['commit']>[1],
+): Promise<boolean> {
+  try {
+    return (await store.commit(id, change)).ok
+  } catch (error) {
+    if (PerdureError.isInstance(error) && error.code === 'conversation_not_found') return false
+    throw error
+  }
+}
+
+/** Its owner would, and there is none. */
+async function tellParent(
+  runtime: Runtime,
+  { tenant, id }: ConversationRef,
+  state: ConversationState,
+  agent: string | null,
+): Promise<void> {
+  const parent = await parentCallOf(runtime.store.forTenant(tenant), id)
+  const turn = parent && findTurn(state, childTurnIdOf(parent.callId))
+  if (!parent || !turn?.end || agent === null) return
+  await resolveChildCall(runtime, tenant, parent, childResult(agent, turn, turn.end), `agent:${agent}`)
+}

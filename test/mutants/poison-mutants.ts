@@ -1,0 +1,203 @@
+import type { Case, Mutant } from './mutant.ts'
+
+const memory = (test: string): Case => ({ file: 'src/stores/memory/memory-store.test.ts', test })
+const sqlite = (test: string): Case => ({ file: 'src/stores/sqlite/sqlite-store.test.ts', test })
+const postgres = (test: string): Case => ({ file: 'src/stores/postgres/postgres-store.test.ts', test })
+const story = (test: string): Case => ({ file: 'test/stories/quarantine.test.ts', test })
+const claims = (test: string): Case => ({ file: 'src/runtime/claims.test.ts', test })
+
+const counts = 'a claim counts the leases that lapsed without a release before it'
+const forgets = 'the end of a turn, and a commit that lets go, forget the lapses'
+const lifts = 'a quarantine that rests on the lapse of a holder that lives is none'
+const fifth = 'the fifth lapse in a row quarantines: nobody gets it, and it is due for nobody'
+const due = 'of what has lapses no more is due than is asked for, and all that has none'
+const spares = 'a commit takes what has lapses unless it wants no suspects, and is made in any case'
+
+/** Bugs in how a conversation that ends its processes is told from its neighbours. */
+export const poisonMutants: readonly Mutant[] = [
+  {
+    name: 'poison: a lease that its own holder takes again counts as lapsed',
+    edits: [
+      {
+        file: 'src/store/claim.ts',
+        find: 'return found.holder !== holder && until <= now',
+        replace: 'return until <= now',
+      },
+    ],
+    killedBy: [memory('a lease that was released, or that its own holder claims again, did not lapse')],
+  },
+  {
+    name: 'poison: a lapse counts however long after its claim it came',
+    edits: [
+      {
+        file: 'src/store/claim.ts',
+        find: ' && claimedAt !== null && until - claimedAt <= lapseWithinMs',
+        replace: ' && claimedAt !== null && until - claimedAt <= 1_000 * lapseWithinMs',
+      },
+    ],
+    killedBy: [memory('a lease that lapses more than five minutes after its claim is not counted')],
+  },
+  {
+    name: 'poison: a sixth lapse is waited for',
+    edits: [
+      { file: 'src/store/claim.ts', find: 'export const mostLapses = 5', replace: 'export const mostLapses = 6' },
+    ],
+    killedBy: [memory(fifth), sqlite(fifth), postgres(fifth)],
+  },
+  {
+    name: 'poison: memory: the end of a turn forgets no lapses',
+    edits: [
+      {
+        file: 'src/stores/memory/commit-change.ts',
+        find: "type === 'turn_ended'",
+        replace: "type === 'titled' && type.length > 9",
+      },
+    ],
+    killedBy: [memory(forgets)],
+  },
+  {
+    name: 'poison: sqlite: the end of a turn forgets no lapses',
+    edits: [
+      {
+        file: 'src/stores/sqlite/commit-change.ts',
+        find: "return { lease: forgetsLapses ? { ...before, lapsed: [] } : 'as it is', epoch: null }",
+        replace: "return { lease: 'as it is', epoch: null }",
+      },
+    ],
+    killedBy: [sqlite(forgets)],
+  },
+  {
+    name: 'poison: postgres: the end of a turn forgets no lapses where it is committed alone',
+    edits: [{ file: 'src/stores/postgres/commit-one.ts', find: "${endsTurn ? 'lapsed = NULL,' : ''}", replace: '' }],
+    killedBy: [postgres(forgets)],
+  },
+  {
+    name: 'poison: postgres: the end of a turn forgets no lapses in a batch',
+    edits: [
+      {
+        file: 'src/stores/postgres/migrations/002-create-commit-function.ts',
+        find: "SELECT FROM unnest(e_change, e_type) e (change, type) WHERE e.type = 'turn_ended' AND NOT p_releases[e.change]",
+        replace: "SELECT FROM unnest(e_type) e (type) WHERE e.type = 'nothing'",
+      },
+    ],
+    killedBy: [
+      {
+        file: 'src/stores/postgres/commit-one.test.ts',
+        test: 'the end of a turn, and what it makes of the lapses of the lease',
+      },
+    ],
+  },
+  {
+    name: 'poison: postgres: lapses are not counted',
+    edits: [
+      {
+        file: 'src/stores/postgres/claims.ts',
+        find: 'THEN array_append(c.lapsed, c.epoch)',
+        replace: 'THEN c.lapsed',
+      },
+    ],
+    killedBy: [postgres(counts)],
+  },
+  {
+    name: 'poison: postgres: a commit takes what has lapses although it wants no suspects',
+    edits: [
+      {
+        file: 'src/stores/postgres/migrations/002-create-commit-function.ts',
+        find: 'AND (l.suspects IS NOT FALSE OR',
+        replace: 'AND (l.suspects IS NOT NULL OR',
+      },
+    ],
+    killedBy: [postgres(spares)],
+  },
+  {
+    name: 'poison: postgres: a lapse that is taken back leaves the quarantine as it is',
+    edits: [
+      {
+        file: 'src/stores/postgres/leases.ts',
+        find: 'leased_until = CASE WHEN ${isLifted} THEN 0 ELSE c.leased_until END',
+        replace: 'leased_until = c.leased_until',
+      },
+    ],
+    killedBy: [postgres(lifts)],
+  },
+  {
+    name: 'poison: sqlite: all that has lapses is due, however few are asked for',
+    edits: [
+      {
+        file: 'src/stores/sqlite/due-work.ts',
+        find: 'return [...free, ...sorted(suspected).slice(0, suspects)]',
+        replace: 'return [...free, ...suspected]',
+      },
+      { file: 'src/stores/sqlite/due-work.ts', find: 'now, agent, now, suspects)', replace: 'now, agent, now, limit)' },
+    ],
+    killedBy: [sqlite(due)],
+  },
+  {
+    name: 'poison: a node takes all that has lapses at once',
+    edits: [
+      {
+        file: 'src/runtime/claims.ts',
+        find: 'return this.hasPlaceForSuspect ? this.#takeSuspect(ref) : null',
+        replace: 'return this.#takeSuspect(ref)',
+      },
+    ],
+    killedBy: [claims('of what has lapses one is held at a time, and the next when it is let go')],
+  },
+  {
+    name: 'poison: a node that took what turned out to have no lapses takes none that has',
+    edits: [
+      {
+        file: 'src/runtime/claims.ts',
+        find: 'if (!taken || taken.lapses === 0) this.leave(ref)',
+        replace: 'if (!taken) this.leave(ref)',
+      },
+    ],
+    killedBy: [claims('what has no lapses any more when it is claimed takes no place')],
+  },
+  {
+    name: 'poison: a process that lost its lease does not take its lapse back',
+    edits: [
+      {
+        file: 'src/runtime/lease-keeper.ts',
+        find: '      this.#lapsed.set(lease.epoch, lease.ref)\n',
+        replace: '',
+      },
+    ],
+    killedBy: [
+      { file: 'test/stories/leases-lapsed.test.ts', test: 'a process that was only slow takes its lapse back' },
+    ],
+  },
+  {
+    name: 'poison: cancelling a quarantined conversation waits for a process',
+    edits: [
+      {
+        file: 'src/runtime/conversation-handle.ts',
+        find: "      failpoint('cancel.after_commit')\n      await cancelQuarantined(runtime, ref)\n",
+        replace: "      failpoint('cancel.after_commit')\n",
+      },
+    ],
+    killedBy: [story('is cancelled without any of its code, and stays quarantined')],
+  },
+  {
+    name: 'poison: a quarantined child that is cancelled does not tell its parent',
+    edits: [
+      {
+        file: 'src/runtime/cancel-quarantined.ts',
+        find: 'if (events.length === 0) return tellParent(runtime, ref, state, record.agent)',
+        replace: 'if (events.length === 0) return',
+      },
+    ],
+    killedBy: [story('as a child agent is cancelled with its parent, which goes on')],
+  },
+  {
+    name: 'poison: a message to a quarantined conversation is refused as busy',
+    edits: [
+      {
+        file: 'src/runtime/send-message.ts',
+        find: "given ?? (record?.quarantine ? 'queue' : 'reject')",
+        replace: "given ?? 'reject'",
+      },
+    ],
+    killedBy: [story('takes messages, which queue, and goes on with all of them when a person has released it')],
+  },
+]
