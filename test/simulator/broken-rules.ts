@@ -1,5 +1,7 @@
 import type { NewEvent } from '../../src/log/events.ts'
 import type { Change, CommitResult } from '../../src/store/change.ts'
+import type { LeaseNews } from '../../src/store/lease-news.ts'
+import type { DueWorkQuery, Store } from '../../src/store/store.ts'
 import type { BrokenRule } from './plan.ts'
 import type { SimulatedProcess } from './simulated-process.ts'
 
@@ -34,6 +36,11 @@ export function breaking(rule: BrokenRule, commit: Commit, place: Place): Commit
         return isAnswer(change) ? answeredEarly(change, commit, place) : commit(change)
       case 'an answer wakes the conversation':
         return commit(isAnswer(change) ? { ...change, wakeAt: null } : change)
+      // See `breakingCalls`.
+      case 'a process renews only the leases it knows':
+      case 'a process holds one conversation with lapses at a time':
+      case 'lapses are counted':
+        return commit(change)
     }
   }
 }
@@ -67,4 +74,37 @@ async function answeredEarly(change: Change, commit: Commit, { process, now }: P
   const { expectedSeq = 0, events } = change
   setImmediate(() => process.enter(() => void commit(change)))
   return { ok: true, seq: expectedSeq + events.length, at: now }
+}
+
+/** The same for what is asked of the store beside commits. */
+export async function breakingCall(
+  rule: BrokenRule | null,
+  data: Store,
+  name: string,
+  args: readonly unknown[],
+  make: (args: readonly unknown[]) => Promise<unknown>,
+): Promise<unknown> {
+  if (rule === 'a process renews only the leases it knows' && name === 'keepLeases') return keepAll(data, args)
+  if (rule === 'a process holds one conversation with lapses at a time') {
+    if (name === 'claimLease') return make([...args.slice(0, 3), { suspects: true }])
+    if (name === 'dueWork') return make([{ ...(args[0] as DueWorkQuery), suspects: 1_000 }])
+  }
+  if (rule === 'lapses are counted' && name === 'claimLease') {
+    const [id, holder] = args as [string, string]
+    // Whoever had it is taken for one that let go in good order.
+    const found = await data.claimLease(id, `${holder} looking`, 1)
+    if (found.type === 'taken') await data.releaseLease(id, found.epoch)
+  }
+  return make(args)
+}
+
+async function keepAll(data: Store, args: readonly unknown[]): Promise<LeaseNews> {
+  const [holder, ttlMs, known] = args as Parameters<Store['keepLeases']>
+  const news = await data.keepLeases(holder, ttlMs, known)
+  await data.keepLeases(
+    holder,
+    ttlMs,
+    news.strays.map((lease) => ({ ...lease, seq: 0 })),
+  )
+  return { ...news, strays: [] }
 }

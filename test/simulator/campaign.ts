@@ -4,6 +4,7 @@ import { type Crash, foreignActions, type Plan } from './plan.ts'
 import { randomPlan } from './random-plan.ts'
 import { scenarios } from './scenarios/all-scenarios.ts'
 import type { Scenario } from './scenarios/scenario.ts'
+import { patient, poison } from './scenarios/special-scenarios.ts'
 import { Tally } from './tally.ts'
 import type { Passings } from './world.ts'
 
@@ -17,18 +18,19 @@ export type CampaignOptions = {
   readonly share?: number
 }
 
-/** A crash at every passing of every failpoint; a second one after it; appends, stalls and failures at every step; and all of it at random. */
+/** A crash at every passing of every failpoint; a second one after it; appends, stalls, failures and lost leases at every step; a poison beside each; and all of it at random. */
 export async function campaign({ seed, runs, isFull = false, share = 1 }: CampaignOptions): Promise<Tally> {
   const tally = new Tally()
   const random = seededRandom(seed)
   const second: SecondCrash[] = []
   for (const scenario of scenarios) {
-    const { lives, steps, writes } = await tally.run({ scenarios: [scenario] })
+    const { lives, steps, writes, leases } = await tally.run({ scenarios: [scenario] })
     for (const first of share < 1 ? endsOf(lives[0]!) : crashesAt(lives[0]!)) {
       const report = await tally.run({ scenarios: [scenario], crashes: [first] })
       for (const next of crashesAt(report.lives[1]!)) second.push({ scenario, crashes: [first, next] })
     }
-    for (const plan of disturbances(scenario, steps, writes)) if (random.chance(share)) await tally.run(plan)
+    for (const plan of disturbances(scenario, { steps, writes, leases }))
+      if (random.chance(share)) await tally.run(plan)
   }
   const chosen = isFull ? second : onePerPair(second, random)
   for (const { scenario, crashes } of chosen) await tally.run({ scenarios: [scenario], crashes })
@@ -49,14 +51,19 @@ function endsOf(life: Passings): Crash[] {
   return crashesAt(life).filter(({ failpoint, nth }) => nth === 1 || nth === life[failpoint])
 }
 
-function disturbances(scenario: Scenario, steps: number, writes: number): Plan[] {
+type Counted = { readonly steps: number; readonly writes: number; readonly leases: number }
+
+function disturbances(scenario: Scenario, { steps, writes, leases }: Counted): Plan[] {
   const alone = { scenarios: [scenario] }
-  const everyStep = Array.from({ length: steps }, (_, index) => index + 1)
-  const everyWrite = Array.from({ length: writes }, (_, index) => index + 1)
+  const upTo = (length: number): number[] => Array.from({ length }, (_, index) => index + 1)
+  const everyStep = upTo(steps)
+  const everyWrite = upTo(writes)
   return [
     ...everyStep.flatMap((step) => foreignActions.map((action) => ({ ...alone, foreign: [{ action, step }] }))),
     ...everyStep.flatMap((step) => [1, 4, 10, 1_000].map((steps) => ({ ...alone, stall: { step, steps } }))),
     ...everyWrite.flatMap((write) => [true, false].map((isMade) => ({ ...alone, failures: [{ write, isMade }] }))),
+    ...upTo(leases).map((lost) => ({ scenarios: [scenario, patient], lostLeases: [lost] })),
+    ...[1, 2].map((workers) => ({ scenarios: [scenario, poison], workers })),
   ]
 }
 

@@ -12,6 +12,8 @@ export type Plan = {
   readonly stall?: { readonly step: number; readonly steps: number } | null
   /** Writes, counted from 1, that fail: made, so that only the answer is lost, or not made. */
   readonly failures?: readonly { readonly write: number; readonly isMade: boolean }[]
+  /** Of the writes that take a lease, counted from 1, those that are made and whose answer is lost. */
+  readonly lostLeases?: readonly number[]
   /** Processes that work from the beginning. Default: 1. */
   readonly workers?: number
   /** A rule that is not kept, to see that it is missed. */
@@ -34,6 +36,9 @@ export type BrokenRule =
   | 'a start is durable before its tool runs'
   | 'what is told is durable'
   | 'an answer wakes the conversation'
+  | 'a process renews only the leases it knows'
+  | 'a process holds one conversation with lapses at a time'
+  | 'lapses are counted'
 
 export function describePlan({ scenarios, broken, ...rest }: Plan): string {
   const names = scenarios.length > 3 ? `${scenarios.length} scenarios` : scenarios.map(({ name }) => name).join(' and ')

@@ -7,9 +7,15 @@ export type Calls = {
   /** Before each call that is not a matter of the clock. */
   before(): Promise<void>
   /** Around everything that is written, in a transaction of its own. */
-  write<T>(write: () => Promise<T>): Promise<T>
+  write<T>(write: () => Promise<T>, takesLease: boolean): Promise<T>
   /** Makes a commit, or does what is to happen instead. */
   commit(id: string, change: Change, commit: (change: Change) => Promise<CommitResult>): Promise<CommitResult>
+  /** Makes another call, or does what is to happen instead. */
+  instead(
+    name: string,
+    args: readonly unknown[],
+    make: (args: readonly unknown[]) => Promise<unknown>,
+  ): Promise<unknown>
   /** It has just taken a conversation. */
   leased(id: string, epoch: number): Promise<void>
 }
@@ -17,7 +23,7 @@ export type Calls = {
 /** These are made when time passes: steps that counted them would depend on how much of it does. */
 const timed = new Set(['dueWork', 'keepLeases', 'getConversation'])
 
-const writing = new Set(['commit', 'acquireLease', 'releaseLease', 'putSummary', 'putModelCall', 'putBlob'])
+const writing = new Set(['commit', 'claimLease', 'releaseLease', 'putSummary', 'putModelCall', 'putBlob'])
 
 /** The shared store as one process sees it: a dead process is never answered, a stalled one later. */
 export function processStore(data: Store, process: SimulatedProcess, calls: Calls): Store {
@@ -42,13 +48,14 @@ export function processStore(data: Store, process: SimulatedProcess, calls: Call
     const make = (): Promise<unknown> =>
       name === 'commit'
         ? calls.commit(id, change, (given) => invoke([id, given]) as Promise<CommitResult>)
-        : invoke(args)
-    const answer = writing.has(name) ? calls.write(make) : make()
+        : calls.instead(name, args, (given) => invoke([...given]))
+    const takesLease = name === 'claimLease' || (name === 'commit' && change.acquire !== undefined)
+    const answer = writing.has(name) ? calls.write(make, takesLease) : make()
     // Also a failure is heard of only by who is there to hear it.
     await Promise.allSettled([answer])
     await process.goOn()
     const result = await answer
-    if (name === 'acquireLease' || name === 'commit') {
+    if (name === 'claimLease' || name === 'commit') {
       const { epoch } = (result ?? {}) as { readonly epoch?: number }
       if (epoch !== undefined) await calls.leased(id, epoch)
     }

@@ -17,6 +17,7 @@ export function randomPlan(random: SeededRandom): Plan {
     failures: random.chance(0.4)
       ? several(3, () => ({ write: random.int(1, isAlone ? 12 : 50), isMade: random.chance(0.5) }))
       : [],
+    lostLeases: random.chance(0.3) ? several(2, () => random.int(1, isAlone ? 4 : 16)) : [],
     workers: random.int(1, 3),
   }
 }

@@ -12,6 +12,8 @@ export type Report = {
   readonly crashes: readonly Failpoint[]
   readonly steps: number
   readonly writes: number
+  /** Of the writes, those that take a lease. */
+  readonly leases: number
   readonly appended: number
   readonly stalled: number
   readonly failed: number

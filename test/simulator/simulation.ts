@@ -3,7 +3,7 @@ import { type Failpoint, failpoint } from '../../src/failpoint/failpoint.ts'
 import { callPhase } from '../../src/log/call-phase.ts'
 import { foldEvents } from '../../src/log/fold-events.ts'
 import { faultsIn } from '../upkeep/faults-in.ts'
-import { breaking } from './broken-rules.ts'
+import { breaking, breakingCall } from './broken-rules.ts'
 import { Foreigner } from './foreigner.ts'
 import type { Plan } from './plan.ts'
 import { type Calls, processStore } from './process-store.ts'
@@ -29,11 +29,14 @@ export class Simulation {
   readonly #epochs = new Map<string, number>()
   #stalled: { readonly process: SimulatedProcess; readonly since: number } | null = null
   #hasGivenUp = false
-  #counts = { steps: 0, writes: 0, appended: 0, stalled: 0, failed: 0 }
+  #counts = { steps: 0, writes: 0, leases: 0, appended: 0, stalled: 0, failed: 0 }
 
   constructor(plan: Plan) {
     this.#plan = plan
-    this.#world = new World(plan.scenarios)
+    this.#world = new World(plan.scenarios, (process) => {
+      this.#world.kill(process)
+      this.#startWorker(true)
+    })
     this.#foreigner = new Foreigner(this.#world)
   }
 
@@ -79,7 +82,8 @@ export class Simulation {
   #calls(process: SimulatedProcess): Calls {
     return {
       before: () => this.#beforeStep(process),
-      write: (write) => this.#write(write),
+      write: (write, takesLease) => this.#write(write, takesLease),
+      instead: (name, args, make) => breakingCall(this.#plan.broken ?? null, this.#world.data, name, args, make),
       commit: async (id, change, commit) => {
         const { broken } = this.#plan
         const place = { process, now: this.#world.clock.now(), epoch: this.#epochs.get(id) ?? 0 }
@@ -121,9 +125,12 @@ export class Simulation {
     this.#stalled = null
   }
 
-  async #write<T>(write: () => Promise<T>): Promise<T> {
+  async #write<T>(write: () => Promise<T>, takesLease: boolean): Promise<T> {
     const n = ++this.#counts.writes
-    const failure = this.#plan.failures?.find((candidate) => candidate.write === n)
+    const nthLease = takesLease ? ++this.#counts.leases : 0
+    const isLost = this.#plan.lostLeases?.includes(nthLease) ?? false
+    const planned = this.#plan.failures?.find((candidate) => candidate.write === n)
+    const failure = isLost ? { isMade: true } : planned
     if (failure) this.#counts.failed += 1
     failpoint('store.inside_transaction')
     if (failure && !failure.isMade) throw new StoreError('the disk is busy; nothing was written')
@@ -168,6 +175,11 @@ export class Simulation {
     const alive = this.#world.started.filter(({ process }) => !process.isDead && !process.isStalled)
     if (alive.some(({ playing }) => playing > 0)) return false
     for (const scenario of this.#world.scenarios) {
+      if (scenario.isPoison) {
+        const record = await this.#world.data.getConversation(this.#world.idOf(scenario))
+        if (!record?.quarantine) return false
+        continue
+      }
       const log = await this.#world.log(scenario)
       const { turns } = foldEvents(log)
       if (turns.length === 0 || turns.some((turn) => !turn.end)) return false
@@ -190,13 +202,22 @@ export class Simulation {
     const { scenarios, effects, told, interrupted, data } = this.#world
     const problems: string[] = []
     const moments = await Promise.all(this.#world.moments)
-    problems.push(...(await faultsIn(data)), ...(await Promise.all(this.#world.examinations)).flat())
+    const faults = [...(await faultsIn(data)), ...(await Promise.all(this.#world.examinations)).flat()]
+    // The doctor tells of a quarantine as it should; whose it is, is looked at below.
+    problems.push(...faults.filter((fault) => !fault.startsWith('the doctor finds quarantined in')))
     for (const [index, scenario] of scenarios.entries()) {
       const id = this.#world.idOf(scenario)
+      const isQuarantined = (await data.getConversation(id))?.quarantine !== undefined
+      if (isQuarantined && !scenario.isPoison)
+        problems.push(`${scenario.name} is quarantined, and has ended no process`)
+      if (scenario.isPoison) continue
       const log = await this.#world.log(scenario)
       const own = <T extends { readonly id: string }>(all: readonly T[]) => all.filter((one) => one.id === id)
       // A call that is cut off for the third time is not run again, and the scenarios do not go on from there.
-      const isDisturbed = this.#foreigner.isDisturbed || this.#crashes.length + this.#counts.stalled > 2
+      const isDisturbed =
+        this.#foreigner.isDisturbed ||
+        this.#crashes.length + this.#counts.stalled > 2 ||
+        scenarios.some(({ isPoison }) => isPoison)
       const ending = { scenario, log, effects: own(effects), told: own(told), interrupted, isDisturbed }
       problems.push(...checkConversation(ending))
       for (const moment of moments) problems.push(...checkMoment(scenario, moment[index]!, log))

@@ -49,8 +49,12 @@ export class World {
   /** Grows with everything that happens, so that nothing happening can be noticed. */
   activity = 0
 
-  constructor(scenarios: readonly Scenario[]) {
+  readonly #die: (process: SimulatedProcess) => void
+
+  /** `die`: what happens when a process is ended by what it works on. */
+  constructor(scenarios: readonly Scenario[], die: (process: SimulatedProcess) => void) {
     this.scenarios = scenarios
+    this.#die = die
   }
 
   idOf = (scenario: Scenario): string => `c-${scenario.name}`
@@ -123,6 +127,14 @@ export class World {
         this.problems.push(...problems)
       },
       pause: () => new Promise((resolve) => process.clock(this.clock).after(pauseMs, resolve)),
+      die: () => {
+        if (!process.isDead) this.#die(process)
+      },
+      haveOthersEnded: async (scenario) => {
+        const others = this.scenarios.filter((other) => other !== scenario && !other.isPoison)
+        const logs = await Promise.all(others.map((other) => this.log(other)))
+        return logs.every((log) => log.at(-1)?.type === 'turn_ended')
+      },
     }
   }
 
@@ -140,8 +152,8 @@ export class World {
     const process = SimulatedProcess.current()
     if (process?.isDead) return
     const { error } = (details ?? {}) as { error?: unknown }
-    // A store that fails is part of the plan.
-    if (error instanceof StoreError) return
+    // A store that fails is part of the plan, and so is one that ends its processes.
+    if (error instanceof StoreError || message.startsWith('a conversation was quarantined')) return
     this.problems.push(`an error was logged: ${message}: ${error instanceof Error ? error.stack : String(error)}`)
   }
 }

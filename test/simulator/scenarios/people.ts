@@ -10,7 +10,7 @@ const mostRounds = 200
 export async function play(scenario: Scenario, host: Host): Promise<void> {
   for (const [index, text] of scenario.messages.entries()) {
     const turn = await send(scenario, host, text, index === 0 ? 'reject' : 'queue')
-    await attend(turn, scenario, host)
+    if (!scenario.isPoison) await attend(turn, scenario, host)
   }
 }
 
@@ -35,6 +35,9 @@ export function interruptions(scenario: Scenario, host: Host): (delta: string, s
         return void (await send(scenario, host, 'turn left', 'steer'))
       case '(queue)':
         return void (await send(scenario, host, 'then that', 'queue'))
+      case '(die)':
+        host.die()
+        return await new Promise(() => {})
       default:
     }
   }

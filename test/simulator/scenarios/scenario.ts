@@ -10,6 +10,8 @@ export type Scenario = {
   /** Each is sent when the turn of the one before has ended. What the model says to it is in `script.ts`. */
   readonly messages: readonly string[]
   readonly agent?: (host: Host) => Pick<AgentAttributes, 'hooks' | 'output' | 'title' | 'context' | 'audit'>
+  /** It ends every process that takes it up: it must be quarantined, and nothing else. Its message is sent, and not waited for. */
+  readonly isPoison?: true
   /** Its call is approved while no process runs, and only then the scenario begins. */
   readonly isApprovedBeforehand?: true
   /** What may be read in the end. The first is what is read when nothing went wrong; see `transcript.ts`. */
@@ -29,6 +31,10 @@ export type Host = {
   /** A model was asked. */
   asked(scenario: Scenario, prompt: LanguageModelV4Prompt): void
   pause(): Promise<void>
+  /** Ends this process. */
+  die(): void
+  /** Whether every other scenario has come to its end. */
+  haveOthersEnded(scenario: Scenario): Promise<boolean>
 }
 
 export type Effect = { readonly id: string; readonly tool: string; readonly callId: string }

@@ -33,6 +33,8 @@ const script: Readonly<Record<string, readonly Step[]>> = {
   'say what must not be said': [{ text: ['This was', ' never said'], calls: [call('pay')] }],
   'give me an object': [{ object: { answer: 'many' } }],
   'Your answer does not fit the schema': [{ object: { answer: 42 } }],
+  'end your process': [{ text: ['As I', '(die)', ' never said'] }],
+  'wait for the others': [{ calls: [call('patient')] }, 'They are done.'],
   'by the way': ['I see.'],
   'when you are done': [{ calls: [call('pay')] }, 'That too.'],
 }

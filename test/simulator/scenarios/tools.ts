@@ -14,6 +14,7 @@ export const ifInterrupted: Readonly<Record<string, IfInterrupted>> = {
   wipe: 'report',
   look: 'rerun',
   slow: 'rerun',
+  patient: 'rerun',
   book: 'ask',
   ship: 'ask',
 }
@@ -45,11 +46,23 @@ export function scenarioTools(scenario: Scenario, host: Host): Tool[] {
       return 'too late'
     },
   })
+  const patient = defineTool({
+    name: 'patient',
+    description: 'patient',
+    input,
+    ifInterrupted: ifInterrupted['patient']!,
+    run: async (_, turn) => {
+      await happen('patient', turn)
+      while (!(await host.haveOthersEnded(scenario))) await host.pause()
+      return 'patient done'
+    },
+  })
   const output = { type: 'string' }
   return [
     ...['pay', 'look', 'book', 'ship'].map((name) => server(name)),
     ...['refund', 'wipe'].map((name) => server(name, { approval: 'required' })),
     slow,
+    patient,
     defineTool({ name: 'colour', description: 'colour', input, executor: 'human', output }),
     defineTool({ name: 'nobody', description: 'nobody', input, executor: 'human', output, expiresInMs: 40 }),
     defineTool({ name: 'screen', description: 'screen', input, executor: 'client', output, approval: 'required' }),
