@@ -1,7 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Store } from '../../src/store/store.ts'
 import { freshDatabase } from '../setup/fresh-database.ts'
-import { startPostgres } from '../setup/start-postgres.ts'
+import { type RunningPostgres, startPostgres } from '../setup/start-postgres.ts'
+import { keepEvidence, Timeline } from './fleet/evidence.ts'
 import { readKept } from './fleet/facts.ts'
 import { FleetNode } from './fleet/fleet-node.ts'
 import { emptyHistory } from './fleet/history.ts'
@@ -11,7 +12,7 @@ import { brokenRules } from './fleet/rules.ts'
 import { Stories } from './fleet/stories.ts'
 import { notExercised, Tally } from './fleet/tally.ts'
 import { progress, runCommand } from './harness/command.ts'
-import { seededRandom } from './harness/seeded-random.ts'
+import { type SeededRandom, seededRandom } from './harness/seeded-random.ts'
 import { openStore } from './harness/target.ts'
 import { type Finding, judge, type Verdict } from './harness/verdict.ts'
 
@@ -23,8 +24,13 @@ export type FleetOptions = {
 
 const leaseMs = 2_000
 const drainMs = 1_000
-const workers = 3
-const apis = 2
+const places = [
+  { name: 'worker1', kind: 'worker' },
+  { name: 'worker2', kind: 'worker' },
+  { name: 'worker3', kind: 'worker' },
+  { name: 'api1', kind: 'api' },
+  { name: 'api2', kind: 'api' },
+] as const
 const storytellers = { short: 4, long: 8 }
 
 /** From the end of the last fault until everything that was begun must have ended. */
@@ -37,65 +43,74 @@ export async function fleet({ seed, minutes = 2 }: FleetOptions): Promise<Verdic
 
 async function run(seed: number, minutes: number): Promise<Finding> {
   const postgres = await startPostgres()
-  const databaseUrl = await freshDatabase(postgres.url)
-  const random = seededRandom(seed)
-  const history = emptyHistory()
-  const tally = new Tally(history)
-  const places = [
-    ...Array.from({ length: workers }, (_, index) => ({ name: `worker${index + 1}`, kind: 'worker' as const })),
-    ...Array.from({ length: apis }, (_, index) => ({ name: `api${index + 1}`, kind: 'api' as const })),
-  ]
-  const hear = tally.hear.bind(tally)
   const nodes: FleetNode[] = []
   try {
-    for (const place of places) nodes.push(await FleetNode.at({ ...place, databaseUrl, leaseMs, drainMs, hear }))
-    const isShort = minutes < 1
-    const nemesis = new Nemesis({
-      ...{ nodes, postgres, random: seededRandom(random.int(1, 2 ** 31)), leaseMs, drainMs },
-      deployed: isShort ? 2 : nodes.length,
-      tell: (fault) => progress(`fleet: ${fault}`),
-    })
-    await nemesis.startAll()
-    const people = new People(
-      nodes.filter(({ kind }) => kind === 'api'),
-      seededRandom(random.int(1, 2 ** 31)),
-    )
-    const stories = new Stories(people, history, seededRandom(random.int(1, 2 ** 31)))
-    const told = Array.from({ length: isShort ? storytellers.short : storytellers.long }, () => stories.tell())
-    await nemesis.run(Date.now() + minutes * 60_000)
-    await nemesis.heal()
-    const healedAt = Date.now()
-    progress('fleet: healed')
-    people.giveUpAt(healedAt + healedWithinMs)
-    stories.stop()
-    await Promise.all(told)
-    const store = await openStore({ store: 'postgres', url: databaseUrl })
-    try {
-      await untilAtRest(store, healedAt + healedWithinMs)
-      const restMs = Date.now() - healedAt
-      const kept = await readKept(store)
-      const later = nodes.find(({ build }) => build === 'later')
-      const doctor = (await later?.examine(healedWithinMs)) ?? [
-        'there is no node of the later build to examine the store',
-      ]
-      const counts = {
-        ...tally.counts(kept),
-        faults: nemesis.counts,
-        stories: stories.begun,
-        restMs,
-        longestCloseMs: nemesis.longestCloseMs,
-        hanging: nemesis.hanging.join('; '),
-        refusals: people.refusals(),
-      }
-      const violations = [...brokenRules({ history, kept }), ...stories.unfinished, ...doctor]
-      return { violations, notExercised: notExercised(nemesis.counts, tally.counts(kept)), counts }
-    } finally {
-      await store.close()
-    }
+    return await endure({ postgres, nodes, seed, minutes })
   } finally {
     for (const node of nodes) await node.destroy()
     await postgres.destroy()
   }
+}
+
+type Scene = {
+  readonly postgres: RunningPostgres
+  /** Filled here, so that its nodes are ended whatever happens. */
+  readonly nodes: FleetNode[]
+  readonly seed: number
+  readonly minutes: number
+}
+
+async function endure({ postgres, nodes, seed, minutes }: Scene): Promise<Finding> {
+  const databaseUrl = await freshDatabase(postgres.url)
+  const random = seededRandom(seed)
+  const fork = (): SeededRandom => seededRandom(random.int(1, 2 ** 31))
+  const history = emptyHistory()
+  const timeline = new Timeline()
+  const tally = new Tally(history, timeline)
+  const hear = tally.hear.bind(tally)
+  for (const place of places) nodes.push(await FleetNode.at({ ...place, databaseUrl, leaseMs, drainMs, hear }))
+  const isShort = minutes < 1
+  const tell = (text: string): void => {
+    timeline.note(text)
+    progress(`fleet: ${text}`)
+  }
+  const deployed = isShort ? 2 : nodes.length
+  const nemesis = new Nemesis({ nodes, postgres, random: fork(), leaseMs, drainMs, deployed, tell })
+  await nemesis.startAll()
+  const apis = nodes.filter(({ kind }) => kind === 'api')
+  const people = new People(apis, fork())
+  const stories = new Stories(people, history, fork())
+  const told = Array.from({ length: isShort ? storytellers.short : storytellers.long }, () => stories.tell())
+  await nemesis.run(Date.now() + minutes * 60_000)
+  await nemesis.heal()
+  tell('healed')
+  const healedAt = Date.now()
+  people.giveUpAt(healedAt + healedWithinMs)
+  stories.stop()
+  await Promise.all(told)
+
+  const store = await openStore({ store: 'postgres', url: databaseUrl })
+  try {
+    await untilAtRest(store, healedAt + healedWithinMs)
+    const restMs = Date.now() - healedAt
+    const facts = { history, kept: await readKept(store) }
+    const violations = [...brokenRules(facts), ...stories.unfinished, ...(await examine(nodes))]
+    if (violations.length > 0) progress(`fleet: evidence is in ${keepEvidence(seed, timeline, facts)}`)
+    const seen = tally.counts(facts.kept)
+    const { longestCloseMs, counts: faults, hanging } = nemesis
+    const counts = { ...seen, faults, stories: stories.begun, restMs, longestCloseMs, hanging: hanging.join('; ') }
+    return { violations, notExercised: notExercised(faults, seen), counts: { ...counts, refusals: people.refusals() } }
+  } finally {
+    await store.close()
+  }
+}
+
+/** Whether all nodes have recovered, and what the doctor says, of a build that knows every event. */
+async function examine(nodes: readonly FleetNode[]): Promise<string[]> {
+  const notReady = await Promise.all(nodes.map((node) => node.notReady(healedWithinMs)))
+  const doctor = nodes.find(({ build }) => build === 'later')
+  if (!doctor) throw new Error('there is no node of the later build')
+  return [...notReady.filter((problem) => problem !== null), ...(await doctor.examine(2 * healedWithinMs))]
 }
 
 async function untilAtRest(store: Store, giveUpAt: number): Promise<void> {

@@ -125,6 +125,17 @@ export class FleetNode {
     }
   }
 
+  /** Null when it is ready within `patienceMs`; else what it says of itself. */
+  async notReady(patienceMs: number): Promise<string | null> {
+    for (const giveUpAt = Date.now() + patienceMs; ; ) {
+      const readiness = this.#next('readiness')
+      this.#order({ type: 'ready?' })
+      const { isReady, told } = await inTime(readiness, patienceMs, `asking whether ${this.name} is ready`)
+      if (isReady) return null
+      if (Date.now() > giveUpAt) return `${this.name} is not ready: ${told}`
+    }
+  }
+
   async examine(patienceMs: number): Promise<readonly string[]> {
     const examined = this.#next('examined')
     this.#order({ type: 'examine' })

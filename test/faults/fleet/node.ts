@@ -24,10 +24,11 @@ export type NodeInput = {
   readonly drainMs: number
 }
 
-/** A word of the parent: to close, to look at the whole store, or to set the clock. */
+/** A word of the parent: to close, to look at the whole store, to tell whether it can work, or to set the clock. */
 export type NodeOrder =
   | { readonly type: 'close' }
   | { readonly type: 'examine' }
+  | { readonly type: 'ready?' }
   | { readonly type: 'clock'; readonly skewMs: number }
 
 export type NodeMessage =
@@ -36,6 +37,7 @@ export type NodeMessage =
   | { readonly type: 'ran'; readonly tool: string; readonly id: string; readonly at: number; readonly node: string }
   | { readonly type: 'logged'; readonly level: 'warn' | 'error'; readonly text: string }
   | { readonly type: 'examined'; readonly faults: readonly string[] }
+  | { readonly type: 'readiness'; readonly isReady: boolean; readonly told: string }
   /** What it has closed by now. */
   | { readonly type: 'closing'; readonly part: 'server' | 'runtime' | 'store' }
   | { readonly type: 'closed'; readonly tookMs: number }
@@ -75,7 +77,10 @@ say<NodeMessage>({ type: 'ready', port: server?.port ?? null })
 
 async function obey(order: NodeOrder): Promise<void> {
   if (order.type === 'clock') skewMs = order.skewMs
-  else if (order.type === 'examine') say<NodeMessage>({ type: 'examined', faults: await faultsIn(store) })
+  else if (order.type === 'ready?') {
+    const { isReady, ...parts } = await runtime.readiness()
+    say<NodeMessage>({ type: 'readiness', isReady, told: JSON.stringify(parts) })
+  } else if (order.type === 'examine') say<NodeMessage>({ type: 'examined', faults: await faultsIn(store) })
   else {
     const begun = performance.now()
     await server?.close({ drainMs: input.drainMs })

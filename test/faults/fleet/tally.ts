@@ -1,4 +1,5 @@
 import type { Counts } from '../harness/verdict.ts'
+import type { Timeline } from './evidence.ts'
 import type { Kept } from './facts.ts'
 import type { History } from './history.ts'
 import { type FaultCounts, faults } from './nemesis.ts'
@@ -7,10 +8,12 @@ import type { NodeMessage } from './node.ts'
 /** What happened in a run, as far as it shows that the run was worth something. */
 export class Tally {
   readonly #history: History
+  readonly #timeline: Timeline
   readonly #logged = new Map<string, number>()
 
-  constructor(history: History) {
+  constructor(history: History, timeline: Timeline) {
     this.#history = history
+    this.#timeline = timeline
   }
 
   hear(message: NodeMessage, node: string): void {
@@ -18,6 +21,7 @@ export class Tally {
       const { tool, id, at } = message
       this.#history.runs.push({ tool, id, at, node })
     }
+    if (message.type !== 'examined') this.#timeline.note(`${node}: ${JSON.stringify(message)}`)
     if (message.type !== 'logged') return
     const text = `${message.level}: ${message.text}`.slice(0, 120)
     this.#logged.set(text, (this.#logged.get(text) ?? 0) + 1)
