@@ -31,7 +31,9 @@ const places = [
   { name: 'api1', kind: 'api' },
   { name: 'api2', kind: 'api' },
 ] as const
-const storytellers = { short: 4, long: 8 }
+/** A short run has each fault once, and little else. */
+const short = { storytellers: 4, deployed: 2, pauseMs: 800 }
+const long = { storytellers: 8, deployed: places.length, pauseMs: 2_500 }
 
 /** From the end of the last fault until everything that was begun must have ended. */
 const healedWithinMs = 30_000
@@ -67,20 +69,28 @@ async function endure({ postgres, nodes, seed, minutes }: Scene): Promise<Findin
   const history = emptyHistory()
   const timeline = new Timeline()
   const tally = new Tally(history, timeline)
-  const hear = tally.hear.bind(tally)
-  for (const place of places) nodes.push(await FleetNode.at({ ...place, databaseUrl, leaseMs, drainMs, hear }))
-  const isShort = minutes < 1
+  const deaths: string[] = []
+  const shared = {
+    ...{ databaseUrl, leaseMs, drainMs },
+    hear: tally.hear.bind(tally),
+    onDeath: (node: string, complaint: string) => {
+      timeline.note(`${node} died: ${complaint}`)
+      deaths.push(`${node} died: ${complaint}`)
+      nemesis.revive(node).catch((error: unknown) => deaths.push(String(error)))
+    },
+  }
+  for (const place of places) nodes.push(await FleetNode.at({ ...place, ...shared }))
   const tell = (text: string): void => {
     timeline.note(text)
     progress(`fleet: ${text}`)
   }
-  const deployed = isShort ? 2 : nodes.length
-  const nemesis = new Nemesis({ nodes, postgres, random: fork(), leaseMs, drainMs, deployed, tell })
+  const { storytellers, ...size } = minutes < 1 ? short : long
+  const nemesis = new Nemesis({ nodes, postgres, random: fork(), leaseMs, drainMs, tell, ...size })
   await nemesis.startAll()
   const apis = nodes.filter(({ kind }) => kind === 'api')
   const people = new People(apis, fork())
   const stories = new Stories(people, history, fork())
-  const told = Array.from({ length: isShort ? storytellers.short : storytellers.long }, () => stories.tell())
+  const told = Array.from({ length: storytellers }, () => stories.tell())
   await nemesis.run(Date.now() + minutes * 60_000)
   await nemesis.heal()
   tell('healed')
@@ -94,7 +104,7 @@ async function endure({ postgres, nodes, seed, minutes }: Scene): Promise<Findin
     await untilAtRest(store, healedAt + healedWithinMs)
     const restMs = Date.now() - healedAt
     const facts = { history, kept: await readKept(store) }
-    const violations = [...brokenRules(facts), ...stories.unfinished, ...(await examine(nodes))]
+    const violations = [...brokenRules(facts), ...stories.unfinished, ...deaths, ...(await examine(nodes))]
     if (violations.length > 0) progress(`fleet: evidence is in ${keepEvidence(seed, timeline, facts)}`)
     const seen = tally.counts(facts.kept)
     const { longestCloseMs, counts: faults, hanging } = nemesis

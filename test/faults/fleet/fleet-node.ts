@@ -14,6 +14,8 @@ export type Place = {
   readonly leaseMs: number
   readonly drainMs: number
   readonly hear: (message: NodeMessage, node: string) => void
+  /** Called when it ended, and was neither killed nor closed. */
+  readonly onDeath: (node: string, complaint: string) => void
 }
 
 const startWithinMs = 60_000
@@ -44,6 +46,11 @@ export class FleetNode {
     return new FleetNode(place, cutting, await startFaultyProxy(cutting.url))
   }
 
+  /** Its process has ended, or was never started. */
+  get isDown(): boolean {
+    return this.#child === null
+  }
+
   get build(): Build {
     return this.#build
   }
@@ -63,9 +70,9 @@ export class FleetNode {
     return this.#cutting
   }
 
-  /** `work`: of API nodes; workers always do. */
+  /** Resolves when it is ready, or has died on the way. `work`: of API nodes; workers always do. */
   async start({ build, skewMs, work }: Pick<NodeInput, 'build' | 'skewMs' | 'work'>): Promise<void> {
-    const { name, kind, leaseMs, drainMs, hear } = this.#place
+    const { name, kind, leaseMs, drainMs, hear, onDeath } = this.#place
     const input: NodeInput = {
       ...{ name, url: this.#faulty.url, build, skewMs, port: this.#port, leaseMs, drainMs },
       work: kind === 'worker' || work,
@@ -86,17 +93,20 @@ export class FleetNode {
     })
     this.#child = child
     const ended = child.ended.then(({ complaint }) => {
-      throw new Error(`${name} ended before it was ready: ${complaint}`)
+      if (this.#child !== child) return null
+      this.#child = null
+      onDeath(name, complaint)
+      return null
     })
-    const { port } = await inTime(Promise.race([ready, ended]), startWithinMs, `the start of ${name}`)
-    ended.catch(() => {})
-    this.#port = port
+    const told = await inTime(Promise.race([ready, ended]), startWithinMs, `the start of ${name}`)
+    this.#port = told?.port ?? this.#port
   }
 
   async kill(): Promise<void> {
-    this.#child?.kill()
-    await this.#child?.ended
+    const child = this.#child
     this.#child = null
+    child?.kill()
+    await child?.ended
   }
 
   signal(name: 'SIGSTOP' | 'SIGCONT'): void {

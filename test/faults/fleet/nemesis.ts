@@ -29,6 +29,8 @@ export type NemesisParts = {
   readonly drainMs: number
   /** How many nodes one deploy replaces. */
   readonly deployed: number
+  /** The longest pause between two faults: in between, work must get on. */
+  readonly pauseMs: number
   readonly tell: (text: string) => void
 }
 
@@ -50,6 +52,8 @@ export class Nemesis {
   /** Nodes that did not end when a deploy closed them. */
   readonly hanging: string[] = []
   readonly #parts: NemesisParts
+  /** What is being done to each node: one thing at a time. */
+  readonly #busy = new Map<FleetNode, Promise<void>>()
   #longestCloseMs = 0
   #nextBuild: Build = 'later'
 
@@ -67,7 +71,9 @@ export class Nemesis {
   }
 
   async startAll(): Promise<void> {
-    await Promise.all(this.#parts.nodes.map((node, index) => this.#start(node, index % 2 === 0 ? 'later' : 'earlier')))
+    const start = (node: FleetNode, index: number): Promise<void> =>
+      this.#alone(node, () => this.#start(node, index % 2 === 0 ? 'later' : 'earlier'))
+    await Promise.all(this.#parts.nodes.map(start))
   }
 
   /** Ends what lasts. Nodes stay as they are, and connections that are silent stay silent: to notice is theirs. */
@@ -79,6 +85,12 @@ export class Nemesis {
     }
   }
 
+  /** A node that ended by itself is started again, as a process manager does. */
+  async revive(name: string): Promise<void> {
+    const node = this.#parts.nodes.find((candidate) => candidate.name === name)
+    if (node) await this.#alone(node, () => this.#startIfDown(node))
+  }
+
   async #lane(lane: readonly Fault[], untilMs: number): Promise<void> {
     const { random } = this.#parts
     do {
@@ -88,7 +100,7 @@ export class Nemesis {
   }
 
   async #try(fault: Fault): Promise<void> {
-    await sleep(this.#parts.random.int(100, 800))
+    await sleep(this.#parts.random.int(100, this.#parts.pauseMs))
     this.#parts.tell(fault)
     if (await this.#bring(fault)) this.counts[fault] += 1
   }
@@ -139,18 +151,22 @@ export class Nemesis {
   }
 
   async #kill(node: FleetNode): Promise<boolean> {
-    await node.kill()
-    await sleep(this.#parts.random.int(0, 800))
-    await this.#start(node, node.build)
+    await this.#alone(node, async () => {
+      await node.kill()
+      await sleep(this.#parts.random.int(0, 800))
+      await this.#start(node, node.build)
+    })
     return true
   }
 
   /** Long enough to lose its leases. */
   async #stop(node: FleetNode): Promise<boolean> {
     const { leaseMs, random } = this.#parts
-    node.signal('SIGSTOP')
-    await sleep(leaseMs * (1.2 + random.next()))
-    node.signal('SIGCONT')
+    await this.#alone(node, async () => {
+      node.signal('SIGSTOP')
+      await sleep(leaseMs * (1.2 + random.next()))
+      node.signal('SIGCONT')
+    })
     return true
   }
 
@@ -164,12 +180,13 @@ export class Nemesis {
   }
 
   async #replace(node: FleetNode, build: Build): Promise<void> {
-    const { drainMs } = this.#parts
-    const patienceMs = 2 * drainMs + closeSlackMs
-    const closed = await node.close(patienceMs)
-    if ('tookMs' in closed) this.#longestCloseMs = Math.max(this.#longestCloseMs, closed.tookMs)
-    else this.hanging.push(`${node.name} had closed ${closed.hangsAfter} after ${patienceMs} ms, and hung`)
-    await this.#start(node, build)
+    const patienceMs = 2 * this.#parts.drainMs + closeSlackMs
+    await this.#alone(node, async () => {
+      const closed = await node.close(patienceMs)
+      if ('tookMs' in closed) this.#longestCloseMs = Math.max(this.#longestCloseMs, closed.tookMs)
+      else this.hanging.push(`${node.name} had closed ${closed.hangsAfter} after ${patienceMs} ms, and hung`)
+      await this.#start(node, build)
+    })
   }
 
   async #loseAcknowledgement(): Promise<boolean> {
@@ -191,6 +208,17 @@ export class Nemesis {
   async #start(node: FleetNode, build: Build): Promise<void> {
     const { random } = this.#parts
     await node.start({ build, skewMs: random.pick(skews), work: random.chance(0.5) })
+  }
+
+  async #startIfDown(node: FleetNode): Promise<void> {
+    if (node.isDown) await this.#start(node, node.build)
+  }
+
+  async #alone(node: FleetNode, work: () => Promise<void>): Promise<void> {
+    const before = this.#busy.get(node) ?? Promise.resolve()
+    const done = before.then(work)
+    this.#busy.set(node, done)
+    await done
   }
 }
 
