@@ -8,7 +8,15 @@ import { type Place, withTarget } from './harness/with-target.ts'
 import { type CuttingProxy, startCuttingProxy } from './lost-acknowledgement/cutting-proxy.ts'
 import { checkLedger } from './workload/check-ledger.ts'
 import { type Entry, Ledger } from './workload/ledger.ts'
-import { advance, commitOf, type Lane, newLane, owned, type PlannedCommit, planLaneCommit } from './workload/plan-commit.ts'
+import {
+  advance,
+  commitOf,
+  type Lane,
+  newLane,
+  owned,
+  type PlannedCommit,
+  planLaneCommit,
+} from './workload/plan-commit.ts'
 
 export type LostAcknowledgementOptions = Pick<Place, 'postgresUrl'> & {
   readonly seed: number

@@ -5,7 +5,15 @@ import { describeFailure } from '../harness/failure.ts'
 import { type SeededRandom, seededRandom } from '../harness/seeded-random.ts'
 import { openStore, type Target } from '../harness/target.ts'
 import type { WriterMessage } from './ledger.ts'
-import { advance, type Lane, newLane, owned, type PlannedCommit, planLaneCommit, planSharedCommit } from './plan-commit.ts'
+import {
+  advance,
+  type Lane,
+  newLane,
+  owned,
+  type PlannedCommit,
+  planLaneCommit,
+  planSharedCommit,
+} from './plan-commit.ts'
 
 export type WriterInput = {
   readonly target: Target
