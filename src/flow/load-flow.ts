@@ -41,8 +41,10 @@ export async function putAway(
   return lastSeq
 }
 
-/** A conversation's summary is a text. */
-function flowStateIn({ version, content }: Summary): FlowState | null {
+/** A conversation's summary is a text. What is not the record of a session at that seq is left aside: the log is the truth. */
+function flowStateIn({ version, toSeq, content }: Summary): FlowState | null {
   if (version !== summaryVersion || typeof content !== 'object' || content === null) return null
-  return 'generation' in content ? (content as unknown as FlowState) : null
+  const state = content as unknown as FlowState
+  const isRecord = 'generation' in state && Array.isArray(state.ops) && Array.isArray(state.outcomes)
+  return isRecord && state.lastSeq === toSeq ? state : null
 }

@@ -120,3 +120,14 @@ test('a summary without a base cannot stand for the log: all of it is folded', a
   const revived = await loadWhole(store, 'c1')
   expect(revived.state.turns.map((turn) => turn.turnId)).toEqual(['t1', 't2'])
 })
+
+test('a base that is not of its seq is left aside', async () => {
+  const { store } = countedStore()
+  await store.commit('c1', { events: [said('t1'), replied('t1', 'm1', 1), ended('t1')] })
+  const state = baseOf((await loadWhole(store, 'c1')).state)
+  for (const base of [{ ...state, lastSeq: 0 }, { ...state, lastSeq: 9 }, { lastSeq: 3 }, {}]) {
+    await store.putSummary('c1', { fromSeq: 1, toSeq: 3, content: 'hello', version: 1, base: base as typeof state })
+    const revived = await loadWhole(store, 'c1')
+    expect(revived.state).toMatchObject({ lastSeq: 3, turns: [{ turnId: 't1' }] })
+  }
+})

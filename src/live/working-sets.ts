@@ -5,7 +5,7 @@ import { knownPart } from '../log/known-part.ts'
 import { type ConversationState, emptyState } from '../log/state.ts'
 import { conversationKey } from '../store/conversation-key.ts'
 import type { TenantStore } from '../store/store.ts'
-import type { Summary } from '../store/summary.ts'
+import { type Summary, usableBase } from '../store/summary.ts'
 
 /** A folded log, and the time of its last event: with the seq it tells whether the log is still the same one. */
 export type WorkingSet = {
@@ -83,7 +83,8 @@ export async function loadReadable(
 async function readWhole(store: TenantStore, id: string): Promise<{ base: WorkingSet; events: readonly LogEvent[] }> {
   const { summary, events } = await store.loadSince(id)
   const origin = { summary }
-  if (summary?.base) return { base: { state: summary.base, lastAt: 0, origin }, events }
+  const base = summary && usableBase(summary)
+  if (base) return { base: { state: base, lastAt: 0, origin }, events }
   // Without a base nothing can be decided from what comes after the summary alone.
   const whole = summary ? await store.streamEvents(id) : events
   return { base: { state: emptyState, lastAt: 0, origin }, events: whole }

@@ -6,6 +6,7 @@ import { callPhase } from '../log/call-phase.ts'
 import type { LogEvent, Resolution, ResolutionStatus, SuspensionKind } from '../log/events.ts'
 import type { Json } from '../log/json.ts'
 import { type CallState, type ConversationState, findCall, type Round } from '../log/state.ts'
+import type { Redact } from '../redact/redactor.ts'
 import type { Change, CommitResult } from '../store/change.ts'
 import type { TenantStore } from '../store/store.ts'
 import { resolveRow } from '../turn/change-for.ts'
@@ -104,6 +105,13 @@ export function expectKind(call: CallState, round: Round, kinds: readonly Suspen
     `answer to call '${call.callId}'`,
     `it waits for '${round.kind}', not for ${kinds.join(' or ')}`,
   )
+}
+
+/** What a page says of a tool that failed there is recorded as any error of a tool: without secrets. */
+export function redactFailure(kind: SuspensionKind, value: Json, redact: Redact): Json {
+  if (kind !== 'client_exec' || typeof value !== 'object' || value === null || Array.isArray(value)) return value
+  const { ok, error } = value as { readonly [name: string]: Json }
+  return ok === false && typeof error === 'string' ? { ...value, error: redact(error) } : value
 }
 
 function winnerFrom(winner: LogEvent | undefined, callId: string): WinningResolution {

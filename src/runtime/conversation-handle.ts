@@ -16,7 +16,7 @@ import { childrenOf, withChildren } from '../view/children-of.ts'
 import type { Children } from '../view/view.ts'
 import { viewOf } from '../view/view-of.ts'
 import { parentCallOf } from './admit-child.ts'
-import { type Answer, type Answered, answerCall, type CallRef, expectKind } from './answer-call.ts'
+import { type Answer, type Answered, answerCall, type CallRef, expectKind, redactFailure } from './answer-call.ts'
 import { cancelQuarantined } from './cancel-quarantined.ts'
 import { childOfCall } from './child-of-call.ts'
 import type { Conversation, TurnHandle } from './conversation.ts'
@@ -241,7 +241,8 @@ export function conversationHandle(
         async (pending, round) => {
           expectKind(pending, round, ['elicitation', 'client_exec', 'recovery'])
           const question = { kind: round.kind, tool: await toolOf(pending.name), schema: round.schema }
-          return { status: 'resolved', value: await checkAnswer(question, value) }
+          const checked = await checkAnswer(question, value)
+          return { status: 'resolved', value: redactFailure(round.kind, checked, runtime.redact) }
         },
       ),
 

@@ -67,6 +67,7 @@ export function createRuntime<const Agents extends readonly Agent[]>(
   const worker = work ? new Worker(parts) : null
   const context: RuntimeContext = {
     ...shared,
+    redact,
     worker,
     closed: closing.signal,
     turnWaiters: new TurnWaiters(store, logger, (session) => worker?.settled(session) ?? Promise.resolve()),

@@ -2,6 +2,7 @@ import type { Agent } from '../agent/agent.ts'
 import type { FlowRegistry } from '../flow/flow-registry.ts'
 import type { FlowStates } from '../flow/flow-states.ts'
 import type { WorkingSets } from '../live/working-sets.ts'
+import type { Redact } from '../redact/redactor.ts'
 import type { Snapshots } from '../snapshot/snapshots.ts'
 import type { ConversationRef } from '../store/conversation-record.ts'
 import type { Store } from '../store/store.ts'
@@ -26,6 +27,8 @@ export type RuntimeContext = {
   readonly workingSets: WorkingSets
   readonly scopes: Scopes
   readonly keepAlive: KeepAlive
+  /** Takes secrets out of what failed, before it is committed. */
+  readonly redact: Redact
   /** Null where the app keeps none. */
   readonly snapshots: Snapshots | null
   readonly turnWaiters: TurnWaiters

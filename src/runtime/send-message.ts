@@ -159,21 +159,19 @@ async function plan(
   newTurnId: string,
   { id, agent, identity, store, state, seed }: Sending,
 ): Promise<Plan> {
-  const record = await store.getConversation(id)
-  if (record?.agent && record.agent !== agent.name) throw new AgentMismatchError(id, record.agent, agent.name)
-  // A turn that nobody works on until a person releases it is not one to wait for: the message queues.
-  const whenBusy = given ?? (record?.quarantine ? 'queue' : 'reject')
-  const attrs = record?.agent ? null : { agent: agent.name }
+  const standing = await store.standing(id)
+  if (standing?.agent && standing.agent !== agent.name) throw new AgentMismatchError(id, standing.agent, agent.name)
+  // A turn that no process works on until a person releases it is not one to wait for: the message queues.
+  const whenBusy = given ?? (standing?.isQuarantined ? 'queue' : 'reject')
+  const attrs = standing?.agent ? null : { agent: agent.name }
   const fresh = { turnId: newTurnId, events: [], attrs }
-  if (!record?.lastSeq) {
+  if (!standing?.lastSeq) {
     const seeding = await seeded(seed)
     if (seeding) return { ...fresh, events: [seeding.event], attrs: { ...attrs, ...seeding.attrs }, expectedSeq: 0 }
   }
   if (whenBusy === 'queue') return { ...fresh, expectedSeq: null }
-  if (!record) return { ...fresh, expectedSeq: 0 }
-  const { fsmState, lastSeq } = record
-  // The cache is good for one question, when it is up to date: whether anything is open.
-  if (fsmState?.lastSeq === lastSeq && fsmState.state === 'idle') return { ...fresh, expectedSeq: lastSeq }
+  if (!standing) return { ...fresh, expectedSeq: 0 }
+  if (standing.isIdle) return { ...fresh, expectedSeq: standing.lastSeq }
   const folded = await state()
   const open = openTurn(folded)
   if (!open) return { ...fresh, expectedSeq: folded.lastSeq }

@@ -13,7 +13,10 @@ export function decodeConversation(row: StoredConversation): ConversationRecord 
 }
 
 /** For lists, which one damaged row must not keep from everybody: what cannot be read is named, and stands as if it were empty. */
-export function listConversation(row: StoredConversation): ConversationRecord {
+export function listConversation({
+  idleSeq: _,
+  ...row
+}: StoredConversation & { idleSeq?: number }): ConversationRecord {
   const unreadable: UnreadableColumn[] = []
   const read = (column: UnreadableColumn): Json => {
     const text = row[column]

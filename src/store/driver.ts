@@ -33,10 +33,10 @@ export type Driver = {
     id: string,
     bounds?: PageBounds,
   ): Promise<{ summary: StoredSummary | null; events: StoredEvent[] }>
-  /** False when there is no conversation. */
-  putSummary(tenant: string, id: string, summary: StoredSummary): Promise<boolean>
+  /** Refuses one that reaches past the end of the log, in the same transaction. */
+  putSummary(tenant: string, id: string, summary: StoredSummary): Promise<SummaryOutcome>
   latestSummary(tenant: string, id: string): Promise<StoredSummary | null>
-  getConversation(tenant: string, id: string): Promise<StoredConversation | null>
+  getConversation(tenant: string, id: string): Promise<ReadConversation | null>
   /**
    * Newest first: by `createdAt`, then by the bytes of the id; `forkOf` as `forkParents` says. Null when `before` names no conversation. Bounded by the bytes of
    * `title`, `parent`, `fsmState` and `settings`.
@@ -131,6 +131,9 @@ export type StoredConversation = {
   readonly quarantineEpoch: number | null
 }
 
+/** With what the engine plans a message on: see `StoredAttrs.idleSeq`. */
+export type ReadConversation = StoredConversation & { readonly idleSeq: number }
+
 /** Only what is given is written; `settings` merge shallowly (`mergeSettings`). */
 export type StoredAttrs = {
   readonly kind?: ConversationKind
@@ -138,6 +141,11 @@ export type StoredAttrs = {
   readonly status?: ConversationStatus
   readonly settings?: string
   readonly fsmState?: string
+  /**
+   * The seq at which the change leaves the log with nothing open, by whoever knows the log; 0: something is. Kept apart from `fsmState`, which anybody may
+   * write. 0 in a new conversation, in a fork and in one that is restored.
+   */
+  readonly idleSeq?: number
   readonly title?: string | null
   readonly parent?: string
   /** Given with `parent`: its id again, when this is a child agent of it, else null. Deletion follows it. */
@@ -257,6 +265,9 @@ export type CommitRefusal =
 
 /** `at` null: all of it. `agent` null: the source's. */
 export type ForkRequest = { readonly at: number | null; readonly agent: string | null }
+
+/** How a summary went; `pastEnd` is the last seq of the log. */
+export type SummaryOutcome = 'ok' | 'missing' | { readonly pastEnd: number }
 
 /** How a fork went; `pastEnd` is the last seq of the source. */
 export type ForkOutcome = 'ok' | 'missing' | 'exists' | { readonly pastEnd: number }

@@ -14,7 +14,8 @@ export type CallEnding = {
 
 /**
  * What the log says when a pending call is ended by its id. The log has no word for `errored`, so an approval is denied, and everything else ends with an
- * error result: never with an answer, and never with a run. Whatever part of these events a fork copies, the call does not read as granted.
+ * error result: never with an answer, and never with a run. Whatever part of these events a fork copies, and whatever the call waits for in truth where
+ * its row is wrong, the call does not read as granted.
  */
 export function eventsOfEnd({ callId, round, kind, status, value, who }: CallEnding): NewEvent[] {
   const resolution = (logged: ResolutionStatus, told: Json): NewEvent => ({
@@ -22,19 +23,17 @@ export function eventsOfEnd({ callId, round, kind, status, value, who }: CallEnd
     content: { callId, round, kind, status: logged, value: told, who },
   })
   if (status !== 'errored') return [resolution(status, value)]
-  const told = loggedError(kind, value)
-  if (tellsHowItWent(kind)) return [resolution('resolved', told)]
-  if (kind === 'approval') return [resolution('denied', told)]
+  const denied = resolution('denied', loggedError(kind, value))
+  if (kind === 'approval') return [denied]
   // Only a call that was started is recovered, and it may have taken effect.
   const unknown = kind === 'recovery' ? { outcome: 'unknown' as const } : {}
   const result = { callId, ok: false as const, error: errorIn(value), ...unknown }
   // The result ends the call; the resolution after it says who closed the round.
-  return [{ type: 'tool_result', content: result }, resolution('denied', told)]
+  return [{ type: 'tool_result', content: result }, denied]
 }
 
-/** The value of the resolution for a row that was ended as `errored` with this result. */
+/** The value of the resolution for a row that was ended as `errored` with this result: a denial is read as a text, or by its `reason`. */
 export function loggedError(kind: SuspensionKind, value: Json): Json {
-  if (tellsHowItWent(kind)) return isFailure(value) ? value : { ok: false, error: errorIn(value) }
   if (kind !== 'approval' || value === null || typeof value === 'string') return value
   return isText(fieldOf(value, 'reason')) ? value : { reason: errorIn(value) }
 }
@@ -48,10 +47,6 @@ function errorIn(value: Json): string {
   if (value === null || value === '') return 'it failed and did not say why'
   const told = [value, fieldOf(value, 'error'), fieldOf(value, 'reason'), fieldOf(value, 'message')].find(isText)
   return told ?? JSON.stringify(value)
-}
-
-function isFailure(value: Json): boolean {
-  return fieldOf(value, 'ok') === false && typeof fieldOf(value, 'error') === 'string'
 }
 
 function isText(value: Json | undefined): value is string {

@@ -75,7 +75,10 @@ export function prepareChange(given: Change, options: PrepareOptions = {}): Prep
   // Weakest first: what woke it, what the owner found it to be, what the caller says.
   const status = isWaking && wake.type === 'in' ? { status: 'active' as const } : {}
   const cached = fsmState ? { status: statusOf(fsmState.state) } : {}
-  const attrs = encodeAttrs({ ...status, ...cached, ...change.conversation, ...(fsmState && { fsmState }) })
+  const attrs = {
+    ...encodeAttrs({ ...status, ...cached, ...change.conversation, ...(fsmState && { fsmState }) }),
+    ...idleSeqOf(change),
+  }
   return {
     events,
     blobs: [...blobs],
@@ -100,6 +103,12 @@ export function prepareChange(given: Change, options: PrepareOptions = {}): Prep
 /** One that takes the lease always has a key: a repeat without one would not find out that it did. */
 function resendKeyOf({ resendKey, acquire }: Change): string | null {
   return resendKey ?? (acquire ? `acquire/${uuidV7()}` : null)
+}
+
+/** Only a change that was decided on a known log tells where nothing is open: a message is planned on it. */
+function idleSeqOf({ fsmState, epoch, expectedSeq }: Change): Pick<StoredAttrs, 'idleSeq'> {
+  if (!fsmState || (epoch === undefined && expectedSeq === undefined)) return {}
+  return { idleSeq: fsmState.state === 'idle' ? fsmState.lastSeq : 0 }
 }
 
 /** Two writes of one row in one change would depend on how a backend orders them. */
@@ -147,7 +156,11 @@ function encodeAttrs(attrs: ConversationAttrs): StoredAttrs {
   }
   if (attrs.settings !== undefined) stored.settings = encodeSettings(attrs.settings)
   if (attrs.fsmState !== undefined) stored.fsmState = encode(attrs.fsmState, 'fsmState')
-  if (attrs.title !== undefined) stored.title = attrs.title === null ? null : encode(attrs.title, 'title')
+  if (attrs.title !== undefined) {
+    if (attrs.title !== null && typeof attrs.title !== 'string')
+      throw new InvalidArgumentError('title', 'must be a string or null')
+    stored.title = attrs.title === null ? null : encode(attrs.title, 'title')
+  }
   if (attrs.parent !== undefined) {
     checkId('parent id', attrs.parent.id)
     if (attrs.parent.callId !== undefined) checkId('parent call id', attrs.parent.callId)

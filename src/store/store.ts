@@ -67,14 +67,17 @@ export type TenantStore = {
   /** The same, with the oldest of the events as a page. Read on with `pageEvents`. */
   pageSince(id: string, bounds: PageBounds): Promise<{ summary: Summary | null; page: EventPage }>
 
-  /** Keyed by `toSeq`; the same `toSeq` replaces. */
+  /** Keyed by `toSeq`; the same `toSeq` replaces. Refused when it reaches past the end of the log. */
   putSummary(id: string, summary: Summary): Promise<void>
   latestSummary(id: string): Promise<Summary | null>
 
   /** Upserts; `settings` merge shallowly, everything else replaces. */
   putConversation(id: string, attrs: ConversationAttrs): Promise<void>
   getConversation(id: string): Promise<ConversationRecord | null>
+  /** What lists show until a commit says something else. Nothing is decided on it. */
   putFsmState(id: string, fsmState: FsmState): Promise<void>
+  /** What a message is planned on. Null when there is no conversation. */
+  standing(id: string): Promise<Standing | null>
 
   /** Inserts or replaces; a new call is pending unless it says otherwise. */
   upsertToolCall(id: string, call: ToolCallWrite): Promise<void>
@@ -162,6 +165,14 @@ export type EventPage = {
 
 /** Where an event is: two logs that had the same name do not have the same time in one place. */
 export type EventPlace = { readonly seq: number; readonly at: number }
+
+/** Whose a conversation is, where its log ends, and whether nothing was open there, as the commit that brought it there said: never `putFsmState`. */
+export type Standing = {
+  readonly agent: string | null
+  readonly lastSeq: number
+  readonly isIdle: boolean
+  readonly isQuarantined: boolean
+}
 
 /** `before` is the id of the last item of the page before. Default of `limit`: 100. */
 export type Page = PageBounds & { readonly before?: string }

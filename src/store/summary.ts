@@ -10,3 +10,8 @@ export type Summary = {
   /** Title, last seq and unfinished turns at `toSeq`, so that revival reads nothing before it. */
   readonly base: ConversationState | null
 }
+
+/** What a log can be read on from after a summary: null where its base is not a state at `toSeq`, and then the log is read whole. */
+export function usableBase({ base, toSeq }: Pick<Summary, 'base' | 'toSeq'>): ConversationState | null {
+  return base?.lastSeq === toSeq && Array.isArray(base.turns) ? base : null
+}

@@ -126,7 +126,7 @@ export function createTenantStore(context: StoreContext, tenant: string): Tenant
     commit,
     appendEvent: (id, event) => write(id, { events: [event] }),
     putConversation: async (id, attrs) => void (await write(id, { events: [], conversation: attrs })),
-    putFsmState: async (id, fsmState) => void (await write(id, { events: [], fsmState })),
+    putFsmState: async (id, fsmState) => void (await write(id, { events: [], conversation: { fsmState } })),
     upsertToolCall: async (id, call) => void (await write(id, { events: [], calls: [call] })),
 
     async streamEvents(id, given) {
@@ -154,14 +154,14 @@ export function createTenantStore(context: StoreContext, tenant: string): Tenant
 
     async putSummary(id, summary) {
       checkId('conversation id', id)
-      if (
-        !(await driver.putSummary(
-          tenant,
-          id,
-          readGiven('summary', () => encodeSummary(summary)),
-        ))
-      )
-        throw new ConversationNotFoundError(id)
+      const row = readGiven('summary', () => encodeSummary(summary))
+      const outcome = await driver.putSummary(tenant, id, row)
+      if (outcome === 'missing') throw new ConversationNotFoundError(id)
+      if (outcome !== 'ok') {
+        const { toSeq } = row
+        const end = outcome.pastEnd
+        throw new InvalidArgumentError('toSeq', `is ${toSeq}, past the end of '${id}' at ${end}; use a seq of its log`)
+      }
     },
     async latestSummary(id) {
       checkId('conversation id', id)
@@ -173,6 +173,13 @@ export function createTenantStore(context: StoreContext, tenant: string): Tenant
       checkId('conversation id', id)
       const row = await driver.getConversation(tenant, id)
       return row && decodeConversation(row)
+    },
+    async standing(id) {
+      checkId('conversation id', id)
+      const row = await driver.getConversation(tenant, id)
+      if (!row) return null
+      const { agent, lastSeq } = decodeConversation(row)
+      return { agent, lastSeq, isIdle: row.idleSeq === lastSeq, isQuarantined: row.quarantinedAt !== null }
     },
     async listConversations(given) {
       const filter = readFilter(given)

@@ -29,6 +29,8 @@ export type UpkeepReader = {
 }
 
 export type UpkeepConversation = RestoredConversation & {
+  /** See `StoredAttrs`. */
+  readonly idleSeq: number
   /** As the row has it. */
   readonly lastSeq: number
   /** As the row has them: all null when nobody works on it. */

@@ -83,6 +83,7 @@ export type Rebuilt = {
     readonly lastSeq?: number
     readonly status?: StoredConversation['status']
     readonly fsmState?: string | null
+    readonly idleSeq?: number
     readonly title?: string | null
     readonly childOf?: string | null
     readonly wakeAt?: number

@@ -7,7 +7,7 @@ import { transcript } from '../context/transcript.ts'
 import { foldEvents } from '../log/fold-events.ts'
 import { baseOf, type ConversationState, emptyState, type TurnState } from '../log/state.ts'
 import { modelRef } from '../model/language-model.ts'
-import type { Summary } from '../store/summary.ts'
+import { type Summary, usableBase } from '../store/summary.ts'
 import { askBeside } from './ask-beside.ts'
 import type { TurnContext } from './turn-context.ts'
 
@@ -93,7 +93,7 @@ async function baseAt(
   stored: Summary | null,
   { store, id }: TurnContext,
 ): Promise<ConversationState | null> {
-  const from = stored?.base ?? emptyState
+  const from = (stored && usableBase(stored)) ?? emptyState
   const events = await store.streamEvents(id, { after: from.lastSeq, before: end!.seq + 1 })
   const last = events.at(-1)
   if (last?.seq !== end!.seq || last.type !== 'turn_ended' || last.content.turnId !== turnId) return null

@@ -37,7 +37,12 @@ export type LogFacts = {
   readonly fsmAtOwned: FsmState | null
 }
 
-export type CallProblem = { readonly callId: string; readonly isUnlogged: boolean }
+/** `expiresAt`: of the row, where it is that of the round that waits. Deadlines can be moved without a trace in the log, so a repair keeps them. */
+export type CallProblem = {
+  readonly callId: string
+  readonly isUnlogged: boolean
+  readonly deadline?: { readonly expiresAt: number | null }
+}
 
 /** What of a conversation's own rows has to be rebuilt, beside its columns. */
 export type RowProblems = {
@@ -239,11 +244,14 @@ export class ConversationExaminer {
     }
     const difference = compareCall(row, expected)
     if (!difference) return
-    this.add(
-      difference.what === 'deadline' ? 'deadline_differs' : 'call_row_differs',
-      `the row of call '${row.id}' ${difference.how}`,
-    )
-    this.problems.calls.push({ callId: row.id, isUnlogged: false })
+    if (difference.what === 'deadline') {
+      if (row.status === 'pending') this.add('deadline_differs', `call '${row.id}' ${difference.how}`)
+      return
+    }
+    this.add('call_row_differs', `the row of call '${row.id}' ${difference.how}`)
+    const isSameRound = row.status === 'pending' && expected.status === 'pending' && row.round === expected.round
+    const deadline = isSameRound ? { deadline: { expiresAt: row.expiresAt } } : {}
+    this.problems.calls.push({ callId: row.id, isUnlogged: false, ...deadline })
   }
 
   #summary({ toSeq, base }: StoredSummary): void {

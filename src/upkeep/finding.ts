@@ -41,7 +41,7 @@ export const findingCodes = {
   call_row_missing: { advice: rebuild, isDerived: true },
   call_row_differs: { advice: rebuild, isDerived: true },
   call_row_unlogged: { advice: rebuild, isDerived: true },
-  deadline_differs: { advice: `${rebuild}, unless it was moved on purpose`, isDerived: true },
+  deadline_differs: { advice: 'Set it with scheduleExpiry, unless it was moved on purpose', isNotice: true },
   call_past_due: { advice: 'Open the store with any process: it ends the call within a second', isNotice: true },
   agent_missing: { advice: 'Send to it with an agent, or delete it' },
   agent_unknown: { advice: 'Run the code that has it, or have another agent go on from a fork' },

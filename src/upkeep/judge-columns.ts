@@ -82,6 +82,14 @@ export function judgeColumns(
       `its cached state is ${conversation.fsmState}, the log says ${encode(fsm)}`,
     )
   }
+  if (folded.kind === 'conversation' && isWronglyIdle(conversation.idleSeq, folded.state)) {
+    set(
+      'idleSeq',
+      'fsm_state_differs',
+      0,
+      `its row says that nothing is open at ${conversation.idleSeq}, the log has a turn`,
+    )
+  }
   const cached = fsm === 'as it is' ? examined.cached : fsm
   const allowed =
     folded.kind === 'flow' ? flowStatuses(examined, folded.state) : conversationStatuses(examined, facts, cached)
@@ -122,6 +130,11 @@ function fsmOf(
   if (isTold && isDeepStrictEqual(cached, fsmAtCached)) return 'as it is'
   if (conversation.fsmState === null && lastOwned === 0) return 'as it is'
   return fsmStateOf(state)
+}
+
+/** A message that finds it so would not be refused. Of an earlier seq it means nothing. */
+function isWronglyIdle(idleSeq: number, state: ConversationState): boolean {
+  return idleSeq > 0 && idleSeq === state.lastSeq && fsmStateOf(state).state !== 'idle'
 }
 
 /** A session has none. */

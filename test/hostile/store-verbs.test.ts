@@ -70,6 +70,7 @@ const methods: Readonly<Record<keyof Store, Attempts>> = {
     (hostile) => store.putConversation('p', { parent: { id: 'x', at: hostile } }),
   ],
   getConversation: ofConversation((store, id) => store.getConversation(id)),
+  standing: ofConversation((store, id) => store.standing(id)),
   putFsmState: (store) => [
     (hostile) => store.putFsmState(hostile, { state: 'idle', pending: [], lastSeq: 0 }),
     (hostile) => store.putFsmState('f', hostile),

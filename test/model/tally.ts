@@ -59,6 +59,7 @@ export const allMethods = Object.keys({
   putConversation: 0,
   getConversation: 0,
   putFsmState: 0,
+  standing: 0,
   upsertToolCall: 0,
   getToolCall: 0,
   pendingToolCalls: 0,

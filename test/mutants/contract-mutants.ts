@@ -10,8 +10,8 @@ export const contractMutants: readonly Mutant[] = [
     edits: [
       {
         file: 'src/store/ended-call.ts',
-        find: "if (kind === 'approval') return [resolution('denied', told)]",
-        replace: "if (kind === 'approval') return [resolution('resolved', told)]",
+        find: "if (kind === 'approval') return [denied]",
+        replace: "if (kind === 'approval') return [resolution('resolved', value)]",
       },
     ],
     killedBy: [
@@ -27,8 +27,8 @@ export const contractMutants: readonly Mutant[] = [
     edits: [
       {
         file: 'src/store/ended-call.ts',
-        find: "return [{ type: 'tool_result', content: result }, resolution('denied', told)]",
-        replace: "return result.ok ? [] : [resolution('resolved', told)]",
+        find: "return [{ type: 'tool_result', content: result }, denied]",
+        replace: "return result.ok ? [] : [resolution('resolved', value)]",
       },
     ],
     killedBy: [
@@ -87,7 +87,7 @@ export const contractMutants: readonly Mutant[] = [
       },
     ],
     killedBy: [
-      { file: 'test/stories/humans-errored.test.ts', test: 'a client tool ends with an error, not with a result' },
+      { file: 'test/stories/humans-errored.test.ts', test: 'whatever shape the reason has, the doctor finds nothing' },
     ],
   },
   {

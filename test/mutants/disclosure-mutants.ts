@@ -315,6 +315,13 @@ const doors: readonly Row[] = [
     'own >= 0',
     foreign('with the version of ours is refused, and neither it nor what is beside it changes'),
   ],
+  [
+    'what a page says of its failed tool keeps its secrets',
+    'src/runtime/answer-call.ts',
+    '{ ...value, error: redact(error) }',
+    '{ ...value, error: error || redact(error) }',
+    story('are in no answer of a page whose tool failed'),
+  ],
 ]
 
 export const disclosureMutants: readonly Mutant[] = [...rows, ...doors].map(

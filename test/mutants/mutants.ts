@@ -1,4 +1,5 @@
 import { bytesMutants } from './bytes-mutants.ts'
+import { cacheMutants } from './cache-mutants.ts'
 import { childMutants } from './child-mutants.ts'
 import { contractMutants } from './contract-mutants.ts'
 import { coreMutants } from './core-mutants.ts'
@@ -29,6 +30,7 @@ export const mutants: readonly Mutant[] = [
   ...coreMutants,
   ...childMutants,
   ...contractMutants,
+  ...cacheMutants,
   ...doorMutants,
   ...bytesMutants,
   ...withheldMutants,

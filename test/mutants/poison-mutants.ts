@@ -194,7 +194,7 @@ export const poisonMutants: readonly Mutant[] = [
     edits: [
       {
         file: 'src/runtime/send-message.ts',
-        find: "given ?? (record?.quarantine ? 'queue' : 'reject')",
+        find: "given ?? (standing?.isQuarantined ? 'queue' : 'reject')",
         replace: "given ?? 'reject'",
       },
     ],

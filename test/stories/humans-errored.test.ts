@@ -1,6 +1,7 @@
 import { expect, test, vi } from 'vitest'
 import { z } from 'zod'
 import { defineAgent } from '../../src/agent/define-agent.ts'
+import type { Json } from '../../src/log/json.ts'
 import { scriptedModel } from '../../src/testing/scripted-model.ts'
 import { defineTool } from '../../src/tool/define-tool.ts'
 import type { Tool } from '../../src/tool/tool.ts'
@@ -49,7 +50,7 @@ const idler = defineAgent({
 })
 
 /** Ends the one call of a turn as errored, and tells what the model read of it. */
-async function endAsErrored(story: StoryContext, tool: Tool, value: string, args = {}) {
+async function endAsErrored(story: StoryContext, tool: Tool, value: Json, args = {}) {
   const { agent, model } = caller(tool, args)
   const runtime = story.start({ agents: [agent, idler] })
   const { store } = runtime
@@ -77,6 +78,24 @@ overStores('a pending call that is ended as errored', (story) => {
     expect(resolution).toMatchObject({ kind: 'approval', status: 'denied', value: 'the bank is closed', who: 'ann' })
   })
 
+  test('whatever shape the reason has, the doctor finds nothing', async () => {
+    const { read } = await endAsErrored(story, pay([]), { error: 'the bank is closed', code: 7 })
+    expect(read).toEqual([['pay', { type: 'error-text', value: 'tool call denied: the bank is closed' }]])
+  })
+
+  test('an approval whose row says that it is a client tool is not granted either', async () => {
+    const runs: unknown[] = []
+    const { agent, model } = caller(pay(runs))
+    const runtime = story.start({ agents: [agent] })
+    const turn = await runtime.conversation('c1', { agent: 'caller' }).send('go')
+    const { callId } = await onlyPendingOf(turn)
+    await runtime.store.upsertToolCall('c1', { id: callId, kind: 'client_exec', executor: 'client' })
+    expect(await runtime.store.resolveToolCall(callId, 'errored', 'no')).toBe('ok')
+    expect(await turn.outcome()).toMatchObject({ status: 'completed' })
+    expect(runs).toEqual([])
+    expect(toolResults(model, 2)).toEqual([['pay', { type: 'error-text', value: 'no' }]])
+  })
+
   test('a question ends with an error, not with an answer', async () => {
     const { read, resolution } = await endAsErrored(story, question, 'the form is gone')
     expect(read).toEqual([['ask', { type: 'error-text', value: 'the form is gone' }]])
@@ -86,7 +105,7 @@ overStores('a pending call that is ended as errored', (story) => {
   test('a client tool ends with an error, not with a result', async () => {
     const { read, resolution } = await endAsErrored(story, page, 'the page crashed')
     expect(read).toEqual([['fill', { type: 'error-text', value: 'the page crashed' }]])
-    expect(resolution).toMatchObject({ value: { ok: false, error: 'the page crashed' }, who: 'ann' })
+    expect(resolution).toMatchObject({ kind: 'client_exec', status: 'denied', value: 'the page crashed', who: 'ann' })
   })
 
   test('the call of a child agent ends with an error', async () => {

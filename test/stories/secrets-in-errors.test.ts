@@ -115,6 +115,22 @@ overStores('the secrets in what failed', (story) => {
     }
   })
 
+  test('are in no answer of a page whose tool failed', async () => {
+    const input = z.object({})
+    const locate = defineTool({ name: 'locate', description: 'Where', executor: 'client', input, output: z.unknown() })
+    const model = scriptedModel([{ calls: [{ tool: 'locate', args: {} }] }, 'Sorry.'])
+    const runtime = story.start({ agents: [defineAgent({ name: 'a', model, tools: [locate] })] })
+    const chat = runtime.conversation('c1', { agent: 'a' })
+    const turn = await chat.send('Where am I?')
+    const outcome = await turn.outcome()
+    if (outcome.status !== 'waiting') throw new Error('the turn should wait')
+    await chat.answer(outcome.pending[0]!, { ok: false, error: `refused: authorization: Bearer ${password}` })
+    expect(await turn.outcome()).toMatchObject({ status: 'completed' })
+    const everything = everyProperty([await chat.events(), model.calls])
+    expect(everything).toContain('refused: authorization:[redacted]')
+    expect(everything).not.toContain(password)
+  })
+
   test('are in no record of a session, whether a step throws them or the flow', async () => {
     const seen: string[] = []
     const flow = defineFlow({

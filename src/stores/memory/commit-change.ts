@@ -133,8 +133,9 @@ function merged(row: ConversationRow, attrs: StoredAttrs): StoredAttrs {
 }
 
 function writeAttrs(row: ConversationRow, attrs: StoredAttrs, now: number): void {
-  const { childOf, ...columns } = attrs
+  const { childOf, idleSeq, ...columns } = attrs
   row.columns = { ...row.columns, ...columns, updatedAt: now }
+  if (idleSeq !== undefined) row.idleSeq = idleSeq
   if (childOf !== undefined) row.childOf = childOf
 }
 

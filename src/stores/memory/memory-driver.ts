@@ -45,15 +45,18 @@ export function memoryDriver(clock: Pick<Clock, 'now'> = systemClock, newId: () 
     },
     async putSummary(tenant, id, summary) {
       const row = rowOf(tenant, id)
-      row?.summaries.set(summary.toSeq, summary)
-      return row !== undefined
+      if (!row) return 'missing'
+      const lastSeq = row.events.length
+      if (summary.toSeq > lastSeq) return { pastEnd: lastSeq }
+      row.summaries.set(summary.toSeq, summary)
+      return 'ok'
     },
     async latestSummary(tenant, id) {
       return latestSummary(rowOf(tenant, id))
     },
     async getConversation(tenant, id) {
       const row = rowOf(tenant, id)
-      return row ? columnsOf(row) : null
+      return row ? { ...columnsOf(row), idleSeq: row.idleSeq } : null
     },
     async listConversations(tenant, { status, agent, forkOf, before, ...bounds }) {
       const { conversations } = tables.tenant(tenant)

@@ -49,6 +49,7 @@ function emptyTables(freed: TenantTables['freed']): TenantTables {
 export type ConversationRow = {
   /** `lastSeq` is the number of events. */
   columns: Omit<StoredConversation, 'lastSeq' | 'quarantinedAt' | 'quarantineEpoch'>
+  idleSeq: number
   childOf: string | null
   wakeAt: number | null
   /** A fork that nobody has touched yet: an expiry in it does not wake it. */
@@ -98,6 +99,7 @@ export function newConversationRow(id: string, now: number): ConversationRow {
       createdAt: now,
       updatedAt: now,
     },
+    idleSeq: 0,
     childOf: null,
     wakeAt: null,
     isDormant: false,

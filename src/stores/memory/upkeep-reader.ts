@@ -77,7 +77,7 @@ function copied(tables: TenantTables): Copy {
 }
 
 function copiedRow(row: ConversationRow, { calls }: TenantTables, refs: readonly { hash: string; firstSeq: number }[]) {
-  const { columns, childOf, wakeAt, isDormant, lease } = row
+  const { columns, idleSeq, childOf, wakeAt, isDormant, lease } = row
   const events = [...row.events]
   const ownCalls = inOrder([...row.callIds].map((callId) => [callId, calls.get(callId)!]))
   const summaries = [...row.summaries.values()].sort((left, right) => left.toSeq - right.toSeq)
@@ -86,6 +86,7 @@ function copiedRow(row: ConversationRow, { calls }: TenantTables, refs: readonly
   return {
     row: {
       ...columns,
+      idleSeq,
       childOf,
       wakeAt,
       isDormant,

@@ -60,8 +60,9 @@ function rebuild(
   const row = tables.conversations.get(id)
   if (!row || row.events.length !== expected.lastSeq || row.columns.updatedAt !== expected.updatedAt) return 'moved'
   if (isLeased(row, now) && quarantineOf(row).quarantinedAt === null) return 'held'
-  const { lastSeq: _, childOf, wakeAt, ...rest } = columns
+  const { lastSeq: _, idleSeq, childOf, wakeAt, ...rest } = columns
   row.columns = { ...row.columns, ...rest }
+  if (idleSeq !== undefined) row.idleSeq = idleSeq
   if (childOf !== undefined) row.childOf = childOf
   if (wakeAt !== undefined) row.wakeAt = wakeAt
   for (const callId of removeCalls) {

@@ -58,7 +58,7 @@ function noneIfKeyIsTaken(error: unknown): Made[] {
 /** Nothing but events, a key, the cached state, a wake-up and the lease. A log that is empty may have to be created. */
 function isPlain(change: PreparedChange): boolean {
   const { expectedSeq, needsFree, calls, resolve, blobs, wake, releasesLease, acquires } = change
-  const { status: _, fsmState: __, ...seldom } = change.attrs
+  const { status: _, fsmState: __, idleSeq: ___, ...seldom } = change.attrs
   return (
     expectedSeq !== 0 &&
     !needsFree &&
@@ -77,6 +77,7 @@ function valuesOf(tenant: string, id: string, change: PreparedChange): unknown[]
     events.length,
     arrayLiteral(events, ({ type }) => type),
     arrayLiteral(events, ({ content }) => content),
+    attrs.idleSeq ?? null,
     ...(acquires ? [acquires.holder, acquires.ttlMs] : [releasesLease]),
     ...(key === null ? [] : [key, digest]),
     ...(expectedAt === null ? [] : [expectedAt]),
@@ -89,7 +90,7 @@ function valuesOf(tenant: string, id: string, change: PreparedChange): unknown[]
  * they were before the wait; where both brought the same one, the insertion is refused.
  */
 function textFor(schema: string, { hasKey, hasTime, hasAgent, takesLease, endsTurn }: Shape): string {
-  let last = 11
+  let last = 12
   const next = (): string => {
     last += 1
     return `$${last}`
@@ -103,6 +104,7 @@ function textFor(schema: string, { hasKey, hasTime, hasAgent, takesLease, endsTu
         last_seq = c.last_seq + $9::integer,
         status = coalesce($5::text, c.status),
         fsm_state = coalesce($6::text, c.fsm_state),
+        idle_seq = coalesce($12::bigint, c.idle_seq),
         wake_at = CASE $7::text WHEN 'in' THEN ${nowMs} + $8::bigint WHEN 'clear' THEN NULL ELSE c.wake_at END,
         is_dormant = c.is_dormant AND $7::text <> 'in',
         updated_at = ${nowMs},

@@ -22,6 +22,10 @@ export function commitQuery(schema: string, batch: readonly Addressed[], hasMerg
     values.push(arrayLiteral(changes, ({ needsFree }) => needsFree))
     places.push(`p_needs_free => $${values.length}`)
   }
+  if (changes.some(({ attrs }) => attrs.idleSeq !== undefined)) {
+    values.push(arrayLiteral(changes, ({ attrs }) => attrs.idleSeq ?? null))
+    places.push(`p_idle_seq => $${values.length}`)
+  }
   const acquires = changes.flatMap((change) => change.acquires ?? [])
   if (acquires.some(({ suspects }) => !suspects)) {
     values.push(arrayLiteral(acquires, ({ suspects }) => suspects))

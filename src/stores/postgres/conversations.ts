@@ -1,5 +1,5 @@
 import type { ConversationFilter } from '../../store/conversation-record.ts'
-import type { Driver, StoredConversation } from '../../store/driver.ts'
+import type { Driver, ReadConversation, StoredConversation } from '../../store/driver.ts'
 import { forkParents } from '../../store/rows.ts'
 import { conversationColumns, conversationNames } from './columns.ts'
 import type { Database, Statement } from './database.ts'
@@ -12,7 +12,7 @@ export function conversations(database: Database): Pick<Driver, Methods> {
   const { schema } = database
   const get = {
     name: 'conversation',
-    text: `SELECT ${conversationColumns} FROM ${schema}.conversations c WHERE tenant = $1 AND id = $2`,
+    text: `SELECT ${conversationColumns}, idle_seq AS "idleSeq" FROM ${schema}.conversations c WHERE tenant = $1 AND id = $2`,
   }
   // What is begun anew under a freed id, which waits for the deletion, is later than what was deleted: only their times tell them apart.
   const passMoment = 'pg_sleep(0.001)'
@@ -27,8 +27,8 @@ export function conversations(database: Database): Pick<Driver, Methods> {
     timeoutMs: 0,
   }
 
-  async function getConversation(tenant: string, id: string): Promise<StoredConversation | null> {
-    return (await database.run<StoredConversation>(get, [tenant, id]))[0] ?? null
+  async function getConversation(tenant: string, id: string): Promise<ReadConversation | null> {
+    return (await database.run<ReadConversation>(get, [tenant, id]))[0] ?? null
   }
 
   return {

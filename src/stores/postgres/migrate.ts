@@ -8,7 +8,8 @@ import { expectTimes } from './migrations/005-expect-times.ts'
 import { expectAgents } from './migrations/006-expect-agents.ts'
 import { keysWithEpochs } from './migrations/007-keys-with-epochs.ts'
 import { refuseOwned } from './migrations/008-refuse-owned.ts'
-import { rememberLapses } from './migrations/009-remember-lapses.ts'
+import { idleSeq } from './migrations/009-idle-seq.ts'
+import { rememberLapses } from './migrations/010-remember-lapses.ts'
 import { quoteSchema } from './schema-name.ts'
 import { breakingAfter, discard } from './silent-connection.ts'
 import { nowMs } from './sql-names.ts'
@@ -23,6 +24,7 @@ export const migrations: readonly ((schema: string) => string)[] = [
   expectAgents,
   keysWithEpochs,
   refuseOwned,
+  idleSeq,
   rememberLapses,
 ]
 

@@ -1,6 +1,6 @@
 import type { StoredLease } from '../../store/claim.ts'
 import type { ConversationFilter } from '../../store/conversation-record.ts'
-import type { PreparedChange, StoredAttrs, StoredConversation, Wake } from '../../store/driver.ts'
+import type { PreparedChange, ReadConversation, StoredAttrs, StoredConversation, Wake } from '../../store/driver.ts'
 import { rowBytes } from '../../store/fitting-rows.ts'
 import { forkParents, mergeSettings } from '../../store/rows.ts'
 import { lastSeq, recordColumns } from './columns.ts'
@@ -23,11 +23,9 @@ export function findConversation(db: Database, tenant: string, id: string): Conv
   )
 }
 
-export function getConversation(db: Database, tenant: string, id: string): StoredConversation | null {
-  return (
-    db.get<StoredConversation>(`SELECT ${recordColumns} FROM conversations WHERE tenant = ? AND id = ?`, tenant, id) ??
-    null
-  )
+export function getConversation(db: Database, tenant: string, id: string): ReadConversation | null {
+  const sql = `SELECT ${recordColumns}, idle_seq AS idleSeq FROM conversations WHERE tenant = ? AND id = ?`
+  return db.get<ReadConversation>(sql, tenant, id) ?? null
 }
 
 export function listConversations(
@@ -81,6 +79,7 @@ type NewConversation = Omit<
   StoredConversation,
   'id' | 'lastSeq' | 'updatedAt' | 'quarantinedAt' | 'quarantineEpoch'
 > & {
+  readonly idleSeq?: number
   readonly childOf: string | null
   readonly wakeAt: number | null
   readonly isDormant: boolean
@@ -89,9 +88,9 @@ type NewConversation = Omit<
 export function insertConversation(db: Database, tenant: string, id: string, row: NewConversation): number {
   return db.insert(
     `INSERT INTO conversations (tenant, id, created_at, updated_at, wake_at, dormant, kind, agent, status, child_of, parent,
-     title, fsm_state, settings) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+     title, fsm_state, settings, idle_seq) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
     ...[tenant, id, row.createdAt, row.createdAt, row.wakeAt, row.isDormant ? 1 : 0, row.kind, row.agent],
-    ...[row.status, row.childOf, row.parent, row.title, row.fsmState, row.settings],
+    ...[row.status, row.childOf, row.parent, row.title, row.fsmState, row.settings, row.idleSeq ?? 0],
   )
 }
 
@@ -106,7 +105,8 @@ export function updateConversation(
   const woken = wakeUp(wake, dormant === 1, now)
   const status = woken?.status ?? attrs.status ?? null
   const fsmState = attrs.fsmState ?? null
-  const cached = [now, status, fsmState]
+  const idleSeq = attrs.idleSeq ?? null
+  const cached = [now, status, fsmState, idleSeq]
   // Naming an indexed column writes its index, so the wake-up and the lease are only named where they may change, and together.
   if (woken && lease !== 'as it is') {
     const set = `${setCached}, wake_at = ?, dormant = ?, ${setLeaseColumns}`
@@ -128,8 +128,8 @@ export function updateConversation(
   writeRareAttrs(db, cid, attrs)
 }
 
-const setCached =
-  'UPDATE conversations SET updated_at = ?, status = coalesce(?, status), fsm_state = coalesce(?, fsm_state)'
+const setCached = `UPDATE conversations SET updated_at = ?, status = coalesce(?, status), fsm_state = coalesce(?, fsm_state),
+  idle_seq = coalesce(?, idle_seq)`
 
 type WakeUp = { readonly wakeAt: number | null; readonly isDormant: boolean; readonly status?: 'active' }
 

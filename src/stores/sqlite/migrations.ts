@@ -4,11 +4,12 @@ import { createTables } from './migrations/001-create-tables.ts'
 import { indexForks } from './migrations/002-index-forks.ts'
 import { oneAgenda } from './migrations/003-one-agenda.ts'
 import { keysWithEpochs } from './migrations/004-keys-with-epochs.ts'
-import { rememberLapses } from './migrations/005-remember-lapses.ts'
+import { idleSeq } from './migrations/005-idle-seq.ts'
+import { rememberLapses } from './migrations/006-remember-lapses.ts'
 import { ownVersion } from './own-file.ts'
 
 /** The schema's version is the number of migrations that have run. Must only be added to. */
-const migrations: readonly string[] = [createTables, indexForks, oneAgenda, keysWithEpochs, rememberLapses]
+const migrations: readonly string[] = [createTables, indexForks, oneAgenda, keysWithEpochs, idleSeq, rememberLapses]
 
 export const knownVersion = migrations.length
 

@@ -1,18 +1,19 @@
-import type { StoredSummary } from '../../store/driver.ts'
+import type { StoredSummary, SummaryOutcome } from '../../store/driver.ts'
 import { findConversation } from './conversations.ts'
 import type { Database } from './database.ts'
 
-export function putSummary(db: Database, tenant: string, id: string, summary: StoredSummary): boolean {
+export function putSummary(db: Database, tenant: string, id: string, summary: StoredSummary): SummaryOutcome {
   const conversation = findConversation(db, tenant, id)
-  if (!conversation) return false
+  if (!conversation) return 'missing'
   const { toSeq, fromSeq, version, content, base } = summary
+  if (toSeq > conversation.lastSeq) return { pastEnd: conversation.lastSeq }
   db.run(
     `INSERT INTO summaries (cid, to_seq, from_seq, version, content, base) VALUES (?, ?, ?, ?, ?, ?)
      ON CONFLICT (cid, to_seq) DO UPDATE SET from_seq = excluded.from_seq, version = excluded.version,
      content = excluded.content, base = excluded.base`,
     ...[conversation.cid, toSeq, fromSeq, version, content, base],
   )
-  return true
+  return 'ok'
 }
 
 export function latestSummary(

@@ -3,7 +3,7 @@ import type { Store } from '../../store/store.ts'
 import { fsmState, titled, userMsg } from './event-builders.ts'
 import type { Suite } from './suite.ts'
 
-export function conversations({ describe, test, testTwoStores, expect }: Suite): void {
+export function conversations({ describe, test, testTwoStores, expect, refused }: Suite): void {
   describe('conversations', () => {
     test('what a conversation is given is read back', async ({ store }) => {
       const attrs = {
@@ -79,6 +79,43 @@ export function conversations({ describe, test, testTwoStores, expect }: Suite):
           status,
           lastSeq: 0,
         })
+      }
+    })
+
+    test('what a message is planned on is told by commits that know the log, never by a cached state', async ({
+      store,
+    }) => {
+      expect(await store.standing('nobody')).toBe(null)
+      const idle = async () => (await store.standing('chat'))!.isIdle
+      await store.commit('chat', { events: [userMsg()], conversation: { agent: 'support' } })
+      expect(await store.standing('chat')).toMatchObject({ agent: 'support', lastSeq: 1, isIdle: false })
+      await store.putFsmState('chat', fsmState('idle', 1))
+      await store.putConversation('chat', { fsmState: fsmState('idle', 1), status: 'idle' })
+      await store.commit('chat', { events: [], fsmState: fsmState('idle', 1) })
+      expect(await idle()).toBe(false)
+      await store.commit('chat', { events: [titled('A')], expectedSeq: 1, fsmState: fsmState('idle', 2) })
+      expect(await idle()).toBe(true)
+      await store.putFsmState('chat', fsmState('running', 2))
+      expect(await idle()).toBe(true)
+      expect((await store.getConversation('chat'))!.fsmState).toEqual(fsmState('running', 2))
+      await store.appendEvent('chat', titled('B'))
+      expect(await store.standing('chat')).toMatchObject({ agent: 'support', lastSeq: 3, isIdle: false })
+      const { epoch } = (await store.acquireLease('chat', 'owner', 60_000))!
+      await store.commit('chat', { events: [], epoch, fsmState: fsmState('idle', 3) })
+      expect(await idle()).toBe(true)
+      await store.commit('chat', { events: [], epoch, fsmState: fsmState('running', 3) })
+      expect(await idle()).toBe(false)
+    })
+
+    test('a copy is not known to be idle', async ({ store }) => {
+      await store.commit('chat', { events: [userMsg()], expectedSeq: 0, fsmState: fsmState('idle', 1) })
+      await store.fork('chat', 'copy')
+      expect([(await store.standing('chat'))!.isIdle, (await store.standing('copy'))!.isIdle]).toEqual([true, false])
+    })
+
+    test('a title is a text or nothing', async ({ store }) => {
+      for (const title of [7, {}, ['A'], true]) {
+        await refused('invalid_argument', () => store.putConversation('chat', { title: title as never }))
       }
     })
 

@@ -52,6 +52,36 @@ export function summariesAndRevival({ describe, test, expect, refused }: Suite):
       expect((await store.loadSince('two')).events.length).toBe(1)
     })
 
+    test('a summary that reaches past the end of the log is refused, and what comes later is read', async ({
+      store,
+    }) => {
+      await store.commit('chat', { events: [userMsg(), turnEnded()] })
+      await store.putSummary('chat', summary(2))
+      for (const toSeq of [3, 4, 1_000])
+        await refused('invalid_argument', () => store.putSummary('chat', summary(toSeq)))
+      expect(await store.latestSummary('chat')).toEqual(summary(2))
+      await store.appendEvent('chat', userMsg('more', 'turn-2'))
+      expect((await store.loadSince('chat')).events.map(({ seq }) => seq)).toEqual([3])
+      await store.putSummary('chat', summary(3))
+      expect(await store.latestSummary('chat')).toEqual(summary(3))
+    })
+
+    test('of summaries and events that come at once, no summary reaches past the end', async ({ store }) => {
+      await store.appendEvent('chat', userMsg())
+      const writes = Array.from({ length: 20 }, (_, index) => [
+        store.appendEvent('chat', titled(`title ${index}`)),
+        store.putSummary('chat', summary(index + 2)).then(
+          () => index + 2,
+          () => 0,
+        ),
+      ])
+      await Promise.all(writes.map(([append]) => append))
+      const reached = await Promise.all(writes.map(([, put]) => put!))
+      const { lastSeq } = (await store.getConversation('chat'))!
+      expect(lastSeq).toBe(21)
+      expect((await store.latestSummary('chat'))?.toSeq ?? 0).toBe(Math.max(...reached))
+    })
+
     test('a summary of nothing or of a span that makes no sense is refused', async ({ store }) => {
       await refused('conversation_not_found', () => store.putSummary('nobody', summary(1)))
       await store.appendEvent('chat', userMsg())

@@ -138,6 +138,7 @@ const foreign: { readonly [Method in keyof TenantStore]: Foreign } = {
   latestSummary: { act: (handle) => handle.latestSummary('chat'), expected: null },
   putConversation: { act: (handle) => handle.putConversation('chat', { title: 'Other' }), expected: undefined },
   getConversation: { act: (handle) => handle.getConversation('chat'), expected: null },
+  standing: { act: (handle) => handle.standing('chat'), expected: null },
   putFsmState: { act: (handle) => handle.putFsmState('chat', fsmState('idle', 0)), expected: undefined },
   upsertToolCall: {
     act: (handle) => handle.upsertToolCall('chat', { id: 'call', name: 'other' }),

@@ -109,7 +109,7 @@ export const valueCarriers: readonly ValueCarrier[] = [
   {
     name: 'the content of a summary',
     path: 'content',
-    prepare: (store) => store.putConversation('chat', {}),
+    prepare: (store) => store.appendEvent('chat', userMsg()),
     write: (store, value) => store.putSummary('chat', summary({ content: value })),
     read: async (store) => [
       (await store.latestSummary('chat'))!.content,
@@ -119,7 +119,7 @@ export const valueCarriers: readonly ValueCarrier[] = [
   {
     name: 'the base of a summary',
     path: 'base.seed',
-    prepare: (store) => store.putConversation('chat', {}),
+    prepare: (store) => store.appendEvent('chat', userMsg()),
     write: (store, value) =>
       store.putSummary('chat', summary({ base: { lastSeq: 1, title: null, seed: value, turns: [] } })),
     read: async (store) => [(await store.latestSummary('chat'))!.base!.seed],

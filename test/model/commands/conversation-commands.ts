@@ -1,6 +1,7 @@
 import fc from 'fast-check'
 import { Exact } from '../compare/difference.ts'
 import { commit } from '../contract/commit.ts'
+import { isQuarantined } from '../contract/leases.ts'
 import { conversationRecord, conversations } from '../contract/queries.ts'
 import { deleteConversation } from '../contract/removal.ts'
 import { attrs, countAttrs, fsmState, status } from '../generate/attrs.ts'
@@ -43,7 +44,24 @@ export const conversationCommands = [
       await world.act(
         () => world.handle(name, via).putFsmState(id, given),
         (at) => {
-          commit(world.contract.tenant(name), id, { events: [], fsmState: given }, at, { creates: true })
+          const change = { events: [], conversation: { fsmState: given } }
+          commit(world.contract.tenant(name), id, change, at, { creates: true })
+        },
+      )
+    },
+  }),
+  command({
+    name: 'standing',
+    args: fc.record(atConversation),
+    async run(world, { tenant: name, id, via }) {
+      await world.act(
+        () => world.handle(name, via).standing(id),
+        () => {
+          const found = world.contract.tenant(name).conversations.get(id)
+          if (!found) return null
+          const { agent, events, idleSeq } = found
+          const isIdle = idleSeq === events.length
+          return { agent, lastSeq: events.length, isIdle, isQuarantined: isQuarantined(found) }
         },
       )
     },

@@ -90,10 +90,17 @@ export const logCommands = [
   }),
   command({
     name: 'putSummary',
-    args: fc.record({ ...atConversation, pick, content: value, version: fc.nat(), hasBase: fc.boolean() }),
-    async run(world, { tenant: name, id, via, pick: index, content, version, hasBase }) {
+    args: fc.record({
+      ...atConversation,
+      pick,
+      content: value,
+      version: fc.nat(),
+      hasBase: fc.boolean(),
+      isPastEnd: fc.constantFrom(false, false, false, true),
+    }),
+    async run(world, { tenant: name, id, via, pick: index, content, version, hasBase, isPastEnd }) {
       const conversation = world.contract.tenant(name).conversations.get(id)
-      const toSeq = summarisable(conversation, index)
+      const toSeq = isPastEnd ? (conversation?.events.length ?? 0) + 1 + index : summarisable(conversation, index)
       const base = hasBase && conversation ? folded(conversation.events.slice(0, toSeq)) : null
       const summary: Summary = {
         fromSeq: Math.min(1, toSeq),
@@ -106,6 +113,7 @@ export const logCommands = [
         () => world.handle(name, via).putSummary(id, summary),
         () => {
           if (!conversation) throw new Refused('conversation_not_found')
+          if (toSeq > conversation.events.length) throw new Refused('invalid_argument')
           conversation.summaries.set(toSeq, summary)
           return undefined
         },

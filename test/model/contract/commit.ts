@@ -161,6 +161,10 @@ function writeAttrs(conversation: Conversation, change: Change, at: Span): void 
     if (isWaking) conversation.status = 'active'
   } else if (wakeAt === null) conversation.wakeAt = null
   const fsmState = change.fsmState ?? change.conversation?.fsmState
+  const knowsTheLog = change.epoch !== undefined || change.expectedSeq !== undefined
+  if (change.fsmState && knowsTheLog) {
+    conversation.idleSeq = change.fsmState.state === 'idle' ? change.fsmState.lastSeq : 0
+  }
   if (fsmState) {
     conversation.fsmState = fsmState
     conversation.status = statuses[fsmState.state]

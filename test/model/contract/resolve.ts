@@ -27,16 +27,8 @@ function logged({ round, kind }: Call, { callId, status, result, who }: Ending):
     content: { callId, round, kind, status: as, value, who },
   })
   if (status !== 'errored') return [resolution(status, result)]
-  switch (kind) {
-    case 'approval':
-      return [resolution('denied', denial(result))]
-    case 'client_exec':
-    case 'sub_agent':
-      return [resolution('resolved', isFailed(result) ? result : { ok: false, error: reasonIn(result) })]
-    case 'elicitation':
-    case 'recovery':
-      return [ended(callId, kind, result), resolution('denied', result)]
-  }
+  if (kind === 'approval') return [resolution('denied', denial(result))]
+  return [ended(callId, kind, result), resolution('denied', result)]
 }
 
 function ended(callId: string, kind: SuspensionKind, result: Json): NewEvent {
@@ -49,11 +41,6 @@ function denial(result: Json): Json {
   if (result === null || typeof result === 'string') return result
   const { reason } = members(result)
   return typeof reason === 'string' && reason !== '' ? result : { reason: reasonIn(result) }
-}
-
-function isFailed(result: Json): boolean {
-  const { ok, error } = members(result)
-  return ok === false && typeof error === 'string'
 }
 
 function reasonIn(result: Json): string {

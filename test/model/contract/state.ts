@@ -37,6 +37,8 @@ export type Conversation = {
   status: 'active' | 'suspended' | 'idle' | 'ended'
   settings: JsonObject
   fsmState: FsmState | null
+  /** Where a commit that knew the log left nothing open. */
+  idleSeq: number
   title: string | null
   parent: Parent | null
   readonly createdAt: Span
@@ -96,6 +98,7 @@ export function newConversation(id: string, at: Span): Conversation {
     status: 'idle',
     settings: {},
     fsmState: null,
+    idleSeq: 0,
     title: null,
     parent: null,
     createdAt: at.copy(),

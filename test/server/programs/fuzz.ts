@@ -8,7 +8,7 @@ import type { Route } from '../../../src/server/route.ts'
 import { allRoutes } from '../../../src/server/routes/all-routes.ts'
 import { type SeededRandom, seededRandom } from '../../faults/harness/seeded-random.ts'
 import type { Finding } from '../../faults/harness/verdict.ts'
-import { hostileMessages, hostileSchema, hostileText, hostileValue, rawBytes } from './hostile.ts'
+import { hostileMessage, hostileMessages, hostileSchema, hostileText, hostileValue, rawBytes } from './hostile.ts'
 import { startChild } from './start-child.ts'
 
 export type FuzzOptions = {
@@ -78,7 +78,10 @@ function ask(port: number, route: Route, random: SeededRandom): Promise<number> 
   })
 }
 
+const undecodable = ['%ff', '%c3', '%ed%a0%80', '%', '%zz', '%25ff', '%2e%2e']
+
 function pathText(random: SeededRandom): string {
+  if (random.chance(0.05)) return random.pick(undecodable)
   const text = hostileText(random)
   if (random.chance(0.2) && /^[!-~]+$/.test(text)) return text.replaceAll(/[?#]/g, '')
   return encodeURIComponent(text.isWellFormed() ? text : 'c1')
@@ -88,6 +91,7 @@ function queryText(route: Route, random: SeededRandom): string {
   if (random.chance(0.6)) return ''
   const names = [...Object.keys((route.query?.['properties'] ?? {}) as object), 'after', 'x']
   const pairs = Array.from({ length: random.int(1, 3) }, () => {
+    if (random.chance(0.05)) return `${random.pick(names)}=${random.pick(undecodable)}`
     const text = random.chance(0.4) ? String(random.int(0, 5)) : hostileText(random)
     return `${random.pick(names)}=${encodeURIComponent(text.isWellFormed() ? text : '')}`
   })
@@ -111,7 +115,7 @@ function bodyText(route: Route, random: SeededRandom): string {
 /** What the route takes, but for one member. */
 function nearlyRight(route: Route, random: SeededRandom): unknown {
   const right: Record<string, unknown> = {
-    ...{ message: 'Hi', agent: 'helper', value: true, input: 1, round: 1, at: 1 },
+    ...{ message: hostileMessage(random), agent: 'helper', value: true, input: 1, round: 1, at: 1 },
     ...{ id: random.pick(['c1', 'c2', 'c3']), trigger: 'submit-message', messages: hostileMessages(random) },
   }
   const names = Object.keys((route.body?.['properties'] ?? {}) as object)
@@ -125,6 +129,8 @@ function headersOf(random: SeededRandom): Record<string, string> {
   const headers: Record<string, string> = random.chance(0.8) ? { 'content-type': 'application/json' } : {}
   if (random.chance(0.1)) headers['content-type'] = random.pick(['text/plain', 'application/json; charset=utf-16', ';'])
   if (random.chance(0.5)) headers['x-operator'] = 'yes'
+  if (random.chance(0.3))
+    headers['perdure-operator'] = random.pick(['', 'Bearer', 'Bearer x', 'x', 'Bearer x, Bearer y'])
   if (random.chance(0.1)) headers['content-type'] = 'application/x-ndjson'
   if (random.chance(0.1)) headers['origin'] = random.pick(['null', 'http://evil.example', 'x'])
   if (random.chance(0.1)) headers['last-event-id'] = random.pick(['1', '99', 'x', '1~a~2', '1-zz@ab.3', '0'])

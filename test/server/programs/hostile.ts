@@ -73,13 +73,43 @@ export function hostileSchema(random: SeededRandom): unknown {
   ])
 }
 
+const addresses = [
+  'https://example.com/a.png',
+  'javascript:alert(1)',
+  'file:///etc/passwd',
+  'blob:x',
+  '//x',
+  'data:,x',
+  'data:;base64,%',
+  `data:;base64,${'A'.repeat(50_000)}`,
+  'http://',
+  'https://user:pass@example.com',
+]
+
+/** A message: text, or a file at an address that nobody should open. */
+export function hostileMessage(random: SeededRandom): unknown {
+  if (random.chance(0.7)) return 'Hi'
+  return [
+    { type: 'text', text: 'Hi' },
+    { type: 'file', mediaType: hostileText(random), data: random.pick(addresses) },
+  ]
+}
+
 /** What a page might post as the messages of its chat, or nearly: the last one asks, or goes on with a turn that is there. */
 export function hostileMessages(random: SeededRandom): unknown[] {
   const key = random.pick(['k1', 'k2', 'k3'])
-  const asks = { id: key, role: 'user', parts: [{ type: 'text', text: 'Hi' }, ...hostileParts(random)] }
+  const asks = {
+    id: key,
+    role: 'user',
+    parts: [{ type: 'text', text: 'Hi' }, ...hostileParts(random), ...hostileFile(random)],
+  }
   const goesOn = { id: turnIdOf(key), role: 'assistant', parts: hostileParts(random) }
   const past = random.chance(0.3) ? [hostileValue(random, ['id', 'role', 'parts'])] : []
   return [...past, random.chance(0.6) ? asks : goesOn]
+}
+
+function hostileFile(random: SeededRandom): unknown[] {
+  return random.chance(0.3) ? [{ type: 'file', mediaType: 'image/png', url: random.pick(addresses) }] : []
 }
 
 function hostileParts(random: SeededRandom): unknown[] {

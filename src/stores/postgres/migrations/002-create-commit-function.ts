@@ -22,7 +22,8 @@ export const createCommitFunction = (schema: string): string => `
     c_expires_in bigint[] = '{}',
     b_change integer[] = '{}', b_hash text[] = '{}',
     l_change integer[] = '{}', l_holder text[] = '{}', l_ms bigint[] = '{}',
-    p_expected_at bigint[] = '{}', p_expected_agent text[] = '{}', p_needs_free boolean[] = '{}', l_suspects boolean[] = '{}'
+    p_expected_at bigint[] = '{}', p_expected_agent text[] = '{}', p_needs_free boolean[] = '{}',
+    p_idle_seq bigint[] = '{}', l_suspects boolean[] = '{}'
   ) RETURNS TABLE (change integer, outcome text, seq bigint, at bigint, call_id text, round bigint) LANGUAGE plpgsql AS $$
   #variable_conflict use_column
   DECLARE
@@ -77,6 +78,7 @@ export const createCommitFunction = (schema: string): string => `
         last_seq = c.last_seq + x.event_count,
         status = CASE WHEN x.wake = 'expiry' AND NOT c.is_dormant THEN 'active' ELSE coalesce(x.status, c.status) END,
         fsm_state = coalesce(x.fsm_state, c.fsm_state),
+        idle_seq = coalesce(x.idle_seq, c.idle_seq),
         wake_at = CASE
           WHEN x.wake = 'in' THEN v_now + x.wake_ms
           WHEN x.wake = 'clear' THEN NULL
@@ -89,8 +91,9 @@ export const createCommitFunction = (schema: string): string => `
         leased_until = CASE WHEN NOT x.releases THEN c.leased_until END,
         created_at = CASE WHEN c.created_at = 0 THEN v_now ELSE c.created_at END,
         updated_at = v_now
-      FROM unnest(p_wave, p_tenant, p_id, p_event_count, p_status, p_fsm_state, p_wake, p_wake_ms, p_releases, v_base)
-        x (wave, tenant, id, event_count, status, fsm_state, wake, wake_ms, releases, base)
+      FROM unnest(
+          p_wave, p_tenant, p_id, p_event_count, p_status, p_fsm_state, p_idle_seq, p_wake, p_wake_ms, p_releases, v_base
+        ) x (wave, tenant, id, event_count, status, fsm_state, idle_seq, wake, wake_ms, releases, base)
       WHERE x.wave = v_wave AND x.base IS NOT NULL AND c.tenant = x.tenant AND c.id = x.id;
 
       IF cardinality(l_change) > 0 THEN

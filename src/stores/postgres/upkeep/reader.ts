@@ -88,7 +88,7 @@ function conversationOf({ events, calls, summaries, keys, modelCalls, refs, ...r
 function readerStatements(schema: string) {
   const blobColumns = `b.hash, b.media_type AS "mediaType", b.pins, (SELECT count(*) FROM ${schema}.blob_refs r
     WHERE r.tenant ${secondary} = b.tenant AND r.hash = b.hash) AS "references"`
-  const wholeColumns = `${conversationColumns}, child_of AS "childOf", wake_at AS "wakeAt", is_dormant AS "isDormant",
+  const wholeColumns = `${conversationColumns}, idle_seq AS "idleSeq", child_of AS "childOf", wake_at AS "wakeAt", is_dormant AS "isDormant",
     holder AS "leaseHolder", epoch AS "leaseEpoch", leased_until AS "leaseUntil", ${tablesWithRows(schema)}`
   return {
     tenant: {

@@ -9,6 +9,7 @@ const columnNames = {
   lastSeq: 'last_seq',
   status: 'status',
   fsmState: 'fsm_state',
+  idleSeq: 'idle_seq',
   title: 'title',
   childOf: 'child_of',
   wakeAt: 'wake_at',

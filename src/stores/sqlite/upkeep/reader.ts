@@ -68,7 +68,7 @@ export function sqliteReader(db: Database): UpkeepReader {
 
 type ConversationRecord = Omit<UpkeepConversation, 'isDormant'> & { readonly dormant: number }
 
-const conversationColumns = `${recordColumns}, child_of AS childOf, wake_at AS wakeAt, dormant, lease_holder AS leaseHolder,
+const conversationColumns = `${recordColumns}, idle_seq AS idleSeq, child_of AS childOf, wake_at AS wakeAt, dormant, lease_holder AS leaseHolder,
   lease_epoch AS leaseEpoch, lease_until AS leaseUntil`
 
 const blobColumns = `hash, media_type AS mediaType, pins,

@@ -11,6 +11,7 @@ const columnNames = {
   kind: 'kind',
   status: 'status',
   fsmState: 'fsm_state',
+  idleSeq: 'idle_seq',
   title: 'title',
   childOf: 'child_of',
   wakeAt: 'wake_at',

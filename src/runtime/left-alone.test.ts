@@ -1,0 +1,53 @@
+import { expect, test } from 'vitest'
+import { PerdureError } from '../errors/perdure-error.ts'
+import { ConversationUnreadableError, StoreError } from '../errors/store-errors.ts'
+import type { Logger } from '../logger/logger.ts'
+import { silentLogger } from '../logger/logger.ts'
+import { isHopeless, LeftAlone } from './left-alone.ts'
+
+const chat = { tenant: 'acme', id: 'chat' }
+
+function leftAlone() {
+  const lines: string[] = []
+  const logger: Logger = { ...silentLogger, error: (message, { id } = {}) => lines.push(`${message} ${String(id)}`) }
+  return { left: new LeftAlone(logger), lines }
+}
+
+test('a conversation is left alone until its log grows, and then is one like any other', () => {
+  const { left } = leftAlone()
+  expect(left.has(chat, 5)).toBe(false)
+  left.add(chat, 5)
+  expect([left.has(chat, 4), left.has(chat, 5), left.size]).toEqual([true, true, 1])
+  expect(left.has({ ...chat, tenant: 'other' }, 5)).toBe(false)
+  expect([left.has(chat, 6), left.size]).toEqual([false, 0])
+  expect(left.has(chat, 5)).toBe(false)
+})
+
+test('a damaged row is left alone and told of once; any other error is thrown', () => {
+  const { left, lines } = leftAlone()
+  const damaged = new ConversationUnreadableError('chat', ['title'])
+  expect(left.addUnreadable(chat, damaged)).toBe(null)
+  expect(left.addUnreadable(chat, damaged)).toBe(null)
+  expect(lines).toEqual(['a conversation cannot be worked on here chat'])
+  expect([left.has(chat, 0), left.has(chat, 1)]).toEqual([true, false])
+  const failure = new StoreError('read', new Error('down'))
+  expect(() => left.addUnreadable(chat, failure)).toThrow(failure)
+  expect(() => left.addUnreadable(chat, new Error('no'))).toThrow('no')
+})
+
+test('what stopped the work on one is known until it is tried again', () => {
+  const { left } = leftAlone()
+  const problem = new PerdureError('flow_diverged', 'it differs')
+  expect(left.problemOf(chat)).toBe(null)
+  left.setProblem(chat, problem)
+  expect([left.problemOf(chat), left.problemOf({ ...chat, id: 'other' })]).toEqual([problem, null])
+  left.setProblem(chat, null)
+  expect(left.problemOf(chat)).toBe(null)
+})
+
+test('waiting helps against failing stores, and not against logs that cannot be folded or replayed', () => {
+  for (const code of ['event_unknown', 'event_invalid', 'flow_diverged', 'agent_missing'] as const)
+    expect(isHopeless(new PerdureError(code, ''))).toBe(true)
+  expect(isHopeless(new StoreError('read', new Error('down')))).toBe(false)
+  expect(isHopeless(new Error('event_unknown'))).toBe(false)
+})

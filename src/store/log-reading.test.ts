@@ -1,0 +1,61 @@
+import { expect, test } from 'vitest'
+import { fakeClock } from '../testing/fake-clock.ts'
+import { LogReading } from './log-reading.ts'
+
+const read = async () => {}
+
+test('a log is due when something past it was heard of, and not any more once it was read', async () => {
+  const reading = new LogReading(fakeClock())
+  expect([reading.isDue(5), reading.isHinted(5)]).toEqual([false, false])
+  reading.hint(6)
+  reading.hint(4)
+  expect([reading.isDue(5), reading.isHinted(5), reading.isDue(6), reading.isDemanded]).toEqual([
+    true,
+    true,
+    false,
+    false,
+  ])
+  await reading.run(read)
+  expect(reading.isDue(5)).toBe(false)
+})
+
+test('what is demanded is due whatever was heard, until it was read', async () => {
+  const reading = new LogReading(fakeClock())
+  reading.demand()
+  expect([reading.isDemanded, reading.isDue(5), reading.isHinted(5)]).toEqual([true, true, false])
+  await reading.run(read)
+  expect([reading.isDemanded, reading.isDue(5)]).toEqual([false, false])
+})
+
+test('a read that fails leaves it to be read, and so does what is heard during one', async () => {
+  const reading = new LogReading(fakeClock())
+  reading.hint(6)
+  reading.demand()
+  await expect(reading.run(() => Promise.reject(new Error('down')))).rejects.toThrow('down')
+  expect([reading.isHinted(5), reading.isDemanded]).toEqual([true, true])
+  await reading.run(async () => reading.hint(7))
+  expect([reading.isHinted(6), reading.isDemanded]).toEqual([true, false])
+})
+
+test('a store that fails is left alone, longer each time until it takes a write, and the log is demanded', async () => {
+  const clock = fakeClock()
+  const reading = new LogReading(clock)
+  await reading.pause()
+  reading.hasFailed()
+  expect([reading.isDemanded, reading.waitMs]).toEqual([true, 50])
+  let isOver = false
+  const pause = reading.pause().then(() => {
+    isOver = true
+  })
+  await clock.advance(49)
+  expect(isOver).toBe(false)
+  await clock.advance(1)
+  await pause
+  await reading.run(read)
+  expect(reading.waitMs).toBe(0)
+  reading.hasFailed()
+  expect(reading.waitMs).toBe(100)
+  reading.hasWritten()
+  reading.hasFailed()
+  expect(reading.waitMs).toBe(50)
+})

@@ -1,0 +1,140 @@
+import type { Case, Mutant } from './mutant.ts'
+
+const memory = (test: string): Case => ({ file: 'src/stores/memory/memory-store.test.ts', test })
+const model: Case = { file: 'test/model/model.test.ts', test: 'the memory store does what the model does' }
+
+/** Bugs that let a cache, a summary or a repair overrule the log. */
+export const cacheMutants: readonly Mutant[] = [
+  {
+    name: 'caches: memory: a summary may reach past the end of the log',
+    edits: [
+      {
+        file: 'src/stores/memory/memory-driver.ts',
+        find: 'if (summary.toSeq > lastSeq) return { pastEnd: lastSeq }',
+        replace: 'if (summary.toSeq > lastSeq + 999) return { pastEnd: lastSeq }',
+      },
+    ],
+    killedBy: [
+      memory('a summary that reaches past the end of the log is refused, and what comes later is read'),
+      model,
+    ],
+  },
+  {
+    name: 'caches: sqlite: a summary may reach past the end of the log',
+    edits: [
+      {
+        file: 'src/stores/sqlite/summaries.ts',
+        find: 'if (toSeq > conversation.lastSeq) return',
+        replace: 'if (toSeq > conversation.lastSeq + 1) return',
+      },
+    ],
+    killedBy: [
+      {
+        file: 'src/stores/sqlite/sqlite-store.test.ts',
+        test: 'a summary that reaches past the end of the log is refused, and what comes later is read',
+      },
+    ],
+  },
+  {
+    name: 'caches: postgres: a summary past the end of the log is refused and written',
+    edits: [
+      {
+        file: 'src/stores/postgres/summaries.ts',
+        find: ' FROM log WHERE last_seq >= $4::bigint',
+        replace: ' FROM log',
+      },
+    ],
+    killedBy: [
+      {
+        file: 'src/stores/postgres/postgres-store.test.ts',
+        test: 'a summary that reaches past the end of the log is refused, and what comes later is read',
+      },
+    ],
+  },
+  {
+    name: 'caches: a state that was put from outside is planned on',
+    edits: [
+      {
+        file: 'src/store/prepare-change.ts',
+        find: 'if (!fsmState || (epoch === undefined && expectedSeq === undefined)) return {}',
+        replace: 'if (!fsmState) return {}',
+      },
+      {
+        file: 'src/store/tenant-store.ts',
+        find: 'await write(id, { events: [], conversation: { fsmState } })',
+        replace: 'await write(id, { events: [], fsmState })',
+      },
+    ],
+    killedBy: [
+      memory('what a message is planned on is told by commits that know the log, never by a cached state'),
+      { file: 'test/stories/turns-told-state.test.ts', test: 'lets no message into a conversation that is busy' },
+    ],
+  },
+  {
+    name: 'caches: postgres: a commit that only appends does not tell that nothing is open',
+    edits: [
+      {
+        file: 'src/stores/postgres/commit-one.ts',
+        find: 'idle_seq = coalesce($12::bigint, c.idle_seq)',
+        replace: 'idle_seq = coalesce(c.idle_seq, $12::bigint)',
+      },
+    ],
+    killedBy: [
+      {
+        file: 'src/stores/postgres/postgres-store.test.ts',
+        test: 'what a message is planned on is told by commits that know the log, never by a cached state',
+      },
+    ],
+  },
+  {
+    name: 'caches: sqlite: a commit does not tell that something is open again',
+    edits: [
+      {
+        file: 'src/stores/sqlite/conversations.ts',
+        find: 'const idleSeq = attrs.idleSeq ?? null',
+        replace: 'const idleSeq = attrs.idleSeq || null',
+      },
+    ],
+    killedBy: [
+      {
+        file: 'src/stores/sqlite/sqlite-store.test.ts',
+        test: 'what a message is planned on is told by commits that know the log, never by a cached state',
+      },
+    ],
+  },
+  {
+    name: 'caches: a repair undoes a deadline that was moved',
+    edits: [
+      {
+        file: 'src/upkeep/repair-conversation.ts',
+        find: '({ ...call, ...deadlines.get(call.id) })',
+        replace: '({ ...deadlines.get(call.id), ...call })',
+      },
+    ],
+    killedBy: [
+      { file: 'test/stories/humans-moved-deadline.test.ts', test: 'is kept where the rest of the row is rebuilt' },
+    ],
+  },
+  {
+    name: 'caches: a moved deadline is something to repair',
+    edits: [
+      {
+        file: 'src/upkeep/finding.ts',
+        find: "unless it was moved on purpose', isNotice: true }",
+        replace: "unless it was moved on purpose', isDerived: true }",
+      },
+    ],
+    killedBy: [{ file: 'test/stories/humans-moved-deadline.test.ts', test: 'is left alone by a repair, and told of' }],
+  },
+  {
+    name: 'caches: a log is read on from a base of another seq',
+    edits: [
+      {
+        file: 'src/store/summary.ts',
+        find: 'return base?.lastSeq === toSeq && Array.isArray(base.turns) ? base : null',
+        replace: 'return base',
+      },
+    ],
+    killedBy: [{ file: 'src/live/working-sets.test.ts', test: 'a base that is not of its seq is left aside' }],
+  },
+]
