@@ -1,7 +1,7 @@
 import { checkSignal, readMembers } from '../errors/read-given.ts'
 import type { LogEvent } from '../log/events.ts'
 import type { Json, JsonObject } from '../log/json.ts'
-import type { Answered, CallRef } from '../runtime/answer-call.ts'
+import type { Answered, AnswerOptions, CallRef } from '../runtime/answer-call.ts'
 import type { HistoryPage } from '../runtime/history.ts'
 import type { WhenBusy } from '../runtime/send-message.ts'
 import type { TurnOutcome } from '../runtime/turn-outcome.ts'
@@ -42,10 +42,10 @@ export type RemoteConversation = {
   outcome(turnId: string, options?: { readonly signal?: AbortSignal }): Promise<TurnOutcome>
   /** Null when there was no turn to end. */
   cancel(options?: { readonly turnId?: string }): Promise<TurnOutcome | { readonly status: 'terminating' } | null>
-  approve(call: CallRef, options?: { readonly args?: unknown }): Promise<Answered>
-  deny(call: CallRef, options?: { readonly reason?: string }): Promise<Answered>
-  answer(call: CallRef, value: unknown): Promise<Answered>
-  resolve(call: CallRef, value: unknown): Promise<Answered>
+  approve(call: CallRef, options?: { readonly args?: unknown } & AnswerOptions): Promise<Answered>
+  deny(call: CallRef, options?: { readonly reason?: string } & AnswerOptions): Promise<Answered>
+  answer(call: CallRef, value: unknown, options?: AnswerOptions): Promise<Answered>
+  resolve(call: CallRef, value: unknown, options?: AnswerOptions): Promise<Answered>
   record(): Promise<RemoteRecord>
   view(): Promise<View>
   history(page?: { readonly before?: number; readonly limit?: number }): Promise<HistoryPage>
@@ -108,14 +108,20 @@ export function remoteConversation(options: ClientOptions, id: string, agent: st
     },
     async approve(call, given) {
       const approving = givenOptions('options', given)
-      return answering(call, 'approve', () => ({ args: approving.args }))
+      return answering(call, 'approve', () => ({ args: approving.args, key: approving.key }))
     },
     async deny(call, given) {
       const denying = givenOptions('options', given)
-      return answering(call, 'deny', () => ({ reason: denying.reason }))
+      return answering(call, 'deny', () => ({ reason: denying.reason, key: denying.key }))
     },
-    answer: (call, value) => answering(call, 'answer', () => ({ value })),
-    resolve: (call, value) => answering(call, 'resolve', () => ({ value })),
+    async answer(call, value, given) {
+      const { key } = readMembers('options', given, ['key'])
+      return answering(call, 'answer', () => ({ value, key }))
+    },
+    async resolve(call, value, given) {
+      const { key } = readMembers('options', given, ['key'])
+      return answering(call, 'resolve', () => ({ value, key }))
+    },
     record: () => get(''),
     view: () => get('/view'),
     history: (page) => get('/history', page),

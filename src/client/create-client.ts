@@ -1,6 +1,6 @@
 import { readMembers } from '../errors/read-given.ts'
 import { InvalidArgumentError } from '../errors/store-errors.ts'
-import type { Answered, CallRef } from '../runtime/answer-call.ts'
+import type { Answered, AnswerOptions, CallRef } from '../runtime/answer-call.ts'
 import type { InboxItem } from '../runtime/inbox.ts'
 import type { Readiness } from '../runtime/readiness.ts'
 import type { ConversationFilter } from '../store/conversation-record.ts'
@@ -22,7 +22,7 @@ export type Client = {
     readonly before?: string
     readonly limit?: number
   }): Promise<{ readonly items: InboxItem[]; readonly before: string | null }>
-  resolve(conversationId: string, call: CallRef, value: unknown): Promise<Answered>
+  resolve(conversationId: string, call: CallRef, value: unknown, options?: AnswerOptions): Promise<Answered>
   flow(name: string, id: string): RemoteFlow
   /** Whether the process answers. */
   health(): Promise<{ readonly status: 'ok' }>
@@ -39,7 +39,8 @@ export function createClient(options: ClientOptions): Client {
     conversation,
     conversations: async (filter) => requestJson(settings, '/conversations', { query: givenOptions('filter', filter) }),
     inbox: async (page) => requestJson(settings, '/inbox', { query: givenOptions('page', page) }),
-    resolve: async (conversationId, call, value) => conversation(conversationId).resolve(call, value),
+    resolve: async (conversationId, call, value, answering) =>
+      conversation(conversationId).resolve(call, value, answering),
     flow: (name, id) => remoteFlow(settings, name, id),
     health: () => requestJson(settings, '/health'),
     ready: () => requestJson(settings, '/ready'),

@@ -1,7 +1,6 @@
 import { InvalidAnswerError } from '../errors/definition-errors.ts'
 import { CallNotFoundError } from '../errors/store-errors.ts'
 import { failpoint } from '../failpoint/failpoint.ts'
-import { uuidV7 } from '../id/uuid-v7.ts'
 import { callPhase } from '../log/call-phase.ts'
 import type { LogEvent, Resolution, ResolutionStatus, SuspensionKind } from '../log/events.ts'
 import type { Json } from '../log/json.ts'
@@ -12,6 +11,7 @@ import type { TenantStore } from '../store/store.ts'
 import { resolveRow } from '../turn/change-for.ts'
 import type { LeaseWish } from './lease-wish.ts'
 import type { ReadCallRef } from './read-call-ref.ts'
+import type { AnswerKey } from './request-key.ts'
 
 /** A pending item, or the ids of one; a bare `callId` means its first round. */
 export type CallRef = string | { readonly callId: string; readonly round?: number }
@@ -23,6 +23,12 @@ export type Answered =
 
 /** The answer that counts: who gave it, when, and what it was. */
 export type WinningResolution = Omit<Resolution, 'callId' | 'round' | 'kind'> & { readonly at: number }
+
+/** How an answer is given. */
+export type AnswerOptions = {
+  /** The same key is the same answer: a retry hears `accepted` again. Without one, a retry hears of the answer it gave itself as of any that came first. */
+  readonly key?: string
+}
 
 /** What somebody wants to say to a pending call. */
 export type Answer = {
@@ -39,32 +45,34 @@ export type Answering = {
   /** Called before the commit: what was answered may run at once. */
   readonly onAnswer: (callId: string, round: number) => void
   readonly lease: LeaseWish
+  readonly request: AnswerKey
 }
 
 /** Resolves one round of one call; of all who try, one is accepted. `answerFor` checks the answer and must throw when it does not fit. */
 export async function answerCall(
   { callId, round: n }: ReadCallRef,
   answerFor: (call: CallState, round: Round) => Promise<Answer>,
-  { id, who, store, state, onAnswer, lease }: Answering,
+  { id, who, store, state, onAnswer, lease, request }: Answering,
 ): Promise<Answered> {
-  const found = findCall(await state(), callId)
-  if (!found) return await notInWorkingSet(id, callId, n, store)
+  const folded = await state()
+  const found = findCall(folded, callId)
+  const isRepeat = () => wasAccepted(store, id, folded.lastSeq, request)
+  if (!found) return await notInWorkingSet(id, callId, n, store, isRepeat)
   const round = found.call.rounds.find((candidate) => candidate.round === n)
   if (!round)
     throw new InvalidAnswerError(
       `answer to round ${n} of call '${callId}'`,
       `it has ${found.call.rounds.length} rounds`,
     )
-  if (round.resolution) return lost(round.resolution)
+  if (round.resolution) return (await isRepeat()) ? { accepted: true } : lost(round.resolution)
   const answer = await answerFor(found.call, round)
   const content: Resolution = { callId, round: n, kind: round.kind, who, ...answer }
   onAnswer(callId, n)
-  const key = `answer/${uuidV7()}`
   const commit = async (guard: Pick<Change, 'resolve' | 'expectedSeq'>): Promise<CommitResult> => {
     failpoint('resolve.before_commit')
     const result = await store.commit(id, {
       events: [{ type: 'resolution', content }],
-      key,
+      ...request,
       ...guard,
       ...lease.acquire(),
     })
@@ -87,15 +95,28 @@ export async function answerCall(
 }
 
 /** An old call of this conversation whose turn has been summarised away: only its end can be told. Calls of others are not found. */
-async function notInWorkingSet(id: string, callId: string, round: number, store: TenantStore): Promise<Answered> {
+async function notInWorkingSet(
+  id: string,
+  callId: string,
+  round: number,
+  store: TenantStore,
+  isRepeat: () => Promise<boolean>,
+): Promise<Answered> {
   const row = await store.getToolCall(callId)
   if (row?.conversationId !== id || row.status === 'pending') throw new CallNotFoundError(callId)
+  if (await isRepeat()) return { accepted: true }
   const result = await store.commit(id, {
     events: [],
     resolve: [{ callId, round, status: 'resolved', result: null }],
   })
   if (result.ok) throw new CallNotFoundError(callId)
   return { accepted: false, resolution: winnerFrom(result.winner, callId) }
+}
+
+/** Whether this very answer has been accepted. Writes nothing: keys come first, and a log that has a call is not at seq 0. */
+async function wasAccepted(store: TenantStore, id: string, lastSeq: number, request: AnswerKey): Promise<boolean> {
+  if (request.digest === undefined || lastSeq === 0) return false
+  return (await store.commit(id, { events: [], ...request, expectedSeq: 0 })).ok
 }
 
 /** Which verb fits which kind: an approval is not answered, a question is not approved. */

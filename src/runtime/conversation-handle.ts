@@ -16,7 +16,15 @@ import { childrenOf, withChildren } from '../view/children-of.ts'
 import type { Children } from '../view/view.ts'
 import { viewOf } from '../view/view-of.ts'
 import { parentCallOf } from './admit-child.ts'
-import { type Answer, type Answered, answerCall, type CallRef, expectKind, redactFailure } from './answer-call.ts'
+import {
+  type Answer,
+  type Answered,
+  type AnswerOptions,
+  answerCall,
+  type CallRef,
+  expectKind,
+  redactFailure,
+} from './answer-call.ts'
 import { cancelQuarantined } from './cancel-quarantined.ts'
 import { childOfCall } from './child-of-call.ts'
 import type { Conversation, TurnHandle } from './conversation.ts'
@@ -31,6 +39,7 @@ import { type ReadCallRef, readCallRef } from './read-call-ref.ts'
 import { readEvictions } from './read-evictions.ts'
 import { readForkOptions } from './read-fork-options.ts'
 import { refuseChild } from './refuse-child.ts'
+import { type AnswerKey, answerKey } from './request-key.ts'
 import { resolveChildCall } from './resolve-child-call.ts'
 import type { RuntimeContext } from './runtime-context.ts'
 import { sendMessage } from './send-message.ts'
@@ -148,14 +157,16 @@ export function conversationHandle(
   async function answering(
     call: CallRef,
     inChild: (child: Conversation, ref: ReadCallRef) => Promise<Answered>,
+    requestFor: (ref: ReadCallRef) => AnswerKey,
     answerFor: (call: CallState, round: Round) => Promise<Answer>,
   ): Promise<Answered> {
     runtime.assertOpen()
     const ref = readCallRef(call)
+    const request = requestFor(ref)
     const childId = await childOfCall(store, id, ref)
     if (childId !== null) return inChild(conversationHandle(runtime, identity, childId, null), ref)
     const onAnswer = (callId: string, round: number) => scopes.rememberAnswer(tenant, id, callId, round, who, scope)
-    return giving((lease) => answerCall(ref, answerFor, { id, who, store, state, onAnswer, lease }))
+    return giving((lease) => answerCall(ref, answerFor, { id, who, store, state, onAnswer, lease, request }))
   }
 
   const toolOf = async (name: string) => agents.get((await ownAgent()) ?? '')?.toolSet.get(name) ?? null
@@ -208,10 +219,15 @@ export function conversationHandle(
     },
 
     async approve(call, options) {
-      const { args } = readMembers<{ readonly args?: unknown }, 'args'>('options', options, ['args'])
+      const given = readMembers<{ readonly args?: unknown } & AnswerOptions, 'args' | 'key'>('options', options, [
+        'args',
+        'key',
+      ])
+      const { args, key } = given
       return answering(
         call,
-        (child, ref) => child.approve(ref, args === undefined ? {} : { args }),
+        (child, ref) => child.approve(ref, given),
+        (ref) => answerKey(key, ref, 'approve', args),
         async (pending, round) => {
           expectKind(pending, round, ['approval'])
           if (args === undefined) return { status: 'resolved', value: true }
@@ -222,11 +238,13 @@ export function conversationHandle(
     },
 
     async deny(call, options) {
-      const { reason = null } = readMembers('options', options, ['reason'])
+      const given = readMembers('options', options, ['reason', 'key'])
+      const { reason = null, key } = given
       if (reason !== null && typeof reason !== 'string') throw new InvalidArgumentError('reason', 'must be a string')
       return answering(
         call,
-        (child, ref) => child.deny(ref, reason === null ? {} : { reason }),
+        (child, ref) => child.deny(ref, given),
+        (ref) => answerKey(key, ref, 'deny', reason),
         async (pending, round) => {
           expectKind(pending, round, ['approval'])
           return { status: 'denied', value: { reason } }
@@ -234,17 +252,20 @@ export function conversationHandle(
       )
     },
 
-    answer: (call, value) =>
-      answering(
+    async answer(call, value, options) {
+      const { key } = readMembers('options', options, ['key'])
+      return answering(
         call,
-        (child, ref) => child.answer(ref, value),
+        (child, ref) => child.answer(ref, value, key === undefined ? {} : { key }),
+        (ref) => answerKey(key, ref, 'answer', value),
         async (pending, round) => {
           expectKind(pending, round, ['elicitation', 'client_exec', 'recovery'])
           const question = { kind: round.kind, tool: await toolOf(pending.name), schema: round.schema }
           const checked = await checkAnswer(question, value)
           return { status: 'resolved', value: redactFailure(round.kind, checked, runtime.redact) }
         },
-      ),
+      )
+    },
 
     async view() {
       const channel = channels.peek(tenant, id)

@@ -8,7 +8,7 @@ import type { Schema, SchemaOutput } from '../tool/schema.ts'
 import type { Tool, ToolInput } from '../tool/tool.ts'
 import type { WatchEvent } from '../view/project-view.ts'
 import type { PendingItem, View } from '../view/view.ts'
-import type { Answered, CallRef } from './answer-call.ts'
+import type { Answered, AnswerOptions, CallRef } from './answer-call.ts'
 import type { HistoryPage } from './history.ts'
 import type { MessageInput } from './message-input.ts'
 import type { SendOptions } from './send-message.ts'
@@ -33,10 +33,13 @@ export type Conversation<A extends Agent = Agent> = {
   }): Promise<TurnOutcome<PendingOf<A>, AgentOutput<A>> | null>
 
   /** `args` run instead of the model's; both are recorded. */
-  approve<Call extends CallRef>(call: Call, options?: { readonly args?: EditedArgs<Call> }): Promise<Answered>
-  deny(call: CallRef, options?: { readonly reason?: string }): Promise<Answered>
+  approve<Call extends CallRef>(
+    call: Call,
+    options?: { readonly args?: EditedArgs<Call> } & AnswerOptions,
+  ): Promise<Answered>
+  deny(call: CallRef, options?: { readonly reason?: string } & AnswerOptions): Promise<Answered>
   /** For questions, client tools and interrupted calls. */
-  answer(call: CallRef, value: unknown): Promise<Answered>
+  answer(call: CallRef, value: unknown, options?: AnswerOptions): Promise<Answered>
 
   view(): Promise<View>
   /** Pages of whole turns, the newest first. */

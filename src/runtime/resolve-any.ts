@@ -1,23 +1,29 @@
 import { InvalidAnswerError } from '../errors/definition-errors.ts'
 import { readMembers } from '../errors/read-given.ts'
+import type { SuspensionKind } from '../log/events.ts'
 import { type ConversationState, findCall } from '../log/state.ts'
-import type { Answered } from './answer-call.ts'
+import type { Answered, AnswerOptions } from './answer-call.ts'
 import type { Conversation } from './conversation.ts'
 import type { ReadCallRef } from './read-call-ref.ts'
 
 /** True and false answer an approval; for everything else the value is the answer. */
 export async function resolveAny(
   handle: Conversation,
-  state: ConversationState,
+  kind: SuspensionKind | undefined,
   { callId, round }: ReadCallRef,
   value: unknown,
+  answering: AnswerOptions,
 ): Promise<Answered> {
   const ref = { callId, round }
-  const kind = findCall(state, callId)?.call.rounds.find((candidate) => candidate.round === round)?.kind
-  if (kind !== 'approval') return handle.answer(ref, value)
+  if (kind !== 'approval') return handle.answer(ref, value, answering)
   const { approved, args, reason } = readDecision(value)
-  if (approved) return handle.approve(ref, args === undefined ? {} : { args })
-  return handle.deny(ref, reason === undefined ? {} : { reason })
+  if (approved) return handle.approve(ref, { ...answering, ...(args === undefined ? {} : { args }) })
+  return handle.deny(ref, { ...answering, ...(reason === undefined ? {} : { reason }) })
+}
+
+/** What a round of a call waits for, as far as the state goes. */
+export function kindOf(state: ConversationState, { callId, round }: ReadCallRef): SuspensionKind | undefined {
+  return findCall(state, callId)?.call.rounds.find((candidate) => candidate.round === round)?.kind
 }
 
 type Decision = { readonly approved: boolean; readonly args?: unknown; readonly reason?: string }

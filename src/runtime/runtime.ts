@@ -8,7 +8,7 @@ import type { Persistence } from '../snapshot/persistence.ts'
 import type { ConversationFilter } from '../store/conversation-record.ts'
 import type { Page, Store } from '../store/store.ts'
 import type { Jsonify } from '../tool/jsonify.ts'
-import type { Answered, CallRef } from './answer-call.ts'
+import type { Answered, AnswerOptions, CallRef } from './answer-call.ts'
 import type { Conversation } from './conversation.ts'
 import type { FlowSession } from './flow-session.ts'
 import type { IdentityOptions } from './identity.ts'
@@ -64,7 +64,7 @@ export type Verbs<Agents extends readonly Agent[] = readonly Agent[]> = {
   flow<Input, Result>(flow: Flow<string, Input, Result>, id: string): FlowSession<Input, Jsonify<Result>>
   flow(name: string, id: string): FlowSession<unknown, Json>
   /** Answers a call from anywhere: true or false for an approval, else the value that was asked for. */
-  resolve(conversationId: string, call: CallRef, value: unknown): Promise<Answered>
+  resolve(conversationId: string, call: CallRef, value: unknown, options?: AnswerOptions): Promise<Answered>
   conversations(filter?: ConversationFilter): Promise<ListedConversation[]>
   /** Everything that waits for somebody, over all conversations of the tenant. */
   inbox(page?: Page): Promise<InboxItem[]>

@@ -11,7 +11,7 @@ import { inbox } from './inbox.ts'
 import { inspect } from './inspect.ts'
 import { listedConversation } from './listed-conversation.ts'
 import { readCallRef } from './read-call-ref.ts'
-import { resolveAny } from './resolve-any.ts'
+import { kindOf, resolveAny } from './resolve-any.ts'
 import type { Verbs } from './runtime.ts'
 import type { RuntimeContext } from './runtime-context.ts'
 
@@ -37,14 +37,17 @@ export function verbs<Agents extends readonly Agent[]>(
       checkId('session id', id)
       return flowSession(context, identity(), context.flows.find(flow), id)
     }) as Verbs<Agents>['flow'],
-    async resolve(conversationId, call, value) {
+    async resolve(conversationId, call, value, given) {
       checkId('conversation id', conversationId)
       const ref = readCallRef(call)
+      const answering = readMembers('options', given, ['key'])
       const { tenant } = identity()
       const store = context.store.forTenant(tenant)
       const id = (await childOfCall(store, conversationId, ref)) ?? conversationId
       const { state } = await context.workingSets.load(store, tenant, id)
-      return resolveAny(conversation(id), state, ref, value)
+      // A turn that was summarised away is no longer in the state; the row still tells what its call waited for.
+      const kind = kindOf(state, ref) ?? (await store.getToolCall(ref.callId))?.kind
+      return resolveAny(conversation(id), kind, ref, value, answering)
     },
     inspect(id) {
       checkId('conversation id', id)

@@ -32,7 +32,8 @@ export function disclosedVerbs(verbs: Verbs, disclosure: Disclosure): Verbs {
         disclosure,
       )) as Verbs['conversation'],
     flow: ((flow: string, id: string) => sessionOf(verbs.flow(flow, id), disclosure)) as Verbs['flow'],
-    resolve: async (id, call, value) => answered(await verbs.resolve(id, call, value), call, disclosure),
+    resolve: async (id, call, value, options) =>
+      answered(await verbs.resolve(id, call, value, options), call, disclosure),
     // Records and pending calls hold nothing that failed: `listed` keeps to itself what is wrong with a record.
     conversations: (filter) => verbs.conversations(filter),
     inbox: (page) => verbs.inbox(page),
@@ -60,7 +61,7 @@ function conversationOf(handle: Conversation, disclosure: Disclosure): Conversat
     },
     approve: async (call, options) => answered(await handle.approve(call, options), call, disclosure),
     deny: async (call, options) => answered(await handle.deny(call, options), call, disclosure),
-    answer: async (call, value) => answered(await handle.answer(call, value), call, disclosure),
+    answer: async (call, value, options) => answered(await handle.answer(call, value, options), call, disclosure),
     view: async () => discloseView(await handle.view(), disclosure),
     async history(page) {
       const { messages, ...rest } = await handle.history(page)

@@ -34,6 +34,19 @@ describe.each(ways)('on a %s', (way) => {
     expect(third).toMatchObject({ code: 4, value: { accepted: false, resolution: { who: winner, value: true } } })
   })
 
+  test('an answer with a key can be repeated', async () => {
+    const id = named('keyed')
+    await world.say(id, 'A refund, please')
+    for (let times = 0; times < 2; times++) {
+      expect(await perdure(onIt('approve', id, '--key', 'k1'))).toMatchObject({
+        code: 0,
+        stdout: 'Approved: refund.\n',
+      })
+    }
+    expect((await perdure(onIt('approve', id, '--key', 'k2'))).code).toBe(4)
+    expect((await perdure(onIt('deny', id, '--key', 'k1'))).stderr).toContain("The key 'answer/k1'")
+  })
+
   test('of two who answer at once, one wins', async () => {
     const id = named('raced')
     await world.say(id, 'A refund, please')

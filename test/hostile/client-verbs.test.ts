@@ -67,14 +67,25 @@ const conversationVerbs: Table<RemoteConversation> = {
     (hostile) => chat(client).approve({ callId: 'x', round: hostile }),
     (hostile) => chat(client).approve('x', hostile),
     (hostile) => chat(client).approve('x', { args: hostile }),
+    (hostile) => chat(client).approve('x', { key: hostile }),
   ],
   deny: (client) => [
     (hostile) => chat(client).deny(hostile),
     (hostile) => chat(client).deny('x', hostile),
     (hostile) => chat(client).deny('x', { reason: hostile }),
+    (hostile) => chat(client).deny('x', { key: hostile }),
   ],
-  answer: (client) => [(hostile) => chat(client).answer(hostile, 1), (hostile) => chat(client).answer('x', hostile)],
-  resolve: (client) => [(hostile) => chat(client).resolve(hostile, 1), (hostile) => chat(client).resolve('x', hostile)],
+  answer: (client) => [
+    (hostile) => chat(client).answer(hostile, 1),
+    (hostile) => chat(client).answer('x', hostile),
+    (hostile) => chat(client).answer('x', 1, hostile),
+    (hostile) => chat(client).answer('x', 1, { key: hostile }),
+  ],
+  resolve: (client) => [
+    (hostile) => chat(client).resolve(hostile, 1),
+    (hostile) => chat(client).resolve('x', hostile),
+    (hostile) => chat(client).resolve('x', 1, hostile),
+  ],
   record: none,
   view: none,
   history: (client) => [

@@ -117,6 +117,14 @@ const conversationVerbs: Table<Conversation> = {
       const { chat, item } = await waiting()
       return chat.approve(item as never, { args: { inner: hostile } as never })
     },
+    async (hostile) => {
+      const { chat, item } = await waiting()
+      return chat.approve(item, { key: hostile })
+    },
+    async (hostile) => {
+      const { chat, item } = await waiting()
+      return chat.approve(item as never, { key: 'k', args: hostile })
+    },
   ],
   deny: ({ waiting }) => [
     async (hostile) => (await waiting()).chat.deny(hostile),
@@ -129,6 +137,10 @@ const conversationVerbs: Table<Conversation> = {
       const { chat, item } = await waiting()
       return chat.deny(item, { reason: hostile })
     },
+    async (hostile) => {
+      const { chat, item } = await waiting()
+      return chat.deny(item, { key: hostile })
+    },
   ],
   answer: ({ waiting }) => [
     async (hostile) => (await waiting()).chat.answer(hostile, 1),
@@ -140,6 +152,18 @@ const conversationVerbs: Table<Conversation> = {
     async (hostile) => {
       const { chat, item } = await waiting('ask')
       return chat.answer(item, { inner: [hostile] })
+    },
+    async (hostile) => {
+      const { chat, item } = await waiting('ask')
+      return chat.answer(item, 1, hostile)
+    },
+    async (hostile) => {
+      const { chat, item } = await waiting('ask')
+      return chat.answer(item, 1, { key: hostile })
+    },
+    async (hostile) => {
+      const { chat, item } = await waiting('ask')
+      return chat.answer(item, hostile, { key: 'k' })
     },
   ],
   view: none,
@@ -232,6 +256,14 @@ const runtimeVerbs: Table<Runtime> = {
     async (hostile) => {
       const { chat, item } = await waiting()
       return runtime.resolve(chat.id, item, { approved: false, reason: hostile })
+    },
+    async (hostile) => {
+      const { chat, item } = await waiting()
+      return runtime.resolve(chat.id, item, true, hostile)
+    },
+    async (hostile) => {
+      const { chat, item } = await waiting()
+      return runtime.resolve(chat.id, item, true, { key: hostile })
     },
     async (hostile) => {
       const { chat, item } = await waiting('ask')

@@ -1,7 +1,9 @@
 import { expect, test } from 'vitest'
 import { defineAgent } from '../../src/agent/define-agent.ts'
 import { defineFlow, type Flow } from '../../src/flow/define-flow.ts'
+import type { Answered } from '../../src/runtime/answer-call.ts'
 import { scriptedModel } from '../../src/testing/scripted-model.ts'
+import type { PendingItem } from '../../src/view/view.ts'
 import { pacedModel } from '../stories/paced-model.ts'
 import { startServer } from './start-server.ts'
 
@@ -25,6 +27,35 @@ test('a conversation is held over the wire, from the first message to its end', 
   const { conversations } = await client.conversations()
   expect(conversations).toMatchObject([{ id: 'ticket/42 ü', agent: 'helper', status: 'idle' }])
   expect(await chat.record()).toEqual(conversations[0])
+})
+
+test('an answer with a key is accepted again when it is repeated, and its key stands for nothing else', async () => {
+  const model = scriptedModel([
+    { calls: [{ tool: 'refund', args: { cents: 1 } }] },
+    { calls: [{ tool: 'ask', args: { question: 'Why?' } }] },
+    { calls: [{ tool: 'refund', args: { cents: 2 } }] },
+    { calls: [{ tool: 'refund', args: { cents: 3 } }] },
+    'Done.',
+  ])
+  const { client } = await startServer({ model })
+  const chat = client.conversation('c', { agent: 'helper' })
+  const { turnId } = await chat.send('Go')
+  const answers: ((call: PendingItem, key: string) => Promise<Answered>)[] = [
+    (call, key) => chat.deny(call, { reason: 'no', key }),
+    (call, key) => chat.answer(call, { text: 'Because.' }, { key }),
+    (call, key) => client.resolve('c', call, true, { key }),
+    (call, key) => chat.approve(call, { args: { cents: 4 }, key }),
+  ]
+  for (const [index, answer] of answers.entries()) {
+    const outcome = await chat.outcome(turnId)
+    if (outcome.status !== 'waiting') throw new Error('it should wait')
+    const [call] = outcome.pending
+    expect(await answer(call!, `k${index}`)).toEqual({ accepted: true })
+    expect(await answer(call!, `k${index}`)).toEqual({ accepted: true })
+    expect(await answer(call!, 'another')).toMatchObject({ accepted: false })
+    await expect(chat.resolve(call!, false, { key: `k${index}` })).rejects.toMatchObject({ code: 'key_reused' })
+  }
+  expect(await chat.outcome(turnId)).toMatchObject({ status: 'completed' })
 })
 
 test('the log is read in pages, onwards and from its end', async () => {

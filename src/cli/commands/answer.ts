@@ -1,7 +1,7 @@
 import { CommandLineError } from '../../errors/cli-errors.ts'
 import type { Json } from '../../log/json.ts'
 import type { PendingItem } from '../../view/view.ts'
-import { answerArgs } from '../answer/answer-args.ts'
+import { answerArgs, keyOf } from '../answer/answer-args.ts'
 import { findPending } from '../answer/find-pending.ts'
 import { readValue } from '../answer/read-value.ts'
 import { tellAnswered } from '../answer/tell-answered.ts'
@@ -36,7 +36,7 @@ export const answer = command({
         args.value === undefined
           ? await asked(item, { id: args.conversation, output })
           : await readValue('The value', args.value, item?.schema ?? null)
-      const answered = await target.conversation(args.conversation).answer(ref, value)
+      const answered = await target.conversation(args.conversation).answer(ref, value, keyOf(args))
       return tellAnswered(answered, `Answered: ${tool}.`, output)
     }),
 })

@@ -1,4 +1,4 @@
-import { answerArgs } from '../answer/answer-args.ts'
+import { answerArgs, keyOf } from '../answer/answer-args.ts'
 import { findPending } from '../answer/find-pending.ts'
 import { readValue } from '../answer/read-value.ts'
 import { tellAnswered } from '../answer/tell-answered.ts'
@@ -27,7 +27,7 @@ export const approve = command({
         kinds: ['approval'],
         what: 'an approval',
       })
-      const answered = await target.conversation(args.conversation).approve(ref, edited)
+      const answered = await target.conversation(args.conversation).approve(ref, { ...edited, ...keyOf(args) })
       return tellAnswered(answered, `Approved: ${tool}.`, output)
     }),
 })

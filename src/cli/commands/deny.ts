@@ -1,4 +1,4 @@
-import { answerArgs } from '../answer/answer-args.ts'
+import { answerArgs, keyOf } from '../answer/answer-args.ts'
 import { findPending } from '../answer/find-pending.ts'
 import { tellAnswered } from '../answer/tell-answered.ts'
 import { command } from '../command.ts'
@@ -20,7 +20,7 @@ export const deny = command({
         kinds: ['approval'],
         what: 'an approval',
       })
-      const options = args.reason ? { reason: args.reason } : {}
+      const options = { ...keyOf(args), ...(args.reason ? { reason: args.reason } : {}) }
       const answered = await target.conversation(args.conversation).deny(ref, options)
       return tellAnswered(answered, `Denied: ${tool}.`, output)
     }),
