@@ -235,6 +235,7 @@ export type { ModelCall, ModelCallRange, NewModelCall } from './store/model-call
 export { type ForkPlan, type ForkSource, planFork } from './store/plan-fork.ts'
 export { forkParents, mergeSettings } from './store/rows.ts'
 export type {
+  BlobSlice,
   DueWorkQuery,
   EventPage,
   EventPlace,

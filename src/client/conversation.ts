@@ -8,6 +8,15 @@ import type { TurnOutcome } from '../runtime/turn-outcome.ts'
 import type { View } from '../view/view.ts'
 import type { Explanation, Lineage, ModelCallSummary, RemoteModelCall, RemotePage, RemoteRecord } from './answers.ts'
 import { givenOptions, pathPart } from './given.ts'
+import {
+  allAttempts,
+  allExplanations,
+  allLineage,
+  allModelCalls,
+  type EventsRange,
+  eventPages,
+  readEvents,
+} from './pages.ts'
 import { type ClientOptions, requestJson } from './request.ts'
 import { views, type Watched, type WatchOptions, watch } from './watch.ts'
 
@@ -49,7 +58,10 @@ export type RemoteConversation = {
   record(): Promise<RemoteRecord>
   view(): Promise<View>
   history(page?: { readonly before?: number; readonly limit?: number }): Promise<HistoryPage>
-  events(range?: { readonly after?: number; readonly before?: number; readonly limit?: number }): Promise<LogEvent[]>
+  /** Onwards from `after` where it is given, else the newest, over as many requests as it takes. Default of `limit`: 200. */
+  events(range?: EventsRange): Promise<LogEvent[]>
+  /** The log by pages that are no larger than the server lets: onwards from `after` where it is given, else back from the end. `limit`: of one page. */
+  eventPages(range?: EventsRange): AsyncGenerator<LogEvent[], void, void>
   /** Every event once, over as many connections as it takes. */
   watch(options?: WatchOptions): AsyncGenerator<Watched, void, void>
   /** What a person is shown, after each event that changes it. */
@@ -73,8 +85,9 @@ const waitMs = 25_000
 
 export function remoteConversation(options: ClientOptions, id: string, agent: string | undefined): RemoteConversation {
   const path = `/conversations/${pathPart('conversation id', id)}`
-  const get = async <T>(rest: string, query?: object): Promise<T> =>
-    requestJson<T>(options, path + rest, { query: givenOptions('query', query) })
+  const ask = async <T>(place: string, query?: object): Promise<T> =>
+    requestJson<T>(options, place, { query: givenOptions('query', query) })
+  const get = <T>(rest: string, query?: object): Promise<T> => ask<T>(path + rest, query)
   const post = <T>(rest: string, body: () => unknown = () => ({})): Promise<T> =>
     requestJson<T>(options, path + rest, { method: 'POST', body })
   const answering = async (call: CallRef, verb: string, body: () => object): Promise<Answered> => {
@@ -125,7 +138,8 @@ export function remoteConversation(options: ClientOptions, id: string, agent: st
     record: () => get(''),
     view: () => get('/view'),
     history: (page) => get('/history', page),
-    events: async (range) => (await get<{ events: LogEvent[] }>('/events', range)).events,
+    events: (range) => readEvents(get, '/events', range),
+    eventPages: (range) => eventPages(get, '/events', range),
     watch: watchEvents,
     views: (watching) => views(watchEvents(watching)),
     async fork(given) {
@@ -133,13 +147,12 @@ export function remoteConversation(options: ClientOptions, id: string, agent: st
       return remoteConversation(options, (await post<{ id: string }>('/fork', () => forking)).id, agent)
     },
     forks: async (page) => (await get<{ forks: RemoteRecord[] }>('/forks', page)).forks,
-    lineage: async () => (await get<{ lineage: Lineage }>('/lineage')).lineage,
+    lineage: () => allLineage(ask, id, (of) => `/conversations/${pathPart('conversation id', of)}/lineage`),
     continue: async () => void (await post('/continue')),
     delete: async () => void (await requestJson(options, path, { method: 'DELETE' })),
-    modelCalls: async () => (await get<{ modelCalls: ModelCallSummary[] }>('/model-calls')).modelCalls,
-    modelCall: async (turnRef) => (await get<{ attempts: RemoteModelCall[] }>(callPath(turnRef))).attempts,
-    explain: async (turnRef) =>
-      (await get<{ explanations: Explanation[] }>(`${callPath(turnRef)}/explain`)).explanations,
+    modelCalls: () => allModelCalls(get, '/model-calls'),
+    modelCall: (turnRef) => allAttempts(get, callPath(turnRef)),
+    explain: (turnRef) => allExplanations(get, `${callPath(turnRef)}/explain`),
     snapshot: async () => (await get<{ snapshot: Json }>('/snapshot')).snapshot,
   }
 }

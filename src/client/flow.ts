@@ -4,6 +4,7 @@ import type { FlowRecord, FlowSuspension } from '../runtime/flow-session.ts'
 import type { FlowStanding, FlowStatus } from '../runtime/flow-standing.ts'
 import type { Lineage, RemotePage, RemoteRecord } from './answers.ts'
 import { givenOptions, pathPart } from './given.ts'
+import { allLineage, type EventsRange, readEvents } from './pages.ts'
 import { type ClientOptions, requestJson } from './request.ts'
 
 /** `running`: it goes on by itself; ask for its status later. */
@@ -26,7 +27,8 @@ export type RemoteFlow = {
   continue(): Promise<RemoteStanding>
   status(): Promise<RemoteFlowStatus>
   record(): Promise<FlowRecord>
-  events(range?: { readonly after?: number; readonly before?: number; readonly limit?: number }): Promise<LogEvent[]>
+  /** As of a conversation. */
+  events(range?: EventsRange): Promise<LogEvent[]>
   fork(newId: string, options?: { readonly at?: number }): Promise<RemoteFlow>
   /** Its direct forks, the newest first. */
   forks(page?: RemotePage): Promise<RemoteRecord[]>
@@ -36,7 +38,8 @@ export type RemoteFlow = {
 }
 
 export function remoteFlow(options: ClientOptions, flow: string, id: string): RemoteFlow {
-  const path = `/flows/${pathPart('flow', flow)}/sessions/${pathPart('session id', id)}`
+  const pathOf = (of: string): string => `/flows/${pathPart('flow', flow)}/sessions/${pathPart('session id', of)}`
+  const path = pathOf(id)
   const post = <T>(verb: string, body: () => unknown): Promise<T> =>
     requestJson<T>(options, `${path}/${verb}`, { method: 'POST', body })
   const get = async <T>(rest: string, query?: object): Promise<T> =>
@@ -53,10 +56,23 @@ export function remoteFlow(options: ClientOptions, flow: string, id: string): Re
     },
     continue: () => post('continue', () => ({})),
     status: () => requestJson(options, path),
-    record: () => requestJson(options, `${path}/record`),
-    events: async (query) => (await get<{ events: LogEvent[] }>('events', query)).events,
+    record: async () => {
+      let { after, ...record } = await get<FlowRecord>('record')
+      while (after !== undefined) {
+        const next: FlowRecord = await get<FlowRecord>('record', { after })
+        record = { ...record, outcomes: [...record.outcomes, ...next.outcomes] }
+        after = next.after
+      }
+      return record
+    },
+    events: (range) => readEvents(get, 'events', range),
     forks: async (query) => (await get<{ forks: RemoteRecord[] }>('forks', query)).forks,
-    lineage: async () => (await get<{ lineage: Lineage }>('lineage')).lineage,
+    lineage: () =>
+      allLineage(
+        (place) => requestJson(options, place),
+        id,
+        (of) => `${pathOf(of)}/lineage`,
+      ),
     async fork(newId, given) {
       const forking = givenOptions('options', given)
       return remoteFlow(options, flow, (await post<{ id: string }>('fork', () => ({ ...forking, id: newId }))).id)

@@ -44,7 +44,8 @@ export function remember(memory: ContextMemory, workingSet: WorkingSet): Working
   if (!summary || summary.toSeq <= (workingSet.origin.summary?.toSeq ?? 0)) return workingSet
   const { toSeq, version, text } = summary
   memory.origin = { summary: { toSeq, version, content: text } }
-  return { ...workingSet, state: stateSince(workingSet.state, toSeq), origin: memory.origin }
+  const state = { ...stateSince(workingSet.state, toSeq), hasOlder: true }
+  return { ...workingSet, state, origin: memory.origin }
 }
 
 export function summaryText(summary: Pick<Summary, 'toSeq' | 'version' | 'content'> | null): SummaryText | null {

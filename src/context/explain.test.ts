@@ -19,13 +19,18 @@ import type { LogEvent, NewEvent } from '../log/events.ts'
 import { foldEvents } from '../log/fold-events.ts'
 import type { Json } from '../log/json.ts'
 import { evictionsOf } from './evictions.ts'
-import { explain } from './explain.ts'
+import { explain as explainWith, seenBy } from './explain.ts'
 import { noReduction, type Reduction } from './reduction.ts'
 import { renderContext } from './render-context.ts'
 
 const rowOf = (seen: number, reduction: Reduction = noReduction) => ({
   evictions: { seen, evicted: evictionsOf(reduction), prefix: null } as Json,
 })
+
+function explain(events: readonly LogEvent[], call: { readonly evictions: Json }) {
+  const seen = seenBy(call) ?? events.length
+  return explainWith(events, call, foldEvents(events.filter(({ seq }) => seq <= seen)))
+}
 
 function shownIn(events: readonly NewEvent[], seen: number, reduction?: Reduction): string[] {
   return explain(placed(events), rowOf(seen, reduction)).map(({ type, shown }) => `${type} ${shown}`)

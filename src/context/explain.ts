@@ -1,6 +1,5 @@
 import { callEnd } from '../log/call-phase.ts'
 import type { EventOf, LogEvent } from '../log/events.ts'
-import { foldEvents } from '../log/fold-events.ts'
 import type { CallState, ConversationState, TurnState } from '../log/state.ts'
 import type { ModelCall } from '../store/model-call.ts'
 import type { Eviction } from './evictions.ts'
@@ -15,13 +14,22 @@ export type Explanation = {
 
 type Shown = Pick<Explanation, 'shown' | 'why'>
 
+/** The last event that a call could see; null when its audit row does not say. */
+export function seenBy(call: Pick<ModelCall, 'evictions'>): number | null {
+  return (call.evictions as { seen?: number } | null)?.seen ?? null
+}
+
 /**
- * Answers "why did it forget that?": for each event, how it was in the prompt of a model call, told from the call's audit row. `events` is
- * the log from its beginning. Pure.
+ * Answers "why did it forget that?": for each event, how it was in the prompt of a model call, told from the call's audit row. `state` is of the log up to
+ * what the call saw, and must have the turns of these events. Pure.
  */
-export function explain(events: readonly LogEvent[], call: Pick<ModelCall, 'evictions'>): Explanation[] {
-  const { seen = events.length, evicted = [] } = (call.evictions ?? {}) as { seen?: number; evicted?: Eviction[] }
-  const state = foldEvents(events.filter((event) => event.seq <= seen))
+export function explain(
+  events: readonly LogEvent[],
+  call: Pick<ModelCall, 'evictions'>,
+  state: ConversationState,
+): Explanation[] {
+  const { evicted = [] } = (call.evictions ?? {}) as { evicted?: Eviction[] }
+  const seen = seenBy(call) ?? Number.POSITIVE_INFINITY
   const turnOf = turnFinder(state)
   return events.map((event) => {
     const { seq, type } = event

@@ -18,11 +18,16 @@ export type FlowState = {
   /** In the order they came. */
   readonly outcomes: readonly RecordedOutcome[]
   readonly ended: FlowEnded | null
+  /** Something was left out of it to keep it small: it can be shown, but no code can be replayed against it. See `trimFlow`. */
+  readonly isTrimmed?: boolean
 }
 
-export type RecordedOp = FlowOpened & { readonly seq: number; readonly at: number }
+export type RecordedOp = FlowOpened & Recorded
 
-export type RecordedOutcome = FlowOutcome & { readonly seq: number; readonly at: number }
+export type RecordedOutcome = FlowOutcome & Recorded
+
+/** `leftOut`: so many bytes of it are missing; the event at `seq` has them. */
+type Recorded = { readonly seq: number; readonly at: number; readonly leftOut?: number }
 
 /**
  * Null for a log that no `flow_started` begins: it is not that of a session. An event that makes no sense after those before it changes nothing, and

@@ -1,38 +1,53 @@
+import { WeightedLru } from '../live/weighted-lru.ts'
 import { conversationKey } from '../store/conversation-key.ts'
+import { pagesFrom, readBounds } from '../store/log-pages.ts'
 import type { TenantStore } from '../store/store.ts'
-import { foldFlow } from './flow-state.ts'
-import { type LoadedFlow, loadFlow } from './load-flow.ts'
+import { boundless, type FlowBound, flowBound, type LoadedFlow, loadFlow, readFlow } from './load-flow.ts'
+import { flowWeight, trimFlow } from './trim-flow.ts'
 
-/** Keeps the records of the sessions used last, so that going on with one reads only what is new. */
+/** Keeps the records of the sessions used last, so that going on with one reads only what is new. None that is kept is larger than `flowBound`. */
 export class FlowStates {
-  readonly #kept = new Map<string, LoadedFlow>()
-  readonly #limit: number
+  readonly #kept: WeightedLru<LoadedFlow>
 
-  constructor(limit = 200) {
-    this.#limit = limit
+  constructor({ entries = 200, bytes = 32 * 1024 * 1024 } = {}) {
+    this.#kept = new WeightedLru({ entries, bytes }, ({ state }) => flowWeight(state))
   }
 
-  /** Up to date with the store. Null when there is no session of that id. */
+  /** Up to date with the store. Null when there is no session of that id. Of a large one only what is shown: see `FlowState.isTrimmed`. */
   async load(store: TenantStore, tenant: string, id: string): Promise<LoadedFlow | null> {
+    return this.#load(store, tenant, id, flowBound)
+  }
+
+  /** The same, with all that its code is replayed against, however large it is. */
+  async loadWhole(store: TenantStore, tenant: string, id: string): Promise<LoadedFlow | null> {
+    return this.#load(store, tenant, id, boundless)
+  }
+
+  async #load(store: TenantStore, tenant: string, id: string, within: FlowBound): Promise<LoadedFlow | null> {
     const kept = this.#kept.get(conversationKey(tenant, id))
-    const loaded = (kept && (await caughtUp(store, id, kept))) ?? (await loadFlow(store, id))
+    const isEnough = kept && (within !== boundless || !kept.state.isTrimmed)
+    const loaded = (isEnough ? await caughtUp(store, id, kept, within) : null) ?? (await loadFlow(store, id, within))
     if (loaded) this.keep(tenant, id, loaded)
     else this.#kept.delete(conversationKey(tenant, id))
     return loaded
   }
 
   keep(tenant: string, id: string, loaded: LoadedFlow): void {
-    const key = conversationKey(tenant, id)
-    this.#kept.delete(key)
-    this.#kept.set(key, loaded)
-    if (this.#kept.size > this.#limit) this.#kept.delete(this.#kept.keys().next().value!)
+    const { state } = loaded
+    const bounded = flowWeight(state) > flowBound.most ? { ...loaded, state: trimFlow(state, flowBound.kept) } : loaded
+    this.#kept.set(conversationKey(tenant, id), bounded)
   }
 }
 
 /** Null when the log is not the one that was folded: it was deleted, and another has its name. */
-async function caughtUp(store: TenantStore, id: string, { state, summarisedTo, lastAt }: LoadedFlow) {
-  const [last, ...news] = await store.streamEvents(id, { after: state.lastSeq - 1 })
-  if (last?.seq !== state.lastSeq || last.at !== lastAt) return null
-  if (news.length === 0) return { state, summarisedTo, lastAt }
-  return { state: foldFlow(news, state)!, summarisedTo, lastAt: news.at(-1)!.at }
+async function caughtUp(
+  store: TenantStore,
+  id: string,
+  known: LoadedFlow,
+  within: FlowBound,
+): Promise<LoadedFlow | null> {
+  const { lastSeq } = known.state
+  const page = await store.pageEvents(id, { ...readBounds, after: lastSeq - 1, keep: 'oldest' })
+  if (page.first?.seq !== lastSeq || page.first.at !== known.lastAt) return null
+  return readFlow(known, pagesFrom(store, id, page), within)
 }

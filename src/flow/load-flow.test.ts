@@ -89,13 +89,13 @@ test('a record is not taken for that of another log under its name', async () =>
 
 test('only so many records are kept, those that were used last', async () => {
   const { tenant } = await session(1)
-  const states = new FlowStates(2)
+  const states = new FlowStates({ entries: 2 })
   const reads: string[] = []
   const watched = Object.create(tenant, {
-    loadSince: {
-      value: (id: string) => {
+    pageSince: {
+      value: (id: string, bounds: Parameters<typeof tenant.pageSince>[1]) => {
         reads.push(id)
-        return tenant.loadSince(id)
+        return tenant.pageSince(id, bounds)
       },
     },
   }) as typeof tenant

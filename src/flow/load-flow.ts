@@ -1,7 +1,8 @@
-import type { LogEvent } from '../log/events.ts'
-import type { TenantStore } from '../store/store.ts'
+import { isStillThere, pagesAfter, pagesFrom, readBounds } from '../store/log-pages.ts'
+import type { EventPage, TenantStore } from '../store/store.ts'
 import type { Summary } from '../store/summary.ts'
 import { type FlowState, foldFlow } from './flow-state.ts'
+import { flowWeight, trimFlow } from './trim-flow.ts'
 
 /** A folded session, up to where a summary stands for its log, and the time of its last event where that was read. */
 export type LoadedFlow = { readonly state: FlowState; readonly summarisedTo: number; readonly lastAt: number | null }
@@ -10,19 +11,52 @@ const summaryVersion = 1
 /** How many events may lie behind a fresh record before they are put away. */
 const eventsPerSummary = 200
 
-/** Reads what the record needs: the latest summary and what came after it. Null when there is no session of that id. */
-export async function loadFlow(store: TenantStore, id: string): Promise<LoadedFlow | null> {
-  const { summary, events } = await store.loadSince(id)
-  const base = summary && flowStateIn(summary)
-  // A summary of another version of this code: the log is the truth.
-  if (summary && !base) return folded(await store.streamEvents(id), null)
-  return folded(events, base)
+/** When a record weighs more than `most`, it is trimmed to `kept`. */
+export type FlowBound = { readonly most: number; readonly kept: number }
+
+/** For whoever only shows it. */
+export const flowBound: FlowBound = { most: 8 * 1024 * 1024, kept: 1024 * 1024 }
+
+export const boundless: FlowBound = { most: Number.POSITIVE_INFINITY, kept: Number.POSITIVE_INFINITY }
+
+/**
+ * Reads what the record needs: the latest summary and what came after it. Null when there is no session of that id. Default: nothing is left out of it.
+ */
+export async function loadFlow(
+  store: TenantStore,
+  id: string,
+  within: FlowBound = boundless,
+): Promise<LoadedFlow | null> {
+  for (;;) {
+    const { summary, page } = await store.pageSince(id, readBounds)
+    const base = summary && flowStateIn(summary)
+    const known = base && { state: base, summarisedTo: base.lastSeq, lastAt: null }
+    // A summary of another version of this code: the log is the truth.
+    const pages = summary && !base ? pagesAfter(store, id) : pagesFrom(store, id, page)
+    const loaded = await readFlow(known, pages, within)
+    if (!page.hasMore || !page.first || (await isStillThere(store, id, page.first))) return loaded
+  }
 }
 
-function folded(events: readonly LogEvent[], base: FlowState | null): LoadedFlow | null {
-  if (!base && events[0]?.type !== 'flow_started') return null
-  const state = foldFlow(events, base)
-  return state && { state, summarisedTo: base?.lastSeq ?? 0, lastAt: events.at(-1)?.at ?? null }
+/** Goes on with what is known. Null when the first event of the log is not that of a session. */
+export async function readFlow(
+  known: LoadedFlow | null,
+  pages: AsyncIterable<EventPage>,
+  { most, kept }: FlowBound,
+): Promise<LoadedFlow | null> {
+  let loaded = known
+  for await (const page of pages) {
+    const state = folded(page, loaded?.state ?? null)
+    if (!state) return null
+    const bounded = flowWeight(state) > most ? trimFlow(state, kept) : state
+    loaded = { state: bounded, summarisedTo: known?.summarisedTo ?? 0, lastAt: page.last?.at ?? loaded?.lastAt ?? null }
+  }
+  return loaded
+}
+
+function folded(page: EventPage, base: FlowState | null): FlowState | null {
+  const events = [...page.events]
+  return base || events[0]?.type === 'flow_started' ? foldFlow(events, base) : null
 }
 
 /**

@@ -1,6 +1,7 @@
 import { PerdureError } from '../errors/perdure-error.ts'
 import type { LogEvent } from '../log/events.ts'
 import type { ConversationState } from '../log/state.ts'
+import { shownBytes, trimState } from '../log/trim-state.ts'
 import { announce } from '../view/announce.ts'
 import type { LiveContent, LiveEvent } from '../view/live-event.ts'
 import { nothingLive, withLive, withoutSettled } from '../view/live-parts.ts'
@@ -18,7 +19,10 @@ export type Listener = {
   failed(error: unknown): void
 }
 
-type Reader = (known: WorkingSet | null) => Promise<WorkingSet & { readonly events: readonly LogEvent[] | null }>
+/** What a log has after what was known of it: as much as is read at once. `events` is null where it is another one, or nothing was known. */
+export type Reading = WorkingSet & { readonly events: readonly LogEvent[] | null; readonly hasMore?: boolean }
+
+type Reader = (known: WorkingSet | null) => Promise<Reading>
 
 /**
  * One conversation as its readers in this process see it: the folded log, what is live beside it, and everyone who watches. Events reach it
@@ -59,8 +63,8 @@ export class Channel {
   }
 
   /** A state read elsewhere, with what is live here. */
-  viewOf(state: ConversationState): View {
-    return viewOf(this.conversationId, state, this.#live)
+  viewOf(state: ConversationState, maxBytes: number = shownBytes): View {
+    return viewOf(this.conversationId, trimState(state, maxBytes), this.#live)
   }
 
   listen(listener: Listener): () => void {
@@ -177,13 +181,14 @@ export class Channel {
   }
 
   async #readOn(): Promise<ConversationState> {
-    const before = this.#workingSet
-    const { events, ...loaded } = await this.#read(before)
-    await this.#held
-    if (!this.#workingSet) this.#workingSet = loaded
-    else if (events) for (const event of events) this.#apply(event)
-    else this.#replace(loaded)
-    return loaded.state
+    for (;;) {
+      const { events, hasMore, ...loaded } = await this.#read(this.#workingSet)
+      await this.#held
+      if (!this.#workingSet) this.#workingSet = loaded
+      else if (events) for (const event of events) this.#apply(event)
+      else this.#replace(loaded)
+      if (!hasMore) return loaded.state
+    }
   }
 
   #replace(workingSet: WorkingSet): void {

@@ -12,13 +12,13 @@ function countedStore() {
   const store = memoryStore({ logger: silentLogger })
   const counted: Store = {
     ...store,
-    loadSince: (id) => {
+    pageSince: (id, bounds) => {
       counts.whole += 1
-      return store.loadSince(id)
+      return store.pageSince(id, bounds)
     },
-    streamEvents: (id, range) => {
+    pageEvents: (id, range) => {
       counts.tail += 1
-      return store.streamEvents(id, range)
+      return store.pageEvents(id, range)
     },
   }
   return { store: counted, counts }
@@ -41,7 +41,7 @@ test('a conversation is read whole the first time, and then only what is new', a
 
 test('the ones used last are kept, and no more than so many', async () => {
   const { store, counts } = countedStore()
-  const sets = new WorkingSets(2)
+  const sets = new WorkingSets({ sets: 2 })
   for (const id of ['c1', 'c2', 'c3']) await write(store, id, 't1')
   for (const id of ['c1', 'c2', 'c1', 'c3']) await sets.load(store, 'default', id)
   expect(counts.whole).toBe(3)

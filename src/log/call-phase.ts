@@ -20,7 +20,7 @@ export type CallEnd = CallResult & { readonly outcome?: Outcome; readonly userFa
 /** Where a call is, by the log alone. */
 export function callPhase(call: CallState): CallPhase {
   if (call.result) {
-    const { seq: _, ...end } = call.result
+    const { seq: _, leftOut: __, ...end } = call.result
     return { type: 'ended', end }
   }
   const last = call.rounds.at(-1)

@@ -48,9 +48,12 @@ class Fold {
   #seed: ConversationState['seed']
   #withheld: Withheld | undefined
   readonly #onIgnored: OnIgnored
+  readonly #marks: Pick<ConversationState, 'hasOlder' | 'isTrimmed'>
 
   constructor(base: ConversationState, onIgnored: OnIgnored) {
     this.#onIgnored = onIgnored
+    const { hasOlder, isTrimmed } = base
+    this.#marks = { ...(hasOlder ? { hasOlder } : {}), ...(isTrimmed ? { isTrimmed } : {}) }
     this.#turns = [...base.turns]
     this.#lastSeq = base.lastSeq
     this.#title = base.title
@@ -59,7 +62,7 @@ class Fold {
   }
 
   state(): ConversationState {
-    const state = { lastSeq: this.#lastSeq, title: this.#title, seed: this.#seed, turns: this.#turns }
+    const state = { lastSeq: this.#lastSeq, title: this.#title, seed: this.#seed, turns: this.#turns, ...this.#marks }
     return this.#withheld ? { ...state, withheld: this.#withheld } : state
   }
 
@@ -142,7 +145,8 @@ class Fold {
 
   #userMsg(event: EventOf<'user_msg'>): void {
     const { turnId, message, options, who } = event.content
-    const item: TurnItem = { type: 'user', seq: event.seq, at: event.at, message, who }
+    const { leftOut } = event.content as { readonly leftOut?: number }
+    const item: TurnItem = { type: 'user', seq: event.seq, at: event.at, message, who, ...(leftOut && { leftOut }) }
     const known = this.#newest(turnId)
     if (known && !known.end) {
       this.#own(known).items.push(item)

@@ -8,6 +8,7 @@ import type {
   ToolResult,
   TurnOptions,
   TurnStatus,
+  Usage,
   UserMessage,
   Withheld,
 } from './events.ts'
@@ -25,6 +26,10 @@ export type ConversationState = {
   readonly turns: readonly TurnState[]
   /** The mark of a message that has not come yet. */
   readonly withheld?: Withheld
+  /** The log has messages before those here: a summary stands for them, or they were left out. */
+  readonly hasOlder?: boolean
+  /** Something was left out of it to keep it small: it can be shown, but no prompt can be rendered from it. See `trimState`. */
+  readonly isTrimmed?: boolean
 }
 
 /** A turn, as the log tells it. */
@@ -38,9 +43,11 @@ export type TurnState = {
   readonly calls: readonly CallState[]
   readonly cancel: { readonly who: string; readonly seq: number } | null
   readonly end: { readonly status: TurnStatus; readonly reason: string | null; readonly seq: number } | null
+  /** Its first items are not here: only what they used, and how many of them were messages of the model that were not regenerated. */
+  readonly leftOut?: { readonly usage: Usage; readonly messages: number }
 }
 
-/** What a turn consists of, in the order of the log. */
+/** What a turn consists of, in the order of the log. `leftOut` here and below: so many bytes are missing, see `abridgeEvent`. */
 export type TurnItem = UserItem | AssistantItem | InjectionItem
 
 export type UserItem = {
@@ -49,6 +56,7 @@ export type UserItem = {
   readonly at: number
   readonly message: UserMessage
   readonly who: string
+  readonly leftOut?: number
 }
 
 export type AssistantItem = Omit<AssistantMsg, 'turnId'> & {
@@ -58,6 +66,7 @@ export type AssistantItem = Omit<AssistantMsg, 'turnId'> & {
   readonly regeneration: { readonly n: number; readonly feedback: string } | null
   /** The hook that has not passed it. The log keeps what it said; `parts` is empty in a state, and so in everything derived from one. */
   readonly withheld?: { readonly hook: string }
+  readonly leftOut?: number
 }
 
 export type InjectionItem = Omit<Injection, 'turnId'> & { readonly type: 'injection'; readonly seq: number }
@@ -69,7 +78,10 @@ export type CallState = Omit<ToolCallContent, 'turnId'> & {
   /** Seq of the latest `tool_started`; 0 before the first. */
   readonly startedSeq: number
   readonly rounds: readonly Round[]
-  readonly result: (CallResult & Pick<ToolResult, 'outcome' | 'userFacing'> & { readonly seq: number }) | null
+  readonly result:
+    | (CallResult & Pick<ToolResult, 'outcome' | 'userFacing'> & { readonly seq: number; readonly leftOut?: number })
+    | null
+  readonly leftOut?: number
 }
 
 /** One suspension of a call, and how it ended. */
@@ -77,8 +89,13 @@ export type Round = Omit<Suspension, 'callId'> & {
   readonly seq: number
   readonly at: number
   readonly resolution:
-    | (Omit<Resolution, 'callId' | 'round' | 'kind'> & { readonly seq: number; readonly at: number })
+    | (Omit<Resolution, 'callId' | 'round' | 'kind'> & {
+        readonly seq: number
+        readonly at: number
+        readonly leftOut?: number
+      })
     | null
+  readonly leftOut?: number
 }
 
 export const emptyState: ConversationState = { lastSeq: 0, title: null, seed: null, turns: [] }
@@ -105,12 +122,12 @@ export function findCall(state: ConversationState, callId: string): { turn: Turn
 }
 
 /** The turn's messages that were not regenerated: a regenerated one is not a step. */
-export function keptMessages(turn: TurnState): AssistantItem[] {
+export function keptMessages(turn: Pick<TurnState, 'items'>): AssistantItem[] {
   return turn.items.filter((item) => item.type === 'assistant' && !item.regeneration) as AssistantItem[]
 }
 
 /** What a summary keeps of the state at its end, so that revival does not read what came before it. */
-export function baseOf(state: ConversationState): ConversationState {
+export function baseOf({ hasOlder: _, isTrimmed: __, ...state }: ConversationState): ConversationState {
   return { ...state, turns: state.turns.filter((turn) => !turn.end) }
 }
 

@@ -5,16 +5,16 @@ import type { TurnState } from './state.ts'
 const counters = ['inputTokens', 'outputTokens', 'cacheReadTokens', 'cacheWriteTokens', 'reasoningTokens'] as const
 
 /** What a turn has used: its own messages, and its child agents that have ended. */
-export function usageOf(turn: TurnState): Usage {
-  const total: { -readonly [Counter in keyof Usage]: Usage[Counter] } = {}
+export function usageOf({ items, calls, leftOut }: Pick<TurnState, 'items' | 'calls' | 'leftOut'>): Usage {
+  const total: { -readonly [Counter in keyof Usage]: Usage[Counter] } = { ...leftOut?.usage }
   const add = (usage: Usage): void => {
     for (const counter of counters) {
       const tokens = usage[counter]
       if (tokens !== undefined) total[counter] = (total[counter] ?? 0) + tokens
     }
   }
-  for (const item of turn.items) if (item.type === 'assistant') add(item.usage)
-  for (const call of turn.calls) {
+  for (const item of items) if (item.type === 'assistant') add(item.usage)
+  for (const call of calls) {
     for (const round of call.rounds) if (round.kind === 'sub_agent') add(usageIn(round.resolution?.value ?? null))
   }
   return total

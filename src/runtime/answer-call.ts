@@ -12,6 +12,7 @@ import { resolveRow } from '../turn/change-for.ts'
 import type { LeaseWish } from './lease-wish.ts'
 import type { ReadCallRef } from './read-call-ref.ts'
 import type { AnswerKey } from './request-key.ts'
+import { wholeCall } from './whole-call.ts'
 
 /** A pending item, or the ids of one; a bare `callId` means its first round. */
 export type CallRef = string | { readonly callId: string; readonly round?: number }
@@ -58,14 +59,12 @@ export async function answerCall(
   const found = findCall(folded, callId)
   const isRepeat = () => wasAccepted(store, id, folded.lastSeq, request)
   if (!found) return await notInWorkingSet(id, callId, n, store, isRepeat)
-  const round = found.call.rounds.find((candidate) => candidate.round === n)
+  const call = await wholeCall(store, id, found.call)
+  const round = call.rounds.find((candidate) => candidate.round === n)
   if (!round)
-    throw new InvalidAnswerError(
-      `answer to round ${n} of call '${callId}'`,
-      `it has ${found.call.rounds.length} rounds`,
-    )
+    throw new InvalidAnswerError(`answer to round ${n} of call '${callId}'`, `it has ${call.rounds.length} rounds`)
   if (round.resolution) return (await isRepeat()) ? { accepted: true } : lost(round.resolution)
-  const answer = await answerFor(found.call, round)
+  const answer = await answerFor(call, round)
   const content: Resolution = { callId, round: n, kind: round.kind, who, ...answer }
   onAnswer(callId, n)
   const commit = async (guard: Pick<Change, 'resolve' | 'expectedSeq'>): Promise<CommitResult> => {

@@ -1,13 +1,13 @@
 import { AwaitedConversationDeletedError, NoSuchAgentError } from '../errors/flow-errors.ts'
 import type { FlowContext } from '../flow/flow-owner.ts'
 import type { AgentAnswer } from '../flow/flow-verbs.ts'
-import { foldEvents } from '../log/fold-events.ts'
 import { findTurn } from '../log/state.ts'
 import type { ConversationRef } from '../store/conversation-record.ts'
 import { conversationHandle } from './conversation-handle.ts'
 import type { RuntimeContext } from './runtime-context.ts'
 import { turnIdOf } from './send-message.ts'
-import { outcomeOf } from './turn-outcome.ts'
+import { turnFromLog } from './turn-from-log.ts'
+import { isToldBy, outcomeOf } from './turn-outcome.ts'
 
 /** How a flow talks to an agent: the key makes it one message, however often it is asked, and the log tells when the turn has ended. */
 export function askAgent(context: () => RuntimeContext): (session: ConversationRef) => FlowContext['askAgent'] {
@@ -48,7 +48,7 @@ async function answerOf(
   const tenantStore = store.forTenant(tenant)
   const { state } = await workingSets.load(tenantStore, tenant, id)
   // A turn that ended long ago may have been put away under a summary.
-  const known = findTurn(state, turnId) ? state : foldEvents(await tenantStore.streamEvents(id))
+  const known = isToldBy(state, turnId) ? state : await turnFromLog(tenantStore, id, turnId)
   if (!findTurn(known, turnId)) throw new AwaitedConversationDeletedError(id)
   const outcome = outcomeOf(id, known, turnId)
   if (!outcome || outcome.status === 'waiting' || outcome.status === 'detached') return null

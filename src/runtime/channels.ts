@@ -1,6 +1,7 @@
-import { Channel } from '../live/channel.ts'
-import { loadWhole, type WorkingSet, type WorkingSets, withEvents } from '../live/working-sets.ts'
+import { Channel, type Reading } from '../live/channel.ts'
+import { bound, loadWhole, type WorkingSet, type WorkingSets, withEvents } from '../live/working-sets.ts'
 import { conversationKey } from '../store/conversation-key.ts'
+import { readBounds } from '../store/log-pages.ts'
 import type { Store } from '../store/store.ts'
 
 /** The channels of this process: one for each conversation that is worked on or watched here. */
@@ -37,14 +38,14 @@ export class Channels {
     for (const channel of this.#channels.values()) channel.poll()
   }
 
-  async #read(tenant: string, id: string, known: WorkingSet | null) {
+  async #read(tenant: string, id: string, known: WorkingSet | null): Promise<Reading> {
     const store = this.#store.forTenant(tenant)
     if (!known) return { ...(await this.#workingSets.load(store, tenant, id)), events: null }
     const { lastSeq } = known.state
-    const read = await store.streamEvents(id, { after: Math.max(0, lastSeq - 1) })
-    const isSameLog = lastSeq === 0 || (read[0]?.seq === lastSeq && read[0].at === known.lastAt)
-    if (!isSameLog) return { ...(await loadWhole(store, id)), events: null }
-    const events = lastSeq === 0 ? read : read.slice(1)
-    return { ...withEvents(known, events), events }
+    const page = await store.pageEvents(id, { ...readBounds, after: Math.max(0, lastSeq - 1), keep: 'oldest' })
+    const isSameLog = lastSeq === 0 || (page.first?.seq === lastSeq && page.first.at === known.lastAt)
+    if (!isSameLog) return { ...(await loadWhole(store, id, bound)), events: null }
+    const events = lastSeq === 0 ? [...page.events] : [...page.events].slice(1)
+    return { ...withEvents(known, events), events, hasMore: page.hasMore }
   }
 }

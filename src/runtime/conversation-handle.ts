@@ -1,20 +1,16 @@
 import type { Agent } from '../agent/agent.ts'
-import { explain } from '../context/explain.ts'
-import { EventUnknownError } from '../errors/log-errors.ts'
 import { checkSignal, readMembers } from '../errors/read-given.ts'
-import { AgentMissingError } from '../errors/runtime-errors.ts'
+import { AgentMissingError, TurnNotFoundError } from '../errors/runtime-errors.ts'
 import { ConversationNotFoundError, InvalidArgumentError } from '../errors/store-errors.ts'
 import { failpoint } from '../failpoint/failpoint.ts'
 import { uuidV7 } from '../id/uuid-v7.ts'
-import { loadReadable, type WorkingSet } from '../live/working-sets.ts'
+import type { WorkingSet } from '../live/working-sets.ts'
 import { type CallState, type ConversationState, findTurn, openTurn, type Round } from '../log/state.ts'
 import { checkId } from '../store/checks.ts'
 import { readPage } from '../store/read-ranges.ts'
 import type { TenantStore } from '../store/store.ts'
 import { checkAnswer, checkEditedArgs } from '../tool/check-answer.ts'
-import { childrenOf, withChildren } from '../view/children-of.ts'
 import type { Children } from '../view/view.ts'
-import { viewOf } from '../view/view-of.ts'
 import { parentCallOf } from './admit-child.ts'
 import {
   type Answer,
@@ -28,23 +24,26 @@ import {
 import { cancelQuarantined } from './cancel-quarantined.ts'
 import { childOfCall } from './child-of-call.ts'
 import type { Conversation, TurnHandle } from './conversation.ts'
+import { explainLog } from './explain-log.ts'
 import { follow } from './follow.ts'
 import { history } from './history.ts'
 import type { Identity } from './identity.ts'
 import type { LeaseWish } from './lease-wish.ts'
 import { lineageOf } from './lineage.ts'
-import { childIdsBelow, loadChildren } from './load-children.ts'
-import { outcomeFromLog } from './outcome-from-log.ts'
+import { childIdsBelow } from './load-children.ts'
 import { type ReadCallRef, readCallRef } from './read-call-ref.ts'
+import { readEvents } from './read-events.ts'
 import { readEvictions } from './read-evictions.ts'
 import { readForkOptions } from './read-fork-options.ts'
+import { readView } from './read-view.ts'
 import { refuseChild } from './refuse-child.ts'
 import { type AnswerKey, answerKey } from './request-key.ts'
 import { resolveChildCall } from './resolve-child-call.ts'
 import type { RuntimeContext } from './runtime-context.ts'
 import { sendMessage } from './send-message.ts'
 import { textStream } from './text-stream.ts'
-import { outcomeOf, type TurnOutcome } from './turn-outcome.ts'
+import { turnFromLog } from './turn-from-log.ts'
+import { isToldBy, outcomeOf, type TurnOutcome } from './turn-outcome.ts'
 import { watch } from './watch.ts'
 
 type Waiting = { readonly signal?: AbortSignal | undefined; readonly writtenSeq?: number | null }
@@ -63,16 +62,6 @@ export function conversationHandle(
   const state = async (): Promise<ConversationState> => (await workingSets.load(store, tenant, id)).state
   const watched = { tenant, id, store, channels, keepAlive: runtime.keepAlive, closed }
   const family = { tenant, store, workingSets }
-
-  /** For showing it. A log that a later version has written to is shown up to there. */
-  async function readable(): Promise<Awaited<ReturnType<typeof loadReadable>>> {
-    try {
-      return { state: await state(), unknownEvent: null }
-    } catch (error) {
-      if (error instanceof EventUnknownError) return loadReadable(store, id)
-      throw error
-    }
-  }
 
   async function agent(): Promise<Agent> {
     const name = agentName ?? (await store.getConversation(id))?.agent ?? null
@@ -107,17 +96,19 @@ export function conversationHandle(
     }
   }
 
-  /** What a turn has come to, as soon as there is something to say; of one that a summary has put away, what the log says. */
+  /** What a turn has come to, as soon as there is something to say; of one that is not at hand, what the log says. */
   async function whenTurn(
     turnId: string,
     ready: (state: ConversationState, children: Children) => TurnOutcome | null,
     waiting: Waiting = {},
   ): Promise<TurnOutcome> {
     const found = await waitFor(
-      (folded, children) => (findTurn(folded, turnId) ? ready(folded, children) : ('put_away' as const)),
+      (folded, children) => (isToldBy(folded, turnId) ? ready(folded, children) : ('put_away' as const)),
       waiting,
     )
-    return found === 'put_away' ? outcomeFromLog(store, id, turnId) : found
+    if (found !== 'put_away') return found
+    const outcome = outcomeOf(id, await turnFromLog(store, id, turnId), turnId)
+    return outcome ?? { status: 'detached', turnId, reason: new TurnNotFoundError(id, turnId).message }
   }
 
   async function outcome(turnIdOf: () => Promise<string | null>, waiting: Waiting = {}): Promise<TurnOutcome> {
@@ -267,25 +258,11 @@ export function conversationHandle(
       )
     },
 
-    async view() {
-      const channel = channels.peek(tenant, id)
-      const { state: folded, unknownEvent } = await readable()
-      const children = await loadChildren(family, folded)
-      const view = channel ? channel.viewOf(folded) : viewOf(id, folded)
-      const whole = withChildren(
-        view,
-        childrenOf(id, folded, (childId) => children.get(childId) ?? null),
-      )
-      return unknownEvent ? { ...whole, unknownEvent } : whole
-    },
-
+    view: (options) => readView({ ...family, channels }, id, options),
     history: (page) => history(store, id, page),
-    events: (range) => store.streamEvents(id, range),
-    modelCalls: () => store.modelCalls(id),
-    async explain(modelCall) {
-      const evictions = readEvictions(modelCall)
-      return explain(await store.streamEvents(id), { evictions })
-    },
+    events: (range) => readEvents(store, id, range),
+    modelCalls: (range) => store.modelCalls(id, range),
+    explain: async (modelCall) => explainLog(store, id, { evictions: readEvictions(modelCall) }),
     watch: (options) => watch(watched, options),
 
     async fork(given) {
@@ -299,7 +276,7 @@ export function conversationHandle(
       return conversationHandle(runtime, identity, newId, name ?? agentName) as never
     },
     forks: async (page) => store.listConversations({ ...readPage(page), forkOf: id }),
-    lineage: () => lineageOf(store, id),
+    lineage: (options) => lineageOf(store, id, options),
 
     async continue() {
       runtime.assertOpen()

@@ -58,10 +58,10 @@ export async function workOnConversation(
   const parent = callIdOfChild(id) === null ? null : await parentCallOf(store, id)
   if (!parent && !work.addressable.has(agent.name))
     throw new AgentMissingError(agent.name, id, [...work.addressable.keys()])
-  if (parent && !(await admitChild(store, id, (await workingSets.load(store, tenant, id)).state, parent))) return
+  if (parent && !(await admitChild(store, id, (await workingSets.loadWhole(store, tenant, id)).state, parent))) return
   // Nothing is awaited where the log is known: whoever asks for the turn at once finds its owner here.
   const known = parent ? null : given
-  const workingSet = known?.workingSet ?? (await workingSets.load(store, tenant, id))
+  const workingSet = known?.workingSet ?? (await workingSets.loadWhole(store, tenant, id))
   if (work.isCalledOff()) return store.releaseLease(id, lease.epoch)
   const context: TurnContext = {
     ...{ tenant, id, agent, store, workingSets, snapshots, clock, logger, redact },

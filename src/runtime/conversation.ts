@@ -2,15 +2,17 @@ import type { Agent, AgentOutput, AgentTools } from '../agent/agent.ts'
 import type { Explanation } from '../context/explain.ts'
 import type { LogEvent } from '../log/events.ts'
 import type { ConversationRecord } from '../store/conversation-record.ts'
-import type { ModelCall } from '../store/model-call.ts'
+import type { ModelCall, ModelCallRange } from '../store/model-call.ts'
 import type { EventRange, Page } from '../store/store.ts'
 import type { Schema, SchemaOutput } from '../tool/schema.ts'
 import type { Tool, ToolInput } from '../tool/tool.ts'
 import type { WatchEvent } from '../view/project-view.ts'
 import type { PendingItem, View } from '../view/view.ts'
 import type { Answered, AnswerOptions, CallRef } from './answer-call.ts'
-import type { HistoryPage } from './history.ts'
+import type { HistoryOptions, HistoryPage } from './history.ts'
+import type { LineageOptions } from './lineage.ts'
 import type { MessageInput } from './message-input.ts'
+import type { ViewOptions } from './read-view.ts'
 import type { SendOptions } from './send-message.ts'
 import type { TurnOutcome } from './turn-outcome.ts'
 import type { WatchOptions } from './watch.ts'
@@ -41,14 +43,19 @@ export type Conversation<A extends Agent = Agent> = {
   /** For questions, client tools and interrupted calls. */
   answer(call: CallRef, value: unknown, options?: AnswerOptions): Promise<Answered>
 
-  view(): Promise<View>
-  /** Pages of whole turns, the newest first. */
-  history(page?: { readonly before?: number; readonly limit?: number }): Promise<HistoryPage>
-  /** The log as it is, with messages that hooks have withheld: for operators. Pages get `watch`, `view` or `history`. */
+  /** The newest messages, as many as fit; `before` of the view says where those before them are. */
+  view(options?: ViewOptions): Promise<View>
+  /** Pages of whole turns, the newest first; a turn that does not fit in a page goes on in the next. */
+  history(page?: HistoryOptions): Promise<HistoryPage>
+  /**
+   * A page of the log as it is, with messages that hooks have withheld: for operators. Pages get `watch`, `view` or `history`. Onwards from `after` where it is
+   * given, else the newest (see `keep`). Default of `maxBytes`: 4 MiB. There are no gaps in a log, so a page that does not begin or end where the range does was
+   * cut: ask again from there.
+   */
   events(range?: EventRange): Promise<LogEvent[]>
   watch(options?: WatchOptions): AsyncGenerator<WatchEvent, void, void>
   /** The audit: a row for each attempt of each model call, as far as the agent's `audit` has them kept. */
-  modelCalls(): Promise<ModelCall[]>
+  modelCalls(range?: ModelCallRange): Promise<ModelCall[]>
   /** How each event of the log was in the prompt of that model call, and why: the answer to "why did it forget that?". Reads the whole log. */
   explain(modelCall: Pick<ModelCall, 'evictions'>): Promise<Explanation[]>
 
@@ -60,7 +67,7 @@ export type Conversation<A extends Agent = Agent> = {
   /** Its direct forks, the newest first. */
   forks(page?: Page): Promise<ConversationRecord[]>
   /** Where it was forked from, then where that was, and so on to the first. */
-  lineage(): Promise<{ readonly id: string; readonly at: number }[]>
+  lineage(options?: LineageOptions): Promise<{ readonly id: string; readonly at: number }[]>
   /** Goes on with what the log says is to be done; for forks. */
   continue(): Promise<void>
   /** This process lets go of it; the log and what waits stay. */

@@ -5,7 +5,7 @@ import { failpoint } from '../failpoint/failpoint.ts'
 import { checkFlowInput } from '../flow/check-flow-input.ts'
 import { type Flow, sessionAgent } from '../flow/define-flow.ts'
 import { answerableOps, type FlowState, pendingOp } from '../flow/flow-state.ts'
-import { type LoadedFlow, loadFlow } from '../flow/load-flow.ts'
+import { flowBound, type LoadedFlow, loadFlow } from '../flow/load-flow.ts'
 import { tagOf } from '../flow/requests.ts'
 import type { FlowOutcome, LogEvent } from '../log/events.ts'
 import type { Json } from '../log/json.ts'
@@ -16,14 +16,28 @@ import type { EventRange, Page } from '../store/store.ts'
 import { type FlowStanding, type FlowStatus, standingOf } from './flow-standing.ts'
 import type { Identity } from './identity.ts'
 import { type LeaseWish, noLeaseWish } from './lease-wish.ts'
-import { lineageOf } from './lineage.ts'
+import { type LineageOptions, lineageOf } from './lineage.ts'
+import { readEvents } from './read-events.ts'
+import { readRecord } from './read-record.ts'
 import { refuseChild } from './refuse-child.ts'
 import { digestOf, requestKey } from './request-key.ts'
 import { type ResumeOptions, resumeSession } from './resume-session.ts'
 import type { RuntimeContext } from './runtime-context.ts'
 
 /** What a session consists of: replaying the flow against it gives where it stands. */
-export type FlowRecord = Pick<FlowState, 'flow' | 'version' | 'input'> & { readonly outcomes: readonly FlowOutcome[] }
+export type FlowRecord = Pick<FlowState, 'flow' | 'version' | 'input'> & {
+  readonly outcomes: readonly FlowOutcome[]
+  /** Pass it to get the outcomes after these; absent when there are none. */
+  readonly after?: number
+}
+
+/** Which outcomes of a record, and how many of them. */
+export type RecordOptions = {
+  /** What the page before this one said. Default: from the first. */
+  readonly after?: number
+  /** About how many bytes, and at least one outcome. Default: 4 MiB. */
+  readonly maxBytes?: number
+}
 
 /** Something a session waits for an answer to. `seq` names it in `resume`. */
 export type FlowSuspension = {
@@ -32,6 +46,8 @@ export type FlowSuspension = {
   /** JSON Schema of the answer; null: anything. */
   readonly schema: Json
   readonly at: number
+  /** About how many bytes of `tag` and `schema` are left out here; the event at `seq` has them. */
+  readonly leftOut?: number
 }
 
 /** A handle on one session of a flow. No I/O until a verb is called. */
@@ -48,14 +64,14 @@ export type FlowSession<Input = Json, Result = Json> = {
   suspensions(): Promise<FlowSuspension[]>
   /** Null when there is none. */
   result(): Promise<Result | null>
-  record(): Promise<FlowRecord | null>
+  record(options?: RecordOptions): Promise<FlowRecord | null>
   events(range?: EventRange): Promise<LogEvent[]>
   /** A copy up to `at` (inclusive; default: all), which does nothing until it is resumed or continued. */
   fork(newId: string, options?: { readonly at?: number }): Promise<FlowSession<Input, Result>>
   /** Its direct forks, the newest first. */
   forks(page?: Page): Promise<ConversationRecord[]>
   /** Where it was forked from, then where that was, and so on to the first. */
-  lineage(): Promise<{ readonly id: string; readonly at: number }[]>
+  lineage(options?: LineageOptions): Promise<{ readonly id: string; readonly at: number }[]>
   /** Goes on with what the record says is to be done; for forks. */
   continue(options?: { readonly signal?: AbortSignal }): Promise<FlowStanding<Result>>
   /** With everything that belongs to it. False when there was none. */
@@ -81,6 +97,13 @@ export function flowSession(
   async function loaded(): Promise<FlowState> {
     const found = await load()
     if (!found) throw new NoSessionError(id)
+    return found.state
+  }
+
+  /** With all that its code is replayed against. */
+  async function whole(): Promise<FlowState> {
+    const found = await runtime.flowStates.loadWhole(store, tenant, id)
+    if (found?.state.flow !== flow.name) throw new NoSessionError(id)
     return found.state
   }
 
@@ -113,7 +136,7 @@ export function flowSession(
     await refuseChild(store, newId)
     if (await store.getConversation(newId)) throw new SessionExistsError(newId)
     await store.fork(id, newId, at === undefined ? {} : { at })
-    const copy = await loadFlow(store, newId)
+    const copy = await loadFlow(store, newId, flowBound)
     // Only for lists: what it waits for is in its log.
     if (copy) await store.putConversation(newId, { status: statusOfFork(copy.state) })
   }
@@ -148,7 +171,7 @@ export function flowSession(
     async resume(value, given) {
       runtime.assertOpen()
       const options = readSessionOptions(given, ['key', 'tag', 'seq', 'signal'])
-      await resumeSession(value, options, { id, who, store, flows: runtime.flows, loaded, giving })
+      await resumeSession(value, options, { id, who, store, flows: runtime.flows, loaded: whole, giving })
       return await standing(options.signal)
     },
 
@@ -166,19 +189,20 @@ export function flowSession(
     async suspensions() {
       const found = await load()
       const open = found ? answerableOps(found.state) : []
-      return open.map(({ seq, at, op }) => ({ seq, at, tag: tagOf(op), schema: schemaIn(op) }))
+      return open.map(({ seq, at, op, leftOut }) => ({
+        ...{ seq, at, tag: tagOf(op), schema: schemaIn(op) },
+        ...(leftOut ? { leftOut } : {}),
+      }))
     },
     async result() {
       const ended = (await load())?.state.ended
       return ended?.status === 'done' ? ended.result : null
     },
-    async record() {
+    async record(options) {
       const found = await load()
-      if (!found) return null
-      const { flow: name, version, input, outcomes } = found.state
-      return { flow: name, version, input, outcomes: outcomes.map(({ seq: _, at: __, ...outcome }) => outcome) }
+      return found && readRecord(store, id, found.state, options)
     },
-    events: (range) => store.streamEvents(id, range),
+    events: (range) => readEvents(store, id, range),
 
     async fork(newId, options) {
       runtime.assertOpen()
@@ -187,7 +211,7 @@ export function flowSession(
       return flowSession(runtime, identity, flow, newId)
     },
     forks: async (page) => store.listConversations({ ...readPage(page), forkOf: id }),
-    lineage: () => lineageOf(store, id),
+    lineage: (options) => lineageOf(store, id, options),
 
     async continue(options) {
       runtime.assertOpen()

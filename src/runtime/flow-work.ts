@@ -29,7 +29,7 @@ export async function workOnFlow(
   onOwner: (owner: Hold) => Promise<void>,
 ): Promise<number | null> {
   const store = work.store.forTenant(tenant)
-  const loaded = await flowStates.load(store, tenant, id)
+  const loaded = await flowStates.loadWhole(store, tenant, id)
   if (!loaded || loaded.state.ended) {
     // Whoever had it go on has marked it as active.
     const ended = loaded ? { conversation: { status: 'ended' as const } } : {}

@@ -22,13 +22,16 @@ const defaultPage = 100
 
 /** A page of what waits for somebody in a tenant, the newest first. What waits for a child agent is not in it: the child's own calls are. */
 export async function inbox(store: TenantStore, { agents, addressable }: Known, given?: Page): Promise<InboxItem[]> {
-  const { before, limit = defaultPage } = readPage(given)
+  const { before, limit = defaultPage, maxBytes } = readPage(given)
   const found: PendingCall[] = []
+  const bounds = { limit, ...(maxBytes === undefined ? {} : { maxBytes }) }
   for (let cursor = before; ; ) {
-    const rows = await store.pendingInbox({ ...(cursor === undefined ? {} : { before: cursor }), limit })
+    const rows = await store.pendingInbox({ ...(cursor === undefined ? {} : { before: cursor }), ...bounds })
     found.push(...rows.filter(({ kind }) => kind !== 'sub_agent'))
     cursor = rows.at(-1)?.id
-    if (rows.length < limit || found.length >= limit) break
+    if (rows.length === 0 || found.length >= limit) break
+    // Where bytes are counted a page may be short, and then one that has something is enough.
+    if (maxBytes === undefined ? rows.length < limit : found.length > 0) break
   }
   const paths = new Paths(store)
   const items = found.slice(0, limit).map(async (call): Promise<InboxItem> => {

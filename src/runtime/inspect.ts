@@ -1,11 +1,15 @@
-import { type Explanation, explain } from '../context/explain.ts'
+import { readMembers } from '../errors/read-given.ts'
 import { blobRefsIn } from '../log/blob-refs-in.ts'
+import type { LogEvent } from '../log/events.ts'
 import type { Json } from '../log/json.ts'
 import type { ConversationRecord, ConversationRef } from '../store/conversation-record.ts'
-import type { ModelCall } from '../store/model-call.ts'
-import type { TenantStore } from '../store/store.ts'
-import { historyTurns, type TurnPage } from './history.ts'
-import { shownEvents } from './shown-events.ts'
+import { logPages } from '../store/log-pages.ts'
+import type { ModelCall, ModelCallRange } from '../store/model-call.ts'
+import { readRange } from '../store/read-ranges.ts'
+import type { EventPage, EventRange, TenantStore } from '../store/store.ts'
+import { type ExplainRange, type ExplanationPage, explainPage, readExplainRange } from './explain-log.ts'
+import { type HistoryOptions, historyTurns, type TurnPage } from './history.ts'
+import { shownPages } from './shown-events.ts'
 
 /** What is kept of a conversation or session beside its log. Reads only. */
 export type Inspection = {
@@ -14,43 +18,81 @@ export type Inspection = {
   /** Null when there is none. */
   record(): Promise<ConversationRecord | null>
   /** What each model call was given, as far as the agent's audit keeps it. */
-  modelCalls(): Promise<ModelCall[]>
+  modelCalls(range?: ModelCallRange): Promise<ModelCall[]>
   /** How each event was in the prompt of a call; of several attempts the last. Null when there is no such call. */
-  explain(turnRef: string): Promise<Explanation[] | null>
+  explain(turnRef: string, range?: ExplainRange): Promise<ExplanationPage | null>
   snapshot(): Promise<Json>
   /** Whole turns, the newest first, as they fold. */
-  turns(page?: { readonly before?: number; readonly limit?: number }): Promise<TurnPage>
+  turns(page?: HistoryOptions): Promise<TurnPage>
+  /**
+   * The log by pages, whose events are decoded as they are reached. Onwards from `after` where it is given, else back from the end. `withheld`: with
+   * what messages say that no hook has passed.
+   */
+  pages(
+    range?: Pick<EventRange, 'after' | 'before'>,
+    options?: { readonly withheld?: boolean },
+  ): AsyncGenerator<EventPage, void, void>
   /** A file that the log refers to, by the hash of its bytes. Null when it refers to none such. */
-  file(blob: string): Promise<{ readonly bytes: Uint8Array; readonly mediaType: string } | null>
+  file(blob: string): Promise<StoredFile | null>
 }
-
-const eventsPerRead = 200
 
 export function inspect(store: TenantStore, ref: ConversationRef): Inspection {
   const { id } = ref
   return {
     ref,
     record: () => store.getConversation(id),
-    modelCalls: () => store.modelCalls(id),
-    async explain(turnRef) {
-      const call = (await store.modelCalls(id)).findLast((candidate) => candidate.turnRef === turnRef)
-      return call ? explain(await store.streamEvents(id), call) : null
+    modelCalls: (range) => store.modelCalls(id, range),
+    async explain(turnRef, range) {
+      const asked = readExplainRange(range)
+      const calls = await store.modelCalls(id, { turnRef, contexts: false })
+      const call = calls.at(-1)
+      return call ? explainPage(store, id, call, asked) : null
     },
     snapshot: () => store.getSnapshot(id),
     turns: (page) => historyTurns(store, id, page),
-    async file(blob) {
-      return (await refersTo(store, id, blob)) ? store.getBlob({ blob, mediaType: '', size: 0 }) : null
+    async *pages(range, options) {
+      const { withheld = false } = readMembers('options', options, ['withheld'])
+      const pages = logPages(store, id, readRange(range))
+      yield* withheld === true ? pages : shownPages(store, id, pages)
     },
+    file: async (blob) => ((await refersTo(store, id, blob)) ? openFile(store, blob) : null),
+  }
+}
+
+/** A file of a store, read as it is taken. */
+export type StoredFile = { readonly mediaType: string; readonly pieces: AsyncIterable<Uint8Array> }
+
+const pieceBytes = 1024 * 1024
+
+async function openFile(store: TenantStore, blob: string): Promise<StoredFile | null> {
+  const read = (from: number) => store.getBlob({ blob, mediaType: '', size: 0 }, { from, length: pieceBytes })
+  const first = await read(0)
+  return first && { mediaType: first.mediaType, pieces: pieces(first.bytes, read) }
+}
+
+async function* pieces(
+  first: Uint8Array,
+  read: (from: number) => Promise<{ readonly bytes: Uint8Array } | null>,
+): AsyncGenerator<Uint8Array, void, void> {
+  yield first
+  for (let [from, last] = [first.byteLength, first.byteLength]; last === pieceBytes; from += last) {
+    const next = await read(from)
+    // It was deleted meanwhile: what was sent is not all of it.
+    if (!next) throw new Error('the file is gone')
+    if (next.bytes.byteLength > 0) yield next.bytes
+    last = next.bytes.byteLength
   }
 }
 
 /** Blobs belong to a tenant. Only those that a conversation has shown are shown to whoever may read it. */
 async function refersTo(store: TenantStore, id: string, blob: string): Promise<boolean> {
-  for (let before: number | undefined; ; ) {
-    const range = before === undefined ? {} : { before }
-    const events = await shownEvents((wanted) => store.streamEvents(id, wanted), { ...range, limit: eventsPerRead })
-    if (events.some(({ content }) => blobRefsIn(content as Json).includes(blob))) return true
-    if (events.length < eventsPerRead) return false
-    before = events[0]!.seq
+  for await (const { events } of shownPages(store, id, logPages(store, id))) {
+    if (areAbout(events, blob)) return true
   }
+  return false
+}
+
+function areAbout(events: Iterable<LogEvent>, blob: string): boolean {
+  for (const { content } of events) if (blobRefsIn(content as Json).includes(blob)) return true
+  return false
 }

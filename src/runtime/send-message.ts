@@ -121,7 +121,9 @@ export async function sendMessage(
       const placed = known && placedEvents(id, appended, known.state.lastSeq, result)
       const workingSet = known && placed && withEvents(known, placed)
       if (workingSet) sending.onKnown(workingSet)
-      sending.lease.got(result, workingSet && cached && { workingSet, cached })
+      // Whoever works on it needs all of it.
+      const isWhole = workingSet && !workingSet.state.isTrimmed
+      sending.lease.got(result, isWhole && cached ? { workingSet, cached } : null)
     }
     // Durable from here: a crash finds the message, and whoever has the agent's code goes on with it.
     failpoint('send.after_commit')

@@ -45,7 +45,7 @@ export class ShutdownSnapshots {
     if (!snapshots || agentId === null) return
     this.#workedOn.delete(keyOf(ref))
     try {
-      const workingSet = await workingSets.load(store.forTenant(tenant), tenant, conversationId)
+      const workingSet = await workingSets.loadWhole(store.forTenant(tenant), tenant, conversationId)
       const subject = { agentId, conversationId, workingSet, scopes: scopes.forConversation(tenant, conversationId) }
       await snapshots.persist('on_shutdown', subject)
     } catch (error) {

@@ -23,6 +23,12 @@ type Ended = {
   readonly usage: Usage
 }
 
+/** Whether a state tells what the turn has come to: it has the turn, and all of the message that it ended with. */
+export function isToldBy(state: ConversationState, turnId: string): boolean {
+  const turn = findTurn(state, turnId)
+  return turn !== null && !(turn.end && keptMessages(turn).at(-1)?.leftOut)
+}
+
 /** Null while the turn runs, here or in a child agent, or is queued. */
 export function outcomeOf(
   conversationId: string,

@@ -4,7 +4,10 @@ import { WatcherLaggedError } from '../errors/runtime-errors.ts'
 import { loadReadable } from '../live/working-sets.ts'
 import type { LogEvent } from '../log/events.ts'
 import type { ConversationState } from '../log/state.ts'
+import { shownBytes, stateWeight, trimState } from '../log/trim-state.ts'
+import { weightOf } from '../log/weight.ts'
 import { checkWhole } from '../store/checks.ts'
+import { pagesAfter } from '../store/log-pages.ts'
 import type { TenantStore } from '../store/store.ts'
 import type { LiveEvent } from '../view/live-event.ts'
 import type { WatchEvent } from '../view/project-view.ts'
@@ -12,7 +15,7 @@ import type { View } from '../view/view.ts'
 import { viewOf } from '../view/view-of.ts'
 import type { Channels } from './channels.ts'
 import type { KeepAlive } from './keep-alive.ts'
-import { shownEvents } from './shown-events.ts'
+import { shownPages } from './shown-events.ts'
 import { WatchedChildren } from './watched-children.ts'
 
 /** Where watching begins and when it ends. */
@@ -22,6 +25,8 @@ export type WatchOptions = {
   readonly signal?: AbortSignal
   /** How many events may wait for a slow reader before it is dropped. Default: 10,000. */
   readonly maxBuffered?: number
+  /** How many bytes of them, about. Default: 16 MiB. */
+  readonly maxBufferedBytes?: number
 }
 
 type Watched = {
@@ -40,11 +45,11 @@ type Watched = {
 export async function* watch(watched: Watched, given?: WatchOptions): AsyncGenerator<WatchEvent, void, void> {
   const options = readOptions(given)
   const { tenant, id, store, channels, keepAlive, closed } = watched
-  const { after, maxBuffered = 10_000 } = options
+  const { after, maxBuffered = 10_000, maxBufferedBytes = 16 * 1024 * 1024 } = options
   const signal = options.signal ? AbortSignal.any([options.signal, closed]) : closed
   const letProcessEnd = keepAlive.hold()
   const channel = channels.of(tenant, id)
-  const buffer = new Buffer(id, maxBuffered, after ?? 0)
+  const buffer = new Buffer(id, { events: maxBuffered, bytes: maxBufferedBytes }, after ?? 0)
   const stopListening = channel.listen(buffer)
   const children = new WatchedChildren(channel, channels, tenant, (event) => buffer.next(event))
   const stop = (): void => buffer.end()
@@ -65,8 +70,8 @@ export async function* watch(watched: Watched, given?: WatchOptions): AsyncGener
     buffer.startAt(view.seq)
     if (after === undefined) yield { type: 'snapshot', view }
     else {
-      const missed = { after, before: view.seq + 1 }
-      for (const event of await shownEvents((range) => store.streamEvents(id, range), missed)) yield event
+      const missed = pagesAfter(store, id, { after, before: view.seq + 1 })
+      for await (const { events } of shownPages(store, id, missed)) yield* events
       if (view.drafts.length > 0 || view.children.pending.length > 0) yield { type: 'snapshot', view }
     }
     yield* buffer.drain()
@@ -81,29 +86,34 @@ export async function* watch(watched: Watched, given?: WatchOptions): AsyncGener
 
 async function readableSnapshot(store: TenantStore, id: string): Promise<WatchEvent> {
   const { state, unknownEvent } = await loadReadable(store, id)
-  return { type: 'snapshot', view: { ...viewOf(id, state), ...(unknownEvent ? { unknownEvent } : {}) } }
+  return {
+    type: 'snapshot',
+    view: { ...viewOf(id, trimState(state, shownBytes)), ...(unknownEvent ? { unknownEvent } : {}) },
+  }
 }
 
 function readOptions(given: WatchOptions | undefined): WatchOptions {
-  const options = readMembers('options', given, ['after', 'signal', 'maxBuffered'])
+  const options = readMembers('options', given, ['after', 'signal', 'maxBuffered', 'maxBufferedBytes'])
   if (options.after !== undefined) checkWhole('after', options.after, 0)
   if (options.signal !== undefined) checkSignal('signal', options.signal)
   if (options.maxBuffered !== undefined) checkWhole('maxBuffered', options.maxBuffered, 1)
+  if (options.maxBufferedBytes !== undefined) checkWhole('maxBufferedBytes', options.maxBufferedBytes, 1)
   return options
 }
 
 /** Holds what a reader has not taken yet. */
 class Buffer {
   readonly #id: string
-  readonly #most: number
+  readonly #most: { readonly events: number; readonly bytes: number }
   #events: WatchEvent[] = []
+  #bytes = 0
   #wake: (() => void) | null = null
   #isEnded = false
   #hasLagged = false
   #error: unknown = null
   #lastSeq: number
 
-  constructor(id: string, most: number, lastSeq: number) {
+  constructor(id: string, most: { readonly events: number; readonly bytes: number }, lastSeq: number) {
     this.#id = id
     this.#most = most
     this.#lastSeq = lastSeq
@@ -111,7 +121,7 @@ class Buffer {
 
   /** What was buffered up to now is in the view. */
   startAt(seq: number): void {
-    this.#events = []
+    this.#clear()
     this.#lastSeq = seq
   }
 
@@ -126,8 +136,10 @@ class Buffer {
   next(event: WatchEvent): void {
     if (this.#isEnded) return
     this.#events.push(event)
-    if (this.#events.length > this.#most) {
-      this.#events = []
+    this.#bytes += bytesOf(event)
+    // One alone may be larger than that: it must get through somehow.
+    if (this.#events.length > this.#most.events || (this.#events.length > 1 && this.#bytes > this.#most.bytes)) {
+      this.#clear()
       this.#hasLagged = true
       this.end()
     }
@@ -135,7 +147,7 @@ class Buffer {
   }
 
   replaced(view: View): void {
-    this.#events = []
+    this.#clear()
     this.next({ type: 'snapshot', view })
   }
 
@@ -152,6 +164,7 @@ class Buffer {
   async *drain(): AsyncGenerator<WatchEvent, void, void> {
     for (;;) {
       for (let event = this.#events.shift(); event; event = this.#events.shift()) {
+        this.#bytes -= bytesOf(event)
         if (event.type === 'snapshot') this.#lastSeq = event.view.seq
         else if ('content' in event) this.#lastSeq = event.seq
         yield event
@@ -165,4 +178,13 @@ class Buffer {
       this.#wake = null
     }
   }
+
+  #clear(): void {
+    this.#events = []
+    this.#bytes = 0
+  }
+}
+
+function bytesOf(event: WatchEvent): number {
+  return event.type === 'snapshot' ? stateWeight(event.view.log) : weightOf(event)
 }

@@ -5,6 +5,7 @@ import { dispatch } from './dispatch.ts'
 import { handleRequest } from './handle-request.ts'
 import { Feeds } from './live/feeds.ts'
 import { loadHono } from './load-hono.ts'
+import { Room } from './room.ts'
 import type { ServerContext } from './route.ts'
 import { routeRequests } from './route-request.ts'
 import { allRoutes } from './routes/all-routes.ts'
@@ -37,7 +38,8 @@ export function createHandler<Agents extends readonly Agent[]>(
   const works = new Works(settings.limits.upkeep)
   const routes = allRoutes.filter(({ isForOperators }) => !isForOperators || settings.upkeep)
   const uiTurns = new UiTurns(settings.basePath)
-  const server: ServerContext = { settings, feeds, works, uiTurns, routes, readiness: () => runtime.readiness() }
+  const room = new Room({ bytes: settings.limits.unsentBytes })
+  const server: ServerContext = { settings, feeds, works, room, uiTurns, routes, readiness: () => runtime.readiness() }
   const answer = loadHono().then((Hono) =>
     routeRequests(new Hono(), routes, settings.basePath, (route, params, request) =>
       dispatch(route, params, request, runtime as unknown as Pick<Runtime, 'as'>, server),

@@ -1,3 +1,4 @@
+import type { LogEvent } from '../log/events.ts'
 import type { Answered, CallRef } from '../runtime/answer-call.ts'
 import type { Conversation, TurnHandle } from '../runtime/conversation.ts'
 import type { FlowSession } from '../runtime/flow-session.ts'
@@ -6,6 +7,7 @@ import type { Verbs } from '../runtime/runtime.ts'
 import { eventBefore } from '../runtime/shown-events.ts'
 import {
   type Disclosure,
+  discloseEvent,
   discloseEvents,
   discloseFlowOutcome,
   discloseMessages,
@@ -62,25 +64,25 @@ function conversationOf(handle: Conversation, disclosure: Disclosure): Conversat
     approve: async (call, options) => answered(await handle.approve(call, options), call, disclosure),
     deny: async (call, options) => answered(await handle.deny(call, options), call, disclosure),
     answer: async (call, value, options) => answered(await handle.answer(call, value, options), call, disclosure),
-    view: async () => discloseView(await handle.view(), disclosure),
+    view: async (options) => discloseView(await handle.view(options), disclosure),
     async history(page) {
       const { messages, ...rest } = await handle.history(page)
       return { ...rest, messages: discloseMessages(messages, disclosure) }
     },
     async events(range) {
       const events = await handle.events(range)
-      const before = disclosure.withheld ? null : await eventBefore(handle.events, events)
+      const before = disclosure.withheld ? null : await eventBefore(handle.events, events[0])
       return discloseEvents(events, disclosure, before)
     },
     async *watch(options) {
       for await (const event of handle.watch(options)) yield discloseWatched(event, disclosure)
     },
     // Model calls are refused as a whole to whoever may not read prompts.
-    modelCalls: () => handle.modelCalls(),
+    modelCalls: (range) => handle.modelCalls(range),
     explain: (modelCall) => handle.explain(modelCall),
     fork: (async (options) => conversationOf(await handle.fork(options), disclosure)) as Conversation['fork'],
     forks: (page) => handle.forks(page),
-    lineage: () => handle.lineage(),
+    lineage: (options) => handle.lineage(options),
     continue: () => handle.continue(),
     stop: () => handle.stop(),
     delete: () => handle.delete(),
@@ -97,14 +99,14 @@ function sessionOf(session: FlowSession<unknown>, disclosure: Disclosure): FlowS
     pending: () => session.pending(),
     suspensions: () => session.suspensions(),
     result: () => session.result(),
-    async record() {
-      const record = await session.record()
+    async record(options) {
+      const record = await session.record(options)
       return record && { ...record, outcomes: record.outcomes.map((one) => discloseFlowOutcome(one, disclosure)) }
     },
     events: async (range) => discloseEvents(await session.events(range), disclosure),
     fork: async (newId, options) => sessionOf(await session.fork(newId, options), disclosure),
     forks: (page) => session.forks(page),
-    lineage: () => session.lineage(),
+    lineage: (options) => session.lineage(options),
     delete: () => session.delete(),
   }
 }
@@ -114,18 +116,29 @@ function inspectionOf(inspection: Inspection, disclosure: Disclosure): Inspectio
     ref: inspection.ref,
     record: () => inspection.record(),
     // Model calls are refused as a whole to whoever may not read prompts.
-    modelCalls: () => inspection.modelCalls(),
-    explain: (turnRef) => inspection.explain(turnRef),
+    modelCalls: (range) => inspection.modelCalls(range),
+    explain: (turnRef, range) => inspection.explain(turnRef, range),
     snapshot: async () => discloseSnapshot(await inspection.snapshot(), disclosure),
     async turns(page) {
       const { turns, ...rest } = await inspection.turns(page)
-      return {
-        ...rest,
-        turns: turns.map(({ turn, said }) => ({ turn: discloseTurn(turn, disclosure), said: said.map(discloseSaid) })),
+      const disclosed = turns.map(({ turn, said, cutAt }) => ({
+        turn: discloseTurn(turn, disclosure),
+        said: said.map(discloseSaid),
+        cutAt,
+      }))
+      return { ...rest, turns: disclosed }
+    },
+    async *pages(range) {
+      for await (const page of inspection.pages(range, disclosure)) {
+        yield { ...page, events: { [Symbol.iterator]: () => disclosed(page.events, disclosure) } }
       }
     },
     file: (blob) => inspection.file(blob),
   }
+}
+
+function* disclosed(events: Iterable<LogEvent>, disclosure: Disclosure): Generator<LogEvent> {
+  for (const event of events) yield discloseEvent(event, disclosure)
 }
 
 function answered(answer: Answered, call: CallRef, disclosure: Disclosure): Answered {

@@ -23,7 +23,25 @@ export async function dispatch(
   if (route.takesLines) checkMediaType(request, 'application/x-ndjson')
   const body = route.body ? await checkBody(route.body, await readBody(request, settings.limits)) : null
   const call: RouteCall = { verbs, disclosure, params, query, body, request, server }
-  return route.handle(call)
+  return isLarge(route) ? inRoom(call, () => route.handle(call)) : route.handle(call)
+}
+
+/** Whatever a route reads may be large, unless it is said not to be; what is streamed has limits of its own. */
+function isLarge({ method, isPublic, isForOperators, waits, answer }: Route): boolean {
+  const isStreamed = answer.type === 'text/event-stream'
+  return method === 'GET' && !isPublic && !isForOperators && !waits && !isStreamed
+}
+
+/** Nothing is read before there is room for it, and none is held longer than its client needs. */
+async function inRoom({ request, server }: RouteCall, handle: () => Promise<Response>): Promise<Response> {
+  const { answerBytes, waitMs } = server.settings.limits
+  const place = await server.room.take(answerBytes, { signal: request.signal, waitMs })
+  try {
+    return place.sending(await handle())
+  } catch (error) {
+    place.release()
+    throw error
+  }
 }
 
 /** A public route that acts is a mistake, and must not act as anybody; nor does an operator. */

@@ -3,6 +3,7 @@ import type { Readiness } from '../runtime/readiness.ts'
 import type { Verbs } from '../runtime/runtime.ts'
 import type { Disclosure } from '../view/disclose.ts'
 import type { Feeds } from './live/feeds.ts'
+import type { Room } from './room.ts'
 import type { ServerSettings } from './server-options.ts'
 import type { UiTurns } from './ui/ui-turns.ts'
 import type { Works } from './upkeep/works.ts'
@@ -22,6 +23,8 @@ export type Route = {
   readonly takesLines?: boolean
   /** What an answer that went well looks like. */
   readonly answer: { readonly status: number; readonly description: string; readonly type?: string }
+  /** Waits for something to happen before it answers, and must not hold room for a large answer meanwhile. */
+  readonly waits?: boolean
   /** Needs no identity. Must tell nothing about anybody. */
   readonly isPublic?: boolean
   /** For whoever looks after the whole store; not there unless the server is given `upkeep`. Acts as nobody. */
@@ -48,6 +51,7 @@ export type ServerContext = {
   readonly feeds: Feeds
   readonly uiTurns: UiTurns
   readonly works: Works
+  readonly room: Room
   readonly routes: readonly Route[]
   readiness(): Promise<Readiness>
 }

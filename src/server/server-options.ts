@@ -83,6 +83,13 @@ export type Limits = {
   readonly urlBytes: number
   /** How deeply JSON may be nested. */
   readonly depth: number
+  /**
+   * Of an answer that shows a log, a list or an audit: what does not fit is on the next page, and says so. A single event is sent whole, whatever this says. A
+   * view or a snapshot of a live stream is made of about a quarter of it, because it holds what it shows several times.
+   */
+  readonly answerBytes: number
+  /** Of all such answers together that are being read, or that clients have not taken yet. Others wait; who takes nothing is cut off for them. */
+  readonly unsentBytes: number
   /** What may wait for one client of a live stream before it is closed. */
   readonly streamBytes: number
   /** Live streams at once. */
@@ -108,6 +115,8 @@ export const defaultLimits: Limits = {
   headerBytes: 16 * 1024,
   urlBytes: 8 * 1024,
   depth: 64,
+  answerBytes: 4 * 1024 * 1024,
+  unsentBytes: 64 * 1024 * 1024,
   streamBytes: 1024 * 1024,
   streams: 10_000,
   heartbeatMs: 15_000,

@@ -3,7 +3,7 @@ import type { ClaimOptions, ClaimOutcome } from './claim.ts'
 import type { ConversationFilter, ConversationKind, ConversationRef } from './conversation-record.ts'
 import type { KnownLease, LeaseNews } from './lease-news.ts'
 import type { ModelCallRange } from './model-call.ts'
-import type { DueWorkQuery, EventRange, Page, PageBounds, Unsubscribe, WakeHint } from './store.ts'
+import type { BlobSlice, DueWorkQuery, EventRange, Page, PageBounds, Unsubscribe, WakeHint } from './store.ts'
 import type { FinalStatus, ToolCall } from './tool-call.ts'
 import type { Upkeep } from './upkeep.ts'
 
@@ -87,7 +87,8 @@ export type Driver = {
   dueWork(query: DueWorkQuery): Promise<ConversationRef[]>
   /** Adds one pin to the blob, so that it is not removed before an event refers to it. A known blob keeps its media type. */
   putBlob(tenant: string, hash: string, bytes: Uint8Array, mediaType: string): Promise<void>
-  getBlob(tenant: string, hash: string): Promise<{ bytes: Uint8Array; mediaType: string } | null>
+  /** With `slice` no more than those bytes are in memory. */
+  getBlob(tenant: string, hash: string, slice?: BlobSlice): Promise<{ bytes: Uint8Array; mediaType: string } | null>
   putSnapshot(tenant: string, id: string, snapshot: string): Promise<void>
   getSnapshot(tenant: string, id: string): Promise<string | null>
   /** Tells of logs that other processes (or stores of this process) have made grow. Called once, when somebody first listens. */

@@ -19,7 +19,8 @@ export async function* pageThrough<Row>(
   }
 }
 
-async function letOthers(): Promise<void> {
+/** Lets the rest of the process have its turn, where this has gone on for a while. */
+export async function letOthers(): Promise<void> {
   if (performance.now() - othersAt < longestMs) return
   await nextMacrotask()
   othersAt = performance.now()

@@ -4,7 +4,7 @@ import { checkId, checkOneOf, checkWhole, readList } from './checks.ts'
 import type { ConversationFilter } from './conversation-record.ts'
 import type { KnownLease } from './lease-news.ts'
 import type { ModelCallRange } from './model-call.ts'
-import type { DueWorkQuery, EventRange, Page, PageBounds } from './store.ts'
+import type { BlobSlice, DueWorkQuery, EventRange, Page, PageBounds } from './store.ts'
 
 /** Ranges and pages as callers give them: checked, and read once. */
 export function readRange(given: EventRange | undefined): EventRange {
@@ -42,6 +42,13 @@ export function readModelCallRange(given: ModelCallRange | undefined): ModelCall
   if (range.contexts !== undefined && typeof range.contexts !== 'boolean')
     throw new InvalidArgumentError('contexts', 'must be true or false')
   return checkBounds(range)
+}
+
+export function readSlice(given: BlobSlice): BlobSlice {
+  const { from, length } = readMembers('slice', given, ['from', 'length'])
+  checkWhole('from', from, 0)
+  checkWhole('length', length, 1)
+  return { from, length }
 }
 
 /** The agents that the caller has code for, each a name of its own. */

@@ -131,7 +131,8 @@ export type TenantStore = {
   unquarantine(id: string): Promise<boolean>
 
   putBlob(bytes: Uint8Array, mediaType: string): Promise<BlobRef>
-  getBlob(ref: BlobRef): Promise<{ bytes: Uint8Array; mediaType: string } | null>
+  /** With `slice` only those of its bytes: fewer at its end, and none after it. */
+  getBlob(ref: BlobRef, slice?: BlobSlice): Promise<{ bytes: Uint8Array; mediaType: string } | null>
 
   putSnapshot(id: string, snapshot: Json): Promise<void>
   getSnapshot(id: string): Promise<Json>
@@ -162,6 +163,9 @@ export type EventPage = {
   /** False: the range has no others. True: it may have. */
   readonly hasMore: boolean
 }
+
+/** Some of the bytes of a blob: so many of them, from the one at `from`, counted from 0. */
+export type BlobSlice = { readonly from: number; readonly length: number }
 
 /** Where an event is: two logs that had the same name do not have the same time in one place. */
 export type EventPlace = { readonly seq: number; readonly at: number }

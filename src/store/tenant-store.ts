@@ -32,9 +32,9 @@ import type { CommitOutcome, CommitRefusal, PreparedChange } from './driver.ts'
 import { eventsOfEnd } from './ended-call.ts'
 import { eventPage } from './event-page.ts'
 import { finalStatuses, type PrepareOptions, prepareChange } from './prepare-change.ts'
-import { readBounds, readFilter, readModelCallRange, readPage, readRange } from './read-ranges.ts'
+import { readBounds, readFilter, readModelCallRange, readPage, readRange, readSlice } from './read-ranges.ts'
 import { decodeCall, decodeEvent, decodeModelCall, decodeSummary, encodeModelCall, encodeSummary } from './rows.ts'
-import type { TenantStore } from './store.ts'
+import type { BlobSlice, TenantStore } from './store.ts'
 
 const defaultPage = 100
 
@@ -308,10 +308,10 @@ export function createTenantStore(context: StoreContext, tenant: string): Tenant
       await driver.putBlob(tenant, blob, bytes, mediaType)
       return { blob, mediaType, size: bytes.byteLength }
     },
-    async getBlob(ref: BlobRef) {
+    async getBlob(ref: BlobRef, slice?: BlobSlice) {
       const { blob } = readMembers('blob ref', ref, ['blob'])
       checkId('blob', blob)
-      return driver.getBlob(tenant, blob)
+      return slice === undefined ? driver.getBlob(tenant, blob) : driver.getBlob(tenant, blob, readSlice(slice))
     },
 
     async putSnapshot(id, snapshot) {

@@ -1,5 +1,5 @@
 import { transcript } from '../context/transcript.ts'
-import { loadWhole } from '../live/working-sets.ts'
+import { bound, loadWhole } from '../live/working-sets.ts'
 import { settle } from '../log/settle.ts'
 import type { ConversationState } from '../log/state.ts'
 import { askBeside } from './ask-beside.ts'
@@ -32,7 +32,7 @@ export async function generateTitle(
     if (!snapshots) return
     // Of all that is persisted, only a title is announced first.
     if (!channel.isUnused) await channel.refresh()
-    const workingSet = await workingSets.load(store, tenant, id)
+    const workingSet = await workingSets.loadWhole(store, tenant, id)
     await snapshots.persist('on_title_generated', { agentId: agent.name, conversationId: id, workingSet, scopes })
   } finally {
     memory.isTitling = false
@@ -59,7 +59,7 @@ function askForTitle(state: ConversationState, context: TurnContext, signal: Abo
 /** False when there is one already, or nothing to name any more. */
 async function record(title: string, { store, id }: TurnContext): Promise<boolean> {
   for (;;) {
-    const { state: now } = await loadWhole(store, id)
+    const { state: now } = await loadWhole(store, id, bound)
     const events = settle(now, { type: 'title', title })
     if (events.length === 0 || now.lastSeq === 0) return false
     if ((await store.commit(id, { ...changeFor(events, now), expectedSeq: now.lastSeq })).ok) return true

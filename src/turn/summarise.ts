@@ -4,9 +4,11 @@ import { summaryShare } from '../context/plan-summary.ts'
 import { isSummarised, noReduction, type SummaryText } from '../context/reduction.ts'
 import { seedText } from '../context/render-seed.ts'
 import { transcript } from '../context/transcript.ts'
+import type { LogEvent } from '../log/events.ts'
 import { foldEvents } from '../log/fold-events.ts'
 import { baseOf, type ConversationState, emptyState, type TurnState } from '../log/state.ts'
 import { modelRef } from '../model/language-model.ts'
+import { pagesAfter } from '../store/log-pages.ts'
 import { type Summary, usableBase } from '../store/summary.ts'
 import { askBeside } from './ask-beside.ts'
 import type { TurnContext } from './turn-context.ts'
@@ -93,9 +95,12 @@ async function baseAt(
   stored: Summary | null,
   { store, id }: TurnContext,
 ): Promise<ConversationState | null> {
-  const from = (stored && usableBase(stored)) ?? emptyState
-  const events = await store.streamEvents(id, { after: from.lastSeq, before: end!.seq + 1 })
-  const last = events.at(-1)
-  if (last?.seq !== end!.seq || last.type !== 'turn_ended' || last.content.turnId !== turnId) return null
-  return baseOf(foldEvents(events, from))
+  let base = (stored && usableBase(stored)) ?? emptyState
+  let last: LogEvent | null = null
+  for await (const { events } of pagesAfter(store, id, { after: base.lastSeq, before: end!.seq + 1 })) {
+    const read = [...events]
+    last = read.at(-1) ?? last
+    base = baseOf(foldEvents(read, base))
+  }
+  return last?.seq === end!.seq && last.type === 'turn_ended' && last.content.turnId === turnId ? base : null
 }

@@ -1,10 +1,12 @@
 import { failpoint } from '../failpoint/failpoint.ts'
 import { createTurn, type Turn } from '../hook/turn.ts'
+import { abridge } from '../log/abridge.ts'
 import { effectiveArgs } from '../log/call-phase.ts'
 import type { Json } from '../log/json.ts'
 import { keptMessages } from '../log/next-step.ts'
 import type { ResultOutcome } from '../log/settle.ts'
 import type { CallState, TurnState } from '../log/state.ts'
+import { weightOf } from '../log/weight.ts'
 import { runTool } from '../tool/run-tool.ts'
 import type { TurnContext } from './turn-context.ts'
 import { turnRef } from './turn-ref.ts'
@@ -75,10 +77,14 @@ async function turnOfCall(
   }
 }
 
-/** Progress is shown, not kept: what is not JSON is shown as far as it is. */
+/** What is shown of the progress of one call, at most. */
+const progressBytes = 64 * 1024
+
+/** Progress is shown, not kept: what is not JSON is shown as far as it is, and of what is too long only its beginning. */
 function plainJson(payload: unknown): Json {
   try {
-    return (JSON.parse(JSON.stringify(payload) ?? 'null') ?? null) as Json
+    const progress = (JSON.parse(JSON.stringify(payload) ?? 'null') ?? null) as Json
+    return weightOf(progress) > progressBytes ? abridge(progress) : progress
   } catch {
     return null
   }

@@ -1,8 +1,8 @@
 import { type CallEnd, callEnd } from '../log/call-phase.ts'
 import type { EventOf, LogEvent } from '../log/events.ts'
-import { foldEvents } from '../log/fold-events.ts'
 import { phaseOf } from '../log/fsm-state.ts'
 import { type ConversationState, findCall, openTurn } from '../log/state.ts'
+import { foldWithin, shownBytes } from '../log/trim-state.ts'
 import type { LiveContent, LiveEvent } from './live-event.ts'
 import { emptied } from './without-withheld.ts'
 
@@ -15,7 +15,7 @@ export type Announced = {
 
 /** What is told of a committed event, so that every node announces the same whoever committed it. */
 export function announce(before: ConversationState, event: LogEvent): Announced {
-  const state = foldEvents([event], before)
+  const state = foldWithin([event], before, 8 * shownBytes, shownBytes)
   const shown = event.type === 'assistant_msg' && isWithheld(before, event) ? emptied(event) : event
   const contents = [...announcementsOf(event, before, state), ...changesOf(before, state)]
   return {

@@ -42,7 +42,7 @@ export function discloseEvents(
   before: LogEvent | null = null,
 ): LogEvent[] {
   const shown = disclosure.withheld ? events : withoutWithheld(events, before)
-  return shown.map((event) => discloseEvent(event, disclosure))
+  return Array.from(shown, (event) => discloseEvent(event, disclosure))
 }
 
 /** What `watch` yields. */
@@ -156,7 +156,8 @@ export function discloseSnapshot(snapshot: Json, disclosure: Disclosure): Json {
   return messages === kept ? snapshot : { ...snapshot, messages }
 }
 
-function discloseEvent(event: LogEvent, disclosure: Disclosure): LogEvent {
+/** One event, of a log whose withheld messages are empty where they must be. */
+export function discloseEvent(event: LogEvent, disclosure: Disclosure): LogEvent {
   switch (event.type) {
     case 'user_msg': {
       const content = discloseSaid(event.content)

@@ -1,5 +1,5 @@
 import type { LogEvent } from '../log/events.ts'
-import { foldEvents } from '../log/fold-events.ts'
+import { foldWithin, shownBytes } from '../log/trim-state.ts'
 import type { LiveEvent } from './live-event.ts'
 import { withLive, withoutSettled } from './live-parts.ts'
 import type { View } from './view.ts'
@@ -9,14 +9,14 @@ import { isSettled, viewOf } from './view-of.ts'
 export type WatchEvent = { readonly type: 'snapshot'; readonly view: View } | LogEvent | LiveEvent
 
 /**
- * Applies one event to a view. Pure. An event that is in the view already changes nothing; neither does one past a gap (`view.seq` then stays
+ * Applies one event to a view. Pure. A view that grows too large is trimmed to its newest messages: then `before` says where those before it are. An event that is in the view already changes nothing; neither does one past a gap (`view.seq` then stays
  * behind, and the reader should watch anew).
  */
 export function projectView(view: View, event: WatchEvent): View {
   if (event.type === 'snapshot') return event.view
   if ('content' in event) {
     if (event.seq !== view.seq + 1) return view
-    return viewOf(view.conversationId, foldEvents([event], view.log), withoutSettled(view, event))
+    return viewOf(view.conversationId, foldWithin([event], view.log, 2 * shownBytes), withoutSettled(view, event))
   }
   return projectLive(view, event)
 }

@@ -33,6 +33,7 @@ test('nothing is an idle conversation without messages', () => {
     state: 'idle',
     activity: null,
     messages: [],
+    before: null,
     pending: [],
     children: { waiting: [], pending: [] },
     drafts: [],

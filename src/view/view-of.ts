@@ -1,22 +1,25 @@
+import { leftOutOf } from '../log/abridge.ts'
 import { callPhase, effectiveArgs } from '../log/call-phase.ts'
 import { childCalls } from '../log/child-call.ts'
 import { phaseOf } from '../log/fsm-state.ts'
 import { type CallState, type ConversationState, openTurn, type TurnState } from '../log/state.ts'
 import { type LiveParts, noChildren, nothingLive } from './live-parts.ts'
-import type { Children, PendingItem, View, ViewCall, ViewMessage, ViewPart } from './view.ts'
+import type { Children, LeftOut, PendingItem, View, ViewCall, ViewMessage, ViewPart } from './view.ts'
 
 /** The view of a folded log, with what is live beside it. */
 export function viewOf(conversationId: string, log: ConversationState, live: LiveParts = nothingLive): View {
   const children = openChildren(log, live.children)
   const phase = phaseOf(log)
   const state = phase === 'awaiting_input' && !isWaiting(log, children) ? 'running' : phase
+  const messages = log.turns.flatMap(messagesOf)
   return {
     conversationId,
     seq: log.lastSeq,
     title: log.title,
     state,
     activity: state === 'running' ? live.activity : null,
-    messages: log.turns.flatMap(messagesOf),
+    messages,
+    before: log.hasOlder ? (messages[0]?.seq ?? log.lastSeq + 1) : null,
     pending: [...pendingItems(conversationId, log), ...children.pending],
     children,
     drafts: live.drafts.filter((draft) => !isSettled(log, draft)),
@@ -38,7 +41,8 @@ export function pendingItems(conversationId: string, log: ConversationState): Pe
     const { turnId } = turn
     const args = effectiveArgs(call)
     const path = [{ conversationId, callId }]
-    return [{ conversationId, turnId, callId, round, kind, tool: name, args, prompt, schema, expiresAt, path }]
+    const item = { conversationId, turnId, callId, round, kind, tool: name, args, prompt, schema, expiresAt, path }
+    return [{ ...item, ...leftOutIn(call) }]
   })
 }
 
@@ -80,23 +84,15 @@ function messagesOf(turn: TurnState): ViewMessage[] {
   for (const item of turn.items) {
     if (item.type === 'user') {
       const { seq, at, who, message } = item
-      messages.push({ role: 'user', turnId: turn.turnId, seq, at, who, parts: message.parts, isQueued: !turn.opened })
+      const said = { seq, at, who, parts: message.parts, isQueued: !turn.opened }
+      messages.push({ role: 'user', turnId: turn.turnId, ...said, ...missingIn(item) })
     } else if (item.type === 'assistant' && !item.regeneration) {
       const { messageId, seq, at, status } = item
       const object = item.object === undefined ? {} : { object: item.object }
       const withheld = item.withheld ? { withheld: item.withheld } : {}
       const parts = item.parts.flatMap((part) => viewPart(part, turn.calls))
-      messages.push({
-        role: 'assistant',
-        turnId: turn.turnId,
-        messageId,
-        seq,
-        at,
-        status,
-        parts,
-        ...object,
-        ...withheld,
-      })
+      const written = { messageId, seq, at, status, parts, ...object, ...withheld }
+      messages.push({ role: 'assistant', turnId: turn.turnId, ...written, ...missingIn(item) })
     }
   }
   return messages
@@ -124,7 +120,19 @@ function viewCall(call: CallState): ViewCall {
     phase: shownPhase(phase.type),
     end: phase.type === 'ended' ? phase.end : null,
     ...(edited ? { edited } : {}),
+    ...leftOutIn(call),
   }
+}
+
+function missingIn({ leftOut }: { readonly leftOut?: number }): { leftOut?: number } {
+  return leftOut ? { leftOut } : {}
+}
+
+function leftOutIn(call: CallState): { leftOut?: LeftOut } {
+  const bytes = leftOutOf(call)
+  if (bytes === 0) return {}
+  const asked = call.rounds.flatMap(({ seq, resolution }) => [seq, ...(resolution ? [resolution.seq] : [])])
+  return { leftOut: { bytes, seqs: [call.seq, ...asked, ...(call.result ? [call.result.seq] : [])] } }
 }
 
 function shownPhase(phase: ReturnType<typeof callPhase>['type']): ViewCall['phase'] {

@@ -15,6 +15,8 @@ export type View = {
   readonly state: ConversationPhase
   readonly activity: Activity | null
   readonly messages: readonly ViewMessage[]
+  /** Pass it to `history` for the messages before these; null when there are none. */
+  readonly before: number | null
   /** What waits for somebody, here and in child agents. */
   readonly pending: readonly PendingItem[]
   readonly children: Children
@@ -40,6 +42,8 @@ export type ViewUserMessage = {
   readonly who: string
   readonly parts: readonly UserPart[]
   readonly isQueued: boolean
+  /** These are only the beginnings of its parts: about so many bytes are missing. The event at `seq` has all of it. */
+  readonly leftOut?: number
 }
 
 /** A message of the model, as people see it: what was regenerated is not in the view. */
@@ -55,6 +59,8 @@ export type ViewAssistantMessage = {
   readonly object?: Json
   /** The hook that has not passed it. */
   readonly withheld?: { readonly hook: string }
+  /** As of a user's message; of calls, each says it for itself. */
+  readonly leftOut?: number
 }
 
 /** A part of a message; calls with all that is known of them. */
@@ -70,7 +76,11 @@ export type ViewCall = {
   readonly phase: 'waiting' | 'running' | 'pending' | 'ended'
   readonly end: CallEnd | null
   readonly edited?: { readonly before: Json; readonly after: Json }
+  readonly leftOut?: LeftOut
 }
+
+/** Only the beginnings of what is long are shown: about so many bytes are missing. These events of the log have all of it. */
+export type LeftOut = { readonly bytes: number; readonly seqs: readonly number[] }
 
 /** A call somebody has to answer. Pass it to `approve`, `deny` or `answer`. */
 export type PendingItem = {
@@ -86,6 +96,8 @@ export type PendingItem = {
   readonly expiresAt: number | null
   /** From the conversation somebody talks to, over the calls of child agents, down to this call. */
   readonly path: CallPath
+  /** Of `args`, `prompt` and `schema`. */
+  readonly leftOut?: LeftOut
 }
 
 /** From the conversation somebody talks to, down to a call of a child agent. */

@@ -92,7 +92,16 @@ const conversationVerbs: Table<RemoteConversation> = {
     (hostile) => chat(client).history(hostile),
     (hostile) => chat(client).history({ before: hostile }),
   ],
-  events: (client) => [(hostile) => chat(client).events(hostile), (hostile) => chat(client).events({ after: hostile })],
+  events: (client) => [
+    (hostile) => chat(client).events(hostile),
+    (hostile) => chat(client).events({ after: hostile }),
+    (hostile) => chat(client).events({ limit: hostile }),
+  ],
+  eventPages: (client) => [
+    (hostile) => first(chat(client).eventPages(hostile)),
+    (hostile) => first(chat(client).eventPages({ before: hostile })),
+    (hostile) => first(chat(client).eventPages({ limit: hostile })),
+  ],
   // What is wrong with an option must not look like a connection that broke, which is tried again for ever.
   watch: (client) => [
     (hostile) => first(chat(client).watch(hostile)),

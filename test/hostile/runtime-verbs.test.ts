@@ -64,6 +64,18 @@ function start() {
 type Started = ReturnType<typeof start>
 type Table<Surface> = Readonly<Record<Exclude<keyof Surface, 'id' | 'ref'>, (started: Started) => Attempt[]>>
 
+/** Given instead of options, and as each of them. */
+function options(verb: (given: never) => unknown, ...names: string[]): Attempt[] {
+  return [
+    verb,
+    ...names.map(
+      (name): Attempt =>
+        (hostile) =>
+          verb({ [name]: hostile } as never),
+    ),
+  ]
+}
+
 /** Of a member that takes nothing. */
 const none = () => []
 
@@ -166,18 +178,9 @@ const conversationVerbs: Table<Conversation> = {
       return chat.answer(item, hostile, { key: 'k' })
     },
   ],
-  view: none,
-  history: ({ chat }) => [
-    (hostile) => chat().history(hostile),
-    (hostile) => chat().history({ before: hostile }),
-    (hostile) => chat().history({ limit: hostile }),
-  ],
-  events: ({ chat }) => [
-    (hostile) => chat().events(hostile),
-    (hostile) => chat().events({ after: hostile }),
-    (hostile) => chat().events({ before: hostile }),
-    (hostile) => chat().events({ limit: hostile }),
-  ],
+  view: ({ chat }) => [(hostile) => chat().view(hostile), (hostile) => chat().view({ maxBytes: hostile })],
+  history: ({ chat }) => options((page) => chat().history(page), 'before', 'limit', 'maxBytes'),
+  events: ({ chat }) => options((range) => chat().events(range), 'after', 'before', 'limit', 'maxBytes', 'keep'),
   watch: ({ chat }) => {
     const first = async (options: never) => {
       const conversation = chat()
@@ -190,9 +193,10 @@ const conversationVerbs: Table<Conversation> = {
       (hostile) => first({ after: hostile } as never),
       (hostile) => first({ signal: hostile } as never),
       (hostile) => first({ maxBuffered: hostile } as never),
+      (hostile) => first({ maxBufferedBytes: hostile } as never),
     ]
   },
-  modelCalls: none,
+  modelCalls: ({ chat }) => options((range) => chat().modelCalls(range), 'from', 'maxBytes'),
   explain: ({ waiting }) => [
     async (hostile) => (await waiting()).chat.explain(hostile),
     async (hostile) => (await waiting()).chat.explain({ evictions: hostile }),
@@ -204,12 +208,8 @@ const conversationVerbs: Table<Conversation> = {
     async (hostile) => (await waiting()).chat.fork({ id: hostile }),
     async (hostile) => (await waiting()).chat.fork({ agent: hostile }),
   ],
-  forks: ({ chat }) => [
-    (hostile) => chat().forks(hostile),
-    (hostile) => chat().forks({ before: hostile }),
-    (hostile) => chat().forks({ limit: hostile }),
-  ],
-  lineage: none,
+  forks: ({ chat }) => options((page) => chat().forks(page), 'before', 'limit'),
+  lineage: ({ chat }) => [(hostile) => chat().lineage(hostile), (hostile) => chat().lineage({ limit: hostile })],
   continue: none,
   stop: none,
   delete: none,
@@ -270,20 +270,10 @@ const runtimeVerbs: Table<Runtime> = {
       return runtime.resolve(chat.id, item, hostile)
     },
   ],
-  conversations: ({ runtime }) => [
-    (hostile) => runtime.conversations(hostile),
-    (hostile) => runtime.conversations({ status: hostile }),
-    (hostile) => runtime.conversations({ agent: hostile }),
-    (hostile) => runtime.conversations({ forkOf: hostile }),
-    (hostile) => runtime.conversations({ before: hostile }),
-    (hostile) => runtime.conversations({ limit: hostile }),
-  ],
+  conversations: ({ runtime }) =>
+    options((filter) => runtime.conversations(filter), 'status', 'agent', 'forkOf', 'before', 'limit', 'maxBytes'),
   unquarantine: ({ runtime }) => [(hostile) => runtime.unquarantine(hostile)],
-  inbox: ({ runtime }) => [
-    (hostile) => runtime.inbox(hostile),
-    (hostile) => runtime.inbox({ before: hostile }),
-    (hostile) => runtime.inbox({ limit: hostile }),
-  ],
+  inbox: ({ runtime }) => options((page) => runtime.inbox(page), 'before', 'limit', 'maxBytes'),
   inspect: ({ runtime }) => [
     (hostile) => runtime.inspect(hostile).record(),
     (hostile) => runtime.inspect(hostile).turns(),
@@ -334,19 +324,18 @@ const sessionVerbs: Table<FlowSession> = {
   pending: none,
   suspensions: none,
   result: none,
-  record: none,
-  events: ({ session }) => [
-    (hostile) => session().events(hostile),
-    (hostile) => session().events({ after: hostile }),
-    (hostile) => session().events({ limit: hostile }),
-  ],
+  record: ({ suspended }) => options(async (page) => (await suspended()).record(page), 'after', 'maxBytes'),
+  events: ({ session }) => options((range) => session().events(range), 'after', 'limit', 'maxBytes'),
   fork: ({ suspended }) => [
     async (hostile) => (await suspended()).fork(hostile),
     async (hostile) => (await suspended()).fork('f', hostile),
     async (hostile) => (await suspended()).fork('f', { at: hostile }),
   ],
   forks: ({ session }) => [(hostile) => session().forks(hostile), (hostile) => session().forks({ before: hostile })],
-  lineage: none,
+  lineage: ({ session }) => [
+    (hostile) => session().lineage(hostile),
+    (hostile) => session().lineage({ limit: hostile }),
+  ],
   continue: ({ suspended }) => [
     async (hostile) => (await suspended()).continue(hostile),
     async (hostile) => (await suspended()).continue({ signal: hostile }),
@@ -356,14 +345,29 @@ const sessionVerbs: Table<FlowSession> = {
 
 const inspectVerbs: Table<Inspection> = {
   record: none,
-  modelCalls: none,
-  explain: ({ runtime }) => [(hostile) => runtime.inspect('c').explain(hostile)],
-  snapshot: none,
-  turns: ({ runtime }) => [
-    (hostile) => runtime.inspect('c').turns(hostile),
-    (hostile) => runtime.inspect('c').turns({ before: hostile }),
-    (hostile) => runtime.inspect('c').turns({ limit: hostile }),
+  modelCalls: ({ runtime }) => [
+    (hostile) => runtime.inspect('c').modelCalls(hostile),
+    (hostile) => runtime.inspect('c').modelCalls({ skip: hostile }),
   ],
+  explain: ({ runtime }) => [
+    (hostile) => runtime.inspect('c').explain(hostile),
+    (hostile) => runtime.inspect('c').explain('t/0', hostile),
+    (hostile) => runtime.inspect('c').explain('t/0', { after: hostile }),
+    (hostile) => runtime.inspect('c').explain('t/0', { limit: hostile }),
+  ],
+  snapshot: none,
+  turns: ({ runtime }) => options((page) => runtime.inspect('c').turns(page), 'before', 'limit', 'maxBytes'),
+  pages: ({ runtime }) => {
+    const all = async (range: never, options?: never) => {
+      for await (const { events } of runtime.inspect('c').pages(range, options)) for (const _ of events) break
+    }
+    return [
+      (hostile) => all(hostile),
+      (hostile) => all({ after: hostile } as never),
+      (hostile) => all({ before: hostile } as never),
+      (hostile) => all({} as never, hostile),
+    ]
+  },
   file: ({ runtime }) => [(hostile) => runtime.inspect('c').file(hostile)],
 }
 

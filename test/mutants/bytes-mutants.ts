@@ -6,6 +6,10 @@ const postgres = 'src/stores/postgres/postgres-store.test.ts'
 const wholeEvents = 'maxBytes keeps as many whole events as fit, from either end of the range, and at least one'
 const readsAll = 'a page says where it begins and ends, and reading on until it says so reads all, once'
 const inMemory = (test: string): Case => ({ file: memory, test })
+const bounded = (test: string): Case => ({ file: 'test/stories/bounded-reads.test.ts', test })
+const trimming = (test: string): Case => ({ file: 'src/log/trim-state.test.ts', test })
+const answers = (test: string): Case => ({ file: 'test/server/answer-bytes.test.ts', test })
+const room = (test: string): Case => ({ file: 'src/server/room.test.ts', test })
 
 /** Bugs in what bounds answers in bytes. */
 export const bytesMutants: readonly Mutant[] = [
@@ -112,5 +116,221 @@ export const bytesMutants: readonly Mutant[] = [
         test: 'refuses an event that is larger than one may be, and names the line',
       },
     ],
+  },
+  {
+    name: 'what is left out of a call is taken for all of it',
+    edits: [
+      {
+        file: 'src/runtime/answer-call.ts',
+        find: 'const call = await wholeCall(store, id, found.call)',
+        replace: 'const { call } = found',
+      },
+    ],
+    killedBy: [bounded('is answered on all of what was asked, whatever was shown of it')],
+  },
+  {
+    name: 'whoever works on a turn goes by what is shown of the conversation',
+    edits: [
+      {
+        file: 'src/live/working-sets.ts',
+        find: 'kept && !kept.state.isTrimmed ? await caughtUp',
+        replace: 'kept ? await caughtUp',
+      },
+    ],
+    killedBy: [bounded('goes on with its agent, though what is kept of it is not all')],
+  },
+  {
+    name: 'a page of history that begins with a withheld message shows it',
+    edits: [
+      {
+        file: 'src/runtime/read-history.ts',
+        find: "seq >= first || (seq === first - 1 && type === 'withheld')",
+        replace: "seq >= first || (seq === 0 && type === 'withheld')",
+      },
+    ],
+    killedBy: [bounded('does not show what a hook has withheld, wherever a page begins')],
+  },
+  {
+    name: 'a long turn is cut in the middle of what came of a message',
+    edits: [
+      {
+        file: 'src/runtime/read-history.ts',
+        find: 'if (!isMessage(event) || !mayBegin(event, index)) continue',
+        replace: '',
+      },
+    ],
+    killedBy: [
+      bounded(
+        'has a turn that does not fit on several pages, cut between its messages, with all that came of their calls',
+      ),
+    ],
+  },
+  {
+    name: 'a trimmed state forgets what its first steps used',
+    edits: [
+      {
+        file: 'src/log/trim-state.ts',
+        find: 'usage: usageOf({ items, calls: gone, ...before }),',
+        replace: 'usage: before.leftOut?.usage ?? {},',
+      },
+    ],
+    killedBy: [trimming('loses the first steps of a long turn, and remembers what they used and how many they were')],
+  },
+  {
+    name: 'a trimmed state loses calls that are open',
+    edits: [
+      {
+        file: 'src/log/trim-state.ts',
+        find: "if (!this.#isTooHeavy || ofItem.some((call) => callPhase(call).type !== 'ended')) break",
+        replace: 'if (!this.#isTooHeavy) break',
+      },
+    ],
+    killedBy: [
+      trimming(
+        'of any history tells where it stands, what waits and what it used, and shows the newest of what was said',
+      ),
+    ],
+  },
+  {
+    name: 'a state is never trimmed while a log is read',
+    edits: [
+      {
+        file: 'src/log/trim-state.ts',
+        find: '    if (weight <= Math.max(most, 2 * left)) continue\n',
+        replace: '    if (weight >= 0) continue\n',
+      },
+    ],
+    killedBy: [trimming('holds little, however long the log is')],
+  },
+  {
+    name: 'a trimmed state may grow again by as much with every page',
+    edits: [
+      {
+        file: 'src/log/trim-state.ts',
+        find: 'let left = leftByTrim.get(base) ?? 0',
+        replace: 'let left = base.isTrimmed ? weight : 0',
+      },
+    ],
+    killedBy: [trimming('holds little, also where it goes on page by page')],
+  },
+  {
+    name: 'a state that cannot be trimmed is trimmed again with every event',
+    edits: [
+      {
+        file: 'src/log/trim-state.ts',
+        find: 'let left = leftByTrim.get(base) ?? 0',
+        replace: 'let left = weight * 0',
+      },
+    ],
+    killedBy: [trimming('does not try again with every event where nothing more can be left out')],
+  },
+  {
+    name: 'a call that was denied at length reads as approved',
+    edits: [
+      {
+        file: 'src/log/abridge.ts',
+        find: 'entries.sort(([one], [other]) => rank(one) - rank(other))',
+        replace: 'entries.splice(0)',
+      },
+    ],
+    killedBy: [{ file: 'src/log/abridge.test.ts', test: 'what says how a call ended is kept, wherever it stands' }],
+  },
+  {
+    name: 'the beginning of a text keeps all of it in memory',
+    edits: [{ file: 'src/log/abridge.ts', find: '? copyOf(`${kept}…`) : part', replace: '? `${kept}…` : part' }],
+    killedBy: [{ file: 'src/log/abridge.test.ts', test: 'it does not keep the whole in memory' }],
+  },
+  {
+    name: 'events are sent without a limit in bytes',
+    edits: [
+      {
+        file: 'src/server/routes/events-page.ts',
+        find: 'this.#isFull = this.#kept.length === this.#limit || (this.#kept.length > 0 && isTooMuch)',
+        replace: 'this.#isFull = this.#kept.length === this.#limit && (this.#kept.length > 0 || isTooMuch)',
+      },
+    ],
+    killedBy: [answers('no answer is larger than the limit, and following its cursors reads everything once')],
+  },
+  {
+    name: 'a page of events that was cut does not say so',
+    edits: [
+      {
+        file: 'src/server/routes/events-page.ts',
+        find: 'const last = this.#isFull ? (this.#kept.at(-1)?.seq ?? null) : null',
+        replace: 'const last = this.#kept.length === this.#limit ? (this.#kept.at(-1)?.seq ?? null) : null',
+      },
+    ],
+    killedBy: [answers('no answer is larger than the limit, and following its cursors reads everything once')],
+  },
+  {
+    name: 'a view is sent however large it is',
+    edits: [
+      {
+        file: 'src/server/fitted.ts',
+        find: 'if (body.byteLength > answerBytes && maxBytes > leastBytes) continue',
+        replace: '',
+      },
+      {
+        file: 'src/server/routes/conversations.ts',
+        find: 'conversation.view({ maxBytes: maxBytes / 4 })',
+        replace: 'conversation.view({ maxBytes: maxBytes * 4 })',
+      },
+    ],
+    killedBy: [answers('a view fits in an answer, and says where the rest is')],
+  },
+  {
+    name: 'a live stream begins with all of a conversation',
+    edits: [
+      {
+        file: 'src/server/live/frame.ts',
+        find: 'if (frame.byteLength <= mostBytes || maxBytes < leastBytes) return frame',
+        replace: "return frameOf({ type: 'snapshot', view }, cursor) ?? frame",
+      },
+    ],
+    killedBy: [answers('a live stream begins with a snapshot that fits, and catches up event by event')],
+  },
+  {
+    name: 'a list that was cut for its bytes ends there',
+    edits: [
+      {
+        file: 'src/server/routes/page-of.ts',
+        find: 'items.length === limit || (await read({ before: last.id, limit: 1, maxBytes: 1 })).length > 0',
+        replace: 'items.length === limit',
+      },
+    ],
+    killedBy: [answers('lists go on where a page was cut for its bytes')],
+  },
+  {
+    name: 'a client that takes nothing keeps its room',
+    edits: [
+      {
+        file: 'src/server/room.ts',
+        find: '.sort((one, other) => one.movedAt - other.movedAt)[0]?.cutOff()',
+        replace: '.sort((one, other) => one.movedAt - other.movedAt)',
+      },
+    ],
+    killedBy: [room('a client that takes nothing is cut off for those that wait; one that takes something is not')],
+  },
+  {
+    name: 'the room of an answer is free before its client has it',
+    edits: [
+      {
+        file: 'src/server/room.ts',
+        find: '    this.#bytes = bytes\n    this.#movedAt = performance.now()',
+        replace: '    this.#bytes = 0\n    this.#movedAt = performance.now()',
+      },
+    ],
+    killedBy: [room('who finds no room waits until an answer was taken, in the order they came')],
+  },
+  {
+    name: 'the kept working sets are counted, and not weighed',
+    edits: [
+      {
+        file: 'src/live/weighted-lru.ts',
+        find: ' || this.#bytes > this.#limits.bytes)',
+        replace: ')',
+      },
+    ],
+    killedBy: [{ file: 'src/live/weighted-lru.test.ts', test: 'up to a number of bytes, but always the newest' }],
   },
 ]

@@ -283,7 +283,7 @@ export const contractMutants: readonly Mutant[] = [
     name: 'a log that a later version has written to cannot be shown',
     edits: [
       {
-        file: 'src/runtime/conversation-handle.ts',
+        file: 'src/runtime/read-view.ts',
         find: 'if (error instanceof EventUnknownError) return loadReadable(store, id)',
         replace: 'if (error instanceof TypeError) return loadReadable(store, id)',
       },
@@ -299,9 +299,10 @@ export const contractMutants: readonly Mutant[] = [
     name: 'a page of history goes past an event that is not known',
     edits: [
       {
-        file: 'src/runtime/history.ts',
-        find: 'const { known: events, unknownEvent } = knownPart(found)',
-        replace: 'const { known: events, unknownEvent } = { known: found, unknownEvent: knownPart([]).unknownEvent }',
+        file: 'src/runtime/gathered-events.ts',
+        find: 'const { known, unknownEvent } = knownPart([...page.events])',
+        replace:
+          'const { known, unknownEvent } = { known: [...page.events], unknownEvent: knownPart([]).unknownEvent }',
       },
     ],
     killedBy: [

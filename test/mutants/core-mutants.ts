@@ -18,8 +18,14 @@ export const coreMutants: readonly Mutant[] = [
     ],
   },
   {
-    name: 'the page of a turn that is still open is read on and on',
-    edits: [{ file: 'src/runtime/history.ts', find: 'more.length === 0 || unknownEvent', replace: 'unknownEvent' }],
+    name: 'an older page of history has nothing of its turns that came after it',
+    edits: [
+      {
+        file: 'src/runtime/read-history.ts',
+        find: 'return readRest(store, id, page, before, maxBytes)',
+        replace: 'return page',
+      },
+    ],
     killedBy: [
       {
         file: 'test/stories/turns-history.test.ts',

@@ -27,8 +27,8 @@ const rows: readonly Row[] = [
   [
     'a view is sent as it is',
     'src/server/disclosed-verbs.ts',
-    'view: async () => discloseView(await handle.view(), disclosure)',
-    'view: async () => handle.view()',
+    'discloseView(await handle.view(options), disclosure)',
+    'handle.view(options)',
     pages('viewConversation'),
   ],
   [

@@ -165,8 +165,8 @@ const planted: readonly (readonly [name: string, file: string, find: string, rep
   [
     'those who go on watching get the events they missed as they are in the log',
     'src/runtime/watch.ts',
-    'await shownEvents((range) => store.streamEvents(id, range), missed)',
-    'await store.streamEvents(id, missed)',
+    'for await (const { events } of shownPages(store, id, missed))',
+    'for await (const { events } of missed)',
     watched,
   ],
   [
@@ -185,9 +185,9 @@ const planted: readonly (readonly [name: string, file: string, find: string, rep
   ],
   [
     'a page of history does not know the marks',
-    'src/runtime/history.ts',
-    "(event.type !== 'withheld' && !isAbout(event, names))",
-    '!isAbout(event, names)',
+    'src/runtime/turn-events.ts',
+    "if (event.type === 'withheld') return true",
+    '',
     remembered,
   ],
   [
@@ -215,8 +215,8 @@ const planted: readonly (readonly [name: string, file: string, find: string, rep
   [
     'files of a message that is withheld are served',
     'src/runtime/inspect.ts',
-    'await shownEvents((wanted) => store.streamEvents(id, wanted), { ...range, limit: eventsPerRead })',
-    'await store.streamEvents(id, { ...range, limit: eventsPerRead })',
+    'of shownPages(store, id, logPages(store, id))',
+    'of logPages(store, id)',
     routes,
   ],
   [

@@ -142,11 +142,13 @@ describe('the address of a file', () => {
     const [first] = await chat.events()
     const part = first?.type === 'user_msg' ? first.content.message.parts[0] : undefined
     if (part?.type !== 'file' || typeof part.data === 'string') throw new Error('it should be a blob')
-    const { bytes } = (await runtime.inspect('c').file(part.data.blob))!
+    const { pieces } = (await runtime.inspect('c').file(part.data.blob))!
     const expected = Buffer.concat(
       [...text].map((letter) => Buffer.from(letter, letter === '\xff' ? 'latin1' : 'utf8')),
     )
-    expect(Buffer.from(bytes)).toEqual(expected)
+    const read: Uint8Array[] = []
+    for await (const piece of pieces) read.push(piece)
+    expect(Buffer.concat(read)).toEqual(expected)
   })
 
   test.each([

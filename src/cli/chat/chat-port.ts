@@ -44,11 +44,13 @@ export function chatPort(target: ChatTarget, id: string, agent?: string): ChatPo
       return conversation.approve(item, 'args' in decision ? { args: decision.args } : {})
     },
     async resolutionOf({ conversationId, callId, round }) {
-      const events = await target.conversation(conversationId).events()
-      const found = events.find(
-        (event) => event.type === 'resolution' && event.content.callId === callId && event.content.round === round,
-      )
-      return found?.type === 'resolution' ? { ...found.content, at: found.at } : null
+      for await (const events of target.conversation(conversationId).eventPages()) {
+        const found = events.find(
+          (event) => event.type === 'resolution' && event.content.callId === callId && event.content.round === round,
+        )
+        if (found?.type === 'resolution') return { ...found.content, at: found.at }
+      }
+      return null
     },
     async *watch(signal, onDisconnect) {
       let isTold = false

@@ -1,6 +1,5 @@
 import type { RemoteConversation } from '../../client/conversation.ts'
 import { NoModelCallsError } from '../../errors/cli-errors.ts'
-import type { LogEvent } from '../../log/events.ts'
 import { command } from '../command.ts'
 import { exitCodes } from '../exit-codes.ts'
 import { withTarget } from '../target/open-target.ts'
@@ -57,16 +56,13 @@ export const explain = command({
     }),
 })
 
-const pageSize = 500
-
 /** What each event says, in a few words. */
 async function textsOf(conversation: RemoteConversation): Promise<Map<number, string>> {
   const texts = new Map<number, string>()
-  for (let page: LogEvent[] = [], after = 0; ; after = page.at(-1)!.seq) {
-    page = await conversation.events({ after, before: after + pageSize + 1, limit: pageSize })
-    for (const event of page) texts.set(event.seq, eventText(event))
-    if (page.length < pageSize) return texts
+  for await (const events of conversation.eventPages({ after: 0 })) {
+    for (const event of events) texts.set(event.seq, eventText(event))
   }
+  return texts
 }
 
 function modelName(model: unknown): string {

@@ -1,9 +1,11 @@
 import type { RemoteRecord } from '../../client/answers.ts'
 import type { RemoteConversation } from '../../client/conversation.ts'
 import { views, type Watched, type WatchOptions } from '../../client/watch.ts'
+import type { Explanation } from '../../context/explain.ts'
 import { TurnNotFoundError, WatcherLaggedError } from '../../errors/runtime-errors.ts'
 import { ConversationNotFoundError, InvalidArgumentError } from '../../errors/store-errors.ts'
 import type { Conversation } from '../../runtime/conversation.ts'
+import type { ExplanationPage } from '../../runtime/explain-log.ts'
 import type { Verbs } from '../../runtime/runtime.ts'
 import type { SendOptions } from '../../runtime/send-message.ts'
 import { inTime } from '../../server/waiting.ts'
@@ -61,7 +63,11 @@ export function localConversation(verbs: Verbs, id: string, agent?: string): Rem
     record: async () => listed(await existing()),
     view: () => on((conversation) => conversation.view()),
     history: (page) => on((conversation) => conversation.history(page)),
-    events: (range) => on((conversation) => conversation.events(range)),
+    events: (range) => on((conversation) => conversation.events({ limit: 200, ...range })),
+    async *eventPages(range) {
+      await existing()
+      for await (const { events } of inspection.pages(range)) yield [...events]
+    },
     watch,
     views: (options) => views(watch(options)),
     fork: (options) => on(async (conversation) => localConversation(verbs, (await conversation.fork(options)).id)),
@@ -70,17 +76,25 @@ export function localConversation(verbs: Verbs, id: string, agent?: string): Rem
     continue: () => on((conversation) => conversation.continue()),
     delete: () => on(async (conversation) => void (await conversation.delete())),
     modelCalls: () =>
-      on(async () => (await inspection.modelCalls()).map(({ renderedContext: _, ...summary }) => summary)),
+      on(async () => {
+        const calls = await inspection.modelCalls({ contexts: false })
+        return calls.map(({ renderedContext: _, ...summary }) => summary)
+      }),
     modelCall: (turnRef) =>
       on(async () => {
-        const attempts = (await inspection.modelCalls()).filter((call) => call.turnRef === turnRef)
+        const attempts = await inspection.modelCalls({ turnRef })
         if (attempts.length === 0) throw new TurnNotFoundError(id, turnRef)
         return attempts
       }),
     explain: (turnRef) =>
       on(async () => {
-        const explanations = await inspection.explain(turnRef)
-        if (!explanations) throw new TurnNotFoundError(id, turnRef)
+        const explanations: Explanation[] = []
+        for (let after: number | null = 0; after !== null; ) {
+          const page: ExplanationPage | null = await inspection.explain(turnRef, { after })
+          if (!page) throw new TurnNotFoundError(id, turnRef)
+          explanations.push(...page.explanations)
+          after = page.after
+        }
         return explanations
       }),
     snapshot: () => on(() => inspection.snapshot()),

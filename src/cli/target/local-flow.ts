@@ -1,10 +1,12 @@
 import type { RemoteFlow, RemoteFlowStatus, RemoteStanding } from '../../client/flow.ts'
 import { NoSessionError } from '../../errors/flow-errors.ts'
 import { answerableOps, type FlowState } from '../../flow/flow-state.ts'
-import { loadFlow } from '../../flow/load-flow.ts'
+import { flowBound, loadFlow } from '../../flow/load-flow.ts'
 import { tagOf } from '../../flow/requests.ts'
 import { standingOf } from '../../runtime/flow-standing.ts'
 import { lineageOf } from '../../runtime/lineage.ts'
+import { readEvents } from '../../runtime/read-events.ts'
+import { readRecord } from '../../runtime/read-record.ts'
 import type { Verbs } from '../../runtime/runtime.ts'
 import { inTime } from '../../server/waiting.ts'
 import type { TenantStore } from '../../store/store.ts'
@@ -25,7 +27,7 @@ export function localFlow(context: LocalFlowContext, flow: string, id: string): 
     (await inTime(reach, waitMs)) ?? { status: 'running' }
 
   async function existing(): Promise<FlowState> {
-    const loaded = await loadFlow(store, id)
+    const loaded = await loadFlow(store, id, flowBound)
     if (loaded?.state.flow !== flow) throw new NoSessionError(id)
     return loaded.state
   }
@@ -41,22 +43,20 @@ export function localFlow(context: LocalFlowContext, flow: string, id: string): 
         id,
         status: standing?.status ?? 'running',
         pending: standing?.status === 'suspended' ? standing.tag : null,
-        suspensions: answerableOps(state).map(({ seq, at, op }) => ({
+        suspensions: answerableOps(state).map(({ seq, at, op, leftOut }) => ({
           seq,
           at,
           tag: tagOf(op),
           schema: 'schema' in op ? (op.schema ?? null) : null,
+          ...(leftOut ? { leftOut } : {}),
         })),
         result: state.ended?.status === 'done' ? state.ended.result : null,
       }
     },
-    async record() {
-      const { flow: name, version, input, outcomes } = await existing()
-      return { flow: name, version, input, outcomes: outcomes.map(({ seq: _, at: __, ...outcome }) => outcome) }
-    },
+    record: async () => readRecord(store, id, await existing(), { maxBytes: Number.POSITIVE_INFINITY }),
     async events(range) {
       await existing()
-      return store.streamEvents(id, range)
+      return readEvents(store, id, { limit: 200, ...range })
     },
     async forks(page) {
       await existing()

@@ -1,5 +1,5 @@
 import { childIdOf } from '../../log/child-call.ts'
-import type { ViewCall } from '../../view/view.ts'
+import type { LeftOut, ViewCall } from '../../view/view.ts'
 import type { Colours } from '../terminal/colours.ts'
 import { type SafeText, safe } from '../terminal/safe-text.ts'
 import { excerpt } from './excerpt.ts'
@@ -14,7 +14,12 @@ export function callLines(call: ViewCall, { colours, isFull }: { colours: Colour
     : []
   const child = call.executor === 'agent' ? [colours.dim(`child conversation ${childIdOf(call.callId)}`)] : []
   const end = call.end ? [call.end.ok ? excerpt(call.end.result, isFull) : colours.red(call.end.error)] : []
-  return [...indented(heading), ...[...edited, ...child, ...end].flatMap((line) => indented(line, 4))]
+  const leftOut = call.leftOut ? [colours.dim(leftOutText(call.leftOut))] : []
+  return [...indented(heading), ...[...edited, ...child, ...end, ...leftOut].flatMap((line) => indented(line, 4))]
+}
+
+export function leftOutText({ bytes, seqs }: LeftOut): string {
+  return `about ${bytes} bytes are left out here; events ${seqs.join(', ')} have them`
 }
 
 function statusOf({ phase, end, executor }: ViewCall, colours: Colours): SafeText {

@@ -21,12 +21,17 @@ export function messageLines(message: ViewMessage, style: TranscriptStyle): Safe
   if (message.role === 'user') {
     const queued = message.isQueued ? ' (queued)' : ''
     const heading = safe`${colours.green(colours.bold(message.who))} ${colours.dim(`${ago(message.at)} #${message.seq}${queued}`)}`
-    return [heading, ...message.parts.flatMap((part) => indented(userPartText(part)))]
+    const parts = message.parts.flatMap((part) => indented(userPartText(part)))
+    return [heading, ...parts, ...leftOutLines(message, colours)]
   }
   const withheld = message.withheld ? ` (withheld: not passed by the hook '${message.withheld.hook}')` : ''
   const ending = `${message.status === 'complete' ? '' : ` (${message.status})`}${withheld}`
   const heading = safe`${colours.cyan(colours.bold(agent))} ${colours.dim(`${ago(message.at)} #${message.seq}${ending}`)}`
-  return [heading, ...message.parts.flatMap((part) => partLines(part, style))]
+  return [heading, ...message.parts.flatMap((part) => partLines(part, style)), ...leftOutLines(message, colours)]
+}
+
+function leftOutLines({ leftOut, seq }: ViewMessage, colours: Colours): SafeText[] {
+  return leftOut ? indented(colours.dim(`about ${leftOut} bytes are left out here; event ${seq} has them`)) : []
 }
 
 function userPartText(part: UserPart): Printable {

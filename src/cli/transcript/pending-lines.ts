@@ -4,6 +4,7 @@ import type { TargetArgs } from '../target/target-args.ts'
 import type { Colours } from '../terminal/colours.ts'
 import { type SafeText, safe } from '../terminal/safe-text.ts'
 import { duration } from '../terminal/time.ts'
+import { leftOutText } from './call-lines.ts'
 import { commandLine } from './command-line.ts'
 import { excerpt } from './excerpt.ts'
 import { indented } from './indented.ts'
@@ -27,6 +28,7 @@ export function pendingLines(
   return [
     safe`  ${colours.bold(item.tool)} ${excerpt(item.args, isFull)} ${colours.yellow(kindText[item.kind])}${colours.dim(`${below}${expires}`)}`,
     ...prompt,
+    ...(item.leftOut ? indented(colours.dim(leftOutText(item.leftOut)), 4) : []),
     ...lines.flatMap((line) => indented(line, 4)),
   ]
 }

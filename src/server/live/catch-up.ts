@@ -2,19 +2,21 @@ import { openTurn } from '../../log/state.ts'
 import type { Conversation } from '../../runtime/conversation.ts'
 import type { View } from '../../view/view.ts'
 import type { Cursor } from './cursor.ts'
-import { frameOf } from './frame.ts'
+import { frameOf, snapshotFrame } from './frame.ts'
 
-const pageSize = 200
+/** What a client that reads slowly has waiting for it. */
+const page = { limit: 200, maxBytes: 256 * 1024 }
 
 /**
  * What a client missed whose place is not in the feed any more: the withdrawal of text that is gone, the log since then, and where anything is
- * live, a snapshot that has all of it. `view` and `now` are of the same moment; what comes after it is in the feed.
+ * live, a snapshot of no more than `mostBytes` that has it. `view` and `now` are of the same moment; what comes after it is in the feed.
  */
 export async function* catchUp(
   conversation: Pick<Conversation, 'events'>,
   cursor: Cursor,
   view: View,
   now: Cursor,
+  mostBytes: number,
 ): AsyncGenerator<Uint8Array, void, void> {
   const { conversationId } = view
   const [behind, written] = [{ ...cursor, draft: null, place: null }, cursor.draft?.messageId]
@@ -24,13 +26,13 @@ export async function* catchUp(
     yield frameOf(event, behind)
   }
   for (let after = cursor.seq; after < view.seq; ) {
-    const events = await conversation.events({ after, before: Math.min(after + 1 + pageSize, view.seq + 1) })
+    const events = await conversation.events({ ...page, after, before: view.seq + 1 })
     // It was deleted under our feet; the feed tells.
     if (events.length === 0) break
     for (const event of events) yield frameOf(event, { ...behind, seq: event.seq, at: event.at })
     after = events.at(-1)!.seq
   }
-  if (cursor.place || isLive(view)) yield frameOf({ type: 'snapshot', view }, now)
+  if (cursor.place || isLive(view)) yield snapshotFrame(view, now, mostBytes)
 }
 
 /** Still being written, or in the log. */

@@ -1,3 +1,4 @@
+import { StalledClientError } from '../room.ts'
 import { greeting } from './frame.ts'
 import type { Subscription } from './subscription.ts'
 
@@ -31,9 +32,4 @@ export const eventStreamHeaders = {
   'content-type': 'text/event-stream; charset=utf-8',
   'cache-control': 'no-cache, no-transform',
   'x-accel-buffering': 'no',
-}
-
-/** Ends the response of a client that did not read; nobody is told of it but whoever pipes the response. */
-class StalledClientError extends Error {
-  override readonly name = 'StalledClientError'
 }

@@ -7,7 +7,7 @@ import type { View } from '../../view/view.ts'
 import type { Limits } from '../server-options.ts'
 import { catchUp } from './catch-up.ts'
 import type { Cursor } from './cursor.ts'
-import { frameOf, heartbeat } from './frame.ts'
+import { frameOf, heartbeat, snapshotFrame } from './frame.ts'
 import { Recent } from './recent.ts'
 import { Subscription } from './subscription.ts'
 
@@ -77,8 +77,9 @@ export class Feed {
     if (this.#failure !== null) throw this.#failure
     if (this.#isEnded || !view) return null
     const missed = from?.place?.feed === this.#name ? this.#recent.after(from.place.index) : null
-    const first = from && !missed ? catchUp(this.#conversation, from, view, this.#cursor()) : null
-    const subscription = new Subscription(this.#limits.streamBytes, first, () => {
+    const { streamBytes, answerBytes } = this.#limits
+    const first = from && !missed ? catchUp(this.#conversation, from, view, this.#cursor(), answerBytes) : null
+    const subscription = new Subscription(streamBytes, first, () => {
       if (this.#subscriptions.delete(subscription) && this.subscribers === 0) this.#onIdle()
     })
     for (const frame of missed ?? (from ? [] : [this.#snapshotFrame(view)])) subscription.push(frame)
@@ -133,7 +134,9 @@ export class Feed {
     this.#snapshot = null
     if (event.type === 'snapshot') this.#lastAt = null
     else if ('content' in event) this.#lastAt = event.at
-    const frame = frameOf(event, this.#cursor(this.#recent.lastIndex + 1))
+    const cursor = this.#cursor(this.#recent.lastIndex + 1)
+    const isSnapshot = event.type === 'snapshot'
+    const frame = isSnapshot ? snapshotFrame(event.view, cursor, this.#limits.answerBytes) : frameOf(event, cursor)
     this.#recent.push(frame)
     for (const subscription of this.#subscriptions) subscription.push(frame)
     if (this.#view !== before) for (const follower of [...this.#followers]) follower.next(this.#view)
@@ -150,7 +153,7 @@ export class Feed {
   /** Many may come at the same moment, as after a restart. */
   #snapshotFrame(view: View): Uint8Array {
     if (this.#snapshot?.view !== view)
-      this.#snapshot = { view, frame: frameOf({ type: 'snapshot', view }, this.#cursor()) }
+      this.#snapshot = { view, frame: snapshotFrame(view, this.#cursor(), this.#limits.answerBytes) }
     return this.#snapshot.frame
   }
 

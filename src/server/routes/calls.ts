@@ -1,8 +1,8 @@
-import type { Page } from '../../store/store.ts'
 import { json } from '../answer.ts'
 import { existing } from '../existing.ts'
 import type { Route, RouteCall } from '../route.ts'
 import { anything, limit, object, round, text } from '../schemas.ts'
+import { pageOf } from './page-of.ts'
 
 const pageOfCalls = 50
 const key = { ...text, description: 'The same key is the same answer: a retry hears `accepted` again.' }
@@ -19,11 +19,7 @@ export const callRoutes: readonly Route[] = [
     summary: 'Everything that waits for somebody, the newest first',
     query: object({ before: text, limit: limit(200) }),
     answer: { status: 200, description: '`before` asks for the page after this one; null when there is none.' },
-    async handle({ verbs, query }) {
-      const page = { limit: pageOfCalls, ...query } as Page & { limit: number }
-      const items = await verbs.inbox(page)
-      return json({ items, before: items.length === page.limit ? (items.at(-1)?.id ?? null) : null })
-    },
+    handle: async (call) => json(await pageOf(call, pageOfCalls, (page) => call.verbs.inbox(page))),
   },
   {
     name: 'approveCall',

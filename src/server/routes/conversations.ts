@@ -4,10 +4,12 @@ import type { Conversation } from '../../runtime/conversation.ts'
 import type { ConversationFilter } from '../../store/conversation-record.ts'
 import { empty, json } from '../answer.ts'
 import { existing } from '../existing.ts'
+import { fitted } from '../fitted.ts'
 import type { Route, RouteCall } from '../route.ts'
 import { limit, noBody, object, seq, text } from '../schemas.ts'
-import { eventRange, rangeOf } from './event-range.ts'
-import { forksOf, listed, pageOfForks } from './forks-page.ts'
+import { eventRange, eventsAnswer, pageOfEvents } from './events-page.ts'
+import { forksOf, lineageAnswer, lineageOf, listed, pageOfForks } from './forks-page.ts'
+import { pageOf } from './page-of.ts'
 
 const pageOfConversations = 50
 
@@ -25,11 +27,13 @@ export const conversationRoutes: readonly Route[] = [
       limit: limit(200),
     }),
     answer: { status: 200, description: '`before` asks for the page after this one; null when there is none.' },
-    async handle({ verbs, query }) {
-      const filter = { limit: pageOfConversations, ...query } as ConversationFilter & { limit: number }
-      const records = await verbs.conversations(filter)
-      const before = records.length === filter.limit ? (records.at(-1)?.id ?? null) : null
-      return json({ conversations: records.map(listed), before })
+    async handle(call) {
+      const { verbs, query } = call
+      const filter = query as ConversationFilter
+      const { items, before } = await pageOf(call, pageOfConversations, (page) =>
+        verbs.conversations({ ...filter, ...page }),
+      )
+      return json({ conversations: items.map(listed), before })
     },
   },
   {
@@ -60,17 +64,26 @@ export const conversationRoutes: readonly Route[] = [
     method: 'GET',
     path: '/conversations/:id/view',
     summary: 'What a person is shown of it now',
-    answer: { status: 200, description: 'The view.' },
-    handle: async (call) => json(await (await existing(call)).conversation.view()),
+    answer: {
+      status: 200,
+      description: 'The view. `before` asks `history` for the messages before those in it; null when there are none.',
+    },
+    async handle(call) {
+      const { conversation } = await existing(call)
+      return fitted(call, async (maxBytes) => conversation.view({ maxBytes: maxBytes / 4 }))
+    },
   },
   {
     name: 'readHistory',
     method: 'GET',
     path: '/conversations/:id/history',
-    summary: 'Messages by pages of whole turns, the newest first',
+    summary: 'Messages by pages of whole turns, the newest first; a turn that does not fit goes on on the next page',
     query: object({ before: seq, limit: limit(100) }),
     answer: { status: 200, description: '`before` asks for the page before this one; null when there is none.' },
-    handle: async (call) => json(await (await existing(call)).conversation.history(call.query)),
+    async handle(call) {
+      const { conversation } = await existing(call)
+      return fitted(call, async (maxBytes) => conversation.history({ ...call.query, maxBytes }))
+    },
   },
   {
     name: 'readEvents',
@@ -78,11 +91,10 @@ export const conversationRoutes: readonly Route[] = [
     path: '/conversations/:id/events',
     summary: 'The log: onwards from `after`, else the newest',
     query: eventRange,
-    answer: { status: 200, description: 'Events in their order.' },
+    answer: pageOfEvents,
     async handle(call) {
       const { conversation, record } = await existing(call)
-      const events = await conversation.events(rangeOf(call.query))
-      return json({ events, lastSeq: record.lastSeq })
+      return eventsAnswer(call, call.verbs.inspect(conversation.id), { lastSeq: record.lastSeq })
     },
   },
   {
@@ -105,15 +117,15 @@ export const conversationRoutes: readonly Route[] = [
     summary: 'Its direct copies, the newest first',
     query: object({ before: text, limit: limit(200) }),
     answer: pageOfForks,
-    handle: async (call) => forksOf((await existing(call)).conversation, call.query),
+    handle: async (call) => forksOf(call, (await existing(call)).conversation),
   },
   {
     name: 'readLineage',
     method: 'GET',
     path: '/conversations/:id/lineage',
     summary: 'Where it was forked from, and so on to the first',
-    answer: { status: 200, description: 'Ids, and up to which event they were copied.' },
-    handle: async (call) => json({ lineage: await (await existing(call)).conversation.lineage() }),
+    answer: lineageAnswer,
+    handle: async (call) => lineageOf((await existing(call)).conversation),
   },
   {
     name: 'continueConversation',

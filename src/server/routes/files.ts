@@ -14,10 +14,26 @@ export const fileRoutes: readonly Route[] = [
       const blob = call.params['blob']!
       const file = /^[0-9a-f]{64}$/.test(blob) ? await call.verbs.inspect(conversation.id).file(blob) : null
       if (!file) throw new FileNotFoundError(conversation.id)
-      return new Response(new Uint8Array(file.bytes), { headers: headersOf(file.mediaType) })
+      return new Response(streamOf(file.pieces), { headers: headersOf(file.mediaType) })
     },
   },
 ]
+
+/** Read no faster than the client takes it. */
+function streamOf(pieces: AsyncIterable<Uint8Array>): ReadableStream<Uint8Array> {
+  const iterator = pieces[Symbol.asyncIterator]()
+  return new ReadableStream<Uint8Array>(
+    {
+      async pull(controller) {
+        const { done, value } = await iterator.next()
+        if (done) controller.close()
+        else controller.enqueue(value)
+      },
+      cancel: async () => void (await iterator.return?.()),
+    },
+    { highWaterMark: 0 },
+  )
+}
 
 /**
  * Whoever sent a file chose its type. Only what a browser shows without running anything keeps it; the rest, and that is HTML and SVG, is

@@ -2,11 +2,12 @@ import { NoSessionError } from '../../errors/flow-errors.ts'
 import type { Json } from '../../log/json.ts'
 import type { FlowSession } from '../../runtime/flow-session.ts'
 import { empty, json } from '../answer.ts'
+import { fitted } from '../fitted.ts'
 import type { Route, RouteCall } from '../route.ts'
 import { anything, limit, noBody, object, seq, text } from '../schemas.ts'
 import { inTime } from '../waiting.ts'
-import { eventRange, rangeOf } from './event-range.ts'
-import { forksOf, pageOfForks } from './forks-page.ts'
+import { eventRange, eventsAnswer, pageOfEvents } from './events-page.ts'
+import { forksOf, lineageAnswer, lineageOf, pageOfForks } from './forks-page.ts'
 
 const key = { ...text, description: 'The same key is the same request.' }
 
@@ -74,13 +75,19 @@ export const flowRoutes: readonly Route[] = [
     method: 'GET',
     path: '/flows/:flow/sessions/:id/record',
     summary: 'What a session consists of',
-    answer: { status: 200, description: 'Flow, version, input and the outcomes in their order.' },
-    async handle(call) {
-      const session = sessionOf(call)
-      const record = await session.record()
-      if (!record) throw new NoSessionError(session.id)
-      return json(record)
+    query: object({ after: seq }),
+    answer: {
+      status: 200,
+      description:
+        'Flow, version, input and the outcomes in their order. `after` asks for those after these; absent when there are none.',
     },
+    handle: (call) =>
+      fitted(call, async (maxBytes) => {
+        const session = sessionOf(call)
+        const record = await session.record({ ...call.query, maxBytes })
+        if (!record) throw new NoSessionError(session.id)
+        return record
+      }),
   },
   {
     name: 'flowEvents',
@@ -88,10 +95,10 @@ export const flowRoutes: readonly Route[] = [
     path: '/flows/:flow/sessions/:id/events',
     summary: 'The log of a session: onwards from `after`, else the newest',
     query: eventRange,
-    answer: { status: 200, description: 'Events in their order.' },
+    answer: pageOfEvents,
     async handle(call) {
       const session = await existingSession(call)
-      return json({ events: await session.events(rangeOf(call.query)) })
+      return eventsAnswer(call, call.verbs.inspect(session.id))
     },
   },
   {
@@ -101,15 +108,15 @@ export const flowRoutes: readonly Route[] = [
     summary: 'Its direct copies, the newest first',
     query: object({ before: text, limit: limit(200) }),
     answer: pageOfForks,
-    handle: async (call) => forksOf(await existingSession(call), call.query),
+    handle: async (call) => forksOf(call, await existingSession(call)),
   },
   {
     name: 'flowLineage',
     method: 'GET',
     path: '/flows/:flow/sessions/:id/lineage',
     summary: 'Where it was forked from, and so on to the first',
-    answer: { status: 200, description: 'Ids, and up to which event they were copied.' },
-    handle: async (call) => json({ lineage: await (await existingSession(call)).lineage() }),
+    answer: lineageAnswer,
+    handle: async (call) => lineageOf(await existingSession(call)),
   },
   {
     name: 'forkFlow',

@@ -1,7 +1,10 @@
+import type { Conversation } from '../../runtime/conversation.ts'
 import type { ListedConversation } from '../../runtime/listed-conversation.ts'
 import type { ConversationRecord } from '../../store/conversation-record.ts'
 import type { Page } from '../../store/store.ts'
 import { json } from '../answer.ts'
+import type { RouteCall } from '../route.ts'
+import { pageOf } from './page-of.ts'
 
 const forksPerPage = 50
 
@@ -11,13 +14,23 @@ export const pageOfForks = {
 }
 
 export async function forksOf(
+  call: RouteCall,
   forked: { forks(page?: Page): Promise<ConversationRecord[]> },
-  query: Readonly<Record<string, unknown>>,
 ): Promise<Response> {
-  const page = { limit: forksPerPage, ...query } as Page & { limit: number }
-  const records = await forked.forks(page)
-  const before = records.length === page.limit ? (records.at(-1)?.id ?? null) : null
-  return json({ forks: records.map(listed), before })
+  const { items, before } = await pageOf(call, forksPerPage, (page) => forked.forks(page))
+  return json({ forks: items.map(listed), before })
+}
+
+export const lineageAnswer = {
+  status: 200,
+  description: 'Ids, and up to which event they were copied. `hasMore`: ask for the lineage of the last of them.',
+}
+
+const ancestorsPerPage = 1_000
+
+export async function lineageOf(forked: Pick<Conversation, 'lineage'>): Promise<Response> {
+  const lineage = await forked.lineage({ limit: ancestorsPerPage })
+  return json({ lineage, hasMore: lineage.length === ancestorsPerPage })
 }
 
 /** What a list tells of a conversation or session. */

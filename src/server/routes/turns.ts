@@ -53,6 +53,7 @@ export const turnRoutes: readonly Route[] = [
     method: 'GET',
     path: '/conversations/:id/turns/:turnId/outcome',
     summary: 'How a turn stands when it cannot go on by itself',
+    waits: true,
     query: object({ waitMs: { ...seq, description: 'How long to wait for that. Default: 0.' } }),
     answer: { status: 200, description: 'The outcome, or `status: running` when the time is up.' },
     async handle(call) {
@@ -98,18 +99,23 @@ function refuseTurnOptions(options: SendOptions): void {
 /** Null when the signal comes first. */
 async function outcome(conversation: Conversation, turnId: string, signal: AbortSignal): Promise<TurnOutcome | null> {
   let view: View = await conversation.view()
-  const look = (): TurnOutcome | null => {
-    if (!findTurn(view.log, turnId)) throw new TurnNotFoundError(conversation.id, turnId)
-    return outcomeOf(conversation.id, view.log, turnId, view.children)
+  const isOpen = (): boolean => findTurn(view.log, turnId)?.end === null
+  const waiting = (): TurnOutcome | null => outcomeOf(conversation.id, view.log, turnId, view.children)
+  if (isOpen()) {
+    const now = waiting()
+    if (now) return now
+    for await (const event of conversation.watch({ signal })) {
+      const before = view
+      view = projectView(view, event)
+      if (view.log === before.log && view.children === before.children) continue
+      if (!isOpen()) break
+      const found = waiting()
+      if (found) return found
+    }
+    if (isOpen()) return null
   }
-  const now = look()
-  if (now) return now
-  for await (const event of conversation.watch({ signal })) {
-    const before = view
-    view = projectView(view, event)
-    if (view.log === before.log && view.children === before.children) continue
-    const found = look()
-    if (found) return found
-  }
-  return null
+  // What is shown of a large conversation may not have the turn, or all of its last message.
+  const ended = await conversation.turn(turnId).outcome()
+  if (ended.status === 'detached') throw new TurnNotFoundError(conversation.id, turnId)
+  return ended
 }

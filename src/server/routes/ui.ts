@@ -4,8 +4,9 @@ import type { Json } from '../../log/json.ts'
 import { findTurn, openTurn } from '../../log/state.ts'
 import type { Conversation } from '../../runtime/conversation.ts'
 import { turnIdOf, type WhenBusy } from '../../runtime/send-message.ts'
-import { empty, json } from '../answer.ts'
+import { empty } from '../answer.ts'
 import { existing } from '../existing.ts'
+import { fitted } from '../fitted.ts'
 import { eventStreamHeaders } from '../live/event-stream.ts'
 import type { Route, RouteCall } from '../route.ts'
 import { limit, noBody, object, seq, text } from '../schemas.ts'
@@ -80,13 +81,16 @@ export const uiRoutes: readonly Route[] = [
     async handle(call) {
       const conversation = await chatOf(call)
       const { open = 'true', ...asked } = call.query as { open?: string; before?: number; limit?: number }
-      const page = await call.verbs.inspect(conversation.id).turns(asked)
-      const messages = uiMessagesOf(page.turns, await conversation.view(), call.server.uiTurns.fileUrl)
+      const view = await conversation.view()
       const isOpen = ({ metadata }: UiMessage) =>
         metadata?.['status'] === 'running' || metadata?.['status'] === 'waiting'
-      return json({
-        messages: open === 'true' ? messages : messages.filter((shown) => !isOpen(shown)),
-        before: page.before,
+      return fitted(call, async (maxBytes) => {
+        const page = await call.verbs.inspect(conversation.id).turns({ ...asked, maxBytes })
+        const messages = uiMessagesOf(page.turns, view, call.server.uiTurns.fileUrl)
+        return {
+          messages: open === 'true' ? messages : messages.filter((shown) => !isOpen(shown)),
+          before: page.before,
+        }
       })
     },
   },

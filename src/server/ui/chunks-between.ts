@@ -26,9 +26,18 @@ export function chunksBetween(before: UiTurn | null, after: UiTurn | null, optio
   const { isV7, isFirst = before === null } = options
   const { turnId, standing } = after
   const chunks: UiChunk[] = isFirst
-    ? [{ type: 'start', messageId: turnId, messageMetadata: { status: 'running' } }]
+    ? [{ type: 'start', messageId: turnId, messageMetadata: { status: 'running', ...leftOutOf(after) } }]
     : []
-  const { chunks: changes, steps, isWithdrawn } = stepsBetween(before?.steps ?? [], after.steps, isV7)
+  // Steps that are not here any more are still shown.
+  const gone = before ? Math.max(0, after.stepsBefore - before.stepsBefore) : 0
+  const {
+    chunks: changes,
+    steps,
+    isWithdrawn,
+  } = stepsBetween(before?.steps.slice(gone) ?? [], after.steps, {
+    isV7,
+    hasEarlier: gone > 0,
+  })
   chunks.push(...changes)
   if (isWithdrawn) return { chunks: [...chunks, withdrawal], shown: null, isOver: true }
   chunks.push(...progressBetween(before?.progress ?? {}, after.progress))
@@ -42,6 +51,11 @@ export function chunksBetween(before: UiTurn | null, after: UiTurn | null, optio
 const withdrawal: UiChunk = {
   type: 'error',
   errorText: 'What was shown of this message was withdrawn. Resume to see it as it is.',
+}
+
+/** Tells a page that it does not get all of the turn; the log has the rest. */
+export function leftOutOf({ steps, stepsBefore }: UiTurn): { readonly leftOut?: true } {
+  return stepsBefore > 0 || steps.some(({ isAbridged }) => isAbridged) ? { leftOut: true } : {}
 }
 
 export function metadataOf({ status, reason }: Standing): JsonObject {

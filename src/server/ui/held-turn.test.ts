@@ -20,7 +20,7 @@ const call = (stage: UiCall['stage'], more: Partial<UiCall> = {}): UiCall => ({
 function turnOf(...steps: UiStep['parts'][]): UiTurn {
   const shown = steps.map((parts, index) => ({ messageId: `m${index + 1}`, parts }))
   const standing = { status: 'running', reason: null, finishReason: 'stop' } as const
-  return { turnId: 't1', steps: shown, standing, progress: {}, elsewhere: [] }
+  return { turnId: 't1', steps: shown, stepsBefore: 0, standing, progress: {}, elsewhere: [] }
 }
 
 const held = (...parts: ClientPart[]): ClientMessage => ({ id: 't1', role: 'assistant', parts })

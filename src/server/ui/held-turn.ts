@@ -7,7 +7,7 @@ import type { CallStage, UiCall, UiPart, UiStep, UiTurn } from './ui-turn.ts'
  * put right. Null when it shows something that cannot be put right: it must begin anew.
  */
 export function heldTurn({ parts }: ClientMessage, truth: UiTurn): UiTurn | null {
-  const held = splitSteps(parts)
+  const held = splitSteps(parts).slice(truth.stepsBefore)
   const steps = held.map((step, index) => heldStep(step, truth.steps[index], index === held.length - 1))
   if (steps.some((step) => step === null)) return null
   return { ...truth, steps: steps as UiStep[], progress: {}, elsewhere: [] }
@@ -28,7 +28,7 @@ function heldStep(held: readonly ClientPart[], truth: UiStep | undefined, isLast
   const left = [...held]
   const parts: UiPart[] = []
   for (const part of truth.parts) {
-    const found = left.findIndex((candidate) => isSame(candidate, part))
+    const found = left.findIndex((candidate) => isSame(candidate, part, truth.isAbridged))
     if (found < 0 && !isLast && part.kind !== 'question') return null
     if (found < 0) continue
     const kept = heldPart(left.splice(found, 1)[0]!, part)
@@ -36,13 +36,16 @@ function heldStep(held: readonly ClientPart[], truth: UiStep | undefined, isLast
     parts.push(kept)
   }
   const isForeign = ({ type, text }: ClientPart) => (type === 'text' && text !== '') || type.startsWith('tool-')
-  return left.some(isForeign) ? null : { messageId: truth.messageId, parts }
+  return left.some(isForeign) && !truth.isAbridged ? null : { ...truth, parts }
 }
 
-function isSame(held: ClientPart, { kind, key, ...part }: UiPart): boolean {
+function isSame(held: ClientPart, { kind, key, ...part }: UiPart, isAbridged = false): boolean {
   switch (kind) {
-    case 'text':
-      return held.type === 'text' && held['text'] === (part as { text: string }).text
+    case 'text': {
+      const { text } = part as { text: string }
+      const isBeginning = isAbridged && String(held['text']).startsWith(text.slice(0, -1))
+      return held.type === 'text' && (held['text'] === text || isBeginning)
+    }
     case 'reasoning':
       return held.type === 'reasoning'
     case 'call':

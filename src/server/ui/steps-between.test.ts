@@ -13,7 +13,7 @@ const step = (messageId: string, ...parts: UiStep['parts']): UiStep => ({ messag
 
 function turnOf(steps: UiStep[], more: Partial<UiTurn> = {}): UiTurn {
   const standing = { status: 'running', reason: null, finishReason: 'stop' } as const
-  return { turnId: 't1', steps, standing, progress: {}, elsewhere: [], ...more }
+  return { turnId: 't1', steps, stepsBefore: 0, standing, progress: {}, elsewhere: [], ...more }
 }
 
 function between(before: UiTurn | null, after: UiTurn, isV7 = false): readonly UiChunk[] {
@@ -75,4 +75,26 @@ test('progress is told when it changes, and not again with something else', () =
   expect(between(first, second)).toEqual([
     { type: 'data-progress', id: 'c2', data: { callId: 'c2', progress: 'half' }, transient: true },
   ])
+})
+
+test('steps that a long turn is shown without are neither withdrawn nor begun again', () => {
+  const steps = ['m1', 'm2', 'm3'].map((messageId) => step(messageId, text(messageId, true)))
+  const before = turnOf(steps)
+  const after = turnOf([...steps.slice(1), step('m4', text('m4', true))], { stepsBefore: 1 })
+  expect(typesOf(between(before, after))).toEqual(['finish-step', 'start-step', 'text-start', 'text-delta', 'text-end'])
+  const farther = turnOf([step('m9', text('m9', true))], { stepsBefore: 8 })
+  expect(typesOf(between(before, farther))).toEqual([
+    'finish-step',
+    'start-step',
+    'text-start',
+    'text-delta',
+    'text-end',
+  ])
+})
+
+test('what is shown whole stays so when only its beginning is left; who comes anew is told', () => {
+  const before = turnOf([step('m1', text('a long text', true))])
+  const after = turnOf([{ ...step('m1', text('a lo…', true)), isAbridged: true }])
+  expect(between(before, after)).toEqual([])
+  expect(between(null, after)[0]).toMatchObject({ type: 'start', messageMetadata: { leftOut: true } })
 })

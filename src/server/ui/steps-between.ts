@@ -10,8 +10,18 @@ export type StepsBetween = {
   readonly isWithdrawn: boolean
 }
 
+export type StepsOptions = {
+  readonly isV7: boolean
+  /** Whether the client shows steps before these. Default: false. */
+  readonly hasEarlier?: boolean
+}
+
 /** What the steps of a message need to become others. Only the newest may be withdrawn, and only from clients of version 7. */
-export function stepsBetween(before: readonly UiStep[], after: readonly UiStep[], isV7: boolean): StepsBetween {
+export function stepsBetween(
+  before: readonly UiStep[],
+  after: readonly UiStep[],
+  { isV7, hasEarlier = false }: StepsOptions,
+): StepsBetween {
   const chunks: UiChunk[] = []
   for (const [index, shown] of before.entries()) {
     const step = after[index]
@@ -29,7 +39,7 @@ export function stepsBetween(before: readonly UiStep[], after: readonly UiStep[]
   }
   for (const [index, step] of after.entries()) {
     if (index < before.length) continue
-    if (index > 0) chunks.push({ type: 'finish-step' })
+    if (index > 0 || hasEarlier) chunks.push({ type: 'finish-step' })
     chunks.push({ type: 'start-step' }, ...(partsBetween(nothing, step, isV7) ?? []))
   }
   const steps = after.length < before.length ? [...after, emptied] : after
@@ -42,22 +52,29 @@ const nothing: UiStep = { messageId: '', parts: [] }
 const emptied: UiStep = { messageId: ':emptied', parts: [] }
 
 /** Null when what is shown cannot become this. */
-function partsBetween(before: UiStep, { messageId, parts }: UiStep, isV7: boolean): UiChunk[] | null {
+function partsBetween(before: UiStep, { messageId, parts, isAbridged }: UiStep, isV7: boolean): UiChunk[] | null {
   const shown = new Map(before.parts.map((part) => [part.key, part]))
   const chunks: UiChunk[] = []
   for (const part of parts) {
+    // What is shown whole stays so.
+    if (isAbridged && isSameStage(shown.get(part.key), part)) continue
     const known = shown.get(part.key) ?? sameRefused(part, shown, parts)
     if (known) shown.delete(known.key)
     const changes = partBetween(known ?? null, part, messageId, isV7)
     if (!changes) return null
     chunks.push(...changes)
   }
-  for (const gone of shown.values()) {
+  for (const gone of isAbridged ? [] : shown.values()) {
     if (gone.kind === 'text') return null
     if (gone.kind === 'reasoning') chunks.push(...ending(gone, messageId))
     if (gone.kind === 'call') chunks.push(cutOff(gone))
   }
   return chunks
+}
+
+function isSameStage(before: UiPart | undefined, after: UiPart): boolean {
+  if (before?.kind !== after.kind) return false
+  return before.kind !== 'call' || (after.kind === 'call' && before.stage.type === after.stage.type)
 }
 
 /** Brings one part to what it is now. Null when it cannot become that. */

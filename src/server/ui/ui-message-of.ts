@@ -2,7 +2,7 @@ import { isBlobRef } from '../../log/blob-ref.ts'
 import type { JsonObject } from '../../log/json.ts'
 import type { TurnRecord } from '../../runtime/history.ts'
 import type { View } from '../../view/view.ts'
-import { metadataOf } from './chunks-between.ts'
+import { leftOutOf, metadataOf } from './chunks-between.ts'
 import type { UiCall, UiPart, UiTurn } from './ui-turn.ts'
 import { type FileUrl, uiTurnFrom } from './ui-turn-of.ts'
 
@@ -18,21 +18,28 @@ type Place = Pick<View, 'conversationId' | 'state'>
 
 /** The messages of turns as they are in the log. */
 export function uiMessagesOf(turns: readonly TurnRecord[], place: Place, fileUrl: FileUrl): UiMessage[] {
-  return turns.flatMap(({ turn, said }) => {
+  return turns.flatMap(({ turn, said, cutAt }) => {
     const shown = uiTurnFrom(turn, place, fileUrl)
     const users = said.map((user) => userMessage(user, place.conversationId, fileUrl))
-    const isBegun = shown && (shown.steps.length > 0 || shown.standing.status !== 'running')
-    return isBegun ? [...users, uiMessageOf(shown)] : users
+    const isBegun = shown && (shown.steps.length > 0 || (shown.standing.status !== 'running' && cutAt === null))
+    if (!isBegun) return users
+    return [...users, cutAt === null ? uiMessageOf(shown) : beginningOf(shown, cutAt)]
   })
 }
 
+/** Of a turn that is too long for a page; the rest of it is a message of its own on the page after this one. */
+function beginningOf(turn: UiTurn, cutAt: number): UiMessage {
+  return { ...uiMessageOf(turn), id: `${turn.turnId}:${cutAt}`, metadata: { status: 'continued' } }
+}
+
 /** What a page has in the end that was sent all of a turn. */
-export function uiMessageOf({ turnId, steps, standing }: UiTurn): UiMessage {
+export function uiMessageOf(turn: UiTurn): UiMessage {
+  const { turnId, steps, standing } = turn
   const parts = steps.flatMap(({ messageId, parts: shown }) => [
     { type: 'step-start' },
     ...shown.map((part) => partOf(part, messageId)),
   ])
-  return { id: turnId, role: 'assistant', metadata: metadataOf(standing), parts }
+  return { id: turnId, role: 'assistant', metadata: { ...metadataOf(standing), ...leftOutOf(turn) }, parts }
 }
 
 /** The id a message has where it was not sent with one. */

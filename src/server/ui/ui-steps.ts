@@ -1,3 +1,4 @@
+import { leftOutOf } from '../../log/abridge.ts'
 import type { AssistantPart } from '../../log/events.ts'
 import type { Json, JsonObject } from '../../log/json.ts'
 import { type AssistantItem, keptMessages, type TurnState } from '../../log/state.ts'
@@ -49,7 +50,11 @@ const bareCall = {
 } as const satisfies Partial<UiCall>
 
 /** What is seen while it is written comes first, because that is where a page has it; the rest follows. */
-function writtenStep({ messageId, parts, withheld }: AssistantItem, turn: TurnState, blobUrl: BlobUrl): UiStep {
+function writtenStep(
+  { messageId, parts, withheld, leftOut }: AssistantItem,
+  turn: TurnState,
+  blobUrl: BlobUrl,
+): UiStep {
   // Another step than its draft, so that all that a page shows of the draft is withdrawn, reasoning and calls too.
   if (withheld) return { messageId: `${messageId}:withheld`, parts: [] }
   const texts = { text: 0, reasoning: 0, sealed: 0 }
@@ -69,7 +74,8 @@ function writtenStep({ messageId, parts, withheld }: AssistantItem, turn: TurnSt
     }
   }
   const own = turn.calls.filter(({ callId }) => shown.some(({ key }) => key === callId))
-  return { messageId, parts: [...shown, ...others, ...questionsOf(own)] }
+  const isAbridged = leftOut !== undefined || own.some((call) => leftOutOf(call) > 0)
+  return { messageId, parts: [...shown, ...others, ...questionsOf(own)], ...(isAbridged ? { isAbridged } : {}) }
 }
 
 type Block = Extract<AssistantPart, { type: 'text' | 'reasoning' }>

@@ -19,6 +19,7 @@ export function uiTurnOf(view: View, turnId: string, fileUrl: FileUrl): UiTurn |
   return {
     turnId,
     steps: drafts.length === 0 ? written : [...written, ...drafts.map(draftStep)],
+    stepsBefore: turn.leftOut?.messages ?? 0,
     standing: standingOf(turn, view.state),
     progress: isOpen ? view.progress : {},
     elsewhere: isOpen ? view.children.pending : [],
@@ -33,7 +34,8 @@ export function uiTurnFrom(
 ): UiTurn | null {
   const written = stepsOf(turn, conversationId, fileUrl)
   if (!written) return null
-  return { turnId: turn.turnId, steps: written, standing: standingOf(turn, state), progress: {}, elsewhere: [] }
+  const standing = standingOf(turn, state)
+  return { turnId: turn.turnId, steps: written, stepsBefore: 0, standing, progress: {}, elsewhere: [] }
 }
 
 const steps = new WeakMap<FileUrl, WeakMap<TurnState, readonly UiStep[]>>()

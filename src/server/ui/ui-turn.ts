@@ -8,6 +8,8 @@ export type UiTurn = {
   /** Also the id of the UI message. */
   readonly turnId: string
   readonly steps: readonly UiStep[]
+  /** How many steps before these are not shown, because the turn is long. */
+  readonly stepsBefore: number
   readonly standing: Standing
   /** The latest progress of each call that runs. */
   readonly progress: { readonly [callId: string]: Json }
@@ -22,7 +24,12 @@ export type Standing = {
   readonly finishReason: FinishReason
 }
 
-export type UiStep = { readonly messageId: string; readonly parts: readonly UiPart[] }
+export type UiStep = {
+  readonly messageId: string
+  readonly parts: readonly UiPart[]
+  /** Only the beginnings of what is long in it are here: a page that shows all of it may keep that. */
+  readonly isAbridged?: boolean
+}
 
 /** `key` is unique in its step, and the same before and after the message is committed. */
 export type UiPart = UiText | UiCall | UiThing | UiQuestion

@@ -216,9 +216,9 @@ export function memoryDriver(clock: Pick<Clock, 'now'> = systemClock, newId: () 
       if (blob) blob.pins += 1
       else blobs.set(hash, { bytes: new Uint8Array(bytes), mediaType, pins: 1, references: new Map() })
     },
-    async getBlob(tenant, hash) {
+    async getBlob(tenant, hash, { from, length } = { from: 0, length: Number.POSITIVE_INFINITY }) {
       const blob = tables.tenant(tenant).blobs.get(hash)
-      return blob ? { bytes: new Uint8Array(blob.bytes), mediaType: blob.mediaType } : null
+      return blob ? { bytes: blob.bytes.slice(from, from + length), mediaType: blob.mediaType } : null
     },
     async putSnapshot(tenant, id, snapshot) {
       tables.tenant(tenant).snapshots.set(id, snapshot)

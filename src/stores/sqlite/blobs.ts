@@ -1,3 +1,4 @@
+import type { BlobSlice } from '../../store/store.ts'
 import type { Database } from './database.ts'
 
 export function putBlob(db: Database, tenant: string, hash: string, bytes: Uint8Array, mediaType: string): void {
@@ -7,13 +8,21 @@ export function putBlob(db: Database, tenant: string, hash: string, bytes: Uint8
   db.run('INSERT INTO blob_bytes (bid, bytes) VALUES (?, ?)', bid, bytes)
 }
 
-export function getBlob(db: Database, tenant: string, hash: string): { bytes: Uint8Array; mediaType: string } | null {
-  const blob = db.get<{ bytes: Uint8Array; mediaType: string }>(
-    'SELECT bytes, media_type AS mediaType FROM blobs JOIN blob_bytes USING (bid) WHERE tenant = ? AND hash = ?',
+export function getBlob(
+  db: Database,
+  tenant: string,
+  hash: string,
+  slice?: BlobSlice,
+): { bytes: Uint8Array; mediaType: string } | null {
+  const bytes = slice ? 'substr(bytes, ? + 1, ?)' : 'bytes'
+  const blob = db.get<{ bytes: Uint8Array | null; mediaType: string }>(
+    `SELECT ${bytes} AS bytes, media_type AS mediaType FROM blobs JOIN blob_bytes USING (bid) WHERE tenant = ? AND hash = ?`,
+    ...(slice ? [slice.from, slice.length] : []),
     tenant,
     hash,
   )
-  return blob ? { bytes: blob.bytes, mediaType: blob.mediaType } : null
+  // What is cut out of an empty one is null.
+  return blob ? { bytes: blob.bytes ?? new Uint8Array(), mediaType: blob.mediaType } : null
 }
 
 /** From now on the conversation keeps the blobs; the pins that kept them until now are taken away. */

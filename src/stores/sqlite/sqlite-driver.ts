@@ -57,7 +57,7 @@ export function sqliteDriver({ path, busyTimeoutMs, logger }: SqliteDriverOption
     renewLeases: (holder, ttlMs, known) => commits.write((db) => renewLeases(db, holder, ttlMs, known)),
     dueWork: (query) => connection.read((db) => dueWork(db, query)),
     putBlob: (tenant, hash, bytes, mediaType) => commits.write((db) => putBlob(db, tenant, hash, bytes, mediaType)),
-    getBlob: (tenant, hash) => connection.read((db) => getBlob(db, tenant, hash)),
+    getBlob: (tenant, hash, slice) => connection.read((db) => getBlob(db, tenant, hash, slice)),
     putSnapshot: (tenant, id, snapshot) => commits.write((db) => putSnapshot(db, tenant, id, snapshot)),
     getSnapshot: (tenant, id) => connection.read((db) => getSnapshot(db, tenant, id)),
     upkeep: sqliteUpkeep(connection, commits),

@@ -23,6 +23,24 @@ export function blobs({ describe, test, expect, refused }: Suite): void {
       }
     })
 
+    test('a slice has those bytes of a blob that there are', async ({ store }) => {
+      const bytes = Uint8Array.from({ length: 10 }, (_, index) => index)
+      const ref = await store.putBlob(bytes, 'text/plain')
+      const slice = async (from: number, length: number) => [...(await store.getBlob(ref, { from, length }))!.bytes]
+      expect(await slice(0, 3)).toEqual([0, 1, 2])
+      expect(await slice(3, 3)).toEqual([3, 4, 5])
+      expect(await slice(8, 3)).toEqual([8, 9])
+      expect(await slice(0, 1_000_000_000)).toEqual([...bytes])
+      for (const from of [10, 11, 5_000_000_000]) expect(await slice(from, 3)).toEqual([])
+      expect((await store.getBlob(ref, { from: 2, length: 1 }))!.mediaType).toBe('text/plain')
+      const empty = await store.putBlob(new Uint8Array(0), 'text/plain')
+      expect([...(await store.getBlob(empty, { from: 0, length: 1 }))!.bytes]).toEqual([])
+      const unknown = { blob: 'a'.repeat(64), mediaType: 'text/plain', size: 1 }
+      expect(await store.getBlob(unknown, { from: 0, length: 1 })).toBe(null)
+      await refused('invalid_argument', () => store.getBlob(ref, { from: -1, length: 1 }))
+      await refused('invalid_argument', () => store.getBlob(ref, { from: 0, length: 0 }))
+    })
+
     test('only the bytes of a view are kept, and later changes do not reach them', async ({ store }) => {
       const memory = Uint8Array.from([1, 2, 3, 4, 5])
       const ref = await store.putBlob(memory.subarray(1, 4), 'text/plain')

@@ -8,6 +8,8 @@ import { command } from './command.ts'
 /** A few, so that the same bytes are put again, by others too. */
 const contents = [new Uint8Array(), Uint8Array.of(0), Uint8Array.of(0, 255, 39), new Uint8Array(5000).fill(7)]
 
+const slice = fc.record({ from: fc.nat({ max: 6 }), length: fc.integer({ min: 1, max: 6 }) })
+
 export const blobCommands = [
   command({
     name: 'putBlob',
@@ -27,18 +29,19 @@ export const blobCommands = [
   }),
   command({
     name: 'getBlob',
-    args: fc.record({ ...atTenant, pick }),
-    async run(world, { tenant: name, via, pick: index }) {
+    args: fc.record({ ...atTenant, pick, slice: fc.option(slice, { nil: undefined }) }),
+    async run(world, { tenant: name, via, pick: index, slice: asked }) {
       const known = tenants.flatMap((other) => [...world.contract.tenant(other).blobs.keys()])
       const blob = picked(known, index) ?? 'f'.repeat(64)
       await world.act(
         async () => {
-          const found = await world.handle(name, via).getBlob({ blob, mediaType: '', size: 0 })
+          const found = await world.handle(name, via).getBlob({ blob, mediaType: '', size: 0 }, asked)
           return found && { ...found, bytes: new Uint8Array(found.bytes) }
         },
         () => {
           const row = world.contract.tenant(name).blobs.get(blob)
-          return row ? { bytes: row.bytes, mediaType: row.mediaType } : null
+          const { from, length } = asked ?? { from: 0, length: 5000 }
+          return row ? { bytes: row.bytes.slice(from, from + length), mediaType: row.mediaType } : null
         },
       )
     },

@@ -24,7 +24,7 @@ function isTrue(told: Told, log: readonly LogEvent[]): boolean {
           type === 'turn_ended' && content.turnId === told.turnId && content.status === told.status,
       )
     case 'seen':
-      return isDeepStrictEqual(withoutWithheld(log)[told.event.seq - 1], told.event)
+      return isDeepStrictEqual([...withoutWithheld(log)][told.event.seq - 1], told.event)
   }
 }
 

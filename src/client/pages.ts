@@ -1,0 +1,91 @@
+import { readMembers } from '../errors/read-given.ts'
+import type { LogEvent } from '../log/events.ts'
+import type { Explanation, ModelCallSummary, RemoteModelCall } from './answers.ts'
+
+type Get = <T>(rest: string, query?: object) => Promise<T>
+
+/** Which events: onwards from `after` where it is given, else back from the end. */
+export type EventsRange = { readonly after?: number; readonly before?: number; readonly limit?: number }
+
+type EventsAnswer = { readonly events: LogEvent[]; readonly after?: number | null; readonly before?: number | null }
+
+const eventsPerPage = 200
+
+/** Pages of a log as the server cuts them, each in the order of the log. */
+export async function* eventPages(get: Get, path: string, range?: EventsRange): AsyncGenerator<LogEvent[], void, void> {
+  for (let asked = readRange(range); ; ) {
+    const { events, after = null, before = null } = await get<EventsAnswer>(path, asked)
+    yield events
+    if (after === null && before === null) return
+    asked = { ...asked, ...(after === null ? { before: before! } : { after }) }
+  }
+}
+
+/** As many events as are asked for, over as many pages as it takes. */
+export async function readEvents(get: Get, path: string, given?: EventsRange): Promise<LogEvent[]> {
+  const range = readRange(given)
+  const { limit = eventsPerPage } = range
+  let found: LogEvent[] = []
+  for await (const events of eventPages(get, path, { ...range, limit })) {
+    found = range.after === undefined ? [...events, ...found] : [...found, ...events]
+    if (found.length >= limit) break
+  }
+  return range.after === undefined ? found.slice(-limit) : found.slice(0, limit)
+}
+
+/** Read once: it is asked for page by page. */
+function readRange(given: EventsRange | undefined): EventsRange {
+  return readMembers('range', given, ['after', 'before', 'limit'])
+}
+
+type CallsAnswer = { readonly modelCalls: ModelCallSummary[]; readonly next?: object | null }
+
+export async function allModelCalls(get: Get, path: string): Promise<ModelCallSummary[]> {
+  const found: ModelCallSummary[] = []
+  for (let query: object | null = {}; query; ) {
+    const { modelCalls, next = null }: CallsAnswer = await get<CallsAnswer>(path, query)
+    found.push(...modelCalls)
+    query = next
+  }
+  return found
+}
+
+type AttemptsAnswer = { readonly attempts: RemoteModelCall[]; readonly next?: object | null }
+
+export async function allAttempts(get: Get, path: string): Promise<RemoteModelCall[]> {
+  const found: RemoteModelCall[] = []
+  for (let query: object | null = {}; query; ) {
+    const { attempts, next = null }: AttemptsAnswer = await get<AttemptsAnswer>(path, query)
+    found.push(...attempts)
+    query = next
+  }
+  return found
+}
+
+type ExplainAnswer = { readonly explanations: Explanation[]; readonly after?: number | null }
+
+export async function allExplanations(get: Get, path: string): Promise<Explanation[]> {
+  const found: Explanation[] = []
+  for (let query: object | null = {}; query; ) {
+    const { explanations, after = null }: ExplainAnswer = await get<ExplainAnswer>(path, query)
+    found.push(...explanations)
+    query = after === null ? null : { after }
+  }
+  return found
+}
+
+type LineageAnswer = { readonly lineage: Ancestor[]; readonly hasMore?: boolean }
+type Ancestor = { readonly id: string; readonly at: number }
+
+/** `pathOf`: where the lineage of one of that id is. */
+export async function allLineage(get: Get, id: string, pathOf: (id: string) => string): Promise<Ancestor[]> {
+  const found: Ancestor[] = []
+  const seen = new Set<string>()
+  for (let of: string | null = id; of !== null && !seen.has(of); ) {
+    seen.add(of)
+    const { lineage, hasMore = false }: LineageAnswer = await get<LineageAnswer>(pathOf(of))
+    found.push(...lineage)
+    of = hasMore ? (lineage.at(-1)?.id ?? null) : null
+  }
+  return found
+}

@@ -1,0 +1,32 @@
+import { expect, test } from 'vitest'
+import { WeightedLru } from './weighted-lru.ts'
+
+const words = (limits: { entries?: number; bytes?: number }) =>
+  new WeightedLru<string>({ entries: 10, bytes: 100, ...limits }, (word) => word.length)
+
+test('what was set last stays, up to a number of entries', () => {
+  const kept = words({ entries: 2 })
+  for (const key of ['a', 'b', 'c']) kept.set(key, key)
+  expect([kept.get('a'), kept.get('b'), kept.get('c')]).toEqual([undefined, 'b', 'c'])
+})
+
+test('up to a number of bytes, but always the newest', () => {
+  const kept = words({ bytes: 10 })
+  kept.set('a', 'xxxxx')
+  kept.set('b', 'xxxxx')
+  expect(kept.bytes).toBe(10)
+  kept.set('c', 'x')
+  expect([kept.get('a'), kept.get('b'), kept.get('c'), kept.bytes]).toEqual([undefined, 'xxxxx', 'x', 6])
+  kept.set('d', 'x'.repeat(50))
+  expect([kept.get('c'), kept.get('d'), kept.bytes]).toEqual([undefined, 'x'.repeat(50), 50])
+})
+
+test('what is set again counts once, and what is deleted not at all', () => {
+  const kept = words({})
+  kept.set('a', 'xxx')
+  kept.set('a', 'x')
+  kept.delete('nothing')
+  expect(kept.bytes).toBe(1)
+  kept.delete('a')
+  expect(kept.bytes).toBe(0)
+})

@@ -1,0 +1,57 @@
+import { defineAgent } from '../../../../src/agent/define-agent.ts'
+import { defineFlow } from '../../../../src/flow/define-flow.ts'
+import { silentLogger } from '../../../../src/logger/logger.ts'
+import { createRuntime } from '../../../../src/runtime/create-runtime.ts'
+import { serve } from '../../../../src/server/index.ts'
+import { postgresStore } from '../../../../src/stores/postgres/index.ts'
+import { sqliteStore } from '../../../../src/stores/sqlite/index.ts'
+import { scriptedModel } from '../../../../src/testing/scripted-model.ts'
+import { childInput, dieWithParent, onParentLine, say } from '../../../faults/harness/child-channel.ts'
+
+export type LargeInput = { readonly place: string }
+
+export type LargeMessage =
+  | { readonly type: 'ready'; readonly port: number }
+  | { readonly type: 'peak'; readonly rssMb: number; readonly heapMb: number; readonly deafMs: number }
+
+/** A server as anybody would start it, in a process that says how much memory it has needed. */
+const { place } = childInput<LargeInput>()
+dieWithParent()
+const store = place.startsWith('postgres')
+  ? postgresStore({ connectionString: place, logger: silentLogger })
+  : sqliteStore({ path: place, logger: silentLogger })
+const runtime = createRuntime({
+  agents: [defineAgent({ name: 'helper', model: scriptedModel(() => 'Hello.') })],
+  flows: [defineFlow({ name: 'import', version: 1, run: async () => null })],
+  store,
+  logger: silentLogger,
+})
+const isOperator = (request: Request): boolean => request.headers.get('x-operator') === 'yes'
+const server = await serve(runtime, {
+  port: 0,
+  logger: silentLogger,
+  showPrompts: true,
+  upkeep: { store, isOperator },
+})
+
+const peak = { rss: 0, heap: 0, deafMs: 0 }
+let last = performance.now()
+setInterval(() => {
+  const { rss, heapUsed } = process.memoryUsage()
+  const now = performance.now()
+  peak.rss = Math.max(peak.rss, rss)
+  peak.heap = Math.max(peak.heap, heapUsed)
+  peak.deafMs = Math.max(peak.deafMs, Math.round(now - last))
+  last = now
+}, 20)
+const megabytes = (bytes: number): number => Math.round(bytes / 1024 / 1024)
+onParentLine((line) => {
+  if (line !== 'peak') return
+  say<LargeMessage>({
+    type: 'peak',
+    rssMb: megabytes(peak.rss),
+    heapMb: megabytes(peak.heap),
+    deafMs: peak.deafMs,
+  })
+})
+say<LargeMessage>({ type: 'ready', port: server.port })
