@@ -32,8 +32,8 @@ const places = [
   { name: 'api2', kind: 'api' },
 ] as const
 /** A short run has each fault once, and little else. */
-const short = { storytellers: 4, deployed: 2, pauseMs: 800 }
-const long = { storytellers: 8, deployed: places.length, pauseMs: 2_500 }
+const short = { storytellers: 4, deployed: 2, pauseMs: 800, hasPoison: false }
+const long = { storytellers: 8, deployed: places.length, pauseMs: 2_500, hasPoison: true }
 
 /** From the end of the last fault until everything that was begun must have ended. */
 const healedWithinMs = 30_000
@@ -73,9 +73,9 @@ async function endure({ postgres, nodes, seed, minutes }: Scene): Promise<Findin
   const shared = {
     ...{ databaseUrl, leaseMs, drainMs },
     hear: tally.hear.bind(tally),
-    onDeath: (node: string, complaint: string) => {
+    onDeath: (node: string, complaint: string, isPoisoned: boolean) => {
       timeline.note(`${node} died: ${complaint}`)
-      deaths.push(`${node} died: ${complaint}`)
+      if (!isPoisoned) deaths.push(`${node} died: ${complaint}`)
       nemesis.revive(node).catch((error: unknown) => deaths.push(String(error)))
     },
   }
@@ -84,13 +84,14 @@ async function endure({ postgres, nodes, seed, minutes }: Scene): Promise<Findin
     timeline.note(text)
     progress(`fleet: ${text}`)
   }
-  const { storytellers, ...size } = minutes < 1 ? short : long
+  const { storytellers, hasPoison, ...size } = minutes < 1 ? short : long
   const nemesis = new Nemesis({ nodes, postgres, random: fork(), leaseMs, drainMs, tell, ...size })
   await nemesis.startAll()
   const apis = nodes.filter(({ kind }) => kind === 'api')
   const people = new People(apis, fork())
   const stories = new Stories(people, history, fork())
   const told = Array.from({ length: storytellers }, () => stories.tell())
+  if (hasPoison) told.push(stories.poison())
   await nemesis.run(Date.now() + minutes * 60_000)
   await nemesis.heal()
   tell('healed')
@@ -109,7 +110,11 @@ async function endure({ postgres, nodes, seed, minutes }: Scene): Promise<Findin
     const seen = tally.counts(facts.kept)
     const { longestCloseMs, counts: faults, hanging } = nemesis
     const counts = { ...seen, faults, stories: stories.begun, restMs, longestCloseMs, hanging: hanging.join('; ') }
-    return { violations, notExercised: notExercised(faults, seen), counts: { ...counts, refusals: people.refusals() } }
+    return {
+      violations,
+      notExercised: notExercised(faults, seen, hasPoison),
+      counts: { ...counts, refusals: people.refusals() },
+    }
   } finally {
     await store.close()
   }

@@ -15,12 +15,17 @@ export const plans = ['say', 'report', 'rerun', 'order', 'pay', 'ask', 'both', '
 
 export type Plan = (typeof plans)[number]
 
+/** The message that ends every process which works on it. */
+export const poison = 'poison'
+
 /** What the nodes' tools do to the world. */
 export type World = {
   /** Must be told to the outside when it returns. `id`: of the call, or of the step. */
   readonly ran: (tool: string, id: string) => void
   /** Writes the event that the earlier build does not know. */
   readonly mark: (conversation: string, callId: string) => Promise<void>
+  /** Ends the process, as code does that exhausts its memory. */
+  readonly die: () => void
 }
 
 const laterTools = ['later', 'mark']
@@ -44,7 +49,7 @@ export function fleetAgents(build: Build, world: World) {
     } as Parameters<typeof defineTool>[0]) as unknown as Tool
   const report = server('report', { ifInterrupted: 'report' })
   const pay = server('pay', { ifInterrupted: 'report', approval: 'required' })
-  const child = (name: string, tool: string) => agentWith(name, [report, pay], () => [[tool]])
+  const child = (name: string, tool: string) => agentWith({ name, tools: [report, pay], world }, () => [[tool]])
   const asking = (name: string, agent: Agent): Tool =>
     defineTool({ name, description: name, input: work, executor: 'agent', agent }) as unknown as Tool
   const tools = [
@@ -66,7 +71,8 @@ export function fleetAgents(build: Build, world: World) {
     server('later', { ifInterrupted: 'report', approval: 'required' }),
     server('mark', { ifInterrupted: 'report' }),
   ]
-  const office = agentWith('office', build === 'later' ? [...tools, ...later] : tools, (plan) =>
+  const own = build === 'later' ? [...tools, ...later] : tools
+  const office = agentWith({ name: 'office', tools: own, world }, (plan) =>
     stepsOf(plan).map((calls) => calls.filter((tool) => build === 'later' || !laterTools.includes(tool))),
   )
   return { agents: [office], flows: [errand(world)] }
@@ -83,8 +89,7 @@ function stepsOf(plan: string): readonly (readonly string[])[] {
 
 /** Makes the calls of its plan, message after message, and then says so. */
 function agentWith(
-  name: string,
-  tools: readonly Tool[],
+  { name, tools, world }: { name: string; tools: readonly Tool[]; world: World },
   steps: (plan: string) => readonly (readonly string[])[],
 ): Agent {
   const model = scriptedModel(({ prompt }) => {
@@ -92,6 +97,7 @@ function agentWith(
     const [part] = prompt[asked]?.content ?? []
     const text = typeof part === 'object' && part.type === 'text' ? part.text : ''
     const [plan = '', conversation = '', ms = '50'] = text.split(' ')
+    if (plan === poison) world.die()
     const said = prompt.slice(asked + 1).filter(({ role }) => role === 'assistant').length
     const calls = steps(plan)[said] ?? []
     if (calls.length === 0) return { text: ['Done', ' ', 'with ', plan, '.'], delayMs: 10 }

@@ -8,7 +8,7 @@ import type { History } from './history.ts'
 
 /** A log as it stood in the end, without the events that only the later build knows; they change nothing. */
 export type Kept = {
-  readonly record: Pick<ConversationRecord, 'id' | 'status' | 'parent' | 'lastSeq' | 'fsmState'>
+  readonly record: Pick<ConversationRecord, 'id' | 'status' | 'parent' | 'lastSeq' | 'fsmState' | 'quarantine'>
   readonly log: readonly LogEvent[]
   readonly state: ConversationState
   /** Of a session; null for a conversation. */

@@ -14,8 +14,8 @@ export type Place = {
   readonly leaseMs: number
   readonly drainMs: number
   readonly hear: (message: NodeMessage, node: string) => void
-  /** Called when it ended, and was neither killed nor closed. */
-  readonly onDeath: (node: string, complaint: string) => void
+  /** Called when it ended, and was neither killed nor closed. `isPoisoned`: it said what of. */
+  readonly onDeath: (node: string, complaint: string, isPoisoned: boolean) => void
 }
 
 const startWithinMs = 60_000
@@ -80,6 +80,7 @@ export class FleetNode {
     this.#build = build
     const ready = this.#next('ready')
     const later = new URL('./later-build.ts', import.meta.url).href
+    let isPoisoned = false
     const child = spawnChild<NodeMessage>({
       script: new URL('./node.ts', import.meta.url),
       input,
@@ -88,6 +89,7 @@ export class FleetNode {
       nodeArguments: build === 'later' ? ['--import', later] : [],
       onMessage: (message) => {
         hear(message, name)
+        if (message.type === 'poisoned') isPoisoned = true
         this.#heard.get(message.type)?.(message)
       },
     })
@@ -95,7 +97,7 @@ export class FleetNode {
     const ended = child.ended.then(({ complaint }) => {
       if (this.#child !== child) return null
       this.#child = null
-      onDeath(name, complaint)
+      onDeath(name, complaint, isPoisoned)
       return null
     })
     const told = await inTime(Promise.race([ready, ended]), startWithinMs, `the start of ${name}`)

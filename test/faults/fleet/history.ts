@@ -8,6 +8,10 @@ export type History = {
   readonly ends: ToldEnd[]
   readonly sessions: Session[]
   readonly runs: Run[]
+  /** The nodes that the poison ended, one for each time. */
+  readonly poisoned: string[]
+  /** Whether people were told that the poison is quarantined, and could cancel and release it then. */
+  quarantine: 'none' | 'told' | 'released'
   /** What was told of something that had been acknowledged, and cannot be. */
   readonly denials: string[]
 }
@@ -48,5 +52,5 @@ export type Session = {
 export type Run = { readonly tool: string; readonly id: string; readonly at: number; readonly node: string }
 
 export function emptyHistory(): History {
-  return { sends: [], answers: [], ends: [], sessions: [], runs: [], denials: [] }
+  return { sends: [], answers: [], ends: [], sessions: [], runs: [], poisoned: [], quarantine: 'none', denials: [] }
 }

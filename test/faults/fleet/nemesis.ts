@@ -38,7 +38,7 @@ export type NemesisParts = {
 const skews = [0, 10 * 60_000, -10 * 60_000, 20 * 60_000] as const
 
 /** What a node is sent when its acknowledgement is lost: commits, leases, renewals. */
-const markers = ['commit_', 'acquire_lease', 'release_lease', 'keep_leases'] as const
+const markers = ['commit_', 'claim_lease', 'release_lease', 'keep_leases'] as const
 
 /** How long an acknowledgement that can be lost is waited for. */
 const loseWithinMs = 6_000

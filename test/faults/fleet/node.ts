@@ -35,6 +35,8 @@ export type NodeMessage =
   | { readonly type: 'ready'; readonly port: number | null }
   /** A tool or a step began; `at` by the machine's clock, whatever the node's own says. */
   | { readonly type: 'ran'; readonly tool: string; readonly id: string; readonly at: number; readonly node: string }
+  /** It ends now, because of what it works on. */
+  | { readonly type: 'poisoned' }
   | { readonly type: 'logged'; readonly level: 'warn' | 'error'; readonly text: string }
   | { readonly type: 'examined'; readonly faults: readonly string[] }
   | { readonly type: 'readiness'; readonly isReady: boolean; readonly told: string }
@@ -63,6 +65,10 @@ const { agents, flows } = fleetAgents(input.build, {
     const { ok } = await store.commit(conversation, { events: [mark], key: `mark/${callId}` })
     if (!ok) throw new Error('the mark was refused')
   },
+  die: () => {
+    say<NodeMessage>({ type: 'poisoned' })
+    process.kill(process.pid, 'SIGKILL')
+  },
 })
 const runtime = createRuntime({
   agents: agents as readonly Agent[],
@@ -70,7 +76,8 @@ const runtime = createRuntime({
   ...{ store, logger, leaseMs: input.leaseMs, pollMs: 100, work: input.work },
   restoreScope: (_, user) => createScope({ user }) as Scope,
 })
-const serving = { logger, authenticate, showErrors: true, limits: { waitMs: 1_500 } }
+const upkeep = { store, operatorToken: 'operator' }
+const serving = { logger, authenticate, showErrors: true, limits: { waitMs: 1_500 }, upkeep }
 const server = input.port === null ? null : await serve(runtime, { port: input.port, ...serving })
 onParentLine((line) => void obey(JSON.parse(line) as NodeOrder))
 say<NodeMessage>({ type: 'ready', port: server?.port ?? null })

@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { type Client, createClient } from '../../../src/client/index.ts'
+import type { ClientOptions } from '../../../src/client/request.ts'
 import { PerdureError } from '../../../src/errors/perdure-error.ts'
 import type { SeededRandom } from '../harness/seeded-random.ts'
 import type { FleetNode } from './fleet-node.ts'
@@ -35,12 +36,17 @@ export class People {
   }
 
   /** Asks until there is an answer; `final`: codes that are one. What is asked must bear being asked twice. */
-  async ask<T>(who: string, verb: (client: Client) => Promise<T>, final: readonly string[] = []): Promise<Heard<T>> {
+  async ask<T>(
+    who: string,
+    verb: (client: Client, options: ClientOptions) => Promise<T>,
+    final: readonly string[] = [],
+  ): Promise<Heard<T>> {
     for (;;) {
       if (Date.now() > this.#giveUpAt) throw new GaveUpError(`${who} never got an answer`)
       const { url } = this.#random.pick(this.#nodes)
+      const options = { url, token: who, fetch: impatiently }
       try {
-        return { value: await verb(createClient({ url, token: who, fetch: impatiently })) }
+        return { value: await verb(createClient(options), options) }
       } catch (error) {
         const code = PerdureError.isInstance(error) ? error.code : String(error)
         this.#refusals.set(code, (this.#refusals.get(code) ?? 0) + 1)

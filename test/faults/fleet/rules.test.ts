@@ -123,6 +123,18 @@ const spoilt: readonly [rule: keyof typeof rules, how: string, spoil: (lived: Li
     ({ history }) => void Object.assign(history.ends[0]!, { text: 'no' }),
   ],
   ['ends told are true', 'a session was told another end', ({ history }) => (history.sessions[0]!.end = 'failed')],
+  [
+    'poison is set aside, and nothing else',
+    'it ended too many nodes',
+    ({ history }) => poisonNodes(history, 6, 'released'),
+  ],
+  ['poison is set aside, and nothing else', 'it was never set aside', ({ history }) => poisonNodes(history, 1, 'none')],
+  [
+    'poison is set aside, and nothing else',
+    'it could not be cancelled',
+    ({ history }) => poisonNodes(history, 5, 'told'),
+  ],
+  ['poison is set aside, and nothing else', 'another was set aside', ({ logs }) => setAside(logs, 'say')],
   ['everything comes to rest', 'a conversation is held', ({ logs }) => stir(logs, 'say')],
   ['everything comes to rest', 'a session has not ended', ({ logs }) => drop(logs, 'session', 'flow_ended')],
 ]
@@ -145,7 +157,7 @@ async function live(): Promise<Lived> {
   const history = emptyHistory()
   const store = memoryStore({ logger: silentLogger })
   const ran = (tool: string, id: string) => void history.runs.push({ tool, id, at: Date.now(), node: 'one' })
-  const { agents, flows } = fleetAgents('earlier', { ran, mark: async () => {} })
+  const { agents, flows } = fleetAgents('earlier', { ran, mark: async () => {}, die: () => {} })
   const options = { agents, flows: flows as unknown as readonly Flow[], store, logger: silentLogger }
   const runtime = createRuntime({ ...options, restoreScope: (_, user) => createScope({ user }) })
   for (const id of ['say', 'report', 'rerun', 'pay', 'denied', 'family']) {
@@ -243,6 +255,16 @@ function misinform(history: History): void {
   const loser = history.answers.find(({ told }) => told.some(({ accepted }) => !accepted))!
   const [answer] = loser.told
   if (answer && !answer.accepted) loser.told[0] = { ...answer, resolution: { ...answer.resolution, who: 'zoe' } }
+}
+
+function poisonNodes(history: History, times: number, quarantine: History['quarantine']): void {
+  history.poisoned.push(...Array.from({ length: times }, () => 'one'))
+  history.quarantine = quarantine
+}
+
+function setAside(logs: Lived['logs'], id: string): void {
+  const kept = logs.get(id)!
+  kept.record = { ...kept.record, quarantine: { at: 1, epoch: 1 } }
 }
 
 function stir(logs: Lived['logs'], id: string): void {

@@ -15,6 +15,7 @@ export const rules = {
   'effects happen once, and not after their end': effectsOnce,
   'answers told are true': answersAreTrue,
   'ends told are true': endsAreTrue,
+  'poison is set aside, and nothing else': poisonIsConvicted,
   'everything comes to rest': allAtRest,
 } satisfies Record<string, (facts: Facts) => string[]>
 
@@ -195,6 +196,19 @@ function allAtRest({ kept }: Facts): string[] {
     const isAtRest = flow ? flow.ended !== null : status === 'idle' && fsmState?.lastSeq === lastSeq
     return isAtRest ? [] : [`${id} is still ${status}`]
   })
+}
+
+/** As many processes as it may take. */
+const mostPoisoned = 5
+
+function poisonIsConvicted({ history: { poisoned, quarantine }, kept }: Facts): string[] {
+  const problems: string[] = []
+  if (poisoned.length > mostPoisoned) problems.push(`the poison ended ${poisoned.length} nodes`)
+  if (poisoned.length > 0 && quarantine !== 'released') problems.push(`the quarantine of the poison was ${quarantine}`)
+  for (const { record } of kept.values()) {
+    if (record.quarantine) problems.push(`${record.id} is quarantined in the end`)
+  }
+  return problems
 }
 
 function ofType<Type extends LogEvent['type']>(one: Kept | undefined, type: Type): EventOf<Type>[] {

@@ -1,9 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Client } from '../../../src/client/index.ts'
+import { requestJson } from '../../../src/client/request.ts'
 import type { TurnOutcome } from '../../../src/runtime/turn-outcome.ts'
 import type { PendingItem } from '../../../src/view/view.ts'
 import type { SeededRandom } from '../harness/seeded-random.ts'
-import { type Plan, plans } from './agents.ts'
+import { type Plan, plans, poison } from './agents.ts'
 import type { Given, History, Sent, Session } from './history.ts'
 import { GaveUpError, type People } from './people.ts'
 
@@ -51,6 +52,26 @@ export class Stories {
     }
   }
 
+  /** One conversation ends every process that takes it up, until it is set aside. Then its turn is cancelled, which runs nothing of it, and it is released. */
+  async poison(): Promise<void> {
+    const id = poison
+    const turn = await this.#send(id, poison, {})
+    const isSetAside = async (client: Client): Promise<boolean> =>
+      (await client.conversation(id).record()).quarantinedAt !== undefined
+    for (;;) {
+      const heard = await this.#people.ask(`operator-${id}`, isSetAside)
+      if ('value' in heard && heard.value) break
+      await sleep(200)
+    }
+    this.#history.quarantine = 'told'
+    await this.#cancel(turn)
+    await this.#follow(turn)
+    await this.#people.ask('operator', (_, options) =>
+      requestJson(options, '/store/unquarantine', { method: 'POST', body: () => ({ id }) }),
+    )
+    this.#history.quarantine = 'released'
+  }
+
   async #conversation(id: string, plan: Plan): Promise<void> {
     const first = await this.#send(id, plan, {})
     const others: Turn[] = []
@@ -65,7 +86,11 @@ export class Stories {
     ])
   }
 
-  async #send(id: string, plan: Plan, options: { whenBusy?: 'queue' | 'steer' | 'interrupt' }): Promise<Turn> {
+  async #send(
+    id: string,
+    plan: Plan | typeof poison,
+    options: { whenBusy?: 'queue' | 'steer' | 'interrupt' },
+  ): Promise<Turn> {
     const key = `${id}/${this.#history.sends.length}`
     const sent: Sent = { conversation: id, key, told: [] }
     this.#history.sends.push(sent)

@@ -17,6 +17,7 @@ export class Tally {
   }
 
   hear(message: NodeMessage, node: string): void {
+    if (message.type === 'poisoned') this.#history.poisoned.push(node)
     if (message.type === 'ran') {
       const { tool, id, at } = message
       this.#history.runs.push({ tool, id, at, node })
@@ -45,6 +46,7 @@ export class Tally {
       reruns: events.filter((event) => event.type === 'tool_started' && event.content.attempt > 1).length,
       answersAccepted: answers.filter(({ told }) => told.some(({ accepted }) => accepted)).length,
       answersTooLate: answers.filter(({ told }) => told.some(({ accepted }) => !accepted)).length,
+      poisoned: this.#history.poisoned.length,
       leasesLost: this.#times('a lease was lost'),
       leftToOthers: this.#times('cannot be worked on here'),
       logged: Object.fromEntries(logged.slice(0, 12)),
@@ -59,8 +61,9 @@ export class Tally {
 const needed = ['sessions', 'children', 'marks', 'answersAccepted', 'answersTooLate'] as const
 
 /** What a run of any length must have seen. */
-export function notExercised(counts: FaultCounts, seen: ReturnType<Tally['counts']>): string[] {
+export function notExercised(counts: FaultCounts, seen: ReturnType<Tally['counts']>, hasPoison: boolean): string[] {
   return [
+    ...(hasPoison && seen.poisoned === 0 ? ['no node was poisoned'] : []),
     ...faults.filter((fault) => counts[fault] === 0).map((fault) => `there was no '${fault}'`),
     ...needed.filter((name) => seen[name] === 0).map((name) => `there were no ${name}`),
   ]
