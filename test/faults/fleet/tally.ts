@@ -24,7 +24,7 @@ export class Tally {
     }
     if (message.type !== 'examined') this.#timeline.note(`${node}: ${JSON.stringify(message)}`)
     if (message.type !== 'logged') return
-    const text = `${message.level}: ${message.text}`.slice(0, 120)
+    const text = `${message.level}: ${message.text}`.slice(0, 160)
     this.#logged.set(text, (this.#logged.get(text) ?? 0) + 1)
   }
 
@@ -48,7 +48,8 @@ export class Tally {
       answersTooLate: answers.filter(({ told }) => told.some(({ accepted }) => !accepted)).length,
       poisoned: this.#history.poisoned.length,
       leasesLost: this.#times('a lease was lost'),
-      leftToOthers: this.#times('cannot be worked on here'),
+      // Both workers and API nodes of the earlier build meet them.
+      unknownEvents: this.#times("'fleet_mark', which"),
       logged: Object.fromEntries(logged.slice(0, 12)),
     } satisfies Counts
   }
@@ -58,13 +59,13 @@ export class Tally {
   }
 }
 
-const needed = ['sessions', 'children', 'marks', 'answersAccepted', 'answersTooLate'] as const
+/** What a run of any length must have seen, and what one that is not short must have seen as well. */
+const always = ['sessions', 'children', 'marks', 'answersAccepted', 'answersTooLate'] as const
+const inTime = [...always, 'poisoned', 'unknown', 'reruns', 'leasesLost', 'unknownEvents'] as const
 
-/** What a run of any length must have seen. */
-export function notExercised(counts: FaultCounts, seen: ReturnType<Tally['counts']>, hasPoison: boolean): string[] {
+export function notExercised(counts: FaultCounts, seen: ReturnType<Tally['counts']>, isShort: boolean): string[] {
   return [
-    ...(hasPoison && seen.poisoned === 0 ? ['no node was poisoned'] : []),
     ...faults.filter((fault) => counts[fault] === 0).map((fault) => `there was no '${fault}'`),
-    ...needed.filter((name) => seen[name] === 0).map((name) => `there were no ${name}`),
+    ...(isShort ? always : inTime).filter((name) => seen[name] === 0).map((name) => `there were no ${name}`),
   ]
 }
