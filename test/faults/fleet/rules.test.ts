@@ -112,6 +112,7 @@ const spoilt: readonly [rule: keyof typeof rules, how: string, spoil: (lived: Li
   ],
   ['answers told are true', 'the loser was told of another winner', ({ history }) => misinform(history)],
   ['answers told are true', 'the accepted answer is gone', ({ logs }) => drop(logs, 'pay', 'resolution')],
+  ['answers told are true', 'the winner was told that it lost', ({ history }) => belittle(history)],
   [
     'ends told are true',
     'another status was told',
@@ -255,6 +256,12 @@ function misinform(history: History): void {
   const loser = history.answers.find(({ told }) => told.some(({ accepted }) => !accepted))!
   const [answer] = loser.told
   if (answer && !answer.accepted) loser.told[0] = { ...answer, resolution: { ...answer.resolution, who: 'zoe' } }
+}
+
+function belittle({ answers }: History): void {
+  const late = answers.find(({ told }) => told.some(({ accepted }) => !accepted))!
+  const winner = answers.find(({ callId, told }) => callId === late.callId && told.some(({ accepted }) => accepted))!
+  winner.told.push(...late.told)
 }
 
 function poisonNodes(history: History, times: number, quarantine: History['quarantine']): void {

@@ -164,6 +164,7 @@ function judgeAnswer({ callId, round, who, verb, value, told }: Given, one: Kept
   return told.flatMap((answer) => {
     const { status, value: kept, who: by } = end!.content
     if (!answer.accepted) {
+      if (by === who) return [`${who} was told that it was late for ${callId}, and its answer is in the log`]
       const { who: toldWho, at, status: toldStatus, value: toldValue } = answer.resolution
       const isTrue = toldWho === by && at === end!.at && toldStatus === status && isDeepStrictEqual(toldValue, kept)
       return isTrue ? [] : [`${who} was told that ${toldWho} said ${toldStatus} to ${callId}; it was ${by}: ${status}`]

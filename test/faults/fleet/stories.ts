@@ -153,11 +153,13 @@ export class Stories {
     const given: Given = { conversation, callId, round, who, verb, value, told: [] }
     this.#history.answers.push(given)
     const call = { callId, round }
+    // Whoever asks again after a lost acknowledgement must hear the same.
+    const key = `${who}/${callId}/${round}`
     const say = async (client: Client): Promise<void> => {
       const chat = client.conversation(conversation)
-      if (verb === 'approve') given.told.push(await chat.approve(call))
-      else if (verb === 'deny') given.told.push(await chat.deny(call, { reason: value }))
-      else given.told.push(await chat.answer(call, value))
+      if (verb === 'approve') given.told.push(await chat.approve(call, { key }))
+      else if (verb === 'deny') given.told.push(await chat.deny(call, { reason: value, key }))
+      else given.told.push(await chat.answer(call, value, { key }))
     }
     await this.#people.ask(who, say, ['call_not_found'])
   }
