@@ -10,6 +10,8 @@ import type { History } from './history.ts'
 export type Kept = {
   readonly record: Pick<ConversationRecord, 'id' | 'status' | 'parent' | 'lastSeq' | 'fsmState' | 'quarantine'>
   readonly log: readonly LogEvent[]
+  /** All of it, as `seq type at`. */
+  readonly shown: readonly string[]
   readonly state: ConversationState
   /** Of a session; null for a conversation. */
   readonly flow: FlowState | null
@@ -35,5 +37,6 @@ export function keptOf(record: Kept['record'], whole: readonly LogEvent[]): Kept
     .filter(({ type }) => String(type) !== 'fleet_mark')
     .map((event, index) => ({ ...event, seq: index + 1 }))
   const isSession = log[0]?.type === 'flow_started'
-  return { record, log, state: foldEvents(isSession ? [] : log), flow: isSession ? foldFlow(log) : null }
+  const shown = whole.map(({ seq, type, at }) => `${seq} ${type} ${at}`)
+  return { record, log, shown, state: foldEvents(isSession ? [] : log), flow: isSession ? foldFlow(log) : null }
 }

@@ -8,6 +8,8 @@ export type History = {
   readonly ends: ToldEnd[]
   readonly sessions: Session[]
   readonly runs: Run[]
+  /** What each watcher was shown of a log, as `seq type at`. */
+  readonly watched: { readonly conversation: string; readonly seen: string[] }[]
   /** The nodes that the poison ended, one for each time. */
   readonly poisoned: string[]
   /** Whether people were told that the poison is quarantined, and could cancel and release it then. */
@@ -52,5 +54,15 @@ export type Session = {
 export type Run = { readonly tool: string; readonly id: string; readonly at: number; readonly node: string }
 
 export function emptyHistory(): History {
-  return { sends: [], answers: [], ends: [], sessions: [], runs: [], poisoned: [], quarantine: 'none', denials: [] }
+  return {
+    sends: [],
+    answers: [],
+    ends: [],
+    sessions: [],
+    runs: [],
+    watched: [],
+    poisoned: [],
+    quarantine: 'none',
+    denials: [],
+  }
 }

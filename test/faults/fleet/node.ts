@@ -77,7 +77,7 @@ const runtime = createRuntime({
   restoreScope: (_, user) => createScope({ user }) as Scope,
 })
 const upkeep = { store, operatorToken: 'operator' }
-const serving = { logger, authenticate, showErrors: true, limits: { waitMs: 1_500 }, upkeep }
+const serving = { logger, authenticate, showErrors: true, limits: { waitMs: 1_500, heartbeatMs: 500 }, upkeep }
 const server = input.port === null ? null : await serve(runtime, { port: input.port, ...serving })
 onParentLine((line) => void obey(JSON.parse(line) as NodeOrder))
 say<NodeMessage>({ type: 'ready', port: server?.port ?? null })

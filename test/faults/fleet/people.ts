@@ -30,6 +30,10 @@ export class People {
     this.#giveUpAt = at
   }
 
+  anyUrl(): string {
+    return this.#random.pick(this.#nodes).url
+  }
+
   /** How often each code was heard. */
   refusals(): Record<string, number> {
     return Object.fromEntries(this.#refusals)
@@ -43,8 +47,7 @@ export class People {
   ): Promise<Heard<T>> {
     for (;;) {
       if (Date.now() > this.#giveUpAt) throw new GaveUpError(`${who} never got an answer`)
-      const { url } = this.#random.pick(this.#nodes)
-      const options = { url, token: who, fetch: impatiently }
+      const options = { url: this.anyUrl(), token: who, fetch: impatiently }
       try {
         return { value: await verb(createClient(options), options) }
       } catch (error) {

@@ -124,6 +124,8 @@ const spoilt: readonly [rule: keyof typeof rules, how: string, spoil: (lived: Li
     ({ history }) => void Object.assign(history.ends[0]!, { text: 'no' }),
   ],
   ['ends told are true', 'a session was told another end', ({ history }) => (history.sessions[0]!.end = 'failed')],
+  ['watchers see the log', 'an event is left out', ({ history }) => void history.watched[0]!.seen.splice(1, 1)],
+  ['watchers see the log', 'an event comes twice', ({ history }) => spliceAgain(history.watched[0]!.seen)],
   [
     'poison is set aside, and nothing else',
     'it ended too many nodes',
@@ -198,7 +200,10 @@ async function live(): Promise<Lived> {
   await runtime.close()
   const logs: Lived['logs'] = new Map()
   for (const record of await store.listConversations({ limit: 100 })) {
-    logs.set(record.id, { record, log: await store.streamEvents(record.id) })
+    const log = await store.streamEvents(record.id)
+    logs.set(record.id, { record, log })
+    const seen = log.map(({ seq, type, at }) => `${seq} ${type} ${at}`)
+    history.watched.push({ conversation: record.id, seen })
   }
   return { history, logs }
 }
@@ -256,6 +261,10 @@ function misinform(history: History): void {
   const loser = history.answers.find(({ told }) => told.some(({ accepted }) => !accepted))!
   const [answer] = loser.told
   if (answer && !answer.accepted) loser.told[0] = { ...answer, resolution: { ...answer.resolution, who: 'zoe' } }
+}
+
+function spliceAgain(seen: string[]): void {
+  seen.splice(1, 0, seen[0]!)
 }
 
 function belittle({ answers }: History): void {

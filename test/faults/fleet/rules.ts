@@ -15,6 +15,7 @@ export const rules = {
   'effects happen once, and not after their end': effectsOnce,
   'answers told are true': answersAreTrue,
   'ends told are true': endsAreTrue,
+  'watchers see the log': watchersSeeTheLog,
   'poison is set aside, and nothing else': poisonIsConvicted,
   'everything comes to rest': allAtRest,
 } satisfies Record<string, (facts: Facts) => string[]>
@@ -196,6 +197,15 @@ function allAtRest({ kept }: Facts): string[] {
   return [...kept.values()].flatMap(({ record: { id, status, lastSeq, fsmState }, flow }) => {
     const isAtRest = flow ? flow.ended !== null : status === 'idle' && fsmState?.lastSeq === lastSeq
     return isAtRest ? [] : [`${id} is still ${status}`]
+  })
+}
+
+/** From its beginning, each event once and in its place. */
+function watchersSeeTheLog({ history, kept }: Facts): string[] {
+  return history.watched.flatMap(({ conversation, seen }) => {
+    const shown = kept.get(conversation)?.shown ?? []
+    const place = seen.findIndex((event, index) => event !== shown[index])
+    return place < 0 ? [] : [`a watcher of ${conversation} was shown '${seen[place]}' instead of '${shown[place]}'`]
   })
 }
 

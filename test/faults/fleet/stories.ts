@@ -1,12 +1,16 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { Client } from '../../../src/client/index.ts'
+import { type Client, createClient } from '../../../src/client/index.ts'
 import { requestJson } from '../../../src/client/request.ts'
+import { PerdureError } from '../../../src/errors/perdure-error.ts'
 import type { TurnOutcome } from '../../../src/runtime/turn-outcome.ts'
 import type { PendingItem } from '../../../src/view/view.ts'
 import type { SeededRandom } from '../harness/seeded-random.ts'
 import { type Plan, plans, poison } from './agents.ts'
 import type { Given, History, Sent, Session } from './history.ts'
 import { GaveUpError, type People } from './people.ts'
+
+/** How many conversations are talked to again and again, by way of any node. */
+const regulars = 4
 
 type Turn = { readonly conversation: string; readonly turnId: string }
 
@@ -42,19 +46,26 @@ export class Stories {
       const name = `s${this.#begun}`
       // Each kind comes in its turn, so that a short run has them all.
       const plan = plans[this.#begun % (plans.length + 1)]
-      try {
-        await (plan ? this.#conversation(name, plan) : this.#session(name))
-      } catch (error) {
-        if (!(error instanceof GaveUpError)) throw error
-        this.unfinished.push(`${name} (${plan ?? 'session'}): ${error.message}`)
-      }
+      await this.#toItsEnd(plan ?? 'session', () => (plan ? this.#conversation(name, plan) : this.#session(name)))
       await sleep(this.#random.int(0, 100))
+    }
+  }
+
+  async #toItsEnd(name: string, story: () => Promise<void>): Promise<void> {
+    try {
+      await story()
+    } catch (error) {
+      if (!(error instanceof GaveUpError)) throw error
+      this.unfinished.push(`${name}: ${error.message}`)
     }
   }
 
   /** One conversation ends every process that takes it up, until it is set aside. Then its turn is cancelled, which runs nothing of it, and it is released. */
   async poison(): Promise<void> {
-    const id = poison
+    await this.#toItsEnd(poison, () => this.#poisonAndRelease(poison))
+  }
+
+  async #poisonAndRelease(id: string): Promise<void> {
     const turn = await this.#send(id, poison, {})
     const isSetAside = async (client: Client): Promise<boolean> =>
       (await client.conversation(id).record()).quarantinedAt !== undefined
@@ -72,18 +83,42 @@ export class Stories {
     this.#history.quarantine = 'released'
   }
 
-  async #conversation(id: string, plan: Plan): Promise<void> {
-    const first = await this.#send(id, plan, {})
+  /** A conversation of its own, or one that many come back to. */
+  async #conversation(name: string, plan: Plan): Promise<void> {
+    const isRegular = this.#random.chance(0.3)
+    const id = isRegular ? `regular${this.#random.int(1, regulars)}` : name
+    const first = await this.#send(id, plan, isRegular ? { whenBusy: 'queue' } : {})
     const others: Turn[] = []
     if (this.#random.chance(0.2)) {
       const whenBusy = this.#random.pick(['queue', 'steer', 'interrupt'] as const)
       others.push(await this.#send(id, this.#random.pick(plans), { whenBusy }))
     }
     const isCancelled = this.#random.chance(0.1)
-    await Promise.all([
-      ...[first, ...others].map((turn) => this.#follow(turn)),
-      ...(isCancelled ? [this.#cancel(first)] : []),
-    ])
+    const stop = new AbortController()
+    const watching = this.#random.chance(0.2) ? this.#watch(id, stop.signal) : Promise.resolve()
+    try {
+      await Promise.all([
+        ...[first, ...others].map((turn) => this.#follow(turn)),
+        ...(isCancelled ? [this.#cancel(first)] : []),
+      ])
+    } finally {
+      stop.abort()
+      await watching
+    }
+  }
+
+  /** From the beginning, until it is stopped or its node does not know an event. */
+  async #watch(conversation: string, signal: AbortSignal): Promise<void> {
+    const seen: string[] = []
+    this.#history.watched.push({ conversation, seen })
+    const client = createClient({ url: this.#people.anyUrl(), token: `watcher-${conversation}` })
+    try {
+      for await (const { event } of client.conversation(conversation).watch({ after: 0, signal, silentMs: 3_000 })) {
+        if ('content' in event) seen.push(`${event.seq} ${event.type} ${event.at}`)
+      }
+    } catch (error) {
+      if (!PerdureError.isInstance(error) || error.code !== 'event_unknown') throw error
+    }
   }
 
   async #send(

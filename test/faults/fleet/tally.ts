@@ -46,6 +46,7 @@ export class Tally {
       reruns: events.filter((event) => event.type === 'tool_started' && event.content.attempt > 1).length,
       answersAccepted: answers.filter(({ told }) => told.some(({ accepted }) => accepted)).length,
       answersTooLate: answers.filter(({ told }) => told.some(({ accepted }) => !accepted)).length,
+      watched: this.#history.watched.reduce((sum, { seen }) => sum + seen.length, 0),
       poisoned: this.#history.poisoned.length,
       leasesLost: this.#times('a lease was lost'),
       // Both workers and API nodes of the earlier build meet them.
@@ -61,7 +62,7 @@ export class Tally {
 
 /** What a run of any length must have seen, and what one that is not short must have seen as well. */
 const always = ['sessions', 'children', 'marks', 'answersAccepted', 'answersTooLate'] as const
-const inTime = [...always, 'poisoned', 'unknown', 'reruns', 'leasesLost', 'unknownEvents'] as const
+const inTime = [...always, 'watched', 'poisoned', 'unknown', 'reruns', 'leasesLost', 'unknownEvents'] as const
 
 export function notExercised(counts: FaultCounts, seen: ReturnType<Tally['counts']>, isShort: boolean): string[] {
   return [
