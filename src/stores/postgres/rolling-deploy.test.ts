@@ -16,7 +16,7 @@ let pool: pg.Pool
 let earlier: pg.Client
 
 /** The number of migrations of the version before. */
-const earlierVersion = 6
+const earlierVersion = migrations.length - 1
 
 /** What today's function writes to columns that this version did not have yet. */
 const laterColumns = 'idle_seq = coalesce(x.idle_seq, c.idle_seq),'
