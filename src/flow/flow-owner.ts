@@ -35,6 +35,8 @@ export type FlowContext = {
   readonly store: TenantStore
   readonly clock: Clock
   readonly logger: Logger
+  /** For failures of the store that are tried again: the same one is told once in a while. */
+  readonly warnOfStore: Logger['warn']
   /** Takes secrets out of what failed, before it is committed. */
   readonly redact: Redact
   readonly askAgent: AskAgent
@@ -87,6 +89,10 @@ export class FlowOwner {
 
   get isLost(): boolean {
     return this.#isLost
+  }
+
+  get problem(): PerdureError | null {
+    return this.#reading.problem
   }
 
   /** When it was let go: how soon it is due again; null when nothing will be. */
@@ -293,9 +299,9 @@ export class FlowOwner {
   }
 
   #newOps(sent: ReadonlySet<string> = new Set()): RunningOps {
-    const { id, logger, askAgent, clock } = this.#context
+    const { id, warnOfStore, askAgent, clock } = this.#context
     const mayStart = (signal: AbortSignal) => untilCertain(this.#lease, clock, () => signal.aborted)
-    return new RunningOps({ id, logger, askAgent, mayStart, wake: () => this.#signal.set() }, new Set(sent))
+    return new RunningOps({ id, warnOfStore, askAgent, mayStart, wake: () => this.#signal.set() }, new Set(sent))
   }
 
   #attrsAt(after: FlowState): ConversationAttrs {
@@ -327,10 +333,10 @@ export class FlowOwner {
   }
 
   #storeFailed(error: unknown, what: string): void {
-    const { id, tenant, logger } = this.#context
+    const { id, tenant, warnOfStore } = this.#context
     if (PerdureError.isInstance(error) && !error.retryable) throw error
-    this.#reading.hasFailed()
-    logger.warn(`${what}; trying again in ${this.#reading.waitMs} ms`, { tenant, id, error })
+    this.#reading.hasFailed(error)
+    warnOfStore(`${what}; trying again`, { tenant, id, error, waitMs: this.#reading.waitMs })
   }
 }
 

@@ -20,7 +20,7 @@ export type AskAgent = (op: AgentOp, id: string, who: string, wasSent: boolean) 
 
 type Parts = {
   readonly id: string
-  readonly logger: Logger
+  readonly warnOfStore: Logger['warn']
   readonly askAgent: AskAgent
   /** Asked just before a step begins: false, when it was aborted. */
   readonly mayStart: (signal: AbortSignal) => Promise<boolean>
@@ -119,8 +119,8 @@ export class RunningOps {
 
   #notYet(controller: AbortController, position: number, error?: unknown): void {
     if (controller.signal.aborted) return
-    const { id, logger, wake } = this.#parts
-    if (error) logger.warn('asking an agent failed; trying again', { id, error })
+    const { id, warnOfStore, wake } = this.#parts
+    if (error) warnOfStore('asking an agent failed; trying again', { id, error })
     this.#running.delete(position)
     this.#unanswered.add(position)
     wake()

@@ -27,17 +27,21 @@ test('the same failure is told at once, and then once a minute with how often it
   expect(said).toEqual(['looking failed / no pg', 'looking failed / no pg / 120'])
 })
 
-test('another failure, and the same one of another kind of work, is told at once', () => {
+test('another failure, and the same one of another kind of work, is told at once, and not again when they take turns', () => {
   const { said, fail } = watched()
   fail('looking failed', 'no pg')
   fail('renewing failed', 'no pg')
   fail('looking failed', 'no route')
   fail('looking failed', 'no route')
   fail('looking failed', 'no pg')
-  expect(said).toEqual([
-    'looking failed / no pg',
-    'renewing failed / no pg',
-    'looking failed / no route',
-    'looking failed / no pg',
-  ])
+  expect(said).toEqual(['looking failed / no pg', 'renewing failed / no pg', 'looking failed / no route'])
+})
+
+test('failures whose texts all differ are told of five times a minute', () => {
+  const { said, fail, pass } = watched()
+  for (let n = 0; n < 100; n += 1) fail('looking failed', `no conversation 'c${n}'`)
+  expect(said).toHaveLength(5)
+  pass(60_000)
+  fail('looking failed', 'no pg')
+  expect(said).toHaveLength(6)
 })

@@ -34,6 +34,8 @@ export type ConversationWork = {
   readonly snapshots: Snapshots | null
   readonly clock: Clock
   readonly logger: Logger
+  /** For failures of the store that are tried again: the same one is told once in a while. */
+  readonly warnOfStore: Logger['warn']
   readonly redact: Redact
   readonly family: FamilyParts
   readonly sideTasks: SideTasks
@@ -53,7 +55,8 @@ export async function workOnConversation(
   onOwner: (owner: Owner) => void,
 ): Promise<void> {
   const { tenant, id } = ref
-  const { channels, workingSets, contextMemories, scopes, snapshots, clock, logger, redact, sideTasks } = work
+  const { channels, workingSets, contextMemories, scopes, snapshots, clock, logger, warnOfStore, redact, sideTasks } =
+    work
   const store = work.store.forTenant(tenant)
   const parent = callIdOfChild(id) === null ? null : await parentCallOf(store, id)
   if (!parent && !work.addressable.has(agent.name))
@@ -64,7 +67,7 @@ export async function workOnConversation(
   const workingSet = known?.workingSet ?? (await workingSets.loadWhole(store, tenant, id))
   if (work.isCalledOff()) return store.releaseLease(id, lease.epoch)
   const context: TurnContext = {
-    ...{ tenant, id, agent, store, workingSets, snapshots, clock, logger, redact },
+    ...{ tenant, id, agent, store, workingSets, snapshots, clock, logger, warnOfStore, redact },
     channel: channels.of(tenant, id),
     scopes: scopes.forConversation(tenant, id),
     family: childFamily(work.family, ref, agent, parent),

@@ -18,13 +18,15 @@ export type FlowWork = {
   readonly askAgent: (ref: ConversationRef) => FlowContext['askAgent']
   readonly clock: Clock
   readonly logger: Logger
+  /** For failures of the store that are tried again: the same one is told once in a while. */
+  readonly warnOfStore: Logger['warn']
   readonly redact: Redact
 }
 
 /** Drives a session under a lease until it can be let go. Resolves with how soon it is due again, where it is. */
 export async function workOnFlow(
   { tenant, id }: ConversationRef,
-  { flows, flowStates, clock, logger, redact, ...work }: FlowWork,
+  { flows, flowStates, clock, logger, warnOfStore, redact, ...work }: FlowWork,
   lease: Lease,
   onOwner: (owner: Hold) => Promise<void>,
 ): Promise<number | null> {
@@ -36,7 +38,17 @@ export async function workOnFlow(
     await store.commit(id, { events: [], epoch: lease.epoch, wakeAt: null, lease: 'release', ...ended })
     return null
   }
-  const context = { tenant, id, flows, store, clock, logger, redact, askAgent: work.askAgent({ tenant, id }) }
+  const context = {
+    tenant,
+    id,
+    flows,
+    store,
+    clock,
+    logger,
+    warnOfStore,
+    redact,
+    askAgent: work.askAgent({ tenant, id }),
+  }
   const isWaiting = openAgentIds(loaded.state).length > 0
   const sent = sentIn(isWaiting ? await store.getConversation(id) : null)
   const owner = new FlowOwner(context, lease, loaded, sent)

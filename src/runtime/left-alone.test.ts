@@ -10,7 +10,8 @@ const chat = { tenant: 'acme', id: 'chat' }
 function leftAlone() {
   const lines: string[] = []
   const logger: Logger = { ...silentLogger, error: (message, { id } = {}) => lines.push(`${message} ${String(id)}`) }
-  return { left: new LeftAlone(logger), lines }
+  let now = 0
+  return { left: new LeftAlone(logger, () => now), lines, pass: (ms: number) => void (now += ms) }
 }
 
 test('a conversation is left alone until its log grows, and then is one like any other', () => {
@@ -50,4 +51,32 @@ test('waiting helps against failing stores, and not against logs that cannot be 
     expect(isHopeless(new PerdureError(code, ''))).toBe(true)
   expect(isHopeless(new StoreError('read', new Error('down')))).toBe(false)
   expect(isHopeless(new Error('event_unknown'))).toBe(false)
+})
+
+test('a conversation whose work failed is set aside for longer and longer, until it goes well', () => {
+  const { left, pass } = leftAlone()
+  const failure = new StoreError('the file is damaged', { retryable: false })
+  for (const waitMs of [1_000, 2_000, 4_000]) {
+    left.setAside(chat, failure)
+    expect([left.isAside(chat), left.problemOf(chat), left.size]).toEqual([true, failure, 1])
+    pass(waitMs - 1)
+    expect(left.isAside(chat)).toBe(true)
+    pass(1)
+    expect(left.isAside(chat)).toBe(false)
+  }
+  for (let n = 0; n < 20; n++) left.setAside(chat, failure)
+  pass(60_000)
+  expect(left.isAside(chat)).toBe(false)
+  left.takeBack(chat)
+  left.setAside(chat, new Error('not one of ours'))
+  expect(left.problemOf(chat)).toMatchObject({ code: 'store_failed' })
+  pass(1_000)
+  expect(left.isAside(chat)).toBe(false)
+})
+
+test('what may pass by itself is tried sooner', () => {
+  const { left, pass } = leftAlone()
+  left.setAside(chat, new StoreError('away'))
+  pass(50)
+  expect(left.isAside(chat)).toBe(false)
 })

@@ -1,22 +1,54 @@
 import { PerdureError } from '../errors/perdure-error.ts'
+import { StoreError } from '../errors/store-errors.ts'
 import type { Logger } from '../logger/logger.ts'
+import { errorText } from '../redact/error-text.ts'
 import { conversationKey } from '../store/conversation-key.ts'
 import type { ConversationRef } from '../store/conversation-record.ts'
 
-/** The conversations a node cannot work on as they are, or was told to let go of. Each is left alone until its log grows. */
+/** How long a conversation is set aside after a first failure, and at most. What may pass by itself is tried sooner. */
+const passing = { firstMs: 50, longestMs: 5_000 }
+const lasting = { firstMs: 1_000, longestMs: 60_000 }
+
+type Aside = { readonly until: number; readonly failures: number }
+
+/**
+ * The conversations a node cannot work on as they are, or was told to let go of: each is left alone until its log grows. And those it has failed to work
+ * on: each is set aside, for longer with every failure in a row.
+ */
 export class LeftAlone {
   readonly #logger: Logger
+  readonly #now: () => number
+  readonly #aside = new Map<string, Aside>()
   /** By the seq they were left at. */
   readonly #seqs = new Map<string, number>()
   /** Why: their logs have what this code cannot fold or replay. */
   readonly #problems = new Map<string, PerdureError>()
 
-  constructor(logger: Logger) {
+  constructor(logger: Logger, now: () => number) {
     this.#logger = logger
+    this.#now = now
   }
 
   get size(): number {
-    return this.#seqs.size
+    return this.#seqs.size + this.#aside.size
+  }
+
+  /** Working on it failed. */
+  setAside({ tenant, id }: ConversationRef, error: unknown): void {
+    const key = conversationKey(tenant, id)
+    const failures = (this.#aside.get(key)?.failures ?? 0) + 1
+    const { firstMs, longestMs } = PerdureError.isInstance(error) && error.retryable ? passing : lasting
+    this.#aside.set(key, { until: this.#now() + Math.min(longestMs, firstMs * 2 ** (failures - 1)), failures })
+    this.#problems.set(key, PerdureError.isInstance(error) ? error : new StoreError(errorText(error), { cause: error }))
+  }
+
+  isAside({ tenant, id }: ConversationRef): boolean {
+    return (this.#aside.get(conversationKey(tenant, id))?.until ?? 0) > this.#now()
+  }
+
+  /** Working on it went well, or is another's. */
+  takeBack({ tenant, id }: ConversationRef): void {
+    this.#aside.delete(conversationKey(tenant, id))
   }
 
   add({ tenant, id }: ConversationRef, lastSeq: number): void {

@@ -1,9 +1,11 @@
 import type { Agent } from '../agent/agent.ts'
+import { monotonic } from '../clock/clock.ts'
 import { PerdureError } from '../errors/perdure-error.ts'
 import { failpoint } from '../failpoint/failpoint.ts'
 import { uuidV7 } from '../id/uuid-v7.ts'
 import type { Logger } from '../logger/logger.ts'
 import { sparingly } from '../logger/sparingly.ts'
+import { Backoff } from '../store/backoff.ts'
 import { conversationKey } from '../store/conversation-key.ts'
 import type { ConversationRef } from '../store/conversation-record.ts'
 import type { WakeHint } from '../store/store.ts'
@@ -21,8 +23,8 @@ import { settledWithin } from './settled-within.ts'
 import { ShutdownSnapshots } from './shutdown-snapshots.ts'
 import { SideTasks } from './side-tasks.ts'
 
-export type WorkerParts = FlowWork &
-  Omit<ConversationWork, 'family' | 'sideTasks' | 'isCalledOff'> & {
+export type WorkerParts = Omit<FlowWork, 'warnOfStore'> &
+  Omit<ConversationWork, 'family' | 'sideTasks' | 'isCalledOff' | 'warnOfStore'> & {
     readonly agents: ReadonlyMap<string, Agent>
     readonly keepAlive: KeepAlive
     readonly leaseMs: number
@@ -50,6 +52,8 @@ export class Worker {
   readonly #cancelTimers: (() => void)[] = []
   readonly #sideTasks: SideTasks
   readonly #warnOfStore: Logger['warn']
+  readonly #tellOfFailure: Logger['error']
+  readonly #looking = new Backoff()
   /** Owners that only wait for their children. */
   #patient = 0
   #isClosed = false
@@ -57,12 +61,15 @@ export class Worker {
   /** When the search for work succeeded last, by a clock that only goes forward. */
   #lookedAt = performance.now()
   #isLooking = false
+  /** After a search that failed, by a clock that only goes forward. */
+  #lookNotBefore = 0
   #lookAgain = false
 
   constructor(parts: WorkerParts) {
     this.#parts = parts
-    this.#leftAlone = new LeftAlone(parts.logger)
+    this.#leftAlone = new LeftAlone(parts.logger, () => parts.clock.now())
     this.#warnOfStore = sparingly(parts.logger, () => parts.clock.now())
+    this.#tellOfFailure = sparingly(parts.logger, () => parts.clock.now(), 'error')
     this.#leases = new LeaseKeeper({
       ...parts,
       holder: this.#holder,
@@ -80,6 +87,7 @@ export class Worker {
     this.#sideTasks = new SideTasks(parts)
     this.#conversationWork = {
       ...parts,
+      warnOfStore: this.#warnOfStore,
       family: { ...parts, giving, makeRoom: () => this.#makeRoom() },
       sideTasks: this.#sideTasks,
       isCalledOff: () => this.#isClosed,
@@ -212,7 +220,8 @@ export class Worker {
 
   /** Why this process cannot work on it, where it has tried; null while it can, or has not. */
   problemOf(ref: ConversationRef): PerdureError | null {
-    return this.#leftAlone.problemOf(ref)
+    const { tenant, id } = ref
+    return this.#taken.get(conversationKey(tenant, id))?.owner?.problem ?? this.#leftAlone.problemOf(ref)
   }
 
   /** Lets go of one conversation; this node leaves it alone until its log grows. */
@@ -249,9 +258,11 @@ export class Worker {
   async #holding(ref: ConversationRef, entry: Taken, work: Work, known: KnownLog | null): Promise<unknown> {
     try {
       entry.lease ??= await this.#claims.take(ref)
-      if (entry.lease === null) return undefined
-      failpoint('lease.after_acquire')
-      await work(entry.lease, known, entry)
+      if (entry.lease !== null) {
+        failpoint('lease.after_acquire')
+        await work(entry.lease, known, entry)
+      }
+      this.#leftAlone.takeBack(ref)
       return undefined
     } catch (error) {
       entry.owner?.lose()
@@ -293,7 +304,7 @@ export class Worker {
   }
 
   async #driveFlow(ref: ConversationRef, lease: HeldLease, entry: Taken): Promise<void> {
-    const dueInMs = await workOnFlow(ref, this.#parts, lease, async (owner) => {
+    const dueInMs = await workOnFlow(ref, { ...this.#parts, warnOfStore: this.#warnOfStore }, lease, async (owner) => {
       this.#own(entry, owner)
       if (this.#isClosed) await owner.close()
     })
@@ -313,14 +324,15 @@ export class Worker {
     const { logger, workingSets } = this.#parts
     const isAway = PerdureError.isInstance(error) && error.retryable
     if (isAway) this.#warnOfStore('taking up a conversation failed; trying again', { tenant, id, error })
-    else logger.error('a conversation cannot be worked on here', { tenant, id, error })
+    else if (isHopeless(error)) logger.error('a conversation cannot be worked on here', { tenant, id, error })
+    else this.#tellOfFailure('a conversation cannot be worked on here', { tenant, id, error })
     workingSets.drop(tenant, id)
     const store = this.#parts.store.forTenant(tenant)
     try {
       if (isHopeless(error)) {
         this.#leftAlone.setProblem({ tenant, id }, error)
         this.#leftAlone.add({ tenant, id }, (await store.getConversation(id))?.lastSeq ?? 0)
-      }
+      } else this.#leftAlone.setAside({ tenant, id }, error)
     } catch (failure) {
       logger.warn('a conversation that cannot be worked on could not be read', { tenant, id, error: failure })
     }
@@ -330,15 +342,18 @@ export class Worker {
 
   async #look(): Promise<void> {
     this.#lookAgain = true
-    if (this.#isLooking) return
+    if (this.#isLooking || monotonic(this.#parts.clock) < this.#lookNotBefore) return
     this.#isLooking = true
     try {
       while (this.#lookAgain && !this.#isClosed) {
         this.#lookAgain = false
         await this.#takeDue()
+        this.#looking.hasWritten()
         this.#lookedAt = performance.now()
       }
     } catch (error) {
+      this.#looking.failed()
+      this.#lookNotBefore = monotonic(this.#parts.clock) + this.#looking.waitMs
       if (!this.#isClosed) this.#warnOfStore('looking for work failed; trying again', { error })
     } finally {
       this.#isLooking = false
@@ -354,6 +369,7 @@ export class Worker {
     // There may be more than there is room for: it is looked for as soon as there is some again.
     if (due.length >= limit) this.#isFull = true
     for (const ref of due) {
+      if (this.#leftAlone.isAside(ref)) continue
       const reading = store.forTenant(ref.tenant).getConversation(ref.id)
       const record = await reading.catch((error: unknown) => this.#leftAlone.addUnreadable(ref, error))
       if (!record?.agent || this.#leftAlone.has(ref, record.lastSeq)) continue

@@ -124,3 +124,12 @@ test('once stopped it looks no more, also where a deadline is set, and is silent
   await advancing
   expect(failing.lines).toEqual([])
 })
+
+test('calls that cannot be ended, however many are due, are tried after longer and longer pauses', async () => {
+  const answer = { due: Array.from({ length: 100 }, (_, n) => due(`k${n}`)), nextInMs: 0 }
+  const { expiry, clock, asked } = loop([answer], () => new StoreError('the file is damaged', { retryable: false }))
+  expiry.start()
+  await clock.advance(20_000)
+  expect(asked.length).toBeGreaterThan(4)
+  expect(asked.length).toBeLessThan(16)
+})

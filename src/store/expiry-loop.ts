@@ -3,6 +3,7 @@ import { PerdureError } from '../errors/perdure-error.ts'
 import { expiredError } from '../log/call-phase.ts'
 import type { Logger } from '../logger/logger.ts'
 import { sparingly } from '../logger/sparingly.ts'
+import { Backoff } from './backoff.ts'
 import type { Driver, DueCall } from './driver.ts'
 import type { HintBus } from './hint-bus.ts'
 import { prepareChange } from './prepare-change.ts'
@@ -22,6 +23,7 @@ export class ExpiryLoop {
   readonly #warn: Logger['warn']
   #cancelTimer: (() => void) | null = null
   #wakesAt = Number.POSITIVE_INFINITY
+  readonly #backoff = new Backoff()
   #isRunning = false
   #isStopped = true
 
@@ -59,7 +61,10 @@ export class ExpiryLoop {
     let nextMs = pollMs
     try {
       nextMs = Math.min(nextMs, await this.#expireDue())
+      if (this.#backoff.waitMs > 0) nextMs = Math.max(pollMs, this.#backoff.waitMs)
     } catch (error) {
+      this.#backoff.failed()
+      nextMs = Math.max(pollMs, this.#backoff.waitMs)
       if (!this.#isStopped) this.#warn('looking for expired calls failed; trying again', { error })
     } finally {
       this.#isRunning = false
@@ -71,6 +76,12 @@ export class ExpiryLoop {
   async #expireDue(): Promise<number> {
     const { due, nextInMs } = await this.#parts.driver.dueCalls(batchSize)
     const results = await Promise.allSettled(due.map((call) => this.#expire(call)))
+    // One that fails stays due, and must not be tried without a pause.
+    if (results.some(({ status }) => status === 'rejected')) this.#backoff.failed()
+    else {
+      this.#backoff.hasRead()
+      this.#backoff.hasWritten()
+    }
     for (const result of results) {
       if (result.status === 'rejected') {
         if (PerdureError.isInstance(result.reason) && result.reason.code === 'store_closed') continue

@@ -41,7 +41,7 @@ test('a store that fails is left alone, longer each time until it takes a write,
   const clock = fakeClock()
   const reading = new LogReading(clock)
   await reading.pause()
-  reading.hasFailed()
+  reading.hasFailed(new Error('away'))
   expect([reading.isDemanded, reading.waitMs]).toEqual([true, 50])
   let isOver = false
   const pause = reading.pause().then(() => {
@@ -53,9 +53,9 @@ test('a store that fails is left alone, longer each time until it takes a write,
   await pause
   await reading.run(read)
   expect(reading.waitMs).toBe(0)
-  reading.hasFailed()
+  reading.hasFailed(new Error('away'))
   expect(reading.waitMs).toBe(100)
   reading.hasWritten()
-  reading.hasFailed()
+  reading.hasFailed(new Error('away'))
   expect(reading.waitMs).toBe(50)
 })

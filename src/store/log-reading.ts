@@ -1,4 +1,7 @@
 import type { Clock } from '../clock/clock.ts'
+import { PerdureError } from '../errors/perdure-error.ts'
+import { StoreError } from '../errors/store-errors.ts'
+import { errorText } from '../redact/error-text.ts'
 import { Backoff } from './backoff.ts'
 
 /** When whoever holds a log has to read it again: others have appended to it, or the store has failed, and is left alone for a while first. */
@@ -7,6 +10,7 @@ export class LogReading {
   readonly #backoff = new Backoff()
   #hintedSeq = 0
   #isDemanded = false
+  #problem: PerdureError | null = null
 
   constructor(clock: Clock) {
     this.#clock = clock
@@ -20,6 +24,11 @@ export class LogReading {
   /** 0 when the last thing that was tried went well. */
   get waitMs(): number {
     return this.#backoff.waitMs
+  }
+
+  /** What the store failed with, until it takes a write. */
+  get problem(): PerdureError | null {
+    return this.#problem
   }
 
   /** Somebody appended. */
@@ -60,11 +69,13 @@ export class LogReading {
   }
 
   hasWritten(): void {
+    this.#problem = null
     this.#backoff.hasWritten()
   }
 
   /** The store failed: what is known may be wrong. */
-  hasFailed(): void {
+  hasFailed(error: unknown): void {
+    this.#problem = PerdureError.isInstance(error) ? error : new StoreError(errorText(error), { cause: error })
     this.#isDemanded = true
     this.#backoff.failed()
   }

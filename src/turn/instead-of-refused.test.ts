@@ -1,10 +1,11 @@
 import { expect, test } from 'vitest'
 import { answer, said, stateOf } from '../../test/log/story.ts'
 import { PerdureError } from '../errors/perdure-error.ts'
+import { StoreError } from '../errors/store-errors.ts'
 import type { Outcome } from '../log/settle.ts'
 import { openTurn } from '../log/state.ts'
 import { failureReason } from './failure-reason.ts'
-import { insteadOfRefused } from './instead-of-refused.ts'
+import { insteadOfRefused, Refusals } from './instead-of-refused.ts'
 
 const error = new PerdureError('event_too_large', 'it has 9 bytes')
 const open = openTurn(stateOf([said('t1')]))
@@ -27,4 +28,15 @@ test('a reason begins with a code', () => {
   expect(failureReason(error)).toBe('event_too_large: it has 9 bytes')
   expect(failureReason(new Error('oh'))).toBe('internal_error: oh')
   expect(failureReason('oh')).toBe('internal_error: oh')
+})
+
+test('what a store that fails for good refuses is not replaced, and neither is a third refusal in a row', () => {
+  const damaged = new StoreError('the file is damaged', { retryable: false })
+  expect(() => new Refusals().instead(damaged, [], null)).toThrow(damaged)
+  const refusals = new Refusals()
+  const tooLarge = new PerdureError('invalid_argument', 'too large')
+  for (let n = 0; n < 2; n++) expect(refusals.instead(tooLarge, [], null)).toEqual([])
+  expect(() => refusals.instead(tooLarge, [], null)).toThrow(tooLarge)
+  refusals.committed()
+  expect(refusals.instead(tooLarge, [], null)).toEqual([])
 })

@@ -23,20 +23,14 @@ import { changeFor } from './change-for.ts'
 import { ChildCalls } from './child-calls.ts'
 import { handOverEvents } from './hand-over-events.ts'
 import { InHand } from './in-hand.ts'
-import { insteadOfRefused } from './instead-of-refused.ts'
+import { Refusals } from './instead-of-refused.ts'
+import { type LettingGo, lettingGo } from './letting-go.ts'
 import { lifecycleSnapshot } from './lifecycle-snapshot.ts'
 import { RowGuards } from './row-guards.ts'
 import { RunningCalls } from './running-calls.ts'
 import { RunningModel } from './running-model.ts'
 import { runCall } from './tool-task.ts'
 import type { TurnContext } from './turn-context.ts'
-
-type LettingGo = 'park' | 'hand_over'
-
-const lettingGo = {
-  park: { wakeAt: null, lease: 'release' },
-  hand_over: { wakeAt: 'now', lease: 'release' },
-} as const
 
 /** This process's hold on one conversation: its lease, its folded log, and what runs for it. Used by `drive` alone. */
 export class Owner {
@@ -58,6 +52,7 @@ export class Owner {
   #cached: FsmState | null
   readonly #reading: LogReading
   readonly #guards = new RowGuards()
+  readonly #refusals = new Refusals()
   #isLost = false
   #isClosing = false
   #interrupted: readonly string[] = []
@@ -92,6 +87,10 @@ export class Owner {
 
   get isLost(): boolean {
     return this.#isLost
+  }
+
+  get problem(): PerdureError | null {
+    return this.#reading.problem
   }
 
   get isClosing(): boolean {
@@ -199,6 +198,7 @@ export class Owner {
       return false
     }
     this.#reading.hasWritten()
+    this.#refusals.committed()
     this.#guards.trust()
     if (!isCached) this.#cached = fsmState
     // Durable from here: a crash finds these events, and the calls they start are found interrupted unless their results are too.
@@ -367,26 +367,24 @@ export class Owner {
   }
 
   #storeFailed(error: unknown, what: string): void {
-    this.#reading.hasFailed()
+    this.#reading.hasFailed(error)
     this.#cached = null
-    const { id, tenant, logger } = this.#context
+    const { id, tenant, logger, warnOfStore } = this.#context
     if (PerdureError.isInstance(error) && error.code === 'store_closed') {
       logger.error('letting go of a conversation', { tenant, id, error })
       this.lose()
       return
     }
-    logger.warn(`${what}; trying again in ${this.#reading.waitMs} ms`, { tenant, id, error })
+    warnOfStore(`${what}; trying again`, { tenant, id, error, waitMs: this.#reading.waitMs })
   }
 
-  /** The store will never take it (too large, not JSON): the turn fails truthfully instead of trying for ever. */
+  /** The store will never take it (too large, not JSON): the turn fails truthfully. Where it takes nothing at all, the conversation is let go. */
   #refused(error: PerdureError): void {
     const { id, tenant, logger } = this.#context
+    const isOver = error.code === 'store_closed' || error.code === 'conversation_not_found'
+    const instead = isOver ? [] : this.#refusals.instead(error, this.outcomes(), openTurn(this.state))
     logger.error('a commit was refused', { tenant, id, error })
-    if (error.code === 'store_closed' || error.code === 'conversation_not_found') {
-      this.lose()
-      return
-    }
-    const instead = insteadOfRefused(error, this.outcomes(), openTurn(this.state))
+    if (isOver) return this.lose()
     this.#inHand.drop()
     for (const outcome of instead) this.#take(outcome)
   }

@@ -1,6 +1,5 @@
 import { expect, test } from 'vitest'
 import { InvalidIdError, StoreError } from '../errors/store-errors.ts'
-import { silentLogger } from '../logger/logger.ts'
 import { fakeClock } from '../testing/fake-clock.ts'
 import { patiently } from './patiently.ts'
 
@@ -14,8 +13,8 @@ function start(failures: readonly Error[]) {
     if (failures[asked - 1]) throw failures[asked - 1]
     return 'here'
   }
-  const logger = { ...silentLogger, warn: (text: string) => void warnings.push(text) }
-  const answer = patiently(ask, { clock, logger, tenant: 'default', id: 'c1' }, controller.signal)
+  const warnOfStore = (text: string) => void warnings.push(text)
+  const answer = patiently(ask, { clock, warnOfStore, tenant: 'default', id: 'c1' }, controller.signal)
   return { clock, warnings, controller, answer, asked: () => asked }
 }
 

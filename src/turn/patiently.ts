@@ -8,7 +8,7 @@ const longestPauseMs = 5_000
 /** Asks the store until it answers: a turn does not fail because the store was away for a moment. Rejects when asking again is in vain. */
 export async function patiently<T>(
   ask: () => Promise<T>,
-  { clock, logger, tenant, id }: Pick<TurnContext, 'clock' | 'logger' | 'tenant' | 'id'>,
+  { clock, warnOfStore, tenant, id }: Pick<TurnContext, 'clock' | 'warnOfStore' | 'tenant' | 'id'>,
   signal: AbortSignal,
 ): Promise<T> {
   for (let pauseMs = firstPauseMs; ; pauseMs = Math.min(pauseMs * 2, longestPauseMs)) {
@@ -16,7 +16,7 @@ export async function patiently<T>(
       return await ask()
     } catch (error) {
       if (!PerdureError.isInstance(error) || !error.retryable) throw error
-      logger.warn(`the store failed; trying again in ${pauseMs} ms`, { tenant, id, error })
+      warnOfStore('the store failed; trying again', { tenant, id, error, waitMs: pauseMs })
       if (!(await pause(pauseMs, clock, signal))) throw error
     }
   }

@@ -21,6 +21,8 @@ export type TurnContext = {
   readonly workingSets: WorkingSets
   readonly clock: Clock
   readonly logger: Logger
+  /** For failures of the store that are tried again: the same one is told once in a while. */
+  readonly warnOfStore: Logger['warn']
   /** Takes secrets out of what failed, before it is committed or told. */
   readonly redact: Redact
   readonly scopes: ScopeSource

@@ -6,6 +6,7 @@ import { coreMutants } from './core-mutants.ts'
 import { disclosureMutants } from './disclosure-mutants.ts'
 import { doorMutants } from './door-mutants.ts'
 import { keptMutants } from './kept-mutants.ts'
+import { lastingMutants } from './lasting-mutants.ts'
 import { leaseMutants } from './lease-mutants.ts'
 import type { Mutant } from './mutant.ts'
 import { poisonMutants } from './poison-mutants.ts'
@@ -36,5 +37,6 @@ export const mutants: readonly Mutant[] = [
   ...withheldMutants,
   ...disclosureMutants,
   ...leaseMutants,
+  ...lastingMutants,
   ...poisonMutants,
 ]

@@ -1,0 +1,89 @@
+import type { Mutant } from './mutant.ts'
+
+/** Bugs in what a node does when its store fails for good. */
+export const lastingMutants: readonly Mutant[] = [
+  {
+    name: 'lasting: what failed is tried again at once',
+    edits: [
+      {
+        file: 'src/runtime/left-alone.ts',
+        find: 'until: this.#now() + Math.min(longestMs, firstMs * 2 ** (failures - 1))',
+        replace: 'until: this.#now() + Math.min(longestMs, firstMs) * 0',
+      },
+    ],
+    killedBy: [
+      {
+        file: 'src/runtime/left-alone.test.ts',
+        test: 'a conversation whose work failed is set aside for longer and longer, until it goes well',
+      },
+    ],
+  },
+  {
+    name: 'lasting: the pauses do not grow',
+    edits: [
+      { file: 'src/runtime/left-alone.ts', find: 'firstMs * 2 ** (failures - 1)', replace: 'firstMs * failures ** 0' },
+    ],
+    killedBy: [
+      {
+        file: 'src/runtime/left-alone.test.ts',
+        test: 'a conversation whose work failed is set aside for longer and longer, until it goes well',
+      },
+    ],
+  },
+  {
+    name: 'lasting: an owner replaces what a store that fails for good refuses, without an end',
+    edits: [
+      {
+        file: 'src/turn/instead-of-refused.ts',
+        find: "if (errorCodes[error.code].family === 'store' || this.#inARow > mostInARow) throw error",
+        replace: "if (errorCodes[error.code].family === 'store' && this.#inARow < 0) throw error",
+      },
+    ],
+    killedBy: [
+      {
+        file: 'src/turn/instead-of-refused.test.ts',
+        test: 'what a store that fails for good refuses is not replaced, and neither is a third refusal in a row',
+      },
+    ],
+  },
+  {
+    name: 'lasting: deadlines that cannot be written are tried without a pause',
+    edits: [
+      {
+        file: 'src/store/expiry-loop.ts',
+        find: "if (results.some(({ status }) => status === 'rejected')) this.#backoff.failed()",
+        replace:
+          "if (results.some(({ status }) => status !== 'rejected' && status !== 'fulfilled')) this.#backoff.failed()",
+      },
+    ],
+    killedBy: [
+      {
+        file: 'src/store/expiry-loop.test.ts',
+        test: 'calls that cannot be ended, however many are due, are tried after longer and longer pauses',
+      },
+    ],
+  },
+  {
+    name: 'lasting: each text of a failure is told of',
+    edits: [{ file: 'src/logger/sparingly.ts', find: 'const mostTexts = 5', replace: 'const mostTexts = 500' }],
+    killedBy: [
+      { file: 'src/logger/sparingly.test.ts', test: 'failures whose texts all differ are told of five times a minute' },
+    ],
+  },
+  {
+    name: 'lasting: a search for work that failed is made again at the next hint',
+    edits: [
+      {
+        file: 'src/runtime/worker.ts',
+        find: 'this.#lookNotBefore = monotonic(this.#parts.clock) + this.#looking.waitMs',
+        replace: 'this.#lookNotBefore = 0',
+      },
+    ],
+    killedBy: [
+      {
+        file: 'test/faults/lasting-error.test.ts',
+        test: 'a store that fails for good is left alone for longer and longer, and told of sparingly: the file is damaged',
+      },
+    ],
+  },
+]
