@@ -60,6 +60,8 @@ async function compilingTogether(workspace: Workspace, batch: readonly Candidate
   const broken = await filesWithErrors(workspace, batch)
   if (broken.size === 0) return batch
   const rest = batch.filter(({ file }) => !broken.has(file))
+  // Errors where bugs are: the others stand. Errors elsewhere may be due to any of them.
+  if (rest.length === batch.length - broken.size) return rest
   if (rest.length < batch.length) return compilingTogether(workspace, rest)
   if (batch.length === 1) return []
   // The errors are where the bugs are not: halves tell which one it was.
