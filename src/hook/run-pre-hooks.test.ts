@@ -242,3 +242,15 @@ test('a cancelled turn does not wait for its hooks', async () => {
     await refused
   }
 })
+
+test('a hook that throws what cannot be shown still says which hook it was', async () => {
+  const unshowable = {
+    toString: () => {
+      throw new Error('no')
+    },
+  }
+  const throwing = preHook('odd', () => {
+    throw unshowable
+  })
+  await expect(run([throwing])).rejects.toThrow(/odd.*threw something that cannot be shown/)
+})

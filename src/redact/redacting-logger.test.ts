@@ -58,3 +58,11 @@ test('what is huge is cut', () => {
   logger.warn('x'.repeat(1_000_000), { many, list: Array.from({ length: 100_000 }, () => text) })
   expect(JSON.stringify(lines).length).toBeLessThan(100_000)
 })
+
+test('a date, a number and a function are told as what they are', () => {
+  const { lines, logger } = listening()
+  const date = new Date(0)
+  logger.info('x', { date, n: 3, is: true, none: null, run: () => secret })
+  expect(lines[0]![1]).toEqual({ date, n: 3, is: true, none: null, run: '[function]' })
+  expect((lines[0]![1] as { date: Date }).date).toBe(date)
+})

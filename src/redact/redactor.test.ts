@@ -223,3 +223,9 @@ describe("the application's own", () => {
     expect(longest).toBeLessThanOrEqual(16_384)
   })
 })
+
+test('a secret that is no escaped text is known as it stands, and variables without a value tell nothing', () => {
+  const odd = createRedactor({ env: { A_TOKEN: '100%zz-of-it', B_TOKEN: undefined } })
+  expect(odd('it is 100%zz-of-it, really')).toBe('it is [redacted], really')
+  expect(odd('undefined')).toBe('undefined')
+})

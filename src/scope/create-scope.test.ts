@@ -39,3 +39,10 @@ test('the system scope has a tenant and no user', () => {
   expect(systemScope()).not.toHaveProperty('user')
   expect(isSystemScope(systemScope())).toBe(true)
 })
+
+test('the system has a tenant that is a name, or none', () => {
+  expect(systemScope('acme')).toMatchObject({ tenant: 'acme', system: true })
+  expect('tenant' in systemScope()).toBe(false)
+  for (const tenant of ['', 7])
+    expect(() => systemScope(tenant as never)).toThrow("'tenant' must be a string that is not empty")
+})

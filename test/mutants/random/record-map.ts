@@ -19,7 +19,7 @@ export type MapOptions = {
   readonly isStopping: () => boolean
 }
 
-/** Runs the tests once over sources with probes. What it finds of a test file is kept until that file changes, or has a test that fails. */
+/** Runs the tests once over sources with probes. What it finds of a test file is kept until that file changes. */
 export async function testMap(options: MapOptions): Promise<TestMap> {
   const { tree, core, tests, tell } = options
   const kept = await openKept(tree, 'map')
@@ -29,7 +29,7 @@ export async function testMap(options: MapOptions): Promise<TestMap> {
     if (tests.has(recorded.file)) known.set(recorded.file, recorded)
   }
   if (options.records) await kept.replace([...known.values()].map((recorded) => JSON.stringify(recorded)))
-  const missing = [...tests.values()].filter(({ file, hash }) => isOutdated(known.get(file), hash))
+  const missing = [...tests.values()].filter(({ file, hash }) => known.get(file)?.hash !== hash)
   if (options.records && missing.length > 0) {
     tell(`finding out what ${missing.length} test files run; this takes as long as they do`)
     for (const { text } of core.values()) await keepText(tree, text)
@@ -39,10 +39,6 @@ export async function testMap(options: MapOptions): Promise<TestMap> {
     })
   }
   return new TestMap([...known.values()], core, await olderTexts(tree, core, known))
-}
-
-function isOutdated(recorded: RecordedFile | undefined, hash: string): boolean {
-  return recorded?.hash !== hash || recorded.tests.some(({ isFailed }) => isFailed)
 }
 
 /** Most is known soon, and what takes minutes comes last. */
@@ -69,14 +65,13 @@ async function record(
       try {
         for (let next = queue.shift(); next && !isStopping(); next = queue.shift()) {
           const { file, hash } = next
-          await writeFile(output, '')
-          const { result, why } = await runner.run({ file }, { testMs: 60_000, unitMs: 15 * 60_000 })
-          const lines = (await readFile(output, 'utf8')).split('\n').filter((line) => line !== '')
-          const tests = lines.map((line) => recordedTest(JSON.parse(line) as ProbeRecord, ranges))
+          let { tests, problem } = await recordFile(runner, file, output, ranges)
+          // What a busy machine has made fail is given another chance.
+          if (problem !== '') ({ tests, problem } = await recordFile(runner, file, output, ranges))
           const paths = new Set(tests.flatMap(({ hits }) => Object.keys(hits)))
           const sources = Object.fromEntries([...paths].map((path) => [path, core.get(path)!.hash]))
           await keep({ file, hash, sources, tests })
-          tell(`${queue.length} left  ${file}${result === 'passed' ? '' : `  ${result} ${why}`}`)
+          tell(`${queue.length} left  ${file}  ${problem}`)
         }
       } finally {
         runner.close()
@@ -86,6 +81,19 @@ async function record(
     }),
   )
   if (queue.length > 0) throw new Error('it was told to stop; started again, it goes on from here')
+}
+
+async function recordFile(
+  runner: TestRunner,
+  file: string,
+  output: string,
+  ranges: readonly ProbeRange[],
+): Promise<{ tests: readonly RecordedTest[]; problem: string }> {
+  await writeFile(output, '')
+  const { result, why } = await runner.run({ file }, { testMs: 60_000, unitMs: 15 * 60_000 })
+  const lines = (await readFile(output, 'utf8')).split('\n').filter((line) => line !== '')
+  const tests = lines.map((line) => recordedTest(JSON.parse(line) as ProbeRecord, ranges))
+  return { tests, problem: result === 'passed' ? '' : `${result}: ${why}` }
 }
 
 /** The numbers of a source's probes among those of all. */

@@ -1,0 +1,16 @@
+import { expect, test } from 'vitest'
+import { readEvictions } from './read-evictions.ts'
+
+test('the evictions of a model call are copied, or are none', () => {
+  const evictions = { seen: 3, evicted: [{ shown: 'summarised', why: 'old', toSeq: 2 }], prefix: null }
+  expect(readEvictions({ evictions })).toEqual(evictions)
+  expect(readEvictions({ evictions })).not.toBe(evictions)
+  expect(readEvictions({ evictions: null })).toBe(null)
+  expect(readEvictions({} as never)).toBe(null)
+  expect(readEvictions({ evictions: {} })).toEqual({})
+})
+
+test('what has another shape is refused', () => {
+  for (const evictions of [{ seen: '3' }, { evicted: {} }, { evicted: ['all'] }, { evicted: [null] }])
+    expect(() => readEvictions({ evictions })).toThrow('pass one of modelCalls()')
+})
