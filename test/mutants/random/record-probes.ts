@@ -40,7 +40,7 @@ function write(name: string | null, ms = 0, isFailed = false): void {
   hits.fill(0)
 }
 
-/** As `--testNamePattern` sees it: the names around it, and its own. */
+/** The names around it, and its own. */
 function nameOf(task: TestContext['task']): string {
   const names = [task.name]
   for (let suite = task.suite; suite; suite = suite.suite) if (suite.name !== '') names.unshift(suite.name)

@@ -39,7 +39,7 @@ async function run(
   vitest.state.idMap.clear()
   project.config.testTimeout = testTimeoutMs
   project.provide('postgresUrl', postgresUrl)
-  if (names) vitest.setGlobalTestNamePattern(new RegExp(`^(?:${names.map(escaped).join('|')})$`))
+  if (names) vitest.setGlobalTestNamePattern(new RegExp(`^(?:${names.map(patternOf).join('|')})$`))
   else vitest.resetGlobalTestNamePattern()
   const startedAt = performance.now()
   const specification = project.createSpecification(join(root, file))
@@ -55,19 +55,21 @@ function outcomeOf(modules: readonly TestModule[], unhandled: readonly unknown[]
   const broken = modules.find((module) => module.state() === 'failed' || module.errors().length > 0)
   if (broken) return { result: 'died', test: null, ran, why: textOf(broken.errors()[0] ?? 'a hook failed') }
   if (unhandled.length > 0) return { result: 'died', test: null, ran, why: textOf(unhandled[0]) }
+  if (ran === 0) return { result: 'died', test: null, ran, why: 'none of these tests is there' }
   return { result: 'passed', test: null, ran, why: '' }
 }
 
-/** Names around a test are joined as `--testNamePattern` sees them. */
+/** As it was recorded: the names around a test and its own, with a blank between them. */
 function nameOf(fullName: string): string {
   return fullName.replaceAll(' > ', ' ')
+}
+
+/** Vitest puts ` > ` between the names around a test. */
+function patternOf(name: string): string {
+  return name.replaceAll(/[.*+?^${}()|[\]\\/]/g, '\\$&').replaceAll(' ', '(?: | > )')
 }
 
 function textOf(error: unknown): string {
   const text = error instanceof Object && 'message' in error ? String(error.message) : String(error)
   return text.split('\n')[0]!.slice(0, 200)
-}
-
-function escaped(name: string): string {
-  return name.replaceAll(/[.*+?^${}()|[\]\\/]/g, '\\$&')
 }

@@ -1,0 +1,76 @@
+import { mkdir, mkdtemp, rm, symlink, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { type RunningPostgres, startPostgres } from '../../setup/start-postgres.ts'
+import { TestRunner } from './test-runner.ts'
+
+const tree = join(import.meta.dirname, '..', '..', '..')
+const limits = { testMs: 5_000, unitMs: 60_000 }
+const file = 'src/double.test.ts'
+let root = ''
+let runner: TestRunner
+let server: RunningPostgres
+
+const source = (body: string) => `export function double(n: number): number {\n  ${body}\n}\n`
+const tests = `
+import { describe, expect, test } from 'vitest'
+import { double } from './double.ts'
+describe('a number', () => {
+  describe('that is (small)', () => {
+    test('is doubled', () => expect(double(2)).toBe(4))
+    test('is doubled > twice', () => expect(double(double(2))).toBe(8))
+  })
+})
+test('nothing stays nothing', () => expect(double(0)).toBe(0))
+`
+
+async function write(body: string): Promise<void> {
+  await writeFile(join(root, 'src', 'double.ts'), source(body))
+  runner.changed('src/double.ts')
+}
+
+beforeAll(async () => {
+  root = await mkdtemp(join(tmpdir(), 'perdure-run-'))
+  await mkdir(join(root, 'src'))
+  await symlink(join(tree, 'node_modules'), join(root, 'node_modules'))
+  await symlink(join(tree, 'test'), join(root, 'test'))
+  await writeFile(join(root, 'package.json'), '{"type":"module"}')
+  await writeFile(join(root, file), tests)
+  server = await startPostgres({ settings: { fsync: 'off' } })
+  runner = new TestRunner({ root, records: false }, server.url)
+})
+
+afterAll(async () => {
+  runner.close()
+  await server.destroy()
+  await rm(root, { recursive: true })
+})
+
+test('a warm process runs the tests that are named, whatever stands around them, over sources as they are now', async () => {
+  await write('return 2 * n')
+  expect(await runner.run({ file }, limits)).toMatchObject({ result: 'passed', ran: 3 })
+  const names = ['a number that is (small) is doubled']
+  expect(await runner.run({ file, names }, limits)).toMatchObject({ result: 'passed', ran: 1 })
+  await write('return n + 1')
+  expect(await runner.run({ file, names }, limits)).toMatchObject({ result: 'failed', test: names[0], ran: 0 })
+  expect(await runner.run({ file, names: ['nothing stays nothing'] }, limits)).toMatchObject({ result: 'failed' })
+  await write('return 2 * n')
+  expect(await runner.run({ file, names }, limits)).toMatchObject({ result: 'passed', ran: 1 })
+})
+
+test('tests that are not there, and a file that cannot be loaded, are no failing tests', async () => {
+  await write('return 2 * n')
+  expect(await runner.run({ file, names: ['nothing of the kind'] }, limits)).toMatchObject({ result: 'died', ran: 0 })
+  await write('return 2 * n\n}\nthrow new Error("not loaded")\n{')
+  expect(await runner.run({ file }, limits)).toMatchObject({ result: 'died', test: null })
+})
+
+test('what does not end is ended, and what ends the process is told from a failing test; the next run goes on', async () => {
+  await write('for (;;);')
+  expect(await runner.run({ file }, { ...limits, unitMs: 4_000 })).toMatchObject({ result: 'took too long' })
+  await write('process.kill(process.pid, "SIGKILL"); return n')
+  expect(await runner.run({ file }, limits)).toMatchObject({ result: 'died' })
+  await write('return 2 * n')
+  expect(await runner.run({ file }, limits)).toMatchObject({ result: 'passed', ran: 3 })
+})
