@@ -77,3 +77,58 @@ test.each<[object, string]>([
 ])('%o is one problem that is told', (attributes, problem) => {
   expect(problems(attributes).filter((one) => one.includes(problem))).toHaveLength(1)
 })
+
+test('everything that is wrong is told, in the order of what an agent has', () => {
+  const wrong = {
+    ...{ nonsense: 1, name: '', instructions: 7, transformChunk: 7, output: 7, audit: 'x', reveal: 'x' },
+    ...{ model: 'gpt', fallbackModels: 7, title: { model: 'gpt' }, tools: [{}, find, find], untilTool: 'seek' },
+    ...{
+      settings: { heat: 1, toolChoice: { toolName: 'seek' } },
+      hooks: [null, guard, guard],
+      maxSteps: 0,
+      maxTokens: 0,
+    },
+    ...{
+      retry: { tries: 1, baseMs: -1 },
+      context: { size: 1, ceiling: 0, retention: 7, tokenizer: 7, summarise: { words: 1, model: 'x' } },
+    },
+  }
+  const told = agentProblems(wrong).map((problem) => problem.replaceAll(/ \(known: [^)]*\)/g, ''))
+  expect(
+    told.map((problem) => /^('context': |'retry': |'settings': )?\S+ ?\S*/.exec(problem)![0]),
+  ).toMatchInlineSnapshot(`
+    [
+      "unknown key",
+      "The name",
+      "'instructions' must",
+      "'transformChunk' must",
+      "'output' must",
+      "'audit' must",
+      "'reveal' must",
+      "'settings': unknown key",
+      "'model' must",
+      "'fallbackModels' must",
+      "'title.model' must",
+      "tools[0] was",
+      "there are",
+      "'untilTool' names",
+      "'settings.toolChoice' names",
+      "hooks[0]: The",
+      "there are",
+      "'maxSteps' must",
+      "'maxTokens' must",
+      "'retry': unknown key",
+      "'retry': 'baseMs' must",
+      "'context': unknown key",
+      "'context': 'ceiling' must",
+      "'context': 'retention' must",
+      "'context': 'tokenizer' must",
+      "'context': unknown key",
+      "'context': 'summarise.model' must",
+    ]
+  `)
+})
+
+test('what is no object is one problem', () => {
+  for (const given of [null, undefined, 'support']) expect(agentProblems(given)).toEqual(['it must be an object'])
+})

@@ -40,3 +40,37 @@ describe('a flow replays records', () => {
     expect(flow.replays(recorded)).toBe(expected)
   })
 })
+
+test('everything that is wrong with a flow is told, in the order of what it has', () => {
+  const wrong = { nonsense: 1, name: '', version: '', compatible: 7, input: 7, run: 7 }
+  expect(() => defineFlow(wrong as never)).toThrow(
+    /unknown key 'nonsense'.*'name' must be.*'version' must be.*'compatible' must be.*'input' must be.*'run' must be/,
+  )
+})
+
+test('a flow replays its own version, those it lists, or all numbers from one on up to its own', () => {
+  const replays = (version: string | number, compatible: unknown, recorded: string) =>
+    defineFlow({ name: 'f', version, compatible: compatible as never, run: async () => null }).replays(recorded)
+  expect([replays(3, [], '3'), replays(3, [], '2'), replays(3, [1, '2b'], '1'), replays(3, [1, '2b'], '2b')]).toEqual([
+    true,
+    false,
+    true,
+    true,
+  ])
+  expect(['1', '2', '3', '4', '02', '2.0', 'x'].map((recorded) => replays(3, { from: 2 }, recorded))).toEqual([
+    false,
+    true,
+    true,
+    false,
+    false,
+    false,
+    false,
+  ])
+  for (const [version, compatible] of [
+    ['a', { from: 1 }],
+    [3, { from: 'x' }],
+    [3, [null]],
+    [3, {}],
+  ] as const)
+    expect(() => replays(version, compatible, '1')).toThrow("'compatible' must be")
+})

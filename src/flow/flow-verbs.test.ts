@@ -66,7 +66,8 @@ test('wrong arguments throw, and nothing is asked for', () => {
     () => flow.step('work', { input: 1n as never }, () => 1),
     () => flow.continueAs((() => {}) as never),
   ]
-  for (const call of wrong) expect(call).toThrow(expect.objectContaining({ code: expect.stringMatching(/^invalid_(argument|id)$/) }))
+  for (const call of wrong)
+    expect(call).toThrow(expect.objectContaining({ code: expect.stringMatching(/^invalid_(argument|id)$/) }))
   expect(ops()).toEqual([])
 })
 

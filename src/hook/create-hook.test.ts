@@ -54,3 +54,20 @@ test('a halt is refused with options that it does not have', () => {
   expect(() => halt('no', { show: 'yes' } as never)).toThrow(/'show' must be true or false/)
   expect(() => halt('no', null as never)).toThrow(/'options' it must be an object/)
 })
+
+test('everything that is wrong with a hook is told, in the order of what it has', () => {
+  const wrong = { nonsense: 1, name: '', phase: 'x', mode: 'x', durable: 'x', run: 7 }
+  expect(() => createHook(wrong as never)).toThrow(
+    /unknown key 'nonsense'.*'name' must be.*'phase' must be 'pre' or 'post', not x.*'mode' must be 'sequential' or 'parallel', not x.*'durable' must be true or false, not x.*'run' must be a function of the turn, not number/,
+  )
+  const post = {
+    name: 'a',
+    phase: 'post',
+    mode: 'parallel',
+    durable: true,
+    run: (_: unknown, __: unknown) => undefined,
+  }
+  expect(() => createHook(post as never)).toThrow(
+    /'run' takes the turn and nothing else, not 2 arguments.*cannot be parallel.*cannot be durable/,
+  )
+})
