@@ -29,12 +29,13 @@ test.each([
 })
 
 test.each([
-  [{ user: 5 }, 'invalid_argument'],
-  [{ user: '' }, 'invalid_argument'],
-  [{ tenant: 5 }, 'invalid_id'],
-  [{ tenant: '' }, 'invalid_id'],
-])('a scope whose user or tenant is no name is refused: %j', (scope, code) => {
-  expect(() => identify(scope as never, {})).toThrow(expect.objectContaining({ code }))
+  [{ user: 5 }, 'invalid_argument', "'user' of the scope"],
+  [{ user: '' }, 'invalid_argument', "'user' of the scope"],
+  [{ tenant: 5 }, 'invalid_id', 'The tenant '],
+  [{ tenant: '' }, 'invalid_id', 'The tenant '],
+])('a scope whose user or tenant is no name is refused, and which it was is said: %j', (scope, code, what) => {
+  const message = expect.stringContaining(what)
+  expect(() => identify(scope as never, {})).toThrow(expect.objectContaining({ code, message }))
 })
 
 describe('an app that tells', () => {
@@ -48,7 +49,8 @@ describe('an app that tells', () => {
   test('refuses what it tells of a person when that is no name', () => {
     for (const told of [undefined, '', 7, null]) {
       const who = () => told as string
-      expect(() => identify(ann, { who })).toThrow(expect.objectContaining({ code: 'invalid_argument' }))
+      const message = expect.stringContaining("'who' of the scope")
+      expect(() => identify(ann, { who })).toThrow(expect.objectContaining({ code: 'invalid_argument', message }))
     }
   })
 

@@ -61,7 +61,7 @@ export async function judgeMutant({ workspace, runner }: Bench, mutant: Candidat
       await set(planted(mutant, text))
       const by = { file: unit.file, test: first.test }
       if (isSound(without, limitsOf(unit))) return verdict(isLate ? 'took too long' : 'killed', by, first.why)
-      unclear.push(`${unit.file}: ${first.test ?? first.result}`)
+      unclear.push(`${unit.file}: ${first.test ?? `${first.result}, ${first.why}`}`)
     }
   } finally {
     await set(text)
