@@ -66,7 +66,7 @@ function nameOf(fullName: string): string {
 
 /** Vitest puts ` > ` between the names around a test. */
 function patternOf(name: string): string {
-  return name.replaceAll(/[.*+?^${}()|[\]\\/]/g, '\\$&').replaceAll(' ', '(?: | > )')
+  return name.replaceAll(/[.*+?^${}()|[\]\\/]/g, '\\$&').replaceAll(' ', '(?: |(?: > )+)')
 }
 
 function textOf(error: unknown): string {

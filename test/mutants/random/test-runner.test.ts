@@ -18,6 +18,7 @@ import { describe, expect, test } from 'vitest'
 import { double } from './double.ts'
 describe('a number', () => {
   describe('that is (small)', () => {
+    describe('', () => test('is even', () => expect(double(3) % 2).toBe(0)))
     test('is doubled', () => expect(double(2)).toBe(4))
     test('is doubled > twice', () => expect(double(double(2))).toBe(8))
   })
@@ -49,9 +50,10 @@ afterAll(async () => {
 
 test('a warm process runs the tests that are named, whatever stands around them, over sources as they are now', async () => {
   await write('return 2 * n')
-  expect(await runner.run({ file }, limits)).toMatchObject({ result: 'passed', ran: 3 })
+  expect(await runner.run({ file }, limits)).toMatchObject({ result: 'passed', ran: 4 })
   const names = ['a number that is (small) is doubled']
   expect(await runner.run({ file, names }, limits)).toMatchObject({ result: 'passed', ran: 1 })
+  expect(await runner.run({ file, names: ['a number that is (small) is even'] }, limits)).toMatchObject({ ran: 1 })
   await write('return n + 1')
   expect(await runner.run({ file, names }, limits)).toMatchObject({ result: 'failed', test: names[0], ran: 0 })
   expect(await runner.run({ file, names: ['nothing stays nothing'] }, limits)).toMatchObject({ result: 'failed' })
@@ -72,5 +74,5 @@ test('what does not end is ended, and what ends the process is told from a faili
   await write('process.kill(process.pid, "SIGKILL"); return n')
   expect(await runner.run({ file }, limits)).toMatchObject({ result: 'died' })
   await write('return 2 * n')
-  expect(await runner.run({ file }, limits)).toMatchObject({ result: 'passed', ran: 3 })
+  expect(await runner.run({ file }, limits)).toMatchObject({ result: 'passed', ran: 4 })
 })
