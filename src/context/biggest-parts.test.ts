@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest'
 import { called, failed, replied, said, stateOf, succeeded } from '../../test/log/story.ts'
 import { injection } from '../log/event-constructors.ts'
+import { emptyState } from '../log/state.ts'
 import { biggestParts } from './biggest-parts.ts'
 import { explain } from './explain.ts'
 import { gptTokenizer } from './gpt-tokenizer.ts'
@@ -47,14 +48,14 @@ test('injections of the call, the summary and the tools are parts; calls that ar
 
 test('a seed is told before the first turn, until it is put away', () => {
   const seeded = [{ type: 'seeded' as const, content: { state: 'before' }, conversationId: 'c', seq: 1, at: 1 }]
-  expect(explain(seeded, { evictions: { seen: 1, evicted: [] } })).toEqual([
+  expect(explain(seeded, { evictions: { seen: 1, evicted: [] } }, emptyState)).toEqual([
     { seq: 1, type: 'seeded', shown: 'verbatim', why: 'it is told before the first turn' },
   ])
   const evicted = [
     { shown: 'stubbed', why: 'old', callId: 'c1' },
     { shown: 'summarised', why: 'a summary stands for it', toSeq: 5 },
   ]
-  expect(explain(seeded, { evictions: { seen: 1, evicted } })).toEqual([
+  expect(explain(seeded, { evictions: { seen: 1, evicted } }, emptyState)).toEqual([
     { seq: 1, type: 'seeded', shown: 'summarised', why: 'a summary stands for it' },
   ])
 })
