@@ -7,6 +7,7 @@ const benches: Readonly<Record<string, () => Promise<{ run(args: readonly string
   turns: async () => ({ run: (await import('./turns.ts')).benchTurns }),
   flows: async () => ({ run: (await import('./flows.ts')).benchFlows }),
   forks: async () => ({ run: (await import('./forks.ts')).benchForks }),
+  calls: async () => ({ run: (await import('./calls.ts')).benchCalls }),
 }
 
 const [name = '', ...args] = process.argv.slice(2)

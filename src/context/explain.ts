@@ -1,4 +1,5 @@
 import { callEnd } from '../log/call-phase.ts'
+import { callPosition } from '../log/call-position.ts'
 import type { EventOf, LogEvent } from '../log/events.ts'
 import type { CallState, ConversationState, TurnState } from '../log/state.ts'
 import type { ModelCall } from '../store/model-call.ts'
@@ -74,7 +75,7 @@ function ofEvent(event: LogEvent, turn: TurnState, evicted: readonly Eviction[])
       return { shown: 'verbatim', why: 'its feedback stands in place of the message' }
     case 'resolution':
     case 'tool_result': {
-      const call = turn.calls.find((candidate) => candidate.callId === event.content.callId)
+      const call = turn.calls[callPosition(turn.calls, event.content.callId)]
       return call ? ofEnd(event, call, evicted) : notTold
     }
     default:

@@ -1,4 +1,5 @@
 import type { LanguageModelV4Message, LanguageModelV4ToolResultPart } from '@ai-sdk/provider'
+import { callPosition } from '../log/call-position.ts'
 import type { AssistantPart, ModelRef } from '../log/events.ts'
 import type { AssistantItem, CallState } from '../log/state.ts'
 import type { CallIds } from './call-ids.ts'
@@ -34,7 +35,7 @@ export function renderAssistant(message: AssistantItem, rendering: MessageRender
   const told: ContentPart[] = []
   const results: LanguageModelV4ToolResultPart[] = []
   for (const part of message.parts) {
-    const call = part.type === 'call' ? findCall(rendering.calls, part.callId) : null
+    const call = part.type === 'call' ? rendering.calls[callPosition(rendering.calls, part.callId)] : null
     const rendered = call
       ? renderCall(call, providerOptions(part, isReplayable), rendering, results)
       : renderPart(part, isReplayable, hosted)
@@ -64,10 +65,6 @@ function isSomething(part: AssistantPart): boolean {
 
 function isOwnCall(part: ContentPart): boolean {
   return part.type === 'tool-call' && !part.providerExecuted
-}
-
-function findCall(calls: readonly CallState[], callId: string): CallState | null {
-  return calls.find((candidate) => candidate.callId === callId) ?? null
 }
 
 function renderCall(

@@ -1,80 +1,15 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
+import { emptyWorkingSet, join, Log, settled } from '../../test/live/channel-log.ts'
 import { Choices } from '../../test/log/choices.ts'
-import { ended, placed, replied, said, stateOf } from '../../test/log/story.ts'
-import { type Filmed, film, filmedId } from '../../test/view/film.ts'
+import { ended, replied, said, stateOf } from '../../test/log/story.ts'
+import { film, filmedId } from '../../test/view/film.ts'
 import { StoreError } from '../errors/store-errors.ts'
-import type { LogEvent, NewEvent } from '../log/events.ts'
+import type { NewEvent } from '../log/events.ts'
 import { foldEvents } from '../log/fold-events.ts'
-import { emptyState } from '../log/state.ts'
-import { projectView } from '../view/project-view.ts'
-import type { View } from '../view/view.ts'
 import { viewOf } from '../view/view-of.ts'
 import { Channel } from './channel.ts'
 import { type WorkingSet, withEvents } from './working-sets.ts'
-
-/** A log that a channel reads, as from a store. */
-class Log {
-  events: LogEvent[] = []
-  reads = 0
-  /** What the next reading waits for, once it has read. */
-  isSlow: Promise<void> | null = null
-  error: unknown = null
-  #origin = { summary: null }
-
-  append(...events: NewEvent[]): LogEvent[] {
-    const added = placed(events, this.events.length)
-    this.events.push(...added)
-    return added
-  }
-
-  replace(...events: NewEvent[]): void {
-    this.#origin = { summary: null }
-    this.events = placed(events).map((event) => ({ ...event, at: event.at + 1 }))
-  }
-
-  readonly read = async (known: WorkingSet | null) => {
-    this.reads += 1
-    if (this.error) throw this.error
-    const empty: WorkingSet = { state: emptyState, lastAt: 0, origin: this.#origin }
-    const seq = known?.state.lastSeq ?? 0
-    const isSame = known !== null && (seq === 0 || this.events[seq - 1]?.at === known.lastAt)
-    const events = isSame ? this.events.slice(seq) : null
-    const found = events ? { ...withEvents(known!, events), events } : { ...withEvents(empty, this.events), events }
-    await this.isSlow
-    return found
-  }
-}
-
-const emptyWorkingSet: WorkingSet = { state: emptyState, lastAt: 0, origin: { summary: null } }
-
-/** Joins as `watch` does: listens, reads, takes the view. Folds what it is told into it. */
-async function join(channel: Channel) {
-  let view: View | null = null
-  const told: (Filmed | 'replaced' | 'failed')[] = []
-  const next = (event: Filmed): void => {
-    if (view) told.push(event)
-    if (view) view = projectView(view, event)
-  }
-  const leave = channel.listen({
-    appended: next,
-    live: next,
-    replaced: (given) => {
-      told.push('replaced')
-      view = given
-    },
-    failed: () => void told.push('failed'),
-  })
-  await channel.refresh()
-  view = channel.view()
-  return { view: () => view!, told, leave, seqs: () => told.flatMap((event) => seqOf(event)) }
-}
-
-function seqOf(event: Filmed | string): number[] {
-  return typeof event === 'object' && 'content' in event ? [event.seq] : []
-}
-
-const settled = () => new Promise((resolve) => setImmediate(resolve))
 
 describe('a channel', () => {
   test('tells each listener each event once, whether it is published, hinted at, or both', async () => {
@@ -93,6 +28,39 @@ describe('a channel', () => {
     await settled()
     expect(log.reads).toBe(2)
     expect(watcher.seqs()).toEqual([1, 2])
+  })
+
+  test('tells those who listen once of a commit, when its state has all of it', async () => {
+    const log = new Log()
+    const channel = new Channel('story', log.read)
+    const told: [string[], number | undefined][] = []
+    const leave = channel.listen({
+      appended: (events) => told.push([events.map(({ type }) => type), channel.state?.lastSeq]),
+      replaced: () => {},
+      failed: () => {},
+    })
+    await channel.refresh()
+    const first = ['user_msg', 'turn_started', 'state_changed']
+    channel.publish(log.append(said('t1'), replied('t1', 'm1', 1), ended('t1')))
+    const rest = ['assistant_msg', 'message_completed', 'turn_ended', 'turn_completed', 'state_changed']
+    expect(told).toEqual([[[...first, ...rest], 3]])
+    channel.publish([])
+    channel.publish(log.events)
+    log.append(said('t2'), ended('t2'))
+    channel.poll()
+    await settled()
+    expect(told.slice(1)).toMatchObject([[expect.arrayContaining(['user_msg', 'turn_ended']), 5]])
+    leave()
+  })
+
+  test('tells what is before an event that it does not know, and then that it cannot go on', async () => {
+    const log = new Log()
+    const channel = new Channel('story', log.read)
+    const watcher = await join(channel)
+    const unknown = { type: 'from_the_future', content: {} } as unknown as NewEvent
+    channel.publish(log.append(said('t1'), unknown, ended('t1')))
+    expect(watcher.seqs()).toEqual([1])
+    expect(watcher.told.at(-1)).toBe('failed')
   })
 
   test('reads what it missed before it tells of what came after', async () => {
@@ -139,6 +107,20 @@ describe('a channel', () => {
     const types = watcher.told.map((event) => typeof event === 'object' && event.type)
     expect(types).toEqual(['user_msg', 'turn_started', 'state_changed', 'state_changed'])
     expect(watcher.view().activity).toBe('preparing')
+  })
+
+  test('tells what was sent between two events of one reading between them', async () => {
+    const log = new Log()
+    const channel = new Channel('story', log.read)
+    const watcher = await join(channel)
+    log.append(said('t1'), replied('t1', 'm1', 1))
+    channel.emit({ type: 'text_delta', turnId: 't1', messageId: 'm1', n: 1, part: 'p', delta: 'Once' }, 1)
+    channel.poll()
+    await settled()
+    const types = watcher.told.map((event) => typeof event === 'object' && event.type)
+    expect(types.indexOf('text_delta')).toBeLessThan(types.indexOf('assistant_msg'))
+    expect(types.indexOf('text_delta')).toBeGreaterThan(types.indexOf('user_msg'))
+    expect(channel.view().drafts).toEqual([])
   })
 
   test('withdraws what was being written when its writer is gone', async () => {

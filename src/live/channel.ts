@@ -1,17 +1,21 @@
 import { PerdureError } from '../errors/perdure-error.ts'
 import type { LogEvent } from '../log/events.ts'
 import type { ConversationState } from '../log/state.ts'
-import { shownBytes, trimState } from '../log/trim-state.ts'
-import { announce } from '../view/announce.ts'
+import { keptWithin, shownBytes, trimState } from '../log/trim-state.ts'
+import { Announcer } from '../view/announcer.ts'
 import type { LiveContent, LiveEvent } from '../view/live-event.ts'
 import { nothingLive, withLive, withoutSettled } from '../view/live-parts.ts'
 import type { View } from '../view/view.ts'
 import { viewOf } from '../view/view-of.ts'
 import type { WorkingSet } from './working-sets.ts'
 
+/** What a channel keeps of a log, about. */
+const mostBytes = 8 * shownBytes
+
 /** Must not throw. */
 export type Listener = {
-  appended(event: LogEvent): void
+  /** Once for each commit, or for what was read at once: its events, each followed by what is live of it. The channel's state has all of them. */
+  appended(told: readonly (LogEvent | LiveEvent)[]): void
   /** What is live beside the log; for those who show it. */
   live?(event: LiveEvent): void
   /** The log is another one now: it was deleted, or deleted and begun anew. What was told before is void. */
@@ -135,10 +139,8 @@ export class Channel {
 
   /** The owner's commit, durable already. */
   publish(events: readonly LogEvent[]): void {
-    for (const event of events) {
-      if (this.#workingSet) this.#apply(event)
-      else this.#live = withoutSettled(this.#live, event)
-    }
+    if (this.#workingSet) this.#apply(this.#workingSet, events)
+    else for (const event of events) this.#live = withoutSettled(this.#live, event)
   }
 
   emit(content: LiveContent, seq: number): void {
@@ -146,7 +148,8 @@ export class Channel {
     this.#live = withLive(this.#live, event)
     if (this.#listeners.size === 0) return
     this.#early.push(event)
-    this.#tellEarly()
+    for (const due of this.#dueUpTo(this.state?.lastSeq ?? Number.POSITIVE_INFINITY))
+      for (const listener of this.#listeners) listener.live?.(due)
   }
 
   /** The owner is gone: what it had not committed is withdrawn. */
@@ -158,19 +161,19 @@ export class Channel {
   }
 
   /** Of a turn that others have ended while a writer here was not aware of it yet: nobody will commit what it has written. */
-  #withdrawDrafts(turnId: string, seq: number): void {
-    for (const draft of this.#live.drafts)
-      if (draft.turnId === turnId) this.emit({ type: 'message_discarded', turnId, messageId: draft.messageId }, seq)
+  #withdrawn(turnId: string, seq: number): LiveEvent[] {
+    const drafts = this.#live.drafts.filter((draft) => draft.turnId === turnId)
+    const { conversationId } = this
+    return drafts.map(({ messageId }) => ({ conversationId, seq, type: 'message_discarded', turnId, messageId }))
   }
 
-  /** Nobody is told what is live before the log it was sent at: it would mean nothing to them yet. */
-  #tellEarly(): void {
-    const known = this.state?.lastSeq ?? Number.POSITIVE_INFINITY
+  /** Takes what was sent at a place in the log that has come by now. Before that it would mean nothing to those who listen. */
+  #dueUpTo(known: number): LiveEvent[] {
+    if (this.#early.length === 0) return []
     const isLater = this.#early.findIndex(({ seq }) => seq > known)
-    for (const event of this.#early.splice(0, isLater < 0 ? this.#early.length : isLater)) {
-      this.#live = withLive(this.#live, event)
-      for (const listener of this.#listeners) listener.live?.(event)
-    }
+    const due = this.#early.splice(0, isLater < 0 ? this.#early.length : isLater)
+    for (const event of due) this.#live = withLive(this.#live, event)
+    return due
   }
 
   #startReading(): Promise<ConversationState> {
@@ -185,7 +188,7 @@ export class Channel {
       const { events, hasMore, ...loaded } = await this.#read(this.#workingSet)
       await this.#held
       if (!this.#workingSet) this.#workingSet = loaded
-      else if (events) for (const event of events) this.#apply(event)
+      else if (events) this.#apply(this.#workingSet, events)
       else this.#replace(loaded)
       if (!hasMore) return loaded.state
     }
@@ -199,25 +202,36 @@ export class Channel {
     for (const listener of this.#listeners) listener.replaced(this.view())
   }
 
-  #apply(event: LogEvent): void {
-    const known = this.#workingSet
-    if (!known || event.seq !== known.state.lastSeq + 1) return
-    let announced: ReturnType<typeof announce>
-    try {
-      announced = announce(known.state, event)
-    } catch (error) {
-      this.#fail(error)
-      return
+  /** Those that are known already, or come after a gap, are left out. */
+  #apply(known: WorkingSet, events: readonly LogEvent[]): void {
+    const announcer = new Announcer(known.state)
+    const told: (LogEvent | LiveEvent)[] = []
+    let { lastAt } = known
+    let failure: { readonly error: unknown } | null = null
+    for (const event of events) {
+      if (event.seq !== announcer.lastSeq + 1) continue
+      const withdrawn = event.type === 'turn_ended' ? this.#withdrawn(event.content.turnId, announcer.lastSeq) : []
+      try {
+        const { shown, live } = announcer.next(event)
+        told.push(...withdrawn, shown, ...live)
+        this.#live = withoutSettled(this.#live, event)
+        for (const announced of live) this.#live = withLive(this.#live, announced)
+      } catch (error) {
+        failure = { error }
+        break
+      }
+      lastAt = event.at
+      told.push(...this.#dueUpTo(event.seq))
     }
-    if (event.type === 'turn_ended') this.#withdrawDrafts(event.content.turnId, known.state.lastSeq)
-    this.#workingSet = { ...known, state: announced.state, lastAt: event.at }
-    this.#live = withoutSettled(this.#live, event)
-    for (const live of announced.live) this.#live = withLive(this.#live, live)
-    for (const listener of this.#listeners) {
-      listener.appended(announced.shown)
-      if (listener.live) for (const live of announced.live) listener.live(live)
+    if (told.length > 0) {
+      this.#workingSet = {
+        ...known,
+        state: keptWithin(announcer.state(), known.state, events, mostBytes, shownBytes),
+        lastAt,
+      }
+      for (const listener of this.#listeners) listener.appended(told)
     }
-    this.#tellEarly()
+    if (failure) this.#fail(failure.error)
   }
 
   /** A store that is away for a moment is asked again at the next poll. */

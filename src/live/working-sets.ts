@@ -2,7 +2,7 @@ import type { UnknownEvent } from '../errors/log-errors.ts'
 import type { LogEvent } from '../log/events.ts'
 import { knownPart } from '../log/known-part.ts'
 import { type ConversationState, emptyState } from '../log/state.ts'
-import { foldWithin, shownBytes, stateWeight, trimState } from '../log/trim-state.ts'
+import { boundState, foldWithin, shownBytes, stateWeight } from '../log/trim-state.ts'
 import { conversationKey } from '../store/conversation-key.ts'
 import { isStillThere, pagesAfter, pagesFrom, readBounds } from '../store/log-pages.ts'
 import type { EventPage, EventPlace, TenantStore } from '../store/store.ts'
@@ -93,8 +93,8 @@ export class WorkingSets {
 }
 
 function bounded(workingSet: WorkingSet): WorkingSet {
-  const { state } = workingSet
-  return stateWeight(state) <= bound.most ? workingSet : { ...workingSet, state: trimState(state, bound.kept) }
+  const state = boundState(workingSet.state, bound.most, bound.kept)
+  return state === workingSet.state ? workingSet : { ...workingSet, state }
 }
 
 /** Null when the log is not the one that was folded: it was deleted, and another has its name. Default: nothing is left out. */

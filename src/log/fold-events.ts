@@ -1,4 +1,5 @@
 import { EventInvalidError, EventUnknownError } from '../errors/log-errors.ts'
+import { callPosition, copyCalls } from './call-position.ts'
 import type { EventOf, LogEvent, Withheld } from './events.ts'
 import { type CallEvent, foldCall, newCall } from './fold-call.ts'
 import type { Json } from './json.ts'
@@ -7,6 +8,9 @@ import {
   type CallState,
   type ConversationState,
   emptyState,
+  type FoundCall,
+  findCall,
+  openTurn,
   type TurnItem,
   type TurnState,
 } from './state.ts'
@@ -37,8 +41,11 @@ export function seedTitle(seed: Json): string | null {
   return typeof title === 'string' && title !== '' ? title : null
 }
 
-/** Copies a turn the first time it changes, so that folding n events costs n, whatever came before. */
-class Fold {
+/**
+ * A log while it is folded. Copies a turn the first time it changes, so that folding n events costs n, whatever came before. Must not be used any more once
+ * its `state` was taken.
+ */
+export class Fold {
   readonly #turns: TurnState[]
   readonly #owned = new Set<TurnState>()
   #positions: Map<string, number> | null = null
@@ -50,7 +57,7 @@ class Fold {
   readonly #onIgnored: OnIgnored
   readonly #marks: Pick<ConversationState, 'hasOlder' | 'isTrimmed'>
 
-  constructor(base: ConversationState, onIgnored: OnIgnored) {
+  constructor(base: ConversationState, onIgnored: OnIgnored = () => {}) {
     this.#onIgnored = onIgnored
     const { hasOlder, isTrimmed } = base
     this.#marks = { ...(hasOlder ? { hasOlder } : {}), ...(isTrimmed ? { isTrimmed } : {}) }
@@ -64,6 +71,22 @@ class Fold {
   state(): ConversationState {
     const state = { lastSeq: this.#lastSeq, title: this.#title, seed: this.#seed, turns: this.#turns, ...this.#marks }
     return this.#withheld ? { ...state, withheld: this.#withheld } : state
+  }
+
+  get lastSeq(): number {
+    return this.#lastSeq
+  }
+
+  get withheld(): Withheld | undefined {
+    return this.#withheld
+  }
+
+  openTurn(): TurnState | null {
+    return openTurn({ turns: this.#turns })
+  }
+
+  findCall(callId: string): FoundCall | null {
+    return findCall({ turns: this.#turns }, callId)
   }
 
   apply(event: LogEvent): void {
@@ -137,7 +160,7 @@ class Fold {
     if (!turn) return
     const newest = this.#turns.findLastIndex((candidate) => candidate.opened)
     const current = [turn, ...this.#turns.slice(Math.max(0, newest))]
-    if (current.some(({ calls }) => calls.some((call) => call.callId === callId))) {
+    if (current.some(({ calls }) => callPosition(calls, callId) >= 0)) {
       return this.#onIgnored(event, `makes call '${callId}', which the log has already`)
     }
     this.#own(turn).calls.push(newCall(event))
@@ -222,11 +245,9 @@ class Fold {
 
   #callEvent(event: CallEvent): void {
     const { callId } = event.content
-    const turn = this.#turns.findLast((candidate) => candidate.calls.some((call) => call.callId === callId))
-    if (!turn) return this.#ignore(event, { what: 'call', id: callId })
-    const { calls } = this.#own(turn)
-    const index = calls.findIndex((call) => call.callId === callId)
-    calls[index] = foldCall(calls[index]!, event)
+    const found = this.findCall(callId)
+    if (!found) return this.#ignore(event, { what: 'call', id: callId })
+    this.#own(found.turn).calls[found.position] = foldCall(found.call, event)
   }
 
   #turn(event: LogEvent, turnId: string): TurnState | null {
@@ -241,7 +262,7 @@ class Fold {
 
   #own(turn: TurnState): OwnedTurn {
     if (this.#owned.has(turn)) return turn as OwnedTurn
-    const copy = { ...turn, items: [...turn.items], calls: [...turn.calls] }
+    const copy = { ...turn, items: [...turn.items], calls: copyCalls(turn.calls) }
     this.#turns[this.#turns.lastIndexOf(turn)] = copy
     this.#owned.add(copy)
     return copy

@@ -1,6 +1,6 @@
 import { callPhase } from './call-phase.ts'
 import type { Json } from './json.ts'
-import { type ConversationState, openTurn } from './state.ts'
+import { type CallState, type ConversationState, openTurn, type TurnState } from './state.ts'
 
 /** Where a conversation is, by its log. Live events refine `running`. */
 export type ConversationPhase = 'idle' | 'running' | 'awaiting_input' | 'terminating'
@@ -35,13 +35,29 @@ export function statusOf(phase: ConversationPhase): ConversationStatus {
   return phase === 'awaiting_input' ? 'suspended' : 'active'
 }
 
-/** `awaiting_input` only when nothing runs or can run. */
 export function phaseOf(state: ConversationState): ConversationPhase {
   const turn = openTurn(state)
+  return phaseOfTurn(turn, tallyOf(turn?.calls ?? []))
+}
+
+/** How many calls of a turn have not ended, and how many of these wait for an answer. */
+export type CallTally = { readonly open: number; readonly pending: number }
+
+export function tallyOf(calls: readonly CallState[]): CallTally {
+  let [open, pending] = [0, 0]
+  for (const call of calls) {
+    const { type } = callPhase(call)
+    if (type !== 'ended') open += 1
+    if (type === 'pending') pending += 1
+  }
+  return { open, pending }
+}
+
+/** Of the open turn, or null where there is none. `awaiting_input` only when nothing runs or can run. */
+export function phaseOfTurn(turn: TurnState | null, { open, pending }: CallTally): ConversationPhase {
   if (!turn) return 'idle'
   if (turn.cancel) return 'terminating'
-  const open = turn.calls.map(callPhase).filter((phase) => phase.type !== 'ended')
-  return open.length > 0 && open.every((phase) => phase.type === 'pending') ? 'awaiting_input' : 'running'
+  return open > 0 && open === pending ? 'awaiting_input' : 'running'
 }
 
 function pendingCallIds(state: ConversationState): string[] {

@@ -1,4 +1,5 @@
 import { type CallEnd, callPhase } from './call-phase.ts'
+import { callPosition } from './call-position.ts'
 import type {
   AssistantMsg,
   AssistantPart,
@@ -200,7 +201,7 @@ function recorded(draft: Draft, status: AssistantMsg['status']): NewEvent[] {
 function plainParts(draft: Draft): AssistantPart[] {
   return draft.parts.map((part) => {
     if (part.type !== 'call') return part
-    const call = draft.calls.find((candidate) => candidate.callId === part.callId)
+    const call = draft.calls[callPosition(draft.calls, part.callId)]
     return {
       type: 'plain_call',
       providerCallId: call?.providerCallId ?? '',

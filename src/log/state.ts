@@ -1,3 +1,4 @@
+import { callPosition } from './call-position.ts'
 import type {
   AssistantMsg,
   CallResult,
@@ -101,8 +102,8 @@ export type Round = Omit<Suspension, 'callId'> & {
 export const emptyState: ConversationState = { lastSeq: 0, title: null, seed: null, turns: [] }
 
 /** The turn being worked on: at most one. */
-export function openTurn(state: ConversationState): TurnState | null {
-  const newest = state.turns.findLast((turn) => turn.opened)
+export function openTurn({ turns }: Pick<ConversationState, 'turns'>): TurnState | null {
+  const newest = turns.findLast((turn) => turn.opened)
   return newest && !newest.end ? newest : null
 }
 
@@ -115,10 +116,16 @@ export function findTurn(state: ConversationState, turnId: string): TurnState | 
   return state.turns.findLast((turn) => turn.turnId === turnId) ?? null
 }
 
-export function findCall(state: ConversationState, callId: string): { turn: TurnState; call: CallState } | null {
-  const turn = state.turns.findLast((candidate) => candidate.calls.some((call) => call.callId === callId))
-  const call = turn?.calls.find((candidate) => candidate.callId === callId)
-  return turn && call ? { turn, call } : null
+export type FoundCall = { readonly turn: TurnState; readonly call: CallState; readonly position: number }
+
+/** In the newest turn that has it. */
+export function findCall({ turns }: Pick<ConversationState, 'turns'>, callId: string): FoundCall | null {
+  for (let index = turns.length - 1; index >= 0; index--) {
+    const turn = turns[index]!
+    const position = callPosition(turn.calls, callId)
+    if (position >= 0) return { turn, call: turn.calls[position]!, position }
+  }
+  return null
 }
 
 /** The turn's messages that were not regenerated: a regenerated one is not a step. */

@@ -49,15 +49,35 @@ export function foldWithin(
     state = trimState(state, kept)
     weight = stateWeight(state)
     left = weight
-    leftByTrim.set(state, left)
   }
   if (batch.length > 0) fold()
   return state
 }
 
+/** The same of what has been folded already: of a state that came of `base` and these events. */
+export function keptWithin(
+  state: ConversationState,
+  base: ConversationState,
+  events: Iterable<LogEvent>,
+  most: number,
+  kept: number,
+): ConversationState {
+  let weight = stateWeight(base)
+  for (const event of events) weight += eventOverhead + weightOf(event.content)
+  const left = leftByTrim.get(base) ?? 0
+  weights.set(state, weight)
+  leftByTrim.set(state, left)
+  return boundState(state, most, kept)
+}
+
+/** Trimmed to `kept` where it weighs more than `most`, unless a trim is known to leave most of it. */
+export function boundState(state: ConversationState, most: number, kept: number): ConversationState {
+  return stateWeight(state) <= Math.max(most, 2 * (leftByTrim.get(state) ?? 0)) ? state : trimState(state, kept)
+}
+
 const eventOverhead = 100
 
-/** What the last trim left. Where that is more than the bound, it cannot be left out, and is not tried again with every event. */
+/** What the last trim left, of a state and what came of it. Where that is more than the bound, it cannot be left out, and is not tried again with every event. */
 const leftByTrim = new WeakMap<ConversationState, number>()
 
 /**
@@ -70,6 +90,7 @@ export function trimState(state: ConversationState, maxBytes: number): Conversat
   if (known?.maxBytes === maxBytes) return known.state
   const kept = trimmedTo(state, maxBytes)
   trimmed.set(state, { maxBytes, state: kept })
+  for (const known of [state, kept]) leftByTrim.set(known, stateWeight(kept))
   return kept
 }
 

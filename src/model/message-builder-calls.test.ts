@@ -76,6 +76,20 @@ describe('calls of our tools', () => {
     expect(hasBegun(draft)).toBe(true)
   })
 
+  test('thousands of calls under one id are put together without going over all of them for each', () => {
+    const count = 40_000
+    const stream = Array.from({ length: count }, (_, n) => [
+      { type: 'tool-input-start', id: '0', toolName: 'refund' },
+      { type: 'tool-input-delta', id: '0', delta: `{"n":${n}}` },
+      own('0', 'refund', `{"n":${n}}`),
+    ]).flat()
+    const before = process.cpuUsage()
+    const { calls } = build(stream)
+    const { user, system } = process.cpuUsage(before)
+    expect(calls.map(({ input }) => input)).toEqual(stream.flatMap((part) => ('input' in part ? [part.input] : [])))
+    expect((user + system) / 1_000).toBeLessThan(2_000)
+  })
+
   test('under one id are different calls when they ask for different things', () => {
     const { calls } = build([
       own('0', 'refund', '{"a":1}'),

@@ -1,8 +1,8 @@
 import { withWebUrl } from '../log/file-url.ts'
 import type { JsonObject } from '../log/json.ts'
 import { generatedFile } from './generated-file.ts'
-import type { DraftBlock, DraftCall, DraftItem, MessageDraft, MessagePart } from './message-draft.ts'
-import { withMetadata } from './message-draft.ts'
+import type { DraftBlock, DraftCall, DraftFinish, DraftItem, MessageDraft, MessagePart } from './message-draft.ts'
+import { isSomething, withMetadata } from './message-draft.ts'
 import { readFinish } from './read-finish.ts'
 import type { StreamChunk } from './stream-chunk.ts'
 import { toJson, toJsonObject } from './to-json.ts'
@@ -14,137 +14,229 @@ export type BuildContext = {
   readonly transform: (chunk: StreamChunk) => StreamChunk | null
 }
 
-export type Added = { readonly draft: MessageDraft; readonly chunk: StreamChunk | null }
-
 type StreamPart = { readonly [key: string]: unknown }
 
+type BlockKind = DraftBlock['kind']
+
 /**
- * Adds one part of a model's stream (v3 or v4) to the message. Tolerates what a provider should not send: a delta without a start, a
- * missing or repeated id. What has no place in a message (`raw`, `ping`, `custom`, `reasoning-file`, anything unknown) changes nothing.
+ * Puts a message together from the parts of a model's stream (v3 or v4). Tolerates what a provider should not send: a delta without a start, a missing or
+ * repeated id. What has no place in a message (`raw`, `ping`, `custom`, `reasoning-file`, anything unknown) changes nothing. A part costs the same however
+ * many came before it.
  */
-export function addStreamPart(draft: MessageDraft, part: unknown, context: BuildContext): Added {
-  if (!isRecord(part)) return unseen(draft)
-  switch (part['type']) {
-    case 'text-start':
-      return unseen(openBlock(draft, 'text', part).draft)
-    case 'text-delta':
-      return addDelta(draft, 'text', part, context)
-    case 'text-end':
-      return unseen(closeBlock(draft, 'text', part))
-    case 'reasoning-start':
-      return unseen(openBlock(draft, 'reasoning', part).draft)
-    case 'reasoning-delta':
-      return addDelta(draft, 'reasoning', part, context)
-    case 'reasoning-end':
-      return unseen(closeBlock(draft, 'reasoning', part))
-    case 'tool-input-start':
-      return unseen(startCall(draft, part, context).draft)
-    case 'tool-input-delta':
-      return addInput(draft, part, context)
-    case 'tool-input-end':
-      return unseen(endInput(draft, part))
-    case 'tool-call':
-      return completeCall(draft, part, context)
-    case 'tool-result':
-      return unseen(addResult(draft, part))
-    case 'source': {
-      const { type, ...source } = toJsonObject(part) ?? {}
-      return unseen(type ? pushPart(draft, { type: 'source', source: withWebUrl(source) }) : draft)
+export class MessageBuilder {
+  readonly #context: BuildContext
+  readonly #items: DraftItem[] = []
+  /** Where the items are that may still be open, by kind and id; the newest last. */
+  readonly #open = new Map<string, number[]>()
+  readonly #blocks = { text: 0, reasoning: 0 }
+  readonly #newestCall = new Map<string, number>()
+  /** The inputs of complete calls, by id and name. */
+  readonly #inputs = new Map<string, Set<string>>()
+  readonly #results = new Map<string, number>()
+  #hasBegun = false
+  #finish: DraftFinish | null = null
+
+  constructor(context: BuildContext) {
+    this.#context = context
+  }
+
+  /** What has come so far. */
+  get draft(): MessageDraft {
+    return { items: this.#items, finish: this.#finish }
+  }
+
+  /** As of the draft, at once. */
+  get hasBegun(): boolean {
+    return this.#hasBegun
+  }
+
+  /** Returns what is to be shown of it at once. Throws where the transformer does; then the part has changed nothing. */
+  add(part: unknown): StreamChunk | null {
+    if (!isRecord(part)) return null
+    switch (part['type']) {
+      case 'text-start':
+        return this.#openBlock('text', part)
+      case 'text-delta':
+        return this.#addDelta('text', part)
+      case 'text-end':
+        return this.#closeBlock('text', part)
+      case 'reasoning-start':
+        return this.#openBlock('reasoning', part)
+      case 'reasoning-delta':
+        return this.#addDelta('reasoning', part)
+      case 'reasoning-end':
+        return this.#closeBlock('reasoning', part)
+      case 'tool-input-start':
+        return this.#startCall(part)
+      case 'tool-input-delta':
+        return this.#addInput(part)
+      case 'tool-input-end':
+        return this.#endInput(part)
+      case 'tool-call':
+        return this.#completeCall(part)
+      case 'tool-result':
+        return this.#addResult(part)
+      case 'source': {
+        const { type, ...source } = toJsonObject(part) ?? {}
+        return type ? this.#push({ kind: 'part', part: { type: 'source', source: withWebUrl(source) } }) : null
+      }
+      case 'file': {
+        const file = generatedFile(part)
+        return file ? this.#push({ kind: 'part', part: file }) : null
+      }
+      case 'finish':
+        this.#finish = readFinish(part)
+        return null
+      default:
+        return null
     }
-    case 'file': {
-      const file = generatedFile(part)
-      return unseen(file ? pushPart(draft, file) : draft)
+  }
+
+  #openBlock(kind: BlockKind, part: StreamPart): null {
+    const { index, block } = this.#block(kind, part)
+    return this.#put(index, block)
+  }
+
+  #addDelta(kind: BlockKind, part: StreamPart): StreamChunk | null {
+    const { delta } = part
+    // Also an empty delta opens its block: it may carry the signature.
+    if (typeof delta !== 'string') return null
+    const { index, block } = this.#block(kind, part)
+    const chunk = delta === '' ? null : this.#context.transform({ type: `${kind}_delta`, id: block.id, delta })
+    this.#put(index, { ...block, text: block.text + (kind === 'text' ? (chunk?.delta ?? '') : delta) })
+    return chunk
+  }
+
+  #closeBlock(kind: BlockKind, part: StreamPart): null {
+    const { index, block } = this.#block(kind, part)
+    return this.#put(index, { ...block, isOpen: false })
+  }
+
+  /** The block the part belongs to, or a new one if there is none. A part without an id belongs to the newest open one. */
+  #block(kind: BlockKind, part: StreamPart): { index: number; block: DraftBlock } {
+    const providerId = textOf(part['id'])
+    const index = this.#openAt(providerId === null ? kind : keyOf(kind, providerId))
+    const known = this.#items[index] as DraftBlock | undefined
+    if (known) return { index, block: { ...known, metadata: merged(known.metadata, part) } }
+    const id = `${kind}-${this.#blocks[kind]}`
+    return { index, block: { kind, providerId, id, text: '', metadata: merged(undefined, part), isOpen: true } }
+  }
+
+  #startCall(part: StreamPart): null {
+    const { index, call } = this.#call(part)
+    return this.#put(index, call)
+  }
+
+  /** Input whose call was not announced is left out: the call itself brings all of it. */
+  #addInput(part: StreamPart): StreamChunk | null {
+    const { delta } = part
+    const index = this.#openAt(keyOf('call', textOf(part['id'])))
+    const call = this.#items[index] as DraftCall | undefined
+    if (!call || typeof delta !== 'string') return null
+    const chunk = this.#inputChunk(call, delta)
+    this.#put(index, { ...call, input: call.input + delta, metadata: merged(call.metadata, part) })
+    return chunk
+  }
+
+  #endInput(part: StreamPart): null {
+    const index = this.#openAt(keyOf('call', textOf(part['id'])))
+    const call = this.#items[index] as DraftCall | undefined
+    return call ? this.#put(index, { ...call, metadata: merged(call.metadata, part) }) : null
+  }
+
+  #completeCall(part: StreamPart): StreamChunk | null {
+    if (this.#isRepeated(part)) return null
+    const { index, call } = this.#call(part)
+    const input = inputOf(part) ?? call.input
+    const chunk = call.input === '' ? this.#inputChunk(call, input) : null
+    this.#put(index, { ...call, input, isComplete: true })
+    const key = keyOf(call.providerId, call.name)
+    this.#inputs.set(key, (this.#inputs.get(key) ?? new Set()).add(input))
+    return chunk
+  }
+
+  /** The call the part belongs to, or a new one if there is none. */
+  #call(part: StreamPart): { index: number; call: DraftCall } {
+    const providerId = textOf(part['toolCallId'] ?? part['id'])
+    const index = this.#openAt(keyOf('call', providerId))
+    const known = this.#items[index] as DraftCall | undefined
+    const isProviderRun = part['providerExecuted'] === true || known?.isProviderRun === true
+    const name = textOf(part['toolName']) ?? known?.name ?? ''
+    const metadata = merged(known?.metadata, part)
+    if (known) return { index, call: { ...known, name, isProviderRun, metadata } }
+    const begun = { kind: 'call', providerId, callId: this.#context.newCallId(), input: '', isComplete: false } as const
+    return { index, call: { ...begun, name, isProviderRun, metadata } }
+  }
+
+  /** The same call sent twice. Another call under an id that was used is a call of its own. */
+  #isRepeated(part: StreamPart): boolean {
+    const providerId = textOf(part['toolCallId'])
+    if (providerId === null || this.#openAt(keyOf('call', providerId)) >= 0) return false
+    const { toolName } = part
+    return typeof toolName === 'string' && !!this.#inputs.get(keyOf(providerId, toolName))?.has(inputOf(part) ?? '')
+  }
+
+  #inputChunk(call: DraftCall, delta: string): StreamChunk | null {
+    if (call.isProviderRun || delta === '') return null
+    return this.#context.transform({ type: 'tool_input_delta', callId: call.callId, name: call.name, delta })
+  }
+
+  /** A later result of a call replaces the one before, as a preview is replaced. One for a call of ours has no place: we run those. */
+  #addResult(part: StreamPart): null {
+    const providerCallId = textOf(part['toolCallId'])
+    if (providerCallId === null) return null
+    const call = this.#items[this.#newestCall.get(providerCallId) ?? -1] as DraftCall | undefined
+    if (call?.isProviderRun === false) return null
+    const result: MessagePart = {
+      type: 'provider_result',
+      providerCallId,
+      name: textOf(part['toolName']) ?? call?.name ?? '',
+      result: toJson(part['result']) ?? null,
+      ...(part['isError'] === true ? { isError: true } : {}),
+      ...withMetadata(merged(undefined, part)),
     }
-    case 'finish':
-      return unseen({ ...draft, finish: readFinish(part) })
-    default:
-      return unseen(draft)
+    const index = this.#results.get(providerCallId) ?? -1
+    this.#results.set(providerCallId, index < 0 ? this.#items.length : index)
+    return this.#put(index, { kind: 'part', part: result })
+  }
+
+  #openAt(key: string): number {
+    const places = this.#open.get(key) ?? []
+    while (places.length > 0 && !isOpen(this.#items[places.at(-1)!]!)) places.pop()
+    return places.at(-1) ?? -1
+  }
+
+  /** In that place; -1: at the end. */
+  #put(index: number, item: DraftItem): null {
+    if (index < 0) return this.#push(item)
+    this.#items[index] = item
+    this.#hasBegun ||= isSomething(item)
+    return null
+  }
+
+  #push(item: DraftItem): null {
+    const index = this.#items.push(item) - 1
+    this.#hasBegun ||= isSomething(item)
+    if (item.kind === 'part') return null
+    if (item.kind === 'call' && item.providerId !== null) this.#newestCall.set(item.providerId, index)
+    if (item.kind !== 'call') this.#blocks[item.kind] += 1
+    const keys = item.kind === 'call' ? [] : [item.kind]
+    for (const key of [...keys, keyOf(item.kind, item.providerId)]) {
+      const places = this.#open.get(key) ?? []
+      this.#open.set(key, places)
+      places.push(index)
+    }
+    return null
   }
 }
 
-type Opened<Item> = { readonly draft: MessageDraft; readonly index: number; readonly item: Item }
-
-/** The block the part belongs to, begun here if there is none. A part without an id belongs to the newest open one. */
-function openBlock(draft: MessageDraft, kind: DraftBlock['kind'], part: StreamPart): Opened<DraftBlock> {
-  const providerId = textOf(part['id'])
-  const index = draft.items.findLastIndex(
-    (item) => item.kind === kind && item.isOpen && (providerId === null || item.providerId === providerId),
-  )
-  const known = draft.items[index] as DraftBlock | undefined
-  if (known) return replaced(draft, index, { ...known, metadata: merged(known.metadata, part) })
-  const id = `${kind}-${draft.items.filter((item) => item.kind === kind).length}`
-  return pushed(draft, { kind, providerId, id, text: '', metadata: merged(undefined, part), isOpen: true })
+function keyOf(...names: (string | null)[]): string {
+  return JSON.stringify(names)
 }
 
-function addDelta(draft: MessageDraft, kind: DraftBlock['kind'], part: StreamPart, context: BuildContext): Added {
-  const { delta } = part
-  // Also an empty delta opens its block: it may carry the signature.
-  if (typeof delta !== 'string') return unseen(draft)
-  const opened = openBlock(draft, kind, part)
-  const block = opened.item
-  const chunk = delta === '' ? null : context.transform({ type: `${kind}_delta`, id: block.id, delta })
-  const text = block.text + (kind === 'text' ? (chunk?.delta ?? '') : delta)
-  return { draft: replaced(opened.draft, opened.index, { ...block, text }).draft, chunk }
-}
-
-function closeBlock(draft: MessageDraft, kind: DraftBlock['kind'], part: StreamPart): MessageDraft {
-  const opened = openBlock(draft, kind, part)
-  return replaced(opened.draft, opened.index, { ...opened.item, isOpen: false }).draft
-}
-
-function findOpenCall(draft: MessageDraft, providerId: string | null): number {
-  return draft.items.findLastIndex((item) => item.kind === 'call' && !item.isComplete && item.providerId === providerId)
-}
-
-/** The call the part belongs to, begun here if there is none. */
-function startCall(draft: MessageDraft, part: StreamPart, { newCallId }: BuildContext): Opened<DraftCall> {
-  const providerId = textOf(part['toolCallId'] ?? part['id'])
-  const index = findOpenCall(draft, providerId)
-  const known = draft.items[index] as DraftCall | undefined
-  const isProviderRun = part['providerExecuted'] === true || known?.isProviderRun === true
-  const name = textOf(part['toolName']) ?? known?.name ?? ''
-  const metadata = merged(known?.metadata, part)
-  if (known) return replaced(draft, index, { ...known, name, isProviderRun, metadata })
-  const begun = { kind: 'call', providerId, callId: newCallId(), input: '', isComplete: false } as const
-  return pushed(draft, { ...begun, name, isProviderRun, metadata })
-}
-
-/** Input whose call was not announced is left out: the call itself brings all of it. */
-function addInput(draft: MessageDraft, part: StreamPart, context: BuildContext): Added {
-  const { delta } = part
-  const index = findOpenCall(draft, textOf(part['id']))
-  const call = draft.items[index] as DraftCall | undefined
-  if (!call || typeof delta !== 'string') return unseen(draft)
-  const longer = { ...call, input: call.input + delta, metadata: merged(call.metadata, part) }
-  return { draft: replaced(draft, index, longer).draft, chunk: inputChunk(call, delta, context) }
-}
-
-function endInput(draft: MessageDraft, part: StreamPart): MessageDraft {
-  const index = findOpenCall(draft, textOf(part['id']))
-  const call = draft.items[index] as DraftCall | undefined
-  return call ? replaced(draft, index, { ...call, metadata: merged(call.metadata, part) }).draft : draft
-}
-
-function completeCall(draft: MessageDraft, part: StreamPart, context: BuildContext): Added {
-  if (isRepeated(draft, part)) return unseen(draft)
-  const opened = startCall(draft, part, context)
-  const call = opened.item
-  const input = inputOf(part) ?? call.input
-  const chunk = call.input === '' ? inputChunk(call, input, context) : null
-  return { draft: replaced(opened.draft, opened.index, { ...call, input, isComplete: true }).draft, chunk }
-}
-
-/** The same call sent twice. Another call under an id that was used is a call of its own. */
-function isRepeated(draft: MessageDraft, part: StreamPart): boolean {
-  const providerId = textOf(part['toolCallId'])
-  if (providerId === null || findOpenCall(draft, providerId) >= 0) return false
-  return draft.items.some(
-    (item) =>
-      item.kind === 'call' &&
-      item.providerId === providerId &&
-      item.name === part['toolName'] &&
-      item.input === (inputOf(part) ?? ''),
-  )
+function isOpen(item: DraftItem): boolean {
+  if (item.kind === 'part') return false
+  return item.kind === 'call' ? !item.isComplete : item.isOpen
 }
 
 function inputOf(part: StreamPart): string | null {
@@ -152,33 +244,6 @@ function inputOf(part: StreamPart): string | null {
   if (typeof input === 'string') return input
   const copy = toJson(input)
   return copy === undefined ? null : JSON.stringify(copy)
-}
-
-function inputChunk(call: DraftCall, delta: string, context: BuildContext): StreamChunk | null {
-  if (call.isProviderRun || delta === '') return null
-  return context.transform({ type: 'tool_input_delta', callId: call.callId, name: call.name, delta })
-}
-
-/** A later result of a call replaces the one before, as a preview is replaced. One for a call of ours has no place: we run those. */
-function addResult(draft: MessageDraft, part: StreamPart): MessageDraft {
-  const providerCallId = textOf(part['toolCallId'])
-  const call = draft.items.findLast(
-    (item): item is DraftCall => item.kind === 'call' && item.providerId === providerCallId,
-  )
-  if (providerCallId === null || call?.isProviderRun === false) return draft
-  const result: MessagePart = {
-    type: 'provider_result',
-    providerCallId,
-    name: textOf(part['toolName']) ?? call?.name ?? '',
-    result: toJson(part['result']) ?? null,
-    ...(part['isError'] === true ? { isError: true } : {}),
-    ...withMetadata(merged(undefined, part)),
-  }
-  const index = draft.items.findIndex(
-    (item) =>
-      item.kind === 'part' && item.part.type === 'provider_result' && item.part.providerCallId === providerCallId,
-  )
-  return index < 0 ? pushPart(draft, result) : replaced(draft, index, { kind: 'part', part: result }).draft
 }
 
 /** Each provider's own keys are merged: an id may come at the start and the signature at the end. */
@@ -190,20 +255,4 @@ function merged(known: JsonObject | undefined, part: StreamPart): JsonObject | u
     return [provider, isRecord(before) && isRecord(value) ? { ...before, ...value } : value]
   })
   return { ...known, ...Object.fromEntries(members) }
-}
-
-function pushPart(draft: MessageDraft, part: MessagePart): MessageDraft {
-  return pushed(draft, { kind: 'part', part }).draft
-}
-
-function pushed<Item extends DraftItem>(draft: MessageDraft, item: Item): Opened<Item> {
-  return { draft: { ...draft, items: [...draft.items, item] }, index: draft.items.length, item }
-}
-
-function replaced<Item extends DraftItem>(draft: MessageDraft, index: number, item: Item): Opened<Item> {
-  return { draft: { ...draft, items: draft.items.with(index, item) }, index, item }
-}
-
-function unseen(draft: MessageDraft): Added {
-  return { draft, chunk: null }
 }

@@ -16,7 +16,7 @@ export type RawCall = {
   readonly input: string
 }
 
-/** A message while it is read. Plain data: a part of the stream makes a new one. */
+/** A message while it is read. Plain data: see `MessageBuilder`. */
 export type MessageDraft = {
   /** In the order they began in. */
   readonly items: readonly DraftItem[]
@@ -55,10 +55,12 @@ export const emptyDraft: MessageDraft = { items: [], finish: null }
 
 /** Whether anything has come that a person could have been shown or that the model's host has done. Before that, trying again is free. */
 export function hasBegun(draft: MessageDraft): boolean {
-  return draft.items.some((item) => {
-    if (item.kind === 'part') return true
-    return item.kind === 'call' ? item.isComplete || item.input !== '' : item.text !== ''
-  })
+  return draft.items.some(isSomething)
+}
+
+export function isSomething(item: DraftItem): boolean {
+  if (item.kind === 'part') return true
+  return item.kind === 'call' ? item.isComplete || item.input !== '' : item.text !== ''
 }
 
 /** A call whose input did not come whole is not one. Blocks without content are left out, unless they carry reasoning only the provider reads. */

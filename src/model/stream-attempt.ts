@@ -3,8 +3,8 @@ import type { Redact } from '../redact/redactor.ts'
 import { callModel } from './call-model.ts'
 import { type Fault, faultOf, ownFault, wordsOf } from './fault.ts'
 import type { LanguageModel } from './language-model.ts'
-import { addStreamPart, type BuildContext } from './message-builder.ts'
-import { type DraftFinish, emptyDraft, hasBegun, type MessageDraft } from './message-draft.ts'
+import { MessageBuilder } from './message-builder.ts'
+import { type DraftFinish, emptyDraft, type MessageDraft } from './message-draft.ts'
 import type { ModelRequest } from './model-request.ts'
 import type { StreamChunk } from './stream-chunk.ts'
 import { transformChunk } from './transform-chunk.ts'
@@ -62,16 +62,15 @@ async function readAnswer(
   onChunk: (chunk: StreamChunk) => void,
 ): Promise<AttemptEnd> {
   const { clock } = request
-  let draft = emptyDraft
-  let firstAt: number | null = null
-  const end = (result: AttemptResult): AttemptEnd => ({ draft, firstAt, result })
-  const fail = (fault: Fault): AttemptEnd => {
-    // Once something was shown, that it broke off matters more than why.
-    return end({ type: 'failed', fault: hasBegun(draft) ? { ...fault, code: 'model_interrupted' } : fault })
-  }
-  const context: BuildContext = {
+  const builder = new MessageBuilder({
     newCallId: request.newCallId,
     transform: (chunk) => transformChunk(chunk, request.transformChunk ?? null),
+  })
+  let firstAt: number | null = null
+  const end = (result: AttemptResult): AttemptEnd => ({ draft: builder.draft, firstAt, result })
+  const fail = (fault: Fault): AttemptEnd => {
+    // Once something was shown, that it broke off matters more than why.
+    return end({ type: 'failed', fault: builder.hasBegun ? { ...fault, code: 'model_interrupted' } : fault })
   }
   try {
     for (let count = 1; ; count++) {
@@ -79,15 +78,15 @@ async function readAnswer(
       const next = await unlessAborted.wait(() => reader.read())
       if (next.type === 'aborted') return end(next)
       if (next.type === 'error') return fail(faultOf(next.error, clock.now(), request.redact))
-      const added = take(draft, next.value, context)
+      const added = take(builder, next.value)
       if (added === null) return fail(cutOff)
       if (added instanceof TransformFailedError) return end({ type: 'transform_failed', error: added })
       if ('error' in added) return fail(faultOf(added.error, clock.now(), request.redact))
-      draft = added.draft
-      if (firstAt === null && hasBegun(draft)) firstAt = clock.now()
+      if (firstAt === null && builder.hasBegun) firstAt = clock.now()
       if (added.chunk) onChunk(added.chunk)
-      if (draft.finish) {
-        const fault = faultIn(draft.finish, request.redact)
+      const { finish } = builder.draft
+      if (finish) {
+        const fault = faultIn(finish, request.redact)
         return fault ? fail(fault) : end({ type: 'complete' })
       }
     }
@@ -99,12 +98,12 @@ async function readAnswer(
 const cutOff = ownFault('model_unreachable', 'the stream ended without a finish')
 
 /** Null at the end of the stream. An `error` part ends the message: what a provider sends after one is not to be relied on. */
-function take(draft: MessageDraft, read: unknown, context: BuildContext) {
+function take(builder: MessageBuilder, read: unknown) {
   try {
     if (!isRecord(read) || read['done'] === true) return null
     const part = read['value']
     if (isRecord(part) && part['type'] === 'error') return { error: part['error'] }
-    return addStreamPart(draft, part, context)
+    return { chunk: builder.add(part) }
   } catch (error) {
     return error instanceof TransformFailedError ? error : { error }
   }

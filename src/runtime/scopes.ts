@@ -1,3 +1,4 @@
+import { callPosition } from '../log/call-position.ts'
 import type { TurnState } from '../log/state.ts'
 import { systemScope } from '../scope/create-scope.ts'
 import type { Scope } from '../scope/register.ts'
@@ -80,7 +81,7 @@ function actorOfTurn({ tenant, id }: ConversationRef, turn: TurnState): Actor {
 
 /** The one who approved it, else the one whose turn it is. */
 function actorOfCall(ref: ConversationRef, turn: TurnState, callId: string): Actor {
-  const call = turn.calls.find((candidate) => candidate.callId === callId)
+  const call = turn.calls[callPosition(turn.calls, callId)]
   const granted = call?.rounds.findLast((round) => round.resolution?.status === 'resolved')
   if (!granted?.resolution) return actorOfTurn(ref, turn)
   const { who } = granted.resolution

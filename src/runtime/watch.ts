@@ -2,7 +2,6 @@ import { EventUnknownError } from '../errors/log-errors.ts'
 import { checkSignal, readMembers } from '../errors/read-given.ts'
 import { WatcherLaggedError } from '../errors/runtime-errors.ts'
 import { loadReadable } from '../live/working-sets.ts'
-import type { LogEvent } from '../log/events.ts'
 import type { ConversationState } from '../log/state.ts'
 import { shownBytes, stateWeight, trimState } from '../log/trim-state.ts'
 import { weightOf } from '../log/weight.ts'
@@ -125,8 +124,8 @@ class Buffer {
     this.#lastSeq = seq
   }
 
-  appended(event: LogEvent): void {
-    this.next(event)
+  appended(told: readonly WatchEvent[]): void {
+    this.#take(told)
   }
 
   live(event: LiveEvent): void {
@@ -134,16 +133,7 @@ class Buffer {
   }
 
   next(event: WatchEvent): void {
-    if (this.#isEnded) return
-    this.#events.push(event)
-    this.#bytes += bytesOf(event)
-    // One alone may be larger than that: it must get through somehow.
-    if (this.#events.length > this.#most.events || (this.#events.length > 1 && this.#bytes > this.#most.bytes)) {
-      this.#clear()
-      this.#hasLagged = true
-      this.end()
-    }
-    this.#wake?.()
+    this.#take([event])
   }
 
   replaced(view: View): void {
@@ -154,6 +144,22 @@ class Buffer {
   failed(error: unknown): void {
     this.#error = error
     this.end()
+  }
+
+  /** A reader that has taken everything is not slow, however much comes at once. */
+  #take(events: readonly WatchEvent[]): void {
+    if (this.#isEnded) return
+    const isBehind = this.#events.length > 0
+    for (const event of events) {
+      this.#events.push(event)
+      this.#bytes += bytesOf(event)
+    }
+    if (isBehind && (this.#events.length > this.#most.events || this.#bytes > this.#most.bytes)) {
+      this.#clear()
+      this.#hasLagged = true
+      this.end()
+    }
+    this.#wake?.()
   }
 
   end(): void {

@@ -44,16 +44,18 @@ export function planFork(source: ForkSource, newId: string, freshId: () => strin
   const { conversation, at } = source
   const events = source.events.map((event) => decodeEvent(newId, event))
   const open = openCalls(events)
-  const unlogged = at === conversation.lastSeq ? source.pending.filter((row) => !isLogged(events, row.id)) : []
+  const logged = loggedCallIds(events)
+  const unlogged = at === conversation.lastSeq ? source.pending.filter((row) => !logged.has(row.id)) : []
   const fresh = new Map([...open.keys(), ...unlogged.map((row) => row.id)].map((callId) => [callId, freshId()]))
   const renamed = events.map((event) => rename(event, fresh))
   const appended: NewEvent[] = []
   const calls: StoredCall[] = []
+  const rows = new Map(source.pending.map((row) => [row.id, row]))
   for (const [callId, call] of open) {
     const phase = callPhase(call)
     const isForeign = phase.type === 'started' || (phase.type === 'pending' && phase.round.kind === 'sub_agent')
     if (isForeign) appended.push({ type: 'tool_result', content: { callId: fresh.get(callId)!, ...interruptedEnd } })
-    else if (phase.type === 'pending') calls.push(rowOf(call, newId, fresh.get(callId)!, source.pending))
+    else if (phase.type === 'pending') calls.push(rowOf(call, newId, fresh.get(callId)!, rows.get(callId)))
   }
   for (const row of unlogged) calls.push({ ...row, id: fresh.get(row.id)!, conversationId: newId })
   const isFlow = conversation.kind === 'flow'
@@ -90,8 +92,10 @@ function openCalls(events: readonly LogEvent[]): Map<string, CallState> {
   return calls
 }
 
-function isLogged(events: readonly LogEvent[], callId: string): boolean {
-  return events.some((event) => (event.type === 'tool_call' || isCallEvent(event)) && event.content.callId === callId)
+function loggedCallIds(events: readonly LogEvent[]): Set<string> {
+  const callIds = new Set<string>()
+  for (const event of events) if (event.type === 'tool_call' || isCallEvent(event)) callIds.add(event.content.callId)
+  return callIds
 }
 
 function rename(event: LogEvent, fresh: ReadonlyMap<string, string>): LogEvent {
@@ -109,10 +113,9 @@ function rename(event: LogEvent, fresh: ReadonlyMap<string, string>): LogEvent {
 }
 
 /** The source's row where it is in the same round, because a deadline may have been moved; else what the log says. */
-function rowOf(call: CallState, conversationId: string, id: string, pending: readonly StoredCall[]): StoredCall {
+function rowOf(call: CallState, conversationId: string, id: string, row: StoredCall | undefined): StoredCall {
   const round = call.rounds.at(-1)!
-  const row = pending.find((candidate) => candidate.id === call.callId && candidate.round === round.round)
-  if (row) return { ...row, id, conversationId }
+  if (row?.round === round.round) return { ...row, id, conversationId }
   return {
     id,
     conversationId,

@@ -90,7 +90,7 @@ export function prepareChange(given: Change, options: PrepareOptions = {}): Prep
     key: change.key ?? (options.resends ? resendKeyOf(change) : null),
     digest: change.digest ?? null,
     calls: (change.calls ?? []).map(encodeCall),
-    resolve: (change.resolve ?? []).map((item) => encodeResolve(item, change.events, options.isExpiry ?? false)),
+    resolve: encodeResolves(change, options.isExpiry ?? false),
     attrs,
     wake,
     releasesLease: change.lease === 'release',
@@ -219,22 +219,33 @@ function checkSameEnd({ callId, status }: ResolveCall, { kind, status: logged }:
   )
 }
 
-function encodeResolve(item: ResolveCall, events: readonly NewEvent[], onlyWhenDue: boolean): PreparedResolve {
-  checkId('call id', item.callId)
-  checkWhole('round', item.round, 1)
-  checkOneOf('status', item.status, finalStatuses)
-  const eventIndex = events.findIndex(
-    (event) =>
-      event.type === 'resolution' && event.content.callId === item.callId && event.content.round === item.round,
-  )
-  const event = events[eventIndex]
-  if (event?.type === 'resolution') checkSameEnd(item, event.content)
-  return {
-    callId: item.callId,
-    round: item.round,
-    status: item.status,
-    result: encode(item.result, 'result'),
-    eventIndex: eventIndex < 0 ? null : eventIndex,
-    onlyWhenDue,
+function encodeResolves({ resolve = [], events }: Change, onlyWhenDue: boolean): PreparedResolve[] {
+  const resolutions = resolve.length > 0 ? resolutionsIn(events) : new Map<string, PlacedResolution>()
+  return resolve.map((item) => {
+    const { callId, round, status } = item
+    checkId('call id', callId)
+    checkWhole('round', round, 1)
+    checkOneOf('status', status, finalStatuses)
+    const event = resolutions.get(roundKey(callId, round))
+    if (event) checkSameEnd(item, event.content)
+    const eventIndex = event?.index ?? null
+    return { callId, round, status, result: encode(item.result, 'result'), eventIndex, onlyWhenDue }
+  })
+}
+
+type PlacedResolution = { readonly index: number; readonly content: Resolution }
+
+/** The first of each round of each call. */
+function resolutionsIn(events: readonly NewEvent[]): Map<string, PlacedResolution> {
+  const resolutions = new Map<string, PlacedResolution>()
+  for (const [index, { type, content }] of events.entries()) {
+    if (type !== 'resolution') continue
+    const key = roundKey(content.callId, content.round)
+    if (!resolutions.has(key)) resolutions.set(key, { index, content })
   }
+  return resolutions
+}
+
+function roundKey(callId: string, round: number): string {
+  return `${round} ${callId}`
 }

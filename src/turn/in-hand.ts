@@ -29,8 +29,9 @@ export class InHand {
 
   /** They are in the log, or have no place in it any more. */
   settle(outcomes: readonly Outcome[]): void {
-    const settled = this.#entries.filter(({ outcome }) => outcomes.includes(outcome))
-    this.#entries = this.#entries.filter((entry) => !settled.includes(entry))
+    const isSettled = new Set(outcomes)
+    const settled = this.#entries.filter(({ outcome }) => isSettled.has(outcome))
+    this.#entries = this.#entries.filter(({ outcome }) => !isSettled.has(outcome))
     for (const entry of settled) entry.settled?.(true)
   }
 

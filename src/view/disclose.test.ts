@@ -15,7 +15,7 @@ import { interruptedEnd } from '../log/call-phase.ts'
 import type { LogEvent, NewEvent } from '../log/events.ts'
 import { foldEvents } from '../log/fold-events.ts'
 import { emptyState } from '../log/state.ts'
-import { announce } from './announce.ts'
+import { Announcer } from './announcer.ts'
 import {
   discloseEvents,
   discloseFlowOutcome,
@@ -170,12 +170,8 @@ test('whoever may know everything gets the very objects', () => {
 })
 
 function announced() {
-  let state = emptyState
-  return events.flatMap((event: LogEvent) => {
-    const told = announce(state, event)
-    state = told.state
-    return told.live
-  })
+  const announcer = new Announcer(emptyState)
+  return events.flatMap((event: LogEvent) => announcer.next(event).live)
 }
 
 function endsOf({ messages }: ReturnType<typeof viewOf>): Record<string, unknown> {

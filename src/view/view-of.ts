@@ -1,5 +1,6 @@
 import { leftOutOf } from '../log/abridge.ts'
 import { callPhase, effectiveArgs } from '../log/call-phase.ts'
+import { callPosition } from '../log/call-position.ts'
 import { childCalls } from '../log/child-call.ts'
 import { phaseOf } from '../log/fsm-state.ts'
 import { type CallState, type ConversationState, openTurn, type TurnState } from '../log/state.ts'
@@ -48,7 +49,8 @@ export function pendingItems(conversationId: string, log: ConversationState): Pe
 
 /** Whether nothing runs or can run, here or in a child agent, until somebody answers. */
 export function isWaiting(log: ConversationState, { waiting }: Pick<Children, 'waiting'>): boolean {
-  return phaseOf(log) === 'awaiting_input' && childCalls(log).every(({ callId }) => waiting.includes(callId))
+  const waitingCalls = new Set(waiting)
+  return phaseOf(log) === 'awaiting_input' && childCalls(log).every(({ callId }) => waitingCalls.has(callId))
 }
 
 /** Without the children whose calls have ended since. */
@@ -103,7 +105,7 @@ function viewPart(
   calls: readonly CallState[],
 ): ViewPart[] {
   if (part.type !== 'call') return [part]
-  const call = calls.find((candidate) => candidate.callId === part.callId)
+  const call = calls[callPosition(calls, part.callId)]
   return call ? [viewCall(call)] : []
 }
 

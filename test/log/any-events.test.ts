@@ -9,7 +9,7 @@ import { nextStep } from '../../src/log/next-step.ts'
 import { type Outcome, settle } from '../../src/log/settle.ts'
 import { type ConversationState, emptyState, openTurn } from '../../src/log/state.ts'
 import { validateEvent } from '../../src/log/validate-event.ts'
-import { announce } from '../../src/view/announce.ts'
+import { Announcer } from '../../src/view/announcer.ts'
 import { projectView } from '../../src/view/project-view.ts'
 import { viewOf } from '../../src/view/view-of.ts'
 import { checkPrompts } from '../context/check-prompts.ts'
@@ -47,7 +47,9 @@ test('any well-formed events are shown, the same as a snapshot and as a tail', (
       let state = emptyState
       let view = viewOf('story', state)
       for (const event of placed(events)) {
-        state = announce(state, event).state
+        const announcer = new Announcer(state)
+        announcer.next(event)
+        state = announcer.state()
         view = projectView(view, event)
         fsmStateOf(state)
       }

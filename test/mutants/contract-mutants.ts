@@ -71,8 +71,8 @@ export const contractMutants: readonly Mutant[] = [
     edits: [
       {
         file: 'src/store/prepare-change.ts',
-        find: "if (event?.type === 'resolution') checkSameEnd(item, event.content)",
-        replace: "if (event?.type === 'seeded') checkSameEnd(item, event.content as never)",
+        find: '    if (event) checkSameEnd(item, event.content)\n',
+        replace: '',
       },
     ],
     killedBy: [memory('a commit whose row and event tell different ends is refused'), model],
@@ -94,12 +94,12 @@ export const contractMutants: readonly Mutant[] = [
     name: 'the end of a call is announced again when somebody answers it too late',
     edits: [
       {
-        file: 'src/view/announce.ts',
-        find: 'if (!end || endOfCall(before, callId)) return []',
-        replace: 'if (!end) return []',
+        file: 'src/view/announcer.ts',
+        find: 'return end && !(before && callEnd(before)) ? ',
+        replace: 'return end ? ',
       },
     ],
-    killedBy: [{ file: 'src/view/announce.test.ts', test: 'a resolution of a call that has ended announces nothing' }],
+    killedBy: [{ file: 'src/view/announcer.test.ts', test: 'a resolution of a call that has ended announces nothing' }],
   },
   {
     name: 'an event from outside is checked as it was given, not as it is written',
@@ -203,8 +203,8 @@ export const contractMutants: readonly Mutant[] = [
     edits: [
       {
         file: 'src/log/fold-events.ts',
-        find: "if (!turn) return this.#ignore(event, { what: 'call', id: callId })",
-        replace: "if (!turn) throw new EventInvalidError(event, `it names call '${callId}'`)",
+        find: "if (!found) return this.#ignore(event, { what: 'call', id: callId })",
+        replace: "if (!found) throw new EventInvalidError(event, `it names call '${callId}'`)",
       },
     ],
     killedBy: [
@@ -220,7 +220,7 @@ export const contractMutants: readonly Mutant[] = [
     edits: [
       {
         file: 'src/log/fold-events.ts',
-        find: 'if (current.some(({ calls }) => calls.some((call) => call.callId === callId))) {',
+        find: 'if (current.some(({ calls }) => callPosition(calls, callId) >= 0)) {',
         replace: 'if (current.length === 0) {',
       },
     ],

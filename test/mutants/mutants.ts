@@ -1,5 +1,6 @@
 import { bytesMutants } from './bytes-mutants.ts'
 import { cacheMutants } from './cache-mutants.ts'
+import { callsMutants } from './calls-mutants.ts'
 import { childMutants } from './child-mutants.ts'
 import { contractMutants } from './contract-mutants.ts'
 import { coreMutants } from './core-mutants.ts'
@@ -34,6 +35,7 @@ export const mutants: readonly Mutant[] = [
   ...cacheMutants,
   ...doorMutants,
   ...bytesMutants,
+  ...callsMutants,
   ...withheldMutants,
   ...disclosureMutants,
   ...leaseMutants,

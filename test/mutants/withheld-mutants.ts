@@ -158,8 +158,8 @@ const planted: readonly (readonly [name: string, file: string, find: string, rep
   [
     'those who watch get the event as it is in the log',
     'src/live/channel.ts',
-    'listener.appended(announced.shown)',
-    'listener.appended(event)',
+    'told.push(...withdrawn, shown, ...live)',
+    'told.push(...withdrawn, event, ...live)',
     watched,
   ],
   [
@@ -171,8 +171,8 @@ const planted: readonly (readonly [name: string, file: string, find: string, rep
   ],
   [
     'what was streamed and then withheld is not withdrawn',
-    'src/view/announce.ts',
-    "isWithheld(before, event) ? 'message_discarded' : 'message_completed'",
+    'src/view/announcer.ts',
+    "isWithheld ? 'message_discarded' : 'message_completed'",
     "'message_completed'",
     watched,
   ],

@@ -1,22 +1,21 @@
-import { addStreamPart } from '../../src/model/message-builder.ts'
-import { callsOf, emptyDraft, partsOf } from '../../src/model/message-draft.ts'
+import { MessageBuilder } from '../../src/model/message-builder.ts'
+import { callsOf, partsOf } from '../../src/model/message-draft.ts'
 import type { ChunkTransformer, StreamChunk } from '../../src/model/stream-chunk.ts'
 import { transformChunk } from '../../src/model/transform-chunk.ts'
 
 /** The message that a model's stream makes, with ids in the order they were asked for. */
 export function build(stream: readonly unknown[], transformer: ChunkTransformer | null = null) {
   let calls = 0
-  let draft = emptyDraft
   const chunks: StreamChunk[] = []
-  const context = {
+  const builder = new MessageBuilder({
     newCallId: () => `c${++calls}`,
-    transform: (chunk: StreamChunk) => transformChunk(chunk, transformer),
-  }
+    transform: (chunk) => transformChunk(chunk, transformer),
+  })
   for (const part of stream) {
-    const added = addStreamPart(draft, part, context)
-    draft = added.draft
-    if (added.chunk) chunks.push(added.chunk)
+    const chunk = builder.add(part)
+    if (chunk) chunks.push(chunk)
   }
+  const { draft } = builder
   return { draft, chunks, parts: partsOf(draft), calls: callsOf(draft) }
 }
 

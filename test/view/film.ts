@@ -1,7 +1,7 @@
 import { callPhase } from '../../src/log/call-phase.ts'
 import type { LogEvent } from '../../src/log/events.ts'
 import { type ConversationState, emptyState, openTurn } from '../../src/log/state.ts'
-import { announce } from '../../src/view/announce.ts'
+import { Announcer } from '../../src/view/announcer.ts'
 import type { LiveContent, LiveEvent } from '../../src/view/live-event.ts'
 import { Choices } from '../log/choices.ts'
 import { simulate } from '../log/simulate.ts'
@@ -34,8 +34,9 @@ class Camera {
 
   /** The event, and what is announced with it. */
   cut(event: LogEvent): Filmed[] {
-    const { state, live } = announce(this.#state, event)
-    this.#state = state
+    const announcer = new Announcer(this.#state)
+    const { live } = announcer.next(event)
+    this.#state = announcer.state()
     return [event, ...live]
   }
 

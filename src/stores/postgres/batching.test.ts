@@ -135,4 +135,22 @@ describe('plans', () => {
     await client.end()
     expect(rows.filter((row) => row.idx_scan > 0)).toEqual([])
   })
+
+  test('answers read the rows of their own calls alone, also by a plan that was made while there were none', async () => {
+    const fresh = await freshDatabase(inject('postgresUrl'))
+    const grown = postgresStore({ connectionString: fresh, max: 1 })
+    const callIds = Array.from({ length: 300 }, (_, n) => `call-${n}`)
+    for (const callId of callIds) {
+      await grown.upsertToolCall('a', { id: callId })
+      await grown.commit('a', { events: [], resolve: [{ callId, round: 1, status: 'resolved', result: null }] })
+    }
+    await grown.close()
+    const client = new pg.Client(fresh)
+    await client.connect()
+    const { rows } = await client.query(
+      `SELECT idx_tup_read::int AS read FROM pg_stat_user_indexes WHERE schemaname = 'perdure' AND indexrelname = 'calls_pkey'`,
+    )
+    await client.end()
+    expect(rows[0].read).toBeLessThan(10 * callIds.length)
+  })
 })

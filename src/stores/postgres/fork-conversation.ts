@@ -52,14 +52,15 @@ export function forkConversation(database: Database): Driver['fork'] {
     if (!copy) return false
     const seqs = plan.replaced.map(({ seq }) => seq)
     const contents = plan.replaced.map(({ content }) => content)
-    await query(statements.copyEvents, [tenant, id, newId, end, seqs])
+    const [froms, tos] = rangesBetween(seqs, end)
+    await query(statements.copyEvents, [tenant, id, newId, froms, tos])
     await query(statements.copyReplaced, [tenant, id, newId, seqs, contents])
     const types = plan.appended.map(({ type }) => type)
     const texts = plan.appended.map(({ content }) => content)
     await query(statements.append, [tenant, newId, end, copy.created_at, types, texts])
     await query(statements.copySummaries, [tenant, id, newId, end])
     await query(statements.copyBlobRefs, [tenant, id, newId, end])
-    for (const call of plan.calls) await query(statements.insertCall, [tenant, ...callValues(call)])
+    if (plan.calls.length > 0) await query(statements.insertCalls, [tenant, ...callColumnsOf(plan.calls)])
     return true
   }
 
@@ -70,13 +71,37 @@ export function forkConversation(database: Database): Driver['fork'] {
     })
 }
 
-function callValues(call: StoredCall): unknown[] {
-  const { id, conversationId, name, executor, status, args, result, round, kind, prompt } = call
-  const { expiresAt, createdAt, resolvedAt, resolvedSeq } = call
-  const description = [id, conversationId, name, executor, status, args, result, round, kind, prompt]
-  return [...description, expiresAt, createdAt, resolvedAt, resolvedSeq]
+/** The first and the last seqs of what lies between these, from 1 to the end. */
+function rangesBetween(seqs: readonly number[], end: number): [froms: number[], tos: number[]] {
+  const ordered = seqs.toSorted((one, other) => one - other)
+  const [befores, afters] = [
+    [0, ...ordered],
+    [...ordered, end + 1],
+  ]
+  const ranges = befores.map((before, index) => [before + 1, afters[index]! - 1] as const)
+  const some = ranges.filter(([from, to]) => from <= to)
+  return [some.map(([from]) => from), some.map(([, to]) => to)]
 }
 
+/** A list for each column. */
+function callColumnsOf(calls: readonly StoredCall[]): unknown[][] {
+  const names = [
+    'id',
+    'conversationId',
+    'name',
+    'executor',
+    'status',
+    'args',
+    'result',
+    'round',
+    'kind',
+    'prompt',
+  ] as const
+  const times = ['expiresAt', 'createdAt', 'resolvedAt', 'resolvedSeq'] as const
+  return [...names, ...times].map((name) => calls.map((call) => call[name]))
+}
+
+/** Rows are looked up by their primary key, one by one or in ranges: a join may read the whole log for each of them. */
 function forkStatements(schema: string) {
   return {
     lockSource: {
@@ -109,15 +134,21 @@ function forkStatements(schema: string) {
     copyEvents: {
       name: 'fork_copy_events',
       text: `INSERT INTO ${schema}.events (tenant, conversation_id, seq, at, type, content)
-        SELECT tenant, $3, seq, at, type, content FROM ${schema}.events
-        WHERE tenant = $1 AND conversation_id = $2 AND seq <= $4 AND NOT (seq = ANY ($5::bigint[]))`,
+        SELECT e.tenant, $3, e.seq, e.at, e.type, e.content
+        FROM unnest($4::bigint[], $5::bigint[]) r (first, last)
+        JOIN LATERAL (
+          SELECT * FROM ${schema}.events
+          WHERE tenant = $1 AND conversation_id = $2 AND seq BETWEEN r.first AND r.last OFFSET 0
+        ) e ON true`,
     },
     copyReplaced: {
       name: 'fork_copy_replaced',
       text: `INSERT INTO ${schema}.events (tenant, conversation_id, seq, at, type, content)
         SELECT e.tenant, $3, e.seq, e.at, e.type, r.content
         FROM unnest($4::bigint[], $5::text[]) r (seq, content)
-        JOIN ${schema}.events e ON e.tenant = $1 AND e.conversation_id = $2 AND e.seq = r.seq`,
+        JOIN LATERAL (
+          SELECT * FROM ${schema}.events WHERE tenant = $1 AND conversation_id = $2 AND seq = r.seq LIMIT 1
+        ) e ON true`,
     },
     append: {
       name: 'fork_append',
@@ -137,11 +168,14 @@ function forkStatements(schema: string) {
         SELECT tenant, $3, hash, first_seq FROM ${schema}.blob_refs
         WHERE tenant = $1 AND conversation_id = $2 AND first_seq <= $4`,
     },
-    insertCall: {
-      name: 'fork_insert_call',
+    insertCalls: {
+      name: 'fork_insert_calls',
       text: `INSERT INTO ${schema}.calls (tenant, id, conversation_id, name, executor, status, args, result, round, kind,
           prompt, expires_at, created_at, resolved_at, resolved_seq)
-        VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15)`,
+        SELECT $1, c.* FROM unnest(
+          $2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[], $8::text[], $9::bigint[], $10::text[],
+          $11::text[], $12::bigint[], $13::bigint[], $14::bigint[], $15::bigint[]
+        ) c`,
     },
   }
 }

@@ -10,6 +10,7 @@ import { keysWithEpochs } from './migrations/007-keys-with-epochs.ts'
 import { refuseOwned } from './migrations/008-refuse-owned.ts'
 import { idleSeq } from './migrations/009-idle-seq.ts'
 import { rememberLapses } from './migrations/010-remember-lapses.ts'
+import { findCallsById } from './migrations/011-find-calls-by-id.ts'
 import { quoteSchema } from './schema-name.ts'
 import { breakingAfter, discard } from './silent-connection.ts'
 import { nowMs } from './sql-names.ts'
@@ -26,6 +27,7 @@ export const migrations: readonly ((schema: string) => string)[] = [
   refuseOwned,
   idleSeq,
   rememberLapses,
+  findCallsById,
 ]
 
 type MigrateOptions = {

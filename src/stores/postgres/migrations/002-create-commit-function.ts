@@ -268,12 +268,15 @@ const pendingCall = (schema: string): string =>
 const lastEventAt = (schema: string): string =>
   `SELECT FROM ${schema}.events v WHERE v.tenant = x.tenant AND v.conversation_id = x.id AND v.seq = x.expected_seq AND v.at = x.expected_at`
 
-/** g: the first guard that fails; o: the first call row that belongs to another conversation. */
+/**
+ * g: the first guard that fails; o: the first call row that belongs to another conversation. Each row is looked up by itself, by its primary key: a join may
+ * read all rows of the tenant for each of them, where its plan was made while the table was small.
+ */
 const callChecks = (schema: string): string => `
         LEFT JOIN LATERAL (
           SELECT r.call, r.round
           FROM unnest(r_change, r_call, r_round, r_due) WITH ORDINALITY r (change, call, round, due, position)
-          LEFT JOIN ${schema}.calls t ON t.tenant = x.tenant AND t.id = r.call
+          LEFT JOIN LATERAL (SELECT * FROM ${schema}.calls WHERE tenant = x.tenant AND id = r.call LIMIT 1) t ON true
           WHERE r.change = x.number AND (
             t.conversation_id = x.id AND t.status = 'pending' AND t.round = r.round AND (NOT r.due OR t.expires_at <= v_now)
           ) IS NOT TRUE
@@ -282,7 +285,7 @@ const callChecks = (schema: string): string => `
         LEFT JOIN LATERAL (
           SELECT w.call
           FROM unnest(c_change, c_id) WITH ORDINALITY w (change, call, position)
-          JOIN ${schema}.calls t ON t.tenant = x.tenant AND t.id = w.call AND t.conversation_id <> x.id
+          JOIN LATERAL (SELECT * FROM ${schema}.calls WHERE tenant = x.tenant AND id = w.call LIMIT 1) t ON t.conversation_id <> x.id
           WHERE w.change = x.number
           ORDER BY w.position LIMIT 1
         ) o ON true

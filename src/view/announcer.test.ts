@@ -1,4 +1,6 @@
+import fc from 'fast-check'
 import { expect, test } from 'vitest'
+import { anyConversation, anyEvents } from '../../test/log/any-events.ts'
 import {
   called,
   cancelled,
@@ -15,14 +17,17 @@ import {
   suspended,
 } from '../../test/log/story.ts'
 import type { NewEvent } from '../log/events.ts'
-import { announce } from './announce.ts'
+import { foldEvents } from '../log/fold-events.ts'
+import type { CallState } from '../log/state.ts'
+import { Announcer } from './announcer.ts'
 
 /** What the last of the events announces, as `type detail`. */
 function announced(events: readonly NewEvent[]): string[] {
   const before = stateOf(events.slice(0, -1))
   const [last] = placed(events.slice(-1), before.lastSeq)
-  const { live, state } = announce(before, last!)
-  expect(state).toEqual(stateOf(events))
+  const announcer = new Announcer(before)
+  const { live } = announcer.next(last!)
+  expect(announcer.state()).toEqual(stateOf(events))
   for (const event of live) expect(event).toMatchObject({ conversationId: 'story', seq: events.length })
   return live.map((event) => {
     const detail = event as { state?: string; turnId?: string; messageId?: string; callId?: string; error?: string }
@@ -92,12 +97,8 @@ test('those who watch get an event as it is, and of a message that is withheld o
     replied('t1', 'm1', 1, { object: 42 }),
     replied('t1', 'm2', 1),
   ])
-  let state = stateOf([])
-  const shown = [asked!, mark!, message!, other!].map((event) => {
-    const announced = announce(state, event)
-    state = announced.state
-    return announced.shown
-  })
+  const announcer = new Announcer(stateOf([]))
+  const shown = [asked!, mark!, message!, other!].map((event) => announcer.next(event).shown)
   expect([shown[0], shown[1], shown[3]]).toEqual([asked, mark, other])
   const { object: _, ...content } = message!.content as { object?: unknown }
   expect(shown[2]).toEqual({ ...message, content: { ...content, parts: [] } })
@@ -105,5 +106,54 @@ test('those who watch get an event as it is, and of a message that is withheld o
 
 test('an event that is not known is not announced past', () => {
   const [unknown] = placed([{ type: 'from_the_future', content: {} } as unknown as NewEvent], 1)
-  expect(() => announce(stateOf([said('t1')]), unknown!)).toThrow(expect.objectContaining({ code: 'event_unknown' }))
+  const announcer = new Announcer(stateOf([said('t1')]))
+  expect(() => announcer.next(unknown!)).toThrow(expect.objectContaining({ code: 'event_unknown' }))
+})
+
+test('over any events, one announcer tells what a new one for each event would', () => {
+  fc.assert(
+    fc.property(fc.oneof(anyConversation, anyEvents), fc.nat(), (events, cut) => {
+      const log = placed(events)
+      const from = cut % (log.length + 1)
+      const announcer = new Announcer(foldEvents(log.slice(0, from)))
+      for (const event of log.slice(from)) {
+        const alone = new Announcer(foldEvents(log.slice(0, event.seq - 1)))
+        expect(announcer.next(event)).toEqual(alone.next(event))
+      }
+      expect(announcer.state()).toEqual(foldEvents(log))
+    }),
+    { numRuns: 300, seed: 1 },
+  )
+})
+
+test('calls that a turn leaves open when it ends do not count for the next one', () => {
+  const announcer = new Announcer(stateOf([]))
+  const log = placed([...asking, suspended('c1', 'approval'), said('t2'), ended('t1', 'failed')])
+  const live = log.flatMap((event) => announcer.next(event).live)
+  expect(live.at(-1)).toMatchObject({ type: 'state_changed', state: 'running' })
+})
+
+test('the calls of a turn are counted once, however many events are about them', () => {
+  const count = 1_000
+  const callIds = Array.from({ length: count }, (_, index) => `c${index}`)
+  const asked = callIds.flatMap((callId) => [called(callId, { gated: true }), suspended(callId, 'approval')])
+  const before = stateOf([said('t1'), replied('t1', 'm1', 1, { calls: callIds }), ...asked])
+  let reads = 0
+  const counting = (call: CallState) =>
+    new Proxy(call, {
+      get(target, name) {
+        reads += 1
+        return Reflect.get(target, name) as unknown
+      },
+    })
+  const [turn] = before.turns
+  const announcer = new Announcer({ ...before, turns: [{ ...turn!, calls: turn!.calls.map(counting) }] })
+  const denied = placed(
+    callIds.map((callId) => resolved(callId, 'approval', 'denied')),
+    before.lastSeq,
+  )
+  const live = denied.flatMap((event) => announcer.next(event).live)
+  expect(live.filter(({ type }) => type === 'tool_call_errored')).toHaveLength(count)
+  expect(live.filter(({ type }) => type === 'state_changed')).toHaveLength(1)
+  expect(reads).toBeLessThan(50 * count)
 })
