@@ -60,14 +60,10 @@ export const flowRoutes: readonly Route[] = [
       const session = sessionOf(call)
       const status = await session.status()
       if (status === 'none') throw new NoSessionError(session.id)
-      const [pending, suspensions, result] = [session.pending(), session.suspensions(), session.result()]
-      return json({
-        id: session.id,
-        status,
-        pending: await pending,
-        suspensions: await suspensions,
-        result: await result,
-      })
+      // Awaited together: one that is awaited after another has failed would reject unheard, and end the process.
+      const reads = [session.pending(), session.suspensions(), session.result()] as const
+      const [pending, suspensions, result] = await Promise.all(reads)
+      return json({ id: session.id, status, pending, suspensions, result })
     },
   },
   {
