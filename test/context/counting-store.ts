@@ -1,4 +1,4 @@
-import type { Store, TenantStore } from '../../src/store/store.ts'
+import type { EventPage, Store, TenantStore } from '../../src/store/store.ts'
 
 export type CountingStore = {
   readonly store: Store
@@ -31,6 +31,7 @@ export function countingStore(store: Store): CountingStore {
 }
 
 const list = (rows: unknown): number => (rows as readonly unknown[]).length
+const page = (read: unknown): number => [...(read as EventPage).events].length
 const one = (row: unknown): number => (row === null ? 0 : 1)
 
 const rowsOf: Record<string, (result: unknown) => number> = {
@@ -44,6 +45,11 @@ const rowsOf: Record<string, (result: unknown) => number> = {
   getConversation: one,
   getToolCall: one,
   getBlob: one,
+  pageEvents: page,
+  pageSince: (result) => {
+    const { summary, page: since } = result as { summary: unknown; page: EventPage }
+    return one(summary) + page(since)
+  },
   loadSince: (result) => {
     const { summary, events } = result as { summary: unknown; events: readonly unknown[] }
     return one(summary) + events.length

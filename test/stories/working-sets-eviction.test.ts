@@ -40,11 +40,11 @@ overStores('conversations that nobody works on', (story) => {
     for (let n = 0; n < many; n += 20) {
       await Promise.all(others.slice(n, n + 20).map(async (chat) => onlyPendingOf(await chat.send('go'))))
     }
-    const loads = counts['loadSince'] ?? 0
+    const loads = counts['pageSince'] ?? 0
     await runtime.conversation(`c${many - 1}`).view()
-    expect(counts['loadSince'] ?? 0).toBe(loads)
+    expect(counts['pageSince'] ?? 0).toBe(loads)
     expect(await first.answer(call, 'blue')).toEqual({ accepted: true })
-    expect(counts['loadSince'] ?? 0).toBeGreaterThan(loads)
+    expect(counts['pageSince'] ?? 0).toBeGreaterThan(loads)
     expect(await turn.outcome()).toMatchObject({ status: 'completed', text: 'Thanks.' })
   })
 

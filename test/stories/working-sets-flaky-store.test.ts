@@ -28,7 +28,7 @@ overStores('a store that is away for a moment', (story) => {
     { method: 'dueWork', times: 2 },
     { method: 'getConversation', times: 2 },
     { method: 'claimLease', times: 2 },
-    { method: 'loadSince', times: 2 },
+    { method: 'pageSince', times: 2 },
     { method: 'latestSummary', times: 2 },
     { method: 'getBlob', times: 2 },
     { method: 'putBlob', times: 2 },
@@ -84,7 +84,7 @@ overStores('a store that is away for a moment', (story) => {
     const api = story.start({ agents: [agent], store, work: false }).conversation('c1', { agent: 'worker' })
     const turn = await api.send('go')
     const { store: flaky, failures } = flakyStore(store, {
-      method: 'streamEvents',
+      method: 'pageEvents',
       times: 1,
       only: () => signals.length > 0,
     })

@@ -32,7 +32,7 @@ overStores('a conversation that rests as this process left it', (story) => {
     const before = { ...counts }
     const since = commits.length
     expect(await (await chat.send('two')).outcome()).toMatchObject({ status: 'completed', text: 'It is 42.' })
-    for (const read of ['getConversation', 'streamEvents', 'loadSince'])
+    for (const read of ['getConversation', 'streamEvents', 'loadSince', 'pageEvents', 'pageSince'])
       expect([read, counts[read]]).toEqual([read, before[read]])
     const cached = commits.slice(since).map(({ fsmState }) => fsmState?.state)
     expect(commits.slice(since).map((change) => change.key ?? change.resendKey)).toEqual([
@@ -198,7 +198,7 @@ overStores('a conversation that rests as this process left it', (story) => {
         await store.releaseLease('c1', slow.epoch())
         await store.commit('c1', { events: [ended] })
       } else {
-        slow.hold('streamEvents')
+        slow.hold('pageEvents')
         await store.commit('c1', { events: [ended], epoch: slow.epoch() })
       }
       if (moment === 'while the owner here reads it') await slow.held()
@@ -234,7 +234,7 @@ function slowStore(store: Store) {
       get(object, name) {
         const member: unknown = Reflect.get(object, name)
         if (name === 'forTenant') return (tenant: string) => wrapped(store.forTenant(tenant))
-        if (typeof member !== 'function' || !['commit', 'streamEvents', 'claimLease'].includes(String(name)))
+        if (typeof member !== 'function' || !['commit', 'pageEvents', 'claimLease'].includes(String(name)))
           return member
         return async (...args: unknown[]) => {
           if (name === held) {
@@ -250,7 +250,7 @@ function slowStore(store: Store) {
     })
   return {
     store: wrapped(store),
-    hold: (method: 'commit' | 'streamEvents') => {
+    hold: (method: 'commit' | 'pageEvents') => {
       held = method
     },
     held: () => reached.promise,
@@ -273,7 +273,7 @@ function hintedStore(store: Store) {
         if (name === 'forTenant') return (tenant: string) => wrapped(store.forTenant(tenant))
         if (typeof member !== 'function') return member
         return async (...args: unknown[]) => {
-          if (name === 'streamEvents' && ++count > 50) throw new StoreError('The store was read without end.')
+          if (name === 'pageEvents' && ++count > 50) throw new StoreError('The store was read without end.')
           const result: unknown = await member.apply(object, args)
           if (name === 'commit') hint({ tenant: 'default', id: 'c1', seq: 80 })
           return result
