@@ -46,7 +46,10 @@ export async function explainPage(
   const { after, limit } = readExplainRange(range)
   const seen = seenBy(call)
   const events: LogEvent[] = []
-  for await (const read of pagesAfter(store, id, { after, before: after + limit + 1 })) {
+  for await (const read of pagesAfter(store, id, {
+    after,
+    before: Math.min(after + limit + 1, Number.MAX_SAFE_INTEGER),
+  })) {
     events.push(...abridged(read))
   }
   const last = events.at(-1)?.seq ?? after

@@ -68,7 +68,7 @@ export async function readHistory(store: TenantStore, id: string, range: History
 async function endAt(store: TenantStore, id: string, before: number | undefined): Promise<PageEnd> {
   const none = { seq: before, turnId: null, isOfModel: false }
   if (before === undefined || before === 0) return none
-  const [event] = await store.streamEvents(id, { after: before - 1, before: before + 1 })
+  const [event] = await store.streamEvents(id, { after: before - 1, limit: 1, keep: 'oldest' })
   if (!event || !isMessage(event)) return none
   return { seq: before, turnId: event.content.turnId, isOfModel: event.type === 'assistant_msg' }
 }

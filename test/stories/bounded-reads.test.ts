@@ -68,6 +68,10 @@ overStores('a conversation that is larger than what is read of it', (story) => {
     }
     expect(back).toEqual(all)
     expect((await chat.events({ maxBytes: 1 })).map(({ seq }) => seq)).toEqual([all.length])
+    const farthest = Number.MAX_SAFE_INTEGER
+    expect((await chat.history({ before: farthest })).messages.map(nameOf)).toEqual(['t1?', 'm1', 'm2', 'm3', 'm4'])
+    expect(await chat.events({ after: farthest })).toEqual([])
+    expect(await runtime.inspect('c1').explain('none', { after: farthest, limit: farthest })).toBeNull()
   })
 
   test('shows its newest messages, and where those before them are', async () => {
