@@ -34,6 +34,7 @@ export const errorCodes = {
   model_unreachable: { family: 'model', status: 503 },
   transform_failed: { family: 'usage', status: 500 },
   agent_missing: { family: 'not_found', status: 404 },
+  tool_missing: { family: 'not_found', status: 404 },
   agent_mismatch: { family: 'conflict', status: 409 },
   child_conversation: { family: 'conflict', status: 409 },
   conversation_busy: { family: 'conflict', status: 409 },

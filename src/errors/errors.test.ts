@@ -75,6 +75,7 @@ const thrown: PerdureError[] = [
   new runtime.AgentMismatchError('ticket-42', 'support', 'sales'),
   new runtime.AgentMissingError('sales', 'ticket-42', ['support']),
   new runtime.AgentMissingError(null, 'ticket-42', ['support', 'sales']),
+  new runtime.ToolMissingError('ticket-42', 'support', { callId: 'call-1', name: 'refund' }, 600_000),
   new runtime.BusyError('ticket-42', 't1'),
   new runtime.ConversationQuarantinedError('ticket-42'),
   new runtime.ChildConversationError('child-c1', 'ticket-42'),

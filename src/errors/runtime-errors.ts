@@ -14,6 +14,19 @@ export class AgentMissingError extends PerdureError {
   }
 }
 
+/** A call waits for a process that has its tool. `waitMs`: for how much longer this one leaves it to others. */
+export class ToolMissingError extends PerdureError {
+  readonly waitMs: number
+
+  constructor(id: string, agent: string, call: { readonly callId: string; readonly name: string }, waitMs: number) {
+    super(
+      'tool_missing',
+      `The agent '${agent}' here has no tool '${call.name}' for the call '${call.callId}' of '${id}', which is left to processes that have it. Start a process with the tool: after ${Math.ceil(waitMs)} ms the call ends as an error.`,
+    )
+    this.waitMs = waitMs
+  }
+}
+
 /** The conversation belongs to another agent. */
 export class AgentMismatchError extends PerdureError {
   constructor(id: string, has: string, wanted: string) {

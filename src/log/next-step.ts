@@ -1,5 +1,5 @@
 import { answerSchema } from './answer-schema.ts'
-import { type CallEnd, callEnd, callPhase, interruptedEnd } from './call-phase.ts'
+import { type CallEnd, type CallPhase, callEnd, callPhase, interruptedEnd } from './call-phase.ts'
 import { childRefusal } from './child-budget.ts'
 import type { NewEvent, SuspensionKind, TurnStatus } from './events.ts'
 import { type CallState, type ConversationState, keptMessages, openTurn, queuedTurns, type TurnState } from './state.ts'
@@ -47,10 +47,7 @@ function stepOfCalls(turn: TurnState, running: ReadonlySet<string>): Step | null
     if (phase.type === 'pending') isPending = true
     if (phase.type === 'unasked') events.push(asked(call, phase.kind, turn))
     if (phase.type === 'recovered') events.push(result(call, phase.end))
-    const isDue =
-      phase.type === 'ready' ||
-      (phase.type === 'started' && call.ifInterrupted === 'rerun' && call.attempts < maxAttempts)
-    if (isDue) {
+    if (isDue(call, phase)) {
       if (runningHere >= limit) continue
       runningHere += 1
       events.push({ type: 'tool_started', content: { callId: call.callId, attempt: call.attempts + 1 } })
@@ -61,6 +58,12 @@ function stepOfCalls(turn: TurnState, running: ReadonlySet<string>): Step | null
   if (events.length > 0) return { type: 'commit', events }
   if (runningHere > 0) return { type: 'wait' }
   return isPending ? { type: 'park', state: 'awaiting_input' } : null
+}
+
+/** Whether its tool is to be run, for the first time or again. */
+export function isDue(call: CallState, phase: CallPhase): boolean {
+  if (phase.type === 'ready') return true
+  return phase.type === 'started' && call.ifInterrupted === 'rerun' && call.attempts < maxAttempts
 }
 
 /** What is recorded of a started call that nobody runs any more and that is not run again. */

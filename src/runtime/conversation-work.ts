@@ -22,6 +22,7 @@ import { childFamily, type FamilyParts } from './child-family.ts'
 import type { KnownLog } from './lease-wish.ts'
 import type { Scopes } from './scopes.ts'
 import type { SideTasks } from './side-tasks.ts'
+import type { ToolPatience } from './tool-patience.ts'
 
 export type ConversationWork = {
   readonly store: Store
@@ -38,6 +39,7 @@ export type ConversationWork = {
   readonly warnOfStore: Logger['warn']
   readonly redact: Redact
   readonly family: FamilyParts
+  readonly toolPatience: ToolPatience
   readonly sideTasks: SideTasks
   /** Asked once it is loaded: then it is let go again. */
   readonly isCalledOff: () => boolean
@@ -72,6 +74,7 @@ export async function workOnConversation(
     scopes: scopes.forConversation(tenant, id),
     family: childFamily(work.family, ref, agent, parent),
     memory: contextMemories.of(tenant, id),
+    toolWaitMs: (callId) => work.toolPatience.remainingMs(ref, callId),
     summariseSoon: (span) => summariseBeside(span, context, sideTasks),
   }
   const owner = new Owner(context, lease, workingSet, known?.cached ?? null)

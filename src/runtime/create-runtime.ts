@@ -27,6 +27,7 @@ import type { RuntimeContext } from './runtime-context.ts'
 import { runtimeProblems } from './runtime-problems.ts'
 import { Scopes } from './scopes.ts'
 import { sweepAudit } from './sweep-audit.ts'
+import { ToolPatience } from './tool-patience.ts'
 import { TurnWaiters } from './turn-waiters.ts'
 import { verbs } from './verbs.ts'
 import { Worker } from './worker.ts'
@@ -44,9 +45,10 @@ export function createRuntime<const Agents extends readonly Agent[]>(
   const { logger: told = consoleLogger } = options
   const redact = createRedactor({ redact: options.redact, logger: told, clock })
   const logger = redactingLogger(told, redact)
-  const { leaseMs = 10_000, pollMs = 500, maxConcurrentTurns = 256 } = options
+  const { leaseMs = 10_000, pollMs = 500, maxConcurrentTurns = 256, missingToolMs = 600_000 } = options
   const { persistence, persistTimeoutMs = 5_000 } = options
   for (const [name, ms] of Object.entries({ leaseMs, pollMs, persistTimeoutMs })) checkDuration(name, ms)
+  checkDuration('missingToolMs', missingToolMs, 0)
   checkWhole('maxConcurrentTurns', maxConcurrentTurns, 1)
   const closing = new AbortController()
   const workingSets = new WorkingSets()
@@ -63,7 +65,10 @@ export function createRuntime<const Agents extends readonly Agent[]>(
     snapshots: persistence ? new Snapshots(persistence, { clock, logger, timeoutMs: persistTimeoutMs }) : null,
   }
   const settings = { clock, logger, redact, leaseMs, pollMs, maxConcurrentTurns }
-  const parts = { ...shared, ...settings, contextMemories: new ContextMemories(), askAgent: askAgent(() => context) }
+  const parts = {
+    ...{ ...shared, ...settings, contextMemories: new ContextMemories(), askAgent: askAgent(() => context) },
+    toolPatience: new ToolPatience(clock, missingToolMs),
+  }
   const worker = work ? new Worker(parts) : null
   const context: RuntimeContext = {
     ...shared,

@@ -36,6 +36,18 @@ test('a damaged row is left alone and told of once; any other error is thrown', 
   expect(() => left.addUnreadable(chat, new Error('no'))).toThrow('no')
 })
 
+test('one that is left for a time is looked at again when it is over', () => {
+  const { left, pass } = leftAlone()
+  left.add(chat, 7, 1_000)
+  left.setProblem(chat, new PerdureError('tool_missing', 'not here'))
+  expect([left.has(chat, 7), left.problemOf(chat, 7)?.code]).toEqual([true, 'tool_missing'])
+  expect(left.problemOf(chat, 8)).toBe(null)
+  pass(999)
+  expect(left.has(chat, 7)).toBe(true)
+  pass(1)
+  expect(left.has(chat, 7)).toBe(false)
+})
+
 test('what stopped the work on one is known until it is tried again', () => {
   const { left } = leftAlone()
   const problem = new PerdureError('flow_diverged', 'it differs')

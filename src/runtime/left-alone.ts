@@ -21,6 +21,8 @@ export class LeftAlone {
   readonly #aside = new Map<string, Aside>()
   /** By the seq they were left at. */
   readonly #seqs = new Map<string, number>()
+  /** Until when; for ever, where only a growing log helps. */
+  readonly #until = new Map<string, number>()
   /** Why: their logs have what this code cannot fold or replay. */
   readonly #problems = new Map<string, PerdureError>()
 
@@ -51,16 +53,20 @@ export class LeftAlone {
     this.#aside.delete(conversationKey(tenant, id))
   }
 
-  add({ tenant, id }: ConversationRef, lastSeq: number): void {
-    this.#seqs.set(conversationKey(tenant, id), lastSeq)
+  add({ tenant, id }: ConversationRef, lastSeq: number, forMs = Number.POSITIVE_INFINITY): void {
+    const key = conversationKey(tenant, id)
+    this.#seqs.set(key, lastSeq)
+    this.#until.set(key, this.#now() + forMs)
   }
 
-  /** False once its log has grown; from then on it is one like any other. */
+  /** False once its log has grown or its time is over; from then on it is one like any other. */
   has({ tenant, id }: ConversationRef, lastSeq: number): boolean {
     const key = conversationKey(tenant, id)
     const leftAt = this.#seqs.get(key)
-    if (leftAt !== undefined && leftAt >= lastSeq) return true
+    const isOver = this.#now() >= (this.#until.get(key) ?? 0)
+    if (leftAt !== undefined && leftAt >= lastSeq && !isOver) return true
     this.#seqs.delete(key)
+    this.#until.delete(key)
     return false
   }
 
@@ -81,8 +87,10 @@ export class LeftAlone {
     else this.#problems.delete(conversationKey(tenant, id))
   }
 
-  problemOf({ tenant, id }: ConversationRef): PerdureError | null {
-    return this.#problems.get(conversationKey(tenant, id)) ?? null
+  /** Null once its log has grown: another node may have gone on with it. */
+  problemOf({ tenant, id }: ConversationRef, lastSeq = 0): PerdureError | null {
+    const key = conversationKey(tenant, id)
+    return lastSeq > (this.#seqs.get(key) ?? Number.POSITIVE_INFINITY) ? null : (this.#problems.get(key) ?? null)
   }
 }
 
@@ -91,4 +99,4 @@ export function isHopeless(error: unknown): error is PerdureError {
   return PerdureError.isInstance(error) && (error.code.startsWith('event_') || hopelessCodes.has(error.code))
 }
 
-const hopelessCodes: ReadonlySet<string> = new Set(['flow_diverged', 'agent_missing'])
+const hopelessCodes: ReadonlySet<string> = new Set(['flow_diverged', 'agent_missing', 'tool_missing'])

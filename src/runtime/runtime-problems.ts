@@ -34,6 +34,7 @@ const known: Readonly<Record<keyof RuntimeOptions, true>> = {
   maxConcurrentTurns: true,
   leaseMs: true,
   pollMs: true,
+  missingToolMs: true,
   auditTtlMs: true,
 }
 

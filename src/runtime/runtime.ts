@@ -47,6 +47,11 @@ export type RuntimeOptions<Agents extends readonly Agent[] = readonly Agent[]> =
   readonly leaseMs?: number
   /** How often work that no hint told of is looked for. Default: 500. */
   readonly pollMs?: number
+  /**
+   * How long a call that was approved, or has to run again, is left to other processes when its tool is not in the code of this one, as in the middle of
+   * a deploy. Then it ends as an error. Default: 600,000.
+   */
+  readonly missingToolMs?: number
   /** How long audit rows are kept; looked after about once an hour. Default: for ever. */
   readonly auditTtlMs?: number
 }

@@ -57,7 +57,7 @@ export function verbs<Agents extends readonly Agent[]>(
       const { tenant } = identity()
       const records = await context.store.forTenant(tenant).listConversations(filter)
       return records.map((record) =>
-        listedConversation(record, context.worker?.problemOf({ tenant, id: record.id }) ?? null),
+        listedConversation(record, context.worker?.problemOf({ tenant, id: record.id }, record.lastSeq) ?? null),
       )
     },
     unquarantine: async (id) => {

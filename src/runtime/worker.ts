@@ -1,6 +1,7 @@
 import type { Agent } from '../agent/agent.ts'
 import { monotonic } from '../clock/clock.ts'
 import { PerdureError } from '../errors/perdure-error.ts'
+import { ToolMissingError } from '../errors/runtime-errors.ts'
 import { failpoint } from '../failpoint/failpoint.ts'
 import { uuidV7 } from '../id/uuid-v7.ts'
 import type { Logger } from '../logger/logger.ts'
@@ -67,7 +68,8 @@ export class Worker {
 
   constructor(parts: WorkerParts) {
     this.#parts = parts
-    this.#leftAlone = new LeftAlone(parts.logger, () => parts.clock.now())
+    // By a clock that never goes back: what is set aside must not stay so when the time of day is put right.
+    this.#leftAlone = new LeftAlone(parts.logger, () => monotonic(parts.clock))
     this.#warnOfStore = sparingly(parts.logger, () => parts.clock.now())
     this.#tellOfFailure = sparingly(parts.logger, () => parts.clock.now(), 'error')
     this.#leases = new LeaseKeeper({
@@ -219,9 +221,9 @@ export class Worker {
   }
 
   /** Why this process cannot work on it, where it has tried; null while it can, or has not. */
-  problemOf(ref: ConversationRef): PerdureError | null {
+  problemOf(ref: ConversationRef, lastSeq = 0): PerdureError | null {
     const { tenant, id } = ref
-    return this.#taken.get(conversationKey(tenant, id))?.owner?.problem ?? this.#leftAlone.problemOf(ref)
+    return this.#taken.get(conversationKey(tenant, id))?.owner?.problem ?? this.#leftAlone.problemOf(ref, lastSeq)
   }
 
   /** Lets go of one conversation; this node leaves it alone until its log grows. */
@@ -324,6 +326,8 @@ export class Worker {
     const { logger, workingSets } = this.#parts
     const isAway = PerdureError.isInstance(error) && error.retryable
     if (isAway) this.#warnOfStore('taking up a conversation failed; trying again', { tenant, id, error })
+    else if (error instanceof ToolMissingError)
+      logger.warn('a call is left to nodes that have its tool', { tenant, id, error })
     else if (isHopeless(error)) logger.error('a conversation cannot be worked on here', { tenant, id, error })
     else this.#tellOfFailure('a conversation cannot be worked on here', { tenant, id, error })
     workingSets.drop(tenant, id)
@@ -331,7 +335,8 @@ export class Worker {
     try {
       if (isHopeless(error)) {
         this.#leftAlone.setProblem({ tenant, id }, error)
-        this.#leftAlone.add({ tenant, id }, (await store.getConversation(id))?.lastSeq ?? 0)
+        const forMs = error instanceof ToolMissingError ? error.waitMs : Number.POSITIVE_INFINITY
+        this.#leftAlone.add({ tenant, id }, (await store.getConversation(id))?.lastSeq ?? 0, forMs)
       } else this.#leftAlone.setAside({ tenant, id }, error)
     } catch (failure) {
       logger.warn('a conversation that cannot be worked on could not be read', { tenant, id, error: failure })

@@ -4,7 +4,8 @@ import { stopChildren } from './stop-children.ts'
 
 /**
  * The loop: fold, decide, act, settle, commit, again. Starting a turn, going on after an answer, and recovering after a crash are all this.
- * Resolves when nothing can run any more and the conversation is let go, or when another node has taken it.
+ * Resolves when nothing can run any more and the conversation is let go, or when another node has taken it. Rejects when all that could run
+ * needs tools of other nodes.
  */
 export async function drive(owner: Owner): Promise<void> {
   while (!owner.isLost) {
@@ -14,7 +15,11 @@ export async function drive(owner: Owner): Promise<void> {
       continue
     }
     const outcomes = owner.outcomes()
-    const { events, after, step } = decide(owner.state, owner.running(), outcomes)
+    const left = owner.missingTools.leftToOthers(owner.state)
+    // What is left to others is not started here, as if it ran already.
+    const busy =
+      left.length === 0 ? owner.running() : new Set([...owner.running(), ...left.map(({ callId }) => callId)])
+    const { events, after, step } = decide(owner.state, busy, outcomes)
 
     if (step.type === 'terminate') {
       await owner.stop(step.turnId)
@@ -36,6 +41,8 @@ export async function drive(owner: Owner): Promise<void> {
       continue
     }
     if (step.type === 'model') owner.callModel(step)
-    if (!owner.hasNews) await owner.changed()
+    if (owner.hasNews) continue
+    if (step.type === 'wait' && owner.running().size === 0) owner.missingTools.leave(left)
+    await owner.changed()
   }
 }

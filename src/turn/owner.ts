@@ -26,6 +26,7 @@ import { InHand } from './in-hand.ts'
 import { Refusals } from './instead-of-refused.ts'
 import { type LettingGo, lettingGo } from './letting-go.ts'
 import { lifecycleSnapshot } from './lifecycle-snapshot.ts'
+import { MissingTools } from './missing-tools.ts'
 import { RowGuards } from './row-guards.ts'
 import { RunningCalls } from './running-calls.ts'
 import { RunningModel } from './running-model.ts'
@@ -48,6 +49,7 @@ export class Owner {
   readonly #model: RunningModel
   readonly #detach: () => unknown
   readonly children: ChildCalls
+  readonly missingTools: MissingTools
   #workingSet: WorkingSet
   #cached: FsmState | null
   readonly #reading: LogReading
@@ -75,6 +77,7 @@ export class Owner {
     })
     this.#detach = context.channel.attach(() => this.#workingSet)
     this.children = new ChildCalls(context.family, context.agent.name)
+    this.missingTools = new MissingTools(context)
   }
 
   get state(): ConversationState {

@@ -30,6 +30,8 @@ export type TurnContext = {
   /** Null where the app keeps none. */
   readonly snapshots: Snapshots | null
   readonly memory: ContextMemory
+  /** For how much longer a call whose tool this agent lacks is left to other nodes. */
+  readonly toolWaitMs: (callId: string) => number
   /** Begins to sum up these turns, beside what goes on here. */
   readonly summariseSoon: (span: readonly TurnState[]) => void
 }

@@ -12,8 +12,6 @@ const seeding = (test: string): Case => ({ file: 'test/stories/snapshots-seeding
 
 const hostile = (surface: string, test: string): Case => ({ file: `test/hostile/${surface}-verbs.test.ts`, test })
 
-const keyed = (test: string): Case => ({ file: 'test/stories/humans-keys.test.ts', test })
-
 const pastParent = 'is not talked to past its parent, and the error names it'
 
 /** One rule each of what callers may reach: who may be talked to, and which calls may be answered where. */
@@ -350,39 +348,5 @@ export const doorMutants: readonly Mutant[] = [
       },
     ],
     killedBy: [hostile('client', 'dots are not taken for steps of the path')],
-  },
-  {
-    name: 'keys of answers: a retry is told who was first',
-    edits: [
-      {
-        file: 'src/runtime/answer-call.ts',
-        find: 'if (request.digest === undefined || lastSeq === 0) return false',
-        replace: 'if (request.digest !== null || lastSeq === 0) return false',
-      },
-    ],
-    killedBy: [keyed('whose acknowledgement was lost is accepted when it is given again: approve')],
-  },
-  {
-    name: 'keys of answers: another value under the same key is accepted',
-    edits: [
-      {
-        file: 'src/runtime/request-key.ts',
-        find: '...(given === undefined ? [] : [given as Json])',
-        replace: '...(given === undefined ? [] : [])',
-      },
-    ],
-    killedBy: [keyed('is refused when the key stands for another: answer')],
-  },
-  {
-    name: 'keys of answers: another verb under the same key is accepted',
-    edits: [
-      { file: 'src/runtime/request-key.ts', find: 'digestOf(verb, callId', replace: "digestOf('answer', callId" },
-    ],
-    killedBy: [keyed('is refused when the key stands for the same value of another verb')],
-  },
-  {
-    name: 'keys of answers: they are those of messages',
-    edits: [{ file: 'src/runtime/request-key.ts', find: 'key: `answer/${key}`,', replace: 'key,' }],
-    killedBy: [keyed('takes no key of a message')],
   },
 ]

@@ -1,3 +1,4 @@
+import { answerMutants } from './answer-mutants.ts'
 import { bytesMutants } from './bytes-mutants.ts'
 import { cacheMutants } from './cache-mutants.ts'
 import { callsMutants } from './calls-mutants.ts'
@@ -34,6 +35,7 @@ export const mutants: readonly Mutant[] = [
   ...contractMutants,
   ...cacheMutants,
   ...doorMutants,
+  ...answerMutants,
   ...bytesMutants,
   ...callsMutants,
   ...withheldMutants,

@@ -33,7 +33,7 @@ overStores('a tool that is gone after a deploy', (story) => {
     await before.close()
 
     const { agent, model } = version([])
-    const runtime = story.start({ agents: [agent], store: story.reopen(data) })
+    const runtime = story.start({ agents: [agent], store: story.reopen(data), missingToolMs: 0 })
     expect(await runtime.inbox()).toMatchObject([{ id: call.callId, agentMissing: false }])
     const chat = runtime.conversation('c1')
     expect(await chat.approve(call)).toEqual({ accepted: true })
@@ -53,7 +53,7 @@ overStores('a tool that is gone after a deploy', (story) => {
 
     const onClient = defineTool({ name: 'pay', description, input, executor: 'client', output: z.string() })
     const { agent, model } = version([onClient])
-    const chat = story.start({ agents: [agent], store: story.reopen(data) }).conversation('c1')
+    const chat = story.start({ agents: [agent], store: story.reopen(data), missingToolMs: 0 }).conversation('c1')
     await chat.approve(call)
     expect(await chat.turn(turn.turnId).outcome()).toMatchObject({ status: 'completed' })
     expect(toolResults(model, 1)).toEqual([
@@ -80,7 +80,7 @@ overStores('a tool that is gone after a deploy', (story) => {
       run: (args) => void runs.push(args),
     })
     const { agent, model } = version([changed])
-    const chat = story.start({ agents: [agent], store: story.reopen(data) }).conversation('c1')
+    const chat = story.start({ agents: [agent], store: story.reopen(data), missingToolMs: 0 }).conversation('c1')
     await chat.approve(call)
     expect(await chat.turn(turn.turnId).outcome()).toMatchObject({ status: 'completed' })
     expect(runs).toEqual([])
@@ -108,7 +108,7 @@ overStores('a tool that is gone after a deploy', (story) => {
     await before.close({ drainMs: 0 })
 
     const { agent, model } = version([])
-    const chat = story.start({ agents: [agent], store: story.reopen(data) }).conversation('c1')
+    const chat = story.start({ agents: [agent], store: story.reopen(data), missingToolMs: 0 }).conversation('c1')
     expect(await chat.turn(turn.turnId).outcome()).toMatchObject({ status: 'completed' })
     const [[, output] = []] = toolResults(model, 1)
     expect(output).toMatchObject({ type: 'error-text', value: expect.stringContaining('may have taken effect') })
@@ -130,7 +130,7 @@ overStores('a tool that is gone after a deploy', (story) => {
     await before.close()
 
     const { agent, model } = version([])
-    const chat = story.start({ agents: [agent], store: story.reopen(data) }).conversation('c1')
+    const chat = story.start({ agents: [agent], store: story.reopen(data), missingToolMs: 0 }).conversation('c1')
     await expect(chat.answer(call, { ok: 'maybe' })).rejects.toMatchObject({ code: 'invalid_answer' })
     expect(await chat.answer(call, { ok: true })).toEqual({ accepted: true })
     expect(await chat.turn(turn.turnId).outcome()).toMatchObject({ status: 'completed' })
