@@ -1,3 +1,5 @@
+import type { Clock } from '../clock/clock.ts'
+import { withTimeout } from '../clock/with-timeout.ts'
 import type { WorkingSets } from '../live/working-sets.ts'
 import type { Logger } from '../logger/logger.ts'
 import type { Snapshots } from '../snapshot/snapshots.ts'
@@ -11,8 +13,12 @@ type Parts = {
   readonly workingSets: WorkingSets
   readonly scopes: Scopes
   readonly snapshots: Snapshots | null
+  readonly clock: Clock
   readonly logger: Logger
 }
+
+/** How long the log of one may take to be read. */
+const loadMs = 2_000
 
 /** As many as there are working sets in memory: the others were let go long ago. */
 const most = 200
@@ -40,12 +46,15 @@ export class ShutdownSnapshots {
   }
 
   async take(ref: ConversationRef): Promise<void> {
-    const { store, workingSets, scopes, snapshots, logger } = this.#parts
+    const { store, workingSets, scopes, snapshots, clock, logger } = this.#parts
     const { tenant, id: conversationId, agentId } = this.#workedOn.get(keyOf(ref)) ?? { ...ref, agentId: null }
     if (!snapshots || agentId === null) return
     this.#workedOn.delete(keyOf(ref))
     try {
-      const workingSet = await workingSets.loadWhole(store.forTenant(tenant), tenant, conversationId)
+      const loading = workingSets.loadWhole(store.forTenant(tenant), tenant, conversationId)
+      const workingSet = await withTimeout(loading, loadMs, clock, () => {
+        throw new Error(`the store did not answer within ${loadMs} ms`)
+      })
       const subject = { agentId, conversationId, workingSet, scopes: scopes.forConversation(tenant, conversationId) }
       await snapshots.persist('on_shutdown', subject)
     } catch (error) {

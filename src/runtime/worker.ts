@@ -20,6 +20,7 @@ import type { KeepAlive } from './keep-alive.ts'
 import { type HeldConversation, LeaseKeeper } from './lease-keeper.ts'
 import type { GivenLease, KnownLog, LeaseWish } from './lease-wish.ts'
 import { isHopeless, LeftAlone } from './left-alone.ts'
+import { letGoInTime } from './let-go-in-time.ts'
 import { settledWithin } from './settled-within.ts'
 import { ShutdownSnapshots } from './shutdown-snapshots.ts'
 import { SideTasks } from './side-tasks.ts'
@@ -242,17 +243,9 @@ export class Worker {
   async close(drainMs: number): Promise<void> {
     this.#isClosed = true
     for (const cancel of this.#cancelTimers) cancel()
-    const entries = [...this.#taken.values()]
-    await settledWithin(drainMs, [...entries.map(({ done }) => done), ...this.#sideTasks.running], this.#parts.clock)
-    const closing = [...this.#taken.values()].map(async ({ owner, done }) => {
-      await owner?.close()
-      await done
-    })
-    await this.#sideTasks.close()
-    for (const result of await Promise.allSettled(closing)) {
-      if (result.status === 'rejected')
-        this.#parts.logger.error('closing a conversation failed', { error: result.reason })
-    }
+    const running = [...this.#taken.values()].map(({ done }) => done)
+    await settledWithin(drainMs, [...running, ...this.#sideTasks.running], this.#parts.clock)
+    await letGoInTime([...this.#taken.values()], { ...this.#parts, sideTasks: this.#sideTasks })
     this.#leases.stop()
     await this.#shutdown.takeAll()
   }

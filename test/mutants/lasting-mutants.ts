@@ -86,4 +86,16 @@ export const lastingMutants: readonly Mutant[] = [
       },
     ],
   },
+  {
+    name: 'lasting: close waits until all is let go of',
+    edits: [
+      { file: 'src/runtime/let-go-in-time.ts', find: 'const letGoMs = 2_000', replace: 'const letGoMs = 200_000' },
+    ],
+    killedBy: [
+      {
+        file: 'test/faults/closing.test.ts',
+        test: 'close returns in its time after a commit of a start whose fate is unknown',
+      },
+    ],
+  },
 ]
