@@ -30,6 +30,6 @@ export async function largeInPostgres(sizes: Sizes): Promise<Finding> {
   }
 }
 
-export async function largeInPostgresAt(place: string, sizes: Sizes): Promise<Finding> {
+async function largeInPostgresAt(place: string, sizes: Sizes): Promise<Finding> {
   return memory({ ...sizes, place, store: postgresStore({ connectionString: place, logger: silentLogger }) })
 }
