@@ -132,9 +132,16 @@ export class Channel {
     })
   }
 
-  /** Looks at the store in case a hint was lost. */
-  poll(): void {
-    if (this.#listeners.size > 0) this.refresh().catch((error) => this.#readFailed(error))
+  /** How far those who listen have been told of the log; null where nobody listens, or before the first `refresh`. */
+  watched(): { readonly seq: number; readonly at: number | null } | null {
+    if (this.#listeners.size === 0 || !this.#workingSet) return null
+    const { state, lastAt } = this.#workingSet
+    return { seq: state.lastSeq, at: state.lastSeq === 0 ? null : lastAt }
+  }
+
+  /** Looks at the store in case a hint was lost. Never rejects. */
+  async poll(): Promise<void> {
+    if (this.#listeners.size > 0) await this.refresh().catch((error) => this.#readFailed(error))
   }
 
   /** The owner's commit, durable already. */

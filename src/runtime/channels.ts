@@ -3,12 +3,13 @@ import { bound, loadWhole, type WorkingSet, type WorkingSets, withEvents } from 
 import { conversationKey } from '../store/conversation-key.ts'
 import { readBounds } from '../store/log-pages.ts'
 import type { Store } from '../store/store.ts'
+import type { Watcher } from './log-poll.ts'
 
 /** The channels of this process: one for each conversation that is worked on or watched here. */
 export class Channels {
   readonly #store: Store
   readonly #workingSets: WorkingSets
-  readonly #channels = new Map<string, Channel>()
+  readonly #channels = new Map<string, { readonly tenant: string; readonly channel: Channel }>()
 
   constructor(store: Store, workingSets: WorkingSets) {
     this.#store = store
@@ -17,15 +18,15 @@ export class Channels {
 
   of(tenant: string, id: string): Channel {
     const key = conversationKey(tenant, id)
-    const known = this.#channels.get(key)
+    const known = this.#channels.get(key)?.channel
     if (known) return known
     const channel = new Channel(id, (workingSet) => this.#read(tenant, id, workingSet))
-    this.#channels.set(key, channel)
+    this.#channels.set(key, { tenant, channel })
     return channel
   }
 
   peek(tenant: string, id: string): Channel | undefined {
-    return this.#channels.get(conversationKey(tenant, id))
+    return this.#channels.get(conversationKey(tenant, id))?.channel
   }
 
   /** Forgets a channel nobody uses. Called when a watcher leaves or an owner lets go. */
@@ -33,9 +34,17 @@ export class Channels {
     if (this.peek(tenant, id)?.isUnused) this.#channels.delete(conversationKey(tenant, id))
   }
 
-  /** Hints may be lost; whoever watches must not wait for ever. */
-  refreshAll(): void {
-    for (const channel of this.#channels.values()) channel.poll()
+  /** Those that somebody listens to: hints may be lost, and nobody must wait for ever. */
+  *watchers(): Iterable<Watcher> {
+    for (const { tenant, channel } of this.#channels.values()) {
+      const known = channel.watched()
+      if (!known) continue
+      // One that has gone on meanwhile is looked at the next time.
+      const look = async (): Promise<void> => {
+        if (channel.watched()?.seq === known.seq) await channel.poll()
+      }
+      yield { tenant, id: channel.conversationId, ...known, status: null, look }
+    }
   }
 
   async #read(tenant: string, id: string, known: WorkingSet | null): Promise<Reading> {

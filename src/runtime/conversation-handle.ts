@@ -300,7 +300,7 @@ export function conversationHandle(
       for (const gone of [id, ...below]) {
         workingSets.drop(tenant, gone)
         runtime.worker?.lose(tenant, gone)
-        channels.peek(tenant, gone)?.poll()
+        void channels.peek(tenant, gone)?.poll()
         runtime.turnWaiters.hint({ tenant, id: gone })
       }
       return isDeleted

@@ -21,6 +21,7 @@ import { HintWaiters } from './hint-waiters.ts'
 import { checkScope } from './identity.ts'
 import { KeepAlive } from './keep-alive.ts'
 import { noLeaseWish } from './lease-wish.ts'
+import { LogPoll } from './log-poll.ts'
 import { readinessOf } from './readiness.ts'
 import type { Runtime, RuntimeOptions } from './runtime.ts'
 import type { RuntimeContext } from './runtime-context.ts'
@@ -53,7 +54,7 @@ export function createRuntime<const Agents extends readonly Agent[]>(
   const closing = new AbortController()
   const workingSets = new WorkingSets()
   const channels = new Channels(store, workingSets)
-  const waiters = new HintWaiters(clock, pollMs, closing.signal)
+  const waiters = new HintWaiters(closing.signal)
   const shared = {
     ...{ store, channels, workingSets },
     agents: agentsByName(options.agents),
@@ -92,7 +93,8 @@ export function createRuntime<const Agents extends readonly Agent[]>(
     context.turnWaiters.hint(hint)
     channels.peek(hint.tenant, hint.id)?.hint(hint.seq)
   })
-  const stopPolling = every(pollMs, clock.after, () => channels.refreshAll())
+  const polling = new LogPoll({ store, clock, logger, pollMs }, () => [...channels.watchers(), ...waiters.watchers()])
+  polling.start()
   worker?.start()
 
   let closed: Promise<void> | null = null
@@ -100,7 +102,7 @@ export function createRuntime<const Agents extends readonly Agent[]>(
     await worker?.close(drainMs)
     closing.abort(new RuntimeClosedError())
     waiters.tellAll()
-    stopPolling()
+    polling.stop()
     stopSweeping()
     stopListening()
   }
@@ -119,13 +121,4 @@ export function createRuntime<const Agents extends readonly Agent[]>(
       return closed
     },
   }
-}
-
-function every(ms: number, after: (ms: number, callback: () => void) => () => void, work: () => void): () => void {
-  let cancel = after(ms, tick)
-  function tick(): void {
-    work()
-    cancel = after(ms, tick)
-  }
-  return () => cancel()
 }

@@ -94,10 +94,14 @@ export function flowSession(
     return loaded?.state.flow === flow.name ? loaded : null
   }
 
-  async function loaded(): Promise<FlowState> {
+  async function loadedNow(): Promise<LoadedFlow> {
     const found = await load()
     if (!found) throw new NoSessionError(id)
-    return found.state
+    return found
+  }
+
+  async function loaded(): Promise<FlowState> {
+    return (await loadedNow()).state
   }
 
   /** With all that its code is replayed against. */
@@ -120,10 +124,11 @@ export function flowSession(
       if (problem) throw problem
       for (;;) {
         const record = await store.getConversation(id)
-        const found = standingOf(await loaded(), record)
+        const { state, lastAt: at } = await loadedNow()
+        const found = standingOf(state, record)
         if (found) return found
         if (record?.quarantine) throw new ConversationQuarantinedError(id)
-        await hints.next()
+        await hints.next({ seq: state.lastSeq, at, status: record?.status ?? null })
       }
     } finally {
       hints.stop()

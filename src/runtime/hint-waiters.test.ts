@@ -1,15 +1,15 @@
 import { expect, test } from 'vitest'
-import { systemClock } from '../clock/clock.ts'
 import { HintWaiters } from './hint-waiters.ts'
 
 const ref = { tenant: 't', id: 'c' }
+const known = { seq: 1, at: 1, status: null }
 const never = new AbortController().signal
 
 test('who waits goes on with a hint, and not with one for another log', async () => {
-  const waiters = new HintWaiters(systemClock, 1_000_000, never)
+  const waiters = new HintWaiters(never)
   const hints = waiters.listen(ref)
   let isTold = false
-  const waiting = hints.next().then(() => {
+  const waiting = hints.next(known).then(() => {
     isTold = true
   })
   waiters.hint({ ...ref, id: 'other' })
@@ -21,13 +21,26 @@ test('who waits goes on with a hint, and not with one for another log', async ()
 })
 
 test('who waits is let go with the reason of its signal, before and while it waits', async () => {
-  const waiters = new HintWaiters(systemClock, 1_000_000, never)
+  const waiters = new HintWaiters(never)
   const stop = new AbortController()
   const hints = waiters.listen(ref, stop.signal)
   const reason = new Error('enough')
-  const waiting = hints.next()
+  const waiting = hints.next(known)
   stop.abort(reason)
   await expect(waiting).rejects.toBe(reason)
-  await expect(hints.next()).rejects.toBe(reason)
+  await expect(hints.next(known)).rejects.toBe(reason)
+  hints.stop()
+})
+
+test('who waits is polled for while it waits, and told where the log has moved', async () => {
+  const waiters = new HintWaiters(never)
+  const hints = waiters.listen(ref)
+  expect([...waiters.watchers()]).toEqual([])
+  const waiting = hints.next(known)
+  const [watcher] = waiters.watchers()
+  expect(watcher).toMatchObject({ ...ref, ...known })
+  watcher!.look()
+  await waiting
+  expect([...waiters.watchers()]).toEqual([])
   hints.stop()
 })

@@ -1,24 +1,27 @@
-import type { Clock } from '../clock/clock.ts'
 import { conversationKey } from '../store/conversation-key.ts'
 import type { ConversationRef } from '../store/conversation-record.ts'
+import type { WatchedLog } from '../store/watched-log.ts'
+import type { Watcher } from './log-poll.ts'
 
 /** What was appended to one log while somebody listens. Must be stopped. */
 export type Hints = {
-  /** Resolves when something was appended since the last call, or after a while. Rejects when the runtime is closed, or with the signal's reason. */
-  next(): Promise<void>
+  /**
+   * Resolves when something was appended since the last call, or when the log is found to be other than it is known. Rejects when the runtime is closed, or with
+   * the signal's reason.
+   */
+  next(known: Known): Promise<void>
   stop(): void
 }
 
-/** Those who wait for a log to grow. Hints may be lost, so nobody waits longer than `pollMs`. */
+type Known = Pick<WatchedLog, 'seq' | 'at' | 'status'>
+
+/** Those who wait for a log to grow. Hints may be lost, so it is polled as well: see `LogPoll`. */
 export class HintWaiters {
-  readonly #clock: Clock
-  readonly #pollMs: number
   readonly #closed: AbortSignal
   readonly #listening = new Map<string, Set<() => void>>()
+  readonly #waiting = new Set<Watcher>()
 
-  constructor(clock: Clock, pollMs: number, closed: AbortSignal) {
-    this.#clock = clock
-    this.#pollMs = pollMs
+  constructor(closed: AbortSignal) {
     this.#closed = closed
   }
 
@@ -29,6 +32,11 @@ export class HintWaiters {
   /** Tells everybody, whatever they wait for. */
   tellAll(): void {
     for (const listeners of this.#listening.values()) for (const tell of listeners) tell()
+  }
+
+  /** Those who wait now. */
+  watchers(): Iterable<Watcher> {
+    return this.#waiting
   }
 
   /** Listens from now on, so that what comes between a look and the wait after it is not missed. */
@@ -44,18 +52,13 @@ export class HintWaiters {
     this.#listening.set(key, listeners.add(tell))
     signal?.addEventListener('abort', tell)
     return {
-      next: async () => {
+      next: async (known) => {
         this.#closed.throwIfAborted()
         signal?.throwIfAborted()
-        if (!isTold) {
-          await new Promise<void>((resolve) => {
-            const cancel = this.#clock.after(this.#pollMs, resolve)
-            wake = () => {
-              cancel()
-              resolve()
-            }
-          })
-        }
+        const watcher = { tenant, id, ...known, look: tell }
+        this.#waiting.add(watcher)
+        if (!isTold) await new Promise<void>((resolve) => (wake = resolve))
+        this.#waiting.delete(watcher)
         isTold = false
         this.#closed.throwIfAborted()
         signal?.throwIfAborted()

@@ -3,15 +3,17 @@ import { InvalidArgumentError, StoreClosedError } from '../errors/store-errors.t
 import type { Logger } from '../logger/logger.ts'
 import { safeLogger } from '../redact/redacting-logger.ts'
 import { checkDuration, checkHolder, checkId } from './checks.ts'
+import type { ConversationRef } from './conversation-record.ts'
 import { DamageLog } from './damage-log.ts'
 import type { Driver } from './driver.ts'
 import { ExpiryLoop } from './expiry-loop.ts'
 import { HeldLeases } from './held-leases.ts'
 import { HintBus } from './hint-bus.ts'
 import type { KnownLease, LeaseNews } from './lease-news.ts'
-import { readDueWork, readKnownLeases } from './read-ranges.ts'
+import { readDueWork, readKnownLeases, readWatchedLogs } from './read-ranges.ts'
 import type { Store, TenantStore } from './store.ts'
 import { createTenantStore } from './tenant-store.ts'
+import { logsPerStatement } from './watched-log.ts'
 import { watchedUpkeep } from './watched-upkeep.ts'
 
 /** What every store takes. */
@@ -81,6 +83,15 @@ export function createStore(driver: Driver, options: StoreOptions = {}, clock: C
       return lost.map(({ tenant, id }) => ({ tenant, id }))
     },
     keepLeases,
+    async movedLogs(given) {
+      const watched = readWatchedLogs(given)
+      const moved: ConversationRef[] = []
+      for (let from = 0; from < watched.length; from += logsPerStatement) {
+        const asked = watched.slice(from, from + logsPerStatement)
+        for (const place of await guarded.movedLogs(asked)) moved.push(refOf(asked[place]!))
+      }
+      return moved
+    },
     onWake(listener) {
       if (typeof listener !== 'function') throw new InvalidArgumentError('listener', 'must be a function')
       return hints.listen(listener)
@@ -97,6 +108,10 @@ export function createStore(driver: Driver, options: StoreOptions = {}, clock: C
       await driver.close()
     },
   }
+}
+
+function refOf({ tenant, id }: ConversationRef): ConversationRef {
+  return { tenant, id }
 }
 
 const keptHandles = 100

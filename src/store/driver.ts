@@ -6,6 +6,7 @@ import type { ModelCallRange } from './model-call.ts'
 import type { BlobSlice, DueWorkQuery, EventRange, Page, PageBounds, Unsubscribe, WakeHint } from './store.ts'
 import type { FinalStatus, ToolCall } from './tool-call.ts'
 import type { Upkeep } from './upkeep.ts'
+import type { WatchedLog } from './watched-log.ts'
 
 /**
  * What a backend implements. `createStore` turns it into a `Store` and does once, for all backends, what does not depend on the backend:
@@ -85,6 +86,11 @@ export type Driver = {
   /** Extends the leases in `known` that the holder still has, lapsed or not, and no others. Must be one statement: see `leaseNews`. */
   renewLeases(holder: string, ttlMs: number, known: readonly KnownLease[]): Promise<LeaseNews>
   dueWork(query: DueWorkQuery): Promise<ConversationRef[]>
+  /**
+   * The places in the list, from 0, of those that are not as they are known: the log ends elsewhere, the event at `seq` has another time, or, where a status is
+   * known, it is another or the conversation is quarantined. One that is not there ends at 0 and has no status. Must be one statement: it is asked again and again about all that is watched.
+   */
+  movedLogs(watched: readonly WatchedLog[]): Promise<number[]>
   /** Adds one pin to the blob, so that it is not removed before an event refers to it. A known blob keeps its media type. */
   putBlob(tenant: string, hash: string, bytes: Uint8Array, mediaType: string): Promise<void>
   /** With `slice` no more than those bytes are in memory. */

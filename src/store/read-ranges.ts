@@ -5,6 +5,7 @@ import type { ConversationFilter } from './conversation-record.ts'
 import type { KnownLease } from './lease-news.ts'
 import type { ModelCallRange } from './model-call.ts'
 import type { BlobSlice, DueWorkQuery, EventRange, Page, PageBounds } from './store.ts'
+import type { WatchedLog } from './watched-log.ts'
 
 /** Ranges and pages as callers give them: checked, and read once. */
 export function readRange(given: EventRange | undefined): EventRange {
@@ -27,7 +28,7 @@ export function readPage(given: Page | undefined): Page {
 
 export function readFilter(given: ConversationFilter | undefined): ConversationFilter {
   const filter = readMembers('filter', given, ['status', 'agent', 'forkOf', 'before', 'limit', 'maxBytes'])
-  if (filter.status !== undefined) checkOneOf('status', filter.status, ['active', 'suspended', 'idle', 'ended'])
+  if (filter.status !== undefined) checkOneOf('status', filter.status, statuses)
   if (filter.agent !== undefined) checkId('agent', filter.agent)
   if (filter.forkOf !== undefined) checkId('forkOf', filter.forkOf)
   if (filter.before !== undefined) checkId('before', filter.before)
@@ -74,6 +75,22 @@ export function readKnownLeases(given: readonly KnownLease[]): KnownLease[] {
 }
 
 const leaseNames = ['tenant', 'id', 'epoch', 'seq'] as const
+
+/** The logs that a watcher knows of, and up to where. */
+export function readWatchedLogs(given: readonly WatchedLog[]): WatchedLog[] {
+  return readList('watched', given).map((log) => {
+    const { tenant, id, seq, at, status } = readMembers<WatchedLog, keyof WatchedLog>('watched', log, watchedNames)
+    checkId('tenant', tenant)
+    checkId('conversation id', id)
+    checkWhole('seq', seq, 0)
+    if (at !== null) checkWhole('at', at, 0)
+    if (status !== null) checkOneOf('status', status, statuses)
+    return { tenant, id, seq, at, status }
+  })
+}
+
+const watchedNames = ['tenant', 'id', 'seq', 'at', 'status'] as const
+const statuses = ['active', 'suspended', 'idle', 'ended'] as const
 
 function checkBounds<T extends PageBounds>(bounds: T): T {
   if (bounds.limit !== undefined) checkWhole('limit', bounds.limit, 1)

@@ -15,6 +15,7 @@ import type { ModelCall, ModelCallRange, NewModelCall } from './model-call.ts'
 import type { Summary } from './summary.ts'
 import type { FinalStatus, PendingCall, ToolCall, ToolCallWrite } from './tool-call.ts'
 import type { Upkeep } from './upkeep.ts'
+import type { WatchedLog } from './watched-log.ts'
 
 /** A place for logs: one root per process, one handle per tenant. Everything a backend must do is in this file. */
 export type Store = TenantStore & {
@@ -33,6 +34,8 @@ export type Store = TenantStore & {
   keepLeases(holder: string, ttlMs: number, known: readonly KnownLease[]): Promise<LeaseNews>
   /** Hints that a log has grown, also in other processes. They may be late, doubled or lost: the log is the truth. */
   onWake(listener: (hint: WakeHint) => void): Unsubscribe
+  /** Those of the logs that are not as they are known any more: for watchers, in case a hint was lost. One statement for each 1,000. */
+  movedLogs(watched: readonly WatchedLog[]): Promise<ConversationRef[]>
   /** Removes everything of a tenant; returns how many conversations there were. */
   deleteTenant(tenant: string): Promise<number>
   /** For copying, examining and tidying all of it: see `perdure/upkeep`. Absent where the backend does not offer it. */

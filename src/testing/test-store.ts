@@ -21,6 +21,7 @@ import { leasesAndEpochs } from './conformance/leases-and-epochs.ts'
 import { limitsAndBadInput } from './conformance/limits-and-bad-input.ts'
 import { listing } from './conformance/listing.ts'
 import { modelCalls } from './conformance/model-calls.ts'
+import { movedLogs } from './conformance/moved-logs.ts'
 import { quarantine } from './conformance/quarantine.ts'
 import { refusedCommits } from './conformance/refused-commits.ts'
 import { reopening } from './conformance/reopening.ts'
@@ -86,6 +87,7 @@ const promises: readonly ((suite: Suite) => void)[] = [
   keys,
   leasesAndEpochs,
   quarantine,
+  movedLogs,
   creation,
   callRows,
   eventsFromOutside,

@@ -243,6 +243,13 @@ const methods: Readonly<Record<keyof Store, Attempts>> = {
       return store.keepLeases('h', 1_000, [{ tenant: 'default', id: 'c', epoch, seq: hostile }])
     },
   ],
+  movedLogs: (store) => [
+    (hostile) => store.movedLogs(hostile),
+    (hostile) => store.movedLogs([hostile]),
+    (hostile) => store.movedLogs([{ tenant: 'default', id: hostile, seq: 1, at: null, status: null }]),
+    (hostile) => store.movedLogs([{ tenant: 'default', id: 'c', seq: hostile, at: null, status: null }]),
+    (hostile) => store.movedLogs([{ tenant: 'default', id: 'c', seq: 1, at: hostile, status: hostile }]),
+  ],
   onWake: (store) => [(hostile) => store.onWake(hostile)()],
   deleteTenant: (store) => [(hostile) => store.deleteTenant(hostile)],
   close: none,

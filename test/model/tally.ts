@@ -46,6 +46,7 @@ export const allMethods = Object.keys({
   dueWork: 0,
   renewLeases: 0,
   keepLeases: 0,
+  movedLogs: 0,
   onWake: 0,
   deleteTenant: 0,
   close: 0,

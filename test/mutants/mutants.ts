@@ -19,6 +19,7 @@ import { serverMutants } from './server-mutants.ts'
 import { sqliteMutants } from './sqlite-mutants.ts'
 import { trustMutants } from './trust-mutants.ts'
 import { upkeepMutants } from './upkeep-mutants.ts'
+import { watchMutants } from './watch-mutants.ts'
 import { withheldMutants } from './withheld-mutants.ts'
 
 export const mutants: readonly Mutant[] = [
@@ -38,6 +39,7 @@ export const mutants: readonly Mutant[] = [
   ...answerMutants,
   ...bytesMutants,
   ...callsMutants,
+  ...watchMutants,
   ...withheldMutants,
   ...disclosureMutants,
   ...leaseMutants,

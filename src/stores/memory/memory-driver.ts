@@ -210,6 +210,16 @@ export function memoryDriver(clock: Pick<Clock, 'now'> = systemClock, newId: () 
       return found.slice(0, limit).map(({ tenant, id }) => ({ tenant, id }))
     },
 
+    async movedLogs(watched) {
+      return watched.flatMap(({ tenant, id, seq, at, status }, place) => {
+        const row = rowOf(tenant, id)
+        const isSame =
+          (row?.events.length ?? 0) === seq && (seq === 0 || at === null || row?.events[seq - 1]?.at === at)
+        const stands = status === null || (row?.columns.status === status && quarantineOf(row).quarantinedAt === null)
+        return isSame && stands ? [] : [place]
+      })
+    },
+
     async putBlob(tenant, hash, bytes, mediaType) {
       const { blobs } = tables.tenant(tenant)
       const blob = blobs.get(hash)

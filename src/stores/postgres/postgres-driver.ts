@@ -9,6 +9,7 @@ import { forkConversation } from './fork-conversation.ts'
 import { HintChannel, type HintChannelOptions } from './hint-channel.ts'
 import { leases } from './leases.ts'
 import { modelCalls } from './model-calls.ts'
+import { movedLogs } from './moved-logs.ts'
 import { snapshots } from './snapshots.ts'
 import { summaries } from './summaries.ts'
 import { postgresUpkeep } from './upkeep/upkeep.ts'
@@ -32,6 +33,7 @@ export function postgresDriver(options: DatabaseOptions & HintChannelOptions): D
     ...calls(database),
     ...modelCalls(database),
     ...leases(database),
+    movedLogs: movedLogs(database),
     ...blobs(database),
     ...snapshots(database),
     fork: forkConversation(database),

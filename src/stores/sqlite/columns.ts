@@ -4,7 +4,7 @@ import { quarantineHolder, quarantineUntil } from '../../store/claim.ts'
 export const lastSeq = 'coalesce((SELECT max(seq) FROM events WHERE events.cid = conversations.cid), 0)'
 const lastAt = 'coalesce((SELECT at FROM events WHERE events.cid = conversations.cid ORDER BY seq DESC LIMIT 1), 0)'
 
-const isQuarantined = `conversations.lease_holder = '${quarantineHolder}' AND conversations.lease_until = ${quarantineUntil}`
+export const isQuarantined = `(conversations.lease_holder = '${quarantineHolder}' AND conversations.lease_until = ${quarantineUntil})`
 export const quarantinedAt = `CASE WHEN ${isQuarantined} THEN conversations.claimed_at END AS quarantinedAt`
 
 /** What a `StoredConversation` is read from. */

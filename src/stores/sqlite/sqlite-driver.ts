@@ -12,6 +12,7 @@ import { forkConversation } from './fork-conversation.ts'
 import { GroupCommit } from './group-commit.ts'
 import { claimLease, releaseLease, renewLeases, takeBackLapse, unquarantine } from './leases.ts'
 import { gcModelCalls, modelCalls, putModelCall } from './model-calls.ts'
+import { movedLogs } from './moved-logs.ts'
 import { getSnapshot, putSnapshot } from './snapshots.ts'
 import { latestSummary, putSummary } from './summaries.ts'
 import { sqliteUpkeep } from './upkeep/upkeep.ts'
@@ -56,6 +57,7 @@ export function sqliteDriver({ path, busyTimeoutMs, logger }: SqliteDriverOption
     unquarantine: (tenant, id) => commits.write((db) => unquarantine(db, tenant, id)),
     renewLeases: (holder, ttlMs, known) => commits.write((db) => renewLeases(db, holder, ttlMs, known)),
     dueWork: (query) => connection.read((db) => dueWork(db, query)),
+    movedLogs: (watched) => connection.read((db) => movedLogs(db, watched)),
     putBlob: (tenant, hash, bytes, mediaType) => commits.write((db) => putBlob(db, tenant, hash, bytes, mediaType)),
     getBlob: (tenant, hash, slice) => connection.read((db) => getBlob(db, tenant, hash, slice)),
     putSnapshot: (tenant, id, snapshot) => commits.write((db) => putSnapshot(db, tenant, id, snapshot)),

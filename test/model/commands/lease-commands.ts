@@ -2,6 +2,7 @@ import fc from 'fast-check'
 import type { LeaseNews } from '../../../src/store/lease-news.ts'
 import { dueWorkProblem } from '../contract/due-work.ts'
 import { isQuarantined, takeBack } from '../contract/leases.ts'
+import { watchedLogs } from '../contract/moved-logs.ts'
 import { farMs } from '../generate/durations.ts'
 import { agents, holder, pick, picked } from '../generate/names.ts'
 import { atConversation } from '../generate/places.ts'
@@ -128,6 +129,23 @@ export const leaseCommands = [
       await world.act(
         async () => newsOf(await world.store(via).keepLeases(who, ttlMs, known)),
         (at) => newsOf(world.holding(via).keep(world.contract, who, at.plus(ttlMs), known)),
+      )
+    },
+  }),
+  command({
+    name: 'movedLogs',
+    weight: 3,
+    args: fc.record({
+      via: fc.nat({ max: 5 }),
+      behind: fc.constantFrom(0, 0, 1, 2),
+      offMs: fc.constantFrom(null, 0, 0, 1),
+      status: fc.constantFrom(null, null, 'active' as const, 'idle' as const),
+    }),
+    async run(world, { via, ...knowledge }) {
+      const { watched, moved } = watchedLogs(world.contract, knowledge)
+      await world.act(
+        async () => names(await world.store(via).movedLogs(watched)),
+        () => names(moved),
       )
     },
   }),

@@ -1,0 +1,89 @@
+import type { Case, Mutant } from './mutant.ts'
+
+const poll = (test: string): Case => ({ file: 'src/runtime/log-poll.test.ts', test })
+const story = (test: string): Case => ({ file: 'test/stories/live-lost-hints.test.ts', test })
+const sqlite = (test: string): Case => ({ file: 'src/stores/sqlite/sqlite-store.test.ts', test })
+const memory = (test: string): Case => ({ file: 'src/stores/memory/memory-store.test.ts', test })
+const postgres = (test: string): Case => ({ file: 'src/stores/postgres/postgres-store.test.ts', test })
+const begunAnew = 'are those that were deleted and begun anew, though they are as long'
+
+/** Bugs in how logs that are watched are polled. */
+export const watchMutants: readonly Mutant[] = [
+  {
+    name: 'polling does not become rarer, however much is watched',
+    edits: [
+      {
+        file: 'src/runtime/log-poll.ts',
+        find: 'Math.max(this.#parts.pollMs, (statements * 1_000) / statementsPerSecond)',
+        replace: 'this.#parts.pollMs + 0 * statements * statementsPerSecond',
+      },
+    ],
+    killedBy: [poll('100000 idle logs are asked about 2 times in 10 seconds')],
+  },
+  {
+    name: 'everybody who watches looks when one log has moved',
+    edits: [
+      {
+        file: 'src/runtime/log-poll.ts',
+        find: 'watchers.filter(({ tenant, id }) => keys.has(conversationKey(tenant, id)))',
+        replace: 'watchers.filter(() => keys.size > 0)',
+      },
+    ],
+    killedBy: [poll('only those who watch a log that has moved look at it')],
+  },
+  {
+    name: 'a store that fails once is not polled again',
+    edits: [
+      {
+        file: 'src/runtime/log-poll.ts',
+        find: "this.#warn('logs that are watched could not be polled; trying again', { error })",
+        replace:
+          "this.#isStopped = true\n      this.#warn('logs that are watched could not be polled; trying again', { error })",
+      },
+    ],
+    killedBy: [poll('a store that fails is asked again, and that is told once')],
+  },
+  {
+    name: 'those who watch a conversation are not polled for',
+    edits: [
+      {
+        file: 'src/runtime/create-runtime.ts',
+        find: '() => [...channels.watchers(), ...waiters.watchers()]',
+        replace: '() => [...waiters.watchers()]',
+      },
+    ],
+    killedBy: [story('tells what another process wrote, and that a log is another one')],
+  },
+  {
+    name: 'those who wait for a session are not polled for',
+    edits: [
+      {
+        file: 'src/runtime/create-runtime.ts',
+        find: '() => [...channels.watchers(), ...waiters.watchers()]',
+        replace: '() => [...channels.watchers()]',
+      },
+    ],
+    killedBy: [story('tells how a session stands that another process works on')],
+  },
+  {
+    name: 'in memory, a log that was begun anew counts as the one that was deleted',
+    edits: [{ file: 'src/stores/memory/memory-driver.ts', find: 'row?.events[seq - 1]?.at === at', replace: 'at > 0' }],
+    killedBy: [memory(begunAnew)],
+  },
+  {
+    name: 'in SQLite, a log that was begun anew counts as the one that was deleted',
+    edits: [
+      {
+        file: 'src/stores/sqlite/moved-logs.ts',
+        find: 'AND seq = k.seq) <> k.at)',
+        replace: 'AND seq = k.seq) < k.at)',
+      },
+    ],
+    killedBy: [sqlite(begunAnew)],
+  },
+  {
+    name: 'in Postgres, a log that was begun anew counts as the one that was deleted',
+    edits: [{ file: 'src/stores/postgres/moved-logs.ts', find: 'e.at IS DISTINCT FROM k.at', replace: 'e.at < k.at' }],
+    killedBy: [postgres(begunAnew)],
+  },
+]
