@@ -116,6 +116,9 @@ async function outcome(conversation: Conversation, turnId: string, signal: Abort
   }
   // What is shown of a large conversation may not have the turn, or all of its last message.
   const ended = await conversation.turn(turnId).outcome()
-  if (ended.status === 'detached') throw new TurnNotFoundError(conversation.id, turnId)
-  return ended
+  if (ended.status !== 'detached') return ended
+  const { log, unknownEvent } = await conversation.view()
+  // It may well be there, behind an event that this node does not know.
+  if (unknownEvent || findTurn(log, turnId)) return ended
+  throw new TurnNotFoundError(conversation.id, turnId)
 }
