@@ -5,6 +5,7 @@ import { defineAgent } from '../agent/define-agent.ts'
 import type { PerdureError } from '../errors/perdure-error.ts'
 import { RuntimeClosedError } from '../errors/runtime-errors.ts'
 import { ConversationNotFoundError, InvalidArgumentError, StoreError } from '../errors/store-errors.ts'
+import type { TurnOptions } from '../log/events.ts'
 import type { Change } from '../store/change.ts'
 import type { Store } from '../store/store.ts'
 import { scriptedModel } from '../testing/scripted-model.ts'
@@ -20,10 +21,15 @@ let commits: { id: string; agent: string | null; change: Change }[] = []
 /** What the next commits throw, in their order. */
 let failures: (PerdureError | null)[] = []
 let agentOf: Record<string, string> = {}
+/** What else the rows say. */
+let records: Record<string, object> = {}
+let deleted: string[] = []
 
 beforeEach(() => {
   commits = []
   failures = []
+  records = {}
+  deleted = []
   agentOf = { up: 'boss', here: 'boss', 'child-c1': 'helper' }
 })
 
@@ -31,7 +37,9 @@ function parts(): FamilyParts {
   let giveTo: string | null = null
   const store = {
     getToolCall: async () => ({ status: 'pending', kind: 'sub_agent', round: 3, executor: 'agent' }),
-    getConversation: async (id: string) => (agentOf[id] === undefined ? null : { id, agent: agentOf[id], lastSeq: 0 }),
+    getConversation: async (id: string) =>
+      agentOf[id] === undefined ? null : { id, agent: agentOf[id], lastSeq: 0, parent: null, ...records[id] },
+    deleteConversation: async (id: string) => void deleted.push(id),
     commit: async (id: string, change: Change) => {
       const failure = failures.shift()
       if (failure) throw failure
@@ -162,4 +170,40 @@ test('a child that is deleted while it is asked to end has ended, and a store th
   const failure = new StoreError('commit', new Error('down'))
   failures = [failure]
   await expect(family().cancel('c1', 'bob')).rejects.toBe(failure)
+})
+
+test('a child that has begun is not started again, and what has its name but is not its own is not taken for it', async () => {
+  records['child-c1'] = { lastSeq: 3, parent: { id: 'here', callId: 'c1' } }
+  await family().start(callOf('ask'), turn)
+  expect(commits).toEqual([])
+  records['child-c1'] = { lastSeq: 3, parent: { id: 'here', callId: 'other' } }
+  await family().start(callOf('ask'), turn)
+  expect(told()).toEqual([
+    ['here', { ok: false, error: expect.stringContaining("the agent 'helper' could not be started") }],
+  ])
+})
+
+test('a child has its own limits, within what is left to the turn that starts it', async () => {
+  delete agentOf['child-c1']
+  const optionsOf = async (options: TurnOptions) => {
+    commits = []
+    await family().start(callOf('ask'), { ...turn, options })
+    return (commits[0]!.change.events[0]!.content as { options: object }).options
+  }
+  expect(await optionsOf({ maxDepth: 2, maxSteps: 5, maxTokens: 100 })).toMatchObject({
+    maxDepth: 1,
+    maxSteps: 4,
+    maxTokens: 100,
+  })
+  expect(await optionsOf({ maxDepth: 50, maxSteps: 500 })).toMatchObject({ maxDepth: 4, maxSteps: 20 })
+  expect('maxTokens' in (await optionsOf({}))).toBe(false)
+})
+
+test('a child whose parent was deleted while it was started goes with it', async () => {
+  delete agentOf['child-c1']
+  await family().start(callOf('ask'), turn)
+  expect(deleted).toEqual([])
+  delete agentOf['here']
+  await family().start(callOf('ask'), turn)
+  expect(deleted).toEqual(['child-c1'])
 })
