@@ -317,7 +317,7 @@ test('for any interleaving of an owner, others, and watchers who come and go, al
           log.events.push(event)
           // The owner tells of what it writes; what others write is found.
           if (choices.below(3) > 0) channel.publish([event])
-          else channel.poll()
+          else void channel.poll()
         } else {
           const { conversationId: _, seq, ...content } = event
           channel.emit(content, seq)
