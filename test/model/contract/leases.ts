@@ -80,7 +80,7 @@ const soonMs = 5 * 60_000
 const mostLapses = 5
 const never = Number.MAX_SAFE_INTEGER
 
-export const quarantineHolder = 'quarantined'
+const quarantineHolder = 'quarantined'
 
 export type ClaimRequest = { readonly holder: string; readonly suspects: boolean }
 
