@@ -10,20 +10,20 @@ const watchMs = 4_000
 const patienceMs = 40_000
 afterAll(() => rmSync(folder, { recursive: true }))
 
-test.each<BrokenInput['breakage']>([
-  'every commit is refused',
-  'every commit throws',
-  'a table is missing',
-  'the file is damaged',
+// Where reads go well the node looks for work every 20 ms, as it should; where they fail, the search itself pauses.
+test.each<[BrokenInput['breakage'], number]>([
+  ['every commit is refused', 700],
+  ['every commit throws', 700],
+  ['a table is missing', 80],
+  ['the file is damaged', 80],
 ])(
   'a store that fails for good is left alone for longer and longer, and told of sparingly: %s',
   {
     timeout: patienceMs + 10_000,
   },
-  async (breakage) => {
+  async (breakage, mostCalls) => {
     const { calls, lines, closedInMs } = await watched(breakage)
-    // 20 conversations that are each tried a few times; without pauses it is thousands a second.
-    expect(calls / watchMs).toBeLessThan(0.15)
+    expect(calls).toBeLessThan(mostCalls)
     expect(lines.length / watchMs).toBeLessThan(0.005)
     expect(lines.length).toBeGreaterThan(0)
     expect(closedInMs).toBeLessThan(5_000)
