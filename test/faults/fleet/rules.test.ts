@@ -124,6 +124,7 @@ const spoilt: readonly [rule: keyof typeof rules, how: string, spoil: (lived: Li
     ({ history }) => void Object.assign(history.ends[0]!, { text: 'no' }),
   ],
   ['ends told are true', 'a session was told another end', ({ history }) => (history.sessions[0]!.end = 'failed')],
+  ['an accepted approval is not eaten', 'its tool was gone', ({ logs }) => eat(logs, 'pay')],
   ['watchers see the log', 'an event is left out', ({ history }) => void history.watched[0]!.seen.splice(1, 1)],
   ['watchers see the log', 'an event comes twice', ({ history }) => spliceAgain(history.watched[0]!.seen)],
   [
@@ -261,6 +262,11 @@ function misinform(history: History): void {
   const loser = history.answers.find(({ told }) => told.some(({ accepted }) => !accepted))!
   const [answer] = loser.told
   if (answer && !answer.accepted) loser.told[0] = { ...answer, resolution: { ...answer.resolution, who: 'zoe' } }
+}
+
+function eat(logs: Lived['logs'], id: string): void {
+  const result = eventIn(logs, id, 'tool_result')
+  Object.assign(result.content, { ok: false, error: "The tool 'pay' is no longer there. It was not run." })
 }
 
 function spliceAgain(seen: string[]): void {

@@ -15,6 +15,7 @@ export const rules = {
   'effects happen once, and not after their end': effectsOnce,
   'answers told are true': answersAreTrue,
   'ends told are true': endsAreTrue,
+  'an accepted approval is not eaten': approvalsAreKept,
   'watchers see the log': watchersSeeTheLog,
   'poison is set aside, and nothing else': poisonIsConvicted,
   'everything comes to rest': allAtRest,
@@ -191,6 +192,19 @@ function endsAreTrue({ history, kept }: Facts): string[] {
     if (!isTrue) problems.push(`session ${id} was told ${JSON.stringify(end)}, and is ${JSON.stringify(ended)}`)
   }
   return problems
+}
+
+/** A node that lacks the tool leaves the call to those that have it. */
+function approvalsAreKept({ kept }: Facts): string[] {
+  return [...kept.values()].flatMap(({ state }) =>
+    state.turns.flatMap(({ calls }) =>
+      calls.flatMap((call) => {
+        const end = callEnd(call)
+        const isEaten = end && !end.ok && /no longer there/.test(end.error)
+        return isEaten ? [`${call.name} ${call.callId} was approved, and ended with: ${end.error}`] : []
+      }),
+    ),
+  )
 }
 
 function allAtRest({ kept }: Facts): string[] {
