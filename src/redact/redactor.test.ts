@@ -229,3 +229,9 @@ test('a secret that is no escaped text is known as it stands, and variables with
   expect(odd('it is 100%zz-of-it, really')).toBe('it is [redacted], really')
   expect(odd('undefined')).toBe('undefined')
 })
+
+test('a text is well-formed when it is told, whole or cut in the middle of a pair', () => {
+  expect(redact('a \ud800 b')).toBe('a \ufffd b')
+  const note = ' ... (200 characters in all)'
+  expect(redact('\u{1f600}'.repeat(100), { maxLength: note.length + 3 })).toBe(`\u{1f600}\ufffd${note}`)
+})
