@@ -106,11 +106,17 @@ async function endure({ postgres, nodes, seed, minutes }: Scene): Promise<Findin
     await untilAtRest(store, healedAt + healedWithinMs)
     const restMs = Date.now() - healedAt
     const facts = { history, kept: await readKept(store) }
-    const violations = [...brokenRules(facts), ...stories.unfinished, ...deaths, ...(await examine(nodes))]
+    const violations = [
+      ...brokenRules(facts),
+      ...stories.unfinished,
+      ...deaths,
+      ...nemesis.hanging,
+      ...(await examine(nodes)),
+    ]
     if (violations.length > 0) progress(`fleet: evidence is in ${keepEvidence(seed, timeline, facts)}`)
     const seen = tally.counts(facts.kept)
-    const { longestCloseMs, counts: faults, hanging } = nemesis
-    const counts = { ...seen, faults, stories: stories.begun, restMs, longestCloseMs, hanging: hanging.join('; ') }
+    const { longestCloseMs, counts: faults } = nemesis
+    const counts = { ...seen, faults, stories: stories.begun, restMs, longestCloseMs }
     return {
       violations,
       notExercised: notExercised(faults, seen, isShort),
