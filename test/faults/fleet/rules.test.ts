@@ -130,7 +130,7 @@ const spoilt: readonly [rule: keyof typeof rules, how: string, spoil: (lived: Li
   [
     'poison is set aside, and nothing else',
     'it ended too many nodes',
-    ({ history }) => poisonNodes(history, 6, 'released'),
+    ({ history }) => poisonNodes(history, 11, 'released'),
   ],
   ['poison is set aside, and nothing else', 'it was never set aside', ({ history }) => poisonNodes(history, 1, 'none')],
   [

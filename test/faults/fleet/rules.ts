@@ -223,8 +223,8 @@ function watchersSeeTheLog({ history, kept }: Facts): string[] {
   })
 }
 
-/** As many processes as it may take. */
-const mostPoisoned = 5
+/** Five in a row; a process in between that met a broken connection, and gave the lease back before it ran anything, begins the row again. */
+const mostPoisoned = 10
 
 function poisonIsConvicted({ history: { poisoned, quarantine }, kept }: Facts): string[] {
   const problems: string[] = []
