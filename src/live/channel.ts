@@ -2,6 +2,7 @@ import { PerdureError } from '../errors/perdure-error.ts'
 import type { LogEvent } from '../log/events.ts'
 import type { ConversationState } from '../log/state.ts'
 import { keptWithin, shownBytes, trimState } from '../log/trim-state.ts'
+import { letOthers } from '../store/page-through.ts'
 import { Announcer } from '../view/announcer.ts'
 import type { LiveContent, LiveEvent } from '../view/live-event.ts'
 import { nothingLive, withLive, withoutSettled } from '../view/live-parts.ts'
@@ -198,6 +199,7 @@ export class Channel {
       else if (events) this.#apply(this.#workingSet, events)
       else this.#replace(loaded)
       if (!hasMore) return loaded.state
+      await letOthers()
     }
   }
 

@@ -55,6 +55,7 @@ export class Channels {
     const isSameLog = lastSeq === 0 || (page.first?.seq === lastSeq && page.first.at === known.lastAt)
     if (!isSameLog) return { ...(await loadWhole(store, id, bound)), events: null }
     const events = lastSeq === 0 ? [...page.events] : [...page.events].slice(1)
-    return { ...withEvents(known, events), events, hasMore: page.hasMore }
+    // A page has room for the event that is known and for any other. Where it has nothing new there is nothing, though a large event may make it say that more may follow.
+    return { ...withEvents(known, events), events, hasMore: page.hasMore && events.length > 0 }
   }
 }

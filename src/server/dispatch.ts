@@ -3,6 +3,7 @@ import { type Disclosure, everything } from '../view/disclose.ts'
 import { disclosedVerbs } from './disclosed-verbs.ts'
 import { identifyCaller } from './guard/identify-caller.ts'
 import { checkMediaType, readBody } from './guard/read-body.ts'
+import { inRoom } from './in-room.ts'
 import { checkBody, readQuery } from './read-input.ts'
 import type { Route, RouteCall, ServerContext } from './route.ts'
 import { noQuery } from './schemas.ts'
@@ -30,18 +31,6 @@ export async function dispatch(
 function isLarge({ method, isPublic, isForOperators, waits, answer }: Route): boolean {
   const isStreamed = answer.type === 'text/event-stream'
   return method === 'GET' && !isPublic && !isForOperators && !waits && !isStreamed
-}
-
-/** Nothing is read before there is room for it, and none is held longer than its client needs. */
-async function inRoom({ request, server }: RouteCall, handle: () => Promise<Response>): Promise<Response> {
-  const { answerBytes, waitMs } = server.settings.limits
-  const place = await server.room.take(answerBytes, { signal: request.signal, waitMs })
-  try {
-    return place.sending(await handle())
-  } catch (error) {
-    place.release()
-    throw error
-  }
 }
 
 /** A public route that acts is a mistake, and must not act as anybody; nor does an operator. */

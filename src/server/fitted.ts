@@ -1,3 +1,4 @@
+import { letOthers } from '../store/page-through.ts'
 import { bytesAnswer, jsonText } from './answer.ts'
 import type { RouteCall } from './route.ts'
 
@@ -10,7 +11,9 @@ export async function fitted(
 ): Promise<Response> {
   const { answerBytes } = server.settings.limits
   for (let maxBytes = answerBytes; ; maxBytes /= 2) {
-    const body = Buffer.from(jsonText(await make(Math.floor(maxBytes))))
+    const made = await make(Math.floor(maxBytes))
+    await letOthers()
+    const body = Buffer.from(jsonText(made))
     if (body.byteLength > answerBytes && maxBytes > leastBytes) continue
     return bytesAnswer([body], { 'content-type': 'application/json' })
   }

@@ -10,6 +10,7 @@ import { createHandler } from './create-handler.ts'
 import { bearerToken, operatorOrBearerToken } from './guard/secret.ts'
 import { loadHono } from './load-hono.ts'
 import { LocalToken } from './node/local-token.ts'
+import { readBeforeClosing } from './node/read-before-closing.ts'
 import { requestListener } from './node/request-listener.ts'
 import { type Authenticate, defaultLimits, type ServerOptions } from './server-options.ts'
 import { serverProblems } from './server-problems.ts'
@@ -62,6 +63,7 @@ export async function serve<Agents extends readonly Agent[]>(
   const { headerBytes, stallMs } = { ...defaultLimits, ...options.limits }
   // How long a body may take is for the guard that reads it: an import may take its time.
   const server = createServer({ maxHeaderSize: headerBytes, requestTimeout: 0, headersTimeout: 15_000 })
+  readBeforeClosing(server)
   server.on('request', requestListener(handler, { stallMs, isClosing: () => !server.listening }))
   server.listen(port, host)
   await once(server, 'listening')

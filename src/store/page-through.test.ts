@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { pageThrough } from './page-through.ts'
+import { letOthers, pageThrough } from './page-through.ts'
 
 test('pages are read until a short one, each after the last row of the one before', async () => {
   const asked: (number | null)[] = []
@@ -23,6 +23,29 @@ test('others of the process have their turn, though a backend answers at once', 
   for await (const _ of pageThrough<number>(1, busy));
   clearInterval(others)
   expect(turns).toBeGreaterThan(1)
+})
+
+test('of many that read at once, one goes on before others of the process have their turn', async () => {
+  let steps = 0
+  let most = 0
+  const work = (): void => {
+    for (const until = performance.now() + 12; performance.now() < until; );
+  }
+  const reading = async (): Promise<void> => {
+    for (let page = 0; page < 5; page++) {
+      await letOthers()
+      work()
+      steps += 1
+    }
+  }
+  const others = setInterval(() => {
+    most = Math.max(most, steps)
+    steps = 0
+  }, 1)
+  work()
+  await Promise.all(Array.from({ length: 8 }, reading))
+  clearInterval(others)
+  expect(most).toBeLessThan(4)
 })
 
 async function collected<T>(rows: AsyncIterable<T>): Promise<T[]> {

@@ -333,4 +333,52 @@ export const bytesMutants: readonly Mutant[] = [
     ],
     killedBy: [{ file: 'src/live/weighted-lru.test.ts', test: 'up to a number of bytes, but always the newest' }],
   },
+  {
+    name: 'a log that ends with a large event is read for ever',
+    edits: [
+      {
+        file: 'src/runtime/channels.ts',
+        find: 'hasMore: page.hasMore && events.length > 0',
+        replace: 'hasMore: page.hasMore',
+      },
+    ],
+    killedBy: [
+      {
+        file: 'src/runtime/channels.test.ts',
+        test: 'a log that ends with a large event is read to its end, and no further',
+      },
+    ],
+  },
+  {
+    name: 'all that read go on together, and keep everybody else waiting',
+    edits: [
+      {
+        file: 'src/store/page-through.ts',
+        find: 'given = given.then(() => nextMacrotask())',
+        replace: 'given = nextMacrotask()',
+      },
+    ],
+    killedBy: [
+      {
+        file: 'src/store/page-through.test.ts',
+        test: 'of many that read at once, one goes on before others of the process have their turn',
+      },
+    ],
+  },
+  {
+    name: 'an idle connection is closed on a request that has come',
+    edits: [
+      {
+        file: 'src/server/node/read-before-closing.ts',
+        find: 'if (socket.timeout !== 0) socket.destroy()',
+        replace: 'socket.destroy()',
+      },
+    ],
+    killedBy: [
+      {
+        file: 'src/server/node/read-before-closing.test.ts',
+        test: 'a request that came in time is answered, though the process was too busy to see it',
+      },
+    ],
+  },
 ]

@@ -2,6 +2,7 @@ import { encode } from '../../log/codec.ts'
 import type { LogEvent } from '../../log/events.ts'
 import type { Json, JsonObject } from '../../log/json.ts'
 import type { Inspection } from '../../runtime/inspect.ts'
+import { letOthers } from '../../store/page-through.ts'
 import { bytesAnswer } from '../answer.ts'
 import type { RouteCall } from '../route.ts'
 import { limit, object, seq } from '../schemas.ts'
@@ -26,7 +27,7 @@ export async function eventsAnswer(
   const page = new EventsPage(most, server.settings.limits.answerBytes, after !== undefined)
   const range = { ...(after === undefined ? {} : { after }), ...(before === undefined ? {} : { before }) }
   for await (const { events } of pages(range)) {
-    page.add(events)
+    await page.add(events)
     if (page.isFull) break
   }
   const end = Buffer.from(`],${encode({ ...more, ...page.cursors() }).slice(1)}`)
@@ -55,12 +56,14 @@ class EventsPage {
   }
 
   /** Those that come next: after what is there, or before it. */
-  add(events: Iterable<LogEvent>): void {
-    if (this.#isOnwards) {
-      for (const event of events) if (!this.#keep(written(event))) return
-      return
+  async add(events: Iterable<LogEvent>): Promise<void> {
+    const read: Written[] = []
+    for (const event of events) {
+      const next = written(event)
+      if (!this.#isOnwards) read.push(next)
+      else if (!this.#keep(next)) return
+      await letOthers()
     }
-    const read = Array.from(events, written)
     for (const event of read.reverse()) if (!this.#keep(event)) return
   }
 
