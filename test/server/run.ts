@@ -5,12 +5,19 @@ import { largeInPostgres, largeInSqlite } from './programs/memory/places.ts'
 import { stalled } from './programs/stalled.ts'
 import { watchers } from './programs/watchers.ts'
 
+const large = {
+  megabytes: 500,
+  heapMb: 256,
+  readers: 8,
+  pages: 2,
+  tell: (line: string) => console.error(line),
+}
 /** `npm run live -- cuts|fuzz|memory|memory-postgres|stalled|watchers|all [--seed N]`: what the server and its live streams endure, in full; one JSON line each. */
 const programs = {
   cuts: (seed: number) => cuts({ seed, cuts: 500, deltas: 5_000, kills: 2 }),
   fuzz: (seed: number) => fuzz({ seed, requests: 20_000, mostStallMs: 100 }),
-  memory: () => largeInSqlite({ megabytes: 500, heapMb: 256, readers: 8, pages: 5 }),
-  'memory-postgres': () => largeInPostgres({ megabytes: 500, heapMb: 256, readers: 8, pages: 5 }),
+  memory: () => largeInSqlite(large),
+  'memory-postgres': () => largeInPostgres(large),
   stalled: () => stalled({ clients: 200, bytes: 50 * 1024 * 1024, mostGrowthMb: 64, mostP99Ms: 50 }),
   watchers: () => watchers({ count: 500, deltas: 500 }),
 }

@@ -4,8 +4,8 @@ import type { Store } from '../../../src/store/store.ts'
 import { spawnChild } from '../../faults/harness/spawn-child.ts'
 import type { Finding } from '../../faults/harness/verdict.ts'
 import { fillLarge } from './memory/fill.ts'
-import { type Reading, readingsOf, readLarge, readNothing } from './memory/read-large.ts'
-import type { LargeInput, LargeMessage } from './memory/serve-large.ts'
+import { type Read, type Reading, readingsOf, readLarge, readNothing } from './memory/read-large.ts'
+import type { LargeInput, LargeMessage, Peak } from './memory/serve-large.ts'
 
 export type MemoryOptions = {
   /** Of the store: a path of SQLite, or the URL of a Postgres database. */
@@ -17,57 +17,52 @@ export type MemoryOptions = {
   readonly readers: number
   /** How many pages each reader asks for. */
   readonly pages: number
+  /** Hears of each reading when it is over: the whole takes minutes. */
+  readonly tell?: (line: string) => void
 }
 
 /** A single event may be larger than an answer otherwise is, and an answer has a little beside what it shows. */
 const mostBytes = defaultLimits.answerBytes + 1_200_000
 
 /**
- * A server whose heap is smaller than what it serves: readers at once ask for something large on every route that reads, beside others that ask and take nothing. It
- * lives, and no answer is larger than the limit.
+ * A server whose heap is smaller than what it serves: readers at once ask for something large on every route that reads, beside others that ask and take nothing; and
+ * one reads all of the longest conversation. It lives, and no answer is larger than the limit.
  */
 export async function memory(options: MemoryOptions): Promise<Finding> {
-  const { place, store, megabytes, heapMb, readers, pages } = options
+  const { place, store, megabytes, heapMb, readers, pages, tell } = options
   const filled = await fillLarge(store, megabytes)
   await store.close()
+  tell?.(`filled with ${megabytes} MB`)
   const server = await startServer({ place }, heapMb)
   const violations: string[] = []
-  const slowest = { name: '', ms: 0 }
-  let requests = 0
-  let largest = 0
+  const routes = new Map<string, Costs>()
   const idle = await Promise.all(idlePaths.map((path) => readNothing(server.port, path)))
   try {
-    for (const reading of readingsOf(allRoutes, filled)) {
-      const begun = performance.now()
-      const reads = Promise.all(
-        Array.from({ length: readersOf(reading, readers) }, () => readLarge(server.port, reading, pages)),
-      )
-      const read = await Promise.race([reads, server.died]).catch((error: unknown) => String(error))
+    const all = readingsOf(allRoutes, filled)
+    const tasks = [
+      ...all.map((reading) => ({ reading, readers: readersOf(reading, readers), pages })),
+      ...all.filter(isReadThrough).map((reading) => ({ reading, readers: 1, pages: Number.POSITIVE_INFINITY })),
+    ]
+    for (const task of tasks) {
+      const read = await measured(server, task).catch((error: unknown) => String(error))
+      const { name } = task.reading
       if (typeof read === 'string') {
-        violations.push(`${reading.name}: ${read}`)
-        break
+        violations.push(`${name}: ${read}`)
+        tell?.(`${name}: ${read}`)
+        if (server.isGone()) break
+        continue
       }
-      for (const { statuses, largest: bytes, pages: asked } of read) {
-        requests += asked
-        largest = Math.max(largest, bytes)
-        const refused = statuses.filter((status) => status !== 200 && !isAllowed(reading, status))
-        if (refused.length > 0) violations.push(`${reading.name} was answered with ${refused.join(', ')}`)
-        if (bytes > mostBytes) violations.push(`${reading.name} has ${bytes} bytes`)
-      }
-      const ms = Math.round(performance.now() - begun)
-      if (ms > slowest.ms) Object.assign(slowest, { name: reading.name, ms })
+      violations.push(...wrongWith(task.reading, read.reads))
+      const bytes = read.reads.reduce((sum, one) => sum + one.bytes, 0)
+      if (task.pages === Number.POSITIVE_INFINITY && bytes < megabytes * 1_000_000)
+        violations.push(`${name} ended after ${bytes} bytes`)
+      const key = task.pages === pages ? task.reading.route.name : `all pages of ${name}`
+      routes.set(key, worst(routes.get(key), read.costs))
+      tell?.(`${name}: ${shown(read.costs)}`)
     }
-    const peak = await server.peak().catch(() => null)
-    if (!peak) violations.push('the server is gone')
-    const counts = {
-      megabytes,
-      heapLimitMb: heapMb,
-      readers,
-      requests,
-      largest,
-      slowest: `${slowest.name}: ${slowest.ms} ms`,
-    }
-    return { violations, counts: { ...counts, ...(peak ?? {}) } }
+    const whole = [...routes.values()].reduce<Costs | undefined>(worst, undefined)
+    const counts = { megabytes, heapLimitMb: heapMb, readers, all: whole ? shown(whole) : 'nothing was read' }
+    return { violations, counts: { ...counts, routes: Object.fromEntries([...routes].map(([k, v]) => [k, shown(v)])) } }
   } finally {
     for (const socket of idle) socket.destroy()
     await server.kill()
@@ -75,6 +70,60 @@ export async function memory(options: MemoryOptions): Promise<Finding> {
 }
 
 const idlePaths = Array.from({ length: 8 }, () => '/conversations/long/events?limit=1000')
+
+/** What is read to its end once. */
+function isReadThrough({ route, path }: Reading): boolean {
+  return ['readEvents', 'readHistory'].includes(route.name) && path.includes('/long/')
+}
+
+/** What a reading took of the server, at its worst. */
+type Costs = Peak & {
+  readonly statuses: string
+  readonly largest: number
+  readonly requests: number
+  readonly ms: number
+}
+
+type Task = { readonly reading: Reading; readonly readers: number; readonly pages: number }
+
+async function measured(server: Server, { reading, readers, pages }: Task): Promise<{ reads: Read[]; costs: Costs }> {
+  const begun = performance.now()
+  const asked = Promise.all(Array.from({ length: readers }, () => readLarge(server.port, reading, pages)))
+  const reads = await Promise.race([asked, server.died])
+  const peak = await server.peak()
+  const ms = Math.round(performance.now() - begun)
+  const statuses = [...new Set(reads.flatMap((read) => read.statuses))].join(' ')
+  const largest = Math.max(...reads.map((read) => read.largest))
+  const requests = reads.reduce((sum, read) => sum + read.statuses.length, 0)
+  return { reads, costs: { ...peak, statuses, largest, requests, ms } }
+}
+
+function wrongWith(reading: Reading, reads: readonly Read[]): string[] {
+  return reads.flatMap(({ statuses, largest }) => {
+    const refused = statuses.filter((status) => status !== 200 && !isAllowed(reading, status))
+    return [
+      ...(refused.length > 0 ? [`${reading.name} was answered with ${refused.join(', ')}`] : []),
+      ...(largest > mostBytes ? [`${reading.name} has ${largest} bytes`] : []),
+    ]
+  })
+}
+
+function worst(one: Costs | undefined, other: Costs): Costs {
+  if (!one) return other
+  return {
+    statuses: [...new Set(`${one.statuses} ${other.statuses}`.split(' '))].join(' '),
+    largest: Math.max(one.largest, other.largest),
+    requests: one.requests + other.requests,
+    heapMb: Math.max(one.heapMb, other.heapMb),
+    rssMb: Math.max(one.rssMb, other.rssMb),
+    blockedMs: Math.max(one.blockedMs, other.blockedMs),
+    ms: one.ms + other.ms,
+  }
+}
+
+function shown({ statuses, largest, requests, heapMb, rssMb, blockedMs, ms }: Costs): string {
+  return `${requests} answers (${statuses}) up to ${largest} bytes in ${ms} ms; heap ${heapMb} MB, rss ${rssMb} MB, loop blocked ${blockedMs} ms`
+}
 
 /** Only so much work of operators goes on at once. */
 function readersOf({ route }: Reading, readers: number): number {
@@ -87,6 +136,8 @@ function isAllowed({ route, path }: Reading, status: number): boolean {
   if (status === 204) return route.name === 'uiResume'
   return status === 404 && !isOfLong && ['getModelCall', 'explainModelCall', 'readFile'].includes(route.name)
 }
+
+type Server = Awaited<ReturnType<typeof startServer>>
 
 async function startServer(input: LargeInput, heapMb: number) {
   let hear: (message: LargeMessage) => void = () => {}
@@ -104,13 +155,18 @@ async function startServer(input: LargeInput, heapMb: number) {
   const died = child.ended.then(({ complaint }): never => {
     throw new Error(`the server ended: ${complaint.slice(-300)}`)
   })
-  died.catch(() => {})
+  let isGone = false
+  died.catch(() => {
+    isGone = true
+  })
   const told = await Promise.race([ready, died])
   if (told.type !== 'ready') throw new Error('the server did not begin')
   return {
     port: told.port,
     died,
-    async peak() {
+    isGone: () => isGone,
+    /** Since it was asked last. */
+    async peak(): Promise<Peak> {
       const answer = next()
       child.tell('peak')
       const { type: _, ...peak } = (await Promise.race([answer, died])) as Extract<LargeMessage, { type: 'peak' }>

@@ -28,7 +28,7 @@ const text = 'x'.repeat(piece)
 /** Many small values, which take twenty times as much in memory as in JSON. */
 const shattered: Json = Array.from({ length: 300_000 }, () => ({}))
 
-/** A store with something large of every kind. The conversation `long` and the turn of `turn` have so many megabytes each, the rest a fifth of it. */
+/** A store with something large of every kind. The conversation `long` has so many megabytes, the rest a fifth of it or less. */
 export async function fillLarge(store: Store, megabytes: number): Promise<Filled> {
   const some = Math.max(10, Math.floor(megabytes / 5))
   const { blob } = await store.putBlob(new Uint8Array(some * piece).fill(7), 'application/pdf')
@@ -38,7 +38,7 @@ export async function fillLarge(store: Store, megabytes: number): Promise<Filled
     data: { blob, mediaType: 'application/pdf', size: 1 },
   }
   await fill(store, 'long', longConversation(megabytes, file))
-  await fill(store, 'turn', longTurn(megabytes))
+  await fill(store, 'turn', longTurn(some))
   await fill(store, 'message', largeMessage(some))
   await fill(store, 'shattered', shatteredTurn(Math.max(5, Math.floor(some / 5))))
   await fillCalls(store, 'waiting', some)

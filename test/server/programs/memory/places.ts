@@ -30,6 +30,7 @@ export async function largeInPostgres(sizes: Sizes): Promise<Finding> {
   }
 }
 
-async function largeInPostgresAt(place: string, sizes: Sizes): Promise<Finding> {
+/** With a database that is there. */
+export async function largeInPostgresAt(place: string, sizes: Sizes): Promise<Finding> {
   return memory({ ...sizes, place, store: postgresStore({ connectionString: place, logger: silentLogger }) })
 }

@@ -45,7 +45,7 @@ function variants({ query }: Route): string[] {
   })
 }
 
-export type Read = { readonly statuses: readonly number[]; readonly largest: number; readonly pages: number }
+export type Read = { readonly statuses: readonly number[]; readonly largest: number; readonly bytes: number }
 
 const headers = { host: '127.0.0.1', 'x-operator': 'yes' }
 /** Of what is streamed: what shows that it flows. */
@@ -55,14 +55,16 @@ const streamedBytes = 30 * 1024 * 1024
 export async function readLarge(port: number, { path, route }: Reading, pages: number): Promise<Read> {
   const statuses: number[] = []
   let largest = 0
+  let bytes = 0
   let next: string | null = path
   for (let page = 0; page < pages && next !== null; page++) {
     const answer: { status: number; text: string; bytes: number } = await fetchSome(port, next, isStreamed(route))
     statuses.push(answer.status)
     largest = Math.max(largest, isStreamed(route) ? 0 : answer.bytes)
+    bytes += answer.bytes
     next = nextPage(path, answer.text)
   }
-  return { statuses, largest, pages: statuses.length }
+  return { statuses, largest, bytes }
 }
 
 function isStreamed({ answer, isForOperators, name }: Route): boolean {

@@ -10,9 +10,10 @@ import { childInput, dieWithParent, onParentLine, say } from '../../../faults/ha
 
 export type LargeInput = { readonly place: string }
 
-export type LargeMessage =
-  | { readonly type: 'ready'; readonly port: number }
-  | { readonly type: 'peak'; readonly rssMb: number; readonly heapMb: number; readonly deafMs: number }
+export type LargeMessage = { readonly type: 'ready'; readonly port: number } | ({ readonly type: 'peak' } & Peak)
+
+/** The most memory that was seen in use, and how long the process heard nothing at worst. */
+export type Peak = { readonly rssMb: number; readonly heapMb: number; readonly blockedMs: number }
 
 /** A server as anybody would start it, in a process that says how much memory it has needed. */
 const { place } = childInput<LargeInput>()
@@ -34,24 +35,24 @@ const server = await serve(runtime, {
   upkeep: { store, isOperator },
 })
 
-const peak = { rss: 0, heap: 0, deafMs: 0 }
+let peak: Peak = { rssMb: 0, heapMb: 0, blockedMs: 0 }
 let last = performance.now()
-setInterval(() => {
+const megabytes = (bytes: number): number => Math.round(bytes / 1024 / 1024)
+function look(): void {
   const { rss, heapUsed } = process.memoryUsage()
   const now = performance.now()
-  peak.rss = Math.max(peak.rss, rss)
-  peak.heap = Math.max(peak.heap, heapUsed)
-  peak.deafMs = Math.max(peak.deafMs, Math.round(now - last))
+  peak = {
+    rssMb: Math.max(peak.rssMb, megabytes(rss)),
+    heapMb: Math.max(peak.heapMb, megabytes(heapUsed)),
+    blockedMs: Math.max(peak.blockedMs, Math.round(now - last)),
+  }
   last = now
-}, 20)
-const megabytes = (bytes: number): number => Math.round(bytes / 1024 / 1024)
+}
+setInterval(look, 10)
 onParentLine((line) => {
   if (line !== 'peak') return
-  say<LargeMessage>({
-    type: 'peak',
-    rssMb: megabytes(peak.rss),
-    heapMb: megabytes(peak.heap),
-    deafMs: peak.deafMs,
-  })
+  look()
+  say<LargeMessage>({ type: 'peak', ...peak })
+  peak = { rssMb: 0, heapMb: 0, blockedMs: 0 }
 })
 say<LargeMessage>({ type: 'ready', port: server.port })
