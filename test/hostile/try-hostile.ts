@@ -6,9 +6,6 @@ import { hostileValues } from './hostile-values.ts'
 /** Calls something of the public surface with one value, in one place of its arguments. */
 export type Attempt = (hostile: never) => unknown
 
-/** A verb, with the places of its arguments. */
-export type Verb = readonly [name: string, ...attempts: Attempt[]]
-
 const patienceMs = 10_000
 
 /** Tries all values in all places: each must succeed, or fail with an error that has a code. Tells what did neither. */
