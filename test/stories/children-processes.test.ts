@@ -223,7 +223,7 @@ overStores('child agents and processes', (story) => {
     const waiting = await turn.outcome()
     await first.close()
     const { boss: changed, model } = bossOf([], [])
-    const second = story.start({ agents: [changed], store: story.reopen(store) })
+    const second = story.start({ agents: [changed], store: story.reopen(store), missingToolMs: 0 })
     if (waiting.status !== 'waiting') throw new Error(`expected to wait, but ${waiting.status}`)
     await second.conversation('c1').approve(waiting.pending[0]!)
     expect(await second.conversation('c1').turn(turn.turnId).outcome()).toMatchObject({ status: 'completed' })
