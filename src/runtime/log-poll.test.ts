@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest'
+import { StoreClosedError } from '../errors/store-errors.ts'
 import { silentLogger } from '../logger/logger.ts'
 import type { ConversationRef } from '../store/conversation-record.ts'
 import type { WatchedLog } from '../store/watched-log.ts'
@@ -68,4 +69,13 @@ test('a store that fails is asked again, and that is told once', async () => {
   expect(warnings).toEqual(['logs that are watched could not be polled; trying again'])
   await pass(500)
   expect(looked).toEqual(['c1'])
+})
+
+test('all who watch look when the store is closed, so that they hear it, and nothing is asked again', async () => {
+  const { pass, asked, looked, warnings } = polling(3, () => {
+    throw new StoreClosedError()
+  })
+  await pass(2_000)
+  expect(looked).toEqual(['c0', 'c1', 'c2'])
+  expect([asked, warnings]).toEqual([[3], []])
 })

@@ -1,4 +1,5 @@
 import type { Clock } from '../clock/clock.ts'
+import { PerdureError } from '../errors/perdure-error.ts'
 import type { Logger } from '../logger/logger.ts'
 import { sparingly } from '../logger/sparingly.ts'
 import { conversationKey } from '../store/conversation-key.ts'
@@ -54,6 +55,8 @@ export class LogPoll {
     try {
       if (watchers.length > 0) await this.#lookAtMoved(watchers)
     } catch (error) {
+      // Nothing can be read any more, and all who wait must hear it.
+      if (PerdureError.isInstance(error) && error.code === 'store_closed') return this.#lookAt(watchers)
       this.#warn('logs that are watched could not be polled; trying again', { error })
     }
     if (this.#isStopped) return
@@ -68,7 +71,11 @@ export class LogPoll {
   async #lookAtMoved(watchers: readonly Watcher[]): Promise<void> {
     const moved = await this.#parts.store.movedLogs(watchers.map(asKnown))
     const keys = new Set(moved.map(({ tenant, id }) => conversationKey(tenant, id)))
-    const queue = watchers.filter(({ tenant, id }) => keys.has(conversationKey(tenant, id)))
+    await this.#lookAt(watchers.filter(({ tenant, id }) => keys.has(conversationKey(tenant, id))))
+  }
+
+  async #lookAt(watchers: readonly Watcher[]): Promise<void> {
+    const queue = [...watchers]
     const lane = async (): Promise<void> => {
       for (let watcher = queue.shift(); watcher && !this.#isStopped; watcher = queue.shift()) await watcher.look()
     }
