@@ -42,6 +42,8 @@ export type FlowContext = {
   readonly askAgent: AskAgent
 }
 
+const nothing: FlowDecision = { events: [], parks: false, wakeInMs: null }
+
 /** This process's hold on one session: its lease, its record, its running code, and the steps that run for it. Used by `driveFlow` alone. */
 export class FlowOwner {
   readonly #context: FlowContext
@@ -143,8 +145,13 @@ export class FlowOwner {
   async #decide(): Promise<FlowDecision> {
     const standstill = this.#standstill!
     if (this.#mustAskTime()) await this.#askTime()
-    if (this.#isLost || this.#reading.waitMs > 0) return { events: [], parks: false, wakeInMs: null }
-    if (standstill.type !== 'continued') return decideFlow(standstill, this.#state, this.#hand())
+    if (this.#isLost || this.#reading.waitMs > 0) return nothing
+    if (standstill.type !== 'continued') {
+      const decision = decideFlow(standstill, this.#state, this.#hand())
+      if (decision.wakeInMs === null || this.#time.isKnown) return decision
+      await this.#askTime()
+      return this.#time.isKnown ? decideFlow(standstill, this.#state, this.#hand()) : nothing
+    }
     const { flows, id } = this.#context
     try {
       const flow = flows.find(this.#state.flow)

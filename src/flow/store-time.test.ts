@@ -18,3 +18,13 @@ test('a store that tells no time has ours', () => {
   time.heard({})
   expect([time.isKnown, time.now()]).toEqual([true, 1_000])
 })
+
+test('the time of day of this machine does not move it once it is known', async () => {
+  const clock = fakeClock(1_000)
+  let offMs = 0
+  const time = new StoreTime({ ...clock, now: () => clock.now() + offMs })
+  time.heard({ at: 1_300 })
+  offMs = 20 * 60_000
+  await clock.advance(50)
+  expect(time.now()).toBe(1_350)
+})

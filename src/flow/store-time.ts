@@ -1,25 +1,28 @@
-import type { Clock } from '../clock/clock.ts'
+import { type Clock, monotonic } from '../clock/clock.ts'
 
-/** What time it is for the store, as far as it is known here. Times in a log are the store's, so what is due is measured by its clock. */
+/**
+ * What time it is for the store, as far as it is known here. Times in a log are the store's, so what is due is measured by its clock, and goes on from
+ * there whatever is done to the time of day of this machine.
+ */
 export class StoreTime {
   readonly #clock: Clock
-  /** By how much the store was ahead of us when it was last heard; null before. */
-  #aheadMs: number | null = null
+  /** What the store told when it was last heard, and when that was; null before. */
+  #heard: { readonly at: number; readonly monotonicMs: number } | null = null
 
   constructor(clock: Clock) {
     this.#clock = clock
   }
 
   get isKnown(): boolean {
-    return this.#aheadMs !== null
+    return this.#heard !== null
   }
 
   now(): number {
-    return this.#clock.now() + (this.#aheadMs ?? 0)
+    return this.#heard ? this.#heard.at + monotonic(this.#clock) - this.#heard.monotonicMs : this.#clock.now()
   }
 
   /** The store has told the time of a commit. One that does not tell is taken to have ours. */
-  heard({ at }: { readonly at?: number }): void {
-    this.#aheadMs = at === undefined ? 0 : at - this.#clock.now()
+  heard({ at = this.#clock.now() }: { readonly at?: number }): void {
+    this.#heard = { at, monotonicMs: monotonic(this.#clock) }
   }
 }

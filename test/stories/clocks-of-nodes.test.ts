@@ -2,10 +2,13 @@ import { expect, test, vi } from 'vitest'
 import { z } from 'zod'
 import { defineAgent } from '../../src/agent/define-agent.ts'
 import { type Clock, systemClock } from '../../src/clock/clock.ts'
+import { defineFlow } from '../../src/flow/define-flow.ts'
+import type { Store } from '../../src/store/store.ts'
 import { scriptedModel } from '../../src/testing/scripted-model.ts'
 import { defineTool } from '../../src/tool/define-tool.ts'
 import { overStores } from './over-stores.ts'
 import { onlyPendingOf } from './pending-of.ts'
+import { until } from './until.ts'
 
 vi.setConfig({ testTimeout: 20_000 })
 
@@ -59,4 +62,42 @@ overStores('a node whose time of day is off', (story) => {
       expect(performance.now() - began).toBeLessThan(promptlyMs)
     })
   }
+
+  test('does not put off a session that waits for an agent', async () => {
+    const data = story.openStore()
+    const till = agent()
+    const flow = defineFlow({
+      ...{ name: 'buy', version: 1 },
+      run: async (flow) => (await flow.agent('till', { id: 'desk', message: 'pay' })).text,
+    })
+    const first = story.start({ agents: [till], flows: [flow], store: data, ...quick })
+    const begun = first.flow(flow, 's1').start(null).catch(String)
+    await until(async () => (await first.conversation('desk').view()).pending.length === 1)
+    await first.close({ drainMs: 0 })
+    await begun
+    const { clock, put } = offClock()
+    put(20 * minute)
+    const looked = vi.fn()
+    const counted = story.reopen(data)
+    const off = story.start({
+      ...{ agents: [till], flows: [flow], ...quick, clock },
+      store: { ...counted, forTenant: (tenant) => ({ ...counted.forTenant(tenant), commit: watch(counted, tenant) }) },
+    })
+    function watch(store: Store, tenant: string): Store['commit'] {
+      return async (id, change) => {
+        const result = await store.forTenant(tenant).commit(id, change)
+        if (id === 's1' && change.lease === 'release') looked()
+        return result
+      }
+    }
+    await until(async () => looked.mock.calls.length > 0)
+    await off.close({ drainMs: 0 })
+    const clerk = story.start({ agents: [till], store: story.reopen(data), ...quick })
+    const desk = clerk.conversation('desk')
+    await desk.approve((await desk.view()).pending[0]!)
+    expect(await desk.outcome()).toMatchObject({ status: 'completed' })
+    await clerk.close()
+    const last = story.start({ agents: [till], flows: [flow], store: story.reopen(data), ...quick })
+    await until(async () => (await last.flow(flow, 's1').status()) === 'done')
+  })
 })
