@@ -193,14 +193,20 @@ export class Channel {
 
   async #readOn(): Promise<ConversationState> {
     for (;;) {
-      const { events, hasMore, ...loaded } = await this.#read(this.#workingSet)
-      await this.#held
-      if (!this.#workingSet) this.#workingSet = loaded
-      else if (events) this.#apply(this.#workingSet, events)
-      else this.#replace(loaded)
-      if (!hasMore) return loaded.state
+      const { state, hasMore } = await this.#readPage()
+      if (!hasMore) return state
       await letOthers()
     }
+  }
+
+  /** On its own, so that nobody holds the events of a page while others have their turn. */
+  async #readPage(): Promise<{ readonly state: ConversationState; readonly hasMore: boolean }> {
+    const { events, hasMore = false, ...loaded } = await this.#read(this.#workingSet)
+    await this.#held
+    if (!this.#workingSet) this.#workingSet = loaded
+    else if (events) this.#apply(this.#workingSet, events)
+    else this.#replace(loaded)
+    return { state: loaded.state, hasMore }
   }
 
   #replace(workingSet: WorkingSet): void {

@@ -24,9 +24,9 @@ function startOf(page: EventPage): Start | undefined {
   return first && { type: first.type, seq: first.seq }
 }
 
-/** Reads the event before a page that begins with a message: it is the mark of a withheld one. Null for every other page. */
+/** Reads the event before a page that begins with a message, where it is the mark of a withheld one. Null for every other page, so that its reader holds no event that means nothing to it. */
 export async function eventBefore(read: Read, first: Start | undefined): Promise<LogEvent | null> {
   if (first?.type !== 'assistant_msg' || first.seq === 1) return null
-  const [before = null] = await read({ after: first.seq - 2, before: first.seq })
-  return before
+  const [before] = await read({ after: first.seq - 2, before: first.seq })
+  return before?.type === 'withheld' ? before : null
 }

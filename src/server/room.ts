@@ -135,6 +135,14 @@ export class Place {
     this.#onChange(true)
   }
 
+  /** Nothing is read until something happens. It keeps what it holds meanwhile, and `giveUp` is called when it has done so for long and others need room. */
+  keep(bytes: number, giveUp: () => void): void {
+    this.#isBuilding = false
+    this.#bytes = bytes
+    this.#cutOff = giveUp
+    this.#onChange(false)
+  }
+
   /** The answer is made. It keeps the room it needs until its client has it. */
   sending(response: Response): Response {
     const bytes = Number(response.headers.get('content-length') ?? this.#bytes)

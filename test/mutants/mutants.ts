@@ -13,6 +13,7 @@ import { leaseMutants } from './lease-mutants.ts'
 import type { Mutant } from './mutant.ts'
 import { poisonMutants } from './poison-mutants.ts'
 import { postgresMutants } from './postgres-mutants.ts'
+import { readerMutants } from './reader-mutants.ts'
 import { schemaMutants } from './schema-mutants.ts'
 import { seamMutants } from './seam-mutants.ts'
 import { serverMutants } from './server-mutants.ts'
@@ -38,6 +39,7 @@ export const mutants: readonly Mutant[] = [
   ...doorMutants,
   ...answerMutants,
   ...bytesMutants,
+  ...readerMutants,
   ...callsMutants,
   ...watchMutants,
   ...withheldMutants,

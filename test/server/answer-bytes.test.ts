@@ -213,3 +213,40 @@ test('how a turn ended is told also where it is not shown any more', async () =>
   expect(await chat.outcome('old')).toMatchObject({ status: 'completed', text: 'this is m' })
   await expect(chat.outcome('never')).rejects.toMatchObject({ code: 'turn_not_found' })
 })
+
+/** Of a turn that has begun, and that no worker takes up. */
+function asked(length: number): NewEvent {
+  const message = { parts: [{ type: 'text' as const, text: 'x'.repeat(length) }] }
+  return { type: 'user_msg', content: { turnId: 't1', message, options: {}, who: 'ann' } }
+}
+
+const waiting = (id: string): string => `/conversations/${id}/turns/t1/outcome?waitMs=25000`
+const moment = (): Promise<unknown> => new Promise((resolve) => setTimeout(resolve, 300))
+
+test('whoever asks how a turn stands takes room for it like any other', async () => {
+  const { server, store } = await startServer({ serve: { limits: { answerBytes, unsentBytes: answerBytes } } })
+  await fill(store, 'long', longTurn(20))
+  await fill(store, 'large', [asked(150_000)])
+  const first = ask(server.url, waiting('large'))
+  await moment()
+  const second = ask(server.url, waiting('long'))
+  expect(await Promise.race([second, moment()])).toBe(undefined)
+  expect([(await first).body['status'], (await second).body['status']]).toEqual(['running', 'waiting'])
+})
+
+test('those who wait for a turn hold what they know of it, and make room where others need it', async () => {
+  const { server, store } = await startServer({ serve: { limits } })
+  await fill(store, 'small', [asked(10)])
+  await fill(store, 'large', [asked(150_000)])
+  const small = Array.from({ length: 10 }, () => fetch(server.url + waiting('small')))
+  await moment()
+  expect((await ask(server.url, '/conversations/small/view')).body['seq']).toBe(1)
+  const large = Promise.race([1, 2].map(() => ask(server.url, waiting('large'))))
+  await moment()
+  const begun = performance.now()
+  await ask(server.url, '/conversations/large/view')
+  expect((await large).body).toEqual({ status: 'running', turnId: 't1' })
+  expect(performance.now() - begun).toBeLessThan(15_000)
+  await store.commit('small', { events: [ended('t1')], wakeAt: null })
+  for (const response of await Promise.all(small)) expect(await response.json()).toMatchObject({ turnId: 't1' })
+})

@@ -1,5 +1,6 @@
 import { once } from 'node:events'
 import type { ServerResponse } from 'node:http'
+import { letOthers } from '../../store/page-through.ts'
 
 /**
  * Writes a response out, no faster than the client reads, and cuts it off when the client has taken nothing for `stallMs`. Resolves when that is over,
@@ -22,6 +23,8 @@ export async function sendResponse(response: Response, outgoing: ServerResponse,
       const { done, value } = await reader.read()
       if (done || outgoing.destroyed) break
       if (!outgoing.write(value)) await drained(outgoing, stallMs)
+      // A client that takes everything at once would have the process to itself until the end.
+      await letOthers()
     }
     outgoing.end()
   } catch {

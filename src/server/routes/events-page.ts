@@ -2,7 +2,6 @@ import { encode } from '../../log/codec.ts'
 import type { LogEvent } from '../../log/events.ts'
 import type { Json, JsonObject } from '../../log/json.ts'
 import type { Inspection } from '../../runtime/inspect.ts'
-import { letOthers } from '../../store/page-through.ts'
 import { bytesAnswer } from '../answer.ts'
 import type { RouteCall } from '../route.ts'
 import { limit, object, seq } from '../schemas.ts'
@@ -27,7 +26,7 @@ export async function eventsAnswer(
   const page = new EventsPage(most, server.settings.limits.answerBytes, after !== undefined)
   const range = { ...(after === undefined ? {} : { after }), ...(before === undefined ? {} : { before }) }
   for await (const { events } of pages(range)) {
-    await page.add(events)
+    page.add(events)
     if (page.isFull) break
   }
   const end = Buffer.from(`],${encode({ ...more, ...page.cursors() }).slice(1)}`)
@@ -55,15 +54,13 @@ class EventsPage {
     return this.#isFull
   }
 
-  /** Those that come next: after what is there, or before it. */
-  async add(events: Iterable<LogEvent>): Promise<void> {
-    const read: Written[] = []
-    for (const event of events) {
-      const next = written(event)
-      if (!this.#isOnwards) read.push(next)
-      else if (!this.#keep(next)) return
-      await letOthers()
+  /** Those that come next: after what is there, or before it. Does not wait: an event may take twenty times its bytes while it is decoded, and readers that wait together would all hold one. */
+  add(events: Iterable<LogEvent>): void {
+    if (this.#isOnwards) {
+      for (const event of events) if (!this.#keep(written(event))) return
+      return
     }
+    const read = Array.from(events, written)
     for (const event of read.reverse()) if (!this.#keep(event)) return
   }
 

@@ -1,18 +1,14 @@
-import { TurnNotFoundError } from '../../errors/runtime-errors.ts'
 import { SchemaNotAllowedError, TurnOptionsNotAllowedError } from '../../errors/server-errors.ts'
-import { findTurn } from '../../log/state.ts'
 import type { Conversation } from '../../runtime/conversation.ts'
 import type { MessageInput } from '../../runtime/message-input.ts'
 import type { SendOptions } from '../../runtime/send-message.ts'
-import { outcomeOf, type TurnOutcome } from '../../runtime/turn-outcome.ts'
-import { projectView } from '../../view/project-view.ts'
-import type { View } from '../../view/view.ts'
 import { json } from '../answer.ts'
 import { existing } from '../existing.ts'
 import type { Route, RouteCall } from '../route.ts'
 import { limit, object, seq, text } from '../schemas.ts'
 import { inTime } from '../waiting.ts'
 import { messageSchema } from './message-body.ts'
+import { outcomeInTime } from './turn-outcome.ts'
 
 export const turnRoutes: readonly Route[] = [
   {
@@ -59,10 +55,9 @@ export const turnRoutes: readonly Route[] = [
     async handle(call) {
       const { conversation } = await existing(call)
       const { waitMs = 0 } = call.query as { waitMs?: number }
-      const most = Math.min(waitMs, call.server.settings.limits.waitMs)
       const turnId = call.params['turnId']!
-      const signal = AbortSignal.any([AbortSignal.timeout(most), call.request.signal])
-      return json((await outcome(conversation, turnId, signal)) ?? { status: 'running', turnId })
+      const most = Math.min(waitMs, call.server.settings.limits.waitMs)
+      return (await outcomeInTime(call, conversation, turnId, most)) ?? json({ status: 'running', turnId })
     },
   },
   {
@@ -94,31 +89,4 @@ type SendBody = SendOptions & { readonly message: MessageInput; readonly agent?:
 function refuseTurnOptions(options: SendOptions): void {
   const given = (['output', 'untilTool', 'maxSteps', 'maxTokens'] as const).filter((name) => name in options)
   if (given.length > 0) throw new TurnOptionsNotAllowedError(given)
-}
-
-/** Null when the signal comes first. */
-async function outcome(conversation: Conversation, turnId: string, signal: AbortSignal): Promise<TurnOutcome | null> {
-  let view: View = await conversation.view()
-  const isOpen = (): boolean => findTurn(view.log, turnId)?.end === null
-  const waiting = (): TurnOutcome | null => outcomeOf(conversation.id, view.log, turnId, view.children)
-  if (isOpen()) {
-    const now = waiting()
-    if (now) return now
-    for await (const event of conversation.watch({ signal })) {
-      const before = view
-      view = projectView(view, event)
-      if (view.log === before.log && view.children === before.children) continue
-      if (!isOpen()) break
-      const found = waiting()
-      if (found) return found
-    }
-    if (isOpen()) return null
-  }
-  // What is shown of a large conversation may not have the turn, or all of its last message.
-  const ended = await conversation.turn(turnId).outcome()
-  if (ended.status !== 'detached') return ended
-  const { log, unknownEvent } = await conversation.view()
-  // It may well be there, behind an event that this node does not know.
-  if (unknownEvent || findTurn(log, turnId)) return ended
-  throw new TurnNotFoundError(conversation.id, turnId)
 }

@@ -3,7 +3,7 @@ import { defaultLimits } from '../../../src/server/server-options.ts'
 import type { Store } from '../../../src/store/store.ts'
 import { spawnChild } from '../../faults/harness/spawn-child.ts'
 import type { Finding } from '../../faults/harness/verdict.ts'
-import { fillLarge } from './memory/fill.ts'
+import { fillLarge, type LargeKind, largeKinds } from './memory/fill.ts'
 import { type Read, type Reading, readingsOf, readLarge, readNothing } from './memory/read-large.ts'
 import type { LargeInput, LargeMessage, Peak } from './memory/serve-large.ts'
 
@@ -17,6 +17,10 @@ export type MemoryOptions = {
   readonly readers: number
   /** How many pages each reader asks for. */
   readonly pages: number
+  /** Default: all. */
+  readonly kinds?: readonly LargeKind[]
+  /** A stream that says nothing for so long has shown enough. Default: 2,000. */
+  readonly silentMs?: number
   /** Hears of each reading when it is over: the whole takes minutes. */
   readonly tell?: (line: string) => void
 }
@@ -29,8 +33,8 @@ const mostBytes = defaultLimits.answerBytes + 1_200_000
  * one reads all of the longest conversation. It lives, and no answer is larger than the limit.
  */
 export async function memory(options: MemoryOptions): Promise<Finding> {
-  const { place, store, megabytes, heapMb, readers, pages, tell } = options
-  const filled = await fillLarge(store, megabytes)
+  const { place, store, megabytes, heapMb, readers, pages, kinds = largeKinds, silentMs = 2_000, tell } = options
+  const filled = await fillLarge(store, megabytes, kinds)
   await store.close()
   tell?.(`filled with ${megabytes} MB`)
   const server = await startServer({ place }, heapMb)
@@ -40,8 +44,10 @@ export async function memory(options: MemoryOptions): Promise<Finding> {
   try {
     const all = readingsOf(allRoutes, filled)
     const tasks = [
-      ...all.map((reading) => ({ reading, readers: readersOf(reading, readers), pages })),
-      ...all.filter(isReadThrough).map((reading) => ({ reading, readers: 1, pages: Number.POSITIVE_INFINITY })),
+      ...all.map((reading) => ({ reading, readers: readersOf(reading, readers), pages, silentMs })),
+      ...all
+        .filter(isReadThrough)
+        .map((reading) => ({ reading, readers: 1, pages: Number.POSITIVE_INFINITY, silentMs })),
     ]
     for (const task of tasks) {
       const read = await measured(server, task).catch((error: unknown) => String(error))
@@ -84,11 +90,14 @@ type Costs = Peak & {
   readonly ms: number
 }
 
-type Task = { readonly reading: Reading; readonly readers: number; readonly pages: number }
+type Task = { readonly reading: Reading; readonly readers: number; readonly pages: number; readonly silentMs: number }
 
-async function measured(server: Server, { reading, readers, pages }: Task): Promise<{ reads: Read[]; costs: Costs }> {
+async function measured(
+  server: Server,
+  { reading, readers, ...bounds }: Task,
+): Promise<{ reads: Read[]; costs: Costs }> {
   const begun = performance.now()
-  const asked = Promise.all(Array.from({ length: readers }, () => readLarge(server.port, reading, pages)))
+  const asked = Promise.all(Array.from({ length: readers }, () => readLarge(server.port, reading, bounds)))
   const reads = await Promise.race([asked, server.died])
   const peak = await server.peak()
   const ms = Math.round(performance.now() - begun)

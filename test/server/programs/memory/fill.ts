@@ -28,20 +28,28 @@ const text = 'x'.repeat(piece)
 /** Many small values, which take twenty times as much in memory as in JSON. */
 const shattered: Json = Array.from({ length: 300_000 }, () => ({}))
 
-/** A store with something large of every kind. The conversation `long` has so many megabytes, the rest a fifth of it or less. */
-export async function fillLarge(store: Store, megabytes: number): Promise<Filled> {
-  const some = Math.max(10, Math.floor(megabytes / 5))
+/** What conversations there may be: many turns, a turn of many steps, a message of many calls, results of many small values, and calls that wait. */
+export type LargeKind = 'long' | 'turn' | 'message' | 'shattered' | 'waiting'
+
+export const largeKinds: readonly LargeKind[] = ['long', 'turn', 'message', 'shattered', 'waiting']
+
+/** A store with something large of every kind. The conversation `long` has so many megabytes, the rest a tenth of it or less. */
+export async function fillLarge(store: Store, megabytes: number, kinds: readonly LargeKind[]): Promise<Filled> {
+  const some = Math.max(5, Math.floor(megabytes / 10))
   const { blob } = await store.putBlob(new Uint8Array(some * piece).fill(7), 'application/pdf')
   const file = {
     type: 'file' as const,
     mediaType: 'application/pdf',
     data: { blob, mediaType: 'application/pdf', size: 1 },
   }
-  await fill(store, 'long', longConversation(megabytes, file))
-  await fill(store, 'turn', longTurn(some))
-  await fill(store, 'message', largeMessage(some))
-  await fill(store, 'shattered', shatteredTurn(Math.max(5, Math.floor(some / 5))))
-  await fillCalls(store, 'waiting', some)
+  const ways: Readonly<Record<LargeKind, () => Promise<void>>> = {
+    long: () => fill(store, 'long', longConversation(megabytes, file)),
+    turn: () => fill(store, 'turn', longTurn(some)),
+    message: () => fill(store, 'message', largeMessage(some)),
+    shattered: () => fill(store, 'shattered', shatteredTurn(Math.max(3, Math.floor(some / 4)))),
+    waiting: () => fillCalls(store, 'waiting', some),
+  }
+  for (const kind of kinds) await ways[kind]()
   await fill(store, 'session', session(some), { kind: 'flow', agent: 'flow:import', status: 'ended' })
   for (let n = 0; n < some; n++) {
     await store.putModelCall('long', {
@@ -54,7 +62,7 @@ export async function fillLarge(store: Store, megabytes: number): Promise<Filled
   }
   await store.putSnapshot('long', { text })
   return {
-    conversations: ['long', 'turn', 'message', 'shattered', 'waiting'],
+    conversations: kinds,
     flow: 'import',
     session: 'session',
     turnIds: { long: 't0', turn: 't', message: 't', shattered: 't', waiting: 't' },

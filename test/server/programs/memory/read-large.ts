@@ -52,13 +52,21 @@ const headers = { host: '127.0.0.1', 'x-operator': 'yes' }
 const streamedBytes = 30 * 1024 * 1024
 
 /** Reads what is there, a few pages of it, or the beginning of a stream. */
-export async function readLarge(port: number, { path, route }: Reading, pages: number): Promise<Read> {
+export async function readLarge(
+  port: number,
+  { path, route }: Reading,
+  { pages, silentMs }: { readonly pages: number; readonly silentMs: number },
+): Promise<Read> {
   const statuses: number[] = []
   let largest = 0
   let bytes = 0
   let next: string | null = path
   for (let page = 0; page < pages && next !== null; page++) {
-    const answer: { status: number; text: string; bytes: number } = await fetchSome(port, next, isStreamed(route))
+    const answer: { status: number; text: string; bytes: number } = await fetchSome(
+      port,
+      next,
+      isStreamed(route) ? silentMs : null,
+    )
     statuses.push(answer.status)
     largest = Math.max(largest, isStreamed(route) ? 0 : answer.bytes)
     bytes += answer.bytes
@@ -71,17 +79,17 @@ function isStreamed({ answer, isForOperators, name }: Route): boolean {
   return answer.type === 'text/event-stream' || (isForOperators ?? false) || name === 'readFile'
 }
 
-async function fetchSome(port: number, path: string, streamed: boolean) {
+/** `silentMs`: of a stream; null where the answer has an end. */
+async function fetchSome(port: number, path: string, silentMs: number | null) {
   const abort = new AbortController()
   const response = await fetch(`http://127.0.0.1:${port}${path}`, { headers, signal: abort.signal })
-  if (!streamed) {
+  if (silentMs === null) {
     const bytes = new Uint8Array(await response.arrayBuffer())
     return { status: response.status, text: Buffer.from(bytes).toString(), bytes: bytes.byteLength }
   }
   let bytes = 0
   const reader = response.body?.getReader()
-  // A stream that has nothing more to say for now has shown enough.
-  const silent = (): Promise<null> => new Promise((resolve) => setTimeout(() => resolve(null), 2_000))
+  const silent = (): Promise<null> => new Promise((resolve) => setTimeout(() => resolve(null), silentMs))
   for (let step = await reader?.read(); step && !step.done; ) {
     bytes += step.value.byteLength
     if (bytes > streamedBytes) break

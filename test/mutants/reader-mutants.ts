@@ -1,0 +1,104 @@
+import type { Case, Mutant } from './mutant.ts'
+
+const answers = (test: string): Case => ({ file: 'test/server/answer-bytes.test.ts', test })
+
+/** Bugs in how many readers of large logs share a process. */
+export const readerMutants: readonly Mutant[] = [
+  {
+    name: 'a log that ends with a large event is read for ever',
+    edits: [
+      {
+        file: 'src/runtime/channels.ts',
+        find: 'hasMore: page.hasMore && events.length > 0',
+        replace: 'hasMore: page.hasMore',
+      },
+    ],
+    killedBy: [
+      {
+        file: 'src/runtime/channels.test.ts',
+        test: 'a log that ends with a large event is read to its end, and no further',
+      },
+    ],
+  },
+  {
+    name: 'all that read go on together, and keep everybody else waiting',
+    edits: [
+      {
+        file: 'src/store/page-through.ts',
+        find: 'given = given.then(() => nextMacrotask())',
+        replace: 'given = nextMacrotask()',
+      },
+    ],
+    killedBy: [
+      {
+        file: 'src/store/page-through.test.ts',
+        test: 'of many that read at once, one goes on before others of the process have their turn',
+      },
+    ],
+  },
+  {
+    name: 'an idle connection is closed on a request that has come',
+    edits: [
+      {
+        file: 'src/server/node/read-before-closing.ts',
+        find: 'if (socket.timeout !== 0) socket.destroy()',
+        replace: 'socket.destroy()',
+      },
+    ],
+    killedBy: [
+      {
+        file: 'src/server/node/read-before-closing.test.ts',
+        test: 'a request that came in time is answered, though the process was too busy to see it',
+      },
+    ],
+  },
+  {
+    name: 'how turns stand is read without room for it',
+    edits: [
+      {
+        file: 'src/server/in-room.ts',
+        find: 'const place = await server.room.take(answerBytes, { signal: request.signal, waitMs })',
+        replace:
+          "const isOutcome = request.url.includes('/outcome')\n  const place = await server.room.take(isOutcome ? 0 : answerBytes, { signal: request.signal, waitMs })",
+      },
+    ],
+    killedBy: [answers('whoever asks how a turn stands takes room for it like any other')],
+  },
+  {
+    name: 'those who wait for a turn hold as much room as an answer',
+    edits: [
+      {
+        file: 'src/server/routes/turn-outcome.ts',
+        find: 'place.keep(stateWeight(view.log), () => enough.abort())',
+        replace: 'place.keep(answerBytes, () => {})',
+      },
+    ],
+    killedBy: [answers('those who wait for a turn hold what they know of it, and make room where others need it')],
+  },
+  {
+    name: 'a reader of a page holds the event before it',
+    edits: [
+      {
+        file: 'src/runtime/shown-events.ts',
+        find: "return before?.type === 'withheld' ? before : null",
+        replace: 'return before ?? null',
+      },
+    ],
+    killedBy: [
+      {
+        file: 'src/runtime/shown-events.test.ts',
+        test: 'of what comes before a page, only the mark of its first message is held',
+      },
+    ],
+  },
+  {
+    name: 'a client that takes everything at once has the process to itself',
+    edits: [{ file: 'src/server/node/send-response.ts', find: 'await letOthers()', replace: '' }],
+    killedBy: [
+      {
+        file: 'src/server/node/send-response.test.ts',
+        test: 'a client that takes everything at once does not have the process to itself',
+      },
+    ],
+  },
+]
