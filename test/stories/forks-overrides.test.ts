@@ -70,7 +70,7 @@ overStores('a fork with another agent', (story) => {
   test('tells the model when a pending tool is not among its tools', async () => {
     const original = support()
     const toolless = deriveAgent(original, { name: 'toolless', tools: [] })
-    const runtime = story.start({ agents: [original, toolless], pollMs: 20 })
+    const runtime = story.start({ agents: [original, toolless], pollMs: 20, missingToolMs: 0 })
     const chat = runtime.conversation('chat', { agent: 'support' })
     await onlyPendingOf(await chat.send('Money back, please'))
     const fork = await chat.fork({ agent: toolless, id: 'fork' })

@@ -53,7 +53,7 @@ export function localFlow(context: LocalFlowContext, flow: string, id: string): 
         result: state.ended?.status === 'done' ? state.ended.result : null,
       }
     },
-    record: async () => readRecord(store, id, await existing(), { maxBytes: Number.POSITIVE_INFINITY }),
+    record: async () => readRecord(store, id, await existing(), { maxBytes: Number.MAX_SAFE_INTEGER }),
     async events(range) {
       await existing()
       return readEvents(store, id, { limit: 200, ...range })
