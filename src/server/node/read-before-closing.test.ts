@@ -5,7 +5,9 @@ import { afterEach, expect, test } from 'vitest'
 import { readBeforeClosing } from './read-before-closing.ts'
 
 const keepAlive = { keepAliveTimeout: 50, keepAliveTimeoutBuffer: 0 }
-const server = createServer(keepAlive, (_, response) => response.end('hello'))
+const server = createServer(keepAlive, (_, response) => {
+  setTimeout(() => response.end('hello'), 20)
+})
 readBeforeClosing(server)
 
 afterEach(() => server.close())
