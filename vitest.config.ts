@@ -1,3 +1,4 @@
+import { availableParallelism } from 'node:os'
 import { defineConfig } from 'vitest/config'
 import { perdureEntries } from './test/setup/perdure-entries.ts'
 import { plainSummaryReporter } from './test/setup/plain-summary-reporter.ts'
@@ -9,6 +10,8 @@ export default defineConfig({
     include: ['src/**/*.test.ts', 'test/**/*.test.ts'],
     globalSetup: ['test/setup/postgres.ts'],
     // Nothing is asserted about time; a busy machine may take long.
+    // Many tests wait for other processes, so two run side by side even on a small machine.
+    maxWorkers: Math.max(2, availableParallelism() - 1),
     testTimeout: 30_000,
     hookTimeout: 60_000,
     reporters: ['default', plainSummaryReporter()],
