@@ -1,5 +1,5 @@
 import { mkdtempSync, rmSync } from 'node:fs'
-import { request } from 'node:http'
+import { type RequestOptions, request } from 'node:http'
 import { connect } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -66,14 +66,19 @@ function ask(port: number, route: Route, random: SeededRandom): Promise<number> 
     ? route.method
     : random.pick(['GET', 'POST', 'DELETE', 'PUT', 'PATCH', 'HEAD', 'OPTIONS'])
   const body = method === 'GET' || method === 'HEAD' ? null : bodyText(route, random)
+  return send({ port, host: '127.0.0.1', path, method, headers: headersOf(random) }, body)
+}
+
+function send(options: RequestOptions, body: string | null): Promise<number> {
   return new Promise((resolve) => {
-    const sending = request({ port, host: '127.0.0.1', path, method, headers: headersOf(random) }, (answer) => {
+    const sending = request(options, (answer) => {
       resolve(answer.statusCode ?? 0)
       // A stream would go on for ever.
       if (answer.headers['content-type']?.startsWith('text/event-stream')) sending.destroy()
       answer.resume()
     })
-    sending.on('error', () => resolve(0))
+    // A connection that was idle for long may be closed just as a request is put on it; a client sends it again on a new one.
+    sending.on('error', () => resolve(sending.reusedSocket ? send({ ...options, agent: false }, body) : 0))
     sending.end(body)
   })
 }
