@@ -39,7 +39,7 @@ export function foldWithin(
     state = foldEvents(batch, state)
     batch = []
     weights.set(state, weight)
-    leftByTrim.set(state, left)
+    if (left > 0) leftByTrim.set(state, left)
   }
   for (const event of events) {
     batch.push(event)
@@ -66,7 +66,7 @@ export function keptWithin(
   for (const event of events) weight += eventOverhead + weightOf(event.content)
   const left = leftByTrim.get(base) ?? 0
   weights.set(state, weight)
-  leftByTrim.set(state, left)
+  if (left > 0) leftByTrim.set(state, left)
   return boundState(state, most, kept)
 }
 

@@ -194,7 +194,7 @@ describe('writers who wait for each other', () => {
   test('wherever it ends, all write, one after the other', async () => {
     const { id } = await prepared(null)
     const results = await whileLocked(id, ['a', 'b', 'c'], (title) => store.commit(id, { events: [titled(title)] }))
-    // Who comes first is Postgres's to say.
+    // Postgres decides which of them comes first.
     const seqs = results.map((result) => (result.ok ? result.seq : null))
     expect(seqs.toSorted()).toEqual([3, 4, 5])
     expect((await store.streamEvents(id)).map(({ seq }) => seq)).toEqual([1, 2, 3, 4, 5])
