@@ -20,8 +20,8 @@ const mutant: Candidate = {
   replacement: '43',
 }
 const covering: CoveringTest[] = [
-  { file: 'far/one.test.ts', name: 'one', ms: 10 },
-  { file: 'answer.test.ts', name: 'two', ms: 500 },
+  { file: 'far/one.test.ts', name: 'one', ms: 10, closeness: 1 },
+  { file: 'answer.test.ts', name: 'two', ms: 500, closeness: 1 },
 ]
 const passed: TestOutcome = { result: 'passed', test: null, ran: 1, why: '', ms: 10 }
 const failed: TestOutcome = { ...passed, result: 'failed', test: 'two', ran: 0 }

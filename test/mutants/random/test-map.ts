@@ -2,8 +2,14 @@ import type { Candidate } from './candidate.ts'
 import type { HashedFile } from './kept.ts'
 import { type Probe, probed, probeOf } from './probes.ts'
 
-/** A test, and how long it took when it was recorded. */
-export type CoveringTest = { readonly file: string; readonly name: string; readonly ms: number }
+/** A test that goes over a place, and how long it took when it was recorded. */
+export type CoveringTest = {
+  readonly file: string
+  readonly name: string
+  readonly ms: number
+  /** How much it does around the place that few others do. */
+  readonly closeness: number
+}
 
 /** What the tests of a file ran, over which texts of the core. */
 export type RecordedFile = {
@@ -57,18 +63,40 @@ export class TestMap {
   /** The tests that run this place, or where nothing tells, those that run anything of its file. */
   testsOf(candidate: Candidate): CoveringTest[] {
     const wantedOf = new Map<string, readonly number[]>()
-    const found = new Map<string, CoveringTest>()
+    const aroundOf = new Map<string, readonly (readonly number[])[]>()
+    const found = new Map<string, { readonly test: CoveringTest; readonly around: readonly number[] }>()
+    const times = new Map<number, number>()
     for (const { file, sources, tests } of this.#files.values()) {
       const hash = sources[candidate.file]
       if (hash === undefined) continue
       if (!wantedOf.has(hash)) wantedOf.set(hash, this.#probesAt(candidate, hash))
+      if (!aroundOf.has(hash)) aroundOf.set(hash, this.#probesAround(candidate, hash))
       const isHit = ({ hits }: RecordedTest) => hasOneOf(hits[candidate.file], wantedOf.get(hash)!)
       const isOutside = tests.some((test) => test.name === null && isHit(test))
-      for (const test of tests)
-        if (test.name !== null && !test.isFailed && (isOutside || isHit(test)))
-          found.set(`${file} ${test.name}`, { file, name: test.name, ms: test.ms })
+      for (const test of tests) {
+        if (test.name === null || test.isFailed || !(isOutside || isHit(test))) continue
+        const around = aroundOf.get(hash)!.flatMap((numbers, index) => {
+          return hasOneOf(test.hits[candidate.file], numbers) ? [index] : []
+        })
+        for (const index of around) times.set(index, (times.get(index) ?? 0) + 1)
+        found.set(`${file} ${test.name}`, { test: { file, name: test.name, ms: test.ms, closeness: 0 }, around })
+      }
     }
-    return [...found.values()]
+    return [...found.values()].map(({ test, around }) => {
+      return { ...test, closeness: around.reduce((sum, index) => sum + 1 / times.get(index)!, 0) }
+    })
+  }
+
+  /** For each part near a place, the probes that tell of it in the text of that hash. */
+  #probesAround({ file, start, end }: Candidate, hash: string): readonly (readonly number[])[] {
+    const source = this.#core.get(file)!
+    const text = source.hash === hash ? source.text : this.#olderTexts.get(hash)
+    if (text === undefined) return []
+    const recorded = probed(file, text).probes
+    return probed(file, source.text)
+      .probes.filter((probe) => probe.start > start - nearby && probe.start < end + nearby)
+      .map((probe) => recorded.filter((one) => partOf(text, one) === partOf(source.text, probe)))
+      .map((same) => same.map(({ number }) => number))
   }
 
   /** The probes that tell of a place in the text of that hash. */
@@ -84,6 +112,9 @@ export class TestMap {
     return (wanted?.length ? wanted : recorded).map(({ number }) => number)
   }
 }
+
+/** So many characters before and after a place are around it. */
+const nearby = 600
 
 /** Any bit at all. */
 const everything: readonly number[] = []

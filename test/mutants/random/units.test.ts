@@ -3,13 +3,13 @@ import { unitsOf } from './units.ts'
 
 test('tests beside the source come first, then those of its folder, then others in memory, on files, on a server, and long ones', () => {
   const tests = [
-    { file: 'test/stories/turns.test.ts', name: 'a turn (postgres) ends', ms: 1 },
-    { file: 'test/stories/turns.test.ts', name: 'a turn (sqlite) ends', ms: 1 },
-    { file: 'test/stories/turns.test.ts', name: 'a turn (memory) ends', ms: 5 },
-    { file: 'test/stories/turns.test.ts', name: 'a turn (memory) begins', ms: 5 },
-    { file: 'test/view/long.test.ts', name: 'is long', ms: 60_000 },
-    { file: 'src/turn/owner.test.ts', name: 'owns', ms: 900 },
-    { file: 'src/turn/step.test.ts', name: 'steps', ms: 2000 },
+    { file: 'test/stories/turns.test.ts', name: 'a turn (postgres) ends', ms: 1, closeness: 1 },
+    { file: 'test/stories/turns.test.ts', name: 'a turn (sqlite) ends', ms: 1, closeness: 1 },
+    { file: 'test/stories/turns.test.ts', name: 'a turn (memory) ends', ms: 5, closeness: 1 },
+    { file: 'test/stories/turns.test.ts', name: 'a turn (memory) begins', ms: 5, closeness: 1 },
+    { file: 'test/view/long.test.ts', name: 'is long', ms: 60_000, closeness: 1 },
+    { file: 'src/turn/owner.test.ts', name: 'owns', ms: 900, closeness: 1 },
+    { file: 'src/turn/step.test.ts', name: 'steps', ms: 2000, closeness: 1 },
   ]
   const units = unitsOf(tests, 'src/turn/step.ts')
   expect(units.map(({ file, names }) => [file, names.length])).toEqual([

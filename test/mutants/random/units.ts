@@ -11,7 +11,7 @@ export const loadMs = 500
 /** What takes longer waits for all that does not. */
 const longMs = 15_000
 
-/** The tests of a place, those first that are near it, need no database, and cost little for what they may find. */
+/** The tests of a place, those first that are near it, need no database, and cost little for what they do there. */
 export function unitsOf(tests: readonly CoveringTest[], source: string): Unit[] {
   const groups = Map.groupBy(tests, (test) => `${storeRank(test)} ${test.file}`)
   const units = [...groups.values()].map((group): Unit & { readonly order: readonly number[] } => {
@@ -22,7 +22,12 @@ export function unitsOf(tests: readonly CoveringTest[], source: string): Unit[] 
       names: group.map(({ name }) => name),
       ms,
       longestMs: Math.max(...group.map((test) => test.ms)),
-      order: [distance(file, source), Number(ms > longMs), storeRank(group[0]!), (loadMs + ms) / group.length],
+      order: [
+        distance(file, source),
+        Number(ms > longMs),
+        storeRank(group[0]!),
+        (loadMs + ms) / group.reduce((sum, { closeness }) => sum + closeness, 0),
+      ],
     }
   })
   units.sort((left, right) => compared(left.order, right.order))
