@@ -53,6 +53,22 @@ describe('the estimate', () => {
     expect(estimateTokens(' ')).toBe(1)
   })
 
+  test.each([
+    ['letters', ['a', 'z'], 0.21],
+    ['capitals', ['A', 'Z'], 0.4],
+    ['digits', ['0', '9'], 0.6],
+    ['blanks', [' ', '\n'], 0.05],
+    ['signs', ['`', '{', '@', '[', '/', ':', '\x7f'], 0.5],
+    ['Latin', ['\x80', '\u024f'], 0.3],
+    ['other alphabets', ['\u0250', '\u10ff'], 0.32],
+    ['symbols', ['\u1100', '\u2e7f'], 0.5],
+    ['ideographs', ['\u2e80', '\uabff'], 0.62],
+    ['Hangul', ['\uac00', '\ud7ff', '\ue000', '\uffff'], 0.72],
+    ['halves of a pair', ['\ud800', '\udfff'], 1],
+  ])('is the same for the first and the last of the %s', (_, characters, each) => {
+    for (const character of characters) expect(estimateTokens(character.repeat(1_000)) / 1_000).toBeCloseTo(each, 2)
+  })
+
   test('of a long text is as good as that of its pieces', () => {
     const text = texts.map(([, piece]) => piece).join('\n')
     const pieces = texts.reduce((total, [, piece]) => total + estimateTokens(piece), 0)

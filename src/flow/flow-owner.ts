@@ -197,9 +197,9 @@ export class FlowOwner {
 
   /** Begins with what is open in the log and does not run yet: steps, and messages to agents. */
   async actOnOpened(): Promise<void> {
-    if (this.#mustProve) await this.#prove()
+    if (this.#mustProve && this.#reading.waitMs === 0) await this.#prove()
     const standstill = this.#standstill
-    if (this.#isLost || standstill?.type !== 'blocked') return
+    if (this.#isLost || this.#mustProve || standstill?.type !== 'blocked') return
     for (const live of standstill.ops) {
       const opened = this.#state.ops[live.position - 1]
       if (opened) this.#ops.begin(live, opened, this.#state.who)

@@ -14,6 +14,7 @@ import {
 import { interruptedEnd } from '../log/call-phase.ts'
 import type { LogEvent, NewEvent } from '../log/events.ts'
 import { foldEvents } from '../log/fold-events.ts'
+import type { Json } from '../log/json.ts'
 import { emptyState } from '../log/state.ts'
 import { Announcer } from './announcer.ts'
 import {
@@ -144,6 +145,26 @@ describe('what a page is told of a failure', () => {
       hidden,
     )
     expect(JSON.stringify(flow)).not.toContain('hunter2')
+  })
+
+  test('of the answer of an agent in a session that failed is its code; what only looks like one stays as a step returned it', () => {
+    const answer = { status: 'failed', text: '', object: null, reason: `model_rejected: ${secret}` }
+    const told = (value: Json) => discloseFlowOutcome({ position: 1, ok: true, value }, hidden)
+    expect(told(answer)).toMatchObject({ value: { ...answer, reason: 'model_rejected' } })
+    const { text: _text, ...withoutText } = answer
+    const { object: _object, ...withoutObject } = answer
+    for (const own of [
+      { ...withoutText, note: '' },
+      { ...withoutObject, note: '' },
+      { ...answer, note: '' },
+      { ...withoutText },
+      { ...answer, status: 'completed' },
+      { ...answer, reason: null },
+      [answer],
+      secret,
+    ])
+      expect(told(own)).toMatchObject({ value: own })
+    expect(discloseFlowOutcome({ position: 1, ok: true, value: answer }, everything)).toMatchObject({ value: answer })
   })
 
   test('of an answer that came first has nothing that a child agent failed with', () => {

@@ -55,3 +55,18 @@ test('a test that failed when it was recorded is not asked', () => {
   const tests = failing.tests.map((one) => ({ ...one, isFailed: true }))
   expect(testsOf(older, 'return 2 * n', [...files, { ...failing, tests }])).toEqual(['above'])
 })
+
+test('a test is the closer to a place, the more it runs around it that few others do', () => {
+  const core = new Map([[file, { file, text: older, hash: hashOf(older) }]])
+  const both = [recorded('below', ['{', 'if', 'return 0']), recorded('above', ['{', 'if', 'return 2'])]
+  const [site] = sitesOfFile(file, older)
+  const closenessIn = (recordedFiles: readonly RecordedFile[]) => {
+    const tests = new TestMap(recordedFiles, core, new Map()).testsOf(site!.changes[0]!)
+    return Object.fromEntries(tests.map(({ name, closeness }) => [name, closeness]))
+  }
+  const alone = closenessIn(both)
+  expect(alone['below']).toBe(alone['above'])
+  const beside = closenessIn([...both, recorded('above too', ['{', 'if', 'return 2'])])
+  expect(beside['below']).toBeGreaterThan(beside['above']!)
+  expect(beside['above too']).toBe(beside['above'])
+})

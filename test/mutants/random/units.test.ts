@@ -22,3 +22,14 @@ test('tests beside the source come first, then those of its folder, then others 
   ])
   expect(units[2]).toMatchObject({ ms: 10, longestMs: 5 })
 })
+
+test('of tests that are as near and cost as much, those come first that do more around the place', () => {
+  const tests = [
+    { file: 'test/stories/turns.test.ts', name: 'passes by', ms: 10, closeness: 0.5 },
+    { file: 'test/stories/steps.test.ts', name: 'is all about it', ms: 10, closeness: 2 },
+  ]
+  expect(unitsOf(tests, 'src/turn/step.ts').map(({ file }) => file)).toEqual([
+    'test/stories/steps.test.ts',
+    'test/stories/turns.test.ts',
+  ])
+})

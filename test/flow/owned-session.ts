@@ -1,0 +1,87 @@
+import { defineFlow } from '../../src/flow/define-flow.ts'
+import { type FlowContext, FlowOwner } from '../../src/flow/flow-owner.ts'
+import { FlowRegistry } from '../../src/flow/flow-registry.ts'
+import type { FlowVerbs } from '../../src/flow/flow-verbs.ts'
+import { loadFlow } from '../../src/flow/load-flow.ts'
+import type { NewEvent } from '../../src/log/events.ts'
+import { silentLogger } from '../../src/logger/logger.ts'
+import type { Change } from '../../src/store/change.ts'
+import type { TenantStore } from '../../src/store/store.ts'
+import { memoryStore } from '../../src/stores/memory/memory-store.ts'
+import { fakeClock } from '../../src/testing/fake-clock.ts'
+
+export const sessionId = 's1'
+const id = sessionId
+const ref = { tenant: 'default', id }
+const started: NewEvent = { type: 'flow_started', content: { flow: 'f', version: '1', input: null, who: 'ann' } }
+export const opened = (op: object, position = 1): NewEvent => {
+  return { type: 'flow_opened', content: { position, op, asked: position, id: `s1/0/${position}` } } as NewEvent
+}
+
+type Options = { readonly more?: readonly NewEvent[]; readonly askAgent?: FlowContext['askAgent'] }
+
+/** An owner of a session whose store does what the test says before it does what it is asked. */
+export async function owning(run: (flow: FlowVerbs) => Promise<unknown>, { more = [], askAgent }: Options = {}) {
+  const clock = fakeClock()
+  const real = memoryStore({ clock }).forTenant(ref.tenant)
+  await real.commit(id, { events: [started, ...more], conversation: { kind: 'flow', agent: 'flow:f' } })
+  const claimed = await real.claimLease(id, 'one', 3_600_000)
+  if (claimed.type !== 'taken') throw new Error(`the lease is ${claimed.type}`)
+  const meddle: { commit(change: Change): unknown; read(): unknown } = { commit: () => {}, read: () => {} }
+  const commits: Change[] = []
+  const released: number[] = []
+  const store: TenantStore = {
+    ...real,
+    async commit(id, change) {
+      await meddle.commit(change)
+      const result = await real.commit(id, change)
+      commits.push(change)
+      return result
+    },
+    async streamEvents(id, range) {
+      await meddle.read()
+      return real.streamEvents(id, range)
+    },
+    async releaseLease(id, epoch) {
+      released.push(epoch)
+      await real.releaseLease(id, epoch)
+    },
+  }
+  const warnings: string[] = []
+  const warn = (message: string) => void warnings.push(message)
+  const lost: number[] = []
+  const lease = { epoch: claimed.epoch, isCertain: () => true, renew: async () => {}, lose: () => void lost.push(1) }
+  const context: FlowContext = {
+    ...ref,
+    ...{ store, clock, logger: { ...silentLogger, warn }, warnOfStore: warn, redact: (text) => text },
+    flows: new FlowRegistry([defineFlow({ name: 'f', version: '1', run })]),
+    askAgent: askAgent ?? (async () => null),
+  }
+  const owner = new FlowOwner(context, lease, (await loadFlow(real, id))!)
+  const types = async () => (await real.streamEvents(id)).map(({ type }) => type)
+  /** Lets so much time pass, and what follows from it end: code is given several turns of the event loop. */
+  const pass = async (ms: number) => {
+    for (let turn = 0; turn < 10; turn++) await clock.advance(0)
+    await clock.advance(ms)
+    for (let turn = 0; turn < 10; turn++) await clock.advance(0)
+  }
+  return { owner, clock, pass, store: real, meddle, commits, released, warnings, lost, types, epoch: claimed.epoch }
+}
+
+/** Gives the lease to another node. */
+export async function takeAway({
+  store,
+  epoch,
+}: {
+  readonly store: TenantStore
+  readonly epoch: number
+}): Promise<void> {
+  await store.releaseLease(id, epoch)
+  await store.claimLease(id, 'two', 60_000)
+}
+
+export const isEmpty = ({ events }: Change) => events.length === 0
+export const sleepy = (ms: number) => async (flow: FlowVerbs) => {
+  await flow.sleep(ms)
+  return 'woken'
+}
