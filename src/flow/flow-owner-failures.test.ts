@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { sessionId as id, isEmpty, opened, owning, sleepy, takeAway } from '../../test/flow/owned-session.ts'
+import { sessionId as id, isEmpty, opened, owning, sleepy, takeAway } from '../../test/flows/owned-session.ts'
 import { InvalidArgumentError, StoreClosedError, StoreError } from '../errors/store-errors.ts'
 import { driveFlow } from './drive-flow.ts'
 

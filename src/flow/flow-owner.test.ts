@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { sessionId as id, isEmpty, opened, owning, sleepy } from '../../test/flow/owned-session.ts'
+import { sessionId as id, isEmpty, opened, owning, sleepy } from '../../test/flows/owned-session.ts'
 import { driveFlow } from './drive-flow.ts'
 
 test('a session parks with what it waits for, when it is due and which status it has', async () => {

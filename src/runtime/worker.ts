@@ -261,7 +261,12 @@ export class Worker {
       return undefined
     } catch (error) {
       entry.owner?.lose()
-      await this.#letGo(ref, error, entry.lease?.epoch ?? null)
+      await this.#leave(ref, error)
+      const { lease } = entry
+      // Not known as ours any more: where it cannot be given back, the next renewal finds it.
+      entry.lease = null
+      // Another node may have the code for it.
+      if (lease) await this.#release(ref, lease.epoch)
       return error
     }
   }
@@ -314,7 +319,7 @@ export class Worker {
   }
 
   /** A log this version cannot fold is left alone until it grows or the code changes; it is not folded past. */
-  async #letGo(ref: ConversationRef, error: unknown, epoch: number | null): Promise<void> {
+  async #leave(ref: ConversationRef, error: unknown): Promise<void> {
     const { tenant, id } = ref
     const { logger, workingSets } = this.#parts
     const isAway = PerdureError.isInstance(error) && error.retryable
@@ -334,8 +339,6 @@ export class Worker {
     } catch (failure) {
       logger.warn('a conversation that cannot be worked on could not be read', { tenant, id, error: failure })
     }
-    // Another node may have the code for it.
-    if (epoch !== null) await this.#release(ref, epoch)
   }
 
   async #look(): Promise<void> {

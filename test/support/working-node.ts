@@ -1,0 +1,71 @@
+import { ContextMemories } from '../../src/context/context-memory.ts'
+import type { Flow } from '../../src/flow/define-flow.ts'
+import { FlowRegistry } from '../../src/flow/flow-registry.ts'
+import { FlowStates } from '../../src/flow/flow-states.ts'
+import { WorkingSets } from '../../src/live/working-sets.ts'
+import type { NewEvent } from '../../src/log/events.ts'
+import { silentLogger } from '../../src/logger/logger.ts'
+import { Channels } from '../../src/runtime/channels.ts'
+import { KeepAlive } from '../../src/runtime/keep-alive.ts'
+import { Scopes } from '../../src/runtime/scopes.ts'
+import { ToolPatience } from '../../src/runtime/tool-patience.ts'
+import { Worker } from '../../src/runtime/worker.ts'
+import type { DueWorkQuery, Store, TenantStore } from '../../src/store/store.ts'
+import { memoryStore } from '../../src/stores/memory/memory-store.ts'
+import { fakeClock } from '../../src/testing/fake-clock.ts'
+
+type Options = { readonly maxConcurrentTurns?: number; readonly pollMs?: number; readonly store?: Store }
+
+/** A worker by itself, for sessions in memory, by a clock that tests move. What it asks of the store is counted, and `meddle` comes before it. */
+export function workingNode(flows: readonly Flow[], { maxConcurrentTurns = 256, pollMs = 10, ...given }: Options = {}) {
+  const clock = fakeClock()
+  const real = given.store ?? memoryStore({ clock, logger: silentLogger })
+  const meddle: { [method: string]: (...args: never[]) => unknown } = {}
+  const calls: { readonly method: string; readonly args: readonly unknown[] }[] = []
+  const through = <T extends Store | TenantStore>(target: T): T =>
+    new Proxy(target, {
+      get(object, name: string) {
+        const member: unknown = Reflect.get(object, name)
+        if (name === 'forTenant') return (tenant: string) => through(real.forTenant(tenant))
+        if (typeof member !== 'function' || name === 'onWake') return member
+        return async (...args: unknown[]) => {
+          calls.push({ method: name, args })
+          await meddle[name]?.(...(args as never[]))
+          return member.apply(object, args)
+        }
+      },
+    })
+  const store = through(real)
+  const told: string[] = []
+  const tell = (level: string) => (message: string) => void told.push(`${level}: ${message}`)
+  const logger = { ...silentLogger, warn: tell('warn'), error: tell('error') }
+  const workingSets = new WorkingSets()
+  const worker = new Worker({
+    ...{ store, clock, logger, workingSets, pollMs, maxConcurrentTurns, leaseMs: 9_000, redact: (text) => text },
+    ...{ agents: new Map(), addressable: new Map(), snapshots: null, keepAlive: new KeepAlive() },
+    channels: new Channels(store, workingSets),
+    flows: new FlowRegistry(flows),
+    flowStates: new FlowStates(),
+    askAgent: () => async () => null,
+    contextMemories: new ContextMemories(),
+    scopes: new Scopes(undefined),
+    toolPatience: new ToolPatience(clock, 600_000),
+  })
+  /** Code is given several turns of the event loop before and after. */
+  const pass = async (ms: number) => {
+    for (let turn = 0; turn < 10; turn++) await clock.advance(0)
+    await clock.advance(ms)
+    for (let turn = 0; turn < 10; turn++) await clock.advance(0)
+  }
+  const countOf = (name: string) => calls.filter(({ method }) => method === name).length
+  const lastQuery = () => calls.findLast(({ method }) => method === 'dueWork')?.args[0] as DueWorkQuery
+  const types = async (id: string) => (await real.streamEvents(id)).map(({ type }) => type)
+  return { worker, clock, pass, store: real, meddle, calls, countOf, lastQuery, told, types }
+}
+
+/** A session that is due. */
+export async function startSession(store: Store, id: string, flow = 'f'): Promise<void> {
+  const started: NewEvent = { type: 'flow_started', content: { flow, version: '1', input: id, who: 'ann' } }
+  const conversation = { kind: 'flow', agent: `flow:${flow}`, status: 'active' } as const
+  await store.commit(id, { events: [started], conversation, wakeAt: 'now' })
+}
