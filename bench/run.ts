@@ -8,6 +8,7 @@ const benches: Readonly<Record<string, () => Promise<{ run(args: readonly string
   flows: async () => ({ run: (await import('./flows.ts')).benchFlows }),
   forks: async () => ({ run: (await import('./forks.ts')).benchForks }),
   calls: async () => ({ run: (await import('./calls.ts')).benchCalls }),
+  'watched-calls': async () => ({ run: (await import('./watched-calls.ts')).benchWatchedCalls }),
   watchers: async () => ({ run: (await import('./watchers.ts')).benchWatchers }),
 }
 

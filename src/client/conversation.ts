@@ -18,7 +18,7 @@ import {
   readEvents,
 } from './pages.ts'
 import { type ClientOptions, requestJson } from './request.ts'
-import { views, type Watched, type WatchOptions, watch } from './watch.ts'
+import { views, type Watched, type WatchOptions, watch, watchWithMore } from './watch.ts'
 
 /** What a person says: text, or parts; a file is given by its URL, which may be a `data:` URL. */
 export type RemoteMessage = string | readonly RemotePart[]
@@ -64,7 +64,7 @@ export type RemoteConversation = {
   eventPages(range?: EventsRange): AsyncGenerator<LogEvent[], void, void>
   /** Every event once, over as many connections as it takes. */
   watch(options?: WatchOptions): AsyncGenerator<Watched, void, void>
-  /** What a person is shown, after each event that changes it. */
+  /** What a person is shown, whenever it has changed: text as it comes, other events together where they come together. */
   views(options?: WatchOptions): AsyncGenerator<View, void, void>
   fork(options?: { readonly at?: number; readonly id?: string }): Promise<RemoteConversation>
   /** Its direct forks, the newest first. */
@@ -98,7 +98,7 @@ export function remoteConversation(options: ClientOptions, id: string, agent: st
     return post(`/calls/${pathPart('call id', callId)}/${verb}`, () => ({ ...body(), round }))
   }
   const callPath = (turnRef: string): string => `/model-calls/${pathPart('turnRef', turnRef)}`
-  const watchEvents = (watching?: WatchOptions) => watch(options, `${path}/live`, watching)
+  const live = `${path}/live`
   return {
     id,
     async send(message, given) {
@@ -140,8 +140,8 @@ export function remoteConversation(options: ClientOptions, id: string, agent: st
     history: (page) => get('/history', page),
     events: (range) => readEvents(get, '/events', range),
     eventPages: (range) => eventPages(get, '/events', range),
-    watch: watchEvents,
-    views: (watching) => views(watchEvents(watching)),
+    watch: (watching) => watch(options, live, watching),
+    views: (watching) => views(watchWithMore(options, live, watching)),
     async fork(given) {
       const forking = givenOptions('options', given)
       return remoteConversation(options, (await post<{ id: string }>('/fork', () => forking)).id, agent)

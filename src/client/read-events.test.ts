@@ -45,6 +45,6 @@ async function read(pieces: readonly Uint8Array[]): Promise<ServerSentEvent[]> {
     },
   })
   const seen: ServerSentEvent[] = []
-  for await (const event of readEvents(body)) seen.push(event)
+  for await (const together of readEvents(body)) seen.push(...together)
   return seen
 }

@@ -1,11 +1,11 @@
 /** One event of a stream. `id` is the last one that was given, also when it came with an earlier event. */
 export type ServerSentEvent = { readonly id: string | null; readonly data: string }
 
-/** Reads server-sent events as they come; only what ends with an empty line is an event. `onBytes` is called for whatever comes. */
+/** Reads server-sent events as they come, those that come together at once; only what ends with an empty line is an event. `onBytes` is called for whatever comes. */
 export async function* readEvents(
   body: ReadableStream<Uint8Array>,
   onBytes: () => void = () => {},
-): AsyncGenerator<ServerSentEvent, void, void> {
+): AsyncGenerator<readonly ServerSentEvent[], void, void> {
   const reader = body.getReader()
   const decoder = new TextDecoder()
   const lines = new Lines()
@@ -16,9 +16,10 @@ export async function* readEvents(
       const { done, value } = await reader.read()
       if (done) return
       onBytes()
+      const events: ServerSentEvent[] = []
       for (const line of lines.push(decoder.decode(value, { stream: true }))) {
         if (line === '') {
-          if (data.length > 0) yield { id, data: data.join('\n') }
+          if (data.length > 0) events.push({ id, data: data.join('\n') })
           data = []
           continue
         }
@@ -26,6 +27,7 @@ export async function* readEvents(
         if (field === 'data') data.push(text)
         else if (field === 'id' && !text.includes('\0')) id = text
       }
+      if (events.length > 0) yield events
     }
   } finally {
     reader.cancel().catch(() => {})

@@ -2,7 +2,9 @@ import { PerdureError } from '../errors/perdure-error.ts'
 import { checkSignal, readMembers, shown } from '../errors/read-given.ts'
 import { ServerUnreachableError } from '../errors/server-errors.ts'
 import { InvalidArgumentError } from '../errors/store-errors.ts'
-import { projectView, type WatchEvent } from '../view/project-view.ts'
+import { isTextDelta } from '../view/drafts.ts'
+import { GrowingView } from '../view/growing-view.ts'
+import type { WatchEvent } from '../view/project-view.ts'
 import type { View } from '../view/view.ts'
 import { type Backoff, backoffMs, pause } from './backoff.ts'
 import { readEvents } from './read-events.ts'
@@ -33,6 +35,18 @@ export async function* watch(
   path: string,
   given?: WatchOptions,
 ): AsyncGenerator<Watched, void, void> {
+  for await (const { watched } of watchWithMore(options, path, given)) yield watched
+}
+
+/** `hasMore`: the next one has come already. */
+export type WithMore = { readonly watched: Watched; readonly hasMore: boolean }
+
+/** As `watch`, for readers that do their work once for all events that came together. */
+export async function* watchWithMore(
+  options: ClientOptions,
+  path: string,
+  given?: WatchOptions,
+): AsyncGenerator<WithMore, void, void> {
   const watching = readOptions(given)
   const { signal, onDisconnect = () => {} } = watching
   let lastId = watching.after === undefined ? null : String(watching.after)
@@ -44,10 +58,13 @@ export async function* watch(
   }
   while (!signal?.aborted) {
     try {
-      for await (const { id, data } of connection(options, path, lastId, watching)) {
-        lastId = id ?? lastId
+      for await (const together of connection(options, path, lastId, watching)) {
         failures = 0
-        yield { id: lastId, event: JSON.parse(data) as WatchEvent }
+        for (const [index, { id, data }] of together.entries()) {
+          lastId = id ?? lastId
+          const watched = { id: lastId, event: JSON.parse(data) as WatchEvent }
+          yield { watched, hasMore: index < together.length - 1 }
+        }
       }
       await comeBack(new ServerUnreachableError('it ended the stream'))
     } catch (error) {
@@ -76,14 +93,28 @@ function readOptions(given: WatchOptions | undefined): WatchOptions {
   return { ...options, backoff }
 }
 
-/** What a person is shown, after each event that changes it. */
-export async function* views(watched: AsyncIterable<Watched>): AsyncGenerator<View, void, void> {
-  let view: View | null = null
-  for await (const { event } of watched) {
-    const next: View | null = view ? projectView(view, event) : event.type === 'snapshot' ? event.view : null
-    if (!next || next === view) continue
-    view = next
-    yield view
+/** What a person is shown, whenever it has changed. Events that come together are shown together, text as it comes. */
+export async function* views(watching: AsyncIterable<WithMore>): AsyncGenerator<View, void, void> {
+  let shown: GrowingView | null = null
+  let told: View | null = null
+  for await (const { watched, hasMore } of watching) {
+    const { event } = watched
+    const failure = shown && takeInto(shown, event)
+    if (!shown && event.type === 'snapshot') shown = new GrowingView(event.view)
+    if (!shown || (hasMore && !failure && !isTextDelta(event))) continue
+    if (shown.view !== told) yield shown.view
+    told = shown.view
+    if (failure) throw failure.error
+  }
+}
+
+/** What came before an event that cannot be understood is still shown. */
+function takeInto(shown: GrowingView, event: WatchEvent): { readonly error: unknown } | null {
+  try {
+    shown.take(event)
+    return null
+  } catch (error) {
+    return { error }
   }
 }
 

@@ -1,9 +1,9 @@
 import { findTurn } from '../log/state.ts'
-import type { WatchEvent } from '../view/project-view.ts'
-import { projectView } from '../view/project-view.ts'
+import { isTextDelta } from '../view/drafts.ts'
+import { GrowingView } from '../view/growing-view.ts'
 import type { View } from '../view/view.ts'
 import { outcomeOf } from './turn-outcome.ts'
-import { watch } from './watch.ts'
+import { type watch, watchWithMore } from './watch.ts'
 
 /** The text of one turn as it comes. Text that was streamed and then withdrawn cannot be taken back here; `watch` tells of it. */
 export async function* textStream(
@@ -11,10 +11,13 @@ export async function* textStream(
   turnId: string,
 ): AsyncGenerator<string, void, void> {
   const told = new Map<string, number>()
-  let view: View | null = null
-  for await (const event of watch(watched)) {
-    view = view ? projectView(view, event) : snapshotOf(event)
-    if (!view) continue
+  let shown: GrowingView | null = null
+  for await (const { event, hasMore } of watchWithMore(watched)) {
+    if (shown) shown.take(event)
+    else if (event.type === 'snapshot') shown = new GrowingView(event.view)
+    // A commit may have thousands of events, and a view costs as much as it shows.
+    if (!shown || (hasMore && !isTextDelta(event))) continue
+    const { view } = shown
     for (const [messageId, text] of textsOf(view, turnId)) {
       const from = told.get(messageId) ?? 0
       if (text.length <= from) continue
@@ -23,10 +26,6 @@ export async function* textStream(
     }
     if (!findTurn(view.log, turnId) || outcomeOf(view.conversationId, view.log, turnId, view.children)) return
   }
-}
-
-function snapshotOf(event: WatchEvent): View | null {
-  return event.type === 'snapshot' ? event.view : null
 }
 
 function textsOf(view: View, turnId: string): [string, string][] {

@@ -42,6 +42,17 @@ type Watched = {
  * `WatcherLaggedError`, which says where to go on.
  */
 export async function* watch(watched: Watched, given?: WatchOptions): AsyncGenerator<WatchEvent, void, void> {
+  for await (const { event } of watchWithMore(watched, given)) yield event
+}
+
+type WithMore = {
+  readonly event: WatchEvent
+  /** The next one is here already. */
+  readonly hasMore: boolean
+}
+
+/** As `watch`, for readers that do their work once for all events that are there. */
+export async function* watchWithMore(watched: Watched, given?: WatchOptions): AsyncGenerator<WithMore, void, void> {
   const options = readOptions(given)
   const { tenant, id, store, channels, keepAlive, closed } = watched
   const { after, maxBuffered = 10_000, maxBufferedBytes = 16 * 1024 * 1024 } = options
@@ -60,18 +71,21 @@ export async function* watch(watched: Watched, given?: WatchOptions): AsyncGener
       state = await channel.refresh()
     } catch (error) {
       // Nothing can be followed past such an event, but what is before it can be shown.
-      if (error instanceof EventUnknownError && after === undefined) yield await readableSnapshot(store, id)
+      if (error instanceof EventUnknownError && after === undefined)
+        yield { event: await readableSnapshot(store, id), hasMore: false }
       throw error
     }
     await children.read(state)
     // From here to the next await nothing can come between the view and what was buffered after it.
     const view = children.begin(channel.view())
     buffer.startAt(view.seq)
-    if (after === undefined) yield { type: 'snapshot', view }
+    if (after === undefined) yield { event: { type: 'snapshot', view }, hasMore: false }
     else {
       const missed = pagesAfter(store, id, { after, before: view.seq + 1 })
-      for await (const { events } of shownPages(store, id, missed)) yield* events
-      if (view.drafts.length > 0 || view.children.pending.length > 0) yield { type: 'snapshot', view }
+      for await (const { events } of shownPages(store, id, missed))
+        for (const event of events) yield { event, hasMore: false }
+      if (view.drafts.length > 0 || view.children.pending.length > 0)
+        yield { event: { type: 'snapshot', view }, hasMore: false }
     }
     yield* buffer.drain()
   } finally {
@@ -105,6 +119,8 @@ class Buffer {
   readonly #id: string
   readonly #most: { readonly events: number; readonly bytes: number }
   #events: WatchEvent[] = []
+  /** How many of the first were taken. */
+  #taken = 0
   #bytes = 0
   #wake: (() => void) | null = null
   #isEnded = false
@@ -149,12 +165,12 @@ class Buffer {
   /** A reader that has taken everything is not slow, however much comes at once. */
   #take(events: readonly WatchEvent[]): void {
     if (this.#isEnded) return
-    const isBehind = this.#events.length > 0
+    const isBehind = this.#count > 0
     for (const event of events) {
       this.#events.push(event)
       this.#bytes += bytesOf(event)
     }
-    if (isBehind && (this.#events.length > this.#most.events || this.#bytes > this.#most.bytes)) {
+    if (isBehind && (this.#count > this.#most.events || this.#bytes > this.#most.bytes)) {
       this.#clear()
       this.#hasLagged = true
       this.end()
@@ -167,13 +183,13 @@ class Buffer {
     this.#wake?.()
   }
 
-  async *drain(): AsyncGenerator<WatchEvent, void, void> {
+  async *drain(): AsyncGenerator<WithMore, void, void> {
     for (;;) {
-      for (let event = this.#events.shift(); event; event = this.#events.shift()) {
+      for (let event = this.#shift(); event; event = this.#shift()) {
         this.#bytes -= bytesOf(event)
         if (event.type === 'snapshot') this.#lastSeq = event.view.seq
         else if ('content' in event) this.#lastSeq = event.seq
-        yield event
+        yield { event, hasMore: this.#count > 0 }
       }
       if (this.#hasLagged) throw new WatcherLaggedError(this.#id, this.#lastSeq)
       if (this.#error) throw this.#error
@@ -185,8 +201,25 @@ class Buffer {
     }
   }
 
+  get #count(): number {
+    return this.#events.length - this.#taken
+  }
+
+  /** What was taken stays in front until it is half of all: to move the rest with each event would cost their square. */
+  #shift(): WatchEvent | undefined {
+    const event = this.#events[this.#taken]
+    if (event === undefined) return undefined
+    this.#taken += 1
+    if (this.#taken * 2 > this.#events.length) {
+      this.#events.splice(0, this.#taken)
+      this.#taken = 0
+    }
+    return event
+  }
+
   #clear(): void {
     this.#events = []
+    this.#taken = 0
     this.#bytes = 0
   }
 }

@@ -3,6 +3,15 @@ import type { Draft, DraftPart } from './view.ts'
 
 export type DeltaEvent = Extract<LiveEvent, { type: 'text_delta' | 'reasoning_delta' | 'tool_input_delta' }>
 
+/** Text is shown as it comes, whatever else comes with it. */
+export function isTextDelta(event: { readonly type: string }): boolean {
+  return event.type === 'text_delta' || event.type === 'reasoning_delta'
+}
+
+export function isDelta(event: { readonly type: string }): event is DeltaEvent {
+  return isTextDelta(event) || event.type === 'tool_input_delta'
+}
+
 /**
  * Adds a delta to the message it belongs to. Deltas of one message come in order; one that is there already, or that follows one that is
  * not, changes nothing.

@@ -2,6 +2,8 @@ import type { Case, Mutant } from './mutant.ts'
 
 const positions = (test: string): Case => ({ file: 'src/log/call-position.test.ts', test })
 const announcer = (test: string): Case => ({ file: 'src/view/announcer.test.ts', test })
+const watched = (test: string): Case => ({ file: 'test/server/watched-calls.test.ts', test })
+const growing = (test: string): Case => ({ file: 'src/view/growing-view.test.ts', test })
 const channel = (test: string): Case => ({ file: 'src/live/channel.test.ts', test })
 
 /** Bugs in what keeps a message with very many calls from costing their square. */
@@ -145,5 +147,62 @@ export const callsMutants: readonly Mutant[] = [
         test: 'thousands of calls under one id are put together without going over all of them for each',
       },
     ],
+  },
+  {
+    name: 'pages are told of every event of a commit by itself',
+    edits: [
+      {
+        file: 'src/server/live/feed.ts',
+        find: 'else this.#telling ??= setImmediate(() => this.#tell())',
+        replace: 'else this.#tell()',
+      },
+    ],
+    killedBy: [watched('a page that shows very many calls costs a few views, and is told of all of them')],
+  },
+  {
+    name: 'who waits for an outcome looks at every event of a commit',
+    edits: [{ file: 'src/server/routes/turn-outcome.ts', find: 'looking ??= setImmediate(look)', replace: 'look()' }],
+    killedBy: [watched('who waits for the outcome of a turn with very many calls costs a few views')],
+  },
+  {
+    name: 'a client works its view out for every event of a piece',
+    edits: [{ file: 'src/client/watch.ts', find: '(hasMore && !failure && !isTextDelta(event))', replace: 'failure' }],
+    killedBy: [
+      watched(
+        'a client that shows a message with very many calls works its view out a few times, and shows all of them',
+      ),
+    ],
+  },
+  {
+    name: 'a text stream works the view out for every event of a commit',
+    edits: [
+      { file: 'src/runtime/text-stream.ts', find: '(hasMore && !isTextDelta(event))', replace: 'hasMore === null' },
+    ],
+    killedBy: [watched('the text of a turn with very many calls costs a few views')],
+  },
+  {
+    name: 'events that are taken at once leave what is live beside them as it was',
+    edits: [
+      {
+        file: 'src/view/growing-view.ts',
+        find: 'this.#live = withoutSettled(this.#live, event)',
+        replace: 'this.#live = { ...withoutSettled(this.#live, event), drafts: this.#live.drafts }',
+      },
+    ],
+    killedBy: [growing('its seq and its drafts are those of its view, before that was worked out')],
+  },
+  {
+    name: 'a delta is judged by the log as it was before the events that came with it',
+    edits: [
+      { file: 'src/view/growing-view.ts', find: 'isSettled(this.log, event)', replace: 'isSettled(this.#log, event)' },
+    ],
+    killedBy: [growing('events that are taken at once show what they show one by one, however they are gathered')],
+  },
+  {
+    name: 'progress of a call that ends in the same moment is not told',
+    edits: [
+      { file: 'src/server/live/feed.ts', find: 'if (this.#untold.has(callOf(event))) this.#tell()', replace: '' },
+    ],
+    killedBy: [{ file: 'test/server/ui-chat.test.ts', test: 'progress of a tool is told while it runs' }],
   },
 ]

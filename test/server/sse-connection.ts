@@ -18,7 +18,7 @@ export async function connect(url: string, lastId: string | null = null): Promis
   const response = await fetch(url, { headers, signal: controller.signal })
   if (!response.ok) throw new Error(`${response.status}: ${await response.text()}`)
   // Taken hold of at once: a body that nobody reads is cancelled when its response is collected.
-  const events = readEvents(response.body!.pipeThrough(new TransformStream()))
+  const events = oneByOne(readEvents(response.body!.pipeThrough(new TransformStream())))
   const next = async (): Promise<Received | null> => {
     const { done, value } = (await events.next()) as IteratorResult<ServerSentEvent>
     return done ? null : { id: value.id!, event: JSON.parse(value.data) as WatchEvent }
@@ -36,4 +36,10 @@ export async function connect(url: string, lastId: string | null = null): Promis
     },
     cut: () => controller.abort(),
   }
+}
+
+async function* oneByOne(
+  together: AsyncIterable<readonly ServerSentEvent[]>,
+): AsyncGenerator<ServerSentEvent, void, void> {
+  for await (const events of together) yield* events
 }

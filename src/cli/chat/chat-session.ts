@@ -1,6 +1,5 @@
 import { PerdureError } from '../../errors/perdure-error.ts'
 import { openTurn } from '../../log/state.ts'
-import { projectView } from '../../view/project-view.ts'
 import type { PendingItem, View } from '../../view/view.ts'
 import { askDecision } from './ask-decision.ts'
 import { resolutionLine } from './call-lines.ts'
@@ -12,6 +11,7 @@ import type { Key } from './line-editor.ts'
 import { pendingLines } from './pending-lines.ts'
 import { Prompter } from './prompter.ts'
 import type { Screen } from './screen.ts'
+import { showViews } from './show-views.ts'
 import { statusLines } from './status-lines.ts'
 import { Transcript } from './transcript.ts'
 
@@ -95,15 +95,13 @@ export class ChatSession {
   }
 
   async #watch(onView: () => void): Promise<void> {
-    for await (const event of this.#port.watch(this.#ended.signal, () => this.#lost())) {
-      if (event.type === 'snapshot') this.#view = event.view
-      else if (this.#view) this.#view = projectView(this.#view, event)
-      if (!this.#view) continue
+    const events = this.#port.watch(this.#ended.signal, () => this.#lost())
+    await showViews(events, (view) => {
       if (this.#isLost) this.#say('connected again')
       this.#isLost = false
-      this.#show(this.#view)
+      this.#show(view)
       onView()
-    }
+    })
   }
 
   #lost(): void {
@@ -112,6 +110,7 @@ export class ChatSession {
   }
 
   #show(view: View): void {
+    this.#view = view
     this.#transcript.update(view)
     for (const item of view.pending) {
       if (this.#shown.has(roundOf(item))) continue

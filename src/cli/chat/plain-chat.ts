@@ -1,9 +1,9 @@
 import { findTurn, openTurn } from '../../log/state.ts'
-import { projectView } from '../../view/project-view.ts'
 import type { View } from '../../view/view.ts'
 import { Interrupted } from '../interrupt.ts'
 import type { ChatPort } from './chat-port.ts'
 import { pendingLines } from './pending-lines.ts'
+import { showViews } from './show-views.ts'
 import type { Paper, Transcript } from './transcript.ts'
 
 /** A conversation without a keyboard: what is said is given, what comes of it is written down. */
@@ -66,15 +66,15 @@ export class PlainChat {
   }
 
   async #watch(): Promise<void> {
-    for await (const event of this.#port.watch(this.#ended.signal, () => {})) {
-      if (event.type === 'snapshot') this.#view = event.view
-      else if (this.#view) this.#view = projectView(this.#view, event)
-      if (this.#view) this.#show(this.#view)
-    }
+    await showViews(
+      this.#port.watch(this.#ended.signal, () => {}),
+      (view) => this.#show(view),
+    )
     this.#ended.abort()
   }
 
   #show(view: View): void {
+    this.#view = view
     this.#transcript.update(view)
     for (const item of view.pending) {
       const key = `${item.callId}/${item.round}`

@@ -37,6 +37,7 @@ export const tail = command({
         if (output.isJson) output.item({ id, event }, () => [])
         else printer.print(event)
       }
+      printer.end()
       output.note(`\nGo on with: ${commandLine(['tail', args.conversation, '--after', String(printer.seq)], args)}`)
       return signal.aborted ? exitCodes.interrupted : exitCodes.ok
     }),

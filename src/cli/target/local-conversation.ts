@@ -1,6 +1,6 @@
 import type { RemoteRecord } from '../../client/answers.ts'
 import type { RemoteConversation } from '../../client/conversation.ts'
-import { views, type Watched, type WatchOptions } from '../../client/watch.ts'
+import { views, type Watched, type WatchOptions, type WithMore } from '../../client/watch.ts'
 import type { Explanation } from '../../context/explain.ts'
 import { TurnNotFoundError, WatcherLaggedError } from '../../errors/runtime-errors.ts'
 import { ConversationNotFoundError, InvalidArgumentError } from '../../errors/store-errors.ts'
@@ -69,7 +69,7 @@ export function localConversation(verbs: Verbs, id: string, agent?: string): Rem
       for await (const { events } of inspection.pages(range)) yield [...events]
     },
     watch,
-    views: (options) => views(watch(options)),
+    views: (options) => views(oneByOne(watch(options))),
     fork: (options) => on(async (conversation) => localConversation(verbs, (await conversation.fork(options)).id)),
     forks: (page) => on(async (conversation) => (await conversation.forks(page)).map(listed)),
     lineage: () => on((conversation) => conversation.lineage()),
@@ -99,6 +99,10 @@ export function localConversation(verbs: Verbs, id: string, agent?: string): Rem
       }),
     snapshot: () => on(() => inspection.snapshot()),
   }
+}
+
+async function* oneByOne(watching: AsyncIterable<Watched>): AsyncGenerator<WithMore, void, void> {
+  for await (const watched of watching) yield { watched, hasMore: false }
 }
 
 /** What a list tells of it. */

@@ -1,6 +1,8 @@
 import type { LogEvent } from '../../log/events.ts'
+import { findCall } from '../../log/state.ts'
+import { GrowingView } from '../../view/growing-view.ts'
 import type { LiveEvent } from '../../view/live-event.ts'
-import { projectView, type WatchEvent } from '../../view/project-view.ts'
+import type { WatchEvent } from '../../view/project-view.ts'
 import type { View, ViewAssistantMessage, ViewMessage } from '../../view/view.ts'
 import type { Output } from '../output.ts'
 import type { TargetArgs } from '../target/target-args.ts'
@@ -24,7 +26,8 @@ export type LivePrinterOptions = {
 export class LivePrinter {
   readonly #output: Output
   readonly #options: LivePrinterOptions
-  #view: View | null = null
+  #shown: GrowingView | null = null
+  #soon: NodeJS.Immediate | null = null
   #printedSeq: number | undefined
   /** Messages whose text has been printed while it was written, with the kind of text that came last. */
   readonly #streamed = new Map<string, string>()
@@ -44,17 +47,23 @@ export class LivePrinter {
 
   print(event: WatchEvent): void {
     if (event.type === 'snapshot') return this.#snapshot(event.view)
-    if (this.#view) this.#view = projectView(this.#view, event)
+    this.#shown?.take(event)
     if ('content' in event) {
       if (event.seq <= this.seq) return
       this.#logEvent(event)
       this.#printedSeq = event.seq
     } else this.#liveEvent(event)
-    this.#pending()
+    // Once for all events of a moment: a commit may have thousands of them.
+    this.#soon ??= setImmediate(() => this.#pending())
+  }
+
+  /** Prints what is left to print. */
+  end(): void {
+    if (this.#soon) this.#pending()
   }
 
   #snapshot(view: View): void {
-    this.#view = view
+    this.#shown = new GrowingView(view)
     const lastTurn = view.messages.at(-1)?.turnId
     const after = this.#printedSeq
     const messages = view.messages.filter(({ seq, turnId }) =>
@@ -74,7 +83,7 @@ export class LivePrinter {
     switch (event.type) {
       case 'user_msg':
       case 'assistant_msg': {
-        const message = this.#view?.messages.find(({ seq }) => seq === event.seq)
+        const message = this.#shown?.view.messages.find(({ seq }) => seq === event.seq)
         if (message) this.#lines(this.#messageLines(message))
         return
       }
@@ -140,19 +149,18 @@ export class LivePrinter {
   /** Each call that waits is told once. */
   #pending(): void {
     const style = { colours: this.#output.colours, ...this.#options }
-    for (const item of this.#view?.pending ?? []) {
+    if (this.#soon) clearImmediate(this.#soon)
+    this.#soon = null
+    for (const item of this.#shown?.view.pending ?? []) {
       const name = `${item.callId}/${item.round}`
       if (this.#shownCalls.has(name)) continue
       this.#shownCalls.add(name)
-      this.#lines(pendingLines(this.#view!.conversationId, item, style))
+      this.#lines(pendingLines(this.#shown!.view.conversationId, item, style))
     }
   }
 
   #toolName(callId: string): string {
-    const calls = (this.#view?.messages ?? []).flatMap((message) =>
-      message.role === 'assistant' ? callsOf(message) : [],
-    )
-    return calls.find((call) => call.callId === callId)?.name ?? callId
+    return (this.#shown && findCall(this.#shown.log, callId)?.call.name) ?? callId
   }
 
   #lines(lines: readonly Printable[]): void {

@@ -2,7 +2,9 @@ import { randomBytes } from 'node:crypto'
 import type { LogEvent } from '../../log/events.ts'
 import type { Logger } from '../../logger/logger.ts'
 import type { Conversation } from '../../runtime/conversation.ts'
-import { projectView, type WatchEvent } from '../../view/project-view.ts'
+import { isTextDelta } from '../../view/drafts.ts'
+import { GrowingView } from '../../view/growing-view.ts'
+import type { WatchEvent } from '../../view/project-view.ts'
 import type { View } from '../../view/view.ts'
 import type { Limits } from '../server-options.ts'
 import { catchUp } from './catch-up.ts'
@@ -38,7 +40,12 @@ export class Feed {
   readonly #onIdle: () => void
   readonly #ready: Promise<void>
   readonly #recent: Recent
-  #view: View | null = null
+  #shown: GrowingView | null = null
+  /** What followers were told last. */
+  #told: View | null = null
+  #telling: NodeJS.Immediate | null = null
+  /** Calls whose progress followers have not been told. Their next event takes it away. */
+  readonly #untold = new Set<string | undefined>()
   #lastAt: number | null = null
   #snapshot: { readonly view: View; readonly frame: Uint8Array } | null = null
   #isEnded = false
@@ -73,9 +80,9 @@ export class Feed {
     await this.#ready
     const from = cursor && (await this.#isOfThisLog(cursor)) ? cursor : null
     // From here on nothing is awaited, so nothing can come between what was missed and what will be pushed.
-    const view = this.#view
     if (this.#failure !== null) throw this.#failure
-    if (this.#isEnded || !view) return null
+    if (this.#isEnded || !this.#shown) return null
+    const { view } = this.#shown
     const missed = from?.place?.feed === this.#name ? this.#recent.after(from.place.index) : null
     const { streamBytes, answerBytes } = this.#limits
     const first = from && !missed ? catchUp(this.#conversation, from, view, this.#cursor(), answerBytes) : null
@@ -87,14 +94,15 @@ export class Feed {
     return subscription
   }
 
-  /** Tells of what is shown now, which has the log up to `seq`, and of every view after it. Null when the server is closing. */
+  /** Tells of what is shown now, which has the log up to `seq`, and of what is shown after it: at once while text comes, otherwise once for all events of a moment. Null when the server is closing. */
   async follow(seq: number, follower: Follower): Promise<Followed | null> {
     await this.#ready
-    if (seq > (this.#view?.seq ?? 0)) await this.#grownTo(seq)
+    if (seq > this.#seq) await this.#grownTo(seq)
     // From here on nothing is awaited, so nothing can come between the view and those that will be told.
-    const view = this.#view
     if (this.#failure !== null) throw this.#failure
-    if (this.#isEnded || !view) return null
+    if (this.#isEnded || !this.#shown) return null
+    this.#tell()
+    const { view } = this.#shown
     follower.next(view)
     this.#followers.add(follower)
     const stop = (): void => {
@@ -111,10 +119,11 @@ export class Feed {
   async #run(ready: () => void): Promise<void> {
     try {
       for await (const event of this.#conversation.watch({ signal: this.#stop.signal, maxBuffered: mostBuffered })) {
-        if (this.#view) this.#take(event)
+        if (this.#shown) this.#take(event, this.#shown)
         else if (event.type === 'snapshot') {
           this.#lastAt = (await this.#eventAt(event.view.seq))?.at ?? null
-          this.#view = event.view
+          this.#shown = new GrowingView(event.view)
+          this.#told = event.view
           ready()
         }
       }
@@ -128,9 +137,10 @@ export class Feed {
     }
   }
 
-  #take(event: WatchEvent): void {
-    const before = this.#view
-    this.#view = projectView(this.#view!, event)
+  #take(event: WatchEvent, shown: GrowingView): void {
+    if (this.#untold.has(callOf(event))) this.#tell()
+    if (event.type === 'tool_progress') this.#untold.add(event.callId)
+    shown.take(event)
     this.#snapshot = null
     if (event.type === 'snapshot') this.#lastAt = null
     else if ('content' in event) this.#lastAt = event.at
@@ -139,15 +149,31 @@ export class Feed {
     const frame = isSnapshot ? snapshotFrame(event.view, cursor, this.#limits.answerBytes) : frameOf(event, cursor)
     this.#recent.push(frame)
     for (const subscription of this.#subscriptions) subscription.push(frame)
-    if (this.#view !== before) for (const follower of [...this.#followers]) follower.next(this.#view)
+    if (isTextDelta(event)) this.#tell()
+    else this.#telling ??= setImmediate(() => this.#tell())
     for (const grown of this.#whenGrown) grown()
+  }
+
+  /** A commit may have thousands of events, and a view costs as much as it shows: it is worked out once for all that came in one turn of the event loop. */
+  #tell(): void {
+    if (this.#telling) clearImmediate(this.#telling)
+    this.#telling = null
+    this.#untold.clear()
+    const view = this.#shown?.view ?? null
+    if (!view || view === this.#told) return
+    this.#told = view
+    for (const follower of [...this.#followers]) follower.next(view)
+  }
+
+  get #seq(): number {
+    return this.#shown?.seq ?? 0
   }
 
   /** Of everything that was taken up to now. */
   #cursor(index = this.#recent.lastIndex): Cursor {
-    const draft = this.#view!.drafts.at(-1) ?? null
+    const draft = this.#shown!.drafts.at(-1) ?? null
     const place = { feed: this.#name, index }
-    return { seq: this.#view!.seq, at: this.#lastAt, draft, place }
+    return { seq: this.#seq, at: this.#lastAt, draft, place }
   }
 
   /** Many may come at the same moment, as after a restart. */
@@ -162,8 +188,8 @@ export class Feed {
     if (cursor.seq === 0) return true
     const event = await this.#eventAt(cursor.seq)
     if (!event || (cursor.at !== null && cursor.at !== event.at)) return false
-    if (cursor.seq > (this.#view?.seq ?? 0)) await this.#grownTo(cursor.seq)
-    return cursor.seq <= (this.#view?.seq ?? 0)
+    if (cursor.seq > this.#seq) await this.#grownTo(cursor.seq)
+    return cursor.seq <= this.#seq
   }
 
   async #eventAt(seq: number): Promise<LogEvent | undefined> {
@@ -175,7 +201,7 @@ export class Feed {
   async #grownTo(seq: number): Promise<void> {
     await new Promise<void>((resolve) => {
       const look = (): void => {
-        if ((this.#view?.seq ?? 0) >= seq || this.#isEnded) done()
+        if (this.#seq >= seq || this.#isEnded) done()
       }
       const timer = setTimeout(() => done(), behindMs)
       const done = (): void => {
@@ -191,8 +217,14 @@ export class Feed {
   #end(): void {
     if (this.#isEnded) return
     this.#isEnded = true
+    this.#tell()
     clearInterval(this.#heartbeats)
     for (const watching of [...this.#subscriptions, ...this.#followers]) watching.end()
     for (const grown of this.#whenGrown) grown()
   }
+}
+
+/** The call that an event of the log is about. */
+function callOf(event: WatchEvent): string | undefined {
+  return 'content' in event && 'callId' in event.content ? event.content.callId : undefined
 }

@@ -3,7 +3,7 @@ import { findTurn } from '../../log/state.ts'
 import { stateWeight } from '../../log/trim-state.ts'
 import type { Conversation } from '../../runtime/conversation.ts'
 import { outcomeOf, type TurnOutcome } from '../../runtime/turn-outcome.ts'
-import { projectView } from '../../view/project-view.ts'
+import { GrowingView } from '../../view/growing-view.ts'
 import type { View } from '../../view/view.ts'
 import { json } from '../answer.ts'
 import { inRoom } from '../in-room.ts'
@@ -54,18 +54,30 @@ async function hasSettled(
   const signal = AbortSignal.any([AbortSignal.timeout(waitMs), request.signal, enough.signal])
   const { answerBytes, waitMs: longest } = server.settings.limits
   const place = await server.room.take(answerBytes, { signal: request.signal, waitMs: longest })
+  let looking: NodeJS.Immediate | null = null
+  let isSettled = false
   try {
-    let view: View | null = null
-    for await (const event of conversation.watch({ signal })) {
-      const before: View | null = view
-      if (before) view = projectView(before, event)
-      else if (event.type === 'snapshot') view = event.view
-      if (!view || (before && view.log === before.log && view.children === before.children)) continue
-      if (findTurn(view.log, turnId)?.end !== null || waitingIn(view, turnId)) return true
-      place.keep(stateWeight(view.log), () => enough.abort())
+    let shown: GrowingView | null = null
+    let known: View | null = null
+    const look = (): void => {
+      looking = null
+      const view = shown?.view
+      if (!view || (known && view.log === known.log && view.children === known.children)) return
+      known = view
+      isSettled = findTurn(view.log, turnId)?.end !== null || waitingIn(view, turnId) !== null
+      if (isSettled) enough.abort()
+      else place.keep(stateWeight(view.log), () => enough.abort())
     }
-    return false
+    // Once for all that comes in one turn of the event loop: a commit may have thousands of events.
+    for await (const event of conversation.watch({ signal })) {
+      if (shown) shown.take(event)
+      else if (event.type === 'snapshot') shown = new GrowingView(event.view)
+      looking ??= setImmediate(look)
+    }
+    look()
+    return isSettled
   } finally {
+    if (looking) clearImmediate(looking)
     place.release()
   }
 }

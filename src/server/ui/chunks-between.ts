@@ -90,11 +90,11 @@ function progressBetween(before: UiTurn['progress'], after: UiTurn['progress']):
 
 /** What waits in child agents is theirs to keep, so it is told and not made a part of the message. */
 function elsewhereBetween(before: readonly PendingItem[], after: readonly PendingItem[]): UiChunk[] {
-  const isIn = (items: readonly PendingItem[], item: PendingItem) =>
-    items.some((other) => nameOf(other) === nameOf(item))
+  if (before === after) return []
+  const [known, wanted] = [new Set(before.map(nameOf)), new Set(after.map(nameOf))]
   return [
-    ...before.filter((item) => !isIn(after, item)).map((item) => childQuestion(item, 'closed')),
-    ...after.filter((item) => !isIn(before, item)).map((item) => childQuestion(item, 'open')),
+    ...before.filter((item) => !wanted.has(nameOf(item))).map((item) => childQuestion(item, 'closed')),
+    ...after.filter((item) => !known.has(nameOf(item))).map((item) => childQuestion(item, 'open')),
   ]
 }
 

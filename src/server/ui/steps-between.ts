@@ -54,11 +54,12 @@ const emptied: UiStep = { messageId: ':emptied', parts: [] }
 /** Null when what is shown cannot become this. */
 function partsBetween(before: UiStep, { messageId, parts, isAbridged }: UiStep, isV7: boolean): UiChunk[] | null {
   const shown = new Map(before.parts.map((part) => [part.key, part]))
+  const keys = new Set(parts.map(({ key }) => key))
   const chunks: UiChunk[] = []
   for (const part of parts) {
     // What is shown whole stays so.
     if (isAbridged && isSameStage(shown.get(part.key), part)) continue
-    const known = shown.get(part.key) ?? sameRefused(part, shown, parts)
+    const known = shown.get(part.key) ?? sameRefused(part, shown, keys)
     if (known) shown.delete(known.key)
     const changes = partBetween(known ?? null, part, messageId, isV7)
     if (!changes) return null
@@ -129,11 +130,9 @@ function idOf({ key }: UiText, messageId: string): string {
 }
 
 /** The call that a page saw being written, and that was then not made. */
-function sameRefused(part: UiPart, shown: Map<string, UiPart>, parts: readonly UiPart[]): UiPart | undefined {
+function sameRefused(part: UiPart, shown: Map<string, UiPart>, keys: ReadonlySet<string>): UiPart | undefined {
   if (part.kind !== 'call' || part.stage.type !== 'refused') return undefined
-  return [...shown.values()].find(
-    (other) => other.kind === 'call' && other.name === part.name && parts.every(({ key }) => key !== other.key),
-  )
+  return shown.values().find((other) => other.kind === 'call' && other.name === part.name && !keys.has(other.key))
 }
 
 /** A call whose input did not come whole is none, and the log has nothing of it. */

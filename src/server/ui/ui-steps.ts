@@ -1,4 +1,5 @@
 import { leftOutOf } from '../../log/abridge.ts'
+import { callPosition } from '../../log/call-position.ts'
 import type { AssistantPart } from '../../log/events.ts'
 import type { Json, JsonObject } from '../../log/json.ts'
 import { type AssistantItem, keptMessages, type TurnState } from '../../log/state.ts'
@@ -28,13 +29,27 @@ export function draftStep({ messageId, parts }: Draft): UiStep {
     const known = whole.get(piece.part)
     whole.set(piece.part, known ? { ...known, text: known.text + piece.text } : piece)
   }
-  return { messageId, parts: [...whole.values()].map((part) => draftPart(part, [...whole.values()])) }
+  const all = [...whole.values()]
+  const texts = all.filter(({ type }) => type !== 'tool_input')
+  return {
+    messageId,
+    parts: all.map((part) => (part.type === 'tool_input' ? draftCall(part) : draftText(part, texts))),
+  }
 }
 
-function draftPart({ type, part, text, name = '' }: DraftPart, all: readonly DraftPart[]): UiPart {
-  if (type === 'tool_input') return { ...bareCall, key: part, name, stage: { type: 'writing', text } }
-  const place = all.filter((other) => other.type === type && ordinal(other.part) < ordinal(part)).length
-  return { kind: type, key: `${type}-${place}`, text, isDone: false }
+function draftText({ type, part, text }: DraftPart, texts: readonly DraftPart[]): UiText {
+  const place = texts.filter((other) => other.type === type && ordinal(other.part) < ordinal(part)).length
+  return { kind: type as UiText['kind'], key: `${type}-${place}`, text, isDone: false }
+}
+
+const draftCalls = new WeakMap<DraftPart, UiCall>()
+
+/** A message may be written with thousands of calls, of which a delta changes one. */
+function draftCall(written: DraftPart): UiCall {
+  const { part, text, name = '' } = written
+  const call = draftCalls.get(written) ?? { ...bareCall, key: part, name, stage: { type: 'writing', text } }
+  draftCalls.set(written, call)
+  return call
 }
 
 function ordinal(part: string): number {
@@ -66,14 +81,15 @@ function writtenStep(
       const key = isSealed ? `sealed-${texts.sealed++}` : `${part.type}-${texts[part.type]++}`
       ;(isSealed ? others : shown).push(writtenText(part, key))
     } else if (part.type === 'call') {
-      const call = turn.calls.find(({ callId }) => callId === part.callId)
+      const call = turn.calls[callPosition(turn.calls, part.callId)]
       if (call) shown.push(uiCallOf(call, metadataOf(part.providerMetadata)))
     } else {
       const group = part.type === 'plain_call' ? shown : others
       group.push(...otherPart(part, `${messageId}:${index}`, parts, blobUrl))
     }
   }
-  const own = turn.calls.filter(({ callId }) => shown.some(({ key }) => key === callId))
+  const keys = new Set(shown.map(({ key }) => key))
+  const own = turn.calls.filter(({ callId }) => keys.has(callId))
   const isAbridged = leftOut !== undefined || own.some((call) => leftOutOf(call) > 0)
   return { messageId, parts: [...shown, ...others, ...questionsOf(own)], ...(isAbridged ? { isAbridged } : {}) }
 }
