@@ -1,0 +1,82 @@
+import type { Agent } from '../../src/agent/agent.ts'
+import { ContextMemories } from '../../src/context/context-memory.ts'
+import { loadWhole, WorkingSets } from '../../src/live/working-sets.ts'
+import type { NewEvent } from '../../src/log/events.ts'
+import { silentLogger } from '../../src/logger/logger.ts'
+import { Channels } from '../../src/runtime/channels.ts'
+import { systemScope } from '../../src/scope/create-scope.ts'
+import type { Scope } from '../../src/scope/register.ts'
+import type { Change } from '../../src/store/change.ts'
+import type { TenantStore } from '../../src/store/store.ts'
+import { memoryStore } from '../../src/stores/memory/memory-store.ts'
+import { fakeClock } from '../../src/testing/fake-clock.ts'
+import { Owner } from '../../src/turn/owner.ts'
+import type { TurnContext } from '../../src/turn/turn-context.ts'
+
+export const conversationId = 'c1'
+const id = conversationId
+const tenant = 'default'
+
+/** An owner of a conversation in memory, by a clock that tests move. `meddle` comes before what the store is asked for. */
+export async function owningConversation(agent: Agent, events: readonly NewEvent[], more: Partial<TurnContext> = {}) {
+  const clock = fakeClock()
+  const all = memoryStore({ clock, logger: silentLogger })
+  const real = all.forTenant(tenant)
+  await real.commit(id, { events: [...events], conversation: { agent: agent.name } })
+  const claimed = await real.claimLease(id, 'one', 3_600_000)
+  if (claimed.type !== 'taken') throw new Error(`the lease is ${claimed.type}`)
+  const { epoch } = claimed
+  const meddle: { commit(change: Change): unknown; read(): unknown } = { commit: () => {}, read: () => {} }
+  const commits: Change[] = []
+  const store: TenantStore = {
+    ...real,
+    async commit(id, change) {
+      await meddle.commit(change)
+      const result = await real.commit(id, change)
+      commits.push(change)
+      return result
+    },
+    async pageEvents(id, range) {
+      await meddle.read()
+      return real.pageEvents(id, range)
+    },
+  }
+  const told: string[] = []
+  const tell = (level: string) => (message: string) => void told.push(`${level}: ${message}`)
+  const workingSets = new WorkingSets()
+  const channels = new Channels(all, workingSets)
+  const lost: number[] = []
+  const lease = {
+    epoch,
+    isCertain: () => true,
+    renew: async () => {},
+    lose: () => void lost.push(epoch),
+  }
+  const scope = systemScope() as Scope
+  const context: TurnContext = {
+    ...{ tenant, id, agent, store, workingSets, clock, snapshots: null, redact: (text) => text },
+    channel: channels.of(tenant, id),
+    logger: { ...silentLogger, warn: tell('warn'), error: tell('error') },
+    warnOfStore: tell('warn'),
+    scopes: { ofTurn: async () => scope, ofCall: async () => scope, ofNobody: async () => scope },
+    family: {
+      ...{ parent: null, patienceMs: 100, makeRoom: () => () => {} },
+      start: async () => {},
+      cancel: async () => false,
+      resolveParent: async () => {},
+    },
+    memory: new ContextMemories().of(tenant, id),
+    toolWaitMs: () => 0,
+    summariseSoon: () => {},
+    ...more,
+  }
+  const owner = new Owner(context, lease, await loadWhole(real, id), null)
+  const types = async () => (await real.streamEvents(id)).map(({ type }) => type)
+  /** Code is given several turns of the event loop before and after. */
+  const pass = async (ms: number) => {
+    for (let turn = 0; turn < 20; turn++) await clock.advance(0)
+    await clock.advance(ms)
+    for (let turn = 0; turn < 20; turn++) await clock.advance(0)
+  }
+  return { owner, clock, pass, store: real, meddle, commits, told, lost, types, workingSets, context, epoch }
+}
