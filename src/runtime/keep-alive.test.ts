@@ -19,3 +19,23 @@ test('the process is kept while anybody holds it, and each lets go once', () => 
     vi.useRealTimers()
   }
 })
+
+test('once it has ended nothing keeps the process, held before or after', () => {
+  vi.useFakeTimers()
+  try {
+    const keepAlive = new KeepAlive()
+    keepAlive.end()
+    const held = keepAlive.hold()
+    expect(vi.getTimerCount()).toBe(0)
+    held()
+    const other = new KeepAlive()
+    const letGo = other.hold()
+    other.end()
+    expect(vi.getTimerCount()).toBe(0)
+    other.hold()
+    expect(vi.getTimerCount()).toBe(0)
+    letGo()
+  } finally {
+    vi.useRealTimers()
+  }
+})

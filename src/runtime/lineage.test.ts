@@ -27,3 +27,15 @@ test('a line that comes back to itself has an end', async () => {
   const store = storeOf({ b: { id: 'a', at: 1 }, a: { id: 'b', at: 2 } })
   expect(await lineageOf(store, 'b')).toEqual([{ id: 'a', at: 1 }])
 })
+
+test('of a long line the nearest are told, as many as asked for', async () => {
+  const store = storeOf({ d: { id: 'c', at: 9 }, c: { id: 'b', at: 5 }, b: { id: 'a', at: 2 }, a: null })
+  const ids = async (limit: number) => (await lineageOf(store, 'd', { limit })).map(({ id }) => id)
+  expect([await ids(1), await ids(2), await ids(3), await ids(4)]).toEqual([
+    ['c'],
+    ['c', 'b'],
+    ['c', 'b', 'a'],
+    ['c', 'b', 'a'],
+  ])
+  await expect(lineageOf(store, 'd', { limit: 0 })).rejects.toThrow("'limit'")
+})
