@@ -1,7 +1,6 @@
 import { expect, test } from 'vitest'
-import { z } from 'zod'
 import { said } from '../../test/log/story.ts'
-import { conversationId as id, owningConversation } from '../../test/support/owned-conversation.ts'
+import { acting, conversationId as id, owningConversation } from '../../test/support/owned-conversation.ts'
 import { defineAgent } from '../agent/define-agent.ts'
 import {
   ConversationNotFoundError,
@@ -11,27 +10,7 @@ import {
 } from '../errors/store-errors.ts'
 import type { Change } from '../store/change.ts'
 import { scriptedModel } from '../testing/scripted-model.ts'
-import { defineTool } from '../tool/define-tool.ts'
 import { drive } from './drive.ts'
-
-/** Calls `act` once and then says that it is done; `act` ends when the test says so. */
-function acting(ifInterrupted: 'rerun' | 'report' = 'report') {
-  const runs: PromiseWithResolvers<string>[] = []
-  const stopped: number[] = []
-  const act = defineTool({
-    ...{ name: 'act', description: 'Act', input: z.object({}), ifInterrupted },
-    run: (_, { signal }) => {
-      const run = Promise.withResolvers<string>()
-      runs.push(run)
-      signal.addEventListener('abort', () => void stopped.push(runs.length))
-      return run.promise
-    },
-  })
-  const model = scriptedModel(({ prompt }) =>
-    prompt.some(({ role }) => role === 'tool') ? 'Done.' : { calls: [{ tool: 'act', args: {} }] },
-  )
-  return { agent: defineAgent({ name: 'worker', model, tools: [act] }), model, runs, stopped }
-}
 
 const talking = () => defineAgent({ name: 'talker', model: scriptedModel('Hello.') })
 const isStart = ({ events }: Change) => events.some(({ type }) => type === 'tool_started')
@@ -218,53 +197,6 @@ test('what is lost is stopped at once', async () => {
   await driving
   expect(stopped).toEqual([1])
   expect([owner.hasNews, owner.running().size]).toEqual([true, 0])
-})
-
-test('closing stops what runs, records it as its tool says, and leaves the conversation due', async () => {
-  for (const [ifInterrupted, recorded] of [
-    ['report', ['tool_result']],
-    ['rerun', []],
-  ] as const) {
-    const { agent, stopped } = acting(ifInterrupted)
-    const { owner, pass, commits, types } = await owningConversation(agent, [said('t1')])
-    const driving = drive(owner)
-    await pass(0)
-    await owner.close()
-    expect(owner.isClosing).toBe(true)
-    await owner.close()
-    await driving
-    expect(stopped).toEqual([1])
-    expect(commits.at(-1)).toMatchObject({ wakeAt: 'now', lease: 'release' })
-    expect((await types()).slice(4)).toEqual(recorded)
-  }
-})
-
-test('a result that is in hand when it closes is recorded as it is', async () => {
-  const { agent, runs } = acting()
-  const { owner, pass, store } = await owningConversation(agent, [said('t1')])
-  const driving = drive(owner)
-  await pass(0)
-  runs[0]!.resolve('acted')
-  await Promise.resolve()
-  await new Promise((resolve) => setImmediate(resolve))
-  await owner.close()
-  await driving
-  const result = (await store.streamEvents(id)).find(({ type }) => type === 'tool_result')
-  expect(result?.content).toMatchObject({ ok: true, result: 'acted' })
-})
-
-test('closing does not wait for a store that fails', async () => {
-  const { agent } = acting()
-  const { owner, pass, meddle, types } = await owningConversation(agent, [said('t1')])
-  const driving = drive(owner)
-  await pass(0)
-  meddle.commit = () => {
-    throw new StoreError('away')
-  }
-  await owner.close()
-  await driving
-  expect(owner.isLost).toBe(true)
-  expect(await types()).toHaveLength(4)
 })
 
 test('a result that the store will never take is told as such, and the turn goes on', async () => {

@@ -211,3 +211,15 @@ test('a message that no hook has passed is empty in events, whatever a page begi
   expect(foldEvents(shown)).toEqual(foldEvents(log))
   expect(discloseEvents(log, { errors: false, withheld: true })[2]).toEqual(log[2])
 })
+
+test('what a page may not open is taken out of what was injected, and the rest stays the very object', () => {
+  const injected = (data: string): NewEvent => {
+    const parts = [{ type: 'file', mediaType: 'image/png', data }] as const
+    return { type: 'injection', content: { turnId: 't1', step: 1, hook: 'h', parts } }
+  }
+  const [good, bad] = placed([injected('https://example.com/a.png'), injected('javascript:alert(1)')])
+  const [kept, changed] = discloseEvents([good!, bad!], hidden)
+  expect(kept).toBe(good)
+  expect(changed).not.toBe(bad)
+  expect(JSON.stringify(changed)).not.toContain('javascript:')
+})

@@ -1,4 +1,6 @@
+import { z } from 'zod'
 import type { Agent } from '../../src/agent/agent.ts'
+import { defineAgent } from '../../src/agent/define-agent.ts'
 import { ContextMemories } from '../../src/context/context-memory.ts'
 import { loadWhole, WorkingSets } from '../../src/live/working-sets.ts'
 import type { NewEvent } from '../../src/log/events.ts'
@@ -10,6 +12,8 @@ import type { Change } from '../../src/store/change.ts'
 import type { TenantStore } from '../../src/store/store.ts'
 import { memoryStore } from '../../src/stores/memory/memory-store.ts'
 import { fakeClock } from '../../src/testing/fake-clock.ts'
+import { scriptedModel } from '../../src/testing/scripted-model.ts'
+import { defineTool } from '../../src/tool/define-tool.ts'
 import { Owner } from '../../src/turn/owner.ts'
 import type { TurnContext } from '../../src/turn/turn-context.ts'
 
@@ -79,4 +83,23 @@ export async function owningConversation(agent: Agent, events: readonly NewEvent
     for (let turn = 0; turn < 20; turn++) await clock.advance(0)
   }
   return { owner, clock, pass, store: real, meddle, commits, told, lost, types, workingSets, context, epoch }
+}
+
+/** Calls `act` once and then says that it is done; `act` ends when the test says so. */
+export function acting(ifInterrupted: 'rerun' | 'report' = 'report') {
+  const runs: PromiseWithResolvers<string>[] = []
+  const stopped: number[] = []
+  const act = defineTool({
+    ...{ name: 'act', description: 'Act', input: z.object({}), ifInterrupted },
+    run: (_, { signal }) => {
+      const run = Promise.withResolvers<string>()
+      runs.push(run)
+      signal.addEventListener('abort', () => void stopped.push(runs.length))
+      return run.promise
+    },
+  })
+  const model = scriptedModel(({ prompt }) =>
+    prompt.some(({ role }) => role === 'tool') ? 'Done.' : { calls: [{ tool: 'act', args: {} }] },
+  )
+  return { agent: defineAgent({ name: 'worker', model, tools: [act] }), model, runs, stopped }
 }
