@@ -38,7 +38,10 @@ beforeEach(async () => {
 afterEach(() => rm(root, { recursive: true }))
 
 /** What the tests do, from the nearest file on, is said by `outcome`. */
-async function judged(outcome: (unit: TestUnit, isPlanted: boolean, nth: number) => TestOutcome) {
+async function judged(
+  outcome: (unit: TestUnit, isPlanted: boolean, nth: number) => TestOutcome,
+  tests: CoveringTest[] = covering,
+) {
   const runs: string[] = []
   const runner = {
     changed: () => {},
@@ -48,7 +51,7 @@ async function judged(outcome: (unit: TestUnit, isPlanted: boolean, nth: number)
       return outcome(unit, isPlanted, runs.length)
     },
   }
-  const judging = { map: { testsOf: () => covering }, budgetSeconds: 60, livesThrough: () => false }
+  const judging = { map: { testsOf: () => tests }, budgetSeconds: 60, livesThrough: () => false }
   const verdict = await judgeMutant({ workspace: { root }, runner }, mutant, judging)
   expect(await readFile(join(root, mutant.file), 'utf8')).toBe(text)
   return { ...verdict, runs }
@@ -59,6 +62,21 @@ test('a bug is killed by a test that fails twice with it and passes without it',
   expect(result).toBe('killed')
   expect(by).toEqual({ file: 'answer.test.ts', test: 'two' })
   expect(runs).toEqual(['answer.test.ts with', 'answer.test.ts with', 'answer.test.ts without'])
+})
+
+test('a quick test beside the sources that fails by a comparison is asked once with the bug', async () => {
+  const near = { ...covering[1]!, file: 'src/answer.test.ts' }
+  const plain = { ...failed, isAssertion: true }
+  const { result, runs } = await judged((_, isPlanted) => (isPlanted ? plain : passed), [near])
+  expect([result, runs]).toEqual(['killed', ['src/answer.test.ts with', 'src/answer.test.ts without']])
+  for (const other of [
+    { ...near, ms: 1_000 },
+    { ...near, file: 'src/stores/answer.test.ts' },
+    { ...near, file: 'test/stories/answer.test.ts' },
+  ]) {
+    expect((await judged((_, isPlanted) => (isPlanted ? plain : passed), [other])).runs).toHaveLength(3)
+  }
+  expect((await judged((_, isPlanted) => (isPlanted ? failed : passed), [near])).runs).toHaveLength(3)
 })
 
 test('a failure that does not come again kills nothing', async () => {

@@ -10,6 +10,7 @@ const leftOut = [
   'test/cli',
   'test/faults',
   'test/setup',
+  'test/house',
   'src/cli',
 ]
 

@@ -51,7 +51,11 @@ function outcomeOf(modules: readonly TestModule[], unhandled: readonly unknown[]
   const tests = modules.flatMap((module) => [...module.children.allTests()])
   const failed = tests.find((test) => test.result().state === 'failed')
   const ran = tests.filter((test) => test.result().state === 'passed').length
-  if (failed) return { result: 'failed', test: nameOf(failed.fullName), ran, why: textOf(failed.result().errors?.[0]) }
+  if (failed) {
+    const error = failed.result().errors?.[0]
+    const isAssertion = error?.name === 'AssertionError'
+    return { result: 'failed', test: nameOf(failed.fullName), ran, isAssertion, why: textOf(error) }
+  }
   const broken = modules.find((module) => module.state() === 'failed' || module.errors().length > 0)
   if (broken) return { result: 'died', test: null, ran, why: textOf(broken.errors()[0] ?? 'a hook failed') }
   if (unhandled.length > 0) return { result: 'died', test: null, ran, why: textOf(unhandled[0]) }

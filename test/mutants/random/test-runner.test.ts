@@ -55,10 +55,33 @@ test('a warm process runs the tests that are named, whatever stands around them,
   expect(await runner.run({ file, names }, limits)).toMatchObject({ result: 'passed', ran: 1 })
   expect(await runner.run({ file, names: ['a number that is (small) is even'] }, limits)).toMatchObject({ ran: 1 })
   await write('return n + 1')
-  expect(await runner.run({ file, names }, limits)).toMatchObject({ result: 'failed', test: names[0], ran: 0 })
+  const found = { result: 'failed', test: names[0], ran: 0, isAssertion: true }
+  expect(await runner.run({ file, names }, limits)).toMatchObject(found)
   expect(await runner.run({ file, names: ['nothing stays nothing'] }, limits)).toMatchObject({ result: 'failed' })
   await write('return 2 * n')
   expect(await runner.run({ file, names }, limits)).toMatchObject({ result: 'passed', ran: 1 })
+})
+
+test('each run has an empty database of its own, whatever the one before has left', async () => {
+  await write('return 2 * n')
+  const using = `
+import pg from 'pg'
+import { expect, inject, test } from 'vitest'
+test('uses it', async () => {
+  const client = new pg.Client(inject('postgresUrl'))
+  await client.connect()
+  await client.query('CREATE TABLE left_behind (n int)')
+  await client.query('CREATE DATABASE other')
+  await client.end()
+  expect(1).toBe(1)
+})
+`
+  const other = 'src/using.test.ts'
+  await writeFile(join(root, other), using)
+  for (let time = 0; time < 2; time++)
+    expect(await runner.run({ file: other }, limits)).toMatchObject({ result: 'passed' })
+  expect(await runner.run({ file }, limits)).toMatchObject({ result: 'passed', ran: 4 })
+  expect(await runner.run({ file: other }, limits)).toMatchObject({ result: 'passed' })
 })
 
 test('tests that are not there, and a file that cannot be loaded, are no failing tests', async () => {

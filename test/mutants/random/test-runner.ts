@@ -2,8 +2,7 @@ import { type ChildProcess, fork } from 'node:child_process'
 import { once } from 'node:events'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import pg from 'pg'
-import { freshDatabase } from '../../setup/fresh-database.ts'
+import { TestDatabases } from './test-databases.ts'
 
 /** Tests of one file. */
 export type TestUnit = {
@@ -24,6 +23,8 @@ export type TestOutcome = {
   readonly result: 'passed' | 'failed' | 'died' | 'took too long'
   /** The test that failed. */
   readonly test: string | null
+  /** It failed by a comparison, not by an error or for want of time. */
+  readonly isAssertion?: boolean
   /** How many tests passed. */
   readonly ran: number
   readonly why: string
@@ -44,7 +45,7 @@ const runsPerHost = 150
 /** Runs tests in a workspace, in a process that stays warm between runs. The Postgres server is its own: after each run nothing is left in it. */
 export class TestRunner {
   readonly #options: HostOptions
-  readonly #postgresUrl: string
+  readonly #databases: TestDatabases
   readonly #env: Readonly<Record<string, string>>
   #host: ChildProcess | null = null
   #runs = 0
@@ -52,7 +53,7 @@ export class TestRunner {
 
   constructor(options: HostOptions, postgresUrl: string, env: Readonly<Record<string, string>> = {}) {
     this.#options = options
-    this.#postgresUrl = postgresUrl
+    this.#databases = new TestDatabases(postgresUrl)
     this.#env = env
   }
 
@@ -64,13 +65,14 @@ export class TestRunner {
   /** Stops at the first test that fails, unless it records. */
   async run(unit: TestUnit, { testMs, unitMs }: TestLimits): Promise<TestOutcome> {
     const host = await this.#warmHost()
-    const postgresUrl = await freshDatabase(this.#postgresUrl)
+    const postgresUrl = await this.#databases.empty()
     const request: HostRequest = { ...unit, changed: [...this.#changed], testTimeoutMs: testMs, postgresUrl }
     this.#changed.clear()
     const abort = new AbortController()
     const { signal } = abort
     const died: TestOutcome = { result: 'died', test: null, ran: 0, why: 'the test process ended', ms: 0 }
     const late: TestOutcome = { ...died, result: 'took too long', why: '' }
+    let hasEndedWell = false
     try {
       const answer = once(host, 'message', { signal }).then(([message]) => message as HostAnswer)
       host.send(request)
@@ -79,11 +81,12 @@ export class TestRunner {
         once(host, 'exit', { signal }).then(() => died),
         sleep(unitMs, late, { signal }),
       ])
-      if (outcome === died || outcome === late) this.close()
+      hasEndedWell = outcome !== died && outcome !== late
+      if (!hasEndedWell) this.close()
       return outcome
     } finally {
       abort.abort()
-      await dropDatabases(this.#postgresUrl)
+      await this.#databases.tidy(postgresUrl, hasEndedWell)
     }
   }
 
@@ -118,19 +121,5 @@ export class TestRunner {
     this.#changed.clear()
     this.#host = host
     return host
-  }
-}
-
-/** Also those that tests have made for themselves. */
-async function dropDatabases(server: string): Promise<void> {
-  const client = new pg.Client(server)
-  await client.connect()
-  try {
-    const { rows } = await client.query<{ name: string }>(
-      "SELECT datname AS name FROM pg_database WHERE datname LIKE 'test\\_%'",
-    )
-    for (const { name } of rows) await client.query(`DROP DATABASE ${name} WITH (FORCE)`)
-  } finally {
-    await client.end()
   }
 }
