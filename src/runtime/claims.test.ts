@@ -34,7 +34,7 @@ function claiming(lapses: Record<string, number>) {
     logger: { ...silentLogger, error: (message) => void errors.push(message) },
     onPlaceFree: () => void (counts.freed += 1),
   })
-  return { claims, asked, errors, counts, lapses }
+  return { claims, asked, errors, counts, lapses, clock }
 }
 
 test('what has no lapses is taken by one claim, however many are held', async () => {
@@ -57,6 +57,24 @@ test('of what has lapses one is held at a time, and the next when it is let go',
   claims.leave(ref('a'))
   expect(counts.freed).toBe(1)
   expect(await claims.take(ref('b'))).not.toBe(null)
+})
+
+test('one with lapses that is held for 5 minutes makes place for the next: should the process end now, it is no lapse', async () => {
+  const { claims, counts, clock } = claiming({ a: 1, b: 2, c: 1 })
+  await claims.take(ref('a'))
+  await clock.advance(5 * 60_000 - 1)
+  expect([claims.hasPlaceForSuspect, await claims.take(ref('b'))]).toEqual([false, null])
+  await clock.advance(1)
+  expect([claims.hasPlaceForSuspect, counts.freed]).toEqual([true, 1])
+  expect(await claims.take(ref('b'))).not.toBe(null)
+  // The one before is let go, and has no place to leave any more.
+  claims.leave(ref('a'))
+  expect([claims.hasPlaceForSuspect, counts.freed]).toEqual([false, 1])
+  claims.leave(ref('b'))
+  await clock.advance(60_000)
+  expect(await claims.take(ref('c'))).not.toBe(null)
+  await clock.advance(5 * 60_000 - 1)
+  expect(claims.hasPlaceForSuspect).toBe(false)
 })
 
 test('what has no lapses any more when it is claimed takes no place', async () => {

@@ -1,5 +1,6 @@
 import type { Clock } from '../clock/clock.ts'
 import type { Logger } from '../logger/logger.ts'
+import { lapseWithinMs } from '../store/claim.ts'
 import { conversationKey } from '../store/conversation-key.ts'
 import type { ConversationRef } from '../store/conversation-record.ts'
 import type { Store } from '../store/store.ts'
@@ -21,12 +22,14 @@ type Claimed = { readonly lease: HeldLease; readonly lapses: number }
 
 /**
  * Takes conversations for this process. Of those whose last leases lapsed it holds one at a time: when the process ends under it, no other with lapses has
- * one more, so that only the one that ends processes gets to the number that quarantines it.
+ * one more, so that only the one that ends processes gets to the number that quarantines it. One that is held for so long that its end would be no lapse makes
+ * place for the next: it may run for hours, and others, its own parent among them, must not wait for it.
  */
 export class Claims {
   readonly #parts: Parts
   /** The one with lapses that is held, or about to be. */
   #suspect: string | null = null
+  #callOff: () => void = () => {}
 
   constructor(parts: Parts) {
     this.#parts = parts
@@ -47,6 +50,7 @@ export class Claims {
   leave({ tenant, id }: ConversationRef): void {
     if (this.#suspect !== conversationKey(tenant, id)) return
     this.#suspect = null
+    this.#callOff()
     this.#parts.onPlaceFree()
   }
 
@@ -59,6 +63,7 @@ export class Claims {
     })
     const taken = claimed === 'suspect' ? null : claimed
     if (!taken || taken.lapses === 0) this.leave(ref)
+    else this.#callOff = this.#parts.clock.after(lapseWithinMs, () => this.leave(ref))
     return taken?.lease ?? null
   }
 

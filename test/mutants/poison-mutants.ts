@@ -144,6 +144,22 @@ export const poisonMutants: readonly Mutant[] = [
     killedBy: [claims('of what has lapses one is held at a time, and the next when it is let go')],
   },
   {
+    name: 'poison: one with lapses that works for hours keeps the others waiting',
+    edits: [
+      {
+        file: 'src/runtime/claims.ts',
+        find: 'this.#parts.clock.after(lapseWithinMs, () => this.leave(ref))',
+        replace: 'this.#parts.clock.after(lapseWithinMs, () => {})',
+      },
+    ],
+    killedBy: [
+      {
+        file: 'src/runtime/claims.test.ts',
+        test: 'one with lapses that is held for 5 minutes makes place for the next: should the process end now, it is no lapse',
+      },
+    ],
+  },
+  {
     name: 'poison: a node that took what turned out to have no lapses takes none that has',
     edits: [
       {
