@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest'
-import type { BrokenRule, Plan } from './plan.ts'
+import type { Plan } from './plan.ts'
+import { expectMissed, problemsOf } from './problems-of.ts'
 import { scenarios } from './scenarios/all-scenarios.ts'
 import { patient, poison } from './scenarios/special-scenarios.ts'
 import { simulate } from './simulate.ts'
@@ -7,17 +8,6 @@ import { simulate } from './simulate.ts'
 /** That work goes on: leases that nobody knows of, and conversations that end their processes. Each rule that is switched off must be missed. */
 
 const named = (...names: string[]): Plan['scenarios'] => scenarios.filter(({ name }) => names.includes(name))
-
-async function problemsOf(plans: readonly Plan[]): Promise<string> {
-  const reports: string[] = []
-  for (const plan of plans) reports.push(...(await simulate(plan)).problems)
-  return reports.join('\n')
-}
-
-async function expectMissed(rule: BrokenRule, plans: readonly Plan[], problem: RegExp): Promise<void> {
-  expect(await problemsOf(plans)).toBe('')
-  expect(await problemsOf(plans.map((plan) => ({ ...plan, broken: rule })))).toMatch(problem)
-}
 
 test('a lease whose acknowledgement was lost does not stand in the way, also while its process works on something else', async () => {
   const beside = { scenarios: [patient, ...named('plain', 'approved', 'expiry')] }

@@ -1,4 +1,5 @@
 import type { Failpoint } from '../../src/failpoint/failpoint.ts'
+import type { Outage } from './outage.ts'
 import type { Scenario } from './scenarios/scenario.ts'
 
 /** What goes wrong in one run, and when. Empty: nothing does. */
@@ -14,6 +15,10 @@ export type Plan = {
   readonly failures?: readonly { readonly write: number; readonly isMade: boolean }[]
   /** Of the writes that take a lease, counted from 1, those that are made and whose answer is lost. */
   readonly lostLeases?: readonly number[]
+  /** The store fails for a long time. */
+  readonly outage?: Outage | null
+  /** How many conversations a process works on at once. Default: as many as there are. */
+  readonly room?: number
   /** Processes that work from the beginning. Default: 1. */
   readonly workers?: number
   /** A rule that is not kept, to see that it is missed. */

@@ -2,12 +2,17 @@ import type { Change, CommitResult } from '../../src/store/change.ts'
 import type { Store, TenantStore } from '../../src/store/store.ts'
 import type { SimulatedProcess } from './simulated-process.ts'
 
+/** How a write takes a lease: not at all, as a claim, or with a commit. */
+export type LeaseTaking = 'none' | 'claim' | Change
+
 /** What happens around the calls that a process makes to the store. */
 export type Calls = {
   /** Before each call that is not a matter of the clock. */
   before(): Promise<void>
+  /** Throws where the store does not answer. */
+  refuse(name: string, args: readonly unknown[]): void
   /** Around everything that is written, in a transaction of its own. */
-  write<T>(write: () => Promise<T>, takesLease: boolean): Promise<T>
+  write<T>(write: () => Promise<T>, lease: LeaseTaking): Promise<T>
   /** Makes a commit, or does what is to happen instead. */
   commit(id: string, change: Change, commit: (change: Change) => Promise<CommitResult>): Promise<CommitResult>
   /** Makes another call, or does what is to happen instead. */
@@ -44,13 +49,13 @@ export function processStore(data: Store, process: SimulatedProcess, calls: Call
     await process.goOn()
     if (!timed.has(name)) await calls.before()
     await process.goOn()
+    calls.refuse(name, args)
     const [id, change] = args as [string, Change]
     const make = (): Promise<unknown> =>
       name === 'commit'
         ? calls.commit(id, change, (given) => invoke([id, given]) as Promise<CommitResult>)
         : calls.instead(name, args, (given) => invoke([...given]))
-    const takesLease = name === 'claimLease' || (name === 'commit' && change.acquire !== undefined)
-    const answer = writing.has(name) ? calls.write(make, takesLease) : make()
+    const answer = writing.has(name) ? calls.write(make, leaseTaking(name, change)) : make()
     // Also a failure is heard of only by who is there to hear it.
     await Promise.allSettled([answer])
     await process.goOn()
@@ -63,4 +68,9 @@ export function processStore(data: Store, process: SimulatedProcess, calls: Call
   }
 
   return wrap(data)
+}
+
+function leaseTaking(name: string, change: Change): LeaseTaking {
+  if (name === 'claimLease') return 'claim'
+  return name === 'commit' && change.acquire !== undefined ? change : 'none'
 }

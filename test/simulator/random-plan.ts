@@ -1,7 +1,11 @@
-import { failpoints } from '../../src/failpoint/failpoint.ts'
+import { childFailpoints, failpoints } from '../../src/failpoint/failpoint.ts'
 import type { SeededRandom } from '../faults/harness/seeded-random.ts'
 import { foreignActions, type Plan } from './plan.ts'
-import { scenarios } from './scenarios/all-scenarios.ts'
+import { scenarios as plainScenarios } from './scenarios/all-scenarios.ts'
+import { childScenarios } from './scenarios/child-scenarios.ts'
+
+const everywhere = [...failpoints, ...childFailpoints]
+const scenarios = [...plainScenarios, ...childScenarios]
 
 /** Several things at once. Not all of them need to come about: a crash may be planned for a passing that there is not. */
 export function randomPlan(random: SeededRandom): Plan {
@@ -9,7 +13,7 @@ export function randomPlan(random: SeededRandom): Plan {
   const isAlone = random.chance(0.7)
   return {
     scenarios: isAlone ? [random.pick(scenarios)] : pickSome(random),
-    crashes: several(3, () => ({ failpoint: random.pick(failpoints), nth: random.int(1, isAlone ? 4 : 12) })),
+    crashes: several(3, () => ({ failpoint: random.pick(everywhere), nth: random.int(1, isAlone ? 4 : 12) })),
     foreign: random.chance(0.5)
       ? several(3, () => ({ action: random.pick(foreignActions), step: random.int(1, isAlone ? 25 : 90) }))
       : [],

@@ -2,7 +2,8 @@ import { afterEach, expect, test, vi } from 'vitest'
 import type { settle } from '../../src/log/settle.ts'
 import type { ConversationState } from '../../src/log/state.ts'
 import { crashesAt } from './campaign.ts'
-import type { BrokenRule, Plan } from './plan.ts'
+import type { Plan } from './plan.ts'
+import { expectMissed, problemsOf } from './problems-of.ts'
 import { scenarios } from './scenarios/all-scenarios.ts'
 import { simulate } from './simulate.ts'
 
@@ -49,21 +50,9 @@ const only = (...names: string[]): Pick<Plan, 'scenarios'> => ({
 
 const upTo = (most: number): number[] => Array.from({ length: most }, (_, index) => index + 1)
 
-async function problemsOf(plans: readonly Plan[]): Promise<string> {
-  const reports: string[] = []
-  for (const plan of plans) reports.push(...(await simulate(plan)).problems)
-  return reports.join('\n')
-}
-
 async function crashEverywhere(alone: Pick<Plan, 'scenarios'>): Promise<Plan[]> {
   const { lives } = await simulate(alone)
   return crashesAt(lives[0]!).map((crash) => ({ ...alone, crashes: [crash] }))
-}
-
-/** With the rule nothing is wrong; without it, something is. */
-async function expectMissed(rule: BrokenRule, plans: readonly Plan[], problem: RegExp): Promise<void> {
-  expect(await problemsOf(plans)).toBe('')
-  expect(await problemsOf(plans.map((plan) => ({ ...plan, broken: rule })))).toMatch(problem)
 }
 
 test('commits that do not name their seq overlook a cancel', async () => {

@@ -2,19 +2,24 @@ import { parseArgs } from 'node:util'
 import { campaign } from './campaign.ts'
 
 /**
- * `node test/simulator/run.ts [--seed N] [--runs N] [--full]`: crashes, takeovers and meddling in simulated processes over one memory store.
- * One JSON line; `--full` tries every pair of passings instead of every pair of failpoints.
+ * `node test/simulator/run.ts [--seed N] [--runs N] [--full [--pairs N]]`: crashes, takeovers, meddling and stores that fail for long, in simulated processes over
+ * one memory store. One JSON line; `--full` tries up to 600 pairs of passings of each scenario, or as many as told, instead of one for every pair of failpoints.
  */
 const { values } = parseArgs({
   options: {
     seed: { type: 'string', default: '1' },
-    runs: { type: 'string', default: '2000' },
+    runs: { type: 'string', default: '1000' },
     full: { type: 'boolean', default: false },
+    pairs: { type: 'string', default: '600' },
   },
 })
 const seed = Number(values.seed)
 const begun = performance.now()
-const tally = await campaign({ seed, runs: Number(values.runs), isFull: values.full })
+const tally = await campaign({
+  seed,
+  runs: Number(values.runs),
+  ...(values.full ? { pairs: Number(values.pairs) } : {}),
+})
 const { missingPairs, neverHit, ...summary } = tally.summary()
 const { violations } = tally
 const ok = violations.length === 0 && missingPairs.length === 0 && neverHit.length === 0

@@ -17,6 +17,15 @@ export type Report = {
   readonly appended: number
   readonly stalled: number
   readonly failed: number
+  /** Of the leases whose acknowledgement was lost, those that came with a commit, and with the end of a child agent. */
+  readonly lostCommits: number
+  readonly lostResolutions: number
+  /** Stalled processes that went on after another had taken what they held: anything, a child agent, one about to tell its parent. */
+  readonly zombies: number
+  readonly childZombies: number
+  readonly tellingZombies: number
+  /** Calls that were refused by a store that failed for long. */
+  readonly refused: number
 }
 
 /** One run of a plan to its end. Must not run beside another: failpoints have one listener. */

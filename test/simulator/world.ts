@@ -1,5 +1,6 @@
 import { StoreError } from '../../src/errors/store-errors.ts'
-import { type Failpoint, failpoints } from '../../src/failpoint/failpoint.ts'
+import { childFailpoints, type Failpoint, failpoints } from '../../src/failpoint/failpoint.ts'
+import { childIdOf } from '../../src/log/child-call.ts'
 import type { LogEvent } from '../../src/log/events.ts'
 import { silentLogger } from '../../src/logger/logger.ts'
 import type { Conversation } from '../../src/runtime/conversation.ts'
@@ -9,6 +10,8 @@ import type { Store } from '../../src/store/store.ts'
 import { memoryStore } from '../../src/stores/memory/memory-store.ts'
 import { fakeClock } from '../../src/testing/fake-clock.ts'
 import { faultsIn } from '../upkeep/faults-in.ts'
+import { StoreOutage } from './outage.ts'
+import type { Plan } from './plan.ts'
 import type { Moment } from './promises/check-conversation.ts'
 import { checkPrompt } from './promises/check-prompt.ts'
 import { play, watch } from './scenarios/people.ts'
@@ -18,11 +21,14 @@ import { SimulatedProcess } from './simulated-process.ts'
 
 export type Passings = Record<Failpoint, number>
 
-export const noPassings = (): Passings => Object.fromEntries(failpoints.map((name) => [name, 0])) as Passings
+export const noPassings = (): Passings =>
+  Object.fromEntries([...failpoints, ...childFailpoints].map((name) => [name, 0])) as Passings
 
 /** How long, by the simulated clock, a dead process holds what it had, and how often the others look. */
-const timing = { leaseMs: 90, pollMs: 40 }
+export const timing = { leaseMs: 90, pollMs: 40 }
 const pauseMs = 10
+/** Of people who hear that the store has failed again. */
+const longPauseMs = 1_000
 
 export type Started = {
   readonly process: SimulatedProcess
@@ -49,11 +55,15 @@ export class World {
   /** Grows with everything that happens, so that nothing happening can be noticed. */
   activity = 0
 
+  readonly outage: StoreOutage
   readonly #die: (process: SimulatedProcess) => void
+  readonly #room: number
 
   /** `die`: what happens when a process is ended by what it works on. */
-  constructor(scenarios: readonly Scenario[], die: (process: SimulatedProcess) => void) {
+  constructor({ scenarios, outage = null, room = 256 }: Plan, die: (process: SimulatedProcess) => void) {
     this.scenarios = scenarios
+    this.outage = new StoreOutage(outage, this.clock)
+    this.#room = room
     this.#die = die
   }
 
@@ -61,6 +71,20 @@ export class World {
 
   log(scenario: Scenario): Promise<LogEvent[]> {
     return this.data.streamEvents(this.idOf(scenario))
+  }
+
+  /** The conversation of a scenario, and those of the child agents that it has started, and they. */
+  async family(scenario: Scenario): Promise<{ readonly id: string; readonly log: LogEvent[] }[]> {
+    const found = [{ id: this.idOf(scenario), log: await this.log(scenario) }]
+    for (const { log } of found) {
+      for (const { type, content } of log) {
+        if (type !== 'tool_call' || content.executor !== 'agent') continue
+        const id = childIdOf(content.callId)
+        const log = await this.data.streamEvents(id)
+        if (log.length > 0) found.push({ id, log })
+      }
+    }
+    return found
   }
 
   /** A new process; `plays`: with people who tell the scenarios in it. */
@@ -74,7 +98,8 @@ export class World {
         ...silentLogger,
         error: (message: string, details?: object) => this.#complaint(message, details),
       }
-      const runtime = createRuntime({ agents, store, clock: process.clock(this.clock), logger, work, ...timing })
+      const options = { ...timing, maxConcurrentTurns: this.#room }
+      const runtime = createRuntime({ agents, store, clock: process.clock(this.clock), logger, work, ...options })
       started = { process, host, runtime: runtime as unknown as Runtime, playing: plays ? this.scenarios.length : 0 }
       this.started.push(started)
       if (!plays) return
@@ -112,6 +137,7 @@ export class World {
 
   #host(process: SimulatedProcess, runtime: () => Runtime): Host {
     return {
+      name: process.name,
       isAlive: () => !process.isDead,
       idOf: this.idOf,
       chat: (scenario) => runtime().conversation(this.idOf(scenario), { agent: scenario.name }) as Conversation,
@@ -126,7 +152,8 @@ export class World {
         const problems = checkPrompt(prompt).map((problem) => `${scenario.name}: a prompt is not legal: ${problem}`)
         this.problems.push(...problems)
       },
-      pause: () => new Promise((resolve) => process.clock(this.clock).after(pauseMs, resolve)),
+      pause: () => new Promise((resolve) => process.clock(this.clock).after(this.#pauseMs(), resolve)),
+      isStoreAway: () => this.outage.hasBegun,
       die: () => {
         if (!process.isDead) this.#die(process)
       },
@@ -136,6 +163,10 @@ export class World {
         return logs.every((log) => log.at(-1)?.type === 'turn_ended')
       },
     }
+  }
+
+  #pauseMs(): number {
+    return this.outage.isOn ? longPauseMs : pauseMs
   }
 
   #note<T>(list: T[], item: T): void {

@@ -35,7 +35,9 @@ export function startLife(options: LifeOptions): Life {
   const { store, prefix, scenarios = matrixScenarios, leaseMs, work = true, ...reports } = options
   const idOf = (scenario: Scenario): string => `${prefix}${scenario.name}`
   const host: Host = {
+    name: `worker ${process.pid}`,
     isAlive: () => true,
+    isStoreAway: () => false,
     idOf,
     chat: (scenario) => runtime.conversation(idOf(scenario), { agent: scenario.name }) as Conversation,
     effect: reports.effect,

@@ -42,7 +42,8 @@ function endOf(call: CallState): string {
   const end = callEnd(call)
   if (!end) return ' has not ended'
   if (end.outcome === 'unknown') return unknown
-  return end.ok ? ` = ${JSON.stringify(end.result)}` : ` failed: ${end.error}`
+  // Which process a child agent worked in is not the same in two runs.
+  return end.ok ? ` = ${JSON.stringify(end.result).replace(/by worker \d+/, 'by a worker')}` : ` failed: ${end.error}`
 }
 
 const unknown = ' is unknown'

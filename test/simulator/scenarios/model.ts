@@ -8,7 +8,7 @@ import { stepFor } from './script.ts'
 export function scenarioModel(scenario: Scenario, host: Host): LanguageModelV4 {
   const model = scriptedModel(({ prompt }) => {
     host.asked(scenario, prompt)
-    return stepFor(prompt)
+    return stepFor(prompt, host.name)
   })
   const act = interruptions(scenario, host)
   return {

@@ -17,8 +17,16 @@ export async function play(scenario: Scenario, host: Host): Promise<void> {
 /** Sees and passes on every event that is committed, until the process ends. */
 export async function watch(scenario: Scenario, host: Host): Promise<void> {
   const id = host.idOf(scenario)
-  for await (const event of host.chat(scenario).watch()) {
-    if ('content' in event) host.tell({ type: 'seen', id, event })
+  for (;;) {
+    try {
+      for await (const event of host.chat(scenario).watch()) {
+        if ('content' in event) host.tell({ type: 'seen', id, event })
+      }
+      return
+    } catch (error) {
+      if (!host.isStoreAway()) throw error
+      await host.pause()
+    }
   }
 }
 
@@ -67,13 +75,17 @@ export async function answer(scenario: Scenario, host: Host, pending: PendingIte
     return chat.answer(pending, kind === 'client_exec' ? { ok: true, result: 'a cat' } : 'blue')
   })
   // Accepted or too late: either way somebody's answer is there.
-  host.tell({ type: 'answered', id: host.idOf(scenario), callId, round })
+  host.tell({ type: 'answered', id: pending.conversationId, callId, round })
   return true
 }
 
 async function attend(turn: TurnHandle, scenario: Scenario, host: Host): Promise<void> {
   for (let round = 0; round < mostRounds; round++) {
-    const outcome = await turn.outcome()
+    const outcome = await insisting(host, () => turn.outcome())
+    if (outcome.status === 'detached' && host.isStoreAway()) {
+      await host.pause()
+      continue
+    }
     if (outcome.status === 'detached') throw new Error(`the turn cannot be followed: ${outcome.reason}`)
     if (outcome.status !== 'waiting') {
       host.tell({ type: 'ended', id: host.idOf(scenario), turnId: turn.turnId, status: outcome.status })
@@ -91,7 +103,8 @@ async function insisting<T>(host: Host, work: () => Promise<T>): Promise<T> {
     try {
       return await work()
     } catch (error) {
-      if (!PerdureError.isInstance(error) || !error.retryable) throw error
+      const isFailure = PerdureError.isInstance(error) && (error.retryable || error.code === 'store_failed')
+      if (!isFailure) throw error
       await host.pause()
     }
   }

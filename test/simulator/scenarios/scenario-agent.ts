@@ -1,16 +1,24 @@
 import type { Agent } from '../../../src/agent/agent.ts'
 import { defineAgent } from '../../../src/agent/define-agent.ts'
+import { defineTool } from '../../../src/tool/define-tool.ts'
+import type { Tool } from '../../../src/tool/tool.ts'
 import { scenarioModel } from './model.ts'
 import type { Host, Scenario } from './scenario.ts'
-import { scenarioTools } from './tools.ts'
+import { idOfChild, input, scenarioTools } from './tools.ts'
+
+const instructions = 'Do as you are told.'
 
 /** The agent of a scenario, as one process has it. */
 export function scenarioAgent(scenario: Scenario, host: Host): Agent {
-  return defineAgent({
-    name: scenario.name,
-    model: scenarioModel(scenario, host),
-    instructions: 'Do as you are told.',
-    tools: scenarioTools(scenario, host),
-    ...scenario.agent?.(host),
-  })
+  const { name, hasHelper } = scenario
+  const model = scenarioModel(scenario, host)
+  const tools = scenarioTools(scenario, host)
+  const helpers = scenarioTools(scenario, host, idOfChild)
+  const helper = defineAgent({ name: `${name}-helper`, model, instructions, tools: helpers })
+  const delegates = hasHelper ? [delegate(helper)] : []
+  return defineAgent({ name, model, instructions, tools: [...tools, ...delegates], ...scenario.agent?.(host) })
+}
+
+function delegate(agent: Agent): Tool {
+  return defineTool({ name: 'delegate', description: 'delegate', input, executor: 'agent', agent })
 }

@@ -12,6 +12,10 @@ export type Scenario = {
   readonly agent?: (host: Host) => Pick<AgentAttributes, 'hooks' | 'output' | 'title' | 'context' | 'audit'>
   /** It ends every process that takes it up: it must be quarantined, and nothing else. Its message is sent, and not waited for. */
   readonly isPoison?: true
+  /** Its agent has the tool `delegate`, which starts a child agent with the same tools. */
+  readonly hasHelper?: true
+  /** The message whose turn is cancelled while its tool `slow` runs. Default: 'work until cancelled'. */
+  readonly cancels?: string
   /** Its call is approved while no process runs, and only then the scenario begins. */
   readonly isApprovedBeforehand?: true
   /** What may be read in the end. The first is what is read when nothing went wrong; see `transcript.ts`. */
@@ -20,6 +24,8 @@ export type Scenario = {
 
 /** The process a scenario is told in, as its tools, its model and the people at it see it. */
 export type Host = {
+  /** Of the process. */
+  readonly name: string
   /** False: nothing that this process does may be seen any more. */
   isAlive(): boolean
   idOf(scenario: Scenario): string
@@ -31,6 +37,8 @@ export type Host = {
   /** A model was asked. */
   asked(scenario: Scenario, prompt: LanguageModelV4Prompt): void
   pause(): Promise<void>
+  /** The store has failed for a while, or still does: then people come back later. */
+  isStoreAway(): boolean
   /** Ends this process. */
   die(): void
   /** Whether every other scenario has come to its end. */

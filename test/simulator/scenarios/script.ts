@@ -3,7 +3,12 @@ import type { Step } from '../../../src/testing/scripted-model-step.ts'
 
 const call = (tool: string) => ({ tool, args: { what: tool } })
 
-/** What the model says to a message, step by step. A chunk in parentheses makes somebody do that while the message is being written. */
+const hand = (what: string) => ({ tool: 'delegate', args: { what } })
+
+/**
+ * What the model says to a message, step by step. A chunk in parentheses makes somebody do that while the message is being written. `(by)` is the process: two
+ * of them never say the same there.
+ */
 const script: Readonly<Record<string, readonly Step[]>> = {
   'say hello': [{ text: ['Hello', ' there', '.'] }],
   'say it again': ['Hello again.'],
@@ -35,17 +40,26 @@ const script: Readonly<Record<string, readonly Step[]>> = {
   'Your answer does not fit the schema': [{ object: { answer: 42 } }],
   'end your process': [{ text: ['As I', '(die)', ' never said'] }],
   'wait for the others': [{ calls: [call('patient')] }, 'They are done.'],
+  'have it done': [{ calls: [hand('pay and report')] }, 'It is done.'],
+  'have both done': [{ calls: [hand('pay and report'), call('look'), hand('look and report')] }, 'Both are done.'],
+  'have it refunded': [{ calls: [hand('refund and report')] }, 'It is refunded.'],
+  'let it be done slowly': [{ calls: [hand('take long and report')] }, 'It was cut off too often.'],
+  'pay and report': [{ calls: [call('pay')] }, 'Paid (by).'],
+  'look and report': [{ text: ['I', ' look.'], calls: [call('look')] }, 'Seen (by).'],
+  'refund and report': [{ calls: [call('refund')] }, 'Refunded (by).'],
+  'take long and report': [{ calls: [call('slow')] }, 'Done (by).'],
   'by the way': ['I see.'],
   'when you are done': [{ calls: [call('pay')] }, 'That too.'],
 }
 
-/** A function of the prompt alone: a model that is asked again after a crash says the same again. */
-export function stepFor(prompt: LanguageModelV4Prompt): Step {
+/** A function of the prompt alone, but for `(by)`: a model that is asked again after a crash says the same again. */
+export function stepFor(prompt: LanguageModelV4Prompt, processName: string): Step {
   for (let index = prompt.length - 1; index >= 0; index--) {
     const steps = stepsFor(prompt[index]!)
     if (!steps) continue
     const done = prompt.slice(index).filter((message) => message.role === 'assistant').length
-    return steps[done] ?? 'There is nothing left to do.'
+    const step = steps[done] ?? 'There is nothing left to do.'
+    return typeof step === 'string' ? step.replace('(by)', `by ${processName}`) : step
   }
   throw new Error(`nothing in the prompt is in the script: ${JSON.stringify(prompt)}`)
 }

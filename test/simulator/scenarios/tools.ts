@@ -1,11 +1,12 @@
 import type { Turn } from '../../../src/hook/turn.ts'
+import { childIdOf, childTurnIdOf } from '../../../src/log/child-call.ts'
 import type { IfInterrupted } from '../../../src/log/events.ts'
 import { defineTool } from '../../../src/tool/define-tool.ts'
 import type { Tool } from '../../../src/tool/tool.ts'
 import { cancel, untilAborted } from './people.ts'
 import type { Host, Scenario } from './scenario.ts'
 
-const input = { type: 'object', properties: { what: { type: 'string' } }, required: ['what'] }
+export const input = { type: 'object', properties: { what: { type: 'string' } }, required: ['what'] }
 
 /** What is done about a run that was cut off, of the tools that run on the server. */
 export const ifInterrupted: Readonly<Record<string, IfInterrupted>> = {
@@ -19,11 +20,15 @@ export const ifInterrupted: Readonly<Record<string, IfInterrupted>> = {
   ship: 'ask',
 }
 
-/** Tools whose runs are counted outside. */
-export function scenarioTools(scenario: Scenario, host: Host): Tool[] {
-  const happen = (tool: string, { callId }: Turn): Promise<string> | string => {
+/** Tools whose runs are counted outside. `idOf`: the conversation that a turn is in. */
+export function scenarioTools(
+  scenario: Scenario,
+  host: Host,
+  idOf = (_: string | null) => host.idOf(scenario),
+): Tool[] {
+  const happen = (tool: string, { callId, turnRef }: Turn): Promise<string> | string => {
     if (!host.isAlive()) return new Promise(() => {})
-    host.effect({ id: host.idOf(scenario), tool, callId: callId ?? 'none' })
+    host.effect({ id: idOf(turnRef), tool, callId: callId ?? 'none' })
     return `${tool} done`
   }
   const server = (name: string, attributes: { readonly approval?: 'required' } = {}): Tool =>
@@ -42,7 +47,10 @@ export function scenarioTools(scenario: Scenario, host: Host): Tool[] {
     ifInterrupted: ifInterrupted['slow']!,
     run: async (_, turn) => {
       await happen('slow', turn)
-      await Promise.race([cancel(scenario, host, 'work until cancelled'), untilAborted(turn.signal)])
+      await Promise.race([
+        cancel(scenario, host, scenario.cancels ?? 'work until cancelled'),
+        untilAborted(turn.signal),
+      ])
       return 'too late'
     },
   })
@@ -67,4 +75,9 @@ export function scenarioTools(scenario: Scenario, host: Host): Tool[] {
     defineTool({ name: 'nobody', description: 'nobody', input, executor: 'human', output, expiresInMs: 40 }),
     defineTool({ name: 'screen', description: 'screen', input, executor: 'client', output, approval: 'required' }),
   ]
+}
+
+/** The conversation of the child agent whose turn this is. */
+export function idOfChild(turnRef: string | null): string {
+  return childIdOf((turnRef ?? '').slice(childTurnIdOf('').length).split('/')[0]!)
 }
