@@ -349,4 +349,36 @@ export const doorMutants: readonly Mutant[] = [
     ],
     killedBy: [hostile('client', 'dots are not taken for steps of the path')],
   },
+  {
+    name: 'server: what the status of a session reads is awaited one after the other',
+    edits: [
+      {
+        file: 'src/server/routes/flows.ts',
+        find: 'const [pending, suspensions, result] = await Promise.all(reads)',
+        replace: 'const [pending, suspensions, result] = [await reads[0], await reads[1], await reads[2]]',
+      },
+    ],
+    killedBy: [
+      {
+        file: 'test/server/store-failures.test.ts',
+        test: 'a store that fails in the middle of a request is told of, and does not end the server: status of a session',
+      },
+    ],
+  },
+  {
+    name: 'server: a turn behind an unknown event is said to be missing',
+    edits: [
+      {
+        file: 'src/server/routes/turn-outcome.ts',
+        find: 'if (unknownEvent || findTurn(log, turnId)) return ended',
+        replace: 'if (findTurn(log, turnId)) return ended',
+      },
+    ],
+    killedBy: [
+      {
+        file: 'test/server/unreadable-outcome.test.ts',
+        test: 'a turn behind an event that the node does not know is not said to be missing',
+      },
+    ],
+  },
 ]

@@ -5,6 +5,7 @@ const story = (test: string): Case => ({ file: 'test/stories/live-lost-hints.tes
 const sqlite = (test: string): Case => ({ file: 'src/stores/sqlite/sqlite-store.test.ts', test })
 const memory = (test: string): Case => ({ file: 'src/stores/memory/memory-store.test.ts', test })
 const postgres = (test: string): Case => ({ file: 'src/stores/postgres/postgres-store.test.ts', test })
+const quarantined = 'are those that are quarantined, for watchers to whom it matters how they stand'
 const begunAnew = 'are those that were deleted and begun anew, though they are as long'
 
 /** Bugs in how logs that are watched are polled. */
@@ -85,5 +86,38 @@ export const watchMutants: readonly Mutant[] = [
     name: 'in Postgres, a log that was begun anew counts as the one that was deleted',
     edits: [{ file: 'src/stores/postgres/moved-logs.ts', find: 'e.at IS DISTINCT FROM k.at', replace: 'e.at < k.at' }],
     killedBy: [postgres(begunAnew)],
+  },
+  {
+    name: 'in memory, a quarantine moves nobody who watches',
+    edits: [
+      {
+        file: 'src/stores/memory/memory-driver.ts',
+        find: '(row?.columns.status === status && quarantineOf(row).quarantinedAt === null)',
+        replace: 'row?.columns.status === status',
+      },
+    ],
+    killedBy: [memory(quarantined)],
+  },
+  {
+    name: 'in SQLite, a quarantine moves nobody who watches',
+    edits: [
+      {
+        file: 'src/stores/sqlite/moved-logs.ts',
+        find: '(conversations.status IS NOT k.status OR ${isQuarantined})',
+        replace: '(conversations.status IS NOT k.status OR ${isQuarantined} AND false)',
+      },
+    ],
+    killedBy: [sqlite(quarantined)],
+  },
+  {
+    name: 'in Postgres, a quarantine moves nobody who watches',
+    edits: [
+      {
+        file: 'src/stores/postgres/moved-logs.ts',
+        find: '(c.status IS DISTINCT FROM k.status OR ${isQuarantined})',
+        replace: '(c.status IS DISTINCT FROM k.status OR ${isQuarantined} AND false)',
+      },
+    ],
+    killedBy: [postgres(quarantined)],
   },
 ]

@@ -63,6 +63,24 @@ export function movedLogs({ describe, test, expect }: Suite): void {
       ])
     })
 
+    test('are those that are quarantined, for watchers to whom it matters how they stand', async ({ store, pass }) => {
+      await store.appendEvent('poison', userMsg())
+      await store.putConversation('poison', { status: 'active' })
+      const active = { ...(await known(store, 'default', 'poison')), status: 'active' as const }
+      for (let lapses = 0; lapses < 5; lapses++) {
+        await store.claimLease('poison', `holder-${lapses}`, 10)
+        await pass(20)
+      }
+      expect(await store.movedLogs([active])).toEqual([])
+      expect(await store.claimLease('poison', 'six', 60_000)).toEqual({ type: 'quarantined' })
+      expect(await store.movedLogs([active, { ...active, status: null }])).toEqual([
+        { tenant: 'default', id: 'poison' },
+      ])
+      expect(await store.movedLogs([{ ...active, status: null }])).toEqual([])
+      await store.unquarantine('poison')
+      expect(await store.movedLogs([active])).toEqual([])
+    })
+
     test('are found among thousands, whatever their ids', async ({ store }) => {
       const odd = ['a"b', "it's", 'ünïcödé 🦊', '{a,b}', 'a\\b', 'NULL']
       for (const id of odd) await store.appendEvent(id, userMsg())
