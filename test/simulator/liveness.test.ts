@@ -1,9 +1,11 @@
-import { expect, test } from 'vitest'
+import { expect, test, vi } from 'vitest'
 import type { Plan } from './plan.ts'
 import { expectMissed, problemsOf } from './problems-of.ts'
 import { scenarios } from './scenarios/all-scenarios.ts'
 import { patient, poison } from './scenarios/special-scenarios.ts'
 import { simulate } from './simulate.ts'
+
+vi.setConfig({ testTimeout: 120_000 })
 
 /** That work goes on: leases that nobody knows of, and conversations that end their processes. Each rule that is switched off must be missed. */
 

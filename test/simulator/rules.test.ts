@@ -7,6 +7,8 @@ import { expectMissed, problemsOf } from './problems-of.ts'
 import { scenarios } from './scenarios/all-scenarios.ts'
 import { simulate } from './simulate.ts'
 
+vi.setConfig({ testTimeout: 120_000 })
+
 /** Each rule that is switched off must break a promise: otherwise the simulator would not see it missing. */
 
 const off = vi.hoisted(() => ({ idempotence: false, report: false }))
