@@ -104,7 +104,7 @@ describe('looking for work', () => {
     })
     worker.start()
     await pass(0)
-    expect(lastQuery()).toEqual({ agents: ['flow:f'], limit: 2, suspects: 1 })
+    expect(lastQuery()).toEqual({ agents: ['flow:f'], limit: 2, suspects: 1, leaseMs: 9_000 })
     for (const id of ['s1', 's2', 's3']) await startSession(store, id)
     worker.hint({ ...ref('s1'), seq: 1 })
     await pass(0)

@@ -362,11 +362,11 @@ export class Worker {
   }
 
   async #takeDue(): Promise<void> {
-    const { store, agents, flows } = this.#parts
+    const { store, agents, flows, leaseMs } = this.#parts
     const names = [...agents.keys(), ...flows.sessionAgents()]
     const limit = Math.min(this.#room + this.#leftAlone.size, 1_000)
     const suspects = this.#claims.hasPlaceForSuspect ? 1 + this.#leftAlone.size : 0
-    const due = this.#room > 0 ? await store.dueWork({ agents: names, limit, suspects }) : []
+    const due = this.#room > 0 ? await store.dueWork({ agents: names, limit, suspects, leaseMs }) : []
     // There may be more than there is room for: it is looked for as soon as there is some again.
     if (due.length >= limit) this.#isFull = true
     for (const ref of due) {

@@ -85,6 +85,10 @@ export type Driver = {
   unquarantine(tenant: string, id: string): Promise<boolean>
   /** Extends the leases in `known` that the holder still has, lapsed or not, and no others. Must be one statement: see `leaseNews`. */
   renewLeases(holder: string, ttlMs: number, known: readonly KnownLease[]): Promise<LeaseNews>
+  /**
+   * What may be worked on now, that which is due first in front. Where the clock was put back (see `ClockWatch`), what was due by then stays due: a wake-up that is not later than the
+   * last write of its row, and that of a conversation that is held. And a lease that lasts longer than any could, by `leaseMs`, is cut: its holder, if it lives, renews it.
+   */
   dueWork(query: DueWorkQuery): Promise<ConversationRef[]>
   /**
    * The places in the list, from 0, of those that are not as they are known: the log ends elsewhere, the event at `seq` has another time, or, where a status is

@@ -1,6 +1,6 @@
 import { readMembers } from '../errors/read-given.ts'
 import { InvalidArgumentError } from '../errors/store-errors.ts'
-import { checkId, checkOneOf, checkWhole, readList } from './checks.ts'
+import { checkDuration, checkId, checkOneOf, checkWhole, readList } from './checks.ts'
 import type { ConversationFilter } from './conversation-record.ts'
 import type { KnownLease } from './lease-news.ts'
 import type { ModelCallRange } from './model-call.ts'
@@ -54,12 +54,17 @@ export function readSlice(given: BlobSlice): BlobSlice {
 
 /** The agents that the caller has code for, each a name of its own. */
 export function readDueWork(given: DueWorkQuery): DueWorkQuery {
-  const { agents, limit, suspects } = readMembers('query', given, ['agents', 'limit', 'suspects'])
+  const { agents, limit, suspects, leaseMs } = readMembers('query', given, ['agents', 'limit', 'suspects', 'leaseMs'])
   checkWhole('limit', limit, 1)
   if (suspects !== undefined) checkWhole('suspects', suspects, 0)
+  if (leaseMs !== undefined) checkDuration('leaseMs', leaseMs)
   const names = readList('agents', agents!)
   for (const name of names) checkId('agent', name)
-  return { agents: names, limit, ...(suspects === undefined ? {} : { suspects }) }
+  return {
+    ...{ agents: names, limit },
+    ...(suspects === undefined ? {} : { suspects }),
+    ...(leaseMs === undefined ? {} : { leaseMs }),
+  }
 }
 
 /** The leases that a holder knows of, and up to where it knows their logs. */

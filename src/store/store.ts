@@ -50,6 +50,8 @@ export type DueWorkQuery = {
   readonly limit: number
   /** How many at most of those whose last leases lapsed: see `claimLease`. Default: as many as there are. */
   readonly suspects?: number
+  /** How long the leases of whoever asks last. Where the store's clock was put back, no lease lasts longer than three times that. Default: leases are left as they are. */
+  readonly leaseMs?: number
 }
 
 /** A log has grown up to `seq`, or may have. */

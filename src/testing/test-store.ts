@@ -3,6 +3,7 @@ import { appendAndRead } from './conformance/append-and-read.ts'
 import { blobs } from './conformance/blobs.ts'
 import { boundedPages } from './conformance/bounded-pages.ts'
 import { callRows } from './conformance/call-rows.ts'
+import { clocks } from './conformance/clocks.ts'
 import { closing } from './conformance/closing.ts'
 import { conversations } from './conformance/conversations.ts'
 import { creation } from './conformance/creation.ts'
@@ -96,6 +97,7 @@ const promises: readonly ((suite: Suite) => void)[] = [
   expiry,
   wakeUps,
   dueWork,
+  clocks,
   summariesAndRevival,
   conversations,
   listing,

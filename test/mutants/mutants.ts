@@ -3,6 +3,7 @@ import { bytesMutants } from './bytes-mutants.ts'
 import { cacheMutants } from './cache-mutants.ts'
 import { callsMutants } from './calls-mutants.ts'
 import { childMutants } from './child-mutants.ts'
+import { clockMutants } from './clock-mutants.ts'
 import { contractMutants } from './contract-mutants.ts'
 import { coreMutants } from './core-mutants.ts'
 import { disclosureMutants } from './disclosure-mutants.ts'
@@ -35,6 +36,7 @@ export const mutants: readonly Mutant[] = [
   ...coreMutants,
   ...childMutants,
   ...contractMutants,
+  ...clockMutants,
   ...cacheMutants,
   ...doorMutants,
   ...answerMutants,

@@ -1,6 +1,7 @@
 import { type Clock, systemClock } from '../../clock/clock.ts'
 import { uuidV7 } from '../../id/uuid-v7.ts'
 import { isSuspect, judgeClaim, withoutLapse } from '../../store/claim.ts'
+import { ClockWatch } from '../../store/clock-watch.ts'
 import type {
   Driver,
   DueCall,
@@ -18,6 +19,7 @@ import { deleteConversation } from './delete-conversation.ts'
 import { forkConversation } from './fork-conversation.ts'
 import { freeId } from './freed-ids.ts'
 import { type ConversationRow, isLeased, MemoryTables, quarantineOf } from './memory-tables.ts'
+import { putRight } from './put-right.ts'
 import { memoryUpkeep } from './upkeep.ts'
 
 /**
@@ -27,6 +29,7 @@ import { memoryUpkeep } from './upkeep.ts'
  */
 export function memoryDriver(clock: Pick<Clock, 'now'> = systemClock, newId: () => string = () => uuidV7()): Driver {
   const tables = new MemoryTables()
+  const clockWatch = new ClockWatch()
   const rowOf = (tenant: string, id: string) => tables.tenant(tenant).conversations.get(id)
 
   return {
@@ -193,8 +196,11 @@ export function memoryDriver(clock: Pick<Clock, 'now'> = systemClock, newId: () 
       }
       return leaseNews(known, rows)
     },
-    async dueWork({ agents, limit, suspects = limit }) {
+    async dueWork({ agents, limit, suspects = limit, leaseMs }) {
       const now = clock.now()
+      const news = clockWatch.newsAt(now)
+      if (news !== 'goes on') putRight(tables, now, news, leaseMs)
+      clockWatch.isRightAt(now)
       const due: { tenant: string; id: string; wakeAt: number; isSuspect: boolean }[] = []
       for (const [tenant, { conversations }] of tables.tenants()) {
         for (const [id, row] of conversations) {

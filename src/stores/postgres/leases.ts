@@ -1,10 +1,11 @@
 import { mostLapses } from '../../store/claim.ts'
-import type { ConversationRef } from '../../store/conversation-record.ts'
+import { ClockWatch } from '../../store/clock-watch.ts'
 import type { Driver } from '../../store/driver.ts'
 import type { LeaseRef } from '../../store/lease-news.ts'
 import { arrayLiteral } from './array-literal.ts'
 import { claimedColumns, isQuarantined, isSuspect, lapsedAfter } from './claims.ts'
 import type { Database } from './database.ts'
+import { putRight } from './put-right.ts'
 import { nowMs } from './sql-names.ts'
 
 type Methods = 'claimLease' | 'releaseLease' | 'takeBackLapse' | 'unquarantine' | 'renewLeases' | 'dueWork'
@@ -14,6 +15,9 @@ type ClaimRow = {
   readonly epoch: number | null
   readonly lapses: number | null
 }
+
+/** One row without a conversation where nothing is due. */
+type DueRow = { readonly now: number; readonly tenant: string | null; readonly id: string | null }
 
 type NewsRow = LeaseRef & { readonly news: 'lost' | 'grown' | 'stray'; readonly seq: number | null }
 
@@ -83,7 +87,8 @@ export function leases(database: Database): Pick<Driver, Methods> {
   // Those that have lapses are few among few that somebody held: they are not looked for along all that is due.
   const due = {
     name: 'due_work',
-    text: `(
+    text: `SELECT (SELECT ${nowMs}) AS now, d.tenant, d.id FROM (VALUES (1)) one LEFT JOIN (
+      (
         SELECT c.tenant, c.id, c.wake_at FROM ${schema}.conversations c
         WHERE c.wake_at <= (SELECT ${nowMs}) AND c.agent = ANY ($1::text[])
           AND (c.epoch IS NULL OR c.leased_until <= ${nowMs} AND ${isSuspect} IS NOT TRUE)
@@ -93,8 +98,11 @@ export function leases(database: Database): Pick<Driver, Methods> {
         WHERE c.holder IS NOT NULL AND c.leased_until <= ${nowMs} AND ${isSuspect} IS TRUE
           AND c.wake_at + 0 <= ${nowMs} AND c.agent = ANY ($1::text[])
         ORDER BY c.wake_at + 0 LIMIT $3
-      ) ORDER BY wake_at LIMIT $2`,
+      ) ORDER BY wake_at LIMIT $2
+    ) d ON true ORDER BY d.wake_at`,
   }
+  const clockWatch = new ClockWatch()
+  const correct = putRight(database)
   return {
     async claimLease(tenant, id, holder, ttlMs, { suspects }) {
       const [row] = await database.run<ClaimRow>(claim, [tenant, id, holder, ttlMs, suspects])
@@ -118,9 +126,17 @@ export function leases(database: Database): Pick<Driver, Methods> {
       const grown = rows.filter((row) => row.news === 'grown').map(({ tenant, id, seq }) => ({ tenant, id, seq: seq! }))
       return { lost: of('lost'), grown, strays: of('stray') }
     },
-    async dueWork({ agents, limit, suspects = limit }) {
-      const rows = await database.run<ConversationRef>(due, [agents, limit, suspects])
-      return rows.map(({ tenant, id }) => ({ tenant, id }))
+    async dueWork({ agents, limit, suspects = limit, leaseMs }) {
+      const look = () => database.run<DueRow>(due, [agents, limit, suspects])
+      let rows = await look()
+      const { now } = rows[0]!
+      const news = clockWatch.newsAt(now)
+      if (news !== 'goes on') {
+        await correct(news, leaseMs)
+        rows = await look()
+      }
+      clockWatch.isRightAt(now)
+      return rows.flatMap(({ tenant, id }) => (tenant === null || id === null ? [] : [{ tenant, id }]))
     },
   }
 }

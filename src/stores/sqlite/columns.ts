@@ -2,7 +2,8 @@ import { quarantineHolder, quarantineUntil } from '../../store/claim.ts'
 
 /** Read from the log, so that the row cannot disagree with it and a commit that only appends need not write the row. */
 export const lastSeq = 'coalesce((SELECT max(seq) FROM events WHERE events.cid = conversations.cid), 0)'
-const lastAt = 'coalesce((SELECT at FROM events WHERE events.cid = conversations.cid ORDER BY seq DESC LIMIT 1), 0)'
+export const lastAt =
+  'coalesce((SELECT at FROM events WHERE events.cid = conversations.cid ORDER BY seq DESC LIMIT 1), 0)'
 
 export const isQuarantined = `(conversations.lease_holder = '${quarantineHolder}' AND conversations.lease_until = ${quarantineUntil})`
 export const quarantinedAt = `CASE WHEN ${isQuarantined} THEN conversations.claimed_at END AS quarantinedAt`

@@ -1,4 +1,5 @@
 import type { Logger } from '../../logger/logger.ts'
+import { ClockWatch } from '../../store/clock-watch.ts'
 import type { Driver } from '../../store/driver.ts'
 import { getBlob, putBlob } from './blobs.ts'
 import { dueCalls, getCall, inbox, pendingCalls, setDeadline } from './calls.ts'
@@ -13,6 +14,7 @@ import { GroupCommit } from './group-commit.ts'
 import { claimLease, releaseLease, renewLeases, takeBackLapse, unquarantine } from './leases.ts'
 import { gcModelCalls, modelCalls, putModelCall } from './model-calls.ts'
 import { movedLogs } from './moved-logs.ts'
+import { putRight } from './put-right.ts'
 import { getSnapshot, putSnapshot } from './snapshots.ts'
 import { latestSummary, putSummary } from './summaries.ts'
 import { sqliteUpkeep } from './upkeep/upkeep.ts'
@@ -23,6 +25,7 @@ type SqliteDriverOptions = { readonly path: string; readonly busyTimeoutMs: numb
 export function sqliteDriver({ path, busyTimeoutMs, logger }: SqliteDriverOptions): Driver {
   const connection = new Connection(path, busyTimeoutMs)
   const commits = new GroupCommit(connection)
+  const clockWatch = new ClockWatch()
   return {
     durable: true,
     commit: (tenant, id, change) => commits.write((db) => commitChange(db, tenant, id, change)),
@@ -56,7 +59,13 @@ export function sqliteDriver({ path, busyTimeoutMs, logger }: SqliteDriverOption
     takeBackLapse: (tenant, id, epoch) => commits.write((db) => takeBackLapse(db, tenant, id, epoch)),
     unquarantine: (tenant, id) => commits.write((db) => unquarantine(db, tenant, id)),
     renewLeases: (holder, ttlMs, known) => commits.write((db) => renewLeases(db, holder, ttlMs, known)),
-    dueWork: (query) => connection.read((db) => dueWork(db, query)),
+    async dueWork(query) {
+      const now = Date.now()
+      const news = clockWatch.newsAt(now)
+      if (news !== 'goes on') await commits.write((db) => putRight(db, news, query.leaseMs))
+      clockWatch.isRightAt(now)
+      return connection.read((db) => dueWork(db, query))
+    },
     movedLogs: (watched) => connection.read((db) => movedLogs(db, watched)),
     putBlob: (tenant, hash, bytes, mediaType) => commits.write((db) => putBlob(db, tenant, hash, bytes, mediaType)),
     getBlob: (tenant, hash, slice) => connection.read((db) => getBlob(db, tenant, hash, slice)),
