@@ -68,6 +68,18 @@ test('a prompt that does not fit whatever is left out names what is biggest in i
   expect(overflow?.message).toContain('the ceiling is 2000')
 })
 
+test('estimates are corrected before they are held against the ceiling, to which all of it may go', () => {
+  const turns = many(1, { tokens: 1_000 })
+  const { estimated } = assemblePrompt(input(turns, {}))
+  const overflowOf = (ceiling: number, factor: number) =>
+    assemblePrompt(input(turns, { ceiling }, { calibration: { factor } })).overflow
+  expect(overflowOf(estimated, 1)).toBe(null)
+  expect(overflowOf(estimated - 1, 1)?.message).toContain(`about ${estimated} tokens`)
+  expect(overflowOf(2 * estimated, 2)).toBe(null)
+  expect(overflowOf(2 * estimated - 1, 2)?.message).toContain(`about ${2 * estimated} tokens`)
+  expect(overflowOf(Math.ceil(estimated / 2), 0.5)).toBe(null)
+})
+
 test('nothing but the open turn counts against the ceiling: the rest can go', () => {
   expect(
     assemblePrompt(

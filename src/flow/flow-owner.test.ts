@@ -181,6 +181,30 @@ test('a fresh record begins with what it was given, and what ran for the old one
   expect(commits.at(-1)).toMatchObject({ conversation: { status: 'suspended' } })
 })
 
+test('an agent that the old record waits for does not keep the fresh one from asking another', async () => {
+  const asked: string[] = []
+  const isAsked = Promise.withResolvers<void>()
+  let round = 0
+  const { owner } = await owning(
+    async (flow) => {
+      round += 1
+      const answer = flow.agent('editor', { message: 'hi' })
+      if (round > 1) return answer
+      await flow.step('work', () => isAsked.promise)
+      return flow.continueAs(null)
+    },
+    {
+      async askAgent(_op, id) {
+        asked.push(id)
+        setImmediate(isAsked.resolve)
+        return null
+      },
+    },
+  )
+  await driveFlow(owner)
+  expect(asked).toEqual(['s1/0/1', 's1/1/1'])
+})
+
 test('what a flow draws is the time of its node, a number below one, and an id, each another time', async () => {
   const { owner, clock, store } = await owning(async (flow) => [
     await flow.now(),

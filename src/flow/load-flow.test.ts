@@ -57,6 +57,11 @@ test('a summary that is not one of sessions is passed over: the log is the truth
     { version: 1, content: 'a text' },
     { version: 1, content: null },
     { version: 1, content: { other: 1 } },
+    ...(['generation', 'ops', 'outcomes'] as const).map((missing) => {
+      const { [missing]: _, ...rest } = { ...loaded!.state, lastSeq: 2, input: 'of the summary' }
+      return { version: 1, content: rest as never }
+    }),
+    { version: 1, content: { ...loaded!.state, lastSeq: 3, input: 'of the summary' } as never },
     { version: 2, content: { ...loaded!.state, generation: 99 } as never },
   ]) {
     await tenant.putSummary('s1', { fromSeq: 1, toSeq: 2, base: null, ...summary })

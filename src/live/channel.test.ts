@@ -30,6 +30,25 @@ describe('a channel', () => {
     expect(watcher.seqs()).toEqual([1, 2])
   })
 
+  test('reads once for hints at the same events, however long that takes, and not for those it knows', async () => {
+    const log = new Log()
+    const channel = new Channel('story', log.read)
+    const watcher = await join(channel)
+    log.append(said('t1'), said('t2'))
+    const slow = Promise.withResolvers<void>()
+    log.isSlow = slow.promise
+    for (const seq of [2, 2, 1]) channel.hint(seq)
+    await settled()
+    for (const seq of [1, 2]) channel.hint(seq)
+    await settled()
+    slow.resolve()
+    await settled()
+    channel.hint(2)
+    await settled()
+    await settled()
+    expect([log.reads, watcher.seqs()]).toEqual([2, [1, 2]])
+  })
+
   test('tells those who listen once of a commit, when its state has all of it', async () => {
     const log = new Log()
     const channel = new Channel('story', log.read)

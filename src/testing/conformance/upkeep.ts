@@ -90,6 +90,9 @@ export function upkeep({ describe, test, expect }: Suite): void {
       expect(await restore(upkeep, { ...copy, rows })).toEqual({ type: 'blob_missing', hash })
       expect(await store.getConversation('copy')).toBe(null)
       expect(await store.streamEvents('copy')).toEqual([])
+      for (const blob of before!.blobs) await upkeep.restoreBlob('default', blob)
+      expect(await restore(upkeep, copy)).toMatchObject({ type: 'ok' })
+      expect((await store.getToolCall(call!))!.conversationId).toBe('copy')
     })
 
     testUpkeep('a snapshot is one moment, whatever is written meanwhile', async ({ store, upkeep }) => {

@@ -6,7 +6,7 @@ import type { TestUnit } from './test-runner.ts'
 export type Unit = Required<TestUnit> & { readonly ms: number; readonly longestMs: number }
 
 /** What it takes to start a process and load a file. */
-export const loadMs = 500
+export const loadMs = 1_500
 
 /** What takes longer waits for all that does not. */
 const longMs = 15_000
