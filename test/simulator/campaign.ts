@@ -13,7 +13,7 @@ export type CampaignOptions = {
   readonly seed: number
   /** Runs with several things going wrong at random, beside those that go through everything one by one. */
   readonly runs: number
-  /** How many pairs of passings of each scenario, at most; 0: one pair of passings for every pair of failpoints. */
+  /** How many pairs of passings of each scenario, about; beside one for every pair of failpoints. Default: none. */
   readonly pairs?: number
   /** Of the runs that go through every step with something else than a crash; below 1, crashes are tried at the first and last passing only. */
   readonly share?: number
@@ -36,7 +36,7 @@ export async function campaign({ seed, runs, pairs = 0, share = 1 }: CampaignOpt
     for (const plan of disturbances(scenario, { steps, writes, leases }))
       if (random.chance(share)) await tally.run(plan)
   }
-  const chosen = pairs > 0 ? somePerScenario(second, pairs, random) : onePerPair(second, random)
+  const chosen = new Set([...somePerScenario(second, pairs, random), ...onePerPair(second, random)])
   for (const { scenario, crashes } of chosen) await tally.run({ scenarios: [scenario], crashes })
   for (let run = 0; run < runs; run++) await tally.run(randomPlan(random))
   return tally
@@ -66,7 +66,8 @@ function disturbances(scenario: Scenario, { steps, writes, leases }: Counted): P
     ...everyStep.flatMap((step) => foreignActions.map((action) => ({ ...alone, foreign: [{ action, step }] }))),
     ...everyStep.flatMap((step) => [1, 4, 10, 1_000].map((steps) => ({ ...alone, stall: { step, steps } }))),
     ...everyWrite.flatMap((write) => [true, false].map((isMade) => ({ ...alone, failures: [{ write, isMade }] }))),
-    ...upTo(leases).map((lost) => ({ scenarios: [scenario, patient], lostLeases: [lost] })),
+    // One more: the other scenario has its own.
+    ...upTo(leases + 1).map((lost) => ({ scenarios: [scenario, patient], lostLeases: [lost] })),
     ...[1, 2].map((workers) => ({ scenarios: [scenario, poison], workers })),
     ...outages(scenario, writes),
   ]
@@ -99,5 +100,7 @@ function somePerScenario(all: readonly SecondCrash[], most: number, random: Seed
 
 function onePerPair(all: readonly SecondCrash[], random: SeededRandom): SecondCrash[] {
   const name = ({ crashes: [first, second] }: SecondCrash): string => `${first.failpoint} ${second.failpoint}`
-  return [...Map.groupBy(all, name).values()].map((group) => random.pick(group))
+  const known = new Set<string>(failpoints)
+  const ofAll = all.filter(({ crashes }) => crashes.every(({ failpoint }) => known.has(failpoint)))
+  return [...Map.groupBy(ofAll, name).values()].map((group) => random.pick(group))
 }

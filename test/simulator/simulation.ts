@@ -170,8 +170,9 @@ export class Simulation {
 
   async #untilDone(): Promise<void> {
     const { clock, outage, scenarios } = this.#world
-    // A parent that was being cancelled may have lapsed with its child: a process takes them one after the other.
-    const lapsedMs = scenarios.some(({ hasHelper }) => hasHelper) ? lapseWithinMs + 1_000 : 0
+    // A parent that was being cancelled may have lapsed with its child, with each process that died: the next takes them one after the other.
+    const { crashes = [] } = this.#plan
+    const lapsedMs = scenarios.some(({ hasHelper }) => hasHelper) ? (1 + crashes.length) * (lapseWithinMs + 1_000) : 0
     while (clock.now() < this.#begunAt + mostMs + outage.patienceMs + lapsedMs) {
       await this.#world.settle()
       if (this.#hasGivenUp) return

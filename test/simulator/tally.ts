@@ -45,11 +45,9 @@ export class Tally {
     const missing = all.filter((name) => !this.#pairs.has(name))
     const everywhere = [...failpoints, ...childFailpoints]
     const hits = Object.fromEntries(everywhere.map((name) => [name, this.#hits.get(name) ?? 0]))
-    const neverHit = [
-      ...everywhere.filter((name) => !this.#hits.has(name)),
-      ...counted.filter((name) => this.#counts[name] === 0),
-    ]
-    return { ...this.#counts, pairs: all.length - missing.length, missingPairs: missing, hits, neverHit }
+    const neverHit = everywhere.filter((name) => !this.#hits.has(name))
+    const neverDone = counted.filter((name) => this.#counts[name] === 0)
+    return { ...this.#counts, pairs: all.length - missing.length, missingPairs: missing, hits, neverHit, neverDone }
   }
 }
 
