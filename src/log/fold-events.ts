@@ -23,7 +23,7 @@ import {
 export function foldEvents(
   events: Iterable<LogEvent>,
   base: ConversationState = emptyState,
-  onIgnored: OnIgnored = () => {},
+  onIgnored: OnIgnored = toldToNone,
 ): ConversationState {
   const fold = new Fold(base, onIgnored)
   for (const event of events) fold.apply(event)
@@ -55,12 +55,11 @@ export class Fold {
   #seed: ConversationState['seed']
   #withheld: Withheld | undefined
   readonly #onIgnored: OnIgnored
-  readonly #marks: Pick<ConversationState, 'hasOlder' | 'isTrimmed'>
+  readonly #marks: Marks | null
 
-  constructor(base: ConversationState, onIgnored: OnIgnored = () => {}) {
+  constructor(base: ConversationState, onIgnored: OnIgnored = toldToNone) {
     this.#onIgnored = onIgnored
-    const { hasOlder, isTrimmed } = base
-    this.#marks = { ...(hasOlder ? { hasOlder } : {}), ...(isTrimmed ? { isTrimmed } : {}) }
+    this.#marks = marksOf(base)
     this.#turns = [...base.turns]
     this.#lastSeq = base.lastSeq
     this.#title = base.title
@@ -69,8 +68,9 @@ export class Fold {
   }
 
   state(): ConversationState {
-    const state = { lastSeq: this.#lastSeq, title: this.#title, seed: this.#seed, turns: this.#turns, ...this.#marks }
-    return this.#withheld ? { ...state, withheld: this.#withheld } : state
+    const state = { lastSeq: this.#lastSeq, title: this.#title, seed: this.#seed, turns: this.#turns }
+    if (!this.#marks && !this.#withheld) return state
+    return { ...state, ...this.#marks, ...(this.#withheld ? { withheld: this.#withheld } : {}) }
   }
 
   get lastSeq(): number {
@@ -158,12 +158,19 @@ export class Fold {
     const { turnId, callId } = event.content
     const turn = this.#turn(event, turnId)
     if (!turn) return
-    const newest = this.#turns.findLastIndex((candidate) => candidate.opened)
-    const current = [turn, ...this.#turns.slice(Math.max(0, newest))]
-    if (current.some(({ calls }) => callPosition(calls, callId) >= 0)) {
+    if (callPosition(turn.calls, callId) >= 0 || this.#isInNewest(callId)) {
       return this.#onIgnored(event, `makes call '${callId}', which the log has already`)
     }
     this.#own(turn).calls.push(newCall(event))
+  }
+
+  #isInNewest(callId: string): boolean {
+    for (let index = this.#turns.length - 1; index >= 0; index--) {
+      const { calls, opened } = this.#turns[index]!
+      if (callPosition(calls, callId) >= 0) return true
+      if (opened) return false
+    }
+    return false
   }
 
   #userMsg(event: EventOf<'user_msg'>): void {
@@ -268,6 +275,15 @@ export class Fold {
     return copy
   }
 }
+
+type Marks = Pick<ConversationState, 'hasOlder' | 'isTrimmed'>
+
+function marksOf({ hasOlder, isTrimmed }: ConversationState): Marks | null {
+  if (!hasOlder && !isTrimmed) return null
+  return { ...(hasOlder ? { hasOlder } : {}), ...(isTrimmed ? { isTrimmed } : {}) }
+}
+
+const toldToNone: OnIgnored = () => {}
 
 function messageWith(messageId: string): (item: TurnItem) => item is AssistantItem {
   return (item): item is AssistantItem => item.type === 'assistant' && item.messageId === messageId

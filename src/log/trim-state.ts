@@ -54,25 +54,27 @@ export function foldWithin(
   return state
 }
 
-/** The same of what has been folded already: of a state that came of `base` and these events. */
-export function keptWithin(
-  state: ConversationState,
-  base: ConversationState,
-  events: Iterable<LogEvent>,
-  most: number,
-  kept: number,
-): ConversationState {
-  let weight = stateWeight(base)
+/** What these events add to a state, about. */
+export function eventsWeight(events: readonly LogEvent[]): number {
+  let weight = 0
   for (const event of events) weight += eventOverhead + weightOf(event.content)
-  const left = leftByTrim.get(base) ?? 0
-  weights.set(state, weight)
-  if (left > 0) leftByTrim.set(state, left)
-  return boundState(state, most, kept)
+  return weight
 }
 
-/** Trimmed to `kept` where it weighs more than `most`, unless a trim is known to leave most of it. */
-export function boundState(state: ConversationState, most: number, kept: number): ConversationState {
-  return stateWeight(state) <= Math.max(most, 2 * (leftByTrim.get(state) ?? 0)) ? state : trimState(state, kept)
+/** Trimmed to `kept` where it weighs more than `most`, unless a trim of what it came of is known to leave most of it. */
+export function boundState(
+  state: ConversationState,
+  weight: number,
+  { most, kept }: { readonly most: number; readonly kept: number },
+): ConversationState {
+  if (weight <= most || weight <= 2 * (leftByTrim.get(state) ?? 0)) return state
+  return trimState(state, kept)
+}
+
+/** `state` came of `base`. */
+export function rememberTrim(base: ConversationState, state: ConversationState): void {
+  const left = leftByTrim.get(base)
+  if (left !== undefined) leftByTrim.set(state, left)
 }
 
 const eventOverhead = 100

@@ -18,6 +18,9 @@ type StreamPart = { readonly [key: string]: unknown }
 
 type BlockKind = DraftBlock['kind']
 
+/** Not in the draft yet. */
+type Own<Item> = { -readonly [Key in keyof Item]: Item[Key] }
+
 /**
  * Puts a message together from the parts of a model's stream (v3 or v4). Tolerates what a provider should not send: a delta without a start, a missing or
  * repeated id. What has no place in a message (`raw`, `ping`, `custom`, `reasoning-file`, anything unknown) changes nothing. A part costs the same however
@@ -103,17 +106,19 @@ export class MessageBuilder {
     if (typeof delta !== 'string') return null
     const { index, block } = this.#block(kind, part)
     const chunk = delta === '' ? null : this.#context.transform({ type: `${kind}_delta`, id: block.id, delta })
-    this.#put(index, { ...block, text: block.text + (kind === 'text' ? (chunk?.delta ?? '') : delta) })
+    block.text += kind === 'text' ? (chunk?.delta ?? '') : delta
+    this.#put(index, block)
     return chunk
   }
 
   #closeBlock(kind: BlockKind, part: StreamPart): null {
     const { index, block } = this.#block(kind, part)
-    return this.#put(index, { ...block, isOpen: false })
+    block.isOpen = false
+    return this.#put(index, block)
   }
 
-  /** The block the part belongs to, or a new one if there is none. A part without an id belongs to the newest open one. */
-  #block(kind: BlockKind, part: StreamPart): { index: number; block: DraftBlock } {
+  /** A copy of the block the part belongs to, or a new one if there is none. A part without an id belongs to the newest open one. */
+  #block(kind: BlockKind, part: StreamPart): { index: number; block: Own<DraftBlock> } {
     const providerId = textOf(part['id'])
     const index = this.#openAt(providerId === null ? kind : keyOf(kind, providerId))
     const known = this.#items[index] as DraftBlock | undefined
@@ -149,14 +154,16 @@ export class MessageBuilder {
     const { index, call } = this.#call(part)
     const input = inputOf(part) ?? call.input
     const chunk = call.input === '' ? this.#inputChunk(call, input) : null
-    this.#put(index, { ...call, input, isComplete: true })
+    call.input = input
+    call.isComplete = true
+    this.#put(index, call)
     const key = keyOf(call.providerId, call.name)
     this.#inputs.set(key, (this.#inputs.get(key) ?? new Set()).add(input))
     return chunk
   }
 
-  /** The call the part belongs to, or a new one if there is none. */
-  #call(part: StreamPart): { index: number; call: DraftCall } {
+  /** A copy of the call the part belongs to, or a new one if there is none. */
+  #call(part: StreamPart): { index: number; call: Own<DraftCall> } {
     const providerId = textOf(part['toolCallId'] ?? part['id'])
     const index = this.#openAt(keyOf('call', providerId))
     const known = this.#items[index] as DraftCall | undefined
@@ -201,7 +208,8 @@ export class MessageBuilder {
   }
 
   #openAt(key: string): number {
-    const places = this.#open.get(key) ?? []
+    const places = this.#open.get(key)
+    if (!places) return -1
     while (places.length > 0 && !isOpen(this.#items[places.at(-1)!]!)) places.pop()
     return places.at(-1) ?? -1
   }
@@ -220,18 +228,21 @@ export class MessageBuilder {
     if (item.kind === 'part') return null
     if (item.kind === 'call' && item.providerId !== null) this.#newestCall.set(item.providerId, index)
     if (item.kind !== 'call') this.#blocks[item.kind] += 1
-    const keys = item.kind === 'call' ? [] : [item.kind]
-    for (const key of [...keys, keyOf(item.kind, item.providerId)]) {
-      const places = this.#open.get(key) ?? []
-      this.#open.set(key, places)
-      places.push(index)
-    }
+    if (item.kind !== 'call') this.#addPlace(item.kind, index)
+    this.#addPlace(keyOf(item.kind, item.providerId), index)
     return null
+  }
+
+  #addPlace(key: string, index: number): void {
+    const places = this.#open.get(key)
+    if (places) places.push(index)
+    else this.#open.set(key, [index])
   }
 }
 
-function keyOf(...names: (string | null)[]): string {
-  return JSON.stringify(names)
+/** With the length of the first, so that no two pairs have the same. */
+function keyOf(first: string | null, second: string | null): string {
+  return `${first === null ? '' : first.length} ${first} ${second === null ? 'none' : `:${second}`}`
 }
 
 function isOpen(item: DraftItem): boolean {

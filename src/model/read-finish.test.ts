@@ -21,6 +21,8 @@ describe('readUsage', () => {
     ['undefined counts', { inputTokens: { total: undefined }, outputTokens: {} }, {}],
     ['bare totals', { inputTokens: 3, outputTokens: 4 }, { inputTokens: 3, outputTokens: 4 }],
     ['counts that are none', { inputTokens: { total: '3' }, outputTokens: { total: Number.NaN, reasoning: -1 } }, {}],
+    ['parts of tokens', { inputTokens: 2.5, outputTokens: { total: 7.01 } }, { inputTokens: 3, outputTokens: 8 }],
+    ['more than can be counted', { inputTokens: Number.POSITIVE_INFINITY, outputTokens: 2 ** 60 }, {}],
     ['nothing', undefined, {}],
     ['null', null, {}],
     ['a list', [1], {}],

@@ -15,7 +15,10 @@ export function readUsage(usage: unknown): Usage {
   const output = totals(usage['outputTokens'])
   const read: { -readonly [Counter in keyof Usage]: Usage[Counter] } = {}
   const take = (counter: keyof Usage, tokens: unknown): void => {
-    if (typeof tokens === 'number' && Number.isFinite(tokens) && tokens >= 0) read[counter] = tokens
+    if (typeof tokens !== 'number' || !(tokens >= 0)) return
+    // Some providers estimate, and the log counts whole tokens.
+    const whole = Math.ceil(tokens)
+    if (Number.isSafeInteger(whole)) read[counter] = whole
   }
   take('inputTokens', input['total'])
   take('outputTokens', output['total'])

@@ -11,7 +11,7 @@ import type { NewEvent, TurnOptions, UserMessage } from '../log/events.ts'
 import { seedTitle } from '../log/fold-events.ts'
 import type { FsmState } from '../log/fsm-state.ts'
 import type { Json } from '../log/json.ts'
-import { type ConversationState, openTurn } from '../log/state.ts'
+import { type ConversationState, emptyState, openTurn } from '../log/state.ts'
 import { checkId, checkOneOf, checkWhole } from '../store/checks.ts'
 import type { ConversationAttrs } from '../store/conversation-record.ts'
 import { ownChange } from '../store/own-change.ts'
@@ -111,7 +111,7 @@ export async function sendMessage(
       events: appended,
       ...request,
       ...(expectedSeq === null ? {} : { expectedSeq }),
-      ...(known ? { expectedAt: known.lastAt, expectedAgent: agent.name } : {}),
+      ...(known?.state.lastSeq ? { expectedAt: known.lastAt, expectedAgent: agent.name } : {}),
       ...(attrs ? { conversation: attrs } : {}),
       ...(cached ? { fsmState: cached } : {}),
       ...sending.lease.acquire(),
@@ -151,9 +151,14 @@ type Plan = {
 function planOnKnown(whenBusy: WhenBusy, turnId: string, { agent, known: find }: Sending): Plan | null {
   const known = find()
   if (known?.agent !== agent.name || known.lastAt === 0 || whenBusy === 'queue' || openTurn(known.state)) return null
+  return { turnId, events: [], attrs: null, ...knownPlan(known, []) }
+}
+
+/** The commit is refused unless the log still ends where `known` does. So once it is made, the log is what is known and what it appended. */
+function knownPlan(known: WorkingSet, events: readonly NewEvent[]): Pick<Plan, 'expectedSeq' | 'known' | 'cached'> {
   const { lastSeq } = known.state
-  const cached: FsmState = { state: 'running', pending: [], lastSeq: lastSeq + 1 }
-  return { turnId, events: [], expectedSeq: lastSeq, attrs: null, known, cached }
+  const cached: FsmState = { state: 'running', pending: [], lastSeq: lastSeq + events.length + 1 }
+  return { expectedSeq: lastSeq, known, cached }
 }
 
 async function plan(
@@ -169,10 +174,11 @@ async function plan(
   const fresh = { turnId: newTurnId, events: [], attrs }
   if (!standing?.lastSeq) {
     const seeding = await seeded(seed)
-    if (seeding) return { ...fresh, events: [seeding.event], attrs: { ...attrs, ...seeding.attrs }, expectedSeq: 0 }
+    const events = seeding ? [seeding.event] : []
+    if (!standing || seeding)
+      return { ...fresh, events, attrs: { ...attrs, ...seeding?.attrs }, ...knownPlan(emptyLog(), events) }
   }
   if (whenBusy === 'queue') return { ...fresh, expectedSeq: null }
-  if (!standing) return { ...fresh, expectedSeq: 0 }
   if (standing.isIdle) return { ...fresh, expectedSeq: standing.lastSeq }
   const folded = await state()
   const open = openTurn(folded)
@@ -186,6 +192,10 @@ async function plan(
   }
   const cancel: NewEvent = { type: 'cancel_requested', content: { turnId: open.turnId, who: identity.who } }
   return { ...fresh, events: open.cancel ? [] : [cancel], expectedSeq: folded.lastSeq }
+}
+
+function emptyLog(): WorkingSet {
+  return { state: emptyState, lastAt: 0, origin: { summary: null } }
 }
 
 /** The event a log begins with, and what it says about the conversation. */

@@ -1,13 +1,18 @@
 import type { Change } from './change.ts'
 
-const own = new WeakSet<Change>()
+const own = Symbol('own')
+/** The value of the mark, which no other code can give it. */
+const proof = {}
+
+type Marked = Change & { [own]?: typeof proof }
 
 /** Marks a change that the engine has built itself: its members are plain values, so the store takes it as it is instead of copying it first. */
 export function ownChange(change: Change): Change {
-  own.add(change)
-  return change
+  const marked: Marked = change
+  marked[own] = proof
+  return marked
 }
 
 export function isOwnChange(change: Change): boolean {
-  return own.has(change)
+  return (change as Marked | null | undefined)?.[own] === proof
 }

@@ -48,8 +48,7 @@ export function createTenantStore(context: StoreContext, tenant: string): Tenant
     if (isDotSegment(id) && !(await driver.getConversation(tenant, id))) checkNewId('conversation id', id)
     const prepared = readGiven('change', () => prepareChange(change, { ...options, resends, onLargeEvent }))
     const { releasesLease, acquires, epoch } = prepared
-    const write = () => driver.commit(tenant, id, prepared).catch((error: unknown) => unmerged(id, error))
-    const isWritten = ({ type }: CommitOutcome): boolean => type === 'ok'
+    const write = () => writePrepared(id, prepared)
     const lets = releasesLease && epoch !== null
     const outcome = lets ? await leases.lettingGo({ tenant, id, epoch }, write, isWritten) : await write()
     if (outcome.type === 'ok') {
@@ -61,6 +60,14 @@ export function createTenantStore(context: StoreContext, tenant: string): Tenant
       return { ok: true, seq: outcome.seq, ...written(outcome) }
     }
     return refusal(id, prepared, outcome)
+  }
+
+  async function writePrepared(id: string, prepared: PreparedChange): Promise<CommitOutcome> {
+    try {
+      return await driver.commit(tenant, id, prepared)
+    } catch (error) {
+      return unmerged(id, error)
+    }
   }
 
   async function refusal(id: string, { key, events }: PreparedChange, outcome: CommitRefusal): Promise<CommitResult> {
@@ -329,6 +336,10 @@ export function createTenantStore(context: StoreContext, tenant: string): Tenant
 /** `mergeSettings` does not know whose they are. */
 function unmerged(id: string, error: unknown): never {
   throw error instanceof ConversationUnreadableError ? new ConversationUnreadableError(id, error.columns) : error
+}
+
+function isWritten({ type }: CommitOutcome): boolean {
+  return type === 'ok'
 }
 
 function written({ at, epoch }: { at?: number; epoch?: number }): { at?: number; epoch?: number } {

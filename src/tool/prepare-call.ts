@@ -1,4 +1,4 @@
-import { createTurn, type Turn } from '../hook/turn.ts'
+import { type Turn, turnOf } from '../hook/turn.ts'
 import { encode } from '../log/codec.ts'
 import type { Json } from '../log/json.ts'
 import type { DraftCall } from '../log/settle.ts'
@@ -44,7 +44,7 @@ export async function prepareCall(raw: RawCall, tools: ToolSet, turn: Turn): Pro
   const checked = await validate(tool.input, parsed.args)
   if (!checked.ok) return refused(`invalid arguments for '${raw.name}': ${checked.issues}`)
 
-  const callTurn = createTurn({ ...turn, callId: raw.callId })
+  const callTurn = turnOf({ ...turn, callId: raw.callId })
   const gated = await isGated(tool, checked.value, callTurn)
   const server = tool.executor === 'server' ? tool : null
   const mayWaitForSomeone = gated || tool.executor === 'human' || tool.executor === 'client'

@@ -1,7 +1,7 @@
 import type { Clock } from '../clock/clock.ts'
 import { UserFacingError } from '../errors/user-facing-error.ts'
 import { linkSignal } from '../hook/linked-signal.ts'
-import { createTurn, type Turn } from '../hook/turn.ts'
+import { type Turn, turnOf } from '../hook/turn.ts'
 import type { CallEnd } from '../log/call-phase.ts'
 import type { Json } from '../log/json.ts'
 import { errorText } from '../redact/error-text.ts'
@@ -35,7 +35,7 @@ export async function runTool(
   const { signal, abort, unlink } = linkSignal(parent)
   let isStarted = false
   let isOver = false
-  const toolTurn = createTurn({
+  const toolTurn = turnOf({
     ...turn,
     signal,
     reportProgress: (payload) => {

@@ -1,6 +1,6 @@
 import { HookError } from '../errors/definition-errors.ts'
 import { runPostHooks } from '../hook/run-post-hooks.ts'
-import { createTurn, type Turn } from '../hook/turn.ts'
+import { type Turn, turnOf } from '../hook/turn.ts'
 import type { AssistantPart } from '../log/events.ts'
 import type { DraftCall, MessageOutcome, Outcome } from '../log/settle.ts'
 import type { TurnState } from '../log/state.ts'
@@ -90,7 +90,7 @@ async function postHooks(
     ...(outcome.object === undefined ? {} : { object: outcome.object }),
   }
   const options = { hookTimeoutMs: agent.hookTimeoutMs, logger, clock }
-  const result = await runPostHooks(agent.hooks, createTurn({ ...turn, assistantMessage }), options)
+  const result = await runPostHooks(agent.hooks, turnOf({ ...turn, assistantMessage }), options)
   if (result.type === 'keep') return null
   const withheld = withheldBy(result.hook)
   if (result.type === 'halt') {

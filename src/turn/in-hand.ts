@@ -29,6 +29,7 @@ export class InHand {
 
   /** They are in the log, or have no place in it any more. */
   settle(outcomes: readonly Outcome[]): void {
+    if (outcomes.length === 0) return
     const isSettled = new Set(outcomes)
     const settled = this.#entries.filter(({ outcome }) => isSettled.has(outcome))
     this.#entries = this.#entries.filter(({ outcome }) => !isSettled.has(outcome))

@@ -4,7 +4,7 @@ import { estimateTokens } from '../context/estimate-tokens.ts'
 import { renderContext } from '../context/render-context.ts'
 import { failpoint } from '../failpoint/failpoint.ts'
 import { runPreHooks } from '../hook/run-pre-hooks.ts'
-import { createTurn, type Turn } from '../hook/turn.ts'
+import { type Turn, turnOf } from '../hook/turn.ts'
 import { uuidV7 } from '../id/uuid-v7.ts'
 import type { UserPart } from '../log/events.ts'
 import type { Step } from '../log/next-step.ts'
@@ -57,7 +57,7 @@ async function run(step: ModelStep, context: TurnContext, loop: Loop, signal: Ab
 
   const { turn, system } = prepared
   const state = loop.state()
-  const turnState = turnOf(state, step.turnId)
+  const turnState = stateOfTurn(state, step.turnId)
   const { prompt, estimated, reduction, prefix } = await nextPrompt(state, system, turn.injections, context, signal)
   const ref = turnRef(step.turnId, step.step)
   const audit = auditAttempts(context, { turnRef: ref, prompt, seen: state.lastSeq, reduction, prefix })
@@ -93,10 +93,10 @@ type Prepared = { type: 'go'; turn: Turn; system: string } | { type: 'halt'; rea
 async function prepare(step: ModelStep, context: TurnContext, loop: Loop, signal: AbortSignal): Promise<Prepared> {
   const { agent, clock, logger, scopes } = context
   const state = loop.state()
-  const turnState = turnOf(state, step.turnId)
+  const turnState = stateOfTurn(state, step.turnId)
   const opened = turnState.items.find((item) => item.type === 'user')
   const scope = await scopes.ofTurn(turnState)
-  const bare = createTurn({
+  const bare = turnOf({
     scope,
     turnRef: turnRef(step.turnId, step.step),
     userMessage: opened?.message ?? null,
@@ -107,7 +107,7 @@ async function prepare(step: ModelStep, context: TurnContext, loop: Loop, signal
   if (preHooks.length === 0) return { type: 'go', turn: bare, system }
   const { reduction, endedTurns: ended } = context.memory
   const rendered = renderContext(state, { system, model: modelRef(agent.model), reduction, ended })
-  const result = await runPreHooks(preHooks, createTurn({ ...bare, context: rendered }), {
+  const result = await runPreHooks(preHooks, turnOf({ ...bare, context: rendered }), {
     hookTimeoutMs: agent.hookTimeoutMs,
     injectionReserve: agent.context.injectionReserve,
     countTokens: (parts) => countParts(parts, agent.context.tokenizer ?? estimateTokens),
@@ -123,7 +123,7 @@ async function prepare(step: ModelStep, context: TurnContext, loop: Loop, signal
   // What is in the log is rendered from there.
   const durable = new Set(preHooks.filter((hook) => hook.durable).map((hook) => hook.name))
   const transient = result.injections.filter(({ hook }) => !durable.has(hook)).flatMap(({ parts }) => parts)
-  return { type: 'go', turn: createTurn({ ...result.turn, injections: transient }), system }
+  return { type: 'go', turn: turnOf({ ...result.turn, injections: transient }), system }
 }
 
 function durableInjections(turn: TurnState, step: number): Map<string, readonly UserPart[]> {
@@ -157,7 +157,7 @@ function deltaOf(chunk: StreamChunk, place: Pick<Delta, 'turnId' | 'messageId' |
   return { type: 'tool_input_delta', ...place, part: callId, delta, callId, name }
 }
 
-function turnOf(state: ConversationState, turnId: string): TurnState {
+function stateOfTurn(state: ConversationState, turnId: string): TurnState {
   const turn = findTurn(state, turnId)
   if (!turn) throw new Error(`turn '${turnId}' is not in the log it was taken from`)
   return turn

@@ -12,20 +12,24 @@ type Reports = {
 /** The calls this process is executing for one conversation. */
 export class RunningCalls {
   readonly #running = new Map<string, Running>()
+  /** Those of `#running`, until one comes or goes. */
+  #ids: ReadonlySet<string> | null = null
   readonly #reports: Reports
 
   constructor(reports: Reports) {
     this.#reports = reports
   }
 
-  ids(): Set<string> {
-    return new Set(this.#running.keys())
+  ids(): ReadonlySet<string> {
+    this.#ids ??= new Set(this.#running.keys())
+    return this.#ids
   }
 
   start(callId: string, attempt: number, run: (signal: AbortSignal) => Promise<ResultOutcome['result']>): void {
     const controller = new AbortController()
     const running: Running = { attempt, controller, hasReturned: false }
     this.#running.set(callId, running)
+    this.#ids = null
     run(controller.signal).then(
       (result) => {
         running.hasReturned = true
@@ -43,6 +47,7 @@ export class RunningCalls {
 
   forget(callId: string): void {
     this.#running.delete(callId)
+    this.#ids = null
   }
 
   /** Stops those that the log says have ended otherwise, or does not know. */
@@ -52,11 +57,13 @@ export class RunningCalls {
       if (call && !callEnd(call)) continue
       if (!hasReturned) controller.abort()
       this.#running.delete(callId)
+      this.#ids = null
     }
   }
 
   clear(): void {
     this.abort()
     this.#running.clear()
+    this.#ids = null
   }
 }

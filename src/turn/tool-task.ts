@@ -1,5 +1,5 @@
 import { failpoint } from '../failpoint/failpoint.ts'
-import { createTurn, type Turn } from '../hook/turn.ts'
+import { type Turn, turnOf } from '../hook/turn.ts'
 import { abridge } from '../log/abridge.ts'
 import { effectiveArgs } from '../log/call-phase.ts'
 import type { Json } from '../log/json.ts'
@@ -61,7 +61,7 @@ async function turnOfCall(
   { signal, seq }: Run,
 ): Promise<Turn | null> {
   try {
-    return createTurn({
+    return turnOf({
       scope: await scopes.ofCall(turn, callId),
       turnRef: turnRef(turn.turnId, keptMessages(turn).length - 1),
       userMessage: turn.items.find((item) => item.type === 'user')?.message ?? null,

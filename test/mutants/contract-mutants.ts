@@ -220,8 +220,8 @@ export const contractMutants: readonly Mutant[] = [
     edits: [
       {
         file: 'src/log/fold-events.ts',
-        find: 'if (current.some(({ calls }) => callPosition(calls, callId) >= 0)) {',
-        replace: 'if (current.length === 0) {',
+        find: 'if (callPosition(turn.calls, callId) >= 0 || this.#isInNewest(callId)) {',
+        replace: 'if (this.#turns.length === 0) {',
       },
     ],
     killedBy: [

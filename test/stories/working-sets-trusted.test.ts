@@ -19,6 +19,41 @@ function echo() {
   return { agent: defineAgent({ name: 'echo', model }), model }
 }
 
+overStores('a conversation that this process begins', (story) => {
+  const reads = ['streamEvents', 'loadSince', 'pageEvents', 'pageSince', 'latestSummary']
+
+  test('has its first turn without a reading of its log', async () => {
+    const { store, counts, commits } = recordedStore(story.openStore())
+    const { agent, model } = echo()
+    const runtime = story.start({ agents: [agent], store, ...unattended })
+    const chat = runtime.conversation('c1', { agent: 'echo' })
+    expect(await (await chat.send('one')).outcome()).toMatchObject({ status: 'completed' })
+    for (const read of reads) expect([read, counts[read] ?? 0]).toEqual([read, 0])
+    expect(linesOf(model.calls[0]!.prompt)).toEqual(['user: one'])
+    expect(commits.map(({ fsmState }) => fsmState?.state)).toEqual(['running', 'idle'])
+    expect((await store.getConversation('c1'))?.fsmState).toEqual({ state: 'idle', pending: [], lastSeq: 3 })
+    expect((await chat.events()).map(({ seq }) => seq)).toEqual([1, 2, 3])
+  })
+
+  test('is the one that is there where another process has begun it at the same time', async () => {
+    const store = story.openStore()
+    const [here, there] = [echo(), echo()]
+    const runtime = story.start({ agents: [here.agent], store })
+    const other = story.start({ agents: [there.agent], store: story.reopen(store) })
+    const send = async (node: typeof runtime, text: string) =>
+      (await node.conversation('c1', { agent: 'echo' }).send(text, { whenBusy: 'queue' })).outcome()
+    const outcomes = await Promise.all([send(runtime, 'here'), send(other, 'there')])
+    expect(outcomes.map(({ status }) => status)).toEqual(['completed', 'completed'])
+    const [first, second] = [here, there]
+      .flatMap(({ model }) => model.calls)
+      .map(({ prompt }) => linesOf(prompt))
+      .toSorted((one, next) => one.length - next.length)
+    expect(first).toHaveLength(1)
+    expect(second).toHaveLength(3)
+    expect(second!.slice(0, 1)).toEqual(first)
+  })
+})
+
 overStores('a conversation that rests as this process left it', (story) => {
   test('goes on without reading anything', async () => {
     const look = defineTool({ name: 'look', description: 'Look', input: z.object({}), run: () => 42 })
