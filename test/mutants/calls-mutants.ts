@@ -105,7 +105,7 @@ export const callsMutants: readonly Mutant[] = [
     edits: [
       {
         file: 'src/runtime/watch.ts',
-        find: 'const isBehind = this.#events.length > 0',
+        find: 'const isBehind = this.#count > 0',
         replace: 'const isBehind = true',
       },
     ],
