@@ -95,7 +95,8 @@ export class ConversationExaminer {
     const onWatched = (seq: number, folded: Folded): void => {
       if (folded.kind !== 'conversation') return
       if (seq === cachedSeq) this.#fsmAtCached = fsmStateOf(folded.state)
-      if (summarySeqs.includes(seq)) this.#bases.set(seq, encode(baseOf(folded.state)))
+      // Of a turn that is too large to be held, only its beginnings are known.
+      if (summarySeqs.includes(seq) && !folded.state.isTrimmed) this.#bases.set(seq, encode(baseOf(folded.state)))
     }
     const watched = new Set([cachedSeq, ...summarySeqs])
     this.#fold = new LogFold(watched, onWatched, (...told) => this.ignored.add(...told))

@@ -1,13 +1,15 @@
 import { createHash } from 'node:crypto'
-import { callPhase, effectiveArgs } from '../log/call-phase.ts'
+import { abridgeCall } from '../log/abridge.ts'
+import { callPhase } from '../log/call-phase.ts'
 import { encode } from '../log/codec.ts'
 import type { LogEvent } from '../log/events.ts'
 import { type CallEvent, foldCall, isCallEvent, newCall } from '../log/fold-call.ts'
+import type { Json } from '../log/json.ts'
 import type { CallState } from '../log/state.ts'
 import type { StoredCall } from '../store/driver.ts'
 import { rowStatus } from '../turn/change-for.ts'
 
-/** What the log says about one row. Small: the long texts of calls that have ended are kept as a digest. */
+/** What the log says about one row. Small: of its texts there is a digest. */
 export type ExpectedCall = {
   readonly id: string
   /** Of name, args, prompt and result. */
@@ -25,10 +27,18 @@ export type ExpectedCall = {
   readonly resolvedSeq: number | null
 }
 
+/** A text of a row. Whole only where the row is wanted: calls that wait may have more of it than fits into memory. */
+type Text = { readonly digest: string; readonly whole: string | null }
+
 type Tracked = {
+  /** Without what is long in it. */
   call: CallState
-  /** The arguments as they were when it suspended last. */
-  args: string
+  readonly name: Text
+  /** The arguments it would run with now, and those it had when it suspended last. */
+  args: Text
+  suspendedArgs: Text
+  prompt: Text
+  result: Text | null
   isRowInFork: boolean
 }
 
@@ -51,7 +61,7 @@ export class ExpectedCalls {
 
   event(event: LogEvent): void {
     if (event.type === 'tool_call') {
-      this.#open.set(event.content.callId, { call: newCall(event), args: '', isRowInFork: false })
+      this.#open.set(event.content.callId, this.#tracked(newCall(event)))
     } else if (isCallEvent(event)) {
       const tracked = this.#open.get(event.content.callId)
       if (tracked) this.#follow(tracked, event)
@@ -72,8 +82,37 @@ export class ExpectedCalls {
 
   #follow(tracked: Tracked, event: CallEvent): void {
     if (event.seq > (this.#forkedAt ?? 0)) tracked.isRowInFork ||= wasPending(tracked.call)
-    tracked.call = foldCall(tracked.call, event)
-    if (event.type === 'suspension') tracked.args = encode(effectiveArgs(tracked.call))
+    const call = foldCall(tracked.call, event)
+    const { callId } = call
+    tracked.call = abridgeCall(call)
+    const last = call.rounds.at(-1)
+    if (event.type === 'suspension') {
+      tracked.suspendedArgs = tracked.args
+      tracked.prompt = this.#text(callId, event.content.prompt)
+      tracked.result = null
+    } else if (event.type === 'resolution') {
+      const taken = call.rounds.find(({ resolution }) => resolution?.seq === event.seq)
+      if (taken?.resolution?.edited) tracked.args = this.#text(callId, taken.resolution.edited.after)
+      if (taken && taken === last) tracked.result = this.#text(callId, event.content.value)
+    }
+  }
+
+  #tracked(call: CallState): Tracked {
+    const [name, args] = [this.#text(call.callId, call.name), this.#text(call.callId, call.args)]
+    return {
+      call: abridgeCall(call),
+      name,
+      args,
+      suspendedArgs: args,
+      prompt: nothing,
+      result: null,
+      isRowInFork: false,
+    }
+  }
+
+  #text(callId: string, value: Json): Text {
+    const text = encode(value)
+    return { digest: digestOf(text), whole: this.#wanted.has(callId) ? text : null }
   }
 
   /** A turn has ended, and with it most of what is followed. */
@@ -88,14 +127,21 @@ export class ExpectedCalls {
   #note(tracked: Tracked): void {
     if (!this.#hasRow(tracked)) return
     const row = rowOf(tracked, this.#conversationId)
-    const { call } = tracked
+    const { call, name, suspendedArgs, prompt, result } = tracked
     this.#rows.set(call.callId, {
       ...row,
-      digest: textDigest(row),
+      digest: joined([name, suspendedArgs, prompt, result ?? nothing].map(({ digest }) => digest)),
       mayBeErrored: mayBeErrored(call),
       suspendedAt: call.rounds.map(({ at }) => at),
     })
-    if (this.#wanted.has(call.callId)) this.#whole.set(call.callId, row)
+    if (!this.#wanted.has(call.callId)) return
+    const whole = {
+      name: name.whole!,
+      args: suspendedArgs.whole!,
+      prompt: prompt.whole!,
+      result: result?.whole ?? null,
+    }
+    this.#whole.set(call.callId, { ...row, ...whole })
   }
 
   #hasRow({ call, isRowInFork }: Tracked): boolean {
@@ -120,26 +166,32 @@ function mayBeErrored({ rounds, result }: CallState): boolean {
 }
 
 export function textDigest({ name, args, prompt, result }: StoredCall): string {
-  return createHash('sha256')
-    .update(JSON.stringify([name, args, prompt, result]))
-    .digest('base64')
+  return joined([name, args, prompt, result].map((text) => (text === null ? nothing.digest : digestOf(text))))
 }
 
-function rowOf({ call, args }: Tracked, conversationId: string): StoredCall {
+const nothing: Text = { digest: '', whole: null }
+
+function digestOf(text: string): string {
+  return createHash('sha256').update(text).digest('base64')
+}
+
+function joined(digests: readonly string[]): string {
+  return digestOf(JSON.stringify(digests))
+}
+
+type Row = Omit<StoredCall, 'name' | 'args' | 'prompt' | 'result'>
+
+function rowOf({ call }: Tracked, conversationId: string): Row {
   const round = call.rounds.at(-1)!
   const { resolution } = round
   const { callId } = call
   return {
     id: callId,
     conversationId,
-    name: encode(call.name),
     executor: call.executor,
     status: resolution ? rowStatus({ callId, round: round.round, kind: round.kind, ...resolution }) : 'pending',
-    args,
-    result: resolution ? encode(resolution.value) : null,
     round: round.round,
     kind: round.kind,
-    prompt: encode(round.prompt),
     expiresAt: round.expiresInMs === null ? null : round.at + round.expiresInMs,
     createdAt: call.rounds[0]!.at,
     resolvedAt: resolution?.at ?? null,

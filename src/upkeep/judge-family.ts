@@ -5,6 +5,7 @@ import { decoded } from '../store/conversation-row.ts'
 import type { UpkeepReader } from '../store/upkeep-reader.ts'
 import { childResult, unrecordable } from '../turn/child-result.ts'
 import type { ConversationExaminer } from './examine-conversation.ts'
+import { isWhole } from './log-fold.ts'
 
 /**
  * Compares a conversation with its parent and its child agents. True when it has to act for one of them: start a child, tell the parent how
@@ -33,7 +34,7 @@ async function owesParent(
   if (isPending) return true
   const isTold = call.status === 'resolved' || call.status === 'errored'
   // A call that ended in some other way cancels the child, which has then nothing to tell.
-  if (isTold && turn.end.status !== 'cancelled') {
+  if (isTold && turn.end.status !== 'cancelled' && isWhole(turn)) {
     const told = call.result === null ? null : decoded(call.result)
     const result = childResult(conversation.agent, turn, turn.end)
     if (!isDeepStrictEqual(told, result) && !isUnrecordable(told)) {

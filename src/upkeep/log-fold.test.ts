@@ -1,8 +1,12 @@
 import { afterEach, expect, test, vi } from 'vitest'
-import { ended, replied, said } from '../../test/log/story.ts'
+import { ended, placed, replied, said } from '../../test/log/story.ts'
 import type { LogEvent, NewEvent } from '../log/events.ts'
 import * as folding from '../log/fold-events.ts'
-import { LogFold } from './log-fold.ts'
+import { fsmStateOf } from '../log/fsm-state.ts'
+import { stateWeight } from '../log/trim-state.ts'
+import { weightOf } from '../log/weight.ts'
+import { suspension, toolCall, toolResult, toolStarted } from '../testing/conformance/event-builders.ts'
+import { type Folded, isWhole, LogFold } from './log-fold.ts'
 
 vi.mock('../log/fold-events.ts', { spy: true })
 
@@ -35,4 +39,49 @@ test('a long turn is not folded again for each landmark in it', () => {
   for (const event of events) fold.event(event, event.type !== 'user_msg')
   fold.end()
   expect(vi.mocked(folding.foldEvents).mock.calls.length).toBeLessThan(events.length / 10)
+})
+
+const long = 'x'.repeat(200_000)
+const largeTurn: NewEvent[] = [
+  said('t'),
+  ...Array.from({ length: 100 }, (_, n): NewEvent[] => {
+    const callId = `call-${n}`
+    return [
+      toolCall(callId, { turnId: 't', gated: n === 99 }),
+      ...(n === 99 ? [suspension(callId)] : [toolStarted(callId), toolResult(callId, { ok: true, result: long })]),
+    ]
+  }).flat(),
+]
+
+function stateOf(folded: Folded) {
+  if (folded.kind !== 'conversation') throw new Error('it is no conversation')
+  return folded.state
+}
+
+test('a turn of any size is folded in little memory, and still says what waits', () => {
+  const fold = new LogFold(new Set(), () => {})
+  for (const event of placed(largeTurn)) fold.event(event)
+  const state = stateOf(fold.end())
+  expect(stateWeight(state)).toBeLessThan(5 * 1024 * 1024)
+  expect(fsmStateOf(state)).toMatchObject({ state: 'awaiting_input', pending: ['call-99'] })
+  expect(state.isTrimmed).toBe(true)
+})
+
+test('large events are folded as they come, and not gathered', () => {
+  const fold = new LogFold(new Set(), () => {})
+  for (const event of placed(largeTurn)) fold.event(event)
+  fold.end()
+  const batches = vi.mocked(folding.foldEvents).mock.calls.map(([given]) => [...given])
+  const heaviest = Math.max(...batches.map((given) => weightOf(given.map(({ content }) => content))))
+  expect(heaviest).toBeLessThan(700_000)
+})
+
+test('once a turn that was too large has ended, what comes after it is whole again', () => {
+  const later = Array.from({ length: 20 }, (_, n) => turn(`later-${n}`, 1)).flat()
+  const fold = new LogFold(new Set(), () => {})
+  for (const event of placed([...largeTurn, ended('t'), ...later, said('open')])) fold.event(event)
+  const state = stateOf(fold.end())
+  expect(state.isTrimmed).toBeUndefined()
+  expect(state.turns.every(isWhole)).toBe(true)
+  expect(state.turns.at(-1)).toMatchObject({ turnId: 'open', opened: true })
 })

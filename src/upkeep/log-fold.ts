@@ -1,8 +1,12 @@
 import { PerdureError } from '../errors/perdure-error.ts'
 import { type FlowState, foldFlow } from '../flow/flow-state.ts'
+import { trimFlow } from '../flow/trim-flow.ts'
+import { leftOutOf } from '../log/abridge.ts'
 import type { LogEvent } from '../log/events.ts'
 import { foldEvents, type OnIgnored } from '../log/fold-events.ts'
-import { baseOf, type ConversationState, emptyState } from '../log/state.ts'
+import { baseOf, type ConversationState, emptyState, type TurnState } from '../log/state.ts'
+import { boundState, eventsWeight, rememberTrim, stateWeight } from '../log/trim-state.ts'
+import { weightOf } from '../log/weight.ts'
 
 /** What a log folds to so far. */
 export type Folded =
@@ -11,18 +15,29 @@ export type Folded =
 
 const batchSize = 32
 const keptTurns = 8
+/** A batch ends with the event that makes it larger: events take up to twenty times their bytes when they are decoded. */
+const batchBytes = 256 * 1024
+/** What a state may take, and what it is trimmed to then. Several logs may be examined at once. */
+const bounds = { most: 4 * 1024 * 1024, kept: 2 * 1024 * 1024 }
 
-/** Folds a log of any length in little memory: turns that have ended are let go, as a summary lets them go. */
+/**
+ * Folds a log of any length in little memory: turns that have ended are let go, as a summary lets them go. A turn that is still large by itself is trimmed to what
+ * the rules go by: its state then says that it `isTrimmed`, and its contents must not be compared.
+ */
 export class LogFold {
   readonly #watched: ReadonlySet<number>
   readonly #onWatched: (seq: number, folded: Folded) => void
   readonly #onIgnored: OnIgnored
   #batch: LogEvent[] = []
+  #batchBytes = 0
   #folded: Folded = { kind: 'conversation', state: emptyState }
   #problem: string | null = null
   /** How much of the batch reaches up to its last landmark. */
   #untilLandmark = 0
   #atLandmark: Folded | null = null
+  #seed: ConversationState['seed'] = null
+  /** Of the state, about. */
+  #weight = 0
 
   /** `onWatched` is told of the state right after these seqs; 0 is before the first. `onIgnored`: see `foldEvents`. */
   constructor(
@@ -53,7 +68,9 @@ export class LogFold {
     }
     this.#batch.push(event)
     if (isLandmark) this.#untilLandmark = this.#batch.length
-    if (this.#batch.length < batchSize && !this.#watched.has(event.seq)) return
+    this.#batchBytes += weightOf(event.content)
+    const isFull = this.#batch.length >= batchSize || this.#batchBytes > batchBytes
+    if (!isFull && !this.#watched.has(event.seq)) return
     this.#flush()
     this.#tell(event.seq)
   }
@@ -71,6 +88,7 @@ export class LogFold {
     const events = this.#batch
     const landmark = this.#untilLandmark
     this.#batch = []
+    this.#batchBytes = 0
     this.#untilLandmark = 0
     if (landmark > 0) {
       this.#add(events.slice(0, landmark))
@@ -84,20 +102,53 @@ export class LogFold {
     try {
       this.#folded =
         this.#folded.kind === 'flow'
-          ? { kind: 'flow', state: foldFlow(events, this.#folded.state, this.#onIgnored) }
-          : { kind: 'conversation', state: trimmed(foldEvents(events, this.#folded.state, this.#onIgnored)) }
+          ? { kind: 'flow', state: this.#flow(events, this.#folded.state) }
+          : { kind: 'conversation', state: this.#conversation(events, this.#folded.state) }
     } catch (error) {
       // A content that is not what its type promises may break the fold in any way.
       if (!PerdureError.isInstance(error) && !(error instanceof TypeError)) throw error
       this.#problem = error.message
     }
   }
+
+  #conversation(events: readonly LogEvent[], before: ConversationState): ConversationState {
+    const grown = foldEvents(events, before, this.#onIgnored)
+    rememberTrim(before, grown)
+    this.#seed ??= grown.seed
+    this.#weight += eventsWeight(events)
+    const state = withoutEnded(grown, this.#weight > bounds.most)
+    if (state !== grown) this.#weight = stateWeight(state)
+    const bounded = boundState(state, this.#weight, bounds)
+    if (bounded !== state) this.#weight = stateWeight(bounded)
+    const isWholeAgain = bounded.isTrimmed && state !== grown && bounded.turns.every(isWhole)
+    return isWholeAgain ? asIfWhole(bounded, this.#seed) : bounded
+  }
+
+  #flow(events: readonly LogEvent[], before: FlowState | null): FlowState | null {
+    const state = foldFlow(events, before, this.#onIgnored)
+    return state && trimFlow(state, bounds.most)
+  }
 }
 
 /** Late events may name turns that have just ended. */
-function trimmed(state: ConversationState): ConversationState {
-  if (state.turns.length <= keptTurns * 2) return state
-  const recent = new Set(state.turns.slice(-keptTurns))
+function withoutEnded(state: ConversationState, isLarge: boolean): ConversationState {
+  const most = isLarge ? 1 : keptTurns * 2
+  if (state.turns.length <= most) return state
+  const recent = new Set(state.turns.slice(isLarge ? -1 : -keptTurns))
   const kept = new Set(baseOf(state).turns)
-  return { ...state, turns: state.turns.filter((turn) => recent.has(turn) || kept.has(turn)) }
+  const turns = state.turns.filter((turn) => recent.has(turn) || kept.has(turn))
+  return turns.length === state.turns.length ? state : { ...state, turns }
+}
+
+/** Whether nothing of a turn is left out, so that its contents may be compared. */
+export function isWhole({ leftOut, items, calls }: TurnState): boolean {
+  return !leftOut && items.every((item) => !('leftOut' in item)) && calls.every((call) => leftOutOf(call) === 0)
+}
+
+/** What was left out has ended since, and is let go with its turn. */
+function asIfWhole(
+  { isTrimmed: _, hasOlder: __, ...state }: ConversationState,
+  seed: ConversationState['seed'],
+): ConversationState {
+  return { ...state, seed }
 }

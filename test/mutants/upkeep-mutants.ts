@@ -168,4 +168,51 @@ export const upkeepMutants: readonly Mutant[] = [
       },
     ],
   },
+  {
+    name: 'the doctor keeps all of a turn that is still open',
+    edits: [
+      {
+        file: 'src/upkeep/log-fold.ts',
+        find: 'boundState(state, this.#weight, bounds)',
+        replace: 'state',
+      },
+    ],
+    killedBy: [
+      {
+        file: 'src/upkeep/log-fold.test.ts',
+        test: 'a turn of any size is folded in little memory, and still says what waits',
+      },
+    ],
+  },
+  {
+    name: 'the doctor gathers events by their number, however large they are',
+    edits: [{ file: 'src/upkeep/log-fold.ts', find: ' || this.#batchBytes > batchBytes', replace: '' }],
+    killedBy: [{ file: 'src/upkeep/log-fold.test.ts', test: 'large events are folded as they come, and not gathered' }],
+  },
+  {
+    name: 'a log that once had a large turn is never whole again for the doctor',
+    edits: [{ file: 'src/upkeep/log-fold.ts', find: 'bounded.turns.every(isWhole)', replace: 'bounded.lastSeq < 0' }],
+    killedBy: [
+      {
+        file: 'src/upkeep/log-fold.test.ts',
+        test: 'once a turn that was too large has ended, what comes after it is whole again',
+      },
+    ],
+  },
+  {
+    name: 'a page is told that a turn is missing where its node cannot read the log',
+    edits: [
+      {
+        file: 'src/server/ui/ui-stream.ts',
+        find: 'if (unknownEvent) throw',
+        replace: 'if (unknownEvent?.seq === 0) throw',
+      },
+    ],
+    killedBy: [
+      {
+        file: 'src/server/ui/ui-stream.test.ts',
+        test: 'a turn that may be behind an event this node does not know is not said to be missing',
+      },
+    ],
+  },
 ]

@@ -4,7 +4,7 @@ import type { Store } from '../../../src/store/store.ts'
 import { spawnChild } from '../../faults/harness/spawn-child.ts'
 import type { Finding } from '../../faults/harness/verdict.ts'
 import { fillLarge, type LargeKind, largeKinds } from './memory/fill.ts'
-import { type Read, type Reading, readingsOf, readLarge, readNothing } from './memory/read-large.ts'
+import { isExamination, type Read, type Reading, readingsOf, readLarge, readNothing } from './memory/read-large.ts'
 import type { LargeInput, LargeMessage, Peak } from './memory/serve-large.ts'
 
 export type MemoryOptions = {
@@ -108,10 +108,13 @@ async function measured(
 }
 
 function wrongWith(reading: Reading, reads: readonly Read[]): string[] {
-  return reads.flatMap(({ statuses, largest }) => {
+  return reads.flatMap(({ statuses, largest, end }) => {
     const refused = statuses.filter((status) => status !== 200 && !isAllowed(reading, status))
     return [
       ...(refused.length > 0 ? [`${reading.name} was answered with ${refused.join(', ')}`] : []),
+      ...(isExamination(reading.route) && !end.includes('"type":"result"')
+        ? [`${reading.name} broke off: ${end}`]
+        : []),
       ...(largest > mostBytes ? [`${reading.name} has ${largest} bytes`] : []),
     ]
   })
@@ -136,7 +139,8 @@ function shown({ statuses, largest, requests, heapMb, rssMb, blockedMs, ms }: Co
 
 /** Only so much work of operators goes on at once. */
 function readersOf({ route }: Reading, readers: number): number {
-  return route.isForOperators ? Math.min(2, readers) : readers
+  if (!route.isForOperators) return readers
+  return Math.min(isExamination(route) ? defaultLimits.upkeep : 2, readers)
 }
 
 /** A conversation that no model call was made in has none to show; one without a file does not show that of another. */

@@ -45,7 +45,13 @@ function variants({ query }: Route): string[] {
   })
 }
 
-export type Read = { readonly statuses: readonly number[]; readonly largest: number; readonly bytes: number }
+/** `end`: the last characters of a stream. */
+export type Read = {
+  readonly statuses: readonly number[]
+  readonly largest: number
+  readonly bytes: number
+  readonly end: string
+}
 
 const headers = { host: '127.0.0.1', 'x-operator': 'yes' }
 /** Of what is streamed: what shows that it flows. */
@@ -60,23 +66,30 @@ export async function readLarge(
   const statuses: number[] = []
   let largest = 0
   let bytes = 0
+  let end = ''
   let next: string | null = path
   for (let page = 0; page < pages && next !== null; page++) {
-    const answer: { status: number; text: string; bytes: number } = await fetchSome(
+    const answer: { status: number; text: string; bytes: number; end?: string } = await fetchSome(
       port,
       next,
-      isStreamed(route) ? silentMs : null,
+      isStreamed(route) ? (isExamination(route) ? Number.POSITIVE_INFINITY : silentMs) : null,
     )
     statuses.push(answer.status)
     largest = Math.max(largest, isStreamed(route) ? 0 : answer.bytes)
     bytes += answer.bytes
+    end = answer.end ?? ''
     next = nextPage(path, answer.text)
   }
-  return { statuses, largest, bytes }
+  return { statuses, largest, bytes, end }
 }
 
 function isStreamed({ answer, isForOperators, name }: Route): boolean {
   return answer.type === 'text/event-stream' || (isForOperators ?? false) || name === 'readFile'
+}
+
+/** Is read to its end: what it holds grows as it goes on. */
+export function isExamination({ name }: Route): boolean {
+  return name === 'examineStore'
 }
 
 /** `silentMs`: of a stream; null where the answer has an end. */
@@ -89,16 +102,22 @@ async function fetchSome(port: number, path: string, silentMs: number | null) {
   }
   let bytes = 0
   const reader = response.body?.getReader()
-  const silent = (): Promise<null> => new Promise((resolve) => setTimeout(() => resolve(null), silentMs))
+  const decoder = new TextDecoder()
+  let end = ''
+  const silent = (): Promise<null> =>
+    new Promise((resolve) => {
+      if (Number.isFinite(silentMs)) setTimeout(() => resolve(null), silentMs)
+    })
   for (let step = await reader?.read(); step && !step.done; ) {
     bytes += step.value.byteLength
+    end = (end + decoder.decode(step.value, { stream: true })).slice(-300)
     if (bytes > streamedBytes) break
     const read = await Promise.race([reader!.read(), silent()])
     if (read === null) break
     step = read
   }
   abort.abort()
-  return { status: response.status, text: '', bytes }
+  return { status: response.status, text: '', bytes, end }
 }
 
 function nextPage(path: string, text: string): string | null {
