@@ -1,3 +1,4 @@
+import { EventUnknownError, type UnknownEvent } from '../../errors/log-errors.ts'
 import { RuntimeClosedError, TurnNotFoundError } from '../../errors/runtime-errors.ts'
 import { RateLimitedError } from '../../errors/server-errors.ts'
 import { findTurn } from '../../log/state.ts'
@@ -34,6 +35,9 @@ export async function uiStream(call: RouteCall, streamed: Streamed): Promise<Res
   if (!followed) throw new RuntimeClosedError()
   if (!findTurn(followed.view.log, turnId)) {
     followed.stop()
+    const { unknownEvent } = followed.view
+    // It may well be there, behind an event that this node does not know.
+    if (unknownEvent) throw unreadable(conversation.id, unknownEvent)
     throw new TurnNotFoundError(conversation.id, turnId)
   }
   call.request.signal.addEventListener('abort', () => subscription.close(), { once: true })
@@ -41,6 +45,10 @@ export async function uiStream(call: RouteCall, streamed: Streamed): Promise<Res
   const response = eventStream(subscription)
   for (const [name, value] of Object.entries(uiStreamHeaders)) response.headers.set(name, value)
   return response
+}
+
+function unreadable(conversationId: string, { seq, type, needs }: UnknownEvent): EventUnknownError {
+  return new EventUnknownError({ conversationId, seq, type, content: { since: needs } })
 }
 
 export const uiStreamHeaders = { 'x-vercel-ai-ui-message-stream': 'v1' }
