@@ -140,8 +140,8 @@ export const keptMutants: readonly Mutant[] = [
     edits: [
       {
         file: 'src/upkeep/log-fold.ts',
-        find: 'if (this.#batch.length < batchSize && !this.#watched.has(event.seq)) return',
-        replace: 'if (!isLandmark && this.#batch.length < batchSize && !this.#watched.has(event.seq)) return',
+        find: 'if (!isFull && !this.#watched.has(event.seq)) return',
+        replace: 'if (!isLandmark && !isFull && !this.#watched.has(event.seq)) return',
       },
     ],
     killedBy: [
