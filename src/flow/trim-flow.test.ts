@@ -31,3 +31,17 @@ test('a record that fits is the same object; of one that does not, what waits fo
   expect(least.ops.map(({ leftOut = 0 }) => leftOut > 0)).toEqual([true, true])
   expect(flowWeight(least)).toBeLessThan(flowWeight(some))
 })
+
+test('of an outcome that failed, the beginning of the error is kept, with its code', () => {
+  const failure: NewEvent = {
+    type: 'flow_outcome',
+    content: { position: 1, ok: false, error: long, code: 'flow_step_failed' },
+  }
+  const failed = foldFlow([events[0]!, events[1]!, failure].map(place))!
+  const [outcome] = trimFlow(failed, 1).outcomes
+  expect(outcome).toMatchObject({ position: 1, ok: false, code: 'flow_step_failed' })
+  const { error } = outcome as unknown as { readonly error: string }
+  expect(error.startsWith('xxx')).toBe(true)
+  expect(error.length).toBeLessThan(1_000)
+  expect(outcome!.leftOut).toBeGreaterThan(9_000)
+})
