@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { ConversationNotFoundError } from '../../errors/store-errors.ts'
-import { failureOf } from './failure.ts'
+import { failureOf, isDuplicate, poolBusy } from './failure.ts'
 
 function fromServer(code: string, severity = 'ERROR'): Error {
   return Object.assign(new Error('words of the server'), { severity, code })
@@ -30,6 +30,33 @@ describe('what a failure means', () => {
     const failure = failureOf(error, isSent)
     expect(failure).toMatchObject({ kind, error: { code: 'store_failed', cause: error, ...told } })
     expect(failure.error.message).not.toContain(error.message)
+  })
+
+  test.each([TypeError, RangeError, ReferenceError])('a %o of code is a bug, and passed on as it is', (Bug) => {
+    const bug = new Bug('of code')
+    expect(failureOf(bug, true)).toEqual({ kind: 'refused', error: bug })
+  })
+
+  test.each(['53', '57', '58', '55', '25'])('a state of class %s passes by itself', (state) => {
+    expect(failureOf(fromServer(`${state}000`), true)).toMatchObject({ kind: 'refused', error: { retryable: true } })
+  })
+
+  test('an error of the server without a state is one of the server all the same', () => {
+    const error = Object.assign(new Error('words of the server'), { severity: 'ERROR' })
+    expect(failureOf(error, true)).toMatchObject({ kind: 'refused', error: { retryable: false } })
+    expect(failureOf(fromServer('XX000', 'PANIC'), true)).toMatchObject({ kind: 'lost' })
+    expect(failureOf('a text', false)).toMatchObject({ kind: 'unreachable', error: { retryable: true } })
+  })
+
+  test('a pool that is busy says how many connections it has, and for how long', () => {
+    expect(poolBusy(1, 70)).toMatchObject({ retryable: true, message: expect.stringContaining('The 1 connection of') })
+    expect(poolBusy(4, 70).message).toContain('All 4 connections of the pool were busy for 70 ms')
+  })
+
+  test('a duplicate is known by its state', () => {
+    expect(isDuplicate(failureOf(fromServer('23505'), true).error)).toBe(true)
+    expect(isDuplicate(failureOf(fromServer('23503'), true).error)).toBe(false)
+    expect(isDuplicate(fromServer('23505'))).toBe(false)
   })
 
   test('an error of our own is passed on as it is', () => {
