@@ -30,3 +30,8 @@ test('a clock that begins at 0 gives whole ids from the first on', async () => {
   const { uuidV7: first } = await import('./uuid-v7.ts')
   expect(first(0)).toMatch(/^00000000-0000-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/)
 })
+
+test('what is random in it is drawn for each id, also after many', () => {
+  const tails = Array.from({ length: 2_000 }, () => uuidV7(later + 200_000).slice(20))
+  expect(new Set(tails).size).toBe(tails.length)
+})

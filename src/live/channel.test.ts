@@ -49,6 +49,19 @@ describe('a channel', () => {
     expect([log.reads, watcher.seqs()]).toEqual([2, [1, 2]])
   })
 
+  test('does not tell those who come later what was live before them: their view has it', async () => {
+    const log = new Log()
+    const channel = new Channel('story', log.read)
+    log.append(said('t1'))
+    await channel.refresh()
+    const delta = { turnId: 't1', messageId: 'm1', n: 1, part: 'p', delta: 'Once' }
+    channel.emit({ type: 'text_delta', ...delta }, 2)
+    const watcher = await join(channel)
+    expect(watcher.view().drafts).toHaveLength(1)
+    channel.publish(log.append(said('t2')))
+    expect(watcher.told.map((event) => typeof event === 'object' && event.type)).not.toContain('text_delta')
+  })
+
   test('tells those who listen once of a commit, when its state has all of it', async () => {
     const log = new Log()
     const channel = new Channel('story', log.read)
