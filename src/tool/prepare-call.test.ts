@@ -55,6 +55,7 @@ test('a name no provider would take back is made usable', async () => {
     result: { error: expect.stringContaining("'functions.pay now'") },
   })
   expect((await prepare(defineTool(pay), '{}', 'x'.repeat(500))).name).toHaveLength(64)
+  expect((await prepare(defineTool(pay), '{}', '')).name).toBe('unknown')
 })
 
 test('a provider tool that the provider did not run becomes a result', async () => {
