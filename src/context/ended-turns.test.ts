@@ -46,6 +46,15 @@ test('turns that have ended are rendered once for prompts that only grow', () =>
   expect(first).toEqual({ role: 'user', content: [{ type: 'text', text: 'for t1' }] })
 })
 
+test('of turns that are others, or fewer, nothing is known', () => {
+  const remembered = new EndedTurns()
+  const turns = state.turns.slice(0, 1)
+  remembered.of(turns, model, noReduction.stubbed)
+  const others = stateOf([said('t1'), replied('t1', 'm1', 1), ended('t1')]).turns
+  expect([remembered.countWithoutFiles(others), remembered.countWithoutFiles([])]).toEqual([0, 0])
+  expect(remembered.countWithoutFiles(state.turns)).toBe(1)
+})
+
 describe('what is done to a prompt', () => {
   const parts = [
     { type: 'reasoning' as const, text: 'hm', providerMetadata: { test: { signature: ['s'] } } },

@@ -14,3 +14,8 @@ test('what has another shape is refused', () => {
   for (const evictions of [{ seen: '3' }, { evicted: {} }, { evicted: ['all'] }, { evicted: [null] }])
     expect(() => readEvictions({ evictions })).toThrow('pass one of modelCalls()')
 })
+
+test('what cannot be JSON is refused with its place', () => {
+  const evictions = { seen: 1, evicted: [{ size: Number.NaN }] }
+  expect(() => readEvictions({ evictions: evictions as never })).toThrow('evictions.evicted[0].size')
+})
