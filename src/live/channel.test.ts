@@ -62,6 +62,20 @@ describe('a channel', () => {
     expect(watcher.told.map((event) => typeof event === 'object' && event.type)).not.toContain('text_delta')
   })
 
+  test('forgets what was to be told at a place of a log that is another one now', async () => {
+    const log = new Log()
+    const channel = new Channel('story', log.read)
+    log.append(said('t1'))
+    const watcher = await join(channel)
+    channel.emit({ type: 'state_changed', state: 'preparing' }, 3)
+    log.replace(said('t8'))
+    await channel.refresh()
+    channel.publish(log.append(said('t9'), said('t10')))
+    const types = watcher.told.map((event) => (typeof event === 'object' ? event.type : event))
+    expect(types).toContain('replaced')
+    expect(watcher.told).not.toContainEqual(expect.objectContaining({ type: 'state_changed', state: 'preparing' }))
+  })
+
   test('tells those who listen once of a commit, when its state has all of it', async () => {
     const log = new Log()
     const channel = new Channel('story', log.read)
