@@ -49,6 +49,18 @@ test('leases are renewed three times in their time, whether the last renewal was
   expect(asked).toHaveLength(3)
 })
 
+test('the first renewal comes after a third of the time, and each next one after another third', async () => {
+  const { clock, keeper, asked } = keeping()
+  keeper.start()
+  const renewals: number[] = []
+  for (const ms of [299, 1, 299, 1, 299, 1]) {
+    await clock.advance(ms)
+    renewals.push(asked.length)
+  }
+  expect(renewals).toEqual([0, 1, 1, 2, 2, 3])
+  keeper.stop()
+})
+
 test('no more than three renewals are under way at once', async () => {
   const { clock, keeper, asked } = keeping()
   keeper.start()
