@@ -3,6 +3,7 @@ import { PerdureError } from '../errors/perdure-error.ts'
 import { ConversationUnreadableError, StoreError } from '../errors/store-errors.ts'
 import type { Logger } from '../logger/logger.ts'
 import { silentLogger } from '../logger/logger.ts'
+import type { WatchedLog } from '../store/watched-log.ts'
 import { isHopeless, LeftAlone } from './left-alone.ts'
 
 const chat = { tenant: 'acme', id: 'chat' }
@@ -22,6 +23,32 @@ test('a conversation is left alone until its log grows, and then is one like any
   expect(left.has({ ...chat, tenant: 'other' }, 5)).toBe(false)
   expect([left.has(chat, 6), left.size]).toEqual([false, 0])
   expect(left.has(chat, 5)).toBe(false)
+})
+
+test('of very many that are left alone, one question tells which logs have grown', async () => {
+  const { left, pass } = leftAlone()
+  const refs = Array.from({ length: 1_500 }, (_, index) => ({ tenant: 'acme', id: `c${index}` }))
+  for (const ref of refs) left.add(ref, 7, ref.id === 'c3' ? 100 : 60_000)
+  left.add({ tenant: 'acme', id: 'c4' }, Number.POSITIVE_INFINITY)
+  left.setAside({ tenant: 'acme', id: 'c5' }, new Error('down'))
+  const fresh = { tenant: 'acme', id: 'fresh' }
+  const asked: string[][] = []
+  const store = {
+    movedLogs: async (watched: readonly WatchedLog[]) => {
+      expect(new Set(watched.map(({ seq, at, status }) => `${seq} ${at} ${status}`))).toEqual(new Set(['7 null null']))
+      asked.push(watched.map(({ id }) => id))
+      return [{ tenant: 'acme', id: 'c1' }]
+    },
+  }
+  const found = async () => (await left.toLookAt([...refs, fresh], store)).map(({ id }) => id)
+  expect(await found()).toEqual(['c1', 'fresh'])
+  expect(asked).toHaveLength(1)
+  expect(asked[0]).not.toContain('c4')
+  expect(asked[0]).not.toContain('c5')
+  pass(100)
+  expect(await found()).toEqual(['c1', 'c3', 'fresh'])
+  expect(await left.toLookAt([fresh], store)).toEqual([fresh])
+  expect(asked).toHaveLength(2)
 })
 
 test('a damaged row is left alone and told of once; any other error is thrown', () => {

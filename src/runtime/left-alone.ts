@@ -4,6 +4,8 @@ import type { Logger } from '../logger/logger.ts'
 import { errorText } from '../redact/error-text.ts'
 import { conversationKey } from '../store/conversation-key.ts'
 import type { ConversationRef } from '../store/conversation-record.ts'
+import type { Store } from '../store/store.ts'
+import type { WatchedLog } from '../store/watched-log.ts'
 
 /** How long a conversation is set aside after a first failure, and at most. What may pass by itself is tried sooner. */
 const passing = { firstMs: 50, longestMs: 5_000 }
@@ -57,6 +59,25 @@ export class LeftAlone {
     const key = conversationKey(tenant, id)
     this.#seqs.set(key, lastSeq)
     this.#until.set(key, this.#now() + forMs)
+  }
+
+  /** Those of the due ones that may be worked on: not set aside, and not left alone with a log that is as it was. One statement asks about 1,000 of them. */
+  async toLookAt(due: readonly ConversationRef[], store: Pick<Store, 'movedLogs'>): Promise<ConversationRef[]> {
+    const ready = due.filter((ref) => !this.isAside(ref))
+    const left = ready.flatMap((ref) => this.#leftLog(ref) ?? [])
+    if (left.length === 0) return ready
+    const asked = left.filter(({ seq }) => Number.isFinite(seq))
+    const moved = asked.length === 0 ? [] : await store.movedLogs(asked)
+    const resting = new Set(left.map(({ tenant, id }) => conversationKey(tenant, id)))
+    for (const { tenant, id } of moved) resting.delete(conversationKey(tenant, id))
+    return ready.filter(({ tenant, id }) => !resting.has(conversationKey(tenant, id)))
+  }
+
+  #leftLog({ tenant, id }: ConversationRef): WatchedLog | null {
+    const key = conversationKey(tenant, id)
+    const seq = this.#seqs.get(key)
+    const isOver = this.#now() >= (this.#until.get(key) ?? 0)
+    return seq === undefined || isOver ? null : { tenant, id, seq, at: null, status: null }
   }
 
   /** False once its log has grown or its time is over; from then on it is one like any other. */

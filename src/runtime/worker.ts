@@ -364,13 +364,12 @@ export class Worker {
   async #takeDue(): Promise<void> {
     const { store, agents, flows, leaseMs } = this.#parts
     const names = [...agents.keys(), ...flows.sessionAgents()]
-    const limit = Math.min(this.#room + this.#leftAlone.size, 1_000)
+    const limit = Math.min(this.#room + this.#leftAlone.size, 10_000)
     const suspects = this.#claims.hasPlaceForSuspect ? 1 + this.#leftAlone.size : 0
     const due = this.#room > 0 ? await store.dueWork({ agents: names, limit, suspects, leaseMs }) : []
     // There may be more than there is room for: it is looked for as soon as there is some again.
     if (due.length >= limit) this.#isFull = true
-    for (const ref of due) {
-      if (this.#leftAlone.isAside(ref)) continue
+    for (const ref of await this.#leftAlone.toLookAt(due, store)) {
       const reading = store.forTenant(ref.tenant).getConversation(ref.id)
       const record = await reading.catch((error: unknown) => this.#leftAlone.addUnreadable(ref, error))
       if (!record?.agent || this.#leftAlone.has(ref, record.lastSeq)) continue
