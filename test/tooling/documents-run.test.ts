@@ -63,21 +63,26 @@ test.each(['README.md', ...guides])('%s has no code that is not run', (document)
   expect([...text.matchAll(/```(?:ts|typescript|js|javascript)\n/g)].length).toBe(programsIn(document).length)
 })
 
-describe('the programs of the README', () => {
-  const [first, second] = programsIn('README.md').map(({ code }) => code)
+describe('the program of the README', () => {
+  const { code } = programsIn('README.md')[0]!
 
-  test('the first has at most 20 lines, and goes on in another process with what somebody answered', async () => {
-    expect(first!.trimEnd().split('\n').length).toBeLessThanOrEqual(20)
-    const place = placeOf(first!)
-    expect(await runIn(place)).toBe('waiting\n')
-    expect(await runIn(place)).toBe('waiting\n')
-    expect(await runIn(place, 'yes')).toBe('You have your money back.\n')
-    expect(await runIn(place)).toBe('You have your money back.\n')
+  test('has at most 20 lines, and goes on in another process once its call is approved', async () => {
+    expect(code.trimEnd().split('\n').length).toBeLessThanOrEqual(20)
+    const place = placeOf(code)
+    expect(await runIn(place)).toBe('I have asked for your refund. [waiting]\n')
+    expect(await runIn(place)).toBe('I have asked for your refund. [waiting]\n')
+    expect(await runIn(place, 'approve')).toBe('I have asked for your refund. It is paid. [completed]\n')
+    expect(await runIn(place)).toBe('I have asked for your refund. It is paid. [completed]\n')
   })
 
-  test('the second prints how it ended, also when it is run again', async () => {
-    const place = placeOf(second!)
-    for (const _ of ['first', 'second']) expect(await runIn(place)).toBe('You have your 5 EUR back.\n')
+  test('approves what waits in another conversation, too', async () => {
+    const place = placeOf(code.replace('ticket-42', 'ticket-43'))
+    expect(await runIn(place)).toBe('I have asked for your refund. [waiting]\n')
+    writeFileSync(join(place, 'program.ts'), fromSources(code))
+    expect(await runIn(place)).toBe('I have asked for your refund. [waiting]\n')
+    expect(await runIn(place, 'approve')).toBe('I have asked for your refund. It is paid. [completed]\n')
+    writeFileSync(join(place, 'program.ts'), fromSources(code.replace('ticket-42', 'ticket-43')))
+    expect(await runIn(place)).toBe('I have asked for your refund. It is paid. [completed]\n')
   })
 })
 
