@@ -70,3 +70,18 @@ test('a test is the closer to a place, the more it runs around it that few other
   expect(beside['below']).toBeGreaterThan(beside['above']!)
   expect(beside['above too']).toBe(beside['above'])
 })
+
+test('a place in a file of nothing but constants is run by the tests of those that import it', () => {
+  const constants = { file: 'src/limits.ts', text: 'export const most = 5\n' }
+  const importing = `import { most } from '../limits.ts'\n${older}`
+  const core = new Map(
+    [constants, { file, text: importing }, { file: 'src/other.ts', text: older }].map(({ file, text }) => [
+      file,
+      { file, text, hash: hashOf(text) },
+    ]),
+  )
+  const elsewhere = { ...recorded('elsewhere', ['if']), sources: { 'src/other.ts': hashOf(older) } }
+  const map = new TestMap([recorded('above', ['if'], importing), elsewhere], core, new Map())
+  const [site] = sitesOfFile(constants.file, constants.text)
+  expect(map.testsOf(site!.changes[0]!).map(({ name }) => name)).toEqual(['above'])
+})

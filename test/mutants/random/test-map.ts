@@ -1,3 +1,4 @@
+import { dirname, join } from 'node:path'
 import type { Candidate } from './candidate.ts'
 import type { HashedFile } from './kept.ts'
 import { type Probe, probed, probeOf } from './probes.ts'
@@ -60,8 +61,24 @@ export class TestMap {
     return tests.some(({ name, isFailed }) => !isFailed && (test === null || name === test))
   }
 
-  /** The tests that run this place, or where nothing tells, those that run anything of its file. */
+  /** The tests that run this place, or where nothing tells, those that run anything of its file, or of those that import it. */
   testsOf(candidate: Candidate): CoveringTest[] {
+    const { file, text } = this.#core.get(candidate.file)!
+    if (probed(file, text).probes.length > 0) return this.#testsAt(candidate)
+    // A file of nothing but constants: what they do is done elsewhere.
+    const elsewhere = this.#importersOf(file).flatMap((importer) =>
+      this.#testsAt({ ...candidate, file: importer, start: nowhere, end: nowhere }),
+    )
+    return [...new Map(elsewhere.map((test) => [`${test.file} ${test.name}`, test])).values()]
+  }
+
+  #importersOf(file: string): string[] {
+    const imported = (importer: string, text: string) =>
+      [...text.matchAll(/ from '(\..+?)'/g)].map(([, path]) => join(dirname(importer), path!))
+    return [...this.#core.values()].filter((one) => imported(one.file, one.text).includes(file)).map(({ file }) => file)
+  }
+
+  #testsAt(candidate: Candidate): CoveringTest[] {
     const wantedOf = new Map<string, readonly number[]>()
     const aroundOf = new Map<string, readonly (readonly number[])[]>()
     const found = new Map<string, { readonly test: CoveringTest; readonly around: readonly number[] }>()
@@ -112,6 +129,8 @@ export class TestMap {
     return (wanted?.length ? wanted : recorded).map(({ number }) => number)
   }
 }
+
+const nowhere = -1
 
 /** So many characters before and after a place are around it. */
 const nearby = 600
