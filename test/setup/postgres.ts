@@ -8,8 +8,11 @@ declare module 'vitest' {
   }
 }
 
+/** Tests that lose power or kill the server start their own. This one outlives its run only as rubbish, so it need not wait for the disk. */
+const settings = { fsync: 'off', full_page_writes: 'off' }
+
 export default async function setup(project: TestProject): Promise<() => Promise<void>> {
-  const server = await startPostgres()
+  const server = await startPostgres({ settings })
   project.provide('postgresUrl', server.url)
   return () => server.destroy()
 }
