@@ -1,3 +1,4 @@
+import { type Clock, systemClock } from '../clock/clock.ts'
 import { Channel, type Reading } from '../live/channel.ts'
 import { bound, loadWhole, type WorkingSet, type WorkingSets, withEvents } from '../live/working-sets.ts'
 import { conversationKey } from '../store/conversation-key.ts'
@@ -11,7 +12,10 @@ export class Channels {
   readonly #workingSets: WorkingSets
   readonly #channels = new Map<string, { readonly tenant: string; readonly channel: Channel }>()
 
-  constructor(store: Store, workingSets: WorkingSets) {
+  readonly clock: Clock
+
+  constructor(store: Store, workingSets: WorkingSets, clock: Clock = systemClock) {
+    this.clock = clock
     this.#store = store
     this.#workingSets = workingSets
   }

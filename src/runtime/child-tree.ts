@@ -99,6 +99,6 @@ export class ChildTree {
     failed.stop()
     failed.isRead = false
     const isWanted = (): boolean => this.#followed.get(childId) === failed
-    setTimeout(() => isWanted() && this.#begin(childId), readAgainMs).unref()
+    this.#channels.clock.after(readAgainMs, () => isWanted() && this.#begin(childId))
   }
 }

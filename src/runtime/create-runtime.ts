@@ -53,7 +53,7 @@ export function createRuntime<const Agents extends readonly Agent[]>(
   checkWhole('maxConcurrentTurns', maxConcurrentTurns, 1)
   const closing = new AbortController()
   const workingSets = new WorkingSets()
-  const channels = new Channels(store, workingSets)
+  const channels = new Channels(store, workingSets, clock)
   const waiters = new HintWaiters(closing.signal)
   const shared = {
     ...{ store, channels, workingSets },

@@ -1,6 +1,7 @@
-import { expect, test } from 'vitest'
+import { expect, test, vi } from 'vitest'
 import type { Plan } from './plan.ts'
 import { scenarios } from './scenarios/all-scenarios.ts'
+import { childScenarios } from './scenarios/child-scenarios.ts'
 import { simulate } from './simulate.ts'
 
 /** Plans that once broke a promise. */
@@ -39,4 +40,17 @@ test('a process that lost a conversation while it read its log does not call the
 test('the turn of a key that is sent again is known although a summary has put it away', async () => {
   const crashes = [{ failpoint: 'cancel.after_commit' as const, nth: 1 }]
   expect((await simulate({ ...only('summed-up'), crashes })).problems).toEqual([])
+})
+
+test('a child agent that could not be read is read again by the clock of the runtime, and people hear what it waits for', async () => {
+  const real = setTimeout
+  // No time passes but the simulated: a timer of the machine does not come.
+  vi.stubGlobal('setTimeout', (work: () => void, ms?: number) => real(work, ms === 500 ? 3_600_000 : ms).unref())
+  const approved = childScenarios.find(({ name }) => name === 'helper-approved')!
+  const outage = { of: 'everything', after: 1, forMs: 4_000, isLasting: true }
+  try {
+    expect((await simulate({ scenarios: [approved, scenarios[0]!], outage, workers: 2 })).problems).toEqual([])
+  } finally {
+    vi.unstubAllGlobals()
+  }
 })
