@@ -2,7 +2,10 @@ import { execFile } from 'node:child_process'
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
-import { afterAll, describe, expect, inject, test } from 'vitest'
+import { afterAll, describe, expect, inject, test, vi } from 'vitest'
+
+// Each program is a process of its own, and many run at once.
+vi.setConfig({ testTimeout: 180_000 })
 
 const root = join(import.meta.dirname, '..', '..')
 const folder = join(root, '.tmp', 'documents')
