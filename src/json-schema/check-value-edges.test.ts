@@ -67,3 +67,9 @@ test('an issue begins with its place, and long names and values are cut', () => 
   expect(long.length).toBeLessThan(2_000)
   expect(shown(Array.from({ length: 5_000 }, () => 'text'.repeat(500))).length).toBeLessThan(4_000)
 })
+
+test('of alternatives that stand together all that does not fit is told', () => {
+  const number = { type: 'number' }
+  const told = issues({ anyOf: [number], allOf: [{ maxLength: 1 }], oneOf: [{ minLength: 9 }] }, 'text')
+  for (const part of ['fits none of the alternatives', 'at most 1', 'at least 9']) expect(told).toContain(part)
+})
