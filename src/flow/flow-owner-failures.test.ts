@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest'
+import { z } from 'zod'
 import { sessionId as id, isEmpty, opened, owning, sleepy, takeAway } from '../../test/flows/owned-session.ts'
 import { InvalidArgumentError, StoreClosedError, StoreError } from '../errors/store-errors.ts'
 import { driveFlow } from './drive-flow.ts'
@@ -156,4 +157,33 @@ test('a read that fails is tried again, and what the store will never give is th
   }
   closed.owner.hint(2)
   await expect(closed.owner.catchUp()).rejects.toMatchObject({ code: 'store_closed' })
+})
+
+test('what continueAs is given must fit the input of the flow; else the session fails, and says why', async () => {
+  const { owner, store, warnings, commits } = await owning((flow) => flow.continueAs({ round: 'two' }), {
+    input: z.object({ round: z.number() }).nullable(),
+  })
+  await driveFlow(owner)
+  expect((await store.streamEvents(id)).at(-1)).toMatchObject({
+    ...{ type: 'flow_ended', content: { status: 'failed', error: expect.stringContaining('round') } },
+  })
+  expect(warnings).toEqual(['a flow cannot go on with what it gave continueAs'])
+  expect(commits.at(-1)).toMatchObject({ conversation: { status: 'ended' } })
+})
+
+test('a past that cannot be put away is told of, and the session goes on', async () => {
+  let round = 0
+  const session = await owning(async (flow) => {
+    round += 1
+    if (round > 1) return flow.suspend('later')
+    for (let n = 0; n < 100; n++) await flow.now()
+    return flow.continueAs(null)
+  })
+  session.meddle.summary = () => {
+    throw new StoreError('away')
+  }
+  await driveFlow(session.owner)
+  expect(session.warnings).toEqual(['the past of a session could not be put away'])
+  expect((await session.types()).at(-1)).toBe('flow_opened')
+  expect(session.owner.loaded.summarisedTo).toBe(0)
 })

@@ -9,6 +9,7 @@ import type { Change } from '../../src/store/change.ts'
 import type { TenantStore } from '../../src/store/store.ts'
 import { memoryStore } from '../../src/stores/memory/memory-store.ts'
 import { fakeClock } from '../../src/testing/fake-clock.ts'
+import type { Schema } from '../../src/tool/schema.ts'
 
 export const sessionId = 's1'
 const id = sessionId
@@ -18,16 +19,23 @@ export const opened = (op: object, position = 1): NewEvent => {
   return { type: 'flow_opened', content: { position, op, asked: position, id: `s1/0/${position}` } } as NewEvent
 }
 
-type Options = { readonly more?: readonly NewEvent[]; readonly askAgent?: FlowContext['askAgent'] }
+type Options = {
+  readonly more?: readonly NewEvent[]
+  readonly askAgent?: FlowContext['askAgent']
+  /** Of what the flow is given. */
+  readonly input?: Schema
+}
 
 /** An owner of a session whose store does what the test says before it does what it is asked. */
-export async function owning(run: (flow: FlowVerbs) => Promise<unknown>, { more = [], askAgent }: Options = {}) {
+export async function owning(run: (flow: FlowVerbs) => Promise<unknown>, { more = [], askAgent, input }: Options = {}) {
   const clock = fakeClock()
   const real = memoryStore({ clock }).forTenant(ref.tenant)
   await real.commit(id, { events: [started, ...more], conversation: { kind: 'flow', agent: 'flow:f' } })
   const claimed = await real.claimLease(id, 'one', 3_600_000)
   if (claimed.type !== 'taken') throw new Error(`the lease is ${claimed.type}`)
-  const meddle: { commit(change: Change): unknown; read(): unknown } = { commit: () => {}, read: () => {} }
+  const meddle: { commit(change: Change): unknown; read(): unknown; summary(): unknown } = {
+    ...{ commit: () => {}, read: () => {}, summary: () => {} },
+  }
   const commits: Change[] = []
   const released: number[] = []
   const store: TenantStore = {
@@ -42,6 +50,10 @@ export async function owning(run: (flow: FlowVerbs) => Promise<unknown>, { more 
       await meddle.read()
       return real.streamEvents(id, range)
     },
+    async putSummary(id, summary) {
+      await meddle.summary()
+      return real.putSummary(id, summary)
+    },
     async releaseLease(id, epoch) {
       released.push(epoch)
       await real.releaseLease(id, epoch)
@@ -54,7 +66,7 @@ export async function owning(run: (flow: FlowVerbs) => Promise<unknown>, { more 
   const context: FlowContext = {
     ...ref,
     ...{ store, clock, logger: { ...silentLogger, warn }, warnOfStore: warn, redact: (text) => text },
-    flows: new FlowRegistry([defineFlow({ name: 'f', version: '1', run })]),
+    flows: new FlowRegistry([defineFlow({ name: 'f', version: '1', run, ...(input ? { input } : {}) })]),
     askAgent: askAgent ?? (async () => null),
   }
   const owner = new FlowOwner(context, lease, (await loadFlow(real, id))!)
