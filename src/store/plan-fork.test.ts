@@ -26,7 +26,9 @@ function planned(events: readonly NewEvent[], more: Partial<ForkSource> = {}) {
   const source = { conversation, summary: null, events: log, pending: [], at: log.length, agent: null, ...more }
   let ids = 0
   const plan = planFork(source, 'copy', () => `fresh-${++ids}`)
-  const decoded = (part: { content: string }) => ({ ...part, content: JSON.parse(part.content) as object })
+  const decoded = <Part extends { readonly content: string }>(part: Part) => {
+    return { ...part, content: JSON.parse(part.content) as object }
+  }
   return { ...plan, replaced: plan.replaced.map(decoded), appended: plan.appended.map(decoded) }
 }
 
