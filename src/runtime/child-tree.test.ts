@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { called, replied, said, stateOf, suspended } from '../../test/log/story.ts'
+import { systemClock } from '../clock/clock.ts'
 import type { Listener } from '../live/channel.ts'
 import { childIdOf } from '../log/child-call.ts'
 import type { ConversationState } from '../log/state.ts'
@@ -23,6 +24,7 @@ function followed(logs: Record<string, ConversationState>) {
   const done: string[] = []
   const failing = new Set<string>()
   const channels = {
+    clock: systemClock,
     of: (_tenant: string, id: string) => ({
       get state() {
         return logs[id] ?? stateOf([])
