@@ -35,10 +35,10 @@ export function commitQuery(schema: string, batch: readonly Addressed[], hasMerg
   return { statement: { name: `commit_${values.length}${placesNamed(places)}`, text }, values }
 }
 
-/** Which of the parameters that are given by name are. */
+/** Which of the parameters that are given by name are, in short: Postgres cuts the name of a statement after 63 characters. */
 function placesNamed(places: readonly string[]): string {
   const names = places.flatMap((place) => place.match(/^\w+(?= =>)/)?.[0] ?? [])
-  return names.map((name) => `_${name}`).join('')
+  return names.map((name) => `_${name.replace(/^[pl]_(expected_)?/, '')}`).join('')
 }
 
 /** In the order the function `commit_changes` takes them. */
