@@ -12,7 +12,7 @@ import { childInput, dieWithParent, onParentLine, say } from '../harness/child-c
 import { openStore, type Target } from '../harness/target.ts'
 
 export type ClosingInput = {
-  /** Null: a store in memory that fails with the first start of a tool, which may have been written, and for ever after. */
+  /** Null: a store in memory that fails with the first start of a tool after all messages are sent, which may have been written, and for ever after. */
   readonly target: Target | null
   readonly drainMs: number
 }
@@ -21,6 +21,7 @@ export type ClosingMessage = { readonly type: 'working' } | { readonly type: 'cl
 
 /** A node with turns under way, which closes when it is told to and then ends by itself. */
 const { target, drainMs } = childInput<ClosingInput>()
+let areAllSent = false
 dieWithParent()
 const store = target ? await openStore(target) : failingStore()
 const work = defineTool({
@@ -33,6 +34,7 @@ const model = scriptedModel(() => ({ calls: [{ tool: 'work', args: {} }] }))
 const agent = defineAgent({ name: 'busy', model, tools: [work] })
 const runtime = createRuntime({ agents: [agent], store, logger: silentLogger, pollMs: 50 })
 for (let n = 0; n < 4; n++) await runtime.conversation(`c${n}`, { agent: 'busy' }).send('go')
+areAllSent = true
 await sleep(500)
 say<ClosingMessage>({ type: 'working' })
 onParentLine(() => void close())
@@ -58,7 +60,7 @@ function failingStore(): Store {
     ...driver,
     commit: unlessBroken(async (...args: Parameters<typeof driver.commit>) => {
       const outcome = await driver.commit(...args)
-      isBroken = args[2].events.some(({ type }) => type === 'tool_started')
+      isBroken = areAllSent && args[2].events.some(({ type }) => type === 'tool_started')
       if (isBroken) throw away()
       return outcome
     }),
