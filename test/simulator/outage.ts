@@ -16,7 +16,7 @@ export type Outage = {
 }
 
 /** How long a store that fails for good is looked at. */
-export const observedMs = 30_000
+const observedMs = 30_000
 
 /**
  * What one process may ask of a store that fails, for each conversation: the pauses between two tries grow to 5 seconds. A try is a commit, or a claim and
