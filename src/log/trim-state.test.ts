@@ -48,6 +48,15 @@ describe('a state that is too large', () => {
     expect([openTurn(trimmed)?.turnId, ...queuedTurns(trimmed).map(({ turnId }) => turnId)]).toEqual(['t1', 't2', 't3'])
   })
 
+  test('keeps the calls of its first steps that have not ended, with the messages they belong to', () => {
+    const waiting = [said('t1'), replied('t1', 'm0', 1, { calls: ['c0'] }), called('c0'), suspended('c0', 'approval')]
+    const trimmed = trimState(stateOf([...waiting, asked('t1'), asked('t1')]), 150_000)
+    const [turn] = trimmed.turns
+    expect(turn!.items.map(({ type }) => type)).toEqual(['assistant', 'user', 'user'])
+    expect(turn!.calls.map(({ callId }) => callId)).toEqual(['c0'])
+    expect(phaseOf(trimmed)).toBe(phaseOf(stateOf(waiting)))
+  })
+
   test('loses the first steps of a long turn, and remembers what they used and how many they were', () => {
     const whole = stateOf(steps(10))
     const trimmed = trimState(whole, 350_000)

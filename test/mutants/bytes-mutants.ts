@@ -160,9 +160,7 @@ export const bytesMutants: readonly Mutant[] = [
       },
     ],
     killedBy: [
-      bounded(
-        'has a turn that does not fit on several pages, cut between its messages, with all that came of their calls',
-      ),
+      bounded('shows the beginnings of a single message that does not fit, and says which events have the rest'),
     ],
   },
   {
@@ -185,11 +183,7 @@ export const bytesMutants: readonly Mutant[] = [
         replace: 'if (!this.#isTooHeavy) break',
       },
     ],
-    killedBy: [
-      trimming(
-        'of any history tells where it stands, what waits and what it used, and shows the newest of what was said',
-      ),
-    ],
+    killedBy: [trimming('keeps the calls of its first steps that have not ended, with the messages they belong to')],
   },
   {
     name: 'a state is never trimmed while a log is read',
