@@ -54,7 +54,7 @@ export function createTurn(attributes: TurnAttributes): Turn {
   return turnOf(attributes)
 }
 
-/** The same for the engine, which gives no others; but the scope comes from the application. */
+/** Skips the check for unknown keys, which engine code cannot get wrong. The scope is still checked, because the application supplies it. */
 export function turnOf(attributes: TurnAttributes): Turn {
   if (attributes.scope === undefined || attributes.scope === null) throw new DefinitionError('The turn', [missingScope])
   return Object.freeze(new FrozenTurn(attributes))
@@ -103,7 +103,7 @@ class FrozenTurn implements Turn {
     deepFreeze(this.assistantMessage)
   }
 
-  /** Not a member of the turn itself, so that a copy does not have it. */
+  /** Lives on the prototype, so a copy made by spreading does not carry it. */
   get [brand](): true {
     return true
   }

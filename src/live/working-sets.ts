@@ -99,7 +99,7 @@ function weightOfSet({ state, weight }: WorkingSet): number {
   return weight ?? stateWeight(state)
 }
 
-/** No heavier than `bound`, where what has not ended allows it. */
+/** Trims a working set to `bound`. Calls and turns that have not ended are kept even if they exceed it. */
 export function bounded(workingSet: WorkingSet): WorkingSet {
   const state = boundState(workingSet.state, weightOfSet(workingSet), bound)
   return state === workingSet.state ? workingSet : { ...workingSet, state, weight: stateWeight(state) }
@@ -192,7 +192,7 @@ export function withEvents(known: WorkingSet, events: readonly LogEvent[]): Work
   return grown(known, events, foldEvents(events, known.state), events.at(-1)?.at ?? known.lastAt)
 }
 
-/** What came of it by these events, folded already. */
+/** The working set after these events; the caller has folded them already. */
 export function grown(
   known: WorkingSet,
   events: readonly LogEvent[],

@@ -23,7 +23,7 @@ import {
 export function foldEvents(
   events: Iterable<LogEvent>,
   base: ConversationState = emptyState,
-  onIgnored: OnIgnored = toldToNone,
+  onIgnored: OnIgnored = ignoreSilently,
 ): ConversationState {
   const fold = new Fold(base, onIgnored)
   for (const event of events) fold.apply(event)
@@ -57,7 +57,7 @@ export class Fold {
   readonly #onIgnored: OnIgnored
   readonly #marks: Marks | null
 
-  constructor(base: ConversationState, onIgnored: OnIgnored = toldToNone) {
+  constructor(base: ConversationState, onIgnored: OnIgnored = ignoreSilently) {
     this.#onIgnored = onIgnored
     this.#marks = marksOf(base)
     this.#turns = [...base.turns]
@@ -283,7 +283,7 @@ function marksOf({ hasOlder, isTrimmed }: ConversationState): Marks | null {
   return { ...(hasOlder ? { hasOlder } : {}), ...(isTrimmed ? { isTrimmed } : {}) }
 }
 
-const toldToNone: OnIgnored = () => {}
+const ignoreSilently: OnIgnored = () => {}
 
 function messageWith(messageId: string): (item: TurnItem) => item is AssistantItem {
   return (item): item is AssistantItem => item.type === 'assistant' && item.messageId === messageId

@@ -71,7 +71,7 @@ export function boundState(
   return trimState(state, kept)
 }
 
-/** `state` came of `base`. */
+/** Carries what is known about trimming from `base` to the state that was folded on it. */
 export function rememberTrim(base: ConversationState, state: ConversationState): void {
   const left = leftByTrim.get(base)
   if (left !== undefined) leftByTrim.set(state, left)

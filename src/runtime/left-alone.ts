@@ -61,7 +61,7 @@ export class LeftAlone {
     this.#until.set(key, this.#now() + forMs)
   }
 
-  /** Those of the due ones that may be worked on: not set aside, and not left alone with a log that is as it was. One statement asks about 1,000 of them. */
+  /** The due conversations worth reading: those that are neither set aside nor left alone with an unchanged log. One statement checks 1,000 of them. */
   async toLookAt(due: readonly ConversationRef[], store: Pick<Store, 'movedLogs'>): Promise<ConversationRef[]> {
     const ready = due.filter((ref) => !this.isAside(ref))
     const left = ready.flatMap((ref) => this.#leftLog(ref) ?? [])

@@ -1,7 +1,7 @@
 import type { Change } from './change.ts'
 
 const own = Symbol('own')
-/** The value of the mark, which no other code can give it. */
+/** Callers can forge neither the symbol nor this object, so a proxy that answers every read is not taken for our own. */
 const proof = {}
 
 type Marked = Change & { [own]?: typeof proof }

@@ -8,7 +8,7 @@ declare module 'vitest' {
   }
 }
 
-/** Tests that lose power or kill the server start their own. This one outlives its run only as rubbish, so it need not wait for the disk. */
+/** Tests of power failures and server crashes start their own server. The data of this one is thrown away, so it does not sync. */
 const settings = { fsync: 'off', full_page_writes: 'off' }
 
 export default async function setup(project: TestProject): Promise<() => Promise<void>> {
