@@ -2,7 +2,7 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterEach, expect, inject, test } from 'vitest'
+import { afterEach, expect, inject, test, vi } from 'vitest'
 import { createRuntime, defineAgent, defineTool, silentLogger } from '../../src/index.ts'
 import type { Store } from '../../src/store/store.ts'
 import { postgresStore } from '../../src/stores/postgres/index.ts'
@@ -39,7 +39,7 @@ function build(has: 'tool' | 'no tool', openStore: string): string {
 }
 
 /** Resolves when it is ready; `output` is all that it has said. */
-async function start(program: string): Promise<{ output(): string }> {
+async function start(program: string): Promise<{ child: ChildProcess; output(): string }> {
   const child = spawn(
     process.execPath,
     ['--disable-warning=ExperimentalWarning', '--input-type=module', '--eval', program],
@@ -56,7 +56,8 @@ async function start(program: string): Promise<{ output(): string }> {
       if (output.includes('ready')) resolve()
     })
   })
-  return { output: () => output }
+  child.removeAllListeners('exit')
+  return { child, output: () => output }
 }
 
 test.each(['sqlite', 'postgres'] as const)(
@@ -75,15 +76,25 @@ test.each(['sqlite', 'postgres'] as const)(
     const front = createRuntime({ agents: [agent], store, logger: silentLogger, work: false })
     opened.push(() => front.close())
 
-    const newest = await start(build('tool', openStore))
+    const first = await start(build('tool', openStore))
     const ids = Array.from({ length: conversations }, (_, n) => `c${n}`)
     const turns = await Promise.all(ids.map((id) => front.conversation(id, { agent: 'till' }).send('pay')))
     const waiting = await Promise.all(turns.map((turn) => turn.outcome()))
     const olds = await Promise.all([1, 2].map(() => start(build('no tool', openStore))))
-    for (const [n, outcome] of waiting.entries()) {
+    const approve = async (n: number) => {
+      const outcome = waiting[n]!
       if (outcome.status !== 'waiting') throw new Error(`it should wait: ${JSON.stringify(outcome)}`)
       expect(await front.conversation(ids[n]!).approve(outcome.pending[0]!)).toEqual({ accepted: true })
     }
+    const early = [...ids.keys()].slice(0, conversations / 2)
+    const late = [...ids.keys()].slice(conversations / 2)
+    for (const n of early) await approve(n)
+    await Promise.all(early.map((n) => turns[n]!.outcome()))
+    // For a while no process has the tool, so the old ones certainly meet the calls.
+    first.child.kill('SIGKILL')
+    for (const n of late) await approve(n)
+    await vi.waitFor(() => expect(olds.map(({ output }) => output()).join('')).toContain('left'), 20_000)
+    const second = await start(build('tool', openStore))
     const outcomes = await Promise.all(turns.map((turn) => turn.outcome()))
     expect(outcomes.map(({ status }) => status)).toEqual(ids.map(() => 'completed'))
     for (const id of ids) {
@@ -91,9 +102,7 @@ test.each(['sqlite', 'postgres'] as const)(
       const results = events.filter((event) => event.type === 'tool_result').map(({ content }) => content)
       expect(results).toMatchObject([{ ok: true, result: 'paid' }])
     }
-    expect(newest.output()).not.toContain('left')
-    // Else nothing was left to anybody, and nothing was shown.
-    expect(olds.map(({ output }) => output()).join('')).toContain('left')
+    for (const { output } of [first, second]) expect(output()).not.toContain('left')
   },
   60_000,
 )

@@ -1,5 +1,6 @@
 import { once } from 'node:events'
 import { connect, type Socket } from 'node:net'
+import { setTimeout as sleep } from 'node:timers/promises'
 import type { Route } from '../../../../src/server/route.ts'
 import type { Filled } from './fill.ts'
 
@@ -60,27 +61,37 @@ const streamedBytes = 30 * 1024 * 1024
 /** Reads what is there, a few pages of it, or the beginning of a stream. */
 export async function readLarge(
   port: number,
-  { path, route }: Reading,
+  { path: start, route }: Reading,
   { pages, silentMs }: { readonly pages: number; readonly silentMs: number },
 ): Promise<Read> {
   const statuses: number[] = []
   let largest = 0
   let bytes = 0
   let end = ''
-  let next: string | null = path
+  let next: string | null = start
   for (let page = 0; page < pages && next !== null; page++) {
-    const answer: { status: number; text: string; bytes: number; end?: string } = await fetchSome(
-      port,
-      next,
-      isStreamed(route) ? (isExamination(route) ? Number.POSITIVE_INFINITY : silentMs) : null,
+    const path: string = next
+    const answer = await onceAdmitted(() =>
+      fetchSome(port, path, isStreamed(route) ? (isExamination(route) ? Number.POSITIVE_INFINITY : silentMs) : null),
     )
     statuses.push(answer.status)
     largest = Math.max(largest, isStreamed(route) ? 0 : answer.bytes)
     bytes += answer.bytes
     end = answer.end ?? ''
-    next = nextPage(path, answer.text)
+    next = nextPage(start, answer.text)
   }
   return { statuses, largest, bytes, end }
+}
+
+type Answer = { readonly status: number; readonly text: string; readonly bytes: number; readonly end?: string }
+
+/** Asks again after a 429: a reader that broke off keeps its place until the server has noticed. */
+async function onceAdmitted(ask: () => Promise<Answer>): Promise<Answer> {
+  for (let attempt = 1; ; attempt++) {
+    const answer = await ask()
+    if (answer.status !== 429 || attempt === 30) return answer
+    await sleep(1_000)
+  }
 }
 
 function isStreamed({ answer, isForOperators, name }: Route): boolean {
@@ -93,7 +104,7 @@ export function isExamination({ name }: Route): boolean {
 }
 
 /** `silentMs`: of a stream; null where the answer has an end. */
-async function fetchSome(port: number, path: string, silentMs: number | null) {
+async function fetchSome(port: number, path: string, silentMs: number | null): Promise<Answer> {
   const abort = new AbortController()
   const response = await fetch(`http://127.0.0.1:${port}${path}`, { headers, signal: abort.signal })
   if (silentMs === null) {
