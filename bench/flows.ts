@@ -1,13 +1,13 @@
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { loadavg, tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { defineFlow } from '../src/flow/define-flow.ts'
-import { FlowRun } from '../src/flow/flow-run.ts'
-import { loadFlow } from '../src/flow/load-flow.ts'
+import { defineFlow } from '../src/define/define-flow.ts'
+import { FlowRun } from '../src/engine/flow/flow-run.ts'
+import { loadFlow } from '../src/engine/flow/load-flow.ts'
 import { createRuntime } from '../src/runtime/create-runtime.ts'
 import type { Runtime } from '../src/runtime/runtime.ts'
+import { sqliteStore } from '../src/store/sqlite/index.ts'
 import type { Store } from '../src/store/store.ts'
-import { sqliteStore } from '../src/stores/sqlite/index.ts'
 import { inLanes, median, milliseconds, ratePerSecond } from './measure.ts'
 
 const resumes = 1_000

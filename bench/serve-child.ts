@@ -1,8 +1,8 @@
 import type { LanguageModelV4, LanguageModelV4StreamPart } from '@ai-sdk/provider'
-import { defineAgent } from '../src/agent/define-agent.ts'
+import { defineAgent } from '../src/define/define-agent.ts'
 import { createRuntime } from '../src/runtime/create-runtime.ts'
 import { serve } from '../src/server/index.ts'
-import { memoryStore } from '../src/stores/memory/memory-store.ts'
+import { memoryStore } from '../src/store/memory/memory-store.ts'
 
 /** `go` is sent as the message: how many deltas, and how many of them between two pauses of a millisecond. */
 type Go = { readonly deltas: number; readonly burst: number }

@@ -1,5 +1,5 @@
 import pg from 'pg'
-import { postgresStore } from '../src/stores/postgres/index.ts'
+import { postgresStore } from '../src/store/postgres/index.ts'
 import { freshDatabase } from '../test/setup/fresh-database.ts'
 import { startPostgres } from '../test/setup/start-postgres.ts'
 import { appendRates } from './append-rates.ts'

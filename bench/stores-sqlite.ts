@@ -1,7 +1,7 @@
 import { mkdtemp, rm, stat } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { sqliteStore } from '../src/stores/sqlite/index.ts'
+import { sqliteStore } from '../src/store/sqlite/index.ts'
 import { appendRates } from './append-rates.ts'
 import { RawSqlite } from './raw-sqlite.ts'
 import { readRates } from './read-rates.ts'

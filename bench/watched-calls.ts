@@ -1,13 +1,13 @@
 import { z } from 'zod'
-import { defineAgent } from '../src/agent/define-agent.ts'
+import { silentLogger } from '../src/base/logger.ts'
 import { type Client, createClient } from '../src/client/index.ts'
-import { silentLogger } from '../src/logger/logger.ts'
+import { defineAgent } from '../src/define/define-agent.ts'
+import { defineTool } from '../src/define/define-tool.ts'
 import { createRuntime } from '../src/runtime/create-runtime.ts'
 import type { Runtime } from '../src/runtime/runtime.ts'
 import { serve } from '../src/server/index.ts'
-import { memoryStore } from '../src/stores/memory/memory-store.ts'
+import { memoryStore } from '../src/store/memory/memory-store.ts'
 import { scriptedModel } from '../src/testing/scripted-model.ts'
-import { defineTool } from '../src/tool/define-tool.ts'
 import { milliseconds } from './measure.ts'
 
 type Watching = (world: {

@@ -1,23 +1,6 @@
-export type {
-  Agent,
-  AgentOutput,
-  AgentTools,
-  AuditLevel,
-  RetrySettings,
-  Reveal,
-  TitleSettings,
-} from './agent/agent.ts'
-export type { ContextAttributes, ContextSettings } from './agent/context-settings.ts'
-export { type AgentAttributes, defineAgent } from './agent/define-agent.ts'
-export { type AgentOverrides, deriveAgent } from './agent/derive-agent.ts'
-export { type Clock, systemClock } from './clock/clock.ts'
-export type { CommonPrefix } from './context/common-prefix.ts'
-export type { Tokenizer } from './context/count-tokens.ts'
-export type { Eviction } from './context/evictions.ts'
-export { type Explanation, explain } from './context/explain.ts'
-export { gptTokenizer } from './context/gpt-tokenizer.ts'
-export { type ErrorCode, type ErrorFamily, errorCodes } from './errors/codes.ts'
-export { ContextOverflowError } from './errors/context-errors.ts'
+export { type Clock, systemClock } from './base/clock.ts'
+export { type ErrorCode, type ErrorFamily, errorCodes } from './base/errors/codes.ts'
+export { ContextOverflowError } from './base/errors/context-errors.ts'
 export {
   DefinitionError,
   HookError,
@@ -25,7 +8,7 @@ export {
   InvalidAnswerError,
   SchemaNotConvertibleError,
   SchemaTooComplexError,
-} from './errors/definition-errors.ts'
+} from './base/errors/definition-errors.ts'
 export {
   DeterminismError,
   FlowStepError,
@@ -35,10 +18,20 @@ export {
   NotSuspendedError,
   SessionExistsError,
   type WinningAnswer,
-} from './errors/flow-errors.ts'
-export { EventInvalidError, EventTooLargeError, EventUnknownError, InvalidValueError } from './errors/log-errors.ts'
-export { ModelError, type ModelErrorCode, type ModelErrorDetails, TransformFailedError } from './errors/model-errors.ts'
-export { PerdureError } from './errors/perdure-error.ts'
+} from './base/errors/flow-errors.ts'
+export {
+  EventInvalidError,
+  EventTooLargeError,
+  EventUnknownError,
+  InvalidValueError,
+} from './base/errors/log-errors.ts'
+export {
+  ModelError,
+  type ModelErrorCode,
+  type ModelErrorDetails,
+  TransformFailedError,
+} from './base/errors/model-errors.ts'
+export { PerdureError } from './base/errors/perdure-error.ts'
 export {
   AgentMismatchError,
   AgentMissingError,
@@ -51,7 +44,7 @@ export {
   TurnEndedError,
   TurnNotFoundError,
   WatcherLaggedError,
-} from './errors/runtime-errors.ts'
+} from './base/errors/runtime-errors.ts'
 export {
   CallNotFoundError,
   ConversationExistsError,
@@ -65,11 +58,21 @@ export {
   StoreBusyError,
   StoreClosedError,
   StoreError,
-} from './errors/store-errors.ts'
-export { UserFacingError } from './errors/user-facing-error.ts'
-export { type CompatibleVersions, defineFlow, type Flow, type FlowAttributes } from './flow/define-flow.ts'
-export type { AgentAnswer, FlowVerbs, StepContext, StepFunction, StepOptions } from './flow/flow-verbs.ts'
-export { type FlowRequest, isRequest, requestKind, requestPayload } from './flow/requests.ts'
+} from './base/errors/store-errors.ts'
+export { UserFacingError } from './base/errors/user-facing-error.ts'
+export type { Json, JsonObject } from './base/json.ts'
+export { consoleLogger, type LogDetails, type Logger, silentLogger } from './base/logger.ts'
+export { uuidV7 } from './base/uuid-v7.ts'
+export type {
+  Agent,
+  AgentOutput,
+  AgentTools,
+  AuditLevel,
+  RetrySettings,
+  Reveal,
+  TitleSettings,
+} from './define/agent.ts'
+export type { ContextAttributes, ContextSettings } from './define/context-settings.ts'
 export {
   createHook,
   type Hook,
@@ -79,7 +82,29 @@ export {
   postHook,
   preHook,
   type SequentialPreHook,
-} from './hook/create-hook.ts'
+} from './define/create-hook.ts'
+export {
+  type BuiltinScope,
+  createScope,
+  isSystemScope,
+  type ScopeAttributes,
+  type SystemScope,
+  systemScope,
+} from './define/create-scope.ts'
+export { type AgentAttributes, defineAgent } from './define/define-agent.ts'
+export { type CompatibleVersions, defineFlow, type Flow, type FlowAttributes } from './define/define-flow.ts'
+export { defineTool } from './define/define-tool.ts'
+export { type AgentOverrides, deriveAgent } from './define/derive-agent.ts'
+export { type FlowRequest, isRequest, requestKind, requestPayload } from './define/flow-requests.ts'
+export type { AgentAnswer, FlowVerbs, StepContext, StepFunction, StepOptions } from './define/flow-verbs.ts'
+export { type AiSdkTool, fromAiSdkTools } from './define/from-ai-sdk-tools.ts'
+export type { Jsonify } from './define/jsonify.ts'
+export type { LanguageModel, ModelSettings, ToolChoice } from './define/language-model.ts'
+export type { Register, Scope } from './define/register.ts'
+export type { JsonSchema, Schema, SchemaInput, SchemaOutput } from './define/schema.ts'
+export type { ChunkTransformer, StreamChunk } from './define/stream-chunk.ts'
+export type { Retention, Tool, ToolArgs, ToolInput, ToolName, ToolResultOf, ToolSet } from './define/tool.ts'
+export type { ToolAttributes } from './define/tool-attributes.ts'
 export {
   type ContextMessage,
   createTurn,
@@ -87,10 +112,13 @@ export {
   inject,
   type Turn,
   type TurnAttributes,
-} from './hook/turn.ts'
-export type { PartsInput } from './hook/user-parts.ts'
-export { type Halt, type HaltOptions, halt, type Regenerate, regenerate } from './hook/verdict.ts'
-export { uuidV7 } from './id/uuid-v7.ts'
+} from './define/turn.ts'
+export type { PartsInput } from './define/user-parts.ts'
+export { type Halt, type HaltOptions, halt, type Regenerate, regenerate } from './define/verdict.ts'
+export type { FlowStanding, FlowStatus } from './engine/flow/flow-standing.ts'
+export type { TurnOutcome } from './engine/live/turn-outcome.ts'
+export type { RestoreScope } from './engine/scopes.ts'
+export type { SendOptions, WhenBusy } from './engine/turn-options.ts'
 export type { BlobRef } from './log/blob-ref.ts'
 export { type CallEnd, type CallPhase, callEnd, callPhase, effectiveArgs } from './log/call-phase.ts'
 export { childIdOf } from './log/child-call.ts'
@@ -154,9 +182,9 @@ export type {
 } from './log/events.ts'
 export { foldEvents } from './log/fold-events.ts'
 export { type ConversationPhase, type ConversationStatus, type FsmState, fsmStateOf } from './log/fsm-state.ts'
-export type { Json, JsonObject } from './log/json.ts'
 export { nextStep, type Step } from './log/next-step.ts'
 export { type DraftCall, type MessageOutcome, type Outcome, settle, type Verdict } from './log/settle.ts'
+export type { Snapshot, SnapshotCall, SnapshotMessage, SnapshotPart } from './log/snapshot.ts'
 export {
   baseOf,
   type CallState,
@@ -166,38 +194,26 @@ export {
   type TurnState,
 } from './log/state.ts'
 export { validateEvent } from './log/validate-event.ts'
-export { consoleLogger, type LogDetails, type Logger, silentLogger } from './logger/logger.ts'
-export type { LanguageModel, ModelSettings, ToolChoice } from './model/language-model.ts'
-export type { ChunkTransformer, StreamChunk } from './model/stream-chunk.ts'
 export { transformChunk } from './model/transform-chunk.ts'
+export type { Tokenizer } from './prompt/budget/count-tokens.ts'
+export { gptTokenizer } from './prompt/budget/gpt-tokenizer.ts'
+export type { CommonPrefix } from './prompt/common-prefix.ts'
+export type { Eviction } from './prompt/evictions.ts'
+export { type Explanation, explain } from './prompt/explain.ts'
 export type { Answered, CallRef, WinningResolution } from './runtime/answer-call.ts'
 export type { Conversation, ForkOptions, OutputOf, PendingOf, TurnHandle } from './runtime/conversation.ts'
 export { createRuntime } from './runtime/create-runtime.ts'
 export type { FlowRecord, FlowSession, FlowSuspension } from './runtime/flow-session.ts'
-export type { FlowStanding, FlowStatus } from './runtime/flow-standing.ts'
-export type { HistoryPage } from './runtime/history.ts'
-export type { InboxItem } from './runtime/inbox.ts'
-export type { Inspection } from './runtime/inspect.ts'
-export type { ListedConversation } from './runtime/listed-conversation.ts'
 export type { InputPart, MessageInput } from './runtime/message-input.ts'
+export type { HistoryPage } from './runtime/read/history.ts'
+export type { InboxItem } from './runtime/read/inbox.ts'
+export type { Inspection } from './runtime/read/inspect.ts'
+export type { ListedConversation } from './runtime/read/listed-conversation.ts'
+export type { WatchOptions } from './runtime/read/watch.ts'
 export type { Readiness } from './runtime/readiness.ts'
 export type { ResumeOptions } from './runtime/resume-session.ts'
 export type { Runtime, RuntimeOptions, Verbs } from './runtime/runtime.ts'
-export type { RestoreScope } from './runtime/scopes.ts'
-export type { SendOptions, WhenBusy } from './runtime/send-message.ts'
-export type { TurnOutcome } from './runtime/turn-outcome.ts'
-export type { WatchOptions } from './runtime/watch.ts'
-export {
-  type BuiltinScope,
-  createScope,
-  isSystemScope,
-  type ScopeAttributes,
-  type SystemScope,
-  systemScope,
-} from './scope/create-scope.ts'
-export type { Register, Scope } from './scope/register.ts'
 export type { Lifecycle, LoadContext, PersistContext, Persistence } from './snapshot/persistence.ts'
-export type { Snapshot, SnapshotCall, SnapshotMessage, SnapshotPart } from './snapshot/snapshot.ts'
 export { type StoreSnapshotsOptions, storeSnapshots } from './snapshot/store-snapshots.ts'
 export type { Change, CommitResult, ResolveCall } from './store/change.ts'
 export type {
@@ -231,6 +247,8 @@ export type {
   Wake,
 } from './store/driver.ts'
 export { fittingRows, rowBytes } from './store/fitting-rows.ts'
+export { memoryDriver } from './store/memory/memory-driver.ts'
+export { type MemoryStoreOptions, memoryStore } from './store/memory/memory-store.ts'
 export type { ModelCall, ModelCallRange, NewModelCall } from './store/model-call.ts'
 export { type ForkPlan, type ForkSource, planFork } from './store/plan-fork.ts'
 export { forkParents, mergeSettings } from './store/rows.ts'
@@ -249,14 +267,6 @@ export type {
 } from './store/store.ts'
 export type { Summary } from './store/summary.ts'
 export type { FinalStatus, PendingCall, ToolCall, ToolCallWrite } from './store/tool-call.ts'
-export { memoryDriver } from './stores/memory/memory-driver.ts'
-export { type MemoryStoreOptions, memoryStore } from './stores/memory/memory-store.ts'
-export { defineTool } from './tool/define-tool.ts'
-export { type AiSdkTool, fromAiSdkTools } from './tool/from-ai-sdk-tools.ts'
-export type { Jsonify } from './tool/jsonify.ts'
-export type { JsonSchema, Schema, SchemaInput, SchemaOutput } from './tool/schema.ts'
-export type { Retention, Tool, ToolArgs, ToolInput, ToolName, ToolResultOf, ToolSet } from './tool/tool.ts'
-export type { ToolAttributes } from './tool/tool-attributes.ts'
 export type { Activity, LiveEvent } from './view/live-event.ts'
 export { projectView, type WatchEvent } from './view/project-view.ts'
 export type {

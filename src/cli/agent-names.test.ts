@@ -1,9 +1,9 @@
 import { expect, test } from 'vitest'
 import { z } from 'zod'
-import { defineAgent } from '../agent/define-agent.ts'
-import { defineFlow } from '../flow/define-flow.ts'
+import { defineAgent } from '../define/define-agent.ts'
+import { defineFlow } from '../define/define-flow.ts'
+import { defineTool } from '../define/define-tool.ts'
 import { scriptedModel } from '../testing/scripted-model.ts'
-import { defineTool } from '../tool/define-tool.ts'
 import { agentNames } from './agent-names.ts'
 
 test('a config has code for its agents, for those that their tools start, and for its flows', () => {

@@ -1,4 +1,4 @@
-import { sessionAgent } from '../flow/define-flow.ts'
+import { sessionAgent } from '../define/define-flow.ts'
 import { agentsByName } from '../runtime/agents-by-name.ts'
 import type { Config } from './config.ts'
 

@@ -1,4 +1,4 @@
-import type { Agent } from '../agent/agent.ts'
+import type { Agent } from '../define/agent.ts'
 import type { RuntimeOptions } from '../runtime/runtime.ts'
 import type { ServeOptions } from '../server/serve.ts'
 import type { UpkeepOptions } from '../server/server-options.ts'

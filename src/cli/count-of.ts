@@ -1,4 +1,4 @@
-import { CommandLineError } from '../errors/cli-errors.ts'
+import { CommandLineError } from '../base/errors/cli-errors.ts'
 
 /** An option that is a whole number; undefined when it was not given. */
 export function countOf(

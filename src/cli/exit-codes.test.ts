@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
-import { CommandLineError } from '../errors/cli-errors.ts'
-import { type ErrorCode, errorCodes } from '../errors/codes.ts'
-import { PerdureError } from '../errors/perdure-error.ts'
+import { CommandLineError } from '../base/errors/cli-errors.ts'
+import { type ErrorCode, errorCodes } from '../base/errors/codes.ts'
+import { PerdureError } from '../base/errors/perdure-error.ts'
 import { exitCodeOf } from './exit-codes.ts'
 
 test.each([

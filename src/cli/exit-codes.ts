@@ -1,5 +1,5 @@
-import { type ErrorCode, type ErrorFamily, errorCodes } from '../errors/codes.ts'
-import { PerdureError } from '../errors/perdure-error.ts'
+import { type ErrorCode, type ErrorFamily, errorCodes } from '../base/errors/codes.ts'
+import { PerdureError } from '../base/errors/perdure-error.ts'
 
 /** What scripts can rely on; documented in `docs/cli.md`. */
 export const exitCodes = {

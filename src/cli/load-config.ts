@@ -1,8 +1,8 @@
 import { existsSync } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
-import { ConfigError } from '../errors/cli-errors.ts'
-import { unknownKeys } from '../errors/unknown-keys.ts'
+import { ConfigError } from '../base/errors/cli-errors.ts'
+import { unknownKeys } from '../base/errors/unknown-keys.ts'
 import { runtimeOptionNames } from '../runtime/runtime-problems.ts'
 import type { Config } from './config.ts'
 

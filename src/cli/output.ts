@@ -1,4 +1,4 @@
-import { PerdureError } from '../errors/perdure-error.ts'
+import { PerdureError } from '../base/errors/perdure-error.ts'
 import { exitCodeOf } from './exit-codes.ts'
 import { type Colours, coloursOf, wantsColours } from './terminal/colours.ts'
 import { type Printable, safe, safeJson, safely } from './terminal/safe-text.ts'

@@ -1,6 +1,6 @@
 import { parseArgs as parseStrictly } from 'node:util'
 import { type ArgsDef, type ParsedArgs, parseArgs } from 'citty'
-import { CommandLineError } from '../errors/cli-errors.ts'
+import { CommandLineError } from '../base/errors/cli-errors.ts'
 
 /** The words after a command, by its definition. Throws `CommandLineError` on everything the definition does not know. */
 export function parseArguments<T extends ArgsDef>(

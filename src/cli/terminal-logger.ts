@@ -1,4 +1,4 @@
-import type { LogDetails, Logger } from '../logger/logger.ts'
+import type { LogDetails, Logger } from '../base/logger.ts'
 import { safely } from './terminal/safe-text.ts'
 
 /** Warnings and errors as lines on stderr; stack traces only when asked for. */

@@ -1,4 +1,4 @@
-import { CommandLineError } from '../errors/cli-errors.ts'
+import { CommandLineError } from '../base/errors/cli-errors.ts'
 
 /** A place that cannot be written to is told as what it is: something about the command, with what to do about it. */
 export async function unlessUnwritable<T>(path: string, advice: string, write: () => Promise<T>): Promise<T> {

@@ -1,8 +1,8 @@
-import type { ErrorCode } from '../errors/codes.ts'
+import type { ErrorCode } from '../base/errors/codes.ts'
 import type { ConversationRecord } from '../store/conversation-record.ts'
 import type { ModelCall } from '../store/model-call.ts'
 
-export type { Explanation } from '../context/explain.ts'
+export type { Explanation } from '../prompt/explain.ts'
 
 /** What a list tells of a conversation. */
 export type RemoteRecord = Omit<ConversationRecord, 'settings' | 'fsmState' | 'quarantine'> & {

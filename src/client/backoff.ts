@@ -1,4 +1,4 @@
-import { RemoteError } from '../errors/server-errors.ts'
+import { RemoteError } from '../base/errors/server-errors.ts'
 
 export type Backoff = { readonly firstMs: number; readonly mostMs: number }
 

@@ -1,5 +1,5 @@
-import { readGiven, shown } from '../errors/read-given.ts'
-import { InvalidArgumentError, InvalidIdError } from '../errors/store-errors.ts'
+import { readGiven, shown } from '../base/errors/read-given.ts'
+import { InvalidArgumentError, InvalidIdError } from '../base/errors/store-errors.ts'
 
 /** A part of a path. Throws for what no URL can carry, and for dots, which a URL takes for steps of its own. */
 export function pathPart(name: string, value: unknown): string {

@@ -1,4 +1,4 @@
-import { readMembers } from '../errors/read-given.ts'
+import { readMembers } from '../base/errors/read-given.ts'
 import type { LogEvent } from '../log/events.ts'
 import type { Explanation, ModelCallSummary, RemoteModelCall } from './answers.ts'
 

@@ -1,7 +1,7 @@
-import { readGiven, shown } from '../errors/read-given.ts'
-import { RemoteError, type RemoteProblem, ServerUnreachableError } from '../errors/server-errors.ts'
-import { InvalidArgumentError } from '../errors/store-errors.ts'
-import type { Json } from '../log/json.ts'
+import { readGiven, shown } from '../base/errors/read-given.ts'
+import { RemoteError, type RemoteProblem, ServerUnreachableError } from '../base/errors/server-errors.ts'
+import { InvalidArgumentError } from '../base/errors/store-errors.ts'
+import type { Json } from '../base/json.ts'
 import { jsonBody, setQuery } from './given.ts'
 
 /** Where the server is, and how to come in. */

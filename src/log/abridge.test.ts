@@ -2,12 +2,12 @@ import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 import { describe, expect, test } from 'vitest'
 import { called, placed, replied, resolved, said, stateOf, suspended } from '../../test/log/story.ts'
+import type { Json } from '../base/json.ts'
 import { abridge, abridgeEvent } from './abridge.ts'
 import { callPhase } from './call-phase.ts'
 import { assistantMsg, toolResult, userMsg } from './event-constructors.ts'
 import type { NewEvent } from './events.ts'
 import { foldEvents } from './fold-events.ts'
-import type { Json } from './json.ts'
 import { weightOf } from './weight.ts'
 
 setFlagsFromString('--expose-gc')

@@ -1,6 +1,6 @@
+import type { Json } from '../base/json.ts'
 import { isBlobRef } from './blob-ref.ts'
 import type { AssistantPart, LogEvent, UserPart } from './events.ts'
-import type { Json } from './json.ts'
 import type { CallState, TurnItem } from './state.ts'
 import { weightOf } from './weight.ts'
 

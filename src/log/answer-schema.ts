@@ -1,5 +1,5 @@
+import type { Json } from '../base/json.ts'
 import type { SuspensionKind } from './events.ts'
-import type { Json } from './json.ts'
 import type { CallState } from './state.ts'
 
 /** JSON Schema of the value that resolves a suspension of this kind. */

@@ -1,5 +1,5 @@
+import type { Json } from '../base/json.ts'
 import { isBlobRef } from './blob-ref.ts'
-import type { Json } from './json.ts'
 
 /** The hashes of all blob refs anywhere in a value, each once. */
 export function blobRefsIn(value: Json): string[] {

@@ -10,9 +10,9 @@ import {
   succeeded,
   suspended,
 } from '../../test/log/story.ts'
+import type { Json } from '../base/json.ts'
 import { type CallEnd, callEnd, callPhase, effectiveArgs } from './call-phase.ts'
 import type { NewEvent, ToolCallContent } from './events.ts'
-import type { Json } from './json.ts'
 import { type CallState, findCall } from './state.ts'
 
 describe('how a call ends', () => {

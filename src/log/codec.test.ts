@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { InvalidValueError } from '../errors/log-errors.ts'
+import { InvalidValueError } from '../base/errors/log-errors.ts'
 import { decode, encode } from './codec.ts'
 
 /** Hostile text: NUL, lone surrogates, keys that mean something to JavaScript. */

@@ -1,7 +1,7 @@
-import { InvalidValueError } from '../errors/log-errors.ts'
-import { PerdureError } from '../errors/perdure-error.ts'
-import { thrownText } from '../errors/read-given.ts'
-import type { Json } from './json.ts'
+import { InvalidValueError } from '../base/errors/log-errors.ts'
+import { PerdureError } from '../base/errors/perdure-error.ts'
+import { thrownText } from '../base/errors/read-given.ts'
+import type { Json } from '../base/json.ts'
 
 const maxDepth = 500
 

@@ -1,5 +1,5 @@
+import type { Json, JsonObject } from '../base/json.ts'
 import type { BlobRef } from './blob-ref.ts'
-import type { Json, JsonObject } from './json.ts'
 
 /** A committed fact of a conversation. `seq` is 1-based and gap-free; the store assigns `seq` and `at`. */
 export type LogEvent = NewEvent & {

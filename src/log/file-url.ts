@@ -1,4 +1,4 @@
-import type { JsonObject } from './json.ts'
+import type { JsonObject } from '../base/json.ts'
 
 /** Longer addresses are files in disguise, or mistakes. */
 const maxUrlLength = 8_192

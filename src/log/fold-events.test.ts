@@ -15,7 +15,7 @@ import {
   succeeded,
   suspended,
 } from '../../test/log/story.ts'
-import { EventInvalidError, EventUnknownError } from '../errors/log-errors.ts'
+import { EventInvalidError, EventUnknownError } from '../base/errors/log-errors.ts'
 import type { LogEvent, NewEvent } from './events.ts'
 import { foldEvents } from './fold-events.ts'
 import { baseOf, findTurn, openTurn, queuedTurns } from './state.ts'

@@ -1,5 +1,5 @@
+import type { Json } from '../base/json.ts'
 import { callPhase } from './call-phase.ts'
-import type { Json } from './json.ts'
 import { type CallState, type ConversationState, openTurn, type TurnState } from './state.ts'
 
 /** Where a conversation is, by its log. Live events refine `running`. */

@@ -1,4 +1,4 @@
-import { EventUnknownError, type UnknownEvent } from '../errors/log-errors.ts'
+import { EventUnknownError, type UnknownEvent } from '../base/errors/log-errors.ts'
 import type { LogEvent } from './events.ts'
 import { isKnownType } from './validate-event.ts'
 

@@ -1,3 +1,4 @@
+import type { Json } from '../base/json.ts'
 import { callPosition } from './call-position.ts'
 import type {
   AssistantMsg,
@@ -13,7 +14,6 @@ import type {
   UserMessage,
   Withheld,
 } from './events.ts'
-import type { Json } from './json.ts'
 
 /**
  * What a log folds to. Plain JSON, so that a trimmed copy can be kept as the `base` of a summary.

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { called, replied, resolved, said, stateOf, suspended } from '../../test/log/story.ts'
-import type { Json } from './json.ts'
+import type { Json } from '../base/json.ts'
 import { tokensUsed, usageOf } from './turn-usage.ts'
 
 const all = { inputTokens: 1, outputTokens: 2, cacheReadTokens: 3, cacheWriteTokens: 4, reasoningTokens: 5 }

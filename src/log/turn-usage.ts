@@ -1,5 +1,5 @@
+import type { Json } from '../base/json.ts'
 import type { Usage } from './events.ts'
-import type { Json } from './json.ts'
 import type { TurnState } from './state.ts'
 
 const counters = ['inputTokens', 'outputTokens', 'cacheReadTokens', 'cacheWriteTokens', 'reasoningTokens'] as const

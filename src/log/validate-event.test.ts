@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { EventInvalidError, EventUnknownError } from '../errors/log-errors.ts'
+import { EventInvalidError, EventUnknownError } from '../base/errors/log-errors.ts'
 import * as constructors from './event-constructors.ts'
 import type { EventContents, EventType, NewEvent } from './events.ts'
 import { validateEvent } from './validate-event.ts'

@@ -1,4 +1,4 @@
-import { EventInvalidError, EventUnknownError } from '../errors/log-errors.ts'
+import { EventInvalidError, EventUnknownError } from '../base/errors/log-errors.ts'
 import { isBlobRef } from './blob-ref.ts'
 import type * as Log from './events.ts'
 import {

@@ -1,8 +1,8 @@
 import type { LanguageModelV3CallOptions, LanguageModelV4CallOptions } from '@ai-sdk/provider'
-import type { LanguageModel, ToolChoice } from './language-model.ts'
+import { isRecord } from '../base/untrusted.ts'
+import type { LanguageModel, ToolChoice } from '../define/language-model.ts'
 import type { ModelRequest } from './model-request.ts'
 import { promptForV3 } from './prompt-for-v3.ts'
-import { isRecord } from './untrusted.ts'
 
 /** Calls `doStream` in the words of the model's specification. Rejects with whatever the provider throws, also at once. */
 export async function callModel(

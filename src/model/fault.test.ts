@@ -1,6 +1,6 @@
 import { APICallError } from '@ai-sdk/provider'
 import { describe, expect, test } from 'vitest'
-import { createRedactor } from '../redact/redactor.ts'
+import { createRedactor } from '../base/redact/redactor.ts'
 import { faultOf } from './fault.ts'
 
 const redact = createRedactor({ env: {} })

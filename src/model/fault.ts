@@ -1,7 +1,7 @@
-import type { ModelErrorCode } from '../errors/model-errors.ts'
-import type { Redact } from '../redact/redactor.ts'
+import type { ModelErrorCode } from '../base/errors/model-errors.ts'
+import type { Redact } from '../base/redact/redactor.ts'
+import { isRecord, textOf } from '../base/untrusted.ts'
 import { retryAfterMs } from './retry-after.ts'
-import { isRecord, textOf } from './untrusted.ts'
 
 /** What is known, and may be told, of an attempt that went wrong. */
 export type Fault = {

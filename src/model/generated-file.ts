@@ -1,6 +1,6 @@
+import { isRecord, textOf } from '../base/untrusted.ts'
 import { isDataUrl, isWebUrl } from '../log/file-url.ts'
 import type { GeneratedFile } from './message-draft.ts'
-import { isRecord, textOf } from './untrusted.ts'
 
 /** A `file` part of a stream: v3 has bytes or base64 bare, v4 in a tagged object. Null when there is nothing in it. */
 export function generatedFile(part: { readonly [key: string]: unknown }): GeneratedFile | null {

@@ -1,12 +1,12 @@
+import type { JsonObject } from '../base/json.ts'
+import { isRecord, textOf } from '../base/untrusted.ts'
+import type { StreamChunk } from '../define/stream-chunk.ts'
 import { withWebUrl } from '../log/file-url.ts'
-import type { JsonObject } from '../log/json.ts'
 import { generatedFile } from './generated-file.ts'
 import type { DraftBlock, DraftCall, DraftFinish, DraftItem, MessageDraft, MessagePart } from './message-draft.ts'
 import { isSomething, withMetadata } from './message-draft.ts'
 import { readFinish } from './read-finish.ts'
-import type { StreamChunk } from './stream-chunk.ts'
 import { toJson, toJsonObject } from './to-json.ts'
-import { isRecord, textOf } from './untrusted.ts'
 
 export type BuildContext = {
   readonly newCallId: () => string

@@ -1,5 +1,5 @@
+import type { Json, JsonObject } from '../base/json.ts'
 import type { AssistantPart, FilePart, PlainCallPart, Usage } from '../log/events.ts'
-import type { Json, JsonObject } from '../log/json.ts'
 import { toJson } from './to-json.ts'
 
 /** A part of a message as it came from the model; `GeneratedFile` has the bytes that the caller is to put into a blob. */

@@ -1,4 +1,4 @@
-import { ModelError, type ModelErrorCode } from '../errors/model-errors.ts'
+import { ModelError, type ModelErrorCode } from '../base/errors/model-errors.ts'
 import type { ModelRef } from '../log/events.ts'
 import type { Fault } from './fault.ts'
 

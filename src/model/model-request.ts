@@ -1,10 +1,10 @@
-import type { Clock } from '../clock/clock.ts'
+import type { Clock } from '../base/clock.ts'
+import type { JsonObject } from '../base/json.ts'
+import type { Redact } from '../base/redact/redactor.ts'
+import type { LanguageModel, ModelPrompt, ModelSettings, ModelTool } from '../define/language-model.ts'
+import type { ChunkTransformer } from '../define/stream-chunk.ts'
 import type { ModelRef, Usage } from '../log/events.ts'
-import type { JsonObject } from '../log/json.ts'
-import type { Redact } from '../redact/redactor.ts'
-import type { LanguageModel, ModelPrompt, ModelSettings, ModelTool } from './language-model.ts'
 import type { RetryPolicy } from './retry-policy.ts'
-import type { ChunkTransformer } from './stream-chunk.ts'
 
 /** One model call, whatever it takes: retries, then fallback models. */
 export type ModelRequest = {

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import type { ModelPrompt } from './language-model.ts'
+import type { ModelPrompt } from '../define/language-model.ts'
 import { promptForV3 } from './prompt-for-v3.ts'
 
 const bytes = new Uint8Array([1, 2, 3])

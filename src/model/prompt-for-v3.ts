@@ -9,7 +9,7 @@ import type {
   LanguageModelV4ToolResultOutput,
   LanguageModelV4ToolResultPart,
 } from '@ai-sdk/provider'
-import type { ModelPrompt } from './language-model.ts'
+import type { ModelPrompt } from '../define/language-model.ts'
 
 /**
  * The same prompt as specification v3 has it: a file's data is bare there, and `custom` and `reasoning-file` parts do not exist. Leaves

@@ -1,6 +1,6 @@
+import { isRecord, textOf } from '../base/untrusted.ts'
 import type { Usage } from '../log/events.ts'
 import type { DraftFinish } from './message-draft.ts'
-import { isRecord, textOf } from './untrusted.ts'
 
 /** The `finish` part of a stream. Both specifications have the same shape. */
 export function readFinish(part: { readonly [key: string]: unknown }): DraftFinish {

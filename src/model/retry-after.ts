@@ -1,4 +1,4 @@
-import { isRecord } from './untrusted.ts'
+import { isRecord } from '../base/untrusted.ts'
 
 /** How long the headers of an answer ask to wait: `retry-after-ms`, or `retry-after` in seconds or as a date. */
 export function retryAfterMs(headers: unknown, now: number): number | null {

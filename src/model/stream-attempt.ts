@@ -1,15 +1,15 @@
-import { TransformFailedError } from '../errors/model-errors.ts'
-import type { Redact } from '../redact/redactor.ts'
+import { TransformFailedError } from '../base/errors/model-errors.ts'
+import type { Redact } from '../base/redact/redactor.ts'
+import { UnlessAborted } from '../base/unless-aborted.ts'
+import { isRecord } from '../base/untrusted.ts'
+import type { LanguageModel } from '../define/language-model.ts'
+import type { StreamChunk } from '../define/stream-chunk.ts'
 import { callModel } from './call-model.ts'
 import { type Fault, faultOf, ownFault, wordsOf } from './fault.ts'
-import type { LanguageModel } from './language-model.ts'
 import { MessageBuilder } from './message-builder.ts'
 import { type DraftFinish, emptyDraft, type MessageDraft } from './message-draft.ts'
 import type { ModelRequest } from './model-request.ts'
-import type { StreamChunk } from './stream-chunk.ts'
 import { transformChunk } from './transform-chunk.ts'
-import { UnlessAborted } from './unless-aborted.ts'
-import { isRecord } from './untrusted.ts'
 
 /** What one request to one provider came to. The draft holds whatever had come. */
 export type AttemptEnd = {

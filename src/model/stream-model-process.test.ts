@@ -4,7 +4,7 @@ import { expect, test } from 'vitest'
 
 test('a process with nothing else to do stays for the next attempt, and ends after it', async () => {
   const program = `
-    import { systemClock } from '${new URL('../clock/clock.ts', import.meta.url)}'
+    import { systemClock } from '${new URL('../base/clock.ts', import.meta.url)}'
     import { scriptedModel } from '${new URL('../testing/scripted-model.ts', import.meta.url)}'
     import { streamModel } from '${new URL('stream-model.ts', import.meta.url)}'
     const message = await streamModel({

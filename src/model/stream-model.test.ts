@@ -16,8 +16,8 @@ import {
   streamOf,
   throws,
 } from '../../test/support/unruly-model.ts'
-import { ModelError, TransformFailedError } from '../errors/model-errors.ts'
-import { PerdureError } from '../errors/perdure-error.ts'
+import { ModelError, TransformFailedError } from '../base/errors/model-errors.ts'
+import { PerdureError } from '../base/errors/perdure-error.ts'
 import { fakeClock } from '../testing/fake-clock.ts'
 import { streamModel } from './stream-model.ts'
 

@@ -1,7 +1,9 @@
-import type { PerdureError } from '../errors/perdure-error.ts'
-import { InvalidArgumentError } from '../errors/store-errors.ts'
+import type { PerdureError } from '../base/errors/perdure-error.ts'
+import { InvalidArgumentError } from '../base/errors/store-errors.ts'
+import { pause } from '../base/unless-aborted.ts'
+import { modelRef } from '../define/language-model.ts'
+import type { StreamChunk } from '../define/stream-chunk.ts'
 import type { ModelRef, Usage } from '../log/events.ts'
-import { modelRef } from './language-model.ts'
 import {
   callsOf,
   emptyDraft,
@@ -15,8 +17,6 @@ import { type ModelFault, modelError } from './model-error.ts'
 import type { ModelRequest } from './model-request.ts'
 import { decideRetry } from './retry-policy.ts'
 import { type AttemptEnd, streamAttempt } from './stream-attempt.ts'
-import type { StreamChunk } from './stream-chunk.ts'
-import { pause } from './unless-aborted.ts'
 
 /** What a model call came to. All of it but the bytes of generated files is plain JSON. */
 export type ModelMessage = {

@@ -1,5 +1,5 @@
-import type { Json, JsonObject } from '../log/json.ts'
-import { isRecord } from './untrusted.ts'
+import type { Json, JsonObject } from '../base/json.ts'
+import { isRecord } from '../base/untrusted.ts'
 
 /** Far deeper than any real value, and shallow enough for the log's codec wherever it is put in an event. */
 const maxDepth = 200

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
-import { TransformFailedError } from '../errors/model-errors.ts'
-import type { StreamChunk } from './stream-chunk.ts'
+import { TransformFailedError } from '../base/errors/model-errors.ts'
+import type { StreamChunk } from '../define/stream-chunk.ts'
 import { transformChunk } from './transform-chunk.ts'
 
 const text: StreamChunk = { type: 'text_delta', id: 'text-0', delta: 'hello' }

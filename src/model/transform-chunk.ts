@@ -1,6 +1,6 @@
-import { TransformFailedError } from '../errors/model-errors.ts'
-import type { ChunkTransformer, StreamChunk } from './stream-chunk.ts'
-import { isRecord } from './untrusted.ts'
+import { TransformFailedError } from '../base/errors/model-errors.ts'
+import { isRecord } from '../base/untrusted.ts'
+import type { ChunkTransformer, StreamChunk } from '../define/stream-chunk.ts'
 
 /**
  * The one call site of the stream transformer. Null drops the chunk: it was turned into something unknown, or emptied. Only `delta` may

@@ -1,5 +1,5 @@
-import type { Agent } from '../agent/agent.ts'
-import { DefinitionError } from '../errors/definition-errors.ts'
+import { DefinitionError } from '../base/errors/definition-errors.ts'
+import type { Agent } from '../define/agent.ts'
 
 /** The agents of a runtime, with those that their tools start. Callers may only name the former. */
 export function agentsByName(agents: readonly Agent[]): Map<string, Agent> {

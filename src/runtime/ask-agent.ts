@@ -1,13 +1,13 @@
-import { AwaitedConversationDeletedError, NoSuchAgentError } from '../errors/flow-errors.ts'
-import type { FlowContext } from '../flow/flow-owner.ts'
-import type { AgentAnswer } from '../flow/flow-verbs.ts'
+import { AwaitedConversationDeletedError, NoSuchAgentError } from '../base/errors/flow-errors.ts'
+import type { AgentAnswer } from '../define/flow-verbs.ts'
+import type { FlowContext } from '../engine/flow/flow-owner.ts'
+import { isToldBy, outcomeOf } from '../engine/live/turn-outcome.ts'
 import { findTurn } from '../log/state.ts'
 import type { ConversationRef } from '../store/conversation-record.ts'
 import { conversationHandle } from './conversation-handle.ts'
+import { turnFromLog } from './read/turn-from-log.ts'
 import type { RuntimeContext } from './runtime-context.ts'
 import { turnIdOf } from './send-message.ts'
-import { turnFromLog } from './turn-from-log.ts'
-import { isToldBy, outcomeOf } from './turn-outcome.ts'
 
 /** How a flow talks to an agent: the key makes it one message, however often it is asked, and the log tells when the turn has ended. */
 export function askAgent(context: () => RuntimeContext): (session: ConversationRef) => FlowContext['askAgent'] {

@@ -1,13 +1,13 @@
 import { expect, test } from 'vitest'
 import { called, cancelled, replied, said, suspended } from '../../test/log/story.ts'
-import { WorkingSets } from '../live/working-sets.ts'
+import { silentLogger } from '../base/logger.ts'
+import { noLeaseWish } from '../engine/lease-request.ts'
 import { childIdOf, childTurnIdOf } from '../log/child-call.ts'
 import type { NewEvent } from '../log/events.ts'
-import { silentLogger } from '../logger/logger.ts'
-import { memoryStore } from '../stores/memory/memory-store.ts'
+import { memoryStore } from '../store/memory/memory-store.ts'
+import { WorkingSets } from '../store/working-sets.ts'
 import { fakeClock } from '../testing/fake-clock.ts'
 import { cancelQuarantined } from './cancel-quarantined.ts'
-import { noLeaseWish } from './lease-wish.ts'
 
 const tenant = 'default'
 const childId = childIdOf('c1')

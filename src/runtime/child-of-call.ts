@@ -1,5 +1,5 @@
+import { parentCallOf } from '../engine/child/admit-child.ts'
 import type { TenantStore } from '../store/store.ts'
-import { parentCallOf } from './admit-child.ts'
 import type { ReadCallRef } from './read-call-ref.ts'
 
 /** The child agent of a conversation, or of one of its children, that a call is in; null for a call of its own, or of nobody below it. */

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { memoryStore } from '../stores/memory/memory-store.ts'
+import { memoryStore } from '../store/memory/memory-store.ts'
 import { createRuntime } from './create-runtime.ts'
 
 test.each([

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
-import { defineFlow } from '../flow/define-flow.ts'
-import { silentLogger } from '../logger/logger.ts'
-import { memoryStore } from '../stores/memory/memory-store.ts'
+import { silentLogger } from '../base/logger.ts'
+import { defineFlow } from '../define/define-flow.ts'
+import { memoryStore } from '../store/memory/memory-store.ts'
 import { createRuntime } from './create-runtime.ts'
 
 const ask = defineFlow({ name: 'ask', version: 1, run: (flow) => flow.suspend('go?') })

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
-import { createScope, systemScope } from '../scope/create-scope.ts'
-import type { Scope } from '../scope/register.ts'
+import { createScope, systemScope } from '../define/create-scope.ts'
+import type { Scope } from '../define/register.ts'
 import { identify } from './identity.ts'
 
 const ann = createScope({ user: 'ann', tenant: 'acme' })

@@ -1,8 +1,8 @@
-import { readMembers, shown } from '../errors/read-given.ts'
-import { TenantMissingError } from '../errors/runtime-errors.ts'
-import { InvalidArgumentError } from '../errors/store-errors.ts'
-import type { BuiltinScope } from '../scope/create-scope.ts'
-import type { Scope } from '../scope/register.ts'
+import { readMembers, shown } from '../base/errors/read-given.ts'
+import { TenantMissingError } from '../base/errors/runtime-errors.ts'
+import { InvalidArgumentError } from '../base/errors/store-errors.ts'
+import type { BuiltinScope } from '../define/create-scope.ts'
+import type { Scope } from '../define/register.ts'
 import { checkId } from '../store/checks.ts'
 
 export type IdentityOptions = {

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
-import { silentLogger } from '../logger/logger.ts'
-import { memoryStore } from '../stores/memory/memory-store.ts'
+import { silentLogger } from '../base/logger.ts'
+import { memoryStore } from '../store/memory/memory-store.ts'
 import { type MessageInput, readMessage } from './message-input.ts'
 
 const bytes = new Uint8Array([1, 2, 3])

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
-import { readGiven } from '../errors/read-given.ts'
-import { InvalidArgumentError } from '../errors/store-errors.ts'
+import { readGiven } from '../base/errors/read-given.ts'
+import { InvalidArgumentError } from '../base/errors/store-errors.ts'
 import { type BlobRef, isBlobRef } from '../log/blob-ref.ts'
 import type { UserMessage, UserPart } from '../log/events.ts'
 import { isDataUrl, isWebUrl } from '../log/file-url.ts'

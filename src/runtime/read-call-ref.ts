@@ -1,4 +1,4 @@
-import { readMembers } from '../errors/read-given.ts'
+import { readMembers } from '../base/errors/read-given.ts'
 import { checkId, checkWhole } from '../store/checks.ts'
 import type { CallRef } from './answer-call.ts'
 

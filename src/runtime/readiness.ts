@@ -1,5 +1,5 @@
-import type { Clock } from '../clock/clock.ts'
-import { withTimeout } from '../clock/with-timeout.ts'
+import type { Clock } from '../base/clock.ts'
+import { withTimeout } from '../base/with-timeout.ts'
 import type { Store } from '../store/store.ts'
 
 /** Whether a process can do its work now. */

@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { defineAgent } from '../agent/define-agent.ts'
-import { defineFlow } from '../flow/define-flow.ts'
-import { silentLogger } from '../logger/logger.ts'
-import { memoryStore } from '../stores/memory/memory-store.ts'
+import { silentLogger } from '../base/logger.ts'
+import { defineAgent } from '../define/define-agent.ts'
+import { defineFlow } from '../define/define-flow.ts'
+import { memoryStore } from '../store/memory/memory-store.ts'
 import { scriptedModel } from '../testing/scripted-model.ts'
 import { createRuntime } from './create-runtime.ts'
 

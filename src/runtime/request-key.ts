@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
-import { uuidV7 } from '../id/uuid-v7.ts'
+import type { Json } from '../base/json.ts'
+import { uuidV7 } from '../base/uuid-v7.ts'
 import { encode } from '../log/codec.ts'
-import type { Json } from '../log/json.ts'
 import type { Change } from '../store/change.ts'
 import { checkId } from '../store/checks.ts'
 

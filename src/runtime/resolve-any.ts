@@ -1,5 +1,5 @@
-import { InvalidAnswerError } from '../errors/definition-errors.ts'
-import { readMembers } from '../errors/read-given.ts'
+import { InvalidAnswerError } from '../base/errors/definition-errors.ts'
+import { readMembers } from '../base/errors/read-given.ts'
 import type { SuspensionKind } from '../log/events.ts'
 import { type ConversationState, findCall } from '../log/state.ts'
 import type { Answered, AnswerOptions } from './answer-call.ts'

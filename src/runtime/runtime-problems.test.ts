@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
-import { defineAgent } from '../agent/define-agent.ts'
-import { memoryStore } from '../stores/memory/memory-store.ts'
+import { defineAgent } from '../define/define-agent.ts'
+import { memoryStore } from '../store/memory/memory-store.ts'
 import { scriptedModel } from '../testing/scripted-model.ts'
 import { runtimeProblems } from './runtime-problems.ts'
 

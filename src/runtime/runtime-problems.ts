@@ -1,5 +1,5 @@
-import { isAgent } from '../agent/is-agent.ts'
-import { unknownKeys } from '../errors/unknown-keys.ts'
+import { unknownKeys } from '../base/errors/unknown-keys.ts'
+import { isAgent } from '../define/is-agent.ts'
 import type { RuntimeOptions } from './runtime.ts'
 
 /** What is wrong with the options of a runtime. A misspelt `tenant` must not become one wall for everybody, so unknown keys are. */

@@ -1,46 +1,27 @@
 import { createHash } from 'node:crypto'
-import type { Agent } from '../agent/agent.ts'
-import { readGiven, readMembers, shown } from '../errors/read-given.ts'
-import { AgentMismatchError, BusyError } from '../errors/runtime-errors.ts'
-import { ConversationNotFoundError, InvalidArgumentError } from '../errors/store-errors.ts'
-import { failpoint } from '../failpoint/failpoint.ts'
-import { uuidV7 } from '../id/uuid-v7.ts'
-import { type WorkingSet, withEvents } from '../live/working-sets.ts'
+import { readGiven, readMembers } from '../base/errors/read-given.ts'
+import { AgentMismatchError, BusyError } from '../base/errors/runtime-errors.ts'
+import { ConversationNotFoundError } from '../base/errors/store-errors.ts'
+import { failpoint } from '../base/failpoint.ts'
+import type { Json } from '../base/json.ts'
+import { uuidV7 } from '../base/uuid-v7.ts'
+import type { Agent } from '../define/agent.ts'
+import { toJsonSchema } from '../define/to-json-schema.ts'
+import type { LeaseWish } from '../engine/lease-request.ts'
+import { type SendOptions, turnOptions, type WhenBusy } from '../engine/turn-options.ts'
 import { encode } from '../log/codec.ts'
-import type { NewEvent, TurnOptions, UserMessage } from '../log/events.ts'
+import type { NewEvent, UserMessage } from '../log/events.ts'
 import { seedTitle } from '../log/fold-events.ts'
 import type { FsmState } from '../log/fsm-state.ts'
-import type { Json } from '../log/json.ts'
 import { type ConversationState, emptyState, openTurn } from '../log/state.ts'
-import { checkId, checkOneOf, checkWhole } from '../store/checks.ts'
+import { checkId, checkOneOf } from '../store/checks.ts'
 import type { ConversationAttrs } from '../store/conversation-record.ts'
 import { ownChange } from '../store/own-change.ts'
 import { placedEvents } from '../store/placed-events.ts'
 import type { TenantStore } from '../store/store.ts'
-import type { Schema } from '../tool/schema.ts'
-import { toJsonSchema } from '../tool/to-json-schema.ts'
-import { turnSchema } from '../tool/turn-schema.ts'
+import { type WorkingSet, withEvents } from '../store/working-sets.ts'
 import type { Identity } from './identity.ts'
-import type { LeaseWish } from './lease-wish.ts'
 import { type MessageInput, readMessage } from './message-input.ts'
-
-/** What to do when a turn is open: refuse, run after it, cancel it and run next in line, or hand the message to it. */
-export type WhenBusy = 'reject' | 'queue' | 'interrupt' | 'steer'
-
-/** How a message is taken. What a turn's first message says holds for the whole turn. */
-export type SendOptions<Out extends Schema | false | undefined = Schema | false | undefined> = {
-  /** The same key is the same turn, however often it is sent. */
-  readonly key?: string
-  /** Default: `reject`; `queue` while the conversation is quarantined. */
-  readonly whenBusy?: WhenBusy
-  /** Overrides the agent's; false opts out. */
-  readonly output?: Out
-  readonly untilTool?: string
-  /** At most so many model calls, within what the agent allows. */
-  readonly maxSteps?: number
-  /** At most so many tokens, with those of child agents, within what the agent allows. */
-  readonly maxTokens?: number
-}
 
 export type Sending = {
   readonly id: string
@@ -216,35 +197,6 @@ async function turnAt(store: TenantStore, id: string, seq: number): Promise<stri
   const [event] = await store.streamEvents(id, { after: seq - 1, before: seq + 1 })
   if (event?.type !== 'user_msg') throw new ConversationNotFoundError(id)
   return event.content.turnId
-}
-
-/** All options of the turn, with the agent's defaults written in: a deploy does not change a turn under way. */
-export function turnOptions(agent: Agent, options: SendOptions): TurnOptions {
-  const output = options.output === undefined ? agent.outputJsonSchema : options.output && turnSchema(options.output)
-  const untilTool = options.untilTool ?? agent.untilTool
-  const maxTokens = lower(options.maxTokens, agent.maxTokens)
-  if (options.untilTool !== undefined && !agent.toolSet.has(options.untilTool)) {
-    throw new InvalidArgumentError(
-      'untilTool',
-      `is '${shown(options.untilTool)}'; the agent has ${[...agent.toolSet.keys()].join(', ')}`,
-    )
-  }
-  for (const name of ['maxSteps', 'maxTokens'] as const) {
-    if (options[name] !== undefined) checkWhole(name, options[name], 1)
-  }
-  return {
-    maxSteps: lower(options.maxSteps, agent.maxSteps),
-    maxParallelCalls: agent.maxParallelCalls,
-    ...(agent.tools.some((tool) => tool.executor === 'agent') ? { maxDepth: agent.maxDepth } : {}),
-    ...(Number.isFinite(maxTokens) ? { maxTokens } : {}),
-    ...(untilTool === null ? {} : { untilTool }),
-    ...(output ? { output } : {}),
-  }
-}
-
-/** Both limits hold: a caller who asks for more than the agent allows gets what it allows. Infinity: neither is there. */
-function lower(asked: number | undefined, allowed: number | null): number {
-  return Math.min(asked ?? Number.POSITIVE_INFINITY, allowed ?? Number.POSITIVE_INFINITY)
 }
 
 /** The turn that a message with this key opens or opened, unless it steered another. */

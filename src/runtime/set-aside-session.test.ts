@@ -1,9 +1,9 @@
 import { expect, test, vi } from 'vitest'
-import { StoreError } from '../errors/store-errors.ts'
-import { defineFlow, type Flow } from '../flow/define-flow.ts'
-import { silentLogger } from '../logger/logger.ts'
+import { StoreError } from '../base/errors/store-errors.ts'
+import { silentLogger } from '../base/logger.ts'
+import { defineFlow, type Flow } from '../define/define-flow.ts'
 import { createStore } from '../store/create-store.ts'
-import { memoryDriver } from '../stores/memory/memory-driver.ts'
+import { memoryDriver } from '../store/memory/memory-driver.ts'
 import { createRuntime } from './create-runtime.ts'
 
 const flow = defineFlow({ name: 'import', version: 1, run: async (f) => f.step('read', async () => 'read') })

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { type Logger, silentLogger } from '../logger/logger.ts'
+import { type Logger, silentLogger } from '../base/logger.ts'
 import type { Store } from '../store/store.ts'
 import { fakeClock } from '../testing/fake-clock.ts'
 import { sweepAudit } from './sweep-audit.ts'

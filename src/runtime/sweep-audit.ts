@@ -1,5 +1,5 @@
-import type { Clock } from '../clock/clock.ts'
-import type { Logger } from '../logger/logger.ts'
+import type { Clock } from '../base/clock.ts'
+import type { Logger } from '../base/logger.ts'
 import type { Store } from '../store/store.ts'
 
 export type AuditSweepOptions = {

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { startSession, workingNode } from '../../test/support/working-node.ts'
-import { StoreError } from '../errors/store-errors.ts'
-import { defineFlow } from '../flow/define-flow.ts'
+import { StoreError } from '../base/errors/store-errors.ts'
+import { defineFlow } from '../define/define-flow.ts'
 
 const tenant = 'default'
 const ref = (id: string) => ({ tenant, id })

@@ -1,5 +1,5 @@
-import type { Agent } from '../agent/agent.ts'
-import { DefinitionError } from '../errors/definition-errors.ts'
+import { DefinitionError } from '../base/errors/definition-errors.ts'
+import type { Agent } from '../define/agent.ts'
 import type { Runtime } from '../runtime/runtime.ts'
 import { dispatch } from './dispatch.ts'
 import { handleRequest } from './handle-request.ts'

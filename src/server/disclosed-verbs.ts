@@ -2,9 +2,9 @@ import type { LogEvent } from '../log/events.ts'
 import type { Answered, CallRef } from '../runtime/answer-call.ts'
 import type { Conversation, TurnHandle } from '../runtime/conversation.ts'
 import type { FlowSession } from '../runtime/flow-session.ts'
-import type { Inspection } from '../runtime/inspect.ts'
+import type { Inspection } from '../runtime/read/inspect.ts'
+import { eventBefore } from '../runtime/read/shown-events.ts'
 import type { Verbs } from '../runtime/runtime.ts'
-import { eventBefore } from '../runtime/shown-events.ts'
 import {
   type Disclosure,
   discloseEvent,

@@ -1,4 +1,4 @@
-import { ConversationNotFoundError } from '../errors/store-errors.ts'
+import { ConversationNotFoundError } from '../base/errors/store-errors.ts'
 import type { Conversation } from '../runtime/conversation.ts'
 import type { ConversationRecord } from '../store/conversation-record.ts'
 import type { RouteCall } from './route.ts'

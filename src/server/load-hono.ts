@@ -1,4 +1,4 @@
-import { MissingDependencyError } from '../errors/store-errors.ts'
+import { MissingDependencyError } from '../base/errors/store-errors.ts'
 
 /** An optional peer: only whoever serves needs it. */
 export async function loadHono(): Promise<typeof import('hono').Hono> {

@@ -1,5 +1,5 @@
-import { errorCodes } from '../errors/codes.ts'
-import { PerdureError } from '../errors/perdure-error.ts'
+import { errorCodes } from '../base/errors/codes.ts'
+import { PerdureError } from '../base/errors/perdure-error.ts'
 import type { ServerSettings } from './server-options.ts'
 
 /** Only what whoever runs the server must know of. Never a header, a body or a query: they may hold secrets. */

@@ -1,4 +1,4 @@
-import type { JsonObject } from '../log/json.ts'
+import type { JsonObject } from '../base/json.ts'
 import type { Route } from './route.ts'
 
 /** The document of a table of routes, from the schemas that check what comes in. */

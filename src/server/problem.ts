@@ -1,7 +1,7 @@
-import { errorCodes } from '../errors/codes.ts'
-import { PerdureError } from '../errors/perdure-error.ts'
-import { MethodNotAllowedError, RateLimitedError, ServerFailedError } from '../errors/server-errors.ts'
-import { UpkeepUnsupportedError } from '../errors/upkeep-errors.ts'
+import { errorCodes } from '../base/errors/codes.ts'
+import { PerdureError } from '../base/errors/perdure-error.ts'
+import { MethodNotAllowedError, RateLimitedError, ServerFailedError } from '../base/errors/server-errors.ts'
+import { UpkeepUnsupportedError } from '../base/errors/upkeep-errors.ts'
 
 /** The answer for whatever was thrown: its code and advice, or nothing but that the server failed. */
 export function problemOf(error: unknown): Response {

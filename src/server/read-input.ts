@@ -1,7 +1,7 @@
-import { InvalidRequestError } from '../errors/server-errors.ts'
-import type { JsonObject } from '../log/json.ts'
-import type { JsonSchema } from '../tool/schema.ts'
-import { validate } from '../tool/validate.ts'
+import { InvalidRequestError } from '../base/errors/server-errors.ts'
+import type { JsonObject } from '../base/json.ts'
+import type { JsonSchema } from '../define/schema.ts'
+import { validate } from '../define/validate.ts'
 
 /** Checks a body against the schema its route gives. */
 export async function checkBody(schema: JsonObject, body: unknown): Promise<unknown> {

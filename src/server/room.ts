@@ -1,4 +1,4 @@
-import { RateLimitedError } from '../errors/server-errors.ts'
+import { RateLimitedError } from '../base/errors/server-errors.ts'
 
 export type RoomLimits = {
   /** Of all answers together, from when they are read until their clients have taken them. */

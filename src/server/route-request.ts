@@ -1,5 +1,5 @@
 import type { Hono } from 'hono'
-import { MethodNotAllowedError, RouteNotFoundError } from '../errors/server-errors.ts'
+import { MethodNotAllowedError, RouteNotFoundError } from '../base/errors/server-errors.ts'
 import type { Route } from './route.ts'
 
 export type Answer = (request: Request) => Promise<Response>

@@ -1,4 +1,4 @@
-import type { JsonObject } from '../log/json.ts'
+import type { JsonObject } from '../base/json.ts'
 import type { Readiness } from '../runtime/readiness.ts'
 import type { Verbs } from '../runtime/runtime.ts'
 import type { Disclosure } from '../view/disclose.ts'

@@ -1,4 +1,4 @@
-import type { JsonObject } from '../log/json.ts'
+import type { JsonObject } from '../base/json.ts'
 
 /** An object that has these members and no others. */
 export function object(properties: JsonObject, required: readonly string[] = []): JsonObject {

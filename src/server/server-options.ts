@@ -1,6 +1,6 @@
-import type { Logger } from '../logger/logger.ts'
-import { safeLogger } from '../redact/redacting-logger.ts'
-import type { Scope } from '../scope/register.ts'
+import type { Logger } from '../base/logger.ts'
+import { safeLogger } from '../base/redact/redacting-logger.ts'
+import type { Scope } from '../define/register.ts'
 import type { Store } from '../store/store.ts'
 import { isSameSecret, operatorOrBearerToken } from './guard/secret.ts'
 

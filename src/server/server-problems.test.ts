@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { createRuntime } from '../runtime/create-runtime.ts'
-import { memoryStore } from '../stores/memory/memory-store.ts'
+import { memoryStore } from '../store/memory/memory-store.ts'
 import { createHandler } from './create-handler.ts'
 import { serve } from './serve.ts'
 

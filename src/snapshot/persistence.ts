@@ -1,6 +1,6 @@
-import type { Json } from '../log/json.ts'
-import type { Scope } from '../scope/register.ts'
-import type { Snapshot } from './snapshot.ts'
+import type { Json } from '../base/json.ts'
+import type { Scope } from '../define/register.ts'
+import type { Snapshot } from '../log/snapshot.ts'
 
 /** Why a snapshot is taken. */
 export type Lifecycle =

@@ -1,5 +1,5 @@
-import type { Json } from '../log/json.ts'
-import type { Snapshot, SnapshotMessage } from './snapshot.ts'
+import type { Json } from '../base/json.ts'
+import type { Snapshot, SnapshotMessage } from '../log/snapshot.ts'
 
 /** How much of a snapshot a log takes, in characters: it is in every prompt until the first summary. */
 const mostCharacters = 48_000

@@ -1,6 +1,6 @@
-import type { Json } from '../log/json.ts'
-import type { BuiltinScope } from '../scope/create-scope.ts'
-import type { Scope } from '../scope/register.ts'
+import type { Json } from '../base/json.ts'
+import type { BuiltinScope } from '../define/create-scope.ts'
+import type { Scope } from '../define/register.ts'
 import type { Store } from '../store/store.ts'
 import type { LoadContext, Persistence } from './persistence.ts'
 

@@ -1,18 +1,18 @@
-import { summaryText } from '../context/context-memory.ts'
-import type { WorkingSet } from '../live/working-sets.ts'
 import { decode, encode } from '../log/codec.ts'
 import { phaseOf } from '../log/fsm-state.ts'
-import type { ConversationState } from '../log/state.ts'
-import type { ViewCall, ViewMessage, ViewPart } from '../view/view.ts'
-import { viewOf } from '../view/view-of.ts'
-import { readSnapshot } from './read-snapshot.ts'
+import { readSnapshot } from '../log/read-snapshot.ts'
 import {
   type Snapshot,
   type SnapshotCall,
   type SnapshotMessage,
   type SnapshotPart,
   snapshotVersion,
-} from './snapshot.ts'
+} from '../log/snapshot.ts'
+import type { ConversationState } from '../log/state.ts'
+import { summaryText } from '../prompt/context-memory.ts'
+import type { WorkingSet } from '../store/working-sets.ts'
+import type { ViewCall, ViewMessage, ViewPart } from '../view/view.ts'
+import { viewOf } from '../view/view-of.ts'
 
 /** A copy: whoever gets it may do with it what they like. */
 export function takeSnapshot({ state, origin }: Pick<WorkingSet, 'state' | 'origin'>): Snapshot {

@@ -1,6 +1,6 @@
+import type { Json } from '../base/json.ts'
 import type { LogEvent, NewEvent } from '../log/events.ts'
 import type { FsmState } from '../log/fsm-state.ts'
-import type { Json } from '../log/json.ts'
 import type { ClaimOptions } from './claim.ts'
 import type { ConversationAttrs } from './conversation-record.ts'
 import type { FinalStatus, ToolCallWrite } from './tool-call.ts'

@@ -1,5 +1,5 @@
-import { readGiven, shown } from '../errors/read-given.ts'
-import { InvalidArgumentError, InvalidIdError } from '../errors/store-errors.ts'
+import { readGiven, shown } from '../base/errors/read-given.ts'
+import { InvalidArgumentError, InvalidIdError } from '../base/errors/store-errors.ts'
 import { quarantineHolder } from './claim.ts'
 
 const maxIdBytes = 255
@@ -72,3 +72,7 @@ export function readList<T>(name: string, given: readonly T[]): T[] {
     return [...given]
   })
 }
+
+export const maxEventBytes = 1024 * 1024
+/** A fork gives the open calls of an event other ids, which may be longer. */
+export const maxStoredEventBytes = maxEventBytes + 64 * 1024

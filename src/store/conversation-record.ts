@@ -1,5 +1,5 @@
+import type { JsonObject } from '../base/json.ts'
 import type { ConversationStatus, FsmState } from '../log/fsm-state.ts'
-import type { JsonObject } from '../log/json.ts'
 import type { PageBounds } from './store.ts'
 
 /** A conversation of any tenant. */

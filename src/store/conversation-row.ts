@@ -1,7 +1,7 @@
-import { ConversationUnreadableError } from '../errors/store-errors.ts'
+import { ConversationUnreadableError } from '../base/errors/store-errors.ts'
+import type { Json, JsonObject } from '../base/json.ts'
 import { decode } from '../log/codec.ts'
 import type { FsmState } from '../log/fsm-state.ts'
-import type { Json, JsonObject } from '../log/json.ts'
 import type { ConversationRecord, Parent, UnreadableColumn } from './conversation-record.ts'
 import type { StoredConversation } from './driver.ts'
 

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { type Logger, silentLogger } from '../logger/logger.ts'
+import { type Logger, silentLogger } from '../base/logger.ts'
 import { decodeConversation, listConversation } from './conversation-row.ts'
 import { DamageLog } from './damage-log.ts'
 import type { StoredConversation } from './driver.ts'

@@ -1,4 +1,4 @@
-import type { Logger } from '../logger/logger.ts'
+import type { Logger } from '../base/logger.ts'
 import { conversationKey } from './conversation-key.ts'
 import type { UnreadableColumn } from './conversation-record.ts'
 

@@ -1,5 +1,5 @@
+import type { Json } from '../base/json.ts'
 import type { NewEvent, ResolutionStatus, SuspensionKind } from '../log/events.ts'
-import type { Json } from '../log/json.ts'
 import type { FinalStatus } from './tool-call.ts'
 
 /** The round of a call that is ended, how, and by whom. */

@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest'
+import { maxStoredEventBytes } from './checks.ts'
 import type { StoredEvent } from './driver.ts'
 import { eventPage } from './event-page.ts'
 import { placedEvents } from './placed-events.ts'
-import { maxStoredEventBytes } from './prepare-change.ts'
 
 const rows = (from: number, to: number, content = '{"title":"a"}'): StoredEvent[] =>
   Array.from({ length: to - from + 1 }, (_, index) => ({ seq: from + index, at: 100 + index, type: 'titled', content }))

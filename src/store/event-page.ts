@@ -1,6 +1,6 @@
 import type { LogEvent } from '../log/events.ts'
+import { maxStoredEventBytes } from './checks.ts'
 import type { StoredEvent } from './driver.ts'
-import { maxStoredEventBytes } from './prepare-change.ts'
 import { decodeEvent } from './rows.ts'
 import type { EventPage, EventPlace, EventRange } from './store.ts'
 

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
-import { StoreClosedError, StoreError } from '../errors/store-errors.ts'
-import { type Logger, silentLogger } from '../logger/logger.ts'
+import { StoreClosedError, StoreError } from '../base/errors/store-errors.ts'
+import { type Logger, silentLogger } from '../base/logger.ts'
 import { fakeClock } from '../testing/fake-clock.ts'
 import type { Driver, DueCall } from './driver.ts'
 import { ExpiryLoop } from './expiry-loop.ts'

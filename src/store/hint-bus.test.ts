@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { silentLogger } from '../logger/logger.ts'
+import { silentLogger } from '../base/logger.ts'
 import { HintBus } from './hint-bus.ts'
 import type { WakeHint } from './store.ts'
 

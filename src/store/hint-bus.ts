@@ -1,4 +1,4 @@
-import type { Logger } from '../logger/logger.ts'
+import type { Logger } from '../base/logger.ts'
 import type { Unsubscribe, WakeHint } from './store.ts'
 
 type Listener = (hint: WakeHint) => void

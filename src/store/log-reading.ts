@@ -1,8 +1,8 @@
-import type { Clock } from '../clock/clock.ts'
-import { PerdureError } from '../errors/perdure-error.ts'
-import { StoreError } from '../errors/store-errors.ts'
-import { errorText } from '../redact/error-text.ts'
-import { Backoff } from './backoff.ts'
+import { Backoff } from '../base/backoff.ts'
+import type { Clock } from '../base/clock.ts'
+import { PerdureError } from '../base/errors/perdure-error.ts'
+import { StoreError } from '../base/errors/store-errors.ts'
+import { errorText } from '../base/redact/error-text.ts'
 
 /** When whoever holds a log has to read it again: others have appended to it, or the store has failed, and is left alone for a while first. */
 export class LogReading {

@@ -1,4 +1,4 @@
-import type { Json } from '../log/json.ts'
+import type { Json } from '../base/json.ts'
 import type { PageBounds } from './store.ts'
 
 /** An audit row: exactly what one model call was given, and what came of it. */

@@ -1,4 +1,4 @@
-import { PerdureError } from '../errors/perdure-error.ts'
+import { PerdureError } from '../base/errors/perdure-error.ts'
 import { callPhase, effectiveArgs, interruptedEnd } from '../log/call-phase.ts'
 import { decode, encode } from '../log/codec.ts'
 import type { LogEvent, NewEvent } from '../log/events.ts'

@@ -1,15 +1,15 @@
-import { EventTooLargeError } from '../errors/log-errors.ts'
-import { InvalidArgumentError } from '../errors/store-errors.ts'
-import { uuidV7 } from '../id/uuid-v7.ts'
+import { EventTooLargeError } from '../base/errors/log-errors.ts'
+import { InvalidArgumentError } from '../base/errors/store-errors.ts'
+import type { Json } from '../base/json.ts'
+import { uuidV7 } from '../base/uuid-v7.ts'
 import { blobRefsIn } from '../log/blob-refs-in.ts'
 import { decode, encode } from '../log/codec.ts'
 import { creatingTypes, isOwnersEvent, wakingTypes } from '../log/event-roles.ts'
 import type { NewEvent, Resolution } from '../log/events.ts'
 import { statusOf } from '../log/fsm-state.ts'
-import type { Json } from '../log/json.ts'
 import { checkNewEvent } from '../log/validate-event.ts'
 import type { Change, ResolveCall } from './change.ts'
-import { checkDuration, checkHolder, checkId, checkOneOf, checkSuspects, checkWhole } from './checks.ts'
+import { checkDuration, checkHolder, checkId, checkOneOf, checkSuspects, checkWhole, maxEventBytes } from './checks.ts'
 import type { ConversationAttrs, Parent } from './conversation-record.ts'
 import type { PreparedChange, PreparedResolve, StoredAttrs, StoredCallWrite, Wake } from './driver.ts'
 import { tellsHowItWent } from './ended-call.ts'
@@ -17,9 +17,6 @@ import { isOwnChange } from './own-change.ts'
 import { readChange } from './read-change.ts'
 import type { ToolCallWrite } from './tool-call.ts'
 
-export const maxEventBytes = 1024 * 1024
-/** A fork gives the open calls of an event other ids, which may be longer. */
-export const maxStoredEventBytes = maxEventBytes + 64 * 1024
 const largeEventBytes = 256 * 1024
 
 export type PrepareOptions = {

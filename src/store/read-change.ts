@@ -1,5 +1,5 @@
-import { readMembers } from '../errors/read-given.ts'
-import { InvalidArgumentError } from '../errors/store-errors.ts'
+import { readMembers } from '../base/errors/read-given.ts'
+import { InvalidArgumentError } from '../base/errors/store-errors.ts'
 import type { NewEvent } from '../log/events.ts'
 import type { Change, ResolveCall } from './change.ts'
 import { readList } from './checks.ts'

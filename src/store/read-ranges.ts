@@ -1,5 +1,5 @@
-import { readMembers } from '../errors/read-given.ts'
-import { InvalidArgumentError } from '../errors/store-errors.ts'
+import { readMembers } from '../base/errors/read-given.ts'
+import { InvalidArgumentError } from '../base/errors/store-errors.ts'
 import { checkDuration, checkId, checkOneOf, checkWhole, readList } from './checks.ts'
 import type { ConversationFilter } from './conversation-record.ts'
 import type { KnownLease } from './lease-news.ts'

@@ -1,8 +1,8 @@
 import { afterAll, expect, test } from 'vitest'
 import type { NewEvent } from '../log/events.ts'
-import { memoryStore } from '../stores/memory/memory-store.ts'
 import type { Change } from './change.ts'
 import { checkDuration, checkId, checkNewId, checkOneOf, readList } from './checks.ts'
+import { memoryStore } from './memory/memory-store.ts'
 import type { TenantStore } from './store.ts'
 
 const store = memoryStore()

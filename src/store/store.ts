@@ -1,7 +1,7 @@
+import type { Json } from '../base/json.ts'
 import type { BlobRef } from '../log/blob-ref.ts'
 import type { LogEvent, NewEvent } from '../log/events.ts'
 import type { FsmState } from '../log/fsm-state.ts'
-import type { Json } from '../log/json.ts'
 import type { Change, CommitResult } from './change.ts'
 import type { ClaimOptions, ClaimOutcome } from './claim.ts'
 import type {

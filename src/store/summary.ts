@@ -1,4 +1,4 @@
-import type { Json } from '../log/json.ts'
+import type { Json } from '../base/json.ts'
 import type { ConversationState } from '../log/state.ts'
 
 /** A derived text that stands for a span of the log. `toSeq` ends a turn. */

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import { readGiven, readMembers } from '../errors/read-given.ts'
+import { readGiven, readMembers } from '../base/errors/read-given.ts'
 import {
   CallNotFoundError,
   ConversationExistsError,
@@ -8,12 +8,12 @@ import {
   InvalidArgumentError,
   KeyReusedError,
   OwnerOnlyError,
-} from '../errors/store-errors.ts'
+} from '../base/errors/store-errors.ts'
+import type { Json } from '../base/json.ts'
 import type { BlobRef } from '../log/blob-ref.ts'
 import { decode, encode } from '../log/codec.ts'
 import { isOwnersEvent } from '../log/event-roles.ts'
 import type { LogEvent } from '../log/events.ts'
-import type { Json } from '../log/json.ts'
 import type { Change, CommitResult } from './change.ts'
 import {
   checkDuration,

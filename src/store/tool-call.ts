@@ -1,5 +1,5 @@
+import type { Json } from '../base/json.ts'
 import type { Executor, SuspensionKind } from '../log/events.ts'
-import type { Json } from '../log/json.ts'
 
 /** The row of a call that has suspended: a cache over the log that makes inboxes and deadlines one query. Describes the latest round. */
 export type ToolCall = {

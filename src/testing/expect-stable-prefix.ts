@@ -1,6 +1,6 @@
 import type { LanguageModelV4Message, LanguageModelV4Prompt } from '@ai-sdk/provider'
-import { type CommonPrefix, commonPrefix, type PromptTrace, traceOf } from '../context/common-prefix.ts'
-import { summaryHeading } from '../context/render-context.ts'
+import { type CommonPrefix, commonPrefix, type PromptTrace, traceOf } from '../prompt/common-prefix.ts'
+import { summaryHeading } from '../prompt/render/render-context.ts'
 
 type Call = { readonly prompt: unknown }
 

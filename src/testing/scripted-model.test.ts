@@ -1,9 +1,9 @@
 import { APICallError } from '@ai-sdk/provider'
 import { afterEach, describe, expect, test, vi } from 'vitest'
-import { systemClock } from '../clock/clock.ts'
-import { isLanguageModel, type LanguageModel } from '../model/language-model.ts'
+import { systemClock } from '../base/clock.ts'
+import { isLanguageModel, type LanguageModel } from '../define/language-model.ts'
+import type { StreamChunk } from '../define/stream-chunk.ts'
 import type { ModelRequest } from '../model/model-request.ts'
-import type { StreamChunk } from '../model/stream-chunk.ts'
 import { streamModel } from '../model/stream-model.ts'
 import { scriptedModel } from './scripted-model.ts'
 

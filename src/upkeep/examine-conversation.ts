@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util'
-import { EventUnknownError } from '../errors/log-errors.ts'
-import { PerdureError } from '../errors/perdure-error.ts'
+import { EventUnknownError } from '../base/errors/log-errors.ts'
+import { PerdureError } from '../base/errors/perdure-error.ts'
 import { canEncode, decode, encode } from '../log/codec.ts'
 import { wakingTypes } from '../log/event-roles.ts'
 import type { LogEvent } from '../log/events.ts'

@@ -1,6 +1,6 @@
+import type { Json } from '../base/json.ts'
 import { blobRefsIn } from '../log/blob-refs-in.ts'
 import type { LogEvent } from '../log/events.ts'
-import type { Json } from '../log/json.ts'
 import type { StoredEvent } from '../store/driver.ts'
 import type { FindingCode } from './finding.ts'
 

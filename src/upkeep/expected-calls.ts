@@ -1,13 +1,13 @@
 import { createHash } from 'node:crypto'
+import type { Json } from '../base/json.ts'
+import { rowStatus } from '../engine/child/change-for.ts'
 import { abridgeCall } from '../log/abridge.ts'
 import { callPhase } from '../log/call-phase.ts'
 import { encode } from '../log/codec.ts'
 import type { LogEvent } from '../log/events.ts'
 import { type CallEvent, foldCall, isCallEvent, newCall } from '../log/fold-call.ts'
-import type { Json } from '../log/json.ts'
 import type { CallState } from '../log/state.ts'
 import type { StoredCall } from '../store/driver.ts'
-import { rowStatus } from '../turn/change-for.ts'
 
 /** What the log says about one row. Small: of its texts there is a digest. */
 export type ExpectedCall = {

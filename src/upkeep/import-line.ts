@@ -1,4 +1,4 @@
-import { ImportInvalidError, ImportTooNewError } from '../errors/upkeep-errors.ts'
+import { ImportInvalidError, ImportTooNewError } from '../base/errors/upkeep-errors.ts'
 import { encode } from '../log/codec.ts'
 import { exportFormat, exportVersion, textSuffix } from './export-line.ts'
 import type { Line } from './read-lines.ts'

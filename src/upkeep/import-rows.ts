@@ -1,5 +1,4 @@
-import { checkId } from '../store/checks.ts'
-import { maxStoredEventBytes } from '../store/prepare-change.ts'
+import { checkId, maxStoredEventBytes } from '../store/checks.ts'
 import type { ConversationRow, RestoredConversation } from '../store/upkeep.ts'
 import type { ImportLine } from './import-line.ts'
 

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import { ImportInvalidError } from '../errors/upkeep-errors.ts'
+import { ImportInvalidError } from '../base/errors/upkeep-errors.ts'
 import type { ConversationRow } from '../store/upkeep.ts'
 import { ImportLine } from './import-line.ts'
 import { rowIn } from './import-rows.ts'

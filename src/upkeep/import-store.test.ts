@@ -6,9 +6,9 @@ import {
   ImportInvalidError,
   ImportTooNewError,
   UpkeepUnsupportedError,
-} from '../errors/upkeep-errors.ts'
-import { silentLogger } from '../logger/logger.ts'
-import { memoryStore } from '../stores/memory/memory-store.ts'
+} from '../base/errors/upkeep-errors.ts'
+import { silentLogger } from '../base/logger.ts'
+import { memoryStore } from '../store/memory/memory-store.ts'
 import {
   assistantMsg,
   suspension,

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import { ImportExistsError } from '../errors/upkeep-errors.ts'
+import { ImportExistsError } from '../base/errors/upkeep-errors.ts'
 import { rowSize } from '../store/row-size.ts'
 import type { Store } from '../store/store.ts'
 import type { ConversationRow, RestoredConversation, RestoreOutcome, Upkeep } from '../store/upkeep.ts'

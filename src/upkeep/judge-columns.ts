@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util'
-import { type FlowState, openOps, pendingOp } from '../flow/flow-state.ts'
+import { type FlowState, openOps, pendingOp } from '../engine/flow/flow-state.ts'
 import { encode } from '../log/codec.ts'
 import { type FsmState, fsmStateOf, saysTheSame, statusOf } from '../log/fsm-state.ts'
 import { nextStep } from '../log/next-step.ts'

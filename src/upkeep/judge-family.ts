@@ -1,9 +1,9 @@
 import { isDeepStrictEqual } from 'node:util'
+import { childResult, unrecordable } from '../engine/child/child-result.ts'
 import { childCalls, childIdOf, childTurnIdOf } from '../log/child-call.ts'
 import { type ConversationState, findTurn } from '../log/state.ts'
 import { decoded } from '../store/conversation-row.ts'
 import type { UpkeepReader } from '../store/upkeep-reader.ts'
-import { childResult, unrecordable } from '../turn/child-result.ts'
 import type { ConversationExaminer } from './examine-conversation.ts'
 import { isWhole } from './log-fold.ts'
 

@@ -1,4 +1,4 @@
-import { ImportInvalidError } from '../errors/upkeep-errors.ts'
+import { ImportInvalidError } from '../base/errors/upkeep-errors.ts'
 
 export type Line = { readonly number: number; readonly text: string }
 

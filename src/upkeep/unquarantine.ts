@@ -1,4 +1,4 @@
-import { ConversationNotFoundError } from '../errors/store-errors.ts'
+import { ConversationNotFoundError } from '../base/errors/store-errors.ts'
 import type { ConversationRef } from '../store/conversation-record.ts'
 import type { Store } from '../store/store.ts'
 

@@ -1,4 +1,4 @@
-import { UpkeepUnsupportedError } from '../errors/upkeep-errors.ts'
+import { UpkeepUnsupportedError } from '../base/errors/upkeep-errors.ts'
 import type { Store } from '../store/store.ts'
 import type { Upkeep } from '../store/upkeep.ts'
 

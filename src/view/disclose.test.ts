@@ -11,10 +11,10 @@ import {
   started,
   suspended,
 } from '../../test/log/story.ts'
+import type { Json } from '../base/json.ts'
 import { interruptedEnd } from '../log/call-phase.ts'
 import type { LogEvent, NewEvent } from '../log/events.ts'
 import { foldEvents } from '../log/fold-events.ts'
-import type { Json } from '../log/json.ts'
 import { emptyState } from '../log/state.ts'
 import { Announcer } from './announcer.ts'
 import {

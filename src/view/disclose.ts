@@ -1,3 +1,4 @@
+import type { Json, JsonObject } from '../base/json.ts'
 import type { CallEnd } from '../log/call-phase.ts'
 import type {
   AssistantPart,
@@ -8,7 +9,6 @@ import type {
   UserMessage,
   UserPart,
 } from '../log/events.ts'
-import type { Json, JsonObject } from '../log/json.ts'
 import type { CallState, ConversationState, Round, TurnItem, TurnState } from '../log/state.ts'
 import { isKnownType } from '../log/validate-event.ts'
 import { hiddenChildError, hiddenError, hiddenReason } from './hidden-error.ts'

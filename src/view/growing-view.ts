@@ -1,4 +1,4 @@
-import { EventUnknownError } from '../errors/log-errors.ts'
+import { EventUnknownError } from '../base/errors/log-errors.ts'
 import type { LogEvent } from '../log/events.ts'
 import type { ConversationState } from '../log/state.ts'
 import { foldWithin, shownBytes } from '../log/trim-state.ts'

@@ -1,4 +1,4 @@
-import { errorCodes } from '../errors/codes.ts'
+import { errorCodes } from '../base/errors/codes.ts'
 import { expiredError, interruptedEnd } from '../log/call-phase.ts'
 import type { Outcome, TurnStatus } from '../log/events.ts'
 

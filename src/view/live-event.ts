@@ -1,5 +1,5 @@
+import type { Json } from '../base/json.ts'
 import type { SuspensionKind } from '../log/events.ts'
-import type { Json } from '../log/json.ts'
 import type { Children } from './view.ts'
 
 /** Finer than what the log yields; known only where the turn runs. */

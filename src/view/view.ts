@@ -1,8 +1,8 @@
-import type { UnknownEvent } from '../errors/log-errors.ts'
+import type { UnknownEvent } from '../base/errors/log-errors.ts'
+import type { Json } from '../base/json.ts'
 import type { CallEnd } from '../log/call-phase.ts'
 import type { AssistantMsg, AssistantPart, Executor, SuspensionKind, UserPart } from '../log/events.ts'
 import type { ConversationPhase } from '../log/fsm-state.ts'
-import type { Json } from '../log/json.ts'
 import type { ConversationState } from '../log/state.ts'
 import type { Activity } from './live-event.ts'
 

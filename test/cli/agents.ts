@@ -1,9 +1,9 @@
 import { z } from 'zod'
-import { defineAgent } from '../../src/agent/define-agent.ts'
-import { defineFlow, type Flow } from '../../src/flow/define-flow.ts'
+import { defineAgent } from '../../src/define/define-agent.ts'
+import { defineFlow, type Flow } from '../../src/define/define-flow.ts'
+import { defineTool } from '../../src/define/define-tool.ts'
 import { type ScriptedModelCall, scriptedModel } from '../../src/testing/scripted-model.ts'
 import type { Step } from '../../src/testing/scripted-model-step.ts'
-import { defineTool } from '../../src/tool/define-tool.ts'
 import { refund } from '../support/asking-tools.ts'
 
 const size = defineTool({

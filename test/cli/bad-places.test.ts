@@ -2,7 +2,7 @@ import { existsSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'nod
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { sqliteStore } from '../../src/stores/sqlite/index.ts'
+import { sqliteStore } from '../../src/store/sqlite/index.ts'
 import { perdure } from './perdure.ts'
 
 let folder: string

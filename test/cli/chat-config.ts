@@ -1,8 +1,8 @@
 import { setTimeout as wait } from 'node:timers/promises'
-import { defineAgent } from '../../src/agent/define-agent.ts'
 import { defineConfig } from '../../src/cli/config.ts'
+import { defineAgent } from '../../src/define/define-agent.ts'
+import { defineTool } from '../../src/define/define-tool.ts'
 import { scriptedModel } from '../../src/testing/scripted-model.ts'
-import { defineTool } from '../../src/tool/define-tool.ts'
 
 /** Clears the screen, sets the title, fills the clipboard, turns letters around, and does it again in C1. */
 const evil = '\u001b[2J\u001b]0;owned\u0007\u001b]52;c;ZXZpbA==\u0007\u009b31mred\u202etxt.exe\r\b'

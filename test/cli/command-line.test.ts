@@ -5,7 +5,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { commonArgs } from '../../src/cli/command.ts'
 import { commandTable, loadCommand } from '../../src/cli/command-table.ts'
 import { parseArguments } from '../../src/cli/parse-arguments.ts'
-import { sqliteStore } from '../../src/stores/sqlite/index.ts'
+import { sqliteStore } from '../../src/store/sqlite/index.ts'
 import { main, perdure, repository } from './perdure.ts'
 import { type InTerminal, startInTerminal } from './start-in-terminal.ts'
 

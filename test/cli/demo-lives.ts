@@ -6,7 +6,7 @@ import { promisify } from 'node:util'
 import { afterEach, beforeEach } from 'vitest'
 import { type LedgerLine, readLedger } from '../../src/cli/demo/ledger.ts'
 import type { LogEvent } from '../../src/log/events.ts'
-import { sqliteStore } from '../../src/stores/sqlite/index.ts'
+import { sqliteStore } from '../../src/store/sqlite/index.ts'
 import { type InTerminal, startInTerminal } from './start-in-terminal.ts'
 
 export const perdureProgram = resolve('src/cli/main.ts')

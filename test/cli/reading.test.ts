@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest'
-import { postgresStore } from '../../src/stores/postgres/index.ts'
+import { postgresStore } from '../../src/store/postgres/index.ts'
 import { freshDatabase } from '../setup/fresh-database.ts'
 import { perdure, perdureJson } from './perdure.ts'
 import { openWorld, type World, ways } from './world.ts'

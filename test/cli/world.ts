@@ -1,13 +1,13 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { silentLogger } from '../../src/base/logger.ts'
 import { createClient } from '../../src/client/create-client.ts'
-import { silentLogger } from '../../src/logger/logger.ts'
 import { createRuntime } from '../../src/runtime/create-runtime.ts'
 import type { Runtime } from '../../src/runtime/runtime.ts'
 import { readLocalAccess, serve } from '../../src/server/index.ts'
+import { sqliteStore } from '../../src/store/sqlite/index.ts'
 import type { Store } from '../../src/store/store.ts'
-import { sqliteStore } from '../../src/stores/sqlite/index.ts'
 import { agents, flows } from './agents.ts'
 
 /** A folder with a store that a runtime of the test works on, served over a socket. */

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
-import { silentLogger } from '../../src/logger/logger.ts'
-import { memoryStore } from '../../src/stores/memory/memory-store.ts'
+import { silentLogger } from '../../src/base/logger.ts'
+import { memoryStore } from '../../src/store/memory/memory-store.ts'
 import { fakeClock } from '../../src/testing/fake-clock.ts'
 import { testStore } from '../../src/testing/test-store.ts'
 import { plainRunner } from './plain-runner.ts'

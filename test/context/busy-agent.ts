@@ -1,8 +1,8 @@
 import type { LanguageModelV4Prompt } from '@ai-sdk/provider'
 import { z } from 'zod'
-import { type AgentAttributes, defineAgent } from '../../src/agent/define-agent.ts'
+import { type AgentAttributes, defineAgent } from '../../src/define/define-agent.ts'
+import { defineTool } from '../../src/define/define-tool.ts'
 import { scriptedModel } from '../../src/testing/scripted-model.ts'
-import { defineTool } from '../../src/tool/define-tool.ts'
 
 export type BusyAgentOptions = {
   /** Counts a prompt as the provider would; reported as usage. */

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
-import { noReduction } from '../../src/context/reduction.ts'
-import { renderContext } from '../../src/context/render-context.ts'
+import { noReduction } from '../../src/prompt/render/reduction.ts'
+import { renderContext } from '../../src/prompt/render/render-context.ts'
 import { called, ended, replied, said, stateOf, succeeded } from '../log/story.ts'
 import { captureRequest, modelOf } from './capture-request.ts'
 

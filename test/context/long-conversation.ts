@@ -1,10 +1,10 @@
 import { parseArgs } from 'node:util'
 import type { LanguageModelV4Prompt } from '@ai-sdk/provider'
-import { withoutBreakpoint } from '../../src/context/cache-breakpoints.ts'
-import { gptTokenizer } from '../../src/context/gpt-tokenizer.ts'
-import { silentLogger } from '../../src/logger/logger.ts'
+import { silentLogger } from '../../src/base/logger.ts'
+import { gptTokenizer } from '../../src/prompt/budget/gpt-tokenizer.ts'
+import { withoutBreakpoint } from '../../src/prompt/render/cache-breakpoints.ts'
 import { createRuntime } from '../../src/runtime/create-runtime.ts'
-import { memoryStore } from '../../src/stores/memory/memory-store.ts'
+import { memoryStore } from '../../src/store/memory/memory-store.ts'
 import { busyAgent } from './busy-agent.ts'
 
 export type LongConversation = {

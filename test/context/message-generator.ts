@@ -1,5 +1,5 @@
+import type { Json, JsonObject } from '../../src/base/json.ts'
 import type { AssistantPart, ModelRef, UserMessage, UserPart } from '../../src/log/events.ts'
-import type { Json, JsonObject } from '../../src/log/json.ts'
 import type { DraftCall } from '../../src/log/settle.ts'
 import type { SeededRandom } from '../faults/harness/seeded-random.ts'
 import { draftCall } from '../log/story.ts'

@@ -1,5 +1,5 @@
 import { inject, test } from 'vitest'
-import { childFailpoints } from '../../src/failpoint/failpoint.ts'
+import { childFailpoints } from '../../src/base/failpoint.ts'
 import { childCrashes } from './child-crashes.ts'
 import { expectEndured } from './expect-endured.ts'
 

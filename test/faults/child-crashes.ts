@@ -1,6 +1,6 @@
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { childFailpoints, type Failpoint, failpoints } from '../../src/failpoint/failpoint.ts'
+import { childFailpoints, type Failpoint, failpoints } from '../../src/base/failpoint.ts'
 import { checkFamilies } from './child-crashes/check-family.ts'
 import { play, startFamily } from './child-crashes/family.ts'
 import type { LifeInput, LifeMessage } from './child-crashes/live-and-die.ts'

@@ -1,5 +1,5 @@
 import { join } from 'node:path'
-import { type Failpoint, failpoints } from '../../src/failpoint/failpoint.ts'
+import { type Failpoint, failpoints } from '../../src/base/failpoint.ts'
 import type { Crash } from '../simulator/plan.ts'
 import { cycle } from './crash-matrix/cycle.ts'
 import { EffectsFile } from './crash-matrix/effects-file.ts'

@@ -1,9 +1,9 @@
 import { randomUUID } from 'node:crypto'
 import { expect, inject, test } from 'vitest'
-import { defineAgent } from '../../src/agent/define-agent.ts'
-import { silentLogger } from '../../src/logger/logger.ts'
+import { silentLogger } from '../../src/base/logger.ts'
+import { defineAgent } from '../../src/define/define-agent.ts'
 import { createRuntime } from '../../src/runtime/create-runtime.ts'
-import { postgresStore } from '../../src/stores/postgres/index.ts'
+import { postgresStore } from '../../src/store/postgres/index.ts'
 import { scriptedModel } from '../../src/testing/scripted-model.ts'
 import { startCuttingProxy } from './lost-acknowledgement/cutting-proxy.ts'
 

@@ -1,5 +1,5 @@
 import { describe, expect, inject, test } from 'vitest'
-import { silentLogger } from '../../src/logger/logger.ts'
+import { silentLogger } from '../../src/base/logger.ts'
 import { createRuntime } from '../../src/runtime/create-runtime.ts'
 import type { Store } from '../../src/store/store.ts'
 import { spawnChild } from './harness/spawn-child.ts'

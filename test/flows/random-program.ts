@@ -1,5 +1,5 @@
-import type { FlowVerbs } from '../../src/flow/flow-verbs.ts'
-import type { Json } from '../../src/log/json.ts'
+import type { Json } from '../../src/base/json.ts'
+import type { FlowVerbs } from '../../src/define/flow-verbs.ts'
 import type { SeededRandom } from '../faults/harness/seeded-random.ts'
 
 /** A flow as data, so that many can be made up and changed. */

@@ -1,8 +1,8 @@
-import { defineFlow, type Flow } from '../../src/flow/define-flow.ts'
+import { silentLogger } from '../../src/base/logger.ts'
+import { defineFlow, type Flow } from '../../src/define/define-flow.ts'
 import type { LogEvent } from '../../src/log/events.ts'
-import { silentLogger } from '../../src/logger/logger.ts'
 import { createRuntime } from '../../src/runtime/create-runtime.ts'
-import { memoryStore } from '../../src/stores/memory/memory-store.ts'
+import { memoryStore } from '../../src/store/memory/memory-store.ts'
 import { type SeededRandom, seededRandom } from '../faults/harness/seeded-random.ts'
 import { type Program, randomProgram, runProgram } from './random-program.ts'
 

@@ -1,6 +1,6 @@
 import { inspect } from 'node:util'
-import { errorCodes } from '../../src/errors/codes.ts'
-import { PerdureError } from '../../src/errors/perdure-error.ts'
+import { errorCodes } from '../../src/base/errors/codes.ts'
+import { PerdureError } from '../../src/base/errors/perdure-error.ts'
 import { hostileValues } from './hostile-values.ts'
 
 /** Calls something of the public surface with one value, in one place of its arguments. */

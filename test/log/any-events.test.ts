@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { answerableOps, foldFlow, openOps, pendingOp } from '../../src/flow/flow-state.ts'
+import { answerableOps, foldFlow, openOps, pendingOp } from '../../src/engine/flow/flow-state.ts'
 import { tentative } from '../../src/log/decide.ts'
 import type { NewEvent } from '../../src/log/events.ts'
 import { foldEvents } from '../../src/log/fold-events.ts'

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
+import type { Json, JsonObject } from '../../src/base/json.ts'
 import type { EventType, NewEvent } from '../../src/log/events.ts'
-import type { Json, JsonObject } from '../../src/log/json.ts'
 
 /** Few ids, so that events meet each other, and miss each other, in every way there is. */
 const turnId = fc.constantFrom('t1', 't1', 't1', 't1', 't1', 't2', 't3')

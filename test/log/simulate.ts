@@ -1,7 +1,7 @@
+import type { Json } from '../../src/base/json.ts'
 import { callPhase } from '../../src/log/call-phase.ts'
 import type { LogEvent, NewEvent, SuspensionKind, TurnOptions } from '../../src/log/events.ts'
 import { foldEvents } from '../../src/log/fold-events.ts'
-import type { Json } from '../../src/log/json.ts'
 import type { DraftCall, MessageOutcome, ResultOutcome, Verdict } from '../../src/log/settle.ts'
 import { type ConversationState, openTurn, type Round } from '../../src/log/state.ts'
 import { Choices } from './choices.ts'

@@ -1,3 +1,4 @@
+import type { Json } from '../../src/base/json.ts'
 import {
   assistantMsg,
   cancelRequested,
@@ -24,7 +25,6 @@ import type {
   TurnStatus,
 } from '../../src/log/events.ts'
 import { foldEvents } from '../../src/log/fold-events.ts'
-import type { Json } from '../../src/log/json.ts'
 import type { DraftCall, MessageOutcome } from '../../src/log/settle.ts'
 import type { ConversationState } from '../../src/log/state.ts'
 

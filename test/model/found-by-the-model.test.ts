@@ -3,10 +3,10 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, describe, expect, inject, test } from 'vitest'
 import type { NewEvent } from '../../src/log/events.ts'
+import { memoryStore } from '../../src/store/memory/memory-store.ts'
+import { postgresStore } from '../../src/store/postgres/index.ts'
+import { sqliteStore } from '../../src/store/sqlite/index.ts'
 import type { Store } from '../../src/store/store.ts'
-import { memoryStore } from '../../src/stores/memory/memory-store.ts'
-import { postgresStore } from '../../src/stores/postgres/index.ts'
-import { sqliteStore } from '../../src/stores/sqlite/index.ts'
 
 /** Short stories of what random commands once found, so that they are told whatever the seed. */
 const folder = mkdtempSync(join(tmpdir(), 'perdure-'))

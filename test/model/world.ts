@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { PerdureError } from '../../src/errors/perdure-error.ts'
-import type { Json } from '../../src/log/json.ts'
+import { PerdureError } from '../../src/base/errors/perdure-error.ts'
+import type { Json } from '../../src/base/json.ts'
 import type { Store, TenantStore, WakeHint } from '../../src/store/store.ts'
 import type { Backend } from './backends.ts'
 import { difference } from './compare/difference.ts'

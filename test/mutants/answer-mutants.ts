@@ -43,7 +43,7 @@ export const answerMutants: readonly Mutant[] = [
     name: 'deploys: a node without the tool ends the approved call',
     edits: [
       {
-        file: 'src/turn/missing-tools.ts',
+        file: 'src/engine/turn/missing-tools.ts',
         find: 'toolWaitMs(call.callId) > 0',
         replace: 'toolWaitMs(call.callId) < 0',
       },
@@ -52,13 +52,17 @@ export const answerMutants: readonly Mutant[] = [
   },
   {
     name: 'deploys: a node without the tool holds the conversation',
-    edits: [{ file: 'src/turn/missing-tools.ts', find: 'if (call) throw', replace: 'if (call && !id) throw' }],
+    edits: [{ file: 'src/engine/turn/missing-tools.ts', find: 'if (call) throw', replace: 'if (call && !id) throw' }],
     killedBy: [newTool('is run by one of them, though nodes without it find the approved call first')],
   },
   {
     name: 'deploys: a missing tool is waited for without end',
     edits: [
-      { file: 'src/runtime/tool-patience.ts', find: 'Math.max(0, until - now)', replace: 'Math.max(1, until - now)' },
+      {
+        file: 'src/engine/turn/tool-patience.ts',
+        find: 'Math.max(0, until - now)',
+        replace: 'Math.max(1, until - now)',
+      },
     ],
     killedBy: [newTool('is missed for as long as was set, and then its call ends as an error')],
   },
@@ -66,7 +70,7 @@ export const answerMutants: readonly Mutant[] = [
     name: 'deploys: what is left to others is not looked at again',
     edits: [
       {
-        file: 'src/runtime/left-alone.ts',
+        file: 'src/engine/lease/left-alone.ts',
         find: '&& !isOver) return true',
         replace: '&& (!isOver || key)) return true',
       },
@@ -77,7 +81,7 @@ export const answerMutants: readonly Mutant[] = [
     name: 'deploys: a child agent of a missing tool is refused',
     edits: [
       {
-        file: 'src/turn/missing-tools.ts',
+        file: 'src/engine/turn/missing-tools.ts',
         find: "phase.kind === 'sub_agent' :",
         replace: "phase.kind === 'approval' :",
       },

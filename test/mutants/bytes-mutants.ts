@@ -1,8 +1,8 @@
 import type { Case, Mutant } from './mutant.ts'
 
-const memory = 'src/stores/memory/memory-store.test.ts'
-const sqlite = 'src/stores/sqlite/sqlite-store.test.ts'
-const postgres = 'src/stores/postgres/postgres-store.test.ts'
+const memory = 'src/store/memory/memory-store.test.ts'
+const sqlite = 'src/store/sqlite/sqlite-store.test.ts'
+const postgres = 'src/store/postgres/postgres-store.test.ts'
 const wholeEvents = 'maxBytes keeps as many whole events as fit, from either end of the range, and at least one'
 const readsAll = 'a page says where it begins and ends, and reading on until it says so reads all, once'
 const inMemory = (test: string): Case => ({ file: memory, test })
@@ -50,7 +50,7 @@ export const bytesMutants: readonly Mutant[] = [
     name: 'memory: the oldest of a log are asked for, and the newest are given',
     edits: [
       {
-        file: 'src/stores/memory/memory-driver.ts',
+        file: 'src/store/memory/memory-driver.ts',
         find: "if (keep === 'oldest') return fittingRows(typed, bounds, rowBytes.event)\n",
         replace: '',
       },
@@ -61,7 +61,7 @@ export const bytesMutants: readonly Mutant[] = [
     name: 'sqlite: a bound in bytes is not looked at',
     edits: [
       {
-        file: 'src/stores/sqlite/database.ts',
+        file: 'src/store/sqlite/database.ts',
         find: 'if (maxBytes === undefined) return',
         replace: 'if (sql) return',
       },
@@ -72,7 +72,7 @@ export const bytesMutants: readonly Mutant[] = [
     name: 'postgres: a row that does not fit makes an empty page',
     edits: [
       {
-        file: 'src/stores/postgres/page.ts',
+        file: 'src/store/postgres/page.ts',
         find: 'WHERE place = 1 OR total <=',
         replace: 'WHERE total <=',
       },
@@ -132,7 +132,7 @@ export const bytesMutants: readonly Mutant[] = [
     name: 'whoever works on a turn goes by what is shown of the conversation',
     edits: [
       {
-        file: 'src/live/working-sets.ts',
+        file: 'src/store/working-sets.ts',
         find: 'kept && !kept.state.isTrimmed ? await caughtUp',
         replace: 'kept ? await caughtUp',
       },
@@ -143,7 +143,7 @@ export const bytesMutants: readonly Mutant[] = [
     name: 'a page of history that begins with a withheld message shows it',
     edits: [
       {
-        file: 'src/runtime/read-history.ts',
+        file: 'src/runtime/read/read-history.ts',
         find: "seq >= first || (seq === first - 1 && type === 'withheld')",
         replace: "seq >= first || (seq === 0 && type === 'withheld')",
       },
@@ -154,7 +154,7 @@ export const bytesMutants: readonly Mutant[] = [
     name: 'a long turn is cut in the middle of what came of a message',
     edits: [
       {
-        file: 'src/runtime/read-history.ts',
+        file: 'src/runtime/read/read-history.ts',
         find: 'if (!isMessage(event) || !mayBegin(event, index)) continue',
         replace: '',
       },
@@ -320,11 +320,11 @@ export const bytesMutants: readonly Mutant[] = [
     name: 'the kept working sets are counted, and not weighed',
     edits: [
       {
-        file: 'src/live/weighted-lru.ts',
+        file: 'src/base/weighted-lru.ts',
         find: ' || this.#bytes > this.#limits.bytes)',
         replace: ')',
       },
     ],
-    killedBy: [{ file: 'src/live/weighted-lru.test.ts', test: 'up to a number of bytes, but always the newest' }],
+    killedBy: [{ file: 'src/base/weighted-lru.test.ts', test: 'up to a number of bytes, but always the newest' }],
   },
 ]

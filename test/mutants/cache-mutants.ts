@@ -1,6 +1,6 @@
 import type { Case, Mutant } from './mutant.ts'
 
-const memory = (test: string): Case => ({ file: 'src/stores/memory/memory-store.test.ts', test })
+const memory = (test: string): Case => ({ file: 'src/store/memory/memory-store.test.ts', test })
 const model: Case = { file: 'test/model/model.test.ts', test: 'the memory store does what the model does' }
 
 /** Bugs that let a cache, a summary or a repair overrule the log. */
@@ -9,7 +9,7 @@ export const cacheMutants: readonly Mutant[] = [
     name: 'caches: memory: a summary may reach past the end of the log',
     edits: [
       {
-        file: 'src/stores/memory/memory-driver.ts',
+        file: 'src/store/memory/memory-driver.ts',
         find: 'if (summary.toSeq > lastSeq) return { pastEnd: lastSeq }',
         replace: 'if (summary.toSeq > lastSeq + 999) return { pastEnd: lastSeq }',
       },
@@ -23,14 +23,14 @@ export const cacheMutants: readonly Mutant[] = [
     name: 'caches: sqlite: a summary may reach past the end of the log',
     edits: [
       {
-        file: 'src/stores/sqlite/summaries.ts',
+        file: 'src/store/sqlite/summaries.ts',
         find: 'if (toSeq > conversation.lastSeq) return',
         replace: 'if (toSeq > conversation.lastSeq + 1) return',
       },
     ],
     killedBy: [
       {
-        file: 'src/stores/sqlite/sqlite-store.test.ts',
+        file: 'src/store/sqlite/sqlite-store.test.ts',
         test: 'a summary that reaches past the end of the log is refused, and what comes later is read',
       },
     ],
@@ -39,14 +39,14 @@ export const cacheMutants: readonly Mutant[] = [
     name: 'caches: postgres: a summary past the end of the log is refused and written',
     edits: [
       {
-        file: 'src/stores/postgres/summaries.ts',
+        file: 'src/store/postgres/summaries.ts',
         find: ' FROM log WHERE last_seq >= $4::bigint',
         replace: ' FROM log',
       },
     ],
     killedBy: [
       {
-        file: 'src/stores/postgres/postgres-store.test.ts',
+        file: 'src/store/postgres/postgres-store.test.ts',
         test: 'a summary that reaches past the end of the log is refused, and what comes later is read',
       },
     ],
@@ -74,14 +74,14 @@ export const cacheMutants: readonly Mutant[] = [
     name: 'caches: postgres: a commit that only appends does not tell that nothing is open',
     edits: [
       {
-        file: 'src/stores/postgres/commit-one.ts',
+        file: 'src/store/postgres/commit-one.ts',
         find: 'idle_seq = coalesce($12::bigint, c.idle_seq)',
         replace: 'idle_seq = coalesce(c.idle_seq, $12::bigint)',
       },
     ],
     killedBy: [
       {
-        file: 'src/stores/postgres/postgres-store.test.ts',
+        file: 'src/store/postgres/postgres-store.test.ts',
         test: 'what a message is planned on is told by commits that know the log, never by a cached state',
       },
     ],
@@ -90,14 +90,14 @@ export const cacheMutants: readonly Mutant[] = [
     name: 'caches: sqlite: a commit does not tell that something is open again',
     edits: [
       {
-        file: 'src/stores/sqlite/conversations.ts',
+        file: 'src/store/sqlite/conversations.ts',
         find: 'const idleSeq = attrs.idleSeq ?? null',
         replace: 'const idleSeq = attrs.idleSeq || null',
       },
     ],
     killedBy: [
       {
-        file: 'src/stores/sqlite/sqlite-store.test.ts',
+        file: 'src/store/sqlite/sqlite-store.test.ts',
         test: 'what a message is planned on is told by commits that know the log, never by a cached state',
       },
     ],
@@ -135,6 +135,6 @@ export const cacheMutants: readonly Mutant[] = [
         replace: 'return base',
       },
     ],
-    killedBy: [{ file: 'src/live/working-sets.test.ts', test: 'a base that is not of its seq is left aside' }],
+    killedBy: [{ file: 'src/store/working-sets.test.ts', test: 'a base that is not of its seq is left aside' }],
   },
 ]

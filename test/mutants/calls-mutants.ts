@@ -4,7 +4,7 @@ const positions = (test: string): Case => ({ file: 'src/log/call-position.test.t
 const announcer = (test: string): Case => ({ file: 'src/view/announcer.test.ts', test })
 const watched = (test: string): Case => ({ file: 'test/server/watched-calls.test.ts', test })
 const growing = (test: string): Case => ({ file: 'src/view/growing-view.test.ts', test })
-const channel = (test: string): Case => ({ file: 'src/live/channel.test.ts', test })
+const channel = (test: string): Case => ({ file: 'src/engine/live/channel.test.ts', test })
 
 /** Bugs in what keeps a message with very many calls from costing their square. */
 export const callsMutants: readonly Mutant[] = [
@@ -74,7 +74,7 @@ export const callsMutants: readonly Mutant[] = [
     name: 'those who listen are told of each event of a commit by itself',
     edits: [
       {
-        file: 'src/live/channel.ts',
+        file: 'src/engine/live/channel.ts',
         find: 'if (this.#workingSet) this.#apply(this.#workingSet, events)',
         replace: 'if (this.#workingSet) for (const event of events) this.#apply(this.#workingSet, [event])',
       },
@@ -84,16 +84,20 @@ export const callsMutants: readonly Mutant[] = [
   {
     name: 'what was read before an event that is not known is not told',
     edits: [
-      { file: 'src/live/channel.ts', find: 'if (told.length > 0) {', replace: 'if (told.length > 0 && !failure) {' },
+      {
+        file: 'src/engine/live/channel.ts',
+        find: 'if (told.length > 0) {',
+        replace: 'if (told.length > 0 && !failure) {',
+      },
     ],
     killedBy: [channel('tells what is before an event that it does not know, and then that it cannot go on')],
   },
   {
     name: 'what is live between two events of one reading is told after both',
     edits: [
-      { file: 'src/live/channel.ts', find: '      told.push(...this.#dueUpTo(event.seq))\n', replace: '' },
+      { file: 'src/engine/live/channel.ts', find: '      told.push(...this.#dueUpTo(event.seq))\n', replace: '' },
       {
-        file: 'src/live/channel.ts',
+        file: 'src/engine/live/channel.ts',
         find: 'if (told.length > 0) {',
         replace: 'told.push(...this.#dueUpTo(announcer.lastSeq))\n    if (told.length > 0) {',
       },
@@ -104,7 +108,7 @@ export const callsMutants: readonly Mutant[] = [
     name: 'a watcher that has taken everything is dropped when much comes at once',
     edits: [
       {
-        file: 'src/runtime/watch.ts',
+        file: 'src/runtime/read/watch.ts',
         find: 'const isBehind = this.#count > 0',
         replace: 'const isBehind = true',
       },
@@ -120,14 +124,14 @@ export const callsMutants: readonly Mutant[] = [
     name: 'an answer reads the rows of all calls of its tenant',
     edits: [
       {
-        file: 'src/stores/postgres/migrations/002-create-commit-function.ts',
+        file: 'src/store/postgres/migrations/002-create-commit-function.ts',
         find: 'LEFT JOIN LATERAL (SELECT * FROM ${schema}.calls WHERE tenant = x.tenant AND id = r.call LIMIT 1) t ON true',
         replace: 'LEFT JOIN ${schema}.calls t ON t.tenant = x.tenant AND t.id = r.call',
       },
     ],
     killedBy: [
       {
-        file: 'src/stores/postgres/batching.test.ts',
+        file: 'src/store/postgres/batching.test.ts',
         test: 'answers read the rows of their own calls alone, also by a plan that was made while there were none',
       },
     ],
@@ -176,7 +180,11 @@ export const callsMutants: readonly Mutant[] = [
   {
     name: 'a text stream works the view out for every event of a commit',
     edits: [
-      { file: 'src/runtime/text-stream.ts', find: '(hasMore && !isTextDelta(event))', replace: 'hasMore === null' },
+      {
+        file: 'src/runtime/read/text-stream.ts',
+        find: '(hasMore && !isTextDelta(event))',
+        replace: 'hasMore === null',
+      },
     ],
     killedBy: [watched('the text of a turn with very many calls costs a few views')],
   },

@@ -9,7 +9,7 @@ export const childMutants: readonly Mutant[] = [
     name: 'children: a child tells its parent before its own end is committed',
     edits: [
       {
-        file: 'src/turn/drive.ts',
+        file: 'src/engine/turn/drive.ts',
         find: 'if (events.length > 0 || parks) {',
         replace:
           "if (events.length > 0 || parks) {\n      await owner.attempt('telling', () => owner.children.settle(after))",
@@ -23,7 +23,7 @@ export const childMutants: readonly Mutant[] = [
     name: 'children: a child that has ended parks before its parent knows',
     edits: [
       {
-        file: 'src/turn/child-calls.ts',
+        file: 'src/engine/child/child-calls.ts',
         find: 'return this.#endedUntold(state) !== null || this.#unstarted(state).length > 0',
         replace: 'return this.#unstarted(state).length > 0',
       },
@@ -36,7 +36,7 @@ export const childMutants: readonly Mutant[] = [
     name: 'children: a child of version 0.1 that told its parent is cancelled',
     edits: [
       {
-        file: 'src/runtime/admit-child.ts',
+        file: 'src/engine/child/admit-child.ts',
         find: 'if (endOf(turnId, decide(state, new Set(), []).events)) return true',
         replace: '',
       },

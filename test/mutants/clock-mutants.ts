@@ -1,7 +1,7 @@
 import type { Case, Mutant } from './mutant.ts'
 
 const story = (test: string): Case => ({ file: 'test/stories/clocks-of-stores.test.ts', test })
-const conformance = (test: string): Case => ({ file: 'src/stores/memory/memory-store.test.ts', test })
+const conformance = (test: string): Case => ({ file: 'src/store/memory/memory-store.test.ts', test })
 const watch = (test: string): Case => ({ file: 'src/store/clock-watch.test.ts', test })
 
 const died = story('back by 10 minutes: what a node left behind when it died is taken up by another')
@@ -12,14 +12,14 @@ export const clockMutants: readonly Mutant[] = [
   {
     name: 'clocks: memory: leases of a clock that was ahead are not cut',
     edits: [
-      { file: 'src/stores/memory/put-right.ts', find: 'if (isTooLong) row.lease = { ...lease, until }', replace: '' },
+      { file: 'src/store/memory/put-right.ts', find: 'if (isTooLong) row.lease = { ...lease, until }', replace: '' },
     ],
     killedBy: [conformance('leaves a lease to a holder that renews it, and to no other for long')],
   },
   {
     name: 'clocks: memory: what was due is due when the clock has caught up',
     edits: [
-      { file: 'src/stores/memory/put-right.ts', find: 'if (wasDue && wakeAt > now) row.wakeAt = now', replace: '' },
+      { file: 'src/store/memory/put-right.ts', find: 'if (wasDue && wakeAt > now) row.wakeAt = now', replace: '' },
     ],
     killedBy: [conformance('leaves due what was due, and asleep what was not')],
   },
@@ -27,7 +27,7 @@ export const clockMutants: readonly Mutant[] = [
     name: 'clocks: memory: whatever sleeps is woken by a clock that was put back',
     edits: [
       {
-        file: 'src/stores/memory/put-right.ts',
+        file: 'src/store/memory/put-right.ts',
         find: '(wakeAt <= columns.updatedAt || isTooLong',
         replace: '(wakeAt >= 0 || isTooLong',
       },
@@ -38,7 +38,7 @@ export const clockMutants: readonly Mutant[] = [
     name: 'clocks: memory: a quarantine is cut as a lease',
     edits: [
       {
-        file: 'src/stores/memory/put-right.ts',
+        file: 'src/store/memory/put-right.ts',
         find: ' && quarantineOf(row).quarantinedAt === null',
         replace: ' && quarantineOf(row).quarantinedAt !== 0',
       },
@@ -49,7 +49,7 @@ export const clockMutants: readonly Mutant[] = [
     name: 'clocks: sqlite: leases of a clock that was ahead are not cut',
     edits: [
       {
-        file: 'src/stores/sqlite/put-right.ts',
+        file: 'src/store/sqlite/put-right.ts',
         find: "if (isTooLong) db.run('UPDATE conversations SET lease_until = ? WHERE cid = ?', until, cid)",
         replace: 'if (isTooLong < 0) continue',
       },
@@ -60,7 +60,7 @@ export const clockMutants: readonly Mutant[] = [
     name: 'clocks: sqlite: what was due is due when the clock has caught up',
     edits: [
       {
-        file: 'src/stores/sqlite/put-right.ts',
+        file: 'src/store/sqlite/put-right.ts',
         find: "if (wasDue) db.run('UPDATE conversations SET wake_at = ? WHERE cid = ?', now, cid)",
         replace: 'if (wasDue < 0) continue',
       },
@@ -71,7 +71,7 @@ export const clockMutants: readonly Mutant[] = [
     name: 'clocks: postgres: leases of a clock that was ahead are not cut',
     edits: [
       {
-        file: 'src/stores/postgres/put-right.ts',
+        file: 'src/store/postgres/put-right.ts',
         find: 'leased_until = CASE WHEN ${isTooLong} THEN n.now + $1::bigint ELSE c.leased_until END',
         replace: 'leased_until = c.leased_until',
       },
@@ -82,7 +82,7 @@ export const clockMutants: readonly Mutant[] = [
     name: 'clocks: postgres: what was due is due when the clock has caught up',
     edits: [
       {
-        file: 'src/stores/postgres/put-right.ts',
+        file: 'src/store/postgres/put-right.ts',
         find: 'wake_at = CASE WHEN ${wasDue} THEN n.now ELSE c.wake_at END',
         replace: 'wake_at = c.wake_at',
       },
@@ -93,7 +93,7 @@ export const clockMutants: readonly Mutant[] = [
     name: 'clocks: a worker does not say how long its leases last',
     edits: [
       {
-        file: 'src/runtime/worker.ts',
+        file: 'src/engine/lease/worker.ts',
         find: 'store.dueWork({ agents: names, limit, suspects, leaseMs })',
         replace: 'store.dueWork({ agents: names, limit: limit + 0 * leaseMs, suspects })',
       },

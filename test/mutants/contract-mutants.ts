@@ -1,6 +1,6 @@
 import type { Case, Mutant } from './mutant.ts'
 
-const memory = (test: string): Case => ({ file: 'src/stores/memory/memory-store.test.ts', test })
+const memory = (test: string): Case => ({ file: 'src/store/memory/memory-store.test.ts', test })
 const model: Case = { file: 'test/model/model.test.ts', test: 'the memory store does what the model does' }
 
 /** Bugs in what the store's verbs promise to programs that call them from outside. */
@@ -138,7 +138,7 @@ export const contractMutants: readonly Mutant[] = [
     name: 'memory: anybody writes what an owner did, though a lease is live',
     edits: [
       {
-        file: 'src/stores/memory/commit-change.ts',
+        file: 'src/store/memory/commit-change.ts',
         find: 'isLeased(row, now) || hasOtherPending',
         replace: 'hasOtherPending',
       },
@@ -149,14 +149,14 @@ export const contractMutants: readonly Mutant[] = [
     name: 'sqlite: anybody writes what an owner did, though a call is pending',
     edits: [
       {
-        file: 'src/stores/sqlite/commit-change.ts',
+        file: 'src/store/sqlite/commit-change.ts',
         find: 'return pendingIds(db, head.cid).some(',
         replace: 'return pendingIds(db, head.cid).slice(9).some(',
       },
     ],
     killedBy: [
       {
-        file: 'src/stores/sqlite/sqlite-store.test.ts',
+        file: 'src/store/sqlite/sqlite-store.test.ts',
         test: 'tool_result needs the epoch while a call is pending',
       },
     ],
@@ -165,14 +165,14 @@ export const contractMutants: readonly Mutant[] = [
     name: 'postgres: anybody writes what an owner did, though a call is pending',
     edits: [
       {
-        file: 'src/stores/postgres/migrations/002-create-commit-function.ts',
+        file: 'src/store/postgres/migrations/002-create-commit-function.ts',
         find: 'c.leased_until > v_now OR EXISTS',
         replace: 'c.leased_until > v_now AND EXISTS',
       },
     ],
     killedBy: [
       {
-        file: 'src/stores/postgres/postgres-store.test.ts',
+        file: 'src/store/postgres/postgres-store.test.ts',
         test: 'tool_result needs the epoch while a call is pending',
       },
     ],
@@ -190,10 +190,10 @@ export const contractMutants: readonly Mutant[] = [
   },
   {
     name: 'postgres: a change that only appends is not asked for its epoch',
-    edits: [{ file: 'src/stores/postgres/commit-one.ts', find: '    !needsFree &&\n', replace: '' }],
+    edits: [{ file: 'src/store/postgres/commit-one.ts', find: '    !needsFree &&\n', replace: '' }],
     killedBy: [
       {
-        file: 'src/stores/postgres/postgres-store.test.ts',
+        file: 'src/store/postgres/postgres-store.test.ts',
         test: 'turn_ended needs the epoch while a lease is live',
       },
     ],
@@ -235,7 +235,7 @@ export const contractMutants: readonly Mutant[] = [
     name: 'a second outcome of a session breaks its fold',
     edits: [
       {
-        file: 'src/flow/flow-state.ts',
+        file: 'src/engine/flow/flow-state.ts',
         find: 'return settled.has(position) ? `settles position ${position}, which has an outcome already` : null',
         replace: 'return null',
       },
@@ -283,7 +283,7 @@ export const contractMutants: readonly Mutant[] = [
     name: 'a log that a later version has written to cannot be shown',
     edits: [
       {
-        file: 'src/runtime/read-view.ts',
+        file: 'src/runtime/read/read-view.ts',
         find: 'if (error instanceof EventUnknownError) return loadReadable(store, id)',
         replace: 'if (error instanceof TypeError) return loadReadable(store, id)',
       },
@@ -299,7 +299,7 @@ export const contractMutants: readonly Mutant[] = [
     name: 'a page of history goes past an event that is not known',
     edits: [
       {
-        file: 'src/runtime/gathered-events.ts',
+        file: 'src/runtime/read/gathered-events.ts',
         find: 'const { known, unknownEvent } = knownPart([...page.events])',
         replace:
           'const { known, unknownEvent } = { known: [...page.events], unknownEvent: knownPart([]).unknownEvent }',
@@ -329,14 +329,14 @@ export const contractMutants: readonly Mutant[] = [
     name: 'a row that says something else than the log keeps its turn from being cancelled',
     edits: [
       {
-        file: 'src/turn/row-guards.ts',
+        file: 'src/engine/turn/row-guards.ts',
         find: 'if (!pending || !change.resolve) return change',
         replace: 'if (!change.resolve || pending) return change',
       },
     ],
     killedBy: [
       {
-        file: 'src/turn/row-guards.test.ts',
+        file: 'src/engine/turn/row-guards.test.ts',
         test: 'a commit ends the rows of all its resolutions, until one has disagreed; then those that are pending',
       },
     ],

@@ -8,7 +8,7 @@ export const coreMutants: readonly Mutant[] = [
     name: 'a read that fails counts as a store that is closed, and what runs is let go',
     edits: [
       {
-        file: 'src/turn/owner.ts',
+        file: 'src/engine/turn/owner.ts',
         find: "if (PerdureError.isInstance(error) && error.code === 'store_closed') {\n      logger.error('letting go",
         replace: "if (PerdureError.isInstance(error)) {\n      logger.error('letting go",
       },
@@ -21,7 +21,7 @@ export const coreMutants: readonly Mutant[] = [
     name: 'an older page of history has nothing of its turns that came after it',
     edits: [
       {
-        file: 'src/runtime/read-history.ts',
+        file: 'src/runtime/read/read-history.ts',
         find: 'return readRest(store, id, page, before, maxBytes)',
         replace: 'return page',
       },
@@ -37,7 +37,7 @@ export const coreMutants: readonly Mutant[] = [
     name: 'the bytes of files that durable hooks added are not read',
     edits: [
       {
-        file: 'src/context/render-context.ts',
+        file: 'src/prompt/render/render-context.ts',
         find: "      else if (item.type === 'injection') add(item.parts)\n",
         replace: '',
       },
@@ -93,12 +93,12 @@ export const coreMutants: readonly Mutant[] = [
     name: 'whatever is called toJSON is called',
     edits: [
       {
-        file: 'src/tool/normalise-result.ts',
+        file: 'src/define/normalise-result.ts',
         find: "'toJSON' in value && typeof value.toJSON === 'function'",
         replace: "'toJSON' in value && typeof value.toJSON !== 'undefined'",
       },
     ],
-    killedBy: [{ file: 'src/tool/normalise-result.test.ts', test: 'toJSON that is no function is recorded' }],
+    killedBy: [{ file: 'src/define/normalise-result.test.ts', test: 'toJSON that is no function is recorded' }],
   },
   {
     name: 'a session can be forked after its runtime was closed',

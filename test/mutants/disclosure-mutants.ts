@@ -6,11 +6,11 @@ const pages = (route: string): Case => ({
 })
 const told = (test: string): Case => ({ file: 'test/server/disclosure.test.ts', test })
 const operators = (test: string): Case => ({ file: 'test/server/operators.test.ts', test })
-const redactor = (test: string): Case => ({ file: 'src/redact/redactor.test.ts', test })
+const redactor = (test: string): Case => ({ file: 'src/base/redact/redactor.test.ts', test })
 const story = (test: string): Case => ({ file: 'test/stories/secrets-in-errors.test.ts', test })
 const addresses = (test: string): Case => ({ file: 'test/server/addresses.test.ts', test })
-const foreign = (test: string): Case => ({ file: 'src/stores/sqlite/foreign-files.test.ts', test })
-const memory = (test: string): Case => ({ file: 'src/stores/memory/memory-store.test.ts', test })
+const foreign = (test: string): Case => ({ file: 'src/store/sqlite/foreign-files.test.ts', test })
+const memory = (test: string): Case => ({ file: 'src/store/memory/memory-store.test.ts', test })
 const everywhere = story('are in neither the log, nor the prompt, nor what is live, kept or logged')
 
 type Row = readonly [name: string, file: string, find: string, replace: string, killedBy: Case]
@@ -152,14 +152,14 @@ const rows: readonly Row[] = [
   ],
   [
     'results of tools are committed as they are',
-    'src/turn/redact-outcome.ts',
+    'src/engine/turn/redact-outcome.ts',
     'outcome.result.ok ? outcome : { ...outcome, result: redactResult(outcome.result, redact) }',
     'outcome.result.ok || redact === null ? outcome : outcome',
     everywhere,
   ],
   [
     'what a hook threw is committed as it is',
-    'src/turn/redact-outcome.ts',
+    'src/engine/turn/redact-outcome.ts',
     'outcome.reason === null ? outcome : { ...outcome, reason: redact(outcome.reason) }',
     'outcome',
     story('are in no end of a turn, whichever hook threw them'),
@@ -173,7 +173,7 @@ const rows: readonly Row[] = [
   ],
   [
     'what a step threw is committed as it is',
-    'src/flow/flow-owner.ts',
+    'src/engine/flow/flow-owner.ts',
     'events.map((event) => redactFlowEvent(event, this.#context.redact))',
     'events.map((event) => redactFlowEvent(event, (text) => text))',
     story('are in no record of a session, whether a step throws them or the flow'),
@@ -187,35 +187,35 @@ const rows: readonly Row[] = [
   ],
   [
     'a cut leaves half a secret',
-    'src/redact/redactor.ts',
+    'src/base/redact/redactor.ts',
     'mostRead - margin',
     'mostRead',
     redactor('leaves no half of a secret, wherever it is cut'),
   ],
   [
     "a text passes where the application's redact throws",
-    'src/redact/redactor.ts',
+    'src/base/redact/redactor.ts',
     'return withheldText',
     'return text',
     redactor('lets nothing pass where it throws'),
   ],
   [
     'short values of the environment are taken for secrets',
-    'src/redact/secret-values.ts',
+    'src/base/redact/secret-values.ts',
     'form.length >= leastLength',
     'form.length > 0',
     redactor('stay where they are short, or their names do not look secret'),
   ],
   [
     'secrets of the environment are not looked for',
-    'src/redact/redactor.ts',
+    'src/base/redact/redactor.ts',
     '...valueSpans(read, values)',
     '...valueSpans(read, values.slice(0, 0))',
     redactor('are taken out: as they are'),
   ],
   [
     'a password of a database ends at its first at sign',
-    'src/redact/secret-spans.ts',
+    'src/base/redact/secret-spans.ts',
     `[^\\s"'<>]{1,2000})@/dgi }`,
     `[^\\s"'<>@]{1,2000})@/dgi }`,
     redactor('a connection string with a password as it is'),
@@ -289,28 +289,28 @@ const doors: readonly Row[] = [
   ],
   [
     'the file of another program is switched to a log',
-    'src/stores/sqlite/open-database.ts',
+    'src/store/sqlite/open-database.ts',
     '  refuseForeignFile(path)\n',
     '',
     foreign('as SQLite makes them is refused, and neither it nor what is beside it changes'),
   ],
   [
     'a reader leaves a log behind',
-    'src/stores/sqlite/own-file.ts',
+    'src/store/sqlite/own-file.ts',
     'if (existsSync(`${path}-wal`)) return',
     'if (existsSync(path)) return',
     foreign('with a write-ahead log is refused, and neither it nor what is beside it changes'),
   ],
   [
     'what is in a log alone is not seen',
-    'src/stores/sqlite/own-file.ts',
+    'src/store/sqlite/own-file.ts',
     'if (existsSync(`${path}-wal`)) return',
     'if (existsSync(`${path}-none`)) return',
     foreign('with all of it in a log that was left behind is refused, and neither it nor what is beside it changes'),
   ],
   [
     'a version makes a file ours',
-    'src/stores/sqlite/own-file.ts',
+    'src/store/sqlite/own-file.ts',
     'own === firstTables.length',
     'own >= 0',
     foreign('with the version of ours is refused, and neither it nor what is beside it changes'),

@@ -42,7 +42,7 @@ export const doorMutants: readonly Mutant[] = [
     name: 'doors: an agent that only a tool starts works without a parent',
     edits: [
       {
-        file: 'src/runtime/conversation-work.ts',
+        file: 'src/engine/turn/conversation-work.ts',
         find: 'if (!parent && !work.addressable.has(agent.name))',
         replace: 'if (!parent && !work.addressable)',
       },
@@ -56,7 +56,7 @@ export const doorMutants: readonly Mutant[] = [
     name: 'doors: the inbox finds code for what no node works on',
     edits: [
       {
-        file: 'src/runtime/inbox.ts',
+        file: 'src/runtime/read/inbox.ts',
         find: 'path.length > 1 ? agents : addressable',
         replace: 'path.length > 0 ? agents : addressable',
       },
@@ -122,7 +122,7 @@ export const doorMutants: readonly Mutant[] = [
     name: 'doors: the id of a child that is yet to start can be taken',
     edits: [
       {
-        file: 'src/runtime/admit-child.ts',
+        file: 'src/engine/child/admit-child.ts',
         find: 'return (await parentCallOf(store, id)) ?? (await callingFor(store, callId))',
         replace: 'return await parentCallOf(store, id)',
       },
@@ -133,7 +133,7 @@ export const doorMutants: readonly Mutant[] = [
     name: 'doors: whatever has the id of a child is taken for it',
     edits: [
       {
-        file: 'src/runtime/start-child.ts',
+        file: 'src/engine/child/start-child.ts',
         find: '  if (record.parent?.callId !== callId) throw new ConversationExistsError(childId)\n',
         replace: '',
       },
@@ -182,7 +182,7 @@ export const doorMutants: readonly Mutant[] = [
     name: 'doors: a caller raises the limits of an agent',
     edits: [
       {
-        file: 'src/runtime/send-message.ts',
+        file: 'src/engine/turn-options.ts',
         find: 'return Math.min(asked ?? Number.POSITIVE_INFINITY, allowed ?? Number.POSITIVE_INFINITY)',
         replace: 'return asked ?? allowed ?? Number.POSITIVE_INFINITY',
       },
@@ -199,7 +199,7 @@ export const doorMutants: readonly Mutant[] = [
     name: 'doors: a caller raises the tokens of an agent',
     edits: [
       {
-        file: 'src/runtime/send-message.ts',
+        file: 'src/engine/turn-options.ts',
         find: 'lower(options.maxTokens, agent.maxTokens)',
         replace: 'lower(options.maxTokens, options.maxTokens ? null : agent.maxTokens)',
       },
@@ -223,7 +223,7 @@ export const doorMutants: readonly Mutant[] = [
     name: 'doors: a process ends while it awaits a timeout',
     edits: [
       {
-        file: 'src/clock/with-timeout.ts',
+        file: 'src/base/with-timeout.ts',
         find: 'setInterval(() => {}, holdMs)',
         replace: 'setInterval(() => {}, holdMs).unref()',
       },
@@ -238,14 +238,14 @@ export const doorMutants: readonly Mutant[] = [
     name: 'doors: a process stays for a timeout that was called off',
     edits: [
       {
-        file: 'src/clock/with-timeout.ts',
+        file: 'src/base/with-timeout.ts',
         find: '  return () => {\n    clearInterval(hold)\n',
         replace: '  return () => {\n',
       },
     ],
     killedBy: [
       {
-        file: 'src/clock/with-timeout.test.ts',
+        file: 'src/base/with-timeout.test.ts',
         test: 'the process is kept until the time has passed or was called off, and not longer',
       },
     ],
@@ -254,7 +254,7 @@ export const doorMutants: readonly Mutant[] = [
     name: 'doors: a process ends while it watches',
     edits: [
       {
-        file: 'src/runtime/watch.ts',
+        file: 'src/runtime/read/watch.ts',
         find: 'const letProcessEnd = keepAlive.hold()',
         replace: 'const letProcessEnd = keepAlive.hold()\n  letProcessEnd()',
       },
@@ -275,7 +275,7 @@ export const doorMutants: readonly Mutant[] = [
     name: 'doors: what a getter throws is passed on as it is',
     edits: [
       {
-        file: 'src/errors/read-given.ts',
+        file: 'src/base/errors/read-given.ts',
         find: '    if (PerdureError.isInstance(error)) throw error\n',
         replace: '    if (PerdureError.isInstance(error) || name) throw error\n',
       },
@@ -326,14 +326,14 @@ export const doorMutants: readonly Mutant[] = [
     name: 'doors: an error that does not let itself be asked is passed on',
     edits: [
       {
-        file: 'src/errors/perdure-error.ts',
+        file: 'src/base/errors/perdure-error.ts',
         find: '      // A proxy that does not let itself be asked is none of ours.\n      return false',
         replace: "      return typeof error === 'object' && error !== null && marker in error",
       },
     ],
     killedBy: [
       {
-        file: 'src/errors/read-given.test.ts',
+        file: 'src/base/errors/read-given.test.ts',
         test: 'whatever is thrown can be asked whether it is ours, and be told',
       },
     ],

@@ -3,7 +3,7 @@ import type { Case, Mutant } from './mutant.ts'
 const prompts =
   'every prefix of every generated log is a prompt that OpenAI, Anthropic and Google take, and between reductions prompts only grow'
 const legal: Case = { file: 'test/context/legal-prompts.test.ts', test: prompts }
-const turns = (test: string): Case => ({ file: 'src/context/ended-turns.test.ts', test })
+const turns = (test: string): Case => ({ file: 'src/prompt/render/ended-turns.test.ts', test })
 const listed: Case = {
   file: 'test/stories/working-sets-listed.test.ts',
   test: 'is what the log says, also after a commit of which nobody knew whether it was made',
@@ -24,7 +24,7 @@ export const keptMutants: readonly Mutant[] = [
     name: 'kept: rendered turns are taken for those of another prompt that is as long',
     edits: [
       {
-        file: 'src/context/ended-turns.ts',
+        file: 'src/prompt/render/ended-turns.ts',
         find: 'first.length <= turns.length && first.every((turn, index) => turn === turns[index])',
         replace: 'first.length <= turns.length',
       },
@@ -33,39 +33,41 @@ export const keptMutants: readonly Mutant[] = [
   },
   {
     name: 'kept: turns rendered for one model are shown to another',
-    edits: [{ file: 'src/context/ended-turns.ts', find: 'return isSameModel && ', replace: 'return ' }],
+    edits: [{ file: 'src/prompt/render/ended-turns.ts', find: 'return isSameModel && ', replace: 'return ' }],
     killedBy: [legal],
   },
   {
     name: 'kept: turns stay as they are when their results become stubs',
-    edits: [{ file: 'src/context/ended-turns.ts', find: ' && kept.stubbed === stubbed', replace: '' }],
+    edits: [{ file: 'src/prompt/render/ended-turns.ts', find: ' && kept.stubbed === stubbed', replace: '' }],
     killedBy: [legal],
   },
   {
     name: 'kept: the ids of rendered turns are used again after them',
-    edits: [{ file: 'src/context/render-context.ts', find: 'new CallIds(used)', replace: 'new CallIds(null)' }],
+    edits: [{ file: 'src/prompt/render/render-context.ts', find: 'new CallIds(used)', replace: 'new CallIds(null)' }],
     killedBy: [legal],
   },
   {
     name: 'kept: what could not be rendered stays half done',
-    edits: [{ file: 'src/context/ended-turns.ts', find: '    this.#kept = null\n', replace: '' }],
+    edits: [{ file: 'src/prompt/render/ended-turns.ts', find: '    this.#kept = null\n', replace: '' }],
     killedBy: [turns('a turn that could not be rendered leaves no trace in the next prompt')],
   },
   {
     name: 'kept: arguments and results in a prompt are those of the log',
-    edits: [{ file: 'src/context/well-formed.ts', find: 'return ownCopy(value)', replace: 'return value' }],
+    edits: [{ file: 'src/prompt/render/well-formed.ts', find: 'return ownCopy(value)', replace: 'return value' }],
     killedBy: [turns('of the open turn reaches neither the next prompt nor the log')],
   },
   {
     name: 'kept: prompts share the messages of ended turns',
-    edits: [{ file: 'src/context/ended-turns.ts', find: 'kept.messages.map(opened)', replace: '[...kept.messages]' }],
+    edits: [
+      { file: 'src/prompt/render/ended-turns.ts', find: 'kept.messages.map(opened)', replace: '[...kept.messages]' },
+    ],
     killedBy: [turns('of an ended turn reaches neither the next prompt nor the log')],
   },
   {
     name: 'kept: prompts share the arguments of ended turns',
     edits: [
       {
-        file: 'src/context/ended-turns.ts',
+        file: 'src/prompt/render/ended-turns.ts',
         find: "if (copy.type === 'tool-call') copy.input = ownCopy(copy.input as Json)\n  else if",
         replace: 'if',
       },
@@ -74,7 +76,7 @@ export const keptMutants: readonly Mutant[] = [
   },
   {
     name: 'kept: files of ended turns are not shown again',
-    edits: [{ file: 'src/context/ended-turns.ts', find: '!turn.end || hasFiles(turn)', replace: '!turn.end' }],
+    edits: [{ file: 'src/prompt/render/ended-turns.ts', find: '!turn.end || hasFiles(turn)', replace: '!turn.end' }],
     killedBy: [
       turns('a file of an ended turn is asked for and shown in every prompt, with the bytes that were read for it'),
     ],
@@ -83,7 +85,7 @@ export const keptMutants: readonly Mutant[] = [
     name: 'kept: the sum of turns is that of before they were stubbed',
     edits: [
       {
-        file: 'src/context/prompt-size.ts',
+        file: 'src/prompt/budget/prompt-size.ts',
         find: 'last?.stubbed === stubbed && beginsWith',
         replace: 'last && beginsWith',
       },
@@ -94,7 +96,7 @@ export const keptMutants: readonly Mutant[] = [
     name: 'kept: an owner does not write what lists show when it changes',
     edits: [
       {
-        file: 'src/turn/owner.ts',
+        file: 'src/engine/turn/owner.ts',
         find: 'this.#cached !== null && saysTheSame(this.#cached, fsmState)',
         replace: 'this.#cached !== null',
       },
@@ -103,7 +105,7 @@ export const keptMutants: readonly Mutant[] = [
   },
   {
     name: 'kept: an owner goes by what lists showed before a commit that may have been made',
-    edits: [{ file: 'src/turn/owner.ts', find: '    this.#cached = null\n', replace: '' }],
+    edits: [{ file: 'src/engine/turn/owner.ts', find: '    this.#cached = null\n', replace: '' }],
     killedBy: [listed],
   },
   {
@@ -150,7 +152,7 @@ export const keptMutants: readonly Mutant[] = [
   },
   {
     name: 'kept: a store that sends changes again has no keys for them',
-    edits: [{ file: 'src/stores/postgres/postgres-driver.ts', find: 'resends: true', replace: 'resends: false' }],
+    edits: [{ file: 'src/store/postgres/postgres-driver.ts', find: 'resends: true', replace: 'resends: false' }],
     killedBy: [
       {
         file: 'test/faults/lost-send.test.ts',
@@ -161,7 +163,7 @@ export const keptMutants: readonly Mutant[] = [
   {
     name: 'kept: an abort between two waits is not noticed',
     edits: [
-      { file: 'src/model/unless-aborted.ts', find: '      if (this.#signal.aborted) this.#onAbort()\n', replace: '' },
+      { file: 'src/base/unless-aborted.ts', find: '      if (this.#signal.aborted) this.#onAbort()\n', replace: '' },
     ],
     killedBy: [abort('between two reads ends the wait that comes next')],
   },
@@ -169,7 +171,7 @@ export const keptMutants: readonly Mutant[] = [
     name: 'kept: the listener of an answer stays on the signal',
     edits: [
       {
-        file: 'src/model/unless-aborted.ts',
+        file: 'src/base/unless-aborted.ts',
         find: "    this.#signal.removeEventListener('abort', this.#onAbort)\n",
         replace: '',
       },

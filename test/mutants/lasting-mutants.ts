@@ -6,14 +6,14 @@ export const lastingMutants: readonly Mutant[] = [
     name: 'lasting: what failed is tried again at once',
     edits: [
       {
-        file: 'src/runtime/left-alone.ts',
+        file: 'src/engine/lease/left-alone.ts',
         find: 'until: this.#now() + Math.min(longestMs, firstMs * 2 ** (failures - 1))',
         replace: 'until: this.#now() + Math.min(longestMs, firstMs) * 0',
       },
     ],
     killedBy: [
       {
-        file: 'src/runtime/left-alone.test.ts',
+        file: 'src/engine/lease/left-alone.test.ts',
         test: 'a conversation whose work failed is set aside for longer and longer, until it goes well',
       },
     ],
@@ -21,11 +21,15 @@ export const lastingMutants: readonly Mutant[] = [
   {
     name: 'lasting: the pauses do not grow',
     edits: [
-      { file: 'src/runtime/left-alone.ts', find: 'firstMs * 2 ** (failures - 1)', replace: 'firstMs * failures ** 0' },
+      {
+        file: 'src/engine/lease/left-alone.ts',
+        find: 'firstMs * 2 ** (failures - 1)',
+        replace: 'firstMs * failures ** 0',
+      },
     ],
     killedBy: [
       {
-        file: 'src/runtime/left-alone.test.ts',
+        file: 'src/engine/lease/left-alone.test.ts',
         test: 'a conversation whose work failed is set aside for longer and longer, until it goes well',
       },
     ],
@@ -34,14 +38,14 @@ export const lastingMutants: readonly Mutant[] = [
     name: 'lasting: an owner replaces what a store that fails for good refuses, without an end',
     edits: [
       {
-        file: 'src/turn/instead-of-refused.ts',
+        file: 'src/engine/turn/instead-of-refused.ts',
         find: "if (errorCodes[error.code].family === 'store' || this.#inARow > mostInARow) throw error",
         replace: "if (errorCodes[error.code].family === 'store' && this.#inARow < 0) throw error",
       },
     ],
     killedBy: [
       {
-        file: 'src/turn/instead-of-refused.test.ts',
+        file: 'src/engine/turn/instead-of-refused.test.ts',
         test: 'what a store that fails for good refuses is not replaced, and neither is a third refusal in a row',
       },
     ],
@@ -65,16 +69,16 @@ export const lastingMutants: readonly Mutant[] = [
   },
   {
     name: 'lasting: each text of a failure is told of',
-    edits: [{ file: 'src/logger/sparingly.ts', find: 'const mostTexts = 5', replace: 'const mostTexts = 500' }],
+    edits: [{ file: 'src/base/sparingly.ts', find: 'const mostTexts = 5', replace: 'const mostTexts = 500' }],
     killedBy: [
-      { file: 'src/logger/sparingly.test.ts', test: 'failures whose texts all differ are told of five times a minute' },
+      { file: 'src/base/sparingly.test.ts', test: 'failures whose texts all differ are told of five times a minute' },
     ],
   },
   {
     name: 'lasting: a search for work that failed is made again at the next hint',
     edits: [
       {
-        file: 'src/runtime/worker.ts',
+        file: 'src/engine/lease/worker.ts',
         find: 'this.#lookNotBefore = monotonic(this.#parts.clock) + this.#looking.waitMs',
         replace: 'this.#lookNotBefore = 0',
       },
@@ -89,7 +93,7 @@ export const lastingMutants: readonly Mutant[] = [
   {
     name: 'lasting: close waits until all is let go of',
     edits: [
-      { file: 'src/runtime/let-go-in-time.ts', find: 'const letGoMs = 2_000', replace: 'const letGoMs = 200_000' },
+      { file: 'src/engine/lease/let-go-in-time.ts', find: 'const letGoMs = 2_000', replace: 'const letGoMs = 200_000' },
     ],
     killedBy: [
       {

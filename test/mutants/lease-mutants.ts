@@ -1,8 +1,8 @@
 import type { Case, Mutant } from './mutant.ts'
 
-const memory = (test: string): Case => ({ file: 'src/stores/memory/memory-store.test.ts', test })
-const sqlite = (test: string): Case => ({ file: 'src/stores/sqlite/sqlite-store.test.ts', test })
-const postgres = (test: string): Case => ({ file: 'src/stores/postgres/postgres-store.test.ts', test })
+const memory = (test: string): Case => ({ file: 'src/store/memory/memory-store.test.ts', test })
+const sqlite = (test: string): Case => ({ file: 'src/store/sqlite/sqlite-store.test.ts', test })
+const postgres = (test: string): Case => ({ file: 'src/store/postgres/postgres-store.test.ts', test })
 const orphaned = (test: string): Case => ({ file: 'test/stories/leases-orphaned.test.ts', test })
 
 const late = (test: string): Case => ({ file: 'test/stories/leases-late-start.test.ts', test })
@@ -35,7 +35,7 @@ export const leaseMutants: readonly Mutant[] = [
     name: 'leases: memory: a renewal extends whatever is under the name of the holder',
     edits: [
       {
-        file: 'src/stores/memory/memory-driver.ts',
+        file: 'src/store/memory/memory-driver.ts',
         find: 'if (epochs.has(row.lease.epoch)) row.lease',
         replace: 'row.lease',
       },
@@ -46,7 +46,7 @@ export const leaseMutants: readonly Mutant[] = [
     name: 'leases: sqlite: a renewal extends whatever is under the name of the holder',
     edits: [
       {
-        file: 'src/stores/sqlite/leases.ts',
+        file: 'src/store/sqlite/leases.ts',
         find: 'WHERE lease_holder = ? AND lease_epoch IN (SELECT value FROM json_each(?))',
         replace: 'WHERE lease_holder = ? AND ? IS NOT NULL',
       },
@@ -57,7 +57,7 @@ export const leaseMutants: readonly Mutant[] = [
     name: 'leases: postgres: a renewal extends what another has taken since',
     edits: [
       {
-        file: 'src/stores/postgres/leases.ts',
+        file: 'src/store/postgres/leases.ts',
         find: 'AND c.id = k.id AND c.epoch = k.epoch AND c.holder = $1',
         replace: 'AND c.id = k.id AND $1::text IS NOT NULL',
       },
@@ -79,7 +79,7 @@ export const leaseMutants: readonly Mutant[] = [
     name: 'leases: memory: a repeat under a key is not told of its lease',
     edits: [
       {
-        file: 'src/stores/memory/commit-change.ts',
+        file: 'src/store/memory/commit-change.ts',
         find: 'row.keys.set(change.key, { seq, digest: change.digest, epoch })',
         replace: 'row.keys.set(change.key, { seq, digest: change.digest, epoch: null })',
       },
@@ -90,7 +90,7 @@ export const leaseMutants: readonly Mutant[] = [
     name: 'leases: sqlite: a repeat under a key is told of any lease of its holder',
     edits: [
       {
-        file: 'src/stores/sqlite/commit-change.ts',
+        file: 'src/store/sqlite/commit-change.ts',
         find: 'if (epoch === null || lease.epoch !== epoch) return outcome',
         replace: 'if (epoch === null) return outcome',
       },
@@ -101,7 +101,7 @@ export const leaseMutants: readonly Mutant[] = [
     name: 'leases: postgres: a repeat is told of its lease, which is not renewed',
     edits: [
       {
-        file: 'src/stores/postgres/migrations/002-create-commit-function.ts',
+        file: 'src/store/postgres/migrations/002-create-commit-function.ts',
         find: 'UPDATE ${schema}.conversations c SET leased_until = v_now + l.ms\n',
         replace: 'UPDATE ${schema}.conversations c SET leased_until = c.leased_until + 0 * l.ms\n',
       },
@@ -112,12 +112,12 @@ export const leaseMutants: readonly Mutant[] = [
     name: 'leases: postgres: a key is kept without the epoch of its lease where it is committed alone',
     edits: [
       {
-        file: 'src/stores/postgres/commit-one.ts',
+        file: 'src/store/postgres/commit-one.ts',
         find: "${takesLease ? 'made.epoch' : 'NULL'}",
         replace: 'NULL',
       },
     ],
-    killedBy: [{ file: 'src/stores/postgres/commit-one.test.ts', test: 'a known key that took the lease' }],
+    killedBy: [{ file: 'src/store/postgres/commit-one.test.ts', test: 'a known key that took the lease' }],
   },
   {
     name: 'leases: postgres: a commit that takes the lease without a key is not sent again',
@@ -139,7 +139,7 @@ export const leaseMutants: readonly Mutant[] = [
     name: 'leases: a node does not look for a lease whose acknowledgement it did not get',
     edits: [
       {
-        file: 'src/runtime/lease-keeper.ts',
+        file: 'src/engine/lease/lease-keeper.ts',
         find: '      await this.#giveBack(strays)\n',
         replace: '      if (strays.length > 1_000) await this.#giveBack(strays)\n',
       },
@@ -152,7 +152,7 @@ export const leaseMutants: readonly Mutant[] = [
     name: 'leases: a node gives back a lease whose acknowledgement is on its way',
     edits: [
       {
-        file: 'src/runtime/lease-keeper.ts',
+        file: 'src/engine/lease/lease-keeper.ts',
         find: 'if (isBeingTaken({ tenant, id })) {',
         replace: 'if (tenant === id && isBeingTaken({ tenant, id })) {',
       },
@@ -163,7 +163,7 @@ export const leaseMutants: readonly Mutant[] = [
     name: 'leases: leases are not renewed while a runtime drains',
     edits: [
       {
-        file: 'src/runtime/worker.ts',
+        file: 'src/engine/lease/worker.ts',
         find: '    this.#isClosed = true\n    for (const cancel of this.#cancelTimers) cancel()\n',
         replace:
           '    this.#isClosed = true\n    this.#leases.stop()\n    for (const cancel of this.#cancelTimers) cancel()\n',
@@ -177,7 +177,7 @@ export const leaseMutants: readonly Mutant[] = [
     name: 'leases: the next renewal waits for the one before it, however long that takes',
     edits: [
       {
-        file: 'src/runtime/lease-keeper.ts',
+        file: 'src/engine/lease/lease-keeper.ts',
         find: 'const mostUnderWay = 3',
         replace: 'const mostUnderWay = 1',
       },
@@ -186,17 +186,17 @@ export const leaseMutants: readonly Mutant[] = [
   },
   {
     name: 'leases: postgres: a renewal waits for a connection behind other statements',
-    edits: [{ file: 'src/stores/postgres/leases.ts', find: '    isUrgent: true,\n', replace: '' }],
+    edits: [{ file: 'src/store/postgres/leases.ts', find: '    isUrgent: true,\n', replace: '' }],
     killedBy: [
       {
-        file: 'src/stores/postgres/urgent-statements.test.ts',
+        file: 'src/store/postgres/urgent-statements.test.ts',
         test: 'leases are renewed while all that is left of the pool is in use',
       },
     ],
   },
   {
     name: 'leases: a tool starts without a look at the lease',
-    edits: [{ file: 'src/tool/run-tool.ts', find: 'if (!(await mayStart()) || isOver', replace: 'if (isOver' }],
+    edits: [{ file: 'src/engine/turn/run-tool.ts', find: 'if (!(await mayStart()) || isOver', replace: 'if (isOver' }],
     killedBy: [
       late('does not run a tool that another has reported as unknown by then'),
       stopped('starts nothing when it goes on: report, stopped at tool.before_run'),
@@ -206,7 +206,7 @@ export const leaseMutants: readonly Mutant[] = [
     name: 'leases: a step of a flow starts without a look at the lease',
     edits: [
       {
-        file: 'src/flow/running-ops.ts',
+        file: 'src/engine/flow/running-ops.ts',
         find: '(await this.#parts.mayStart(controller.signal)) ?',
         replace: 'this.#parts.mayStart ?',
       },
@@ -217,27 +217,27 @@ export const leaseMutants: readonly Mutant[] = [
     name: 'leases: a renewal counts from its answer',
     edits: [
       {
-        file: 'src/runtime/lease-keeper.ts',
+        file: 'src/engine/lease/lease-keeper.ts',
         find: 'else lease.renewed(askedAt)',
         replace: 'else lease.renewed(momentOf(clock))',
       },
     ],
     killedBy: [
-      { file: 'src/runtime/lease-keeper.test.ts', test: 'a renewal that is answered late makes nothing certain' },
+      { file: 'src/engine/lease/lease-keeper.test.ts', test: 'a renewal that is answered late makes nothing certain' },
     ],
   },
   {
     name: 'leases: a lease is certain by the clock that stands still while the machine sleeps',
     edits: [
       {
-        file: 'src/runtime/held-lease.ts',
+        file: 'src/engine/held-lease.ts',
         find: ' && now.nowMs - nowMs < leaseMs',
         replace: ' && nowMs > 0',
       },
     ],
     killedBy: [
       {
-        file: 'src/runtime/held-lease.test.ts',
+        file: 'src/engine/held-lease.test.ts',
         test: 'a lease is not certain after the machine slept, also where the clock that never goes back stood still meanwhile',
       },
     ],
@@ -246,14 +246,14 @@ export const leaseMutants: readonly Mutant[] = [
     name: 'leases: a lease is certain by the time of day',
     edits: [
       {
-        file: 'src/runtime/held-lease.ts',
+        file: 'src/engine/held-lease.ts',
         find: 'now.monotonicMs - monotonicMs < leaseMs && ',
         replace: 'monotonicMs <= now.monotonicMs && ',
       },
     ],
     killedBy: [
       {
-        file: 'src/runtime/held-lease.test.ts',
+        file: 'src/engine/held-lease.test.ts',
         test: 'setting the time of day back does not make a lease last longer',
       },
     ],
@@ -262,7 +262,7 @@ export const leaseMutants: readonly Mutant[] = [
     name: 'leases: a lease that was left alone while its conversation was being taken waits for the next renewal',
     edits: [
       {
-        file: 'src/runtime/lease-keeper.ts',
+        file: 'src/engine/lease/lease-keeper.ts',
         find: 'if (!this.#hasPostponed) return',
         replace: 'if (this.#hasPostponed || !this.#hasPostponed) return',
       },

@@ -1,10 +1,10 @@
 import type { Case, Mutant } from './mutant.ts'
 
-const memory = (test: string): Case => ({ file: 'src/stores/memory/memory-store.test.ts', test })
-const sqlite = (test: string): Case => ({ file: 'src/stores/sqlite/sqlite-store.test.ts', test })
-const postgres = (test: string): Case => ({ file: 'src/stores/postgres/postgres-store.test.ts', test })
+const memory = (test: string): Case => ({ file: 'src/store/memory/memory-store.test.ts', test })
+const sqlite = (test: string): Case => ({ file: 'src/store/sqlite/sqlite-store.test.ts', test })
+const postgres = (test: string): Case => ({ file: 'src/store/postgres/postgres-store.test.ts', test })
 const story = (test: string): Case => ({ file: 'test/stories/quarantine.test.ts', test })
-const claims = (test: string): Case => ({ file: 'src/runtime/claims.test.ts', test })
+const claims = (test: string): Case => ({ file: 'src/engine/lease/claims.test.ts', test })
 
 const counts = 'a claim counts the leases that lapsed without a release before it'
 const forgets = 'the end of a turn, and a commit that lets go, forget the lapses'
@@ -48,7 +48,7 @@ export const poisonMutants: readonly Mutant[] = [
     name: 'poison: memory: the end of a turn forgets no lapses',
     edits: [
       {
-        file: 'src/stores/memory/commit-change.ts',
+        file: 'src/store/memory/commit-change.ts',
         find: "type === 'turn_ended'",
         replace: "type === 'titled' && type.length > 9",
       },
@@ -59,7 +59,7 @@ export const poisonMutants: readonly Mutant[] = [
     name: 'poison: sqlite: the end of a turn forgets no lapses',
     edits: [
       {
-        file: 'src/stores/sqlite/commit-change.ts',
+        file: 'src/store/sqlite/commit-change.ts',
         find: "return { lease: forgetsLapses ? { ...before, lapsed: [] } : 'as it is', epoch: null }",
         replace: "return { lease: 'as it is', epoch: null }",
       },
@@ -68,21 +68,21 @@ export const poisonMutants: readonly Mutant[] = [
   },
   {
     name: 'poison: postgres: the end of a turn forgets no lapses where it is committed alone',
-    edits: [{ file: 'src/stores/postgres/commit-one.ts', find: "${endsTurn ? 'lapsed = NULL,' : ''}", replace: '' }],
+    edits: [{ file: 'src/store/postgres/commit-one.ts', find: "${endsTurn ? 'lapsed = NULL,' : ''}", replace: '' }],
     killedBy: [postgres(forgets)],
   },
   {
     name: 'poison: postgres: the end of a turn forgets no lapses in a batch',
     edits: [
       {
-        file: 'src/stores/postgres/migrations/002-create-commit-function.ts',
+        file: 'src/store/postgres/migrations/002-create-commit-function.ts',
         find: "SELECT FROM unnest(e_change, e_type) e (change, type) WHERE e.type = 'turn_ended' AND NOT p_releases[e.change]",
         replace: "SELECT FROM unnest(e_type) e (type) WHERE e.type = 'nothing'",
       },
     ],
     killedBy: [
       {
-        file: 'src/stores/postgres/commit-one.test.ts',
+        file: 'src/store/postgres/commit-one.test.ts',
         test: 'the end of a turn, and what it makes of the lapses of the lease',
       },
     ],
@@ -91,7 +91,7 @@ export const poisonMutants: readonly Mutant[] = [
     name: 'poison: postgres: lapses are not counted',
     edits: [
       {
-        file: 'src/stores/postgres/claims.ts',
+        file: 'src/store/postgres/claims.ts',
         find: 'THEN array_append(c.lapsed, c.epoch)',
         replace: 'THEN c.lapsed',
       },
@@ -102,7 +102,7 @@ export const poisonMutants: readonly Mutant[] = [
     name: 'poison: postgres: a commit takes what has lapses although it wants no suspects',
     edits: [
       {
-        file: 'src/stores/postgres/migrations/002-create-commit-function.ts',
+        file: 'src/store/postgres/migrations/002-create-commit-function.ts',
         find: 'AND (l.suspects IS NOT FALSE OR',
         replace: 'AND (l.suspects IS NOT NULL OR',
       },
@@ -113,7 +113,7 @@ export const poisonMutants: readonly Mutant[] = [
     name: 'poison: postgres: a lapse that is taken back leaves the quarantine as it is',
     edits: [
       {
-        file: 'src/stores/postgres/leases.ts',
+        file: 'src/store/postgres/leases.ts',
         find: 'leased_until = CASE WHEN ${isLifted} THEN 0 ELSE c.leased_until END',
         replace: 'leased_until = c.leased_until',
       },
@@ -124,11 +124,11 @@ export const poisonMutants: readonly Mutant[] = [
     name: 'poison: sqlite: all that has lapses is due, however few are asked for',
     edits: [
       {
-        file: 'src/stores/sqlite/due-work.ts',
+        file: 'src/store/sqlite/due-work.ts',
         find: 'return [...free, ...sorted(suspected).slice(0, suspects)]',
         replace: 'return [...free, ...suspected]',
       },
-      { file: 'src/stores/sqlite/due-work.ts', find: 'now, agent, now, suspects)', replace: 'now, agent, now, limit)' },
+      { file: 'src/store/sqlite/due-work.ts', find: 'now, agent, now, suspects)', replace: 'now, agent, now, limit)' },
     ],
     killedBy: [sqlite(due)],
   },
@@ -136,7 +136,7 @@ export const poisonMutants: readonly Mutant[] = [
     name: 'poison: a node takes all that has lapses at once',
     edits: [
       {
-        file: 'src/runtime/claims.ts',
+        file: 'src/engine/lease/claims.ts',
         find: 'return this.hasPlaceForSuspect ? this.#takeSuspect(ref) : null',
         replace: 'return this.#takeSuspect(ref)',
       },
@@ -147,14 +147,14 @@ export const poisonMutants: readonly Mutant[] = [
     name: 'poison: one with lapses that works for hours keeps the others waiting',
     edits: [
       {
-        file: 'src/runtime/claims.ts',
+        file: 'src/engine/lease/claims.ts',
         find: 'this.#parts.clock.after(lapseWithinMs, () => this.leave(ref))',
         replace: 'this.#parts.clock.after(lapseWithinMs, () => {})',
       },
     ],
     killedBy: [
       {
-        file: 'src/runtime/claims.test.ts',
+        file: 'src/engine/lease/claims.test.ts',
         test: 'one with lapses that is held for 5 minutes makes place for the next: should the process end now, it is no lapse',
       },
     ],
@@ -163,7 +163,7 @@ export const poisonMutants: readonly Mutant[] = [
     name: 'poison: a node that took what turned out to have no lapses takes none that has',
     edits: [
       {
-        file: 'src/runtime/claims.ts',
+        file: 'src/engine/lease/claims.ts',
         find: 'if (!taken || taken.lapses === 0) this.leave(ref)',
         replace: 'if (!taken) this.leave(ref)',
       },
@@ -174,7 +174,7 @@ export const poisonMutants: readonly Mutant[] = [
     name: 'poison: a process that lost its lease does not take its lapse back',
     edits: [
       {
-        file: 'src/runtime/lease-keeper.ts',
+        file: 'src/engine/lease/lease-keeper.ts',
         find: '      this.#lapsed.set(lease.epoch, lease.ref)\n',
         replace: '',
       },

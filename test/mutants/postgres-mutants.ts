@@ -1,16 +1,16 @@
 import type { Case, Mutant } from './mutant.ts'
 
-const suite = (test: string): Case => ({ file: 'src/stores/postgres/postgres-store.test.ts', test })
-const silent = (test: string): Case => ({ file: 'src/stores/postgres/silent-connections.test.ts', test })
-const commitFunction = 'src/stores/postgres/migrations/002-create-commit-function.ts'
-const tables = 'src/stores/postgres/migrations/001-create-tables.ts'
+const suite = (test: string): Case => ({ file: 'src/store/postgres/postgres-store.test.ts', test })
+const silent = (test: string): Case => ({ file: 'src/store/postgres/silent-connections.test.ts', test })
+const commitFunction = 'src/store/postgres/migrations/002-create-commit-function.ts'
+const tables = 'src/store/postgres/migrations/001-create-tables.ts'
 
 export const postgresMutants: readonly Mutant[] = [
   {
     name: 'postgres: the settings of a new connection are waited for without a limit',
     edits: [
       {
-        file: 'src/stores/postgres/database.ts',
+        file: 'src/store/postgres/database.ts',
         find: 'return client.query(withTimeout({ text }, this.#options.answerTimeoutMs))',
         replace: 'return client.query({ text })',
       },
@@ -25,7 +25,7 @@ export const postgresMutants: readonly Mutant[] = [
     name: 'postgres: a statement waits for its answer without a limit',
     edits: [
       {
-        file: 'src/stores/postgres/database.ts',
+        file: 'src/store/postgres/database.ts',
         find: 'timeoutMs ?? this.#options.answerTimeoutMs',
         replace: 'timeoutMs ?? 0',
       },
@@ -36,7 +36,7 @@ export const postgresMutants: readonly Mutant[] = [
     name: 'postgres: the connection for hints is never checked',
     edits: [
       {
-        file: 'src/stores/postgres/hint-channel.ts',
+        file: 'src/store/postgres/hint-channel.ts',
         find: "await this.#query({ text: 'SELECT 1' })",
         replace: '',
       },
@@ -47,7 +47,7 @@ export const postgresMutants: readonly Mutant[] = [
     name: 'postgres: a pool that is too small says nothing',
     edits: [
       {
-        file: 'src/stores/postgres/database.ts',
+        file: 'src/store/postgres/database.ts',
         find: "    this.#warn('all connections to Postgres are busy', { max, waitedMs: connectTimeoutMs })\n",
         replace: '',
       },
@@ -100,7 +100,7 @@ export const postgresMutants: readonly Mutant[] = [
     name: 'postgres: synchronous_commit is off',
     edits: [
       {
-        file: 'src/stores/postgres/session-settings.ts',
+        file: 'src/store/postgres/session-settings.ts',
         find: 'SET synchronous_commit = on;',
         replace: 'SET synchronous_commit = off;',
       },
@@ -122,7 +122,7 @@ export const postgresMutants: readonly Mutant[] = [
       },
       { file: commitFunction, find: 'v_now, e.type, e.content\n', replace: 'v_now, e.type, e.content::jsonb\n' },
       {
-        file: 'src/stores/postgres/columns.ts',
+        file: 'src/store/postgres/columns.ts',
         find: "'seq, at, type, content'",
         replace: "'seq, at, type, content::text AS content'",
       },
@@ -133,7 +133,7 @@ export const postgresMutants: readonly Mutant[] = [
     name: 'postgres: ids sort by the language of the database',
     edits: [
       {
-        file: 'src/stores/postgres/sql-names.ts',
+        file: 'src/store/postgres/sql-names.ts',
         find: `'COLLATE "POSIX"'`,
         replace: `'COLLATE "und-x-icu"'`,
       },
@@ -144,7 +144,7 @@ export const postgresMutants: readonly Mutant[] = [
     name: 'postgres: a holder may take the lease of another',
     edits: [
       {
-        file: 'src/stores/postgres/leases.ts',
+        file: 'src/store/postgres/leases.ts',
         find: '(c.epoch IS NULL OR c.holder = $3 OR c.leased_until <= ${nowMs})',
         replace: '(c.epoch IS NULL OR c.holder = $3 OR c.leased_until >= 0)',
       },

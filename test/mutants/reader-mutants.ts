@@ -8,14 +8,14 @@ export const readerMutants: readonly Mutant[] = [
     name: 'a log that ends with a large event is read for ever',
     edits: [
       {
-        file: 'src/runtime/channels.ts',
+        file: 'src/engine/live/channels.ts',
         find: 'hasMore: page.hasMore && events.length > 0',
         replace: 'hasMore: page.hasMore',
       },
     ],
     killedBy: [
       {
-        file: 'src/runtime/channels.test.ts',
+        file: 'src/engine/live/channels.test.ts',
         test: 'a log that ends with a large event is read to its end, and no further',
       },
     ],
@@ -79,14 +79,14 @@ export const readerMutants: readonly Mutant[] = [
     name: 'a reader of a page holds the event before it',
     edits: [
       {
-        file: 'src/runtime/shown-events.ts',
+        file: 'src/runtime/read/shown-events.ts',
         find: "return before?.type === 'withheld' ? before : null",
         replace: 'return before ?? null',
       },
     ],
     killedBy: [
       {
-        file: 'src/runtime/shown-events.test.ts',
+        file: 'src/runtime/read/shown-events.test.ts',
         test: 'of what comes before a page, only the mark of its first message is held',
       },
     ],

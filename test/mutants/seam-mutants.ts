@@ -1,6 +1,6 @@
 import type { Case, Mutant } from './mutant.ts'
 
-const conformance = 'src/stores/memory/memory-store.test.ts'
+const conformance = 'src/store/memory/memory-store.test.ts'
 const found = (test: string): Case => ({ file: 'test/model/found-by-the-model.test.ts', test })
 const model = { file: 'test/model/model.test.ts', test: 'the memory store does what the model does' }
 
@@ -10,12 +10,12 @@ export const seamMutants: readonly Mutant[] = [
     name: 'a delay is given to setTimeout as it is',
     edits: [
       {
-        file: 'src/clock/clock.ts',
+        file: 'src/base/clock.ts',
         find: 'const slice = Math.min(remainingMs, longestTimeoutMs)',
         replace: 'const slice = remainingMs',
       },
     ],
-    killedBy: [{ file: 'src/clock/clock.test.ts', test: 'after thirty days: not before, then once' }],
+    killedBy: [{ file: 'src/base/clock.test.ts', test: 'after thirty days: not before, then once' }],
   },
   {
     name: 'minus zero is written as zero',
@@ -93,7 +93,7 @@ export const seamMutants: readonly Mutant[] = [
     name: 'memory: the key is checked after the epoch',
     edits: [
       {
-        file: 'src/stores/memory/commit-change.ts',
+        file: 'src/store/memory/commit-change.ts',
         find: "  if (earlier) return earlier.digest === change.digest ? { type: 'ok', seq: earlier.seq } : { type: 'key_reused' }\n  if (change.epoch !== null && row?.lease?.epoch !== change.epoch) return { type: 'epoch', lastSeq }\n",
         replace:
           "  if (change.epoch !== null && row?.lease?.epoch !== change.epoch) return { type: 'epoch', lastSeq }\n  if (earlier) return earlier.digest === change.digest ? { type: 'ok', seq: earlier.seq } : { type: 'key_reused' }\n",
@@ -108,7 +108,7 @@ export const seamMutants: readonly Mutant[] = [
     name: 'memory: the digest of a known key is ignored',
     edits: [
       {
-        file: 'src/stores/memory/commit-change.ts',
+        file: 'src/store/memory/commit-change.ts',
         find: "earlier.digest === change.digest ? { type: 'ok', seq: earlier.seq } : { type: 'key_reused' }",
         replace: "{ type: 'ok', seq: earlier.seq }",
       },
@@ -122,7 +122,7 @@ export const seamMutants: readonly Mutant[] = [
     name: 'memory: the round of an answer is ignored',
     edits: [
       {
-        file: 'src/stores/memory/commit-change.ts',
+        file: 'src/store/memory/commit-change.ts',
         find: "call.status === 'pending' && call.round === round",
         replace: "call.status === 'pending'",
       },

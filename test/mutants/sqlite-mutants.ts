@@ -1,7 +1,7 @@
 import type { Case, Mutant } from './mutant.ts'
 
-const suite = (test: string): Case => ({ file: 'src/stores/sqlite/sqlite-store.test.ts', test })
-const group = (test: string): Case => ({ file: 'src/stores/sqlite/group-commit.test.ts', test })
+const suite = (test: string): Case => ({ file: 'src/store/sqlite/sqlite-store.test.ts', test })
+const group = (test: string): Case => ({ file: 'src/store/sqlite/group-commit.test.ts', test })
 const model = {
   file: 'test/model/model.test.ts',
   test: 'SQLite does what the model does, also when it is opened twice and reopened',
@@ -12,7 +12,7 @@ export const sqliteMutants: readonly Mutant[] = [
     name: 'sqlite: an answer does not ask whether the call is still pending',
     edits: [
       {
-        file: 'src/stores/sqlite/commit-change.ts',
+        file: 'src/store/sqlite/commit-change.ts',
         find: "call.cid === head?.cid && call.status === 'pending' && call.round === round",
         replace: 'call.cid === head?.cid && call.round === round',
       },
@@ -26,21 +26,21 @@ export const sqliteMutants: readonly Mutant[] = [
     name: 'sqlite: events and rows of a change are two transactions',
     edits: [
       {
-        file: 'src/stores/sqlite/commit-change.ts',
+        file: 'src/store/sqlite/commit-change.ts',
         find: '  if (change.key !== null) {\n    const insert',
         replace: "  db.run('COMMIT')\n  db.run('BEGIN IMMEDIATE')\n  if (change.key !== null) {\n    const insert",
       },
     ],
     killedBy: [
-      { file: 'src/stores/sqlite/atomic-change.test.ts', test: 'at its key' },
-      { file: 'src/stores/sqlite/atomic-change.test.ts', test: 'at the row it writes' },
+      { file: 'src/store/sqlite/atomic-change.test.ts', test: 'at its key' },
+      { file: 'src/store/sqlite/atomic-change.test.ts', test: 'at the row it writes' },
     ],
   },
   {
     name: 'sqlite: a group is acknowledged before its commit',
     edits: [
       {
-        file: 'src/stores/sqlite/group-commit.ts',
+        file: 'src/store/sqlite/group-commit.ts',
         find: "      stage = 'commit'\n      db.run('COMMIT')\n",
         replace:
           "      for (const [index, job] of group.entries()) job.resolve(results[index])\n      stage = 'commit'\n      db.run('COMMIT')\n",
@@ -52,7 +52,7 @@ export const sqliteMutants: readonly Mutant[] = [
     name: 'sqlite: `before` is inclusive',
     edits: [
       {
-        file: 'src/stores/sqlite/events.ts',
+        file: 'src/store/sqlite/events.ts',
         find: 'AND seq > ? AND seq < ?',
         replace: 'AND seq > ? AND seq <= ?',
       },
@@ -63,7 +63,7 @@ export const sqliteMutants: readonly Mutant[] = [
     name: 'sqlite: a limit keeps the oldest',
     edits: [
       {
-        file: 'src/stores/sqlite/events.ts',
+        file: 'src/store/sqlite/events.ts',
         find: "const isReversed = keep === 'newest' && (bounds",
         replace: "const isReversed = keep === 'oldest' && (bounds",
       },
@@ -74,7 +74,7 @@ export const sqliteMutants: readonly Mutant[] = [
     name: 'sqlite: the epoch is not checked',
     edits: [
       {
-        file: 'src/stores/sqlite/commit-change.ts',
+        file: 'src/store/sqlite/commit-change.ts',
         find: "  if (change.epoch !== null && head?.leaseEpoch !== change.epoch) return { type: 'epoch', lastSeq }\n",
         replace: '',
       },
@@ -85,7 +85,7 @@ export const sqliteMutants: readonly Mutant[] = [
     name: 'sqlite: the expected seq is not checked where there are no events',
     edits: [
       {
-        file: 'src/stores/sqlite/commit-change.ts',
+        file: 'src/store/sqlite/commit-change.ts',
         find: 'if (change.expectedSeq !== null && change.expectedSeq !== lastSeq)',
         replace: 'if (change.expectedSeq !== null && change.events.length > 0 && change.expectedSeq !== lastSeq)',
       },
@@ -96,14 +96,14 @@ export const sqliteMutants: readonly Mutant[] = [
     name: 'sqlite: synchronous is OFF',
     edits: [
       {
-        file: 'src/stores/sqlite/open-database.ts',
+        file: 'src/store/sqlite/open-database.ts',
         find: 'PRAGMA synchronous = FULL',
         replace: 'PRAGMA synchronous = OFF',
       },
     ],
     killedBy: [
       {
-        file: 'src/stores/sqlite/open-database.test.ts',
+        file: 'src/store/sqlite/open-database.test.ts',
         test: 'a connection has a write-ahead log, and syncs it with every commit',
       },
     ],
@@ -112,7 +112,7 @@ export const sqliteMutants: readonly Mutant[] = [
     name: 'sqlite: the inbox is not of one tenant',
     edits: [
       {
-        file: 'src/stores/sqlite/calls.ts',
+        file: 'src/store/sqlite/calls.ts',
         find: "WHERE calls.tenant = ? AND calls.status = 'pending' AND (calls.created_at",
         replace: "WHERE calls.tenant >= min('', ?) AND calls.status = 'pending' AND (calls.created_at",
       },
@@ -123,7 +123,7 @@ export const sqliteMutants: readonly Mutant[] = [
     name: 'sqlite: an expiry does not wake the conversation',
     edits: [
       {
-        file: 'src/stores/sqlite/conversations.ts',
+        file: 'src/store/sqlite/conversations.ts',
         find: "return isDormant ? null : { wakeAt: now, isDormant, status: 'active' }",
         replace: 'return null',
       },
@@ -134,7 +134,7 @@ export const sqliteMutants: readonly Mutant[] = [
     name: 'sqlite: an expiry wakes a dormant fork',
     edits: [
       {
-        file: 'src/stores/sqlite/conversations.ts',
+        file: 'src/store/sqlite/conversations.ts',
         find: "return isDormant ? null : { wakeAt: now, isDormant, status: 'active' }",
         replace: "return { wakeAt: now, isDormant, status: 'active' }",
       },
@@ -145,7 +145,7 @@ export const sqliteMutants: readonly Mutant[] = [
     name: 'sqlite: the same holder gets the same epoch again',
     edits: [
       {
-        file: 'src/stores/sqlite/leases.ts',
+        file: 'src/store/sqlite/leases.ts',
         find: 'epoch: () => nextEpoch(db) }',
         replace: 'epoch: () => (found.lease?.holder === holder ? found.lease.epoch : nextEpoch(db)) }',
       },
@@ -156,12 +156,12 @@ export const sqliteMutants: readonly Mutant[] = [
     name: 'sqlite: a call expires a second early',
     edits: [
       {
-        file: 'src/stores/sqlite/commit-change.ts',
+        file: 'src/store/sqlite/commit-change.ts',
         find: 'call.expiresAt !== null && call.expiresAt <= now\n',
         replace: 'call.expiresAt !== null && call.expiresAt <= now + 1000\n',
       },
       {
-        file: 'src/stores/sqlite/calls.ts',
+        file: 'src/store/sqlite/calls.ts',
         find: "       WHERE calls.status = 'pending' AND calls.expires_at <= ? ORDER BY calls.expires_at LIMIT ?`,\n      now,",
         replace:
           "       WHERE calls.status = 'pending' AND calls.expires_at <= ? ORDER BY calls.expires_at LIMIT ?`,\n      now + 1000,",
@@ -172,7 +172,7 @@ export const sqliteMutants: readonly Mutant[] = [
   {
     name: 'sqlite: a blob goes with its conversation though somebody has just put it again',
     edits: [
-      { file: 'src/stores/sqlite/blobs.ts', find: 'WHERE blobs.bid = ? AND pins = 0', replace: 'WHERE blobs.bid = ?' },
+      { file: 'src/store/sqlite/blobs.ts', find: 'WHERE blobs.bid = ? AND pins = 0', replace: 'WHERE blobs.bid = ?' },
     ],
     killedBy: [suite('a blob that was put again waits for its second event'), model],
   },
@@ -180,7 +180,7 @@ export const sqliteMutants: readonly Mutant[] = [
     name: 'sqlite: a commit that wakes a conversation forgets the lease it takes or gives back',
     edits: [
       {
-        file: 'src/stores/sqlite/conversations.ts',
+        file: 'src/store/sqlite/conversations.ts',
         find: "if (woken && lease !== 'as it is') {",
         replace: "if (woken && lease !== 'as it is' && !woken) {",
       },
@@ -191,7 +191,7 @@ export const sqliteMutants: readonly Mutant[] = [
     name: 'sqlite: what is given back cannot be taken in the same commit',
     edits: [
       {
-        file: 'src/stores/sqlite/commit-change.ts',
+        file: 'src/store/sqlite/commit-change.ts',
         find: 'const before = head && !releasesLease ? leaseIn(head) : null',
         replace: 'const before = head ? leaseIn(head) : null',
       },
@@ -202,14 +202,14 @@ export const sqliteMutants: readonly Mutant[] = [
     name: 'sqlite: what is held and not due is not on the agenda',
     edits: [
       {
-        file: 'src/stores/sqlite/migrations/003-one-agenda.ts',
+        file: 'src/store/sqlite/migrations/003-one-agenda.ts',
         find: 'WHERE wake_at IS NOT NULL OR lease_holder IS NOT NULL',
         replace: 'WHERE wake_at IS NOT NULL',
       },
     ],
     killedBy: [
       {
-        file: 'src/stores/sqlite/open-database.test.ts',
+        file: 'src/store/sqlite/open-database.test.ts',
         test: 'a file of the version before is brought up to date under whoever has it open, with all that is due, asleep and held',
       },
     ],
@@ -218,7 +218,7 @@ export const sqliteMutants: readonly Mutant[] = [
     name: 'sqlite: what was held by somebody who is gone is never found',
     edits: [
       {
-        file: 'src/stores/sqlite/due-work.ts',
+        file: 'src/store/sqlite/due-work.ts',
         find: 'lease_holder IS NOT NULL AND lease_until <= ?',
         replace: 'lease_holder IS NOT NULL AND lease_until <= ? - 1e12',
       },

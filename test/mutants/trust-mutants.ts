@@ -5,8 +5,8 @@ const anotherAgent =
   'a conversation that was given to another agent is told from the one before, though its log is the same'
 const anewIsLater = 'what is begun anew is later than all that was deleted, however soon it comes'
 const resting = (test: string): Case => ({ file: 'test/stories/working-sets-trusted.test.ts', test })
-const channel = (test: string): Case => ({ file: 'src/live/channel.test.ts', test })
-const alone = (test: string): Case => ({ file: 'src/stores/postgres/commit-one.test.ts', test })
+const channel = (test: string): Case => ({ file: 'src/engine/live/channel.test.ts', test })
+const alone = (test: string): Case => ({ file: 'src/store/postgres/commit-one.test.ts', test })
 
 /** Bugs in what lets a process go on with what it knows, and in what makes sure of it. */
 export const trustMutants: readonly Mutant[] = [
@@ -14,40 +14,40 @@ export const trustMutants: readonly Mutant[] = [
     name: 'trust: sqlite does not compare the time of the last event',
     edits: [
       {
-        file: 'src/stores/sqlite/commit-change.ts',
+        file: 'src/store/sqlite/commit-change.ts',
         find: 'if (head && change.expectedAt !== null && timeOf(db, head.cid, lastSeq) !== change.expectedAt)',
         replace: 'if (head && change.expectedAt !== null && timeOf(db, head.cid, lastSeq) === undefined)',
       },
     ],
-    killedBy: [{ file: 'src/stores/sqlite/sqlite-store.test.ts', test: anew }],
+    killedBy: [{ file: 'src/store/sqlite/sqlite-store.test.ts', test: anew }],
   },
   {
     name: 'trust: the function of postgres does not compare the time of the last event',
     edits: [
       {
-        file: 'src/stores/postgres/migrations/002-create-commit-function.ts',
+        file: 'src/store/postgres/migrations/002-create-commit-function.ts',
         find: 'x.expected_at IS NOT NULL AND NOT EXISTS',
         replace: 'false AND NOT EXISTS',
       },
     ],
-    killedBy: [{ file: 'src/stores/postgres/postgres-store.test.ts', test: anew }, alone('at another time')],
+    killedBy: [{ file: 'src/store/postgres/postgres-store.test.ts', test: anew }, alone('at another time')],
   },
   {
     name: 'trust: a lone commit on postgres does not compare the time of the last event',
     edits: [
       {
-        file: 'src/stores/postgres/commit-one.ts',
+        file: 'src/store/postgres/commit-one.ts',
         find: 'AND seq = $3 AND at = ',
         replace: 'AND seq = $3 AND at <> 1 OR 0 = ',
       },
     ],
-    killedBy: [{ file: 'src/stores/postgres/postgres-store.test.ts', test: anew }, alone('at another time')],
+    killedBy: [{ file: 'src/store/postgres/postgres-store.test.ts', test: anew }, alone('at another time')],
   },
   {
     name: 'trust: a lone commit on postgres takes a lease that another has',
     edits: [
       {
-        file: 'src/stores/postgres/commit-one.ts',
+        file: 'src/store/postgres/commit-one.ts',
         find: 'AND coalesce(c.leased_until, 0) <= ',
         replace: 'AND 0 <= ',
       },
@@ -58,7 +58,7 @@ export const trustMutants: readonly Mutant[] = [
     name: 'trust: a lone commit on postgres does not look for its key',
     edits: [
       {
-        file: 'src/stores/postgres/commit-one.ts',
+        file: 'src/store/postgres/commit-one.ts',
         find: `AND key = \${key.name})`,
         replace: `AND key = \${key.name} AND false)`,
       },
@@ -67,7 +67,7 @@ export const trustMutants: readonly Mutant[] = [
   },
   {
     name: 'trust: a lone commit on postgres fails where its key was taken while it waited',
-    edits: [{ file: 'src/stores/postgres/commit-one.ts', find: '.catch(noneIfKeyIsTaken)', replace: '' }],
+    edits: [{ file: 'src/store/postgres/commit-one.ts', find: '.catch(noneIfKeyIsTaken)', replace: '' }],
     killedBy: [
       alone('with the same key all get the answer of the first, without'),
       alone('with the same key, wherever it ends, all get the answer of the first'),
@@ -76,8 +76,8 @@ export const trustMutants: readonly Mutant[] = [
   },
   {
     name: 'trust: what is begun anew in memory has the times of what was deleted',
-    edits: [{ file: 'src/stores/memory/delete-conversation.ts', find: '  freeId(tables, row, now)\n', replace: '' }],
-    killedBy: [{ file: 'src/stores/memory/memory-store.test.ts', test: anewIsLater }],
+    edits: [{ file: 'src/store/memory/delete-conversation.ts', find: '  freeId(tables, row, now)\n', replace: '' }],
+    killedBy: [{ file: 'src/store/memory/memory-store.test.ts', test: anewIsLater }],
   },
   {
     name: 'trust: a message does not say which log it was decided on',
@@ -97,47 +97,49 @@ export const trustMutants: readonly Mutant[] = [
   },
   {
     name: 'trust: an agent works on what it was refused',
-    edits: [{ file: 'src/runtime/worker.ts', find: '(isGiven || lease)) void', replace: '(isGiven || true)) void' }],
+    edits: [
+      { file: 'src/engine/lease/worker.ts', find: '(isGiven || lease)) void', replace: '(isGiven || true)) void' },
+    ],
     killedBy: [resting('is not worked on by an agent it was refused to')],
   },
   {
     name: 'trust: sqlite does not compare the agent',
     edits: [
       {
-        file: 'src/stores/sqlite/commit-change.ts',
+        file: 'src/store/sqlite/commit-change.ts',
         find: 'change.expectedAgent !== null && head?.agent !== change.expectedAgent',
         replace: 'change.expectedAgent !== null && !head?.agent',
       },
     ],
-    killedBy: [{ file: 'src/stores/sqlite/sqlite-store.test.ts', test: anotherAgent }],
+    killedBy: [{ file: 'src/store/sqlite/sqlite-store.test.ts', test: anotherAgent }],
   },
   {
     name: 'trust: the function of postgres does not compare the agent',
     edits: [
       {
-        file: 'src/stores/postgres/migrations/002-create-commit-function.ts',
+        file: 'src/store/postgres/migrations/002-create-commit-function.ts',
         find: 'x.expected_agent IS NOT NULL AND',
         replace: 'false AND',
       },
     ],
-    killedBy: [{ file: 'src/stores/postgres/postgres-store.test.ts', test: anotherAgent }, alone('by another agent')],
+    killedBy: [{ file: 'src/store/postgres/postgres-store.test.ts', test: anotherAgent }, alone('by another agent')],
   },
   {
     name: 'trust: a lone commit on postgres does not compare the agent',
     edits: [
       {
-        file: 'src/stores/postgres/commit-one.ts',
+        file: 'src/store/postgres/commit-one.ts',
         find: 'AND c.agent = ',
         replace: "AND coalesce(c.agent, 'x') <> '' OR '' = ",
       },
     ],
-    killedBy: [{ file: 'src/stores/postgres/postgres-store.test.ts', test: anotherAgent }, alone('by another agent')],
+    killedBy: [{ file: 'src/store/postgres/postgres-store.test.ts', test: anotherAgent }, alone('by another agent')],
   },
   {
     name: 'trust: what is heard of a conversation before it is taken up is forgotten',
     edits: [
       {
-        file: 'src/runtime/worker.ts',
+        file: 'src/engine/lease/worker.ts',
         find: 'void this.take(ref, agent, lease, expected.hintedSeq)',
         replace: 'void this.take(ref, agent, lease)',
       },
@@ -146,7 +148,7 @@ export const trustMutants: readonly Mutant[] = [
   },
   {
     name: 'trust: what the owner reads is not told to whoever began with what it knew',
-    edits: [{ file: 'src/turn/owner.ts', find: 'else this.#channel.hint(state.lastSeq)', replace: '' }],
+    edits: [{ file: 'src/engine/turn/owner.ts', find: 'else this.#channel.hint(state.lastSeq)', replace: '' }],
     killedBy: [
       resting(
         'whoever waits is told of an end that another process wrote before the wait began, while the owner here reads it',
@@ -155,7 +157,7 @@ export const trustMutants: readonly Mutant[] = [
   },
   {
     name: 'trust: an owner that has lost the conversation leaves those who began with what it knew',
-    edits: [{ file: 'src/turn/owner.ts', find: '      this.#channel.hint(result.lastSeq)\n', replace: '' }],
+    edits: [{ file: 'src/engine/turn/owner.ts', find: '      this.#channel.hint(result.lastSeq)\n', replace: '' }],
     killedBy: [
       resting(
         'whoever waits is told of an end that another process wrote before the wait began, while the owner here writes',
@@ -171,14 +173,14 @@ export const trustMutants: readonly Mutant[] = [
     name: 'trust: an outcome is told from what the owner knew last',
     edits: [
       {
-        file: 'src/runtime/follow.ts',
+        file: 'src/engine/live/follow.ts',
         find: 'channel.beginAt(writtenSeq) && found() === null\n      if (isWaiting) isUpToDate = true\n',
         replace: 'channel.beginAt(writtenSeq)\n      if (isWaiting) begin()\n',
       },
     ],
     killedBy: [
       {
-        file: 'src/runtime/follow.test.ts',
+        file: 'src/engine/live/follow.test.ts',
         test: 'it waits with what the owner here knows, and never answers from it',
       },
     ],
@@ -187,7 +189,7 @@ export const trustMutants: readonly Mutant[] = [
     name: 'trust: a channel begins with what its owner knows while it is being read',
     edits: [
       {
-        file: 'src/live/channel.ts',
+        file: 'src/engine/live/channel.ts',
         find: 'if (!this.#workingSet && this.#reading !== null) return false',
         replace: '',
       },

@@ -1,7 +1,7 @@
 import type { Case, Mutant } from './mutant.ts'
 
-const sqlite = (test: string): Case => ({ file: 'src/stores/sqlite/sqlite-store.test.ts', test })
-const postgres = (test: string): Case => ({ file: 'src/stores/postgres/postgres-store.test.ts', test })
+const sqlite = (test: string): Case => ({ file: 'src/store/sqlite/sqlite-store.test.ts', test })
+const postgres = (test: string): Case => ({ file: 'src/store/postgres/postgres-store.test.ts', test })
 const imports = (test: string): Case => ({ file: 'src/upkeep/import-store.test.ts', test })
 const corrupted: Case = {
   file: 'test/upkeep/corruption.test.ts',
@@ -18,7 +18,7 @@ export const upkeepMutants: readonly Mutant[] = [
     name: 'upkeep: a snapshot on SQLite sees what is written meanwhile',
     edits: [
       {
-        file: 'src/stores/sqlite/upkeep/upkeep.ts',
+        file: 'src/store/sqlite/upkeep/upkeep.ts',
         find: "          db.run('BEGIN')\n",
         replace: '',
       },
@@ -29,7 +29,7 @@ export const upkeepMutants: readonly Mutant[] = [
     name: 'upkeep: a snapshot on Postgres sees what is written meanwhile',
     edits: [
       {
-        file: 'src/stores/postgres/upkeep/upkeep.ts',
+        file: 'src/store/postgres/upkeep/upkeep.ts',
         find: 'BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY',
         replace: 'BEGIN READ ONLY',
       },
@@ -40,7 +40,7 @@ export const upkeepMutants: readonly Mutant[] = [
     name: 'upkeep: a restored conversation forgets its wake-up',
     edits: [
       {
-        file: 'src/stores/sqlite/upkeep/restore-rows.ts',
+        file: 'src/store/sqlite/upkeep/restore-rows.ts',
         find: 'row.updatedAt, row.wakeAt, row.isDormant',
         replace: 'row.updatedAt, null, row.isDormant',
       },
@@ -51,7 +51,7 @@ export const upkeepMutants: readonly Mutant[] = [
     name: 'upkeep: a restored conversation on Postgres does not know where its log ends',
     edits: [
       {
-        file: 'src/stores/postgres/upkeep/restore-conversation.ts',
+        file: 'src/store/postgres/upkeep/restore-conversation.ts',
         find: '  await query(setSeq, [tenant, conversation.id, seq])\n',
         replace: '',
       },
@@ -60,14 +60,14 @@ export const upkeepMutants: readonly Mutant[] = [
   },
   {
     name: 'upkeep: a repair does not mind who works on the conversation',
-    edits: [{ file: 'src/stores/postgres/upkeep/rebuild.ts', find: "  if (row.held) return 'held'\n", replace: '' }],
+    edits: [{ file: 'src/store/postgres/upkeep/rebuild.ts', find: "  if (row.held) return 'held'\n", replace: '' }],
     killedBy: [postgres('derived rows are rebuilt where log and row are as expected, and nobody works on it')],
   },
   {
     name: 'upkeep: what has no ref is garbage though it is pinned',
     edits: [
       {
-        file: 'src/stores/sqlite/upkeep/collect.ts',
+        file: 'src/store/sqlite/upkeep/collect.ts',
         find: 'WHERE tenant = coalesce(?, tenant) AND pins <= 0 AND NOT EXISTS',
         replace: 'WHERE tenant = coalesce(?, tenant) AND NOT EXISTS',
       },
@@ -156,7 +156,7 @@ export const upkeepMutants: readonly Mutant[] = [
     name: 'upkeep: a row that cannot be read ends the search for work',
     edits: [
       {
-        file: 'src/runtime/left-alone.ts',
+        file: 'src/engine/lease/left-alone.ts',
         find: 'if (!isDamaged) throw error',
         replace: 'if (isDamaged || error) throw error',
       },

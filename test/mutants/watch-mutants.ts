@@ -1,10 +1,10 @@
 import type { Case, Mutant } from './mutant.ts'
 
-const poll = (test: string): Case => ({ file: 'src/runtime/log-poll.test.ts', test })
+const poll = (test: string): Case => ({ file: 'src/engine/live/log-poll.test.ts', test })
 const story = (test: string): Case => ({ file: 'test/stories/live-lost-hints.test.ts', test })
-const sqlite = (test: string): Case => ({ file: 'src/stores/sqlite/sqlite-store.test.ts', test })
-const memory = (test: string): Case => ({ file: 'src/stores/memory/memory-store.test.ts', test })
-const postgres = (test: string): Case => ({ file: 'src/stores/postgres/postgres-store.test.ts', test })
+const sqlite = (test: string): Case => ({ file: 'src/store/sqlite/sqlite-store.test.ts', test })
+const memory = (test: string): Case => ({ file: 'src/store/memory/memory-store.test.ts', test })
+const postgres = (test: string): Case => ({ file: 'src/store/postgres/postgres-store.test.ts', test })
 const quarantined = 'are those that are quarantined, for watchers to whom it matters how they stand'
 const begunAnew = 'are those that were deleted and begun anew, though they are as long'
 
@@ -14,7 +14,7 @@ export const watchMutants: readonly Mutant[] = [
     name: 'polling does not become rarer, however much is watched',
     edits: [
       {
-        file: 'src/runtime/log-poll.ts',
+        file: 'src/engine/live/log-poll.ts',
         find: 'Math.max(this.#parts.pollMs, (statements * 1_000) / statementsPerSecond)',
         replace: 'this.#parts.pollMs + 0 * statements * statementsPerSecond',
       },
@@ -25,7 +25,7 @@ export const watchMutants: readonly Mutant[] = [
     name: 'everybody who watches looks when one log has moved',
     edits: [
       {
-        file: 'src/runtime/log-poll.ts',
+        file: 'src/engine/live/log-poll.ts',
         find: 'watchers.filter(({ tenant, id }) => keys.has(conversationKey(tenant, id)))',
         replace: 'watchers.filter(() => keys.size > 0)',
       },
@@ -36,7 +36,7 @@ export const watchMutants: readonly Mutant[] = [
     name: 'a store that fails once is not polled again',
     edits: [
       {
-        file: 'src/runtime/log-poll.ts',
+        file: 'src/engine/live/log-poll.ts',
         find: "this.#warn('logs that are watched could not be polled; trying again', { error })",
         replace:
           "this.#isStopped = true\n      this.#warn('logs that are watched could not be polled; trying again', { error })",
@@ -68,14 +68,14 @@ export const watchMutants: readonly Mutant[] = [
   },
   {
     name: 'in memory, a log that was begun anew counts as the one that was deleted',
-    edits: [{ file: 'src/stores/memory/memory-driver.ts', find: 'row?.events[seq - 1]?.at === at', replace: 'at > 0' }],
+    edits: [{ file: 'src/store/memory/memory-driver.ts', find: 'row?.events[seq - 1]?.at === at', replace: 'at > 0' }],
     killedBy: [memory(begunAnew)],
   },
   {
     name: 'in SQLite, a log that was begun anew counts as the one that was deleted',
     edits: [
       {
-        file: 'src/stores/sqlite/moved-logs.ts',
+        file: 'src/store/sqlite/moved-logs.ts',
         find: 'AND seq = k.seq) <> k.at)',
         replace: 'AND seq = k.seq) < k.at)',
       },
@@ -84,14 +84,14 @@ export const watchMutants: readonly Mutant[] = [
   },
   {
     name: 'in Postgres, a log that was begun anew counts as the one that was deleted',
-    edits: [{ file: 'src/stores/postgres/moved-logs.ts', find: 'e.at IS DISTINCT FROM k.at', replace: 'e.at < k.at' }],
+    edits: [{ file: 'src/store/postgres/moved-logs.ts', find: 'e.at IS DISTINCT FROM k.at', replace: 'e.at < k.at' }],
     killedBy: [postgres(begunAnew)],
   },
   {
     name: 'in memory, a quarantine moves nobody who watches',
     edits: [
       {
-        file: 'src/stores/memory/memory-driver.ts',
+        file: 'src/store/memory/memory-driver.ts',
         find: '(row?.columns.status === status && quarantineOf(row).quarantinedAt === null)',
         replace: 'row?.columns.status === status',
       },
@@ -102,7 +102,7 @@ export const watchMutants: readonly Mutant[] = [
     name: 'in SQLite, a quarantine moves nobody who watches',
     edits: [
       {
-        file: 'src/stores/sqlite/moved-logs.ts',
+        file: 'src/store/sqlite/moved-logs.ts',
         find: '(conversations.status IS NOT k.status OR ${isQuarantined})',
         replace: '(conversations.status IS NOT k.status OR ${isQuarantined} AND false)',
       },
@@ -113,7 +113,7 @@ export const watchMutants: readonly Mutant[] = [
     name: 'in Postgres, a quarantine moves nobody who watches',
     edits: [
       {
-        file: 'src/stores/postgres/moved-logs.ts',
+        file: 'src/store/postgres/moved-logs.ts',
         find: '(c.status IS DISTINCT FROM k.status OR ${isQuarantined})',
         replace: '(c.status IS DISTINCT FROM k.status OR ${isQuarantined} AND false)',
       },

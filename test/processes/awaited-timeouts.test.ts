@@ -3,8 +3,8 @@ import { describe, expect, test } from 'vitest'
 
 /** What every program begins with. A process that has nothing to do but to wait for what hangs must live until its timeout. */
 const begin = `
-  import { createRuntime, defineAgent, defineFlow, defineTool, memoryStore, postHook, preHook, silentLogger } from '${source('index.ts')}'
-  import { scriptedModel } from '${source('testing/index.ts')}'
+  import { createRuntime, defineAgent, defineFlow, defineTool, memoryStore, postHook, preHook, silentLogger } from '${source('src/index.ts')}'
+  import { scriptedModel } from '${source('src/testing/index.ts')}'
   const hang = () => new Promise(() => {})
   const calls = { calls: [{ tool: 'dig', args: {} }] }
   const dig = (attributes) => defineTool({ name: 'dig', description: 'Dig', input: { type: 'object' }, run: hang, ...attributes })
@@ -146,5 +146,5 @@ function run(program: string): Promise<{ code: number; stdout: string; stderr: s
 }
 
 function source(path: string): string {
-  return new URL(`../../src/${path}`, import.meta.url).href
+  return new URL(`../../${path}`, import.meta.url).href
 }

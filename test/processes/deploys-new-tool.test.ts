@@ -4,9 +4,9 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, expect, inject, test, vi } from 'vitest'
 import { createRuntime, defineAgent, defineTool, silentLogger } from '../../src/index.ts'
+import { postgresStore } from '../../src/store/postgres/index.ts'
+import { sqliteStore } from '../../src/store/sqlite/index.ts'
 import type { Store } from '../../src/store/store.ts'
-import { postgresStore } from '../../src/stores/postgres/index.ts'
-import { sqliteStore } from '../../src/stores/sqlite/index.ts'
 import { scriptedModel } from '../../src/testing/index.ts'
 import { freshDatabase } from '../setup/fresh-database.ts'
 
@@ -22,10 +22,10 @@ afterEach(async () => {
 /** Two builds of one agent: only the new one has the tool. Each is a process of its own. */
 function build(has: 'tool' | 'no tool', openStore: string): string {
   return `
-    import { createRuntime, defineAgent, defineTool, silentLogger } from '${source('index.ts')}'
-    import { sqliteStore } from '${source('stores/sqlite/index.ts')}'
-    import { postgresStore } from '${source('stores/postgres/index.ts')}'
-    import { scriptedModel } from '${source('testing/index.ts')}'
+    import { createRuntime, defineAgent, defineTool, silentLogger } from '${source('src/index.ts')}'
+    import { sqliteStore } from '${source('src/store/sqlite/index.ts')}'
+    import { postgresStore } from '${source('src/store/postgres/index.ts')}'
+    import { scriptedModel } from '${source('src/testing/index.ts')}'
     const pay = defineTool({ name: 'pay', description: 'Pay', input: { type: 'object' }, approval: 'required', run: () => 'paid' })
     const model = scriptedModel(({ prompt }) =>
       prompt.some(({ role }) => role === 'tool') ? 'Done.' : { calls: [{ tool: 'pay', args: {} }] })
@@ -123,5 +123,5 @@ async function place(name: 'sqlite' | 'postgres'): Promise<{ store: Store; openS
 }
 
 function source(path: string): string {
-  return new URL(`../../src/${path}`, import.meta.url).href
+  return new URL(`../../${path}`, import.meta.url).href
 }

@@ -1,4 +1,4 @@
-import type { Json, JsonObject } from '../../src/log/json.ts'
+import type { Json, JsonObject } from '../../src/base/json.ts'
 import { type SeededRandom, seededRandom } from '../faults/harness/seeded-random.ts'
 import { hostilePair } from './hostile-pairs.ts'
 import { randomPattern, textFor } from './random-pattern.ts'

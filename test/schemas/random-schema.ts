@@ -1,4 +1,4 @@
-import type { Json, JsonObject } from '../../src/log/json.ts'
+import type { Json, JsonObject } from '../../src/base/json.ts'
 import type { SeededRandom } from '../faults/harness/seeded-random.ts'
 import { formats } from './formatted.ts'
 import { randomPattern } from './random-pattern.ts'

@@ -1,7 +1,7 @@
 import { Validator } from '@cfworker/json-schema'
-import { checkOutsideSchema, checkValue } from '../../src/json-schema/check-value.ts'
-import { MalformedSchema } from '../../src/json-schema/read-keyword.ts'
-import { TooComplex } from '../../src/json-schema/step-budget.ts'
+import { checkOutsideSchema, checkValue } from '../../src/base/json-schema/check-value.ts'
+import { MalformedSchema } from '../../src/base/json-schema/read-keyword.ts'
+import { TooComplex } from '../../src/base/json-schema/step-budget.ts'
 import type { Pair } from './pair.ts'
 
 /** What came of a pair. A number, because there are many: those from `tooComplex` on are refusals. */

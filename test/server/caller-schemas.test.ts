@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
-import { defineAgent } from '../../src/agent/define-agent.ts'
-import type { JsonObject } from '../../src/log/json.ts'
+import type { JsonObject } from '../../src/base/json.ts'
+import { defineAgent } from '../../src/define/define-agent.ts'
 import { scriptedModel } from '../../src/testing/scripted-model.ts'
 import { doubling } from '../schemas/hostile-pairs.ts'
 import { type Starting, startServer } from './start-server.ts'

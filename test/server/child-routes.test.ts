@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { defineAgent } from '../../src/agent/define-agent.ts'
+import { defineAgent } from '../../src/define/define-agent.ts'
 import type { Route } from '../../src/server/route.ts'
 import { allRoutes } from '../../src/server/routes/all-routes.ts'
 import { scriptedModel } from '../../src/testing/scripted-model.ts'

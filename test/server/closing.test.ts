@@ -1,7 +1,7 @@
 import { once } from 'node:events'
 import { connect } from 'node:net'
 import { expect, test } from 'vitest'
-import type { Logger } from '../../src/logger/logger.ts'
+import type { Logger } from '../../src/base/logger.ts'
 import { until } from '../stories/until.ts'
 import { startServer } from './start-server.ts'
 

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { silentLogger } from '../../src/logger/logger.ts'
+import { silentLogger } from '../../src/base/logger.ts'
 import { projectView, type WatchEvent } from '../../src/view/project-view.ts'
 import type { View } from '../../src/view/view.ts'
 import { pacedModel } from '../stories/paced-model.ts'

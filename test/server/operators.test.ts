@@ -4,8 +4,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, describe, expect, test } from 'vitest'
 import { createClient } from '../../src/client/index.ts'
-import { createScope } from '../../src/scope/create-scope.ts'
-import type { Scope } from '../../src/scope/register.ts'
+import { createScope } from '../../src/define/create-scope.ts'
+import type { Scope } from '../../src/define/register.ts'
 import {
   bearerToken,
   createHandler,

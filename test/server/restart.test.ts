@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { silentLogger } from '../../src/logger/logger.ts'
+import { silentLogger } from '../../src/base/logger.ts'
 import { serve } from '../../src/server/index.ts'
 import { pacedModel } from '../stories/paced-model.ts'
 import { startServer } from './start-server.ts'

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
-import { defineAgent } from '../../src/agent/define-agent.ts'
-import { defineFlow, type Flow } from '../../src/flow/define-flow.ts'
+import { defineAgent } from '../../src/define/define-agent.ts'
+import { defineFlow, type Flow } from '../../src/define/define-flow.ts'
 import type { Answered } from '../../src/runtime/answer-call.ts'
 import { scriptedModel } from '../../src/testing/scripted-model.ts'
 import type { PendingItem } from '../../src/view/view.ts'

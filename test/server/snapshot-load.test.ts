@@ -1,10 +1,10 @@
 import { expect, test } from 'vitest'
-import { defineAgent } from '../../src/agent/define-agent.ts'
-import { silentLogger } from '../../src/logger/logger.ts'
+import { silentLogger } from '../../src/base/logger.ts'
+import { defineAgent } from '../../src/define/define-agent.ts'
+import type { Scope } from '../../src/define/register.ts'
 import { createRuntime } from '../../src/runtime/create-runtime.ts'
-import type { Scope } from '../../src/scope/register.ts'
 import { createHandler } from '../../src/server/index.ts'
-import { memoryStore } from '../../src/stores/memory/memory-store.ts'
+import { memoryStore } from '../../src/store/memory/memory-store.ts'
 import { scriptedModel } from '../../src/testing/scripted-model.ts'
 
 test('a snapshot that cannot be loaded is a 503 to try again, which says nothing of why, and nothing was sent', async () => {

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, expect, test } from 'vitest'
+import { StoreError } from '../../src/base/errors/store-errors.ts'
 import type { Client } from '../../src/client/index.ts'
-import { StoreError } from '../../src/errors/store-errors.ts'
 import type { Store, TenantStore } from '../../src/store/store.ts'
 import { startServer } from './start-server.ts'
 

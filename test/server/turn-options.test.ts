@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { defineAgent } from '../../src/agent/define-agent.ts'
+import { defineAgent } from '../../src/define/define-agent.ts'
 import { createHandler } from '../../src/server/index.ts'
 import { scriptedModel } from '../../src/testing/scripted-model.ts'
 import { startServer } from './start-server.ts'

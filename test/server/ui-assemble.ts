@@ -1,6 +1,6 @@
 import * as ai7 from 'ai'
 import * as ai6 from 'ai-6'
-import type { JsonObject } from '../../src/log/json.ts'
+import type { JsonObject } from '../../src/base/json.ts'
 import type { ClientMessage } from '../../src/server/ui/client-message.ts'
 import type { UiChunk } from '../../src/server/ui/ui-chunk.ts'
 

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { z } from 'zod'
-import { defineTool } from '../../src/tool/define-tool.ts'
+import { defineTool } from '../../src/define/define-tool.ts'
 import { gate } from '../stories/gate.ts'
 import { until } from '../stories/until.ts'
 import { refund } from '../support/asking-tools.ts'

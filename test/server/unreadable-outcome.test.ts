@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest'
-import { silentLogger } from '../../src/logger/logger.ts'
+import { silentLogger } from '../../src/base/logger.ts'
 import { createStore } from '../../src/store/create-store.ts'
+import { memoryDriver } from '../../src/store/memory/memory-driver.ts'
 import { prepareChange } from '../../src/store/prepare-change.ts'
-import { memoryDriver } from '../../src/stores/memory/memory-driver.ts'
 import { type Started, startServer } from './start-server.ts'
 
 test('a turn behind an event that the node does not know is not said to be missing', async () => {

@@ -1,10 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { beforeEach, expect, test, vi } from 'vitest'
 import { z } from 'zod'
-import type { Agent } from '../../src/agent/agent.ts'
-import { defineAgent } from '../../src/agent/define-agent.ts'
+import type { Agent } from '../../src/define/agent.ts'
+import { defineAgent } from '../../src/define/define-agent.ts'
+import { defineTool } from '../../src/define/define-tool.ts'
 import { scriptedModel } from '../../src/testing/scripted-model.ts'
-import { defineTool } from '../../src/tool/define-tool.ts'
 import { type Started, startServer } from './start-server.ts'
 
 const worked = vi.hoisted(() => ({ out: 0 }))

@@ -7,10 +7,10 @@ test('a run ends with how many tests ran on which store, and how many passed and
   const tests: ToldTest[] = [
     passed('test/stories/approval.test.ts', 'an approval (memory) > is given once'),
     passed('test/stories/approval.test.ts', 'an approval (sqlite) > is given once'),
-    passed('src/stores/sqlite/group-commit.test.ts', 'commits share a sync'),
+    passed('src/store/sqlite/group-commit.test.ts', 'commits share a sync'),
     { state: 'failed', file: 'test/stories/approval.test.ts', name: 'an approval (postgres) > is given once' },
     passed('src/log/codec.test.ts', 'values come back'),
-    passed('src/context/context-memory.test.ts', 'a memory goes on'),
+    passed('src/prompt/context-memory.test.ts', 'a memory goes on'),
     passed('test/tooling/documents.test.ts', 'the links of docs/api/perdure-sqlite.md lead somewhere'),
     { state: 'skipped', file: 'test/stories/approval.test.ts', name: 'an approval (memory) > survives' },
   ]

@@ -1,4 +1,4 @@
-import { childFailpoints, failpoints } from '../../src/failpoint/failpoint.ts'
+import { childFailpoints, failpoints } from '../../src/base/failpoint.ts'
 import { type SeededRandom, seededRandom } from '../faults/harness/seeded-random.ts'
 import { type Crash, foreignActions, type Plan } from './plan.ts'
 import { randomPlan } from './random-plan.ts'

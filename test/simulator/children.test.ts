@@ -17,8 +17,8 @@ afterEach(() => {
   off.untilTold = false
 })
 
-vi.mock('../../src/turn/child-calls.ts', async (original) => {
-  const real = await original<typeof import('../../src/turn/child-calls.ts')>()
+vi.mock('../../src/engine/child/child-calls.ts', async (original) => {
+  const real = await original<typeof import('../../src/engine/child/child-calls.ts')>()
   class ChildCalls extends real.ChildCalls {
     override areOwed(state: ConversationState): boolean {
       return super.areOwed(state) && !(off.untilTold && openTurn(state) === null)
@@ -27,8 +27,8 @@ vi.mock('../../src/turn/child-calls.ts', async (original) => {
   return { ...real, ChildCalls }
 })
 
-vi.mock('../../src/turn/owner.ts', async (original) => {
-  const real = await original<typeof import('../../src/turn/owner.ts')>()
+vi.mock('../../src/engine/turn/owner.ts', async (original) => {
+  const real = await original<typeof import('../../src/engine/turn/owner.ts')>()
   class Owner extends real.Owner {
     override async commit(...change: Parameters<InstanceType<typeof real.Owner>['commit']>): Promise<boolean> {
       // What is decided is told, and only then committed.

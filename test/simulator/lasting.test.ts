@@ -16,8 +16,8 @@ afterEach(() => {
   for (const name of ['pauses', 'aside', 'takingUp', 'search'] as const) off[name] = false
 })
 
-vi.mock('../../src/store/backoff.ts', async (original) => {
-  const real = await original<typeof import('../../src/store/backoff.ts')>()
+vi.mock('../../src/base/backoff.ts', async (original) => {
+  const real = await original<typeof import('../../src/base/backoff.ts')>()
   class Backoff extends real.Backoff {
     override get waitMs(): number {
       return off.pauses ? 0 : super.waitMs
@@ -26,8 +26,8 @@ vi.mock('../../src/store/backoff.ts', async (original) => {
   return { ...real, Backoff }
 })
 
-vi.mock('../../src/runtime/left-alone.ts', async (original) => {
-  const real = await original<typeof import('../../src/runtime/left-alone.ts')>()
+vi.mock('../../src/engine/lease/left-alone.ts', async (original) => {
+  const real = await original<typeof import('../../src/engine/lease/left-alone.ts')>()
   class LeftAlone extends real.LeftAlone {
     readonly #failed = new Set<string>()
 

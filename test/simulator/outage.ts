@@ -1,5 +1,5 @@
-import type { Clock } from '../../src/clock/clock.ts'
-import { StoreError } from '../../src/errors/store-errors.ts'
+import type { Clock } from '../../src/base/clock.ts'
+import { StoreError } from '../../src/base/errors/store-errors.ts'
 import { callIdOfChild } from '../../src/log/child-call.ts'
 import type { Change } from '../../src/store/change.ts'
 

@@ -1,4 +1,4 @@
-import type { Failpoint } from '../../src/failpoint/failpoint.ts'
+import type { Failpoint } from '../../src/base/failpoint.ts'
 import type { Outage } from './outage.ts'
 import type { Scenario } from './scenarios/scenario.ts'
 

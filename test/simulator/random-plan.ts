@@ -1,4 +1,4 @@
-import { childFailpoints, failpoints } from '../../src/failpoint/failpoint.ts'
+import { childFailpoints, failpoints } from '../../src/base/failpoint.ts'
 import type { SeededRandom } from '../faults/harness/seeded-random.ts'
 import { foreignActions, type Plan } from './plan.ts'
 import { scenarios as plainScenarios } from './scenarios/all-scenarios.ts'

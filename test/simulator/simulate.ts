@@ -1,4 +1,4 @@
-import { type Failpoint, onFailpoint } from '../../src/failpoint/failpoint.ts'
+import { type Failpoint, onFailpoint } from '../../src/base/failpoint.ts'
 import { describePlan, type Plan } from './plan.ts'
 import { Simulation } from './simulation.ts'
 import type { Passings } from './world.ts'

@@ -1,5 +1,5 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
-import type { Clock } from '../../src/clock/clock.ts'
+import type { Clock } from '../../src/base/clock.ts'
 
 /** The failpoint a process died at. Whatever catches it is dead, too. */
 export class Killed extends Error {}

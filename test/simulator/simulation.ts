@@ -1,5 +1,5 @@
-import { StoreError } from '../../src/errors/store-errors.ts'
-import { type Failpoint, failpoint } from '../../src/failpoint/failpoint.ts'
+import { StoreError } from '../../src/base/errors/store-errors.ts'
+import { type Failpoint, failpoint } from '../../src/base/failpoint.ts'
 import { callPhase } from '../../src/log/call-phase.ts'
 import { foldEvents } from '../../src/log/fold-events.ts'
 import type { Change } from '../../src/store/change.ts'

@@ -1,4 +1,4 @@
-import { childFailpoints, type Failpoint, failpoints } from '../../src/failpoint/failpoint.ts'
+import { childFailpoints, type Failpoint, failpoints } from '../../src/base/failpoint.ts'
 import type { Plan } from './plan.ts'
 import { type Report, simulate } from './simulate.ts'
 

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
-import { defineAgent } from '../../src/agent/define-agent.ts'
-import { defineFlow } from '../../src/flow/define-flow.ts'
+import { defineAgent } from '../../src/define/define-agent.ts'
+import { defineFlow } from '../../src/define/define-flow.ts'
 import type { NewEvent } from '../../src/log/events.ts'
 import type { Conversation } from '../../src/runtime/conversation.ts'
 import type { FlowRecord } from '../../src/runtime/flow-session.ts'

@@ -1,13 +1,13 @@
 import { z } from 'zod'
-import type { Agent } from '../../src/agent/agent.ts'
-import { defineAgent } from '../../src/agent/define-agent.ts'
+import type { Agent } from '../../src/define/agent.ts'
+import { defineAgent } from '../../src/define/define-agent.ts'
+import { defineTool } from '../../src/define/define-tool.ts'
+import type { Tool } from '../../src/define/tool.ts'
 import { childIdOf } from '../../src/log/child-call.ts'
 import type { Conversation } from '../../src/runtime/conversation.ts'
 import type { ScriptedModelCall } from '../../src/testing/scripted-model.ts'
 import { scriptedModel } from '../../src/testing/scripted-model.ts'
 import type { ScriptedToolCall } from '../../src/testing/scripted-model-step.ts'
-import { defineTool } from '../../src/tool/define-tool.ts'
-import type { Tool } from '../../src/tool/tool.ts'
 
 /** The conversations of the agents that a conversation has called, in the order of the calls. */
 export async function childIdsOf(chat: Pick<Conversation, 'events'>): Promise<string[]> {

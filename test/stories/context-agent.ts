@@ -1,9 +1,9 @@
 import { z } from 'zod'
-import type { ContextAttributes } from '../../src/agent/context-settings.ts'
-import { type AgentAttributes, defineAgent } from '../../src/agent/define-agent.ts'
+import type { ContextAttributes } from '../../src/define/context-settings.ts'
+import { type AgentAttributes, defineAgent } from '../../src/define/define-agent.ts'
+import { defineTool } from '../../src/define/define-tool.ts'
 import type { Conversation } from '../../src/runtime/conversation.ts'
 import { scriptedModel } from '../../src/testing/scripted-model.ts'
-import { defineTool } from '../../src/tool/define-tool.ts'
 
 type Options = {
   /** How many tokens, about, a result has. */

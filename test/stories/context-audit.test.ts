@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
-import { defineAgent } from '../../src/agent/define-agent.ts'
-import type { Eviction } from '../../src/context/evictions.ts'
+import { defineAgent } from '../../src/define/define-agent.ts'
+import type { Eviction } from '../../src/prompt/evictions.ts'
 import type { ModelCall } from '../../src/store/model-call.ts'
 import { scriptedModel } from '../../src/testing/scripted-model.ts'
 import { lookupAgent, talk } from './context-agent.ts'

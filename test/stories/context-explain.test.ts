@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import type { Explanation } from '../../src/context/explain.ts'
+import type { Explanation } from '../../src/prompt/explain.ts'
 import { scriptedModel } from '../../src/testing/scripted-model.ts'
 import { lookupAgent, talk } from './context-agent.ts'
 import { overStores } from './over-stores.ts'

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
-import { preHook } from '../../src/hook/create-hook.ts'
-import { inject } from '../../src/hook/turn.ts'
+import { preHook } from '../../src/define/create-hook.ts'
+import { inject } from '../../src/define/turn.ts'
 import { expectStablePrefix } from '../../src/testing/expect-stable-prefix.ts'
 import { scriptedModel } from '../../src/testing/scripted-model.ts'
 import { lookupAgent, talk } from './context-agent.ts'

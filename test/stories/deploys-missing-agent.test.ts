@@ -1,9 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { expect, test, vi } from 'vitest'
 import { z } from 'zod'
-import { defineAgent } from '../../src/agent/define-agent.ts'
+import { defineAgent } from '../../src/define/define-agent.ts'
+import { defineTool } from '../../src/define/define-tool.ts'
 import { scriptedModel } from '../../src/testing/scripted-model.ts'
-import { defineTool } from '../../src/tool/define-tool.ts'
 import { overStores } from './over-stores.ts'
 import { onlyPendingOf } from './pending-of.ts'
 

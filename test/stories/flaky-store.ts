@@ -1,4 +1,4 @@
-import { StoreError } from '../../src/errors/store-errors.ts'
+import { StoreError } from '../../src/base/errors/store-errors.ts'
 import type { Store, TenantStore } from '../../src/store/store.ts'
 
 export type Flaw = {

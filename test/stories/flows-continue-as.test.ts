@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { z } from 'zod'
-import { defineFlow } from '../../src/flow/define-flow.ts'
+import { defineFlow } from '../../src/define/define-flow.ts'
 import { overStores } from './over-stores.ts'
 import { recordedStore } from './recorded-store.ts'
 

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
-import { StoreError } from '../../src/errors/store-errors.ts'
-import { defineFlow } from '../../src/flow/define-flow.ts'
+import { StoreError } from '../../src/base/errors/store-errors.ts'
+import { defineFlow } from '../../src/define/define-flow.ts'
 import type { Change } from '../../src/store/change.ts'
 import type { Store, TenantStore } from '../../src/store/store.ts'
 import { type Gate, gate } from './gate.ts'

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { defineFlow } from '../../src/flow/define-flow.ts'
+import { defineFlow } from '../../src/define/define-flow.ts'
 import { overStores } from './over-stores.ts'
 
 const v1 = defineFlow({

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { defineFlow } from '../../src/flow/define-flow.ts'
+import { defineFlow } from '../../src/define/define-flow.ts'
 import { gate } from './gate.ts'
 import { overStores } from './over-stores.ts'
 import { until } from './until.ts'

@@ -1,9 +1,9 @@
 import { expect, test } from 'vitest'
 import { z } from 'zod'
-import { defineAgent } from '../../src/agent/define-agent.ts'
-import { createScope } from '../../src/scope/create-scope.ts'
+import { createScope } from '../../src/define/create-scope.ts'
+import { defineAgent } from '../../src/define/define-agent.ts'
+import { defineTool } from '../../src/define/define-tool.ts'
 import { scriptedModel } from '../../src/testing/scripted-model.ts'
-import { defineTool } from '../../src/tool/define-tool.ts'
 import { overStores } from './over-stores.ts'
 import { pendingOf } from './pending-of.ts'
 

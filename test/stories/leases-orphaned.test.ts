@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
-import { defineAgent } from '../../src/agent/define-agent.ts'
-import { silentLogger } from '../../src/logger/logger.ts'
+import { silentLogger } from '../../src/base/logger.ts'
+import { defineAgent } from '../../src/define/define-agent.ts'
 import type { Change } from '../../src/store/change.ts'
 import type { Store, TenantStore } from '../../src/store/store.ts'
 import { scriptedModel } from '../../src/testing/scripted-model.ts'

@@ -1,6 +1,6 @@
 import { expect, test, vi } from 'vitest'
-import { defineAgent } from '../../src/agent/define-agent.ts'
-import { defineFlow } from '../../src/flow/define-flow.ts'
+import { defineAgent } from '../../src/define/define-agent.ts'
+import { defineFlow } from '../../src/define/define-flow.ts'
 import type { Store } from '../../src/store/store.ts'
 import { scriptedModel } from '../../src/testing/scripted-model.ts'
 import type { WatchEvent } from '../../src/view/project-view.ts'

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
-import { defineAgent } from '../../src/agent/define-agent.ts'
-import { WatcherLaggedError } from '../../src/errors/runtime-errors.ts'
+import { WatcherLaggedError } from '../../src/base/errors/runtime-errors.ts'
+import { defineAgent } from '../../src/define/define-agent.ts'
 import { projectView, type WatchEvent } from '../../src/view/project-view.ts'
 import type { View } from '../../src/view/view.ts'
 import { isIdle, joined } from './joined.ts'

@@ -1,4 +1,4 @@
-import { StoreClosedError } from '../../src/errors/store-errors.ts'
+import { StoreClosedError } from '../../src/base/errors/store-errors.ts'
 import type { Store, TenantStore } from '../../src/store/store.ts'
 
 export type MortalStore = {

@@ -1,7 +1,7 @@
+import type { Json } from '../../src/base/json.ts'
 import type { LogEvent } from '../../src/log/events.ts'
-import type { Json } from '../../src/log/json.ts'
+import type { Snapshot } from '../../src/log/snapshot.ts'
 import type { PersistContext, Persistence } from '../../src/snapshot/persistence.ts'
-import type { Snapshot } from '../../src/snapshot/snapshot.ts'
 import type { Store } from '../../src/store/store.ts'
 
 export type Taken = PersistContext & {

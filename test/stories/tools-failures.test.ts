@@ -1,9 +1,9 @@
 import { expect, test } from 'vitest'
 import { z } from 'zod'
-import { defineAgent } from '../../src/agent/define-agent.ts'
-import type { Turn } from '../../src/hook/turn.ts'
+import { defineAgent } from '../../src/define/define-agent.ts'
+import { defineTool } from '../../src/define/define-tool.ts'
+import type { Turn } from '../../src/define/turn.ts'
 import { scriptedModel } from '../../src/testing/scripted-model.ts'
-import { defineTool } from '../../src/tool/define-tool.ts'
 import { overStores, type StoryContext } from './over-stores.ts'
 import { toolResults } from './tool-results.ts'
 

@@ -1,8 +1,8 @@
 import type { LanguageModelV4, LanguageModelV4CallOptions, LanguageModelV4StreamPart } from '@ai-sdk/provider'
 import { expect, test } from 'vitest'
 import { z } from 'zod'
-import { defineAgent } from '../../src/agent/define-agent.ts'
-import { defineTool } from '../../src/tool/define-tool.ts'
+import { defineAgent } from '../../src/define/define-agent.ts'
+import { defineTool } from '../../src/define/define-tool.ts'
 import { overStores } from './over-stores.ts'
 import { expectLegal } from './tool-results.ts'
 

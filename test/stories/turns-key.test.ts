@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { defineAgent } from '../../src/agent/define-agent.ts'
+import { defineAgent } from '../../src/define/define-agent.ts'
 import { scriptedModel } from '../../src/testing/scripted-model.ts'
 import { overStores } from './over-stores.ts'
 import { pacedModel } from './paced-model.ts'

@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest'
 import { z } from 'zod'
-import { defineAgent } from '../../src/agent/define-agent.ts'
+import { defineAgent } from '../../src/define/define-agent.ts'
+import { defineTool } from '../../src/define/define-tool.ts'
 import { type ModelScript, scriptedModel } from '../../src/testing/scripted-model.ts'
-import { defineTool } from '../../src/tool/define-tool.ts'
 import { overStores, type StoryContext } from './over-stores.ts'
 import { linesOf, shapeOf } from './texts.ts'
 

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
-import { defineAgent } from '../../src/agent/define-agent.ts'
-import type { Logger } from '../../src/logger/logger.ts'
+import type { Logger } from '../../src/base/logger.ts'
+import { defineAgent } from '../../src/define/define-agent.ts'
 import { scriptedModel } from '../../src/testing/scripted-model.ts'
 import { gate } from './gate.ts'
 import { overStores } from './over-stores.ts'

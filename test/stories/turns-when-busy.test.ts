@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { defineAgent } from '../../src/agent/define-agent.ts'
+import { defineAgent } from '../../src/define/define-agent.ts'
 import { overStores, type StoryContext } from './over-stores.ts'
 import { type PacedModel, pacedModel } from './paced-model.ts'
 import { linesOf, shapeOf } from './texts.ts'

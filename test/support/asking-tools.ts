@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { defineTool } from '../../src/tool/define-tool.ts'
+import { defineTool } from '../../src/define/define-tool.ts'
 
 /** Needs an approval. */
 export const refund = defineTool({

@@ -1,6 +1,6 @@
+import type { ChunkTransformer, StreamChunk } from '../../src/define/stream-chunk.ts'
 import { MessageBuilder } from '../../src/model/message-builder.ts'
 import { callsOf, partsOf } from '../../src/model/message-draft.ts'
-import type { ChunkTransformer, StreamChunk } from '../../src/model/stream-chunk.ts'
 import { transformChunk } from '../../src/model/transform-chunk.ts'
 
 /** The message that a model's stream makes, with ids in the order they were asked for. */

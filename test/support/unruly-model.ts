@@ -1,9 +1,9 @@
 import { APICallError } from '@ai-sdk/provider'
-import type { LanguageModel } from '../../src/model/language-model.ts'
+import { createRedactor } from '../../src/base/redact/redactor.ts'
+import type { LanguageModel } from '../../src/define/language-model.ts'
+import type { StreamChunk } from '../../src/define/stream-chunk.ts'
 import type { AttemptReport, ModelRequest } from '../../src/model/model-request.ts'
-import type { StreamChunk } from '../../src/model/stream-chunk.ts'
 import { streamModel } from '../../src/model/stream-model.ts'
-import { createRedactor } from '../../src/redact/redactor.ts'
 
 export const finish = {
   type: 'finish',

@@ -14,8 +14,8 @@ const run = promisify(execFile)
 /** What a reader would import, and where it is before the package is built. */
 const sources: Readonly<Record<string, string>> = {
   perdure: 'src/index.ts',
-  'perdure/sqlite': 'src/stores/sqlite/index.ts',
-  'perdure/postgres': 'src/stores/postgres/index.ts',
+  'perdure/sqlite': 'src/store/sqlite/index.ts',
+  'perdure/postgres': 'src/store/postgres/index.ts',
   'perdure/server': 'src/server/index.ts',
   'perdure/client': 'src/client/index.ts',
   'perdure/config': 'src/cli/config.ts',

@@ -1,56 +1,39 @@
-import { spawnSync } from 'node:child_process'
-import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { dirname, join, resolve } from 'node:path'
+import { readdirSync, readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
+import { importGraph } from '../house/import-graph.ts'
+import { readSources, roomOf } from '../house/source-files.ts'
 
-type Override = { includes: string[]; linter: { rules: { style: { noRestrictedImports?: unknown } } } }
-
-const { vcs: _, ...config } = JSON.parse(readFileSync('biome.json', 'utf8'))
-
-test('every folder of src has one level', () => {
-  const levels = (config.overrides as Override[]).filter(({ linter }) => linter.rules.style.noRestrictedImports)
-  const levelled = levels.flatMap((level) => level.includes).flatMap((glob) => /^src\/([^/]+)\//.exec(glob)?.[1] ?? [])
+test('every folder of src has one row in ARCHITECTURE.md', () => {
   const folders = readdirSync('src', { withFileTypes: true }).filter((entry) => entry.isDirectory())
-  expect(new Set(levelled).size).toBe(levelled.length)
-  expect(folders.map((folder) => folder.name).filter((name) => !levelled.includes(name))).toEqual([])
+  expect(folders.map(({ name }) => name).toSorted()).toEqual(foldersInTable().toSorted())
 })
 
-test('the lint refuses an import that points upward, and no other', () => {
-  const upward = {
-    'src/log/a.ts': '../store/store.ts',
-    'src/store/a.ts': '../turn/run-turn.ts',
-    'src/turn/a.ts': '../runtime/worker.ts',
-    'src/runtime/a.ts': '../stores/memory/memory-store.ts',
-    'src/stores/memory/a.ts': '../../testing/index.ts',
-    'src/testing/a.ts': '../../test/log/story.ts',
-  }
-  const downward = {
-    'src/log/b.ts': '../errors/codes.ts',
-    'src/store/b.ts': '../log/events.ts',
-    'src/turn/b.ts': '../store/store.ts',
-    'src/stores/memory/b.ts': '../../store/store.ts',
-    'src/testing/b.ts': '../stores/memory/memory-store.ts',
-    'src/log/b.test.ts': '../stores/memory/memory-store.ts',
-  }
-  expect(refused({ ...upward, ...downward })).toEqual(Object.keys(upward).toSorted())
+test('a folder imports only from those above it in the table, types included', () => {
+  expect(upwardImports(importGraph(readSources('.')), foldersInTable())).toEqual([])
 })
 
-/** Lints a tree of files that each import one thing, by our rules; returns those whose import was refused. */
-function refused(files: Record<string, string>): string[] {
-  const directory = mkdtempSync(join(tmpdir(), 'perdure-lint-'))
-  try {
-    writeFileSync(join(directory, 'biome.json'), JSON.stringify(config))
-    for (const [file, imported] of Object.entries(files)) {
-      mkdirSync(dirname(join(directory, file)), { recursive: true })
-      writeFileSync(join(directory, file), `import { it } from '${imported}'\n\nexport const its = it\n`)
-    }
-    const biome = resolve('node_modules/.bin/biome')
-    const options = ['lint', '--only=style/noRestrictedImports', '--reporter=json', '.']
-    const { stdout } = spawnSync(process.execPath, [biome, ...options], { cwd: directory, encoding: 'utf8' })
-    const report: { diagnostics: { location: { path: string } }[] } = JSON.parse(stdout)
-    return report.diagnostics.map((diagnostic) => diagnostic.location.path).toSorted()
-  } finally {
-    rmSync(directory, { recursive: true })
-  }
+test('an import of a folder below is found, be it of a type or a value', () => {
+  const graph = importGraph([
+    { path: 'src/log/a.ts', text: "import type { B } from '../store/b.ts'\nimport { c } from '../base/c.ts'" },
+    { path: 'src/store/b.ts', text: "import { a } from '../log/a.ts'\nimport { d } from './memory/d.ts'" },
+    { path: 'src/store/memory/d.ts', text: "import { b } from '../b.ts'" },
+    { path: 'src/base/c.ts', text: '' },
+    { path: 'src/index.ts', text: "export { b } from './store/b.ts'" },
+  ])
+  expect(upwardImports(graph, ['base', 'log', 'store'])).toEqual(['src/log/a.ts imports src/store/b.ts'])
+})
+
+/** In the order of the rows: `| 0 | \`base/\` | ... |`. */
+function foldersInTable(): string[] {
+  return [...readFileSync('ARCHITECTURE.md', 'utf8').matchAll(/^\| \d \| `([a-z-]+)\/` \|/gm)].map((match) => match[1]!)
+}
+
+/** Files that lie in `src` itself are entries, and may import everything. */
+function upwardImports(graph: ReturnType<typeof importGraph>, folders: readonly string[]): string[] {
+  const rank = (file: string): number => folders.indexOf(roomOf(file).slice('src/'.length))
+  return [...graph].flatMap(([file, imported]) =>
+    [...imported]
+      .filter((other) => roomOf(file) !== 'src' && rank(other) > rank(file))
+      .map((other) => `${file} imports ${other}`),
+  )
 }

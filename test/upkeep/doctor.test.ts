@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { silentLogger } from '../../src/logger/logger.ts'
+import { silentLogger } from '../../src/base/logger.ts'
 import { createRuntime } from '../../src/runtime/create-runtime.ts'
 import type { Store } from '../../src/store/store.ts'
 import type { CollectRequest } from '../../src/store/upkeep.ts'

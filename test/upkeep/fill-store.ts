@@ -1,10 +1,10 @@
 import { z } from 'zod'
-import { defineAgent } from '../../src/agent/define-agent.ts'
-import { silentLogger } from '../../src/logger/logger.ts'
+import { silentLogger } from '../../src/base/logger.ts'
+import { defineAgent } from '../../src/define/define-agent.ts'
+import { defineTool } from '../../src/define/define-tool.ts'
 import { createRuntime } from '../../src/runtime/create-runtime.ts'
 import type { Store } from '../../src/store/store.ts'
 import { scriptedModel } from '../../src/testing/scripted-model.ts'
-import { defineTool } from '../../src/tool/define-tool.ts'
 
 const atOnce = 100
 

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import type { NewEvent } from '../../src/log/events.ts'
-import { memoryStore } from '../../src/stores/memory/memory-store.ts'
+import { memoryStore } from '../../src/store/memory/memory-store.ts'
 import { examineStore } from '../../src/upkeep/examine-store.ts'
 import type { Finding } from '../../src/upkeep/finding.ts'
 import { called, cancelled, ended, regenerated, replied, resolved, said, succeeded } from '../log/story.ts'

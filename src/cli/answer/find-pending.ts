@@ -1,4 +1,4 @@
-import { CommandLineError, NothingWaitsError } from '../../errors/cli-errors.ts'
+import { CommandLineError, NothingWaitsError } from '../../base/errors/cli-errors.ts'
 import type { CallRef } from '../../runtime/answer-call.ts'
 import type { PendingItem, View } from '../../view/view.ts'
 import type { Target } from '../target/target.ts'

@@ -1,6 +1,6 @@
 import { text as readAll } from 'node:stream/consumers'
-import { CommandLineError } from '../../errors/cli-errors.ts'
-import type { Json } from '../../log/json.ts'
+import { CommandLineError } from '../../base/errors/cli-errors.ts'
+import type { Json } from '../../base/json.ts'
 
 /** A value of the command line: JSON; plain text where a text is asked for; `-` reads it from stdin. */
 export async function readValue(name: string, given: string, schema: Json = null): Promise<Json> {

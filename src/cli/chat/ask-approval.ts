@@ -1,4 +1,4 @@
-import type { Json } from '../../log/json.ts'
+import type { Json } from '../../base/json.ts'
 import type { PendingItem } from '../../view/view.ts'
 import type { Asker, Decision } from './decision.ts'
 

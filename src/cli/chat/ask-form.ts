@@ -1,5 +1,5 @@
-import type { Json, JsonObject } from '../../log/json.ts'
-import { validateOutside } from '../../tool/validate.ts'
+import type { Json, JsonObject } from '../../base/json.ts'
+import { validateOutside } from '../../define/validate.ts'
 import type { Asker } from './decision.ts'
 import { choicesOf, type FormField, fieldDefault, fieldLabel, formFields, readField } from './form-field.ts'
 

@@ -1,5 +1,5 @@
+import type { Json } from '../../base/json.ts'
 import type { SuspensionKind } from '../../log/events.ts'
-import type { Json } from '../../log/json.ts'
 import type { CallState, Round } from '../../log/state.ts'
 import type { ViewCall } from '../../view/view.ts'
 import { excerpt } from '../transcript/excerpt.ts'

@@ -1,6 +1,6 @@
+import { PerdureError } from '../../base/errors/perdure-error.ts'
 import { pause } from '../../client/backoff.ts'
 import type { RemoteConversation } from '../../client/conversation.ts'
-import { PerdureError } from '../../errors/perdure-error.ts'
 import { emptyState } from '../../log/state.ts'
 import type { Answered, WinningResolution } from '../../runtime/answer-call.ts'
 import type { WatchEvent } from '../../view/project-view.ts'

@@ -1,4 +1,4 @@
-import { PerdureError } from '../../errors/perdure-error.ts'
+import { PerdureError } from '../../base/errors/perdure-error.ts'
 import { openTurn } from '../../log/state.ts'
 import type { PendingItem, View } from '../../view/view.ts'
 import { askDecision } from './ask-decision.ts'

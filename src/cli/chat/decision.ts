@@ -1,4 +1,4 @@
-import type { Json } from '../../log/json.ts'
+import type { Json } from '../../base/json.ts'
 
 /** What a person makes of a pending call. */
 export type Decision =

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import type { JsonObject } from '../../log/json.ts'
+import type { JsonObject } from '../../base/json.ts'
 import { fieldDefault, fieldLabel, formFields, readField } from './form-field.ts'
 
 function field(schema: JsonObject, isRequired = true) {

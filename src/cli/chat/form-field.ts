@@ -1,5 +1,5 @@
-import type { Json, JsonObject } from '../../log/json.ts'
-import { validateOutside } from '../../tool/validate.ts'
+import type { Json, JsonObject } from '../../base/json.ts'
+import { validateOutside } from '../../define/validate.ts'
 import { readJsonOrText } from './read-value.ts'
 
 /** One question of a form. */

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { called, replied, said, stateOf, suspended } from '../../../test/log/story.ts'
-import type { Json } from '../../log/json.ts'
+import type { Json } from '../../base/json.ts'
 import { viewOf } from '../../view/view-of.ts'
 import { pendingLines } from './pending-lines.ts'
 

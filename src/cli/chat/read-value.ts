@@ -1,4 +1,4 @@
-import type { Json } from '../../log/json.ts'
+import type { Json } from '../../base/json.ts'
 
 /** JSON where it is JSON, else the text itself. */
 export function readJsonOrText(text: string): Json {

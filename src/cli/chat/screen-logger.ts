@@ -1,4 +1,4 @@
-import type { LogDetails, Logger } from '../../logger/logger.ts'
+import type { LogDetails, Logger } from '../../base/logger.ts'
 import { line, styled } from './line.ts'
 import type { Paper } from './transcript.ts'
 

@@ -1,6 +1,6 @@
+import type { Json } from '../../base/json.ts'
 import { callPhase } from '../../log/call-phase.ts'
 import { childCalls } from '../../log/child-call.ts'
-import type { Json } from '../../log/json.ts'
 import { findCall, openTurn } from '../../log/state.ts'
 import type { View } from '../../view/view.ts'
 import { excerpt } from '../transcript/excerpt.ts'

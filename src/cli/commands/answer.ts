@@ -1,5 +1,5 @@
-import { CommandLineError } from '../../errors/cli-errors.ts'
-import type { Json } from '../../log/json.ts'
+import { CommandLineError } from '../../base/errors/cli-errors.ts'
+import type { Json } from '../../base/json.ts'
 import type { PendingItem } from '../../view/view.ts'
 import { answerArgs, keyOf } from '../answer/answer-args.ts'
 import { findPending } from '../answer/find-pending.ts'

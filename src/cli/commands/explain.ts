@@ -1,5 +1,5 @@
+import { NoModelCallsError } from '../../base/errors/cli-errors.ts'
 import type { RemoteConversation } from '../../client/conversation.ts'
-import { NoModelCallsError } from '../../errors/cli-errors.ts'
 import { command } from '../command.ts'
 import { exitCodes } from '../exit-codes.ts'
 import { withTarget } from '../target/open-target.ts'

@@ -1,4 +1,4 @@
-import { CommandLineError } from '../../errors/cli-errors.ts'
+import { CommandLineError } from '../../base/errors/cli-errors.ts'
 import { command } from '../command.ts'
 import { counted } from '../counted.ts'
 import { exitCodes } from '../exit-codes.ts'

@@ -1,5 +1,5 @@
 import type { RemoteRecord } from '../../client/answers.ts'
-import { sessionAgent } from '../../flow/define-flow.ts'
+import { sessionAgent } from '../../define/define-flow.ts'
 import { command } from '../command.ts'
 import { countOf } from '../count-of.ts'
 import { exitCodes } from '../exit-codes.ts'

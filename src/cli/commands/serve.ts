@@ -1,5 +1,5 @@
 import { dirname, join } from 'node:path'
-import { CommandLineError } from '../../errors/cli-errors.ts'
+import { CommandLineError } from '../../base/errors/cli-errors.ts'
 import { createRuntime } from '../../runtime/create-runtime.ts'
 import { serve } from '../../server/serve.ts'
 import { agentNames } from '../agent-names.ts'

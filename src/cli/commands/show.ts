@@ -1,5 +1,5 @@
-import type { UnknownEvent } from '../../errors/log-errors.ts'
-import { packageVersion } from '../../errors/package-version.ts'
+import type { UnknownEvent } from '../../base/errors/log-errors.ts'
+import { packageVersion } from '../../base/errors/package-version.ts'
 import { command } from '../command.ts'
 import { countOf } from '../count-of.ts'
 import { exitCodes } from '../exit-codes.ts'

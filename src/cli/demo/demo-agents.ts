@@ -1,4 +1,4 @@
-import { defineAgent } from '../../agent/define-agent.ts'
+import { defineAgent } from '../../define/define-agent.ts'
 import type { DemoModels } from './demo-models.ts'
 import { orders } from './orders.ts'
 import { researcherTools } from './researcher-tools.ts'

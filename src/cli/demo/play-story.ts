@@ -1,5 +1,5 @@
-import { uuidV7 } from '../../id/uuid-v7.ts'
-import type { Logger } from '../../logger/logger.ts'
+import type { Logger } from '../../base/logger.ts'
+import { uuidV7 } from '../../base/uuid-v7.ts'
 import type { PendingItem } from '../../view/view.ts'
 import { chatPort } from '../chat/chat-port.ts'
 import { line, styled } from '../chat/line.ts'

@@ -1,5 +1,5 @@
 import type { LanguageModelV4Prompt } from '@ai-sdk/provider'
-import type { Json } from '../../log/json.ts'
+import type { Json } from '../../base/json.ts'
 
 /** What a tool told, as a script reads it. */
 export type ToolReply = { readonly ok: true; readonly value: Json } | { readonly ok: false; readonly error: string }

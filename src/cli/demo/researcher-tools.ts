@@ -1,4 +1,4 @@
-import { defineTool } from '../../tool/define-tool.ts'
+import { defineTool } from '../../define/define-tool.ts'
 
 /** What the child agent works with: notes it may read, and a supplier it may only ask when somebody agrees. */
 export const researcherTools = [

@@ -1,5 +1,5 @@
 import { setTimeout as wait } from 'node:timers/promises'
-import { defineFlow } from '../../flow/define-flow.ts'
+import { defineFlow } from '../../define/define-flow.ts'
 
 /** A parcel that comes back: a label now, then days of waiting in which no process is needed, then the shelf. */
 export function returnFlow(pace: number) {

@@ -1,4 +1,4 @@
-import { silentLogger } from '../../logger/logger.ts'
+import { silentLogger } from '../../base/logger.ts'
 import { demoModels } from './demo-models.ts'
 import { openDemo } from './open-demo.ts'
 

@@ -1,7 +1,7 @@
 import { setTimeout as wait } from 'node:timers/promises'
-import type { Agent } from '../../agent/agent.ts'
+import type { Agent } from '../../define/agent.ts'
+import { defineTool } from '../../define/define-tool.ts'
 import type { Verbs } from '../../runtime/runtime.ts'
-import { defineTool } from '../../tool/define-tool.ts'
 import { pay } from './ledger.ts'
 import { findOrder, inEuro } from './orders.ts'
 

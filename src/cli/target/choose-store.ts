@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs'
 import { join, resolve } from 'node:path'
-import { StoreMissingError } from '../../errors/cli-errors.ts'
+import { StoreMissingError } from '../../base/errors/cli-errors.ts'
 import { findConfig, type LoadedConfig, loadConfig } from '../load-config.ts'
 import type { StoreArgs } from './target-args.ts'
 

@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs'
 import { dirname } from 'node:path'
-import { StoreMissingError } from '../../errors/cli-errors.ts'
-import type { Logger } from '../../logger/logger.ts'
+import { StoreMissingError } from '../../base/errors/cli-errors.ts'
+import type { Logger } from '../../base/logger.ts'
 import { makeFolder } from '../../server/node/make-folder.ts'
 import type { Store } from '../../store/store.ts'
 import type { LoadedConfig } from '../load-config.ts'
@@ -36,7 +36,7 @@ export async function openStore(
     return { store, place: `the store of ${loaded!.file}`, loaded }
   }
   if (isPostgres(location)) {
-    const { postgresStore } = await import('../../stores/postgres/index.ts')
+    const { postgresStore } = await import('../../store/postgres/postgres-store.ts')
     return {
       store: postgresStore({ connectionString: location, ...options }),
       place: withoutPassword(location),
@@ -48,7 +48,7 @@ export async function openStore(
     const folder = dirname(location)
     await unlessUnwritable(folder, 'name another place for the store', () => makeFolder(folder))
   }
-  const { sqliteStore } = await import('../../stores/sqlite/index.ts')
+  const { sqliteStore } = await import('../../store/sqlite/sqlite-store.ts')
   return { store: sqliteStore({ path: location, ...options }), place: location, loaded }
 }
 

@@ -1,4 +1,4 @@
-import { CommandLineError } from '../../errors/cli-errors.ts'
+import { CommandLineError } from '../../base/errors/cli-errors.ts'
 import type { Output } from '../output.ts'
 import type { LocalTargetOptions } from './local-target.ts'
 import type { Target } from './target.ts'

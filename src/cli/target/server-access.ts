@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
-import { CommandLineError } from '../../errors/cli-errors.ts'
+import { CommandLineError } from '../../base/errors/cli-errors.ts'
 import { type LocalAccess, readLocalAccess } from '../../server/node/local-token.ts'
 
 /** Relative to the folder that `perdure serve` was run for. */

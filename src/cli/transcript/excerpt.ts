@@ -1,4 +1,4 @@
-import type { Json } from '../../log/json.ts'
+import type { Json } from '../../base/json.ts'
 
 const most = 400
 

@@ -1,4 +1,4 @@
-import type { Json } from '../../log/json.ts'
+import type { Json } from '../../base/json.ts'
 import type { PendingItem } from '../../view/view.ts'
 import type { TargetArgs } from '../target/target-args.ts'
 import type { Colours } from '../terminal/colours.ts'

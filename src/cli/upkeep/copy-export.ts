@@ -1,4 +1,4 @@
-import { RemoteError } from '../../errors/server-errors.ts'
+import { RemoteError } from '../../base/errors/server-errors.ts'
 import type { Exported } from '../../upkeep/export-store.ts'
 import type { OnProgress } from '../../upkeep/progress.ts'
 import type { Write } from './upkeep-target.ts'

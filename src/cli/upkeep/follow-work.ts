@@ -1,4 +1,4 @@
-import { RemoteError, type RemoteProblem, ServerUnreachableError } from '../../errors/server-errors.ts'
+import { RemoteError, type RemoteProblem, ServerUnreachableError } from '../../base/errors/server-errors.ts'
 import type { OnProgress, Progress } from '../../upkeep/progress.ts'
 import { readLines } from '../../upkeep/read-lines.ts'
 

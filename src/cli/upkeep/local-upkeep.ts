@@ -1,4 +1,4 @@
-import { silentLogger } from '../../logger/logger.ts'
+import { silentLogger } from '../../base/logger.ts'
 import { collectGarbage } from '../../upkeep/collect-garbage.ts'
 import { differencesWith } from '../../upkeep/differences-with.ts'
 import { examineStore } from '../../upkeep/examine-store.ts'

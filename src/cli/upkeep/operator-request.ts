@@ -1,9 +1,9 @@
 import { type ClientRequest, request as httpRequest, type IncomingMessage } from 'node:http'
 import { request as httpsRequest } from 'node:https'
+import { UpkeepNotServedError } from '../../base/errors/cli-errors.ts'
+import { PerdureError } from '../../base/errors/perdure-error.ts'
+import { ServerUnreachableError } from '../../base/errors/server-errors.ts'
 import { errorOf } from '../../client/request.ts'
-import { UpkeepNotServedError } from '../../errors/cli-errors.ts'
-import { PerdureError } from '../../errors/perdure-error.ts'
-import { ServerUnreachableError } from '../../errors/server-errors.ts'
 import type { ServerAccess } from '../target/server-access.ts'
 
 export type OperatorAsk = {

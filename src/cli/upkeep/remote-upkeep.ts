@@ -1,4 +1,4 @@
-import { CutOffError } from '../../errors/cli-errors.ts'
+import { CutOffError } from '../../base/errors/cli-errors.ts'
 import type { Difference } from '../../upkeep/differences-with.ts'
 import type { Finding } from '../../upkeep/finding.ts'
 import type { Migration } from '../../upkeep/migrate-store.ts'

@@ -1,6 +1,6 @@
 import { createReadStream, statSync } from 'node:fs'
 import { open, rename, rm } from 'node:fs/promises'
-import { CommandLineError } from '../../errors/cli-errors.ts'
+import { CommandLineError } from '../../base/errors/cli-errors.ts'
 import { unlessUnwritable } from '../unless-unwritable.ts'
 import type { Write } from './upkeep-target.ts'
 

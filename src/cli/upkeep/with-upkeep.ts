@@ -1,5 +1,5 @@
 import type { ArgsDef, ParsedArgs } from 'citty'
-import { CommandLineError } from '../../errors/cli-errors.ts'
+import { CommandLineError } from '../../base/errors/cli-errors.ts'
 import { Interrupted } from '../interrupt.ts'
 import type { Output } from '../output.ts'
 import { targetArgs } from '../target/target-args.ts'

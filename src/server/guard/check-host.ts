@@ -1,4 +1,4 @@
-import { HostNotAllowedError } from '../../errors/server-errors.ts'
+import { HostNotAllowedError } from '../../base/errors/server-errors.ts'
 
 /** A name that somebody points at this machine must not make a browser talk to it: only known hosts are answered. */
 export function checkHost(request: Request, allowed: readonly string[]): void {

@@ -1,4 +1,4 @@
-import { OriginNotAllowedError } from '../../errors/server-errors.ts'
+import { OriginNotAllowedError } from '../../base/errors/server-errors.ts'
 import { hostOf } from './check-host.ts'
 
 /** Pages of other origins may not call, unless they are listed. Call it after the host was checked. */

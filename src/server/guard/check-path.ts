@@ -1,4 +1,4 @@
-import { InvalidRequestError } from '../../errors/server-errors.ts'
+import { InvalidRequestError } from '../../base/errors/server-errors.ts'
 
 /** Refuses what does not stand for text: two ids would look the same, or one would be another than was meant. */
 export function checkPath(request: Request): void {

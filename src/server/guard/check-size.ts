@@ -1,4 +1,4 @@
-import { RequestTooLargeError } from '../../errors/server-errors.ts'
+import { RequestTooLargeError } from '../../base/errors/server-errors.ts'
 import type { Limits } from '../server-options.ts'
 
 /** Before anything of the request is looked at closely. */

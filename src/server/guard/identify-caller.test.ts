@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
-import type { Logger } from '../../logger/logger.ts'
-import { silentLogger } from '../../logger/logger.ts'
+import type { Logger } from '../../base/logger.ts'
+import { silentLogger } from '../../base/logger.ts'
 import type { Route } from '../route.ts'
 import { type ServerOptions, settingsOf } from '../server-options.ts'
 import { type Caller, identifyCaller } from './identify-caller.ts'

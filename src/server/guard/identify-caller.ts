@@ -3,9 +3,9 @@ import {
   RateLimitedError,
   RouteNotFoundError,
   UnauthenticatedError,
-} from '../../errors/server-errors.ts'
-import type { Logger } from '../../logger/logger.ts'
-import type { Scope } from '../../scope/register.ts'
+} from '../../base/errors/server-errors.ts'
+import type { Logger } from '../../base/logger.ts'
+import type { Scope } from '../../define/register.ts'
 import type { Route } from '../route.ts'
 import type { ServerSettings } from '../server-options.ts'
 import { bearerToken, isSameSecret, operatorHeader } from './secret.ts'

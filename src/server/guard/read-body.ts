@@ -3,9 +3,9 @@ import {
   MediaTypeError,
   RequestTimedOutError,
   RequestTooLargeError,
-} from '../../errors/server-errors.ts'
+} from '../../base/errors/server-errors.ts'
+import type { Json } from '../../base/json.ts'
 import { decode } from '../../log/codec.ts'
-import type { Json } from '../../log/json.ts'
 import type { Limits } from '../server-options.ts'
 
 /** The JSON a request brings; an empty body is an empty object. */

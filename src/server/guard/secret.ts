@@ -1,5 +1,5 @@
 import { createHash, timingSafeEqual } from 'node:crypto'
-import { DefinitionError } from '../../errors/definition-errors.ts'
+import { DefinitionError } from '../../base/errors/definition-errors.ts'
 
 /** Where an operator's token stands, beside the `authorization` of the user who acts. */
 export const operatorHeader = 'perdure-operator'

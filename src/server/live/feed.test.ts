@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { placed, said } from '../../../test/log/story.ts'
+import { silentLogger } from '../../base/logger.ts'
 import { emptyState } from '../../log/state.ts'
-import { silentLogger } from '../../logger/logger.ts'
 import type { Conversation } from '../../runtime/conversation.ts'
 import { projectView, type WatchEvent } from '../../view/project-view.ts'
 import type { View } from '../../view/view.ts'

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
+import type { Logger } from '../../base/logger.ts'
 import type { LogEvent } from '../../log/events.ts'
-import type { Logger } from '../../logger/logger.ts'
 import type { Conversation } from '../../runtime/conversation.ts'
 import { isTextDelta } from '../../view/drafts.ts'
 import { GrowingView } from '../../view/growing-view.ts'

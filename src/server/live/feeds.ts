@@ -1,4 +1,4 @@
-import type { Logger } from '../../logger/logger.ts'
+import type { Logger } from '../../base/logger.ts'
 import type { Conversation } from '../../runtime/conversation.ts'
 import type { ConversationRef } from '../../store/conversation-record.ts'
 import type { Disclosure } from '../../view/disclose.ts'

@@ -1,6 +1,6 @@
 import type { IncomingMessage } from 'node:http'
 import { Readable } from 'node:stream'
-import { InvalidRequestError } from '../../errors/server-errors.ts'
+import { InvalidRequestError } from '../../base/errors/server-errors.ts'
 
 /** A request of Node as one of the web platform. Throws when it cannot be one. */
 export function requestOf(incoming: IncomingMessage, signal: AbortSignal): Request {

@@ -1,5 +1,5 @@
-import { PerdureError } from '../../errors/perdure-error.ts'
-import { ConversationNotFoundError } from '../../errors/store-errors.ts'
+import { PerdureError } from '../../base/errors/perdure-error.ts'
+import { ConversationNotFoundError } from '../../base/errors/store-errors.ts'
 import type { Conversation } from '../../runtime/conversation.ts'
 import type { ConversationFilter } from '../../store/conversation-record.ts'
 import { empty, json } from '../answer.ts'

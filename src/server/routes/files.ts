@@ -1,4 +1,4 @@
-import { FileNotFoundError } from '../../errors/server-errors.ts'
+import { FileNotFoundError } from '../../base/errors/server-errors.ts'
 import { existing } from '../existing.ts'
 import type { Route } from '../route.ts'
 

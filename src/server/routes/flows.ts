@@ -1,5 +1,5 @@
-import { NoSessionError } from '../../errors/flow-errors.ts'
-import type { Json } from '../../log/json.ts'
+import { NoSessionError } from '../../base/errors/flow-errors.ts'
+import type { Json } from '../../base/json.ts'
 import type { FlowSession } from '../../runtime/flow-session.ts'
 import { empty, json } from '../answer.ts'
 import { fitted } from '../fitted.ts'

@@ -1,5 +1,5 @@
 import type { Conversation } from '../../runtime/conversation.ts'
-import type { ListedConversation } from '../../runtime/listed-conversation.ts'
+import type { ListedConversation } from '../../runtime/read/listed-conversation.ts'
 import type { ConversationRecord } from '../../store/conversation-record.ts'
 import type { Page } from '../../store/store.ts'
 import { json } from '../answer.ts'

@@ -1,4 +1,4 @@
-import { NotReadyError } from '../../errors/server-errors.ts'
+import { NotReadyError } from '../../base/errors/server-errors.ts'
 import { json } from '../answer.ts'
 import type { Route } from '../route.ts'
 

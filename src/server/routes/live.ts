@@ -1,5 +1,5 @@
-import { RuntimeClosedError } from '../../errors/runtime-errors.ts'
-import { InvalidRequestError, RateLimitedError } from '../../errors/server-errors.ts'
+import { RuntimeClosedError } from '../../base/errors/runtime-errors.ts'
+import { InvalidRequestError, RateLimitedError } from '../../base/errors/server-errors.ts'
 import { existing } from '../existing.ts'
 import { type Cursor, parseCursor } from '../live/cursor.ts'
 import { eventStream, eventStreamHeaders } from '../live/event-stream.ts'

@@ -1,4 +1,4 @@
-import type { JsonObject } from '../../log/json.ts'
+import type { JsonObject } from '../../base/json.ts'
 import { object, text } from '../schemas.ts'
 
 const part: JsonObject = {

@@ -1,4 +1,4 @@
-import { TurnNotFoundError } from '../../errors/runtime-errors.ts'
+import { TurnNotFoundError } from '../../base/errors/runtime-errors.ts'
 import type { ModelCall, ModelCallRange } from '../../store/model-call.ts'
 import { json } from '../answer.ts'
 import { existing } from '../existing.ts'

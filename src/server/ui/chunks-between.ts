@@ -1,4 +1,4 @@
-import type { JsonObject } from '../../log/json.ts'
+import type { JsonObject } from '../../base/json.ts'
 import type { PendingItem } from '../../view/view.ts'
 import { stepsBetween } from './steps-between.ts'
 import { roundId } from './ui-call-of.ts'

@@ -1,5 +1,5 @@
-import { InvalidRequestError } from '../../errors/server-errors.ts'
-import type { Json, JsonObject } from '../../log/json.ts'
+import { InvalidRequestError } from '../../base/errors/server-errors.ts'
+import type { Json, JsonObject } from '../../base/json.ts'
 import type { InputPart } from '../../runtime/message-input.ts'
 
 /** A message as a page has it. Nothing in it is true only because it is there. */

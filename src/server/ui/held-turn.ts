@@ -1,4 +1,4 @@
-import type { Json } from '../../log/json.ts'
+import type { Json } from '../../base/json.ts'
 import { type ClientMessage, type ClientPart, type ClientToolPart, toolPart } from './client-message.ts'
 import type { CallStage, UiCall, UiPart, UiStep, UiTurn } from './ui-turn.ts'
 

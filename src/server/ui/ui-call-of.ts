@@ -1,5 +1,5 @@
+import type { JsonObject } from '../../base/json.ts'
 import { callPhase, effectiveArgs } from '../../log/call-phase.ts'
-import type { JsonObject } from '../../log/json.ts'
 import type { CallState, Round } from '../../log/state.ts'
 import type { CallStage, UiApproval, UiCall, UiQuestion } from './ui-turn.ts'
 

@@ -1,4 +1,4 @@
-import type { Json, JsonObject } from '../../log/json.ts'
+import type { Json, JsonObject } from '../../base/json.ts'
 
 /**
  * One piece of a UI message stream, as every version 6 of the AI SDK reads it. The union is closed: a client ends at a chunk it does not know, and

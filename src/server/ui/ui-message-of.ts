@@ -1,6 +1,6 @@
+import type { JsonObject } from '../../base/json.ts'
 import { isBlobRef } from '../../log/blob-ref.ts'
-import type { JsonObject } from '../../log/json.ts'
-import type { TurnRecord } from '../../runtime/history.ts'
+import type { TurnRecord } from '../../runtime/read/history.ts'
 import type { View } from '../../view/view.ts'
 import { leftOutOf, metadataOf } from './chunks-between.ts'
 import type { UiCall, UiPart, UiTurn } from './ui-turn.ts'

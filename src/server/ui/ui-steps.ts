@@ -1,7 +1,7 @@
+import type { Json, JsonObject } from '../../base/json.ts'
 import { leftOutOf } from '../../log/abridge.ts'
 import { callPosition } from '../../log/call-position.ts'
 import type { AssistantPart } from '../../log/events.ts'
-import type { Json, JsonObject } from '../../log/json.ts'
 import { type AssistantItem, keptMessages, type TurnState } from '../../log/state.ts'
 import type { Draft, DraftPart } from '../../view/view.ts'
 import { questionsOf, uiCallOf } from './ui-call-of.ts'

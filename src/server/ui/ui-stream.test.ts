@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import type { UnknownEvent } from '../../errors/log-errors.ts'
+import type { UnknownEvent } from '../../base/errors/log-errors.ts'
 import { emptyState } from '../../log/state.ts'
 import type { Conversation } from '../../runtime/conversation.ts'
 import { viewOf } from '../../view/view-of.ts'

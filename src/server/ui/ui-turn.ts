@@ -1,5 +1,5 @@
+import type { Json, JsonObject } from '../../base/json.ts'
 import type { SuspensionKind, TurnStatus } from '../../log/events.ts'
-import type { Json, JsonObject } from '../../log/json.ts'
 import type { PendingItem } from '../../view/view.ts'
 import type { FinishReason, ThingChunk } from './ui-chunk.ts'
 

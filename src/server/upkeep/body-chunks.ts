@@ -1,4 +1,4 @@
-import { RequestTimedOutError } from '../../errors/server-errors.ts'
+import { RequestTimedOutError } from '../../base/errors/server-errors.ts'
 import { brokeOff } from '../guard/read-body.ts'
 
 /**

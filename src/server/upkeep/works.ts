@@ -1,4 +1,4 @@
-import { RateLimitedError } from '../../errors/server-errors.ts'
+import { RateLimitedError } from '../../base/errors/server-errors.ts'
 
 const retryAfterMs = 1_000
 

@@ -1,4 +1,4 @@
-import type { JsonObject } from '../../log/json.ts'
+import type { JsonObject } from '../../base/json.ts'
 import type { Store } from '../../store/store.ts'
 import { fsmState, titled, userMsg } from './event-builders.ts'
 import type { Suite } from './suite.ts'

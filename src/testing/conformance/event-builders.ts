@@ -1,3 +1,4 @@
+import type { Json, JsonObject } from '../../base/json.ts'
 import type {
   AssistantPart,
   CallResult,
@@ -9,7 +10,6 @@ import type {
   UserPart,
 } from '../../log/events.ts'
 import type { FsmState } from '../../log/fsm-state.ts'
-import type { Json, JsonObject } from '../../log/json.ts'
 
 type Event<Type extends NewEvent['type']> = Extract<NewEvent, { type: Type }>
 

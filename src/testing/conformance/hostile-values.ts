@@ -1,4 +1,4 @@
-import type { Json } from '../../log/json.ts'
+import type { Json } from '../../base/json.ts'
 
 /** JSON that stores and codecs like to change on the way. */
 export const hostileValues: readonly Json[] = [

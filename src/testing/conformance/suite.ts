@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { ErrorCode } from '../../errors/codes.ts'
-import { PerdureError } from '../../errors/perdure-error.ts'
+import type { ErrorCode } from '../../base/errors/codes.ts'
+import { PerdureError } from '../../base/errors/perdure-error.ts'
 import type { Store } from '../../store/store.ts'
 import type { TestRunner } from '../test-runner.ts'
 import type { StoreUnderTest } from '../test-store.ts'

@@ -1,4 +1,4 @@
-import { PerdureError } from '../../errors/perdure-error.ts'
+import { PerdureError } from '../../base/errors/perdure-error.ts'
 import type { BlobRef } from '../../log/blob-ref.ts'
 import type { Store, TenantStore } from '../../store/store.ts'
 import type { Summary } from '../../store/summary.ts'

@@ -1,5 +1,5 @@
+import type { Json } from '../../base/json.ts'
 import type { LogEvent } from '../../log/events.ts'
-import type { Json } from '../../log/json.ts'
 import type { Store } from '../../store/store.ts'
 import type { Summary } from '../../store/summary.ts'
 import { carrying, fsmState, resolution, userMsg } from './event-builders.ts'

@@ -1,4 +1,4 @@
-import { type Failpoint, onFailpoint } from '../../../src/failpoint/failpoint.ts'
+import { type Failpoint, onFailpoint } from '../../../src/base/failpoint.ts'
 import { EffectsFile } from '../crash-matrix/effects-file.ts'
 import { childInput, dieWithParent, say } from '../harness/child-channel.ts'
 import { openStore, type Target } from '../harness/target.ts'

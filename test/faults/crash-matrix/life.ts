@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { silentLogger } from '../../../src/logger/logger.ts'
+import { silentLogger } from '../../../src/base/logger.ts'
 import type { Conversation } from '../../../src/runtime/conversation.ts'
 import { createRuntime } from '../../../src/runtime/create-runtime.ts'
 import type { Store } from '../../../src/store/store.ts'

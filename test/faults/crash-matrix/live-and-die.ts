@@ -1,4 +1,4 @@
-import { failpoints, onFailpoint } from '../../../src/failpoint/failpoint.ts'
+import { failpoints, onFailpoint } from '../../../src/base/failpoint.ts'
 import { childInput, dieWithParent, onParentLine, say } from '../harness/child-channel.ts'
 import { openStore } from '../harness/target.ts'
 import { EffectsFile } from './effects-file.ts'
@@ -14,8 +14,8 @@ export async function liveAndDie(): Promise<void> {
   const { target, effectsFile } = childInput<ChildInput>()
   dieWithParent()
   await (target.store === 'sqlite'
-    ? import('../../../src/stores/sqlite/index.ts')
-    : import('../../../src/stores/postgres/index.ts'))
+    ? import('../../../src/store/sqlite/index.ts')
+    : import('../../../src/store/postgres/index.ts'))
   const begun = new Promise<Begin>((resolve) => onParentLine((line) => resolve(JSON.parse(line) as Begin)))
   say<ChildMessage>({ type: 'ready' })
   const { prefix, crash } = await begun

@@ -1,11 +1,11 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { z } from 'zod'
-import type { Agent } from '../../../src/agent/agent.ts'
-import { defineAgent } from '../../../src/agent/define-agent.ts'
-import { defineFlow } from '../../../src/flow/define-flow.ts'
+import type { Agent } from '../../../src/define/agent.ts'
+import { defineAgent } from '../../../src/define/define-agent.ts'
+import { defineFlow } from '../../../src/define/define-flow.ts'
+import { defineTool } from '../../../src/define/define-tool.ts'
+import type { Tool } from '../../../src/define/tool.ts'
 import { scriptedModel } from '../../../src/testing/scripted-model.ts'
-import { defineTool } from '../../../src/tool/define-tool.ts'
-import type { Tool } from '../../../src/tool/tool.ts'
 
 /** Two builds of one program: the later one has an event type and two tools that the earlier one lacks. */
 export type Build = 'earlier' | 'later'

@@ -1,4 +1,4 @@
-import { type FlowState, foldFlow } from '../../../src/flow/flow-state.ts'
+import { type FlowState, foldFlow } from '../../../src/engine/flow/flow-state.ts'
 import type { LogEvent } from '../../../src/log/events.ts'
 import { foldEvents } from '../../../src/log/fold-events.ts'
 import type { ConversationState } from '../../../src/log/state.ts'

@@ -1,4 +1,4 @@
-import type { Json } from '../../../src/log/json.ts'
+import type { Json } from '../../../src/base/json.ts'
 import type { Answered } from '../../../src/runtime/answer-call.ts'
 
 /** All that people and tools heard and did during a run. What the log says is compared with it. */

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
+import { PerdureError } from '../../../src/base/errors/perdure-error.ts'
 import { type Client, createClient } from '../../../src/client/index.ts'
 import type { ClientOptions } from '../../../src/client/request.ts'
-import { PerdureError } from '../../../src/errors/perdure-error.ts'
 import type { SeededRandom } from '../harness/seeded-random.ts'
 import type { FleetNode } from './fleet-node.ts'
 

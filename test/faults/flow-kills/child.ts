@@ -1,5 +1,5 @@
-import { onFailpoint } from '../../../src/failpoint/failpoint.ts'
-import { silentLogger } from '../../../src/logger/logger.ts'
+import { onFailpoint } from '../../../src/base/failpoint.ts'
+import { silentLogger } from '../../../src/base/logger.ts'
 import { createRuntime } from '../../../src/runtime/create-runtime.ts'
 import { childInput, onParentLine, say } from '../harness/child-channel.ts'
 import { openStore, type Target } from '../harness/target.ts'

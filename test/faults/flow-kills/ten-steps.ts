@@ -1,4 +1,4 @@
-import { defineFlow } from '../../../src/flow/define-flow.ts'
+import { defineFlow } from '../../../src/define/define-flow.ts'
 
 export const stepNames = ['one', 'two', 'three', 'four', 'five', 'six', 'seven', 'eight', 'nine', 'ten'] as const
 

@@ -1,5 +1,5 @@
-import { PerdureError } from '../../../src/errors/perdure-error.ts'
-import { StoreError } from '../../../src/errors/store-errors.ts'
+import { PerdureError } from '../../../src/base/errors/perdure-error.ts'
+import { StoreError } from '../../../src/base/errors/store-errors.ts'
 
 /** An error as its caller could read it. */
 export type Failure = {

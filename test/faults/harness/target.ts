@@ -1,4 +1,4 @@
-import { silentLogger } from '../../../src/logger/logger.ts'
+import { silentLogger } from '../../../src/base/logger.ts'
 import type { Store } from '../../../src/store/store.ts'
 
 /** Which store a fault program works on; plain JSON, so that children can be told. */
@@ -11,9 +11,9 @@ export type StoreName = Target['store']
 /** Only the adapter that is used is loaded: children start often. */
 export async function openStore(target: Target): Promise<Store> {
   if (target.store === 'sqlite') {
-    const { sqliteStore } = await import('../../../src/stores/sqlite/index.ts')
+    const { sqliteStore } = await import('../../../src/store/sqlite/index.ts')
     return sqliteStore({ path: target.path, logger: silentLogger })
   }
-  const { postgresStore } = await import('../../../src/stores/postgres/index.ts')
+  const { postgresStore } = await import('../../../src/store/postgres/index.ts')
   return postgresStore({ connectionString: target.url, logger: silentLogger })
 }

@@ -1,8 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { defineAgent } from '../../../src/agent/define-agent.ts'
-import { preHook } from '../../../src/hook/create-hook.ts'
+import { preHook } from '../../../src/define/create-hook.ts'
+import { defineAgent } from '../../../src/define/define-agent.ts'
+import { defineTool } from '../../../src/define/define-tool.ts'
 import { scriptedModel } from '../../../src/testing/scripted-model.ts'
-import { defineTool } from '../../../src/tool/define-tool.ts'
 
 const toolMs = 100
 

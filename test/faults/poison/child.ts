@@ -1,4 +1,4 @@
-import { silentLogger } from '../../../src/logger/logger.ts'
+import { silentLogger } from '../../../src/base/logger.ts'
 import { createRuntime } from '../../../src/runtime/create-runtime.ts'
 import { childInput, dieWithParent, say } from '../harness/child-channel.ts'
 import { openStore, type Target } from '../harness/target.ts'

@@ -1,7 +1,7 @@
-import { defineAgent } from '../../../src/agent/define-agent.ts'
-import { defineFlow } from '../../../src/flow/define-flow.ts'
+import { defineAgent } from '../../../src/define/define-agent.ts'
+import { defineFlow } from '../../../src/define/define-flow.ts'
+import { defineTool } from '../../../src/define/define-tool.ts'
 import { scriptedModel } from '../../../src/testing/scripted-model.ts'
-import { defineTool } from '../../../src/tool/define-tool.ts'
 
 export const leaseMs = 400
 

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import type { NewEvent } from '../../../src/log/events.ts'
 import type { Change } from '../../../src/store/change.ts'
-import { memoryStore } from '../../../src/stores/memory/memory-store.ts'
+import { memoryStore } from '../../../src/store/memory/memory-store.ts'
 import { seededRandom } from '../harness/seeded-random.ts'
 import { checkLedger } from './check-ledger.ts'
 import { Ledger } from './ledger.ts'

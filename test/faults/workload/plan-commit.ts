@@ -1,6 +1,6 @@
+import type { JsonObject } from '../../../src/base/json.ts'
 import type { LogEvent, NewEvent } from '../../../src/log/events.ts'
 import type { FsmState } from '../../../src/log/fsm-state.ts'
-import type { JsonObject } from '../../../src/log/json.ts'
 import type { Change } from '../../../src/store/change.ts'
 import type { TenantStore } from '../../../src/store/store.ts'
 import type { SeededRandom } from '../harness/seeded-random.ts'

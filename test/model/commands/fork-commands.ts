@@ -1,7 +1,7 @@
 import fc from 'fast-check'
+import type { Json, JsonObject } from '../../../src/base/json.ts'
 import type { LogEvent } from '../../../src/log/events.ts'
 import { fsmStateOf, statusOf } from '../../../src/log/fsm-state.ts'
-import type { Json, JsonObject } from '../../../src/log/json.ts'
 import type { ToolCall } from '../../../src/store/tool-call.ts'
 import { difference } from '../compare/difference.ts'
 import { show } from '../compare/show.ts'

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
+import type { Json } from '../../../src/base/json.ts'
 import type { Executor, NewEvent, SuspensionKind } from '../../../src/log/events.ts'
-import type { Json } from '../../../src/log/json.ts'
 import { type CallState, openCalls } from '../contract/call-states.ts'
 import type { Tenant } from '../contract/state.ts'
 import { finalStatus } from '../generate/calls.ts'

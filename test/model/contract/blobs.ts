@@ -1,4 +1,4 @@
-import type { Json } from '../../../src/log/json.ts'
+import type { Json } from '../../../src/base/json.ts'
 import type { Tenant } from './state.ts'
 
 /** A blob stays while an event of the tenant refers to it, or somebody has put it and not referred to it yet. */

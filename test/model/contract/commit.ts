@@ -1,5 +1,5 @@
+import type { Json } from '../../../src/base/json.ts'
 import type { Resolution } from '../../../src/log/events.ts'
-import type { Json } from '../../../src/log/json.ts'
 import type { Change } from '../../../src/store/change.ts'
 import type { ConversationAttrs } from '../../../src/store/conversation-record.ts'
 import type { ToolCallWrite } from '../../../src/store/tool-call.ts'

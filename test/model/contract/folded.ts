@@ -1,4 +1,4 @@
-import { PerdureError } from '../../../src/errors/perdure-error.ts'
+import { PerdureError } from '../../../src/base/errors/perdure-error.ts'
 import type { LogEvent } from '../../../src/log/events.ts'
 import { foldEvents } from '../../../src/log/fold-events.ts'
 import type { ConversationState } from '../../../src/log/state.ts'

@@ -1,4 +1,4 @@
-import type { JsonObject } from '../../../src/log/json.ts'
+import type { JsonObject } from '../../../src/base/json.ts'
 import type { Span } from '../compare/span.ts'
 import { callStates, openCalls } from './call-states.ts'
 import { type Call, type Conversation, type Event, newConversation, Refused, type Tenant } from './state.ts'

@@ -1,5 +1,5 @@
+import type { Json, JsonObject } from '../../../src/base/json.ts'
 import type { NewEvent, Resolution, SuspensionKind } from '../../../src/log/events.ts'
-import type { Json, JsonObject } from '../../../src/log/json.ts'
 import type { FinalStatus } from '../../../src/store/tool-call.ts'
 import type { Span } from '../compare/span.ts'
 import { commit } from './commit.ts'

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
+import type { Json } from '../../../src/base/json.ts'
 import type { NewEvent } from '../../../src/log/events.ts'
-import type { Json } from '../../../src/log/json.ts'
 import type { Conversation, Tenant } from '../contract/state.ts'
 import type { World } from '../world.ts'
 import { pick, picked } from './names.ts'

@@ -1,5 +1,5 @@
 import fc from 'fast-check'
-import type { Json, JsonObject } from '../../../src/log/json.ts'
+import type { Json, JsonObject } from '../../../src/base/json.ts'
 import { isHostileText, text } from './texts.ts'
 
 const number = fc.oneof(

@@ -8,13 +8,13 @@ test('tests beside the source come first, then those of its folder, then others 
     { file: 'test/stories/turns.test.ts', name: 'a turn (memory) ends', ms: 5, closeness: 1 },
     { file: 'test/stories/turns.test.ts', name: 'a turn (memory) begins', ms: 5, closeness: 1 },
     { file: 'test/view/long.test.ts', name: 'is long', ms: 60_000, closeness: 1 },
-    { file: 'src/turn/owner.test.ts', name: 'owns', ms: 900, closeness: 1 },
+    { file: 'src/engine/turn/owner.test.ts', name: 'owns', ms: 900, closeness: 1 },
     { file: 'src/turn/step.test.ts', name: 'steps', ms: 2000, closeness: 1 },
   ]
   const units = unitsOf(tests, 'src/turn/step.ts')
   expect(units.map(({ file, names }) => [file, names.length])).toEqual([
     ['src/turn/step.test.ts', 1],
-    ['src/turn/owner.test.ts', 1],
+    ['src/engine/turn/owner.test.ts', 1],
     ['test/stories/turns.test.ts', 2],
     ['test/stories/turns.test.ts', 1],
     ['test/stories/turns.test.ts', 1],

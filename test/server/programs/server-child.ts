@@ -1,11 +1,11 @@
 import type { LanguageModelV4, LanguageModelV4StreamPart } from '@ai-sdk/provider'
 import { z } from 'zod'
-import { defineAgent } from '../../../src/agent/define-agent.ts'
-import { silentLogger } from '../../../src/logger/logger.ts'
+import { silentLogger } from '../../../src/base/logger.ts'
+import { defineAgent } from '../../../src/define/define-agent.ts'
+import { defineTool } from '../../../src/define/define-tool.ts'
 import { createRuntime } from '../../../src/runtime/create-runtime.ts'
 import { serve } from '../../../src/server/index.ts'
-import { sqliteStore } from '../../../src/stores/sqlite/index.ts'
-import { defineTool } from '../../../src/tool/define-tool.ts'
+import { sqliteStore } from '../../../src/store/sqlite/index.ts'
 import { childInput, dieWithParent, onParentLine, say } from '../../faults/harness/child-channel.ts'
 
 export type ServerInput = {

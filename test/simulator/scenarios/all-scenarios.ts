@@ -1,6 +1,6 @@
-import { postHook, preHook } from '../../../src/hook/create-hook.ts'
-import { inject } from '../../../src/hook/turn.ts'
-import { halt, regenerate } from '../../../src/hook/verdict.ts'
+import { postHook, preHook } from '../../../src/define/create-hook.ts'
+import { inject } from '../../../src/define/turn.ts'
+import { halt, regenerate } from '../../../src/define/verdict.ts'
 import { scriptedModel } from '../../../src/testing/scripted-model.ts'
 import type { Scenario } from './scenario.ts'
 

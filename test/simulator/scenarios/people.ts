@@ -1,6 +1,6 @@
-import { PerdureError } from '../../../src/errors/perdure-error.ts'
+import { PerdureError } from '../../../src/base/errors/perdure-error.ts'
+import type { WhenBusy } from '../../../src/engine/turn-options.ts'
 import type { TurnHandle } from '../../../src/runtime/conversation.ts'
-import type { WhenBusy } from '../../../src/runtime/send-message.ts'
 import type { PendingItem } from '../../../src/view/view.ts'
 import type { Host, Scenario } from './scenario.ts'
 

@@ -1,5 +1,5 @@
 import type { LanguageModelV4Prompt } from '@ai-sdk/provider'
-import type { AgentAttributes } from '../../../src/agent/define-agent.ts'
+import type { AgentAttributes } from '../../../src/define/define-agent.ts'
 import type { LogEvent } from '../../../src/log/events.ts'
 import type { Conversation } from '../../../src/runtime/conversation.ts'
 

@@ -1,8 +1,8 @@
-import type { Turn } from '../../../src/hook/turn.ts'
+import { defineTool } from '../../../src/define/define-tool.ts'
+import type { Tool } from '../../../src/define/tool.ts'
+import type { Turn } from '../../../src/define/turn.ts'
 import { childIdOf, childTurnIdOf } from '../../../src/log/child-call.ts'
 import type { IfInterrupted } from '../../../src/log/events.ts'
-import { defineTool } from '../../../src/tool/define-tool.ts'
-import type { Tool } from '../../../src/tool/tool.ts'
 import { cancel, untilAborted } from './people.ts'
 import type { Host, Scenario } from './scenario.ts'
 

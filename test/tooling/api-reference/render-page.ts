@@ -60,29 +60,43 @@ const order = [
   'More',
 ]
 
-const titles: Readonly<Record<string, string>> = {
-  runtime: 'Runtime',
-  agent: 'Agents',
-  tool: 'Tools',
-  hook: 'Hooks',
-  scope: 'Scopes',
-  context: 'Context',
-  flow: 'Flows',
-  snapshot: 'Snapshots',
-  store: 'Stores',
-  stores: 'Stores',
-  model: 'Models',
-  view: 'Views',
-  log: 'Log',
-  errors: 'Errors',
-  server: 'Server',
-  client: 'Client',
-  testing: 'Testing',
-  config: 'Configuration',
-}
+/** The first that a file's path begins with. */
+const titles: readonly (readonly [path: string, title: string])[] = [
+  ['define/agent', 'Agents'],
+  ['define/define-agent', 'Agents'],
+  ['define/derive-agent', 'Agents'],
+  ['define/context-settings', 'Agents'],
+  ['define/create-hook', 'Hooks'],
+  ['define/verdict', 'Hooks'],
+  ['define/turn', 'Hooks'],
+  ['define/user-parts', 'Hooks'],
+  ['define/scope', 'Scopes'],
+  ['define/create-scope', 'Scopes'],
+  ['define/register', 'Scopes'],
+  ['define/define-flow', 'Flows'],
+  ['define/flow', 'Flows'],
+  ['define/language-model', 'Models'],
+  ['define/stream-chunk', 'Models'],
+  ['define/', 'Tools'],
+  ['runtime/', 'Runtime'],
+  ['engine/', 'Runtime'],
+  ['prompt/', 'Context'],
+  ['snapshot/', 'Snapshots'],
+  ['log/snapshot', 'Snapshots'],
+  ['store/', 'Stores'],
+  ['model/', 'Models'],
+  ['view/', 'Views'],
+  ['log/', 'Log'],
+  ['base/json', 'Log'],
+  ['base/errors/', 'Errors'],
+  ['server/', 'Server'],
+  ['client/', 'Client'],
+  ['testing/', 'Testing'],
+  ['config/', 'Configuration'],
+]
 
 function titleOf(file: string): string {
-  return titles[file.split('/')[0]!] ?? 'More'
+  return titles.find(([path]) => file.startsWith(path))?.[1] ?? 'More'
 }
 
 function placeOf(title: string): number {

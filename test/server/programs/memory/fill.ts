@@ -1,5 +1,5 @@
+import type { Json } from '../../../../src/base/json.ts'
 import type { NewEvent } from '../../../../src/log/events.ts'
-import type { Json } from '../../../../src/log/json.ts'
 import type { ConversationAttrs } from '../../../../src/store/conversation-record.ts'
 import type { Store } from '../../../../src/store/store.ts'
 import {

@@ -1,0 +1,108 @@
+import { DefinitionError } from '../base/errors/definition-errors.ts'
+import { unknownKeys } from '../base/errors/unknown-keys.ts'
+import { checkId } from '../store/checks.ts'
+import type { Turn } from './turn.ts'
+import type { PartsInput } from './user-parts.ts'
+import type { Halt, Regenerate } from './verdict.ts'
+
+/** Something an agent runs around a model call. */
+export type Hook = SequentialPreHook | ParallelPreHook | PostHook
+
+/** Runs alone, in order, before the model call. May add to the turn, or end it. */
+export type SequentialPreHook = HookBase & {
+  readonly phase: 'pre'
+  readonly mode: 'sequential'
+  run(turn: Turn): Returned<Turn | Halt>
+}
+
+/** Runs together with its parallel neighbours before the model call. May only add; is left out when it fails. */
+export type ParallelPreHook = HookBase & {
+  readonly phase: 'pre'
+  readonly mode: 'parallel'
+  run(turn: Turn): Returned<PartsInput>
+}
+
+/** Runs in order on the finished message, before it is committed; at least once. */
+export type PostHook = HookBase & {
+  readonly phase: 'post'
+  readonly mode: 'sequential'
+  run(turn: Turn): Returned<Halt | Regenerate>
+}
+
+/** What `createHook` takes. */
+export type HookAttributes =
+  | (Pick<SequentialPreHook, 'name' | 'phase' | 'run'> & Partial<SequentialPreHook>)
+  | (Pick<ParallelPreHook, 'name' | 'phase' | 'mode' | 'run'> & Partial<ParallelPreHook>)
+  | (Pick<PostHook, 'name' | 'phase' | 'run'> & Partial<PostHook>)
+
+type HookBase = {
+  readonly name: string
+  /** What it adds is kept in the log, so it is not run again for the same step of a turn. */
+  readonly durable: boolean
+}
+
+// biome-ignore lint/suspicious/noConfusingVoidType: a hook that returns nothing is a hook that has nothing to say
+type Returned<T> = T | undefined | null | void | Promise<T | undefined | null | void>
+
+/**
+ * A hook from its parts; `preHook` and `postHook` are shorter. Throws `DefinitionError` naming everything that is wrong. Defaults:
+ * sequential, not durable.
+ */
+export function createHook(attributes: HookAttributes): Hook {
+  const problems = unknownKeys(attributes, ['name', 'phase', 'mode', 'durable', 'run'])
+  const { name, phase, mode = 'sequential', durable = false, run } = Object(attributes) as Partial<Hook>
+  if (!isId(name)) problems.push("'name' must be a string of 1 to 255 bytes without control characters")
+  if (phase !== 'pre' && phase !== 'post') problems.push(`'phase' must be 'pre' or 'post', not ${String(phase)}`)
+  if (mode !== 'sequential' && mode !== 'parallel') {
+    problems.push(`'mode' must be 'sequential' or 'parallel', not ${String(mode)}`)
+  }
+  if (typeof durable !== 'boolean') problems.push(`'durable' must be true or false, not ${String(durable)}`)
+  if (typeof run !== 'function') problems.push(`'run' must be a function of the turn, not ${typeof run}`)
+  else if (run.length > 1) problems.push(`'run' takes the turn and nothing else, not ${run.length} arguments`)
+  if (phase === 'post' && mode === 'parallel') problems.push('a post-hook cannot be parallel: the first verdict wins')
+  if (phase === 'post' && durable === true) problems.push('a post-hook cannot be durable: it adds nothing to keep')
+  if (problems.length > 0) throw new DefinitionError(`The hook '${String(name)}'`, problems)
+  return Object.freeze({ name, phase, mode, durable, run } as Hook)
+}
+
+/**
+ * A hook that runs before each model call. Default: sequential and not durable. A durable one is run once for each step, also after a crash.
+ */
+export function preHook(
+  name: string,
+  run: SequentialPreHook['run'],
+  options?: { readonly mode?: 'sequential'; readonly durable?: boolean },
+): SequentialPreHook
+export function preHook(
+  name: string,
+  run: ParallelPreHook['run'],
+  options: { readonly mode: 'parallel'; readonly durable?: boolean },
+): ParallelPreHook
+export function preHook(
+  name: string,
+  run: SequentialPreHook['run'] | ParallelPreHook['run'],
+  options: { readonly mode?: 'sequential' | 'parallel'; readonly durable?: boolean } = {},
+): Hook {
+  return createHook({ ...checkedOptions(name, options), name, phase: 'pre', run } as HookAttributes)
+}
+
+/** A hook that sees the finished message and may have it written again, or end the turn. */
+export function postHook(name: string, run: PostHook['run'], options: { readonly mode?: 'sequential' } = {}): PostHook {
+  return createHook({ ...checkedOptions(name, options), name, phase: 'post', run }) as PostHook
+}
+
+/** A durable hook is known again in the log by its name. */
+function isId(name: unknown): boolean {
+  try {
+    checkId('name', name)
+    return true
+  } catch {
+    return false
+  }
+}
+
+function checkedOptions(name: string, options: object): object {
+  const problems = unknownKeys(options, ['mode', 'durable'])
+  if (problems.length > 0) throw new DefinitionError(`The hook '${String(name)}'`, problems)
+  return options
+}

@@ -1,0 +1,32 @@
+import type { Json } from '../base/json.ts'
+import type { FlowOp } from '../log/events.ts'
+
+/** An effect as data: the host sees it, carries it out, and resumes with what came of it. */
+export type FlowRequest = { readonly type: 'request'; readonly kind: string; readonly payload: Json }
+
+/** Whether what a session waits for is an effect it asks its host for. */
+export function isRequest(tag: unknown): tag is FlowRequest {
+  return (
+    typeof tag === 'object' &&
+    tag !== null &&
+    'type' in tag &&
+    tag.type === 'request' &&
+    'kind' in tag &&
+    'payload' in tag
+  )
+}
+
+/** The kind of a request; null where the tag is none. */
+export function requestKind(tag: unknown): string | null {
+  return isRequest(tag) ? tag.kind : null
+}
+
+/** The payload of a request; null where the tag is none. */
+export function requestPayload(tag: unknown): Json {
+  return isRequest(tag) ? tag.payload : null
+}
+
+/** What a suspended session shows of what it waits for. */
+export function tagOf(op: Extract<FlowOp, { kind: 'suspend' | 'request' }>): Json {
+  return op.kind === 'suspend' ? op.tag : { type: 'request', kind: op.request, payload: op.payload }
+}

@@ -1,0 +1,47 @@
+import type {
+  LanguageModelV3,
+  LanguageModelV4,
+  LanguageModelV4CallOptions,
+  LanguageModelV4FunctionTool,
+  LanguageModelV4Prompt,
+  LanguageModelV4ProviderTool,
+  LanguageModelV4ToolChoice,
+} from '@ai-sdk/provider'
+import { isRecord, textOf } from '../base/untrusted.ts'
+import type { ModelRef } from '../log/events.ts'
+
+/** An AI SDK language model: specification v3 (`ai` 6) or v4 (`ai` 7). */
+export type LanguageModel = LanguageModelV3 | LanguageModelV4
+
+/** Written as v4 has it; `callModel` translates it for a v3 model. */
+export type ModelPrompt = LanguageModelV4Prompt
+
+export type ModelTool = LanguageModelV4FunctionTool | LanguageModelV4ProviderTool
+
+/** Passed to the model with every call. Default: the model's own. */
+export type ModelSettings = {
+  readonly temperature?: number
+  readonly maxOutputTokens?: number
+  readonly providerOptions?: LanguageModelV4CallOptions['providerOptions']
+  readonly toolChoice?: ToolChoice
+  /** Only v4 models know it. */
+  readonly reasoning?: LanguageModelV4CallOptions['reasoning']
+}
+
+/** Whether the model may, must not, or must call a tool. Default: `auto`. */
+export type ToolChoice = 'auto' | 'none' | 'required' | LanguageModelV4ToolChoice
+
+/** Looks at the shape, so that a model made with another copy or version of the provider package is one too. */
+export function isLanguageModel(value: unknown): value is LanguageModel {
+  return (
+    isRecord(value) &&
+    (value['specificationVersion'] === 'v3' || value['specificationVersion'] === 'v4') &&
+    typeof value['provider'] === 'string' &&
+    typeof value['modelId'] === 'string' &&
+    typeof value['doStream'] === 'function'
+  )
+}
+
+export function modelRef(model: LanguageModel): ModelRef {
+  return { provider: textOf(model.provider) ?? 'unknown', modelId: textOf(model.modelId) ?? 'unknown' }
+}

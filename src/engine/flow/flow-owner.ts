@@ -1,0 +1,359 @@
+import { randomUUID } from 'node:crypto'
+import type { Clock } from '../../base/clock.ts'
+import { PerdureError } from '../../base/errors/perdure-error.ts'
+import { failpoint } from '../../base/failpoint.ts'
+import type { Json } from '../../base/json.ts'
+import type { Logger } from '../../base/logger.ts'
+import type { Redact } from '../../base/redact/redactor.ts'
+import { Signal } from '../../base/signal.ts'
+import { tentative } from '../../log/decide.ts'
+import type { LogEvent, NewEvent } from '../../log/events.ts'
+import type { CommitResult } from '../../store/change.ts'
+import type { ConversationAttrs } from '../../store/conversation-record.ts'
+import type { Lease } from '../../store/lease.ts'
+import { LogReading } from '../../store/log-reading.ts'
+import { ownChange } from '../../store/own-change.ts'
+import { placedEvents } from '../../store/placed-events.ts'
+import type { TenantStore } from '../../store/store.ts'
+import { untilCertain } from '../../store/until-certain.ts'
+import { checkFlowInput } from './check-flow-input.ts'
+import { decideFlow, type FlowDecision, type FlowHand, nextDueMs } from './decide-flow.ts'
+import type { FlowRegistry } from './flow-registry.ts'
+import { FlowRun, type Standstill } from './flow-run.ts'
+import { type FlowState, foldFlow, openOps, pendingOp } from './flow-state.ts'
+import { type LoadedFlow, putAway } from './load-flow.ts'
+import { operationId } from './operation-id.ts'
+import { redactFlowEvent } from './redact-flow-event.ts'
+import { type AskAgent, RunningOps } from './running-ops.ts'
+import { sentSettings } from './sent-messages.ts'
+import { StoreTime } from './store-time.ts'
+
+export type FlowContext = {
+  readonly tenant: string
+  readonly id: string
+  readonly flows: FlowRegistry
+  readonly store: TenantStore
+  readonly clock: Clock
+  readonly logger: Logger
+  /** For failures of the store that are tried again: the same one is told once in a while. */
+  readonly warnOfStore: Logger['warn']
+  /** Takes secrets out of what failed, before it is committed. */
+  readonly redact: Redact
+  readonly askAgent: AskAgent
+}
+
+const nothing: FlowDecision = { events: [], parks: false, wakeInMs: null }
+
+/** This process's hold on one session: its lease, its record, its running code, and the steps that run for it. Used by `driveFlow` alone. */
+export class FlowOwner {
+  readonly #context: FlowContext
+  readonly #lease: Lease
+  readonly #time: StoreTime
+  readonly #signal = new Signal()
+  #state: FlowState
+  #summarisedTo: number
+  #lastAt: number | null
+  #run: FlowRun | null = null
+  #standstill: Standstill | null = null
+  /** How many of the record's outcomes the code has been given. */
+  #given = 0
+  #ops: RunningOps
+  #mustProve = false
+  readonly #reading: LogReading
+  #isLost = false
+  #dueInMs: number | null = null
+
+  /** `sent`: messages to agents that are known to be in their logs. */
+  constructor(
+    context: FlowContext,
+    lease: Lease,
+    { state, summarisedTo, lastAt }: LoadedFlow,
+    sent: ReadonlySet<string> = new Set(),
+  ) {
+    this.#context = context
+    this.#lease = lease
+    this.#reading = new LogReading(context.clock)
+    this.#time = new StoreTime(context.clock)
+    this.#state = state
+    this.#summarisedTo = summarisedTo
+    this.#lastAt = lastAt
+    this.#ops = this.#newOps(sent)
+  }
+
+  get lastSeq(): number {
+    return this.#state.lastSeq
+  }
+
+  /** What it knows of the session, for whoever looks next. */
+  get loaded(): LoadedFlow {
+    return { state: this.#state, summarisedTo: this.#summarisedTo, lastAt: this.#lastAt }
+  }
+
+  get isLost(): boolean {
+    return this.#isLost
+  }
+
+  get problem(): PerdureError | null {
+    return this.#reading.problem
+  }
+
+  /** When it was let go: how soon it is due again; null when nothing will be. */
+  get dueInMs(): number | null {
+    return this.#dueInMs
+  }
+
+  /** Somebody appended; the loop reads it before it decides again. */
+  hint(seq: number): void {
+    this.#reading.hint(seq)
+    if (seq > this.lastSeq) this.#signal.set()
+  }
+
+  /** Another node has it, or it was deleted. Nothing more may be written; what runs is told to stop. */
+  lose(): void {
+    this.#isLost = true
+    this.#ops.abort()
+    this.#signal.set()
+  }
+
+  #loseToAnother(): void {
+    const { id, tenant, logger } = this.#context
+    if (!this.#isLost) logger.warn('a lease was lost: another node has taken the session', { tenant, id })
+    this.#lease.lose()
+    this.lose()
+  }
+
+  /** The process ends: steps that run are told to stop and stay open in the log; whoever goes on decides by their `ifInterrupted`. */
+  async close(): Promise<void> {
+    if (this.#isLost) return
+    this.lose()
+    await this.#context.store.releaseLease(this.#context.id, this.#lease.epoch)
+  }
+
+  /** Reads what others appended, and brings the code to where the record is. */
+  async catchUp(): Promise<void> {
+    await this.#reading.pause()
+    if (this.#isLost) return
+    if (this.#reading.isDue(this.lastSeq)) await this.#read()
+    if (!this.#isLost) await this.#bringCodeUp()
+  }
+
+  async decide(): Promise<FlowDecision> {
+    const { events, ...decision } = await this.#decide()
+    return { ...decision, events: events.map((event) => redactFlowEvent(event, this.#context.redact)) }
+  }
+
+  async #decide(): Promise<FlowDecision> {
+    const standstill = this.#standstill!
+    if (this.#mustAskTime()) await this.#askTime()
+    if (this.#isLost || this.#reading.waitMs > 0) return nothing
+    if (standstill.type !== 'continued') {
+      const decision = decideFlow(standstill, this.#state, this.#hand())
+      if (decision.wakeInMs === null || this.#time.isKnown) return decision
+      await this.#askTime()
+      return this.#time.isKnown ? decideFlow(standstill, this.#state, this.#hand()) : nothing
+    }
+    const { flows, id } = this.#context
+    try {
+      const flow = flows.find(this.#state.flow)
+      const input = await checkFlowInput(flow, standstill.input)
+      const continued: NewEvent = { type: 'flow_continued', content: { version: flow.version, input } }
+      return { events: [continued], parks: false, wakeInMs: null }
+    } catch (error) {
+      this.#context.logger.warn('a flow cannot go on with what it gave continueAs', { id, error })
+      return decideFlow({ type: 'failed', error }, this.#state, this.#hand())
+    }
+  }
+
+  /** One transaction: the events, the status, and, when it parks, letting go. */
+  async commit({ events, parks, wakeInMs }: FlowDecision): Promise<boolean> {
+    const { store, id } = this.#context
+    const wakeAt = wakeInMs === null ? null : { inMs: wakeInMs }
+    const after = parks ? foldFlow(tentative(events, this.lastSeq), this.#state) : null
+    for (const event of events) if (event.type === 'flow_opened') this.#ops.opens(event.content.position)
+    failpoint(parks ? 'flow.before_park' : 'flow.before_commit')
+    let result: CommitResult
+    try {
+      const parking = after ? { conversation: this.#attrsAt(after), wakeAt, lease: 'release' as const } : {}
+      const change = ownChange({ events, expectedSeq: this.lastSeq, epoch: this.#lease.epoch, ...parking })
+      result = await store.commit(id, change)
+    } catch (error) {
+      this.#commitFailed(error)
+      return false
+    }
+    if (!result.ok) {
+      if (result.conflict === 'epoch') this.#loseToAnother()
+      this.#reading.demand()
+      return false
+    }
+    this.#reading.hasWritten()
+    // Durable from here: a crash finds which operations were begun and what is known of them.
+    failpoint(parks ? 'flow.after_park' : 'flow.after_commit')
+    this.#time.heard(result)
+    this.#dueInMs = wakeInMs
+    if (parks) this.lose()
+    else await this.#accept(events, result)
+    return true
+  }
+
+  /** Begins with what is open in the log and does not run yet: steps, and messages to agents. */
+  async actOnOpened(): Promise<void> {
+    if (this.#mustProve && this.#reading.waitMs === 0) await this.#prove()
+    const standstill = this.#standstill
+    if (this.#isLost || this.#mustProve || standstill?.type !== 'blocked') return
+    for (const live of standstill.ops) {
+      const opened = this.#state.ops[live.position - 1]
+      if (opened) this.#ops.begin(live, opened, this.#state.who)
+    }
+  }
+
+  /** Until an outcome is in hand, somebody appends, or something is due. */
+  async changed(): Promise<void> {
+    if (this.#isLost || this.#reading.isHinted(this.lastSeq) || this.#reading.waitMs > 0) return
+    const dueMs = nextDueMs(openOps(this.#state), this.#time.now())
+    const due = (): void => {
+      this.#ops.lookAgain()
+      this.#signal.set()
+    }
+    const callOff = dueMs === null ? () => {} : this.#context.clock.after(dueMs, due)
+    await this.#signal.wait()
+    callOff()
+  }
+
+  #hand(): FlowHand {
+    const { clock, id } = this.#context
+    return {
+      ...this.#ops.hand(),
+      now: this.#time.now(),
+      draw: (kind) => draw(kind, clock),
+      newId: (position) => operationId(id, this.#state.generation, position),
+    }
+  }
+
+  /** Nobody is woken by a clock that is only thought to be right. */
+  #mustAskTime(): boolean {
+    const sleeping = openOps(this.#state).filter(({ op }) => op.kind === 'sleep')
+    return sleeping.length > 0 && (!this.#time.isKnown || nextDueMs(sleeping, this.#time.now()) === 0)
+  }
+
+  async #askTime(): Promise<void> {
+    const { store, id } = this.#context
+    try {
+      const result = await store.commit(id, { events: [], epoch: this.#lease.epoch })
+      if (result.ok) this.#time.heard(result)
+      else this.#loseToAnother()
+    } catch (error) {
+      this.#commitFailed(error)
+    }
+  }
+
+  async #read(): Promise<void> {
+    const { store, id } = this.#context
+    try {
+      await this.#reading.run(async () => this.#apply(await store.streamEvents(id, { after: this.lastSeq })))
+    } catch (error) {
+      this.#storeFailed(error, 'reading the log of a session failed')
+    }
+  }
+
+  async #bringCodeUp(): Promise<void> {
+    if (!this.#run) {
+      const flow = this.#context.flows.replaying(this.#context.id, this.#state)
+      this.#run = new FlowRun(this.#context.id, flow, this.#state, () => this.#signal.set())
+      this.#given = this.#state.outcomes.length
+      this.#standstill = await this.#run.replay()
+      return
+    }
+    for (const outcome of this.#state.outcomes.slice(this.#given)) {
+      await this.#run.deliver(outcome)
+      this.#given += 1
+    }
+    this.#standstill = this.#run.standstill()
+  }
+
+  /** With the place and time the store gave them, or as they are read back. */
+  async #accept(events: readonly NewEvent[], result: Extract<CommitResult, { ok: true }>): Promise<void> {
+    const { id, store, logger, tenant } = this.#context
+    const placed = placedEvents(id, events, this.lastSeq, result)
+    if (!placed) {
+      this.#reading.demand()
+      return
+    }
+    this.#apply(placed)
+    if (!events.some((event) => event.type === 'flow_continued')) return
+    try {
+      const loaded = { state: this.#state, summarisedTo: this.#summarisedTo }
+      this.#summarisedTo = await putAway(store, id, loaded)
+    } catch (error) {
+      logger.warn('the past of a session could not be put away', { tenant, id, error })
+    }
+  }
+
+  #apply(events: readonly LogEvent[]): void {
+    const { generation } = this.#state
+    this.#state = foldFlow(events, this.#state)!
+    this.#lastAt = events.at(-1)?.at ?? this.#lastAt
+    if (this.#state.ended) this.lose()
+    if (this.#state.generation !== generation) this.#beginAgain()
+    this.#ops.settle(new Set(this.#state.outcomes.map(({ position }) => position)))
+  }
+
+  /** A fresh record: positions count from 1 again, and what ran for the old one answers nobody. */
+  #beginAgain(): void {
+    this.#ops.abort()
+    this.#ops = this.#newOps()
+    this.#run = null
+    this.#given = 0
+  }
+
+  #newOps(sent: ReadonlySet<string> = new Set()): RunningOps {
+    const { id, warnOfStore, askAgent, clock } = this.#context
+    const mayStart = (signal: AbortSignal) => untilCertain(this.#lease, clock, () => signal.aborted)
+    return new RunningOps({ id, warnOfStore, askAgent, mayStart, wake: () => this.#signal.set() }, new Set(sent))
+  }
+
+  #attrsAt(after: FlowState): ConversationAttrs {
+    const settings = sentSettings(after, this.#ops.sent)
+    return { status: statusOf(after), ...(settings ? { settings } : {}) }
+  }
+
+  /** After a commit that may have been made: what is open under our epoch was opened by us, and is run now. */
+  async #prove(): Promise<void> {
+    const { store, id } = this.#context
+    try {
+      const result = await store.commit(id, { events: [], epoch: this.#lease.epoch })
+      if (!result.ok) this.#loseToAnother()
+      this.#mustProve = false
+    } catch (error) {
+      this.#storeFailed(error, 'checking the lease of a session failed')
+    }
+  }
+
+  #commitFailed(error: unknown): void {
+    if (!PerdureError.isInstance(error) || error.retryable) {
+      this.#mustProve = true
+      this.#storeFailed(error, 'a commit of a session failed')
+      return
+    }
+    // Deleted meanwhile, or the process ends. Anything else the store will never take.
+    if (error.code !== 'conversation_not_found' && error.code !== 'store_closed') throw error
+    this.lose()
+  }
+
+  #storeFailed(error: unknown, what: string): void {
+    const { id, tenant, warnOfStore } = this.#context
+    if (PerdureError.isInstance(error) && !error.retryable) throw error
+    this.#reading.hasFailed(error)
+    warnOfStore(`${what}; trying again`, { tenant, id, error, waitMs: this.#reading.waitMs })
+  }
+}
+
+function draw(kind: 'now' | 'random' | 'uuid', clock: Clock): Json {
+  if (kind === 'now') return clock.now()
+  return kind === 'random' ? Math.random() : randomUUID()
+}
+
+/** `suspended` only when somebody is waited for; one that sleeps goes on by itself. */
+function statusOf(state: FlowState): 'ended' | 'suspended' | 'active' {
+  if (state.ended) return 'ended'
+  return pendingOp(state) ? 'suspended' : 'active'
+}

@@ -1,0 +1,59 @@
+import { DefinitionError } from '../../base/errors/definition-errors.ts'
+import { DeterminismError, NoSuchFlowError } from '../../base/errors/flow-errors.ts'
+import { readMembers } from '../../base/errors/read-given.ts'
+import { InvalidArgumentError } from '../../base/errors/store-errors.ts'
+import { type Flow, sessionAgent } from '../../define/define-flow.ts'
+
+/** The flows of a runtime, by name and version. Of each name, the one given last is the newest. */
+export class FlowRegistry {
+  readonly #byName = new Map<string, Flow[]>()
+
+  constructor(flows: readonly Flow[]) {
+    for (const flow of flows) {
+      const versions = this.#byName.get(flow.name) ?? []
+      if (versions.some(({ version }) => version === flow.version)) {
+        throw new DefinitionError('The runtime', [`it has two flows '${flow.name}' of version '${flow.version}'`])
+      }
+      this.#byName.set(flow.name, [...versions, flow])
+    }
+  }
+
+  /** Names as sessions have them in the store. */
+  sessionAgents(): string[] {
+    return [...this.#byName.keys()].map(sessionAgent)
+  }
+
+  /** The registered one of that name and version; of a bare name, the newest. */
+  find(flow: string | Pick<Flow, 'name' | 'version'>): Flow {
+    const { name, version } = typeof flow === 'string' ? { name: flow, version: null } : readFlowName(flow)
+    const versions = this.#versionsOf(name)
+    const found = version === null ? versions.at(-1) : versions.find((known) => known.version === version)
+    if (!found) throw new NoSuchFlowError(`${name}' of version '${version}`, this.#names())
+    return found
+  }
+
+  /** The code for a record: of its own version, else the newest that can replay it. Throws `DeterminismError` when none can. */
+  replaying(id: string, { flow, version }: { readonly flow: string; readonly version: string }): Flow {
+    const versions = this.#versionsOf(flow)
+    const found =
+      versions.find((known) => known.version === version) ?? versions.findLast((known) => known.replays(version))
+    if (found) return found
+    throw new DeterminismError(id, 0, { version }, { version: versions.map((known) => known.version).join(', ') })
+  }
+
+  #versionsOf(name: string): readonly Flow[] {
+    const versions = this.#byName.get(name)
+    if (!versions) throw new NoSuchFlowError(name, this.#names())
+    return versions
+  }
+
+  #names(): string[] {
+    return [...this.#byName.values()].flat().map(({ name, version }) => `${name} ${version}`)
+  }
+}
+
+function readFlowName(flow: Pick<Flow, 'name' | 'version'>): { readonly name: string; readonly version: string } {
+  const { name, version } = readMembers('flow', flow, ['name', 'version'])
+  if (typeof name === 'string' && typeof version === 'string') return { name, version }
+  throw new InvalidArgumentError('flow', 'must be a flow or the name of one')
+}

@@ -1,0 +1,142 @@
+import { EventInvalidError, EventUnknownError } from '../../base/errors/log-errors.ts'
+import type { Json } from '../../base/json.ts'
+import type { EventOf, FlowEnded, FlowOp, FlowOpened, FlowOutcome, LogEvent } from '../../log/events.ts'
+import type { OnIgnored } from '../../log/fold-events.ts'
+import { isKnownType } from '../../log/validate-event.ts'
+
+/** What the log of a session folds to: the record that its flow is replayed against. Plain JSON; must be treated as immutable. */
+export type FlowState = {
+  readonly lastSeq: number
+  readonly flow: string
+  readonly version: string
+  readonly input: Json
+  readonly who: string
+  /** How often it went on with a fresh record. */
+  readonly generation: number
+  /** By position, from 1 without gaps. */
+  readonly ops: readonly RecordedOp[]
+  /** In the order they came. */
+  readonly outcomes: readonly RecordedOutcome[]
+  readonly ended: FlowEnded | null
+  /** Something was left out of it to keep it small: it can be shown, but no code can be replayed against it. See `trimFlow`. */
+  readonly isTrimmed?: boolean
+}
+
+export type RecordedOp = FlowOpened & Recorded
+
+export type RecordedOutcome = FlowOutcome & Recorded
+
+/** `leftOut`: so many bytes of it are missing; the event at `seq` has them. */
+type Recorded = { readonly seq: number; readonly at: number; readonly leftOut?: number }
+
+/**
+ * Null for a log that no `flow_started` begins: it is not that of a session. An event that makes no sense after those before it changes nothing, and
+ * `onIgnored` is told. Throws on an event of a type it does not know.
+ */
+export function foldFlow(
+  events: Iterable<LogEvent>,
+  base: FlowState | null = null,
+  onIgnored: OnIgnored = () => {},
+): FlowState | null {
+  let fold = base && foldOf(base)
+  for (const event of events) {
+    if (!fold) {
+      if (event.seq !== 1) throw new EventInvalidError(event, 'the log has a gap before it')
+      if (event.type !== 'flow_started') return null
+      fold = started(event)
+    } else if (event.seq > fold.lastSeq) apply(fold, event, onIgnored)
+  }
+  if (!fold) return null
+  const { settled: _, ...state } = fold
+  return state
+}
+
+type Fold = { -readonly [Key in keyof FlowState]: FlowState[Key] } & {
+  ops: RecordedOp[]
+  outcomes: RecordedOutcome[]
+  settled: Set<number>
+}
+
+/** Copies once, so that folding n events costs n. */
+function foldOf(state: FlowState): Fold {
+  const settled = new Set(state.outcomes.map(({ position }) => position))
+  return { ...state, ops: [...state.ops], outcomes: [...state.outcomes], settled }
+}
+
+function apply(fold: Fold, event: LogEvent, onIgnored: OnIgnored): void {
+  if (event.seq !== fold.lastSeq + 1) throw new EventInvalidError(event, 'the log has a gap before it')
+  const misfit = misfitOf(fold, event)
+  fold.lastSeq = event.seq
+  if (misfit !== null) return onIgnored(event, misfit)
+  switch (event.type) {
+    case 'flow_opened':
+      fold.ops.push({ ...event.content, seq: event.seq, at: event.at })
+      return
+    case 'flow_outcome':
+      fold.settled.add(event.content.position)
+      fold.outcomes.push({ ...event.content, seq: event.seq, at: event.at })
+      return
+    case 'flow_continued':
+      Object.assign(fold, event.content, { generation: fold.generation + 1, ops: [], outcomes: [], settled: new Set() })
+      return
+    case 'flow_ended':
+      fold.ended = event.content
+      return
+  }
+}
+
+/** Why an event has no place in the record, as what goes on after "it"; null where it has one. */
+function misfitOf({ ops, settled, ended }: Fold, event: LogEvent): string | null {
+  switch (event.type) {
+    case 'titled':
+      return null
+    case 'flow_started':
+      return 'starts a session that has begun'
+    case 'flow_opened':
+    case 'flow_outcome':
+    case 'flow_continued':
+    case 'flow_ended':
+      if (ended) return 'comes after the end of the session'
+      break
+    default:
+      if (!isKnownType(event.type)) throw new EventUnknownError(event)
+      return 'is of a conversation, in the log of a session'
+  }
+  if (event.type === 'flow_opened' && event.content.position !== ops.length + 1) {
+    return `opens position ${event.content.position} after ${ops.length}`
+  }
+  if (event.type !== 'flow_outcome') return null
+  const { position } = event.content
+  if (position > ops.length) return `settles position ${position}, which was not opened before it`
+  return settled.has(position) ? `settles position ${position}, which has an outcome already` : null
+}
+
+function started(event: EventOf<'flow_started'>): Fold {
+  const { flow, version, input, who } = event.content
+  const fresh = { generation: 0, ops: [], outcomes: [], settled: new Set<number>(), ended: null }
+  return { flow, version, input, who, lastSeq: event.seq, ...fresh }
+}
+
+/** Operations without an outcome, in the order they were asked for. */
+export function openOps({ ops, outcomes }: FlowState): RecordedOp[] {
+  const settledPositions = new Set(outcomes.map(({ position }) => position))
+  return ops.filter(({ position }) => !settledPositions.has(position))
+}
+
+export type Answerable = RecordedOp & { readonly op: Extract<FlowOp, { kind: 'suspend' | 'request' }> }
+
+/** The suspensions and requests that wait for an answer, in the order they were asked for. */
+export function answerableOps(state: FlowState): Answerable[] {
+  if (state.ended) return []
+  return openOps(state).filter((opened): opened is Answerable => isAnswered(opened.op))
+}
+
+/** What somebody has to answer next; null while anything runs. */
+export function pendingOp(state: FlowState): Answerable | null {
+  const isRunning = openOps(state).some(({ op }) => !isAnswered(op) && op.kind !== 'sleep' && op.kind !== 'agent')
+  return isRunning ? null : (answerableOps(state)[0] ?? null)
+}
+
+function isAnswered(op: FlowOp): boolean {
+  return op.kind === 'suspend' || op.kind === 'request'
+}

@@ -1,0 +1,59 @@
+import type { Clock } from '../../base/clock.ts'
+import type { Logger } from '../../base/logger.ts'
+import type { Redact } from '../../base/redact/redactor.ts'
+import type { ConversationRef } from '../../store/conversation-record.ts'
+import type { Lease } from '../../store/lease.ts'
+import type { Store } from '../../store/store.ts'
+import type { Hold } from '../hold.ts'
+import { driveFlow } from './drive-flow.ts'
+import { type FlowContext, FlowOwner } from './flow-owner.ts'
+import type { FlowRegistry } from './flow-registry.ts'
+import type { FlowStates } from './flow-states.ts'
+import { openAgentIds, sentIn } from './sent-messages.ts'
+
+export type FlowWork = {
+  readonly store: Store
+  readonly flows: FlowRegistry
+  readonly flowStates: FlowStates
+  readonly askAgent: (ref: ConversationRef) => FlowContext['askAgent']
+  readonly clock: Clock
+  readonly logger: Logger
+  /** For failures of the store that are tried again: the same one is told once in a while. */
+  readonly warnOfStore: Logger['warn']
+  readonly redact: Redact
+}
+
+/** Drives a session under a lease until it can be let go. Resolves with how soon it is due again, where it is. */
+export async function workOnFlow(
+  { tenant, id }: ConversationRef,
+  { flows, flowStates, clock, logger, warnOfStore, redact, ...work }: FlowWork,
+  lease: Lease,
+  onOwner: (owner: Hold) => Promise<void>,
+): Promise<number | null> {
+  const store = work.store.forTenant(tenant)
+  const loaded = await flowStates.loadWhole(store, tenant, id)
+  if (!loaded || loaded.state.ended) {
+    // Whoever had it go on has marked it as active.
+    const ended = loaded ? { conversation: { status: 'ended' as const } } : {}
+    await store.commit(id, { events: [], epoch: lease.epoch, wakeAt: null, lease: 'release', ...ended })
+    return null
+  }
+  const context = {
+    tenant,
+    id,
+    flows,
+    store,
+    clock,
+    logger,
+    warnOfStore,
+    redact,
+    askAgent: work.askAgent({ tenant, id }),
+  }
+  const isWaiting = openAgentIds(loaded.state).length > 0
+  const sent = sentIn(isWaiting ? await store.getConversation(id) : null)
+  const owner = new FlowOwner(context, lease, loaded, sent)
+  await onOwner(owner)
+  await driveFlow(owner)
+  flowStates.keep(tenant, id, owner.loaded)
+  return owner.dueInMs
+}

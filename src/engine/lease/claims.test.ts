@@ -1,0 +1,105 @@
+import { expect, test } from 'vitest'
+import { silentLogger } from '../../base/logger.ts'
+import type { ClaimOptions, ClaimOutcome } from '../../store/claim.ts'
+import type { Store } from '../../store/store.ts'
+import { fakeClock } from '../../testing/fake-clock.ts'
+import { type HeldLease, HeldLease as Lease } from '../held-lease.ts'
+import { Claims } from './claims.ts'
+import type { LeaseKeeper } from './lease-keeper.ts'
+
+const ref = (id: string) => ({ tenant: 'default', id })
+
+/** Claims on a store that knows how many lapses each conversation has. */
+function claiming(lapses: Record<string, number>) {
+  const clock = fakeClock()
+  const asked: string[] = []
+  const errors: string[] = []
+  const counts = { strays: 0, freed: 0 }
+  let epoch = 0
+  const claimLease = async (id: string, _: string, __: number, { suspects }: ClaimOptions): Promise<ClaimOutcome> => {
+    asked.push(`${id} ${suspects ? 'with' : 'without'} lapses`)
+    const found = lapses[id]
+    if (found === undefined) throw new Error('away')
+    if (found > 0 && !suspects) return { type: 'suspect' }
+    if (found >= 5) return { type: 'quarantined' }
+    epoch += 1
+    return { type: 'taken', epoch, lapses: found }
+  }
+  const store = { forTenant: () => ({ claimLease }) } as unknown as Store
+  const holding: LeaseKeeper['holding'] = (held, given, askedAt): HeldLease =>
+    new Lease(held, given, askedAt, { clock, leaseMs: 1_000, renew: async () => {}, onLost: () => {} })
+  const leases = { holding, lookForStrays: () => void (counts.strays += 1) } as unknown as LeaseKeeper
+  const claims = new Claims({
+    ...{ store, holder: 'one', leaseMs: 1_000, clock, leases },
+    logger: { ...silentLogger, error: (message) => void errors.push(message) },
+    onPlaceFree: () => void (counts.freed += 1),
+  })
+  return { claims, asked, errors, counts, lapses, clock }
+}
+
+test('what has no lapses is taken by one claim, however many are held', async () => {
+  const { claims, asked } = claiming({ a: 0, b: 0 })
+  expect((await claims.take(ref('a')))?.epoch).toBe(1)
+  expect((await claims.take(ref('b')))?.epoch).toBe(2)
+  expect(asked).toEqual(['a without lapses', 'b without lapses'])
+  expect(claims.hasPlaceForSuspect).toBe(true)
+})
+
+test('of what has lapses one is held at a time, and the next when it is let go', async () => {
+  const { claims, counts } = claiming({ a: 1, b: 2, innocent: 0 })
+  const [first, second] = await Promise.all([claims.take(ref('a')), claims.take(ref('b'))])
+  expect([first === null, second === null]).toEqual([false, true])
+  expect(claims.hasPlaceForSuspect).toBe(false)
+  expect(await claims.take(ref('innocent'))).not.toBe(null)
+  claims.leave(ref('innocent'))
+  claims.leave(ref('b'))
+  expect(counts.freed).toBe(0)
+  claims.leave(ref('a'))
+  expect(counts.freed).toBe(1)
+  expect(await claims.take(ref('b'))).not.toBe(null)
+})
+
+test('one with lapses that is held for 5 minutes makes place for the next: should the process end now, it is no lapse', async () => {
+  const { claims, counts, clock } = claiming({ a: 1, b: 2, c: 1 })
+  await claims.take(ref('a'))
+  await clock.advance(5 * 60_000 - 1)
+  expect([claims.hasPlaceForSuspect, await claims.take(ref('b'))]).toEqual([false, null])
+  await clock.advance(1)
+  expect([claims.hasPlaceForSuspect, counts.freed]).toEqual([true, 1])
+  expect(await claims.take(ref('b'))).not.toBe(null)
+  // The one before is let go, and has no place to leave any more.
+  claims.leave(ref('a'))
+  expect([claims.hasPlaceForSuspect, counts.freed]).toEqual([false, 1])
+  claims.leave(ref('b'))
+  await clock.advance(60_000)
+  expect(await claims.take(ref('c'))).not.toBe(null)
+  await clock.advance(5 * 60_000 - 1)
+  expect(claims.hasPlaceForSuspect).toBe(false)
+})
+
+test('what has no lapses any more when it is claimed takes no place', async () => {
+  const { claims, lapses, asked } = claiming({ a: 1 })
+  const taking = claims.take(ref('a'))
+  // Whoever had it lives, and has taken its lapse back.
+  while (asked.length === 0) await Promise.resolve()
+  lapses['a'] = 0
+  expect(await taking).not.toBe(null)
+  expect(claims.hasPlaceForSuspect).toBe(true)
+})
+
+test('what is quarantined by the claim is told of, and takes no place', async () => {
+  const { claims, errors } = claiming({ poison: 5 })
+  expect(await claims.take(ref('poison'))).toBe(null)
+  expect(errors).toEqual(['a conversation was quarantined: the last processes that worked on it ended under it'])
+  expect(claims.hasPlaceForSuspect).toBe(true)
+})
+
+test('a claim that fails takes no place, and what it may have left behind is looked for', async () => {
+  const { claims, counts, lapses } = claiming({ a: 1 })
+  const taking = claims.take(ref('a'))
+  delete lapses['a']
+  await expect(taking).rejects.toThrow('away')
+  await expect(claims.take(ref('unknown'))).rejects.toThrow('away')
+  expect(counts).toEqual({ strays: 2, freed: 0 })
+  expect(claims.hasPlaceForSuspect).toBe(true)
+})

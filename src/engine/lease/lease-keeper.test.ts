@@ -1,0 +1,129 @@
+import { expect, test } from 'vitest'
+import { StoreClosedError } from '../../base/errors/store-errors.ts'
+import { silentLogger } from '../../base/logger.ts'
+import type { KnownLease, LeaseNews } from '../../store/lease-news.ts'
+import type { Store } from '../../store/store.ts'
+import { fakeClock } from '../../testing/fake-clock.ts'
+import { type HeldLease, momentOf } from '../held-lease.ts'
+import { LeaseKeeper } from './lease-keeper.ts'
+
+const leaseMs = 900
+const ref = { tenant: 'default', id: 'chat' }
+const noNews: LeaseNews = { lost: [], grown: [], strays: [] }
+
+/** A keeper of one lease, over a store that answers renewals when the test says so. */
+function keeping() {
+  const clock = fakeClock()
+  const asked: { known: readonly KnownLease[]; answer(news?: LeaseNews): void; fail(error: Error): void }[] = []
+  const released: number[] = []
+  const store = {
+    keepLeases: (_holder: string, _ttlMs: number, known: readonly KnownLease[]) =>
+      new Promise<LeaseNews>((resolve, reject) =>
+        asked.push({ known, answer: (news = noNews) => resolve(news), fail: reject }),
+      ),
+    forTenant: () => ({ releaseLease: async (_: string, epoch: number) => void released.push(epoch) }),
+  } as unknown as Store
+  const leases: HeldLease[] = []
+  const lost: HeldLease[] = []
+  const keeper = new LeaseKeeper({
+    ...{ store, clock, leaseMs, holder: 'one', logger: silentLogger, warnOfStore: () => {} },
+    held: () => leases.map((lease) => ({ lease, seq: 1 })),
+    isBeingTaken: () => false,
+    onLost: (lease) => void lost.push(lease),
+    onGrown: () => {},
+    onGivenBack: () => {},
+  })
+  const lease = keeper.holding(ref, 7, momentOf(clock))
+  leases.push(lease)
+  const settled = () => clock.advance(0)
+  return { clock, keeper, lease, leases, asked, released, lost, settled }
+}
+
+test('leases are renewed three times in their time, whether the last renewal was answered or not', async () => {
+  const { clock, keeper, asked } = keeping()
+  keeper.start()
+  await clock.advance(leaseMs)
+  expect(asked.map(({ known }) => known)).toEqual(Array(3).fill([{ ...ref, epoch: 7, seq: 1 }]))
+  keeper.stop()
+  await clock.advance(leaseMs)
+  expect(asked).toHaveLength(3)
+})
+
+test('the first renewal comes after a third of the time, and each next one after another third', async () => {
+  const { clock, keeper, asked } = keeping()
+  keeper.start()
+  const renewals: number[] = []
+  for (const ms of [299, 1, 299, 1, 299, 1]) {
+    await clock.advance(ms)
+    renewals.push(asked.length)
+  }
+  expect(renewals).toEqual([0, 1, 1, 2, 2, 3])
+  keeper.stop()
+})
+
+test('no more than three renewals are under way at once', async () => {
+  const { clock, keeper, asked } = keeping()
+  keeper.start()
+  await clock.advance(10 * leaseMs)
+  expect(asked).toHaveLength(3)
+  asked[1]!.answer()
+  await clock.advance(leaseMs)
+  expect(asked).toHaveLength(4)
+})
+
+test('those who ask for a renewal together share one', async () => {
+  const { keeper, asked, settled } = keeping()
+  const renewals = Array.from({ length: 10 }, () => keeper.renew())
+  await settled()
+  expect(asked).toHaveLength(1)
+  asked[0]!.answer()
+  await Promise.all(renewals)
+  expect(asked).toHaveLength(1)
+})
+
+test('a renewal that is answered late makes nothing certain', async () => {
+  const { clock, keeper, lease, asked, settled } = keeping()
+  const renewal = keeper.renew()
+  await settled()
+  await clock.advance(leaseMs)
+  asked[0]!.answer()
+  await renewal
+  expect(lease.isCertain()).toBe(false)
+  const again = keeper.renew()
+  await settled()
+  asked[1]!.answer()
+  await again
+  expect(lease.isCertain()).toBe(true)
+})
+
+test('what is found under the name of this process and is not known is given back; what is lost is told of', async () => {
+  const { keeper, lease, asked, released, lost, settled } = keeping()
+  const renewal = keeper.renew()
+  await settled()
+  asked[0]!.answer({ lost: [{ ...ref, epoch: 7 }], grown: [], strays: [{ tenant: 'default', id: 'stray', epoch: 9 }] })
+  await renewal
+  expect({ released, lost }).toEqual({ released: [9], lost: [lease] })
+})
+
+test('where a lease may have been left behind it is looked for until the store answers, also when nothing else is held', async () => {
+  const { clock, keeper, leases, asked, settled } = keeping()
+  keeper.start()
+  leases.pop()
+  keeper.lookForStrays()
+  await settled()
+  asked[0]!.fail(new Error('away'))
+  await clock.advance(leaseMs / 3)
+  expect(asked).toHaveLength(2)
+})
+
+test('a store that is closed is the end of all leases', async () => {
+  const { clock, keeper, lease, asked, lost, settled } = keeping()
+  keeper.start()
+  const renewal = keeper.renew()
+  await settled()
+  asked[0]!.fail(new StoreClosedError())
+  await renewal
+  expect(lost).toEqual([lease])
+  await clock.advance(leaseMs)
+  expect(asked).toHaveLength(1)
+})

@@ -1,0 +1,179 @@
+import type { Clock } from '../../base/clock.ts'
+import { PerdureError } from '../../base/errors/perdure-error.ts'
+import type { Logger } from '../../base/logger.ts'
+import { conversationKey } from '../../store/conversation-key.ts'
+import type { ConversationRef } from '../../store/conversation-record.ts'
+import type { LeaseRef } from '../../store/lease-news.ts'
+import type { Store, WakeHint } from '../../store/store.ts'
+import { HeldLease, type Moment, momentOf } from '../held-lease.ts'
+
+export type HeldConversation = { readonly lease: HeldLease; readonly seq: number }
+
+export type LeaseKeeperParts = {
+  readonly store: Store
+  readonly holder: string
+  readonly leaseMs: number
+  readonly clock: Clock
+  readonly logger: Logger
+  readonly warnOfStore: Logger['warn']
+  /** The leases that something in this process works under, with how far it knows their logs. */
+  readonly held: () => readonly HeldConversation[]
+  /** Whether it is being taken now, so that its lease may be known in a moment. */
+  readonly isBeingTaken: (ref: ConversationRef) => boolean
+  readonly onLost: (lease: HeldLease) => void
+  readonly onGrown: (hint: WakeHint) => void
+  /** A conversation may be free that was not. */
+  readonly onGivenBack: () => void
+}
+
+/** More than one, so that a renewal that is never answered does not cost the leases. */
+const mostUnderWay = 3
+
+/**
+ * Renews the leases of this process on a timer of its own, however long other things take, and gives back those it finds under its name and
+ * does not know: their acknowledgements were lost.
+ */
+export class LeaseKeeper {
+  readonly #parts: LeaseKeeperParts
+  readonly #underWay = new Set<Promise<void>>()
+  readonly #beingGivenBack = new Set<string>()
+  /** Leases of this process that others have taken, by their epochs, of which the store does not know that it lives. */
+  readonly #lapsed = new Map<number, ConversationRef>()
+  #next: Promise<void> | null = null
+  #mayHaveStrays = false
+  /** A lease was left alone because its conversation was being taken. */
+  #hasPostponed = false
+  #callOff: () => void = () => {}
+  #isStopped = false
+
+  constructor(parts: LeaseKeeperParts) {
+    this.#parts = parts
+  }
+
+  start(): void {
+    const { clock, leaseMs } = this.#parts
+    const tick = (): void => {
+      if (this.#isStopped) return
+      this.#callOff = clock.after(Math.max(1, Math.floor(leaseMs / 3)), tick)
+      if (this.#mayHaveStrays || this.#parts.held().length > 0) void this.renew()
+      void this.#takeBackLapses()
+    }
+    this.#callOff = clock.after(Math.max(1, Math.floor(leaseMs / 3)), tick)
+  }
+
+  stop(): void {
+    this.#isStopped = true
+    this.#callOff()
+  }
+
+  /** Under a lease that was asked for at that moment, and is known from now on. */
+  holding(ref: ConversationRef, epoch: number, askedAt: Moment): HeldLease {
+    const { clock, leaseMs } = this.#parts
+    const onLost = (lease: HeldLease) => {
+      this.#lapsed.set(lease.epoch, lease.ref)
+      void this.#takeBackLapses()
+    }
+    return new HeldLease(ref, epoch, askedAt, { clock, leaseMs, renew: () => this.renew(), onLost })
+  }
+
+  /** Taking or releasing a lease failed in a way that may have left one behind: it is looked for at once. */
+  lookForStrays(): void {
+    this.#mayHaveStrays = true
+    if (!this.#isStopped) void this.renew()
+  }
+
+  /** Must be called when a conversation is being taken no longer: its lease may be one that was left alone meanwhile. */
+  lookForPostponed(): void {
+    if (!this.#hasPostponed) return
+    this.#hasPostponed = false
+    this.lookForStrays()
+  }
+
+  /** A lease that is on its way back must not be asked for again. */
+  isGivingBack({ tenant, id }: ConversationRef): boolean {
+    return this.#beingGivenBack.has(conversationKey(tenant, id))
+  }
+
+  /** Does not reject. All who ask before it begins share one. */
+  renew(): Promise<void> {
+    this.#next ??= this.#begin()
+    return this.#next
+  }
+
+  async #begin(): Promise<void> {
+    await Promise.resolve()
+    while (this.#underWay.size >= mostUnderWay) await Promise.race(this.#underWay)
+    this.#next = null
+    const renewal = this.#renew()
+    this.#underWay.add(renewal)
+    await renewal
+    this.#underWay.delete(renewal)
+  }
+
+  async #renew(): Promise<void> {
+    const { store, holder, leaseMs, clock, warnOfStore, onGrown, onLost } = this.#parts
+    this.#mayHaveStrays = false
+    const held = this.#parts.held()
+    const askedAt = momentOf(clock)
+    try {
+      const known = held.map(({ lease: { ref, epoch }, seq }) => ({ ...ref, epoch, seq }))
+      const { lost, grown, strays } = await store.keepLeases(holder, leaseMs, known)
+      const lostEpochs = new Set(lost.map(({ epoch }) => epoch))
+      for (const { lease } of held) {
+        if (lostEpochs.has(lease.epoch)) onLost(lease)
+        else lease.renewed(askedAt)
+      }
+      for (const hint of grown) onGrown(hint)
+      await this.#giveBack(strays)
+    } catch (error) {
+      this.#mayHaveStrays = true
+      if (PerdureError.isInstance(error) && error.code === 'store_closed') this.#letGoOfAll(error)
+      else if (!this.#isStopped) warnOfStore('renewing leases failed; trying again', { error })
+    }
+  }
+
+  /** Nothing can be read or written any more: what runs is told to stop, and what waits for its lease does not wait for ever. */
+  #letGoOfAll(error: unknown): void {
+    this.stop()
+    this.#parts.logger.error('letting go of all conversations', { error })
+    for (const { lease } of this.#parts.held()) this.#parts.onLost(lease)
+  }
+
+  /** They lapsed because this process was slow, not because a conversation ended it. Tried again with the next renewal. */
+  async #takeBackLapses(): Promise<void> {
+    const { store, warnOfStore } = this.#parts
+    for (const [epoch, { tenant, id }] of [...this.#lapsed]) {
+      if (this.#isStopped) return
+      try {
+        await store.forTenant(tenant).takeBackLapse(id, epoch)
+        this.#lapsed.delete(epoch)
+      } catch (error) {
+        warnOfStore('telling that a lease lapsed in a process that lives failed; trying again', { tenant, id, error })
+        return
+      }
+    }
+  }
+
+  async #giveBack(strays: readonly LeaseRef[]): Promise<void> {
+    const { store, logger, isBeingTaken, onGivenBack } = this.#parts
+    // By now it may be known, or be in a moment.
+    const isKnown = (epoch: number): boolean => this.#parts.held().some(({ lease }) => lease.epoch === epoch)
+    for (const { tenant, id, epoch } of strays) {
+      const key = conversationKey(tenant, id)
+      if (isKnown(epoch) || this.#beingGivenBack.has(key)) continue
+      if (isBeingTaken({ tenant, id })) {
+        this.#mayHaveStrays = true
+        this.#hasPostponed = true
+        continue
+      }
+      this.#beingGivenBack.add(key)
+      try {
+        await store.forTenant(tenant).releaseLease(id, epoch)
+      } finally {
+        this.#beingGivenBack.delete(key)
+      }
+      logger.warn('gave back a lease whose acknowledgement was lost', { tenant, id, epoch })
+      onGivenBack()
+    }
+  }
+}

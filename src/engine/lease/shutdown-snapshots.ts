@@ -1,0 +1,68 @@
+import type { Clock } from '../../base/clock.ts'
+import type { Logger } from '../../base/logger.ts'
+import { withTimeout } from '../../base/with-timeout.ts'
+import type { Snapshots } from '../../snapshot/snapshots.ts'
+import { conversationKey } from '../../store/conversation-key.ts'
+import type { ConversationRef } from '../../store/conversation-record.ts'
+import type { Store } from '../../store/store.ts'
+import type { WorkingSets } from '../../store/working-sets.ts'
+import type { Scopes } from '../scopes.ts'
+
+type Parts = {
+  readonly store: Store
+  readonly workingSets: WorkingSets
+  readonly scopes: Scopes
+  readonly snapshots: Snapshots | null
+  readonly clock: Clock
+  readonly logger: Logger
+}
+
+/** How long the log of one may take to be read. */
+const loadMs = 2_000
+
+/** As many as there are working sets in memory: the others were let go long ago. */
+const most = 200
+
+/** Takes a snapshot of what this process has worked on lately when it lets go of it: best effort, like everything at a shutdown. */
+export class ShutdownSnapshots {
+  readonly #parts: Parts
+  readonly #workedOn = new Map<string, ConversationRef & { readonly agentId: string }>()
+
+  constructor(parts: Parts) {
+    this.#parts = parts
+  }
+
+  /** It is being worked on. */
+  remember(ref: ConversationRef, agentId: string): void {
+    if (!this.#parts.snapshots) return
+    const key = keyOf(ref)
+    this.#workedOn.delete(key)
+    this.#workedOn.set(key, { ...ref, agentId })
+    if (this.#workedOn.size > most) this.#workedOn.delete(this.#workedOn.keys().next().value!)
+  }
+
+  async takeAll(): Promise<void> {
+    await Promise.all([...this.#workedOn.values()].map((ref) => this.take(ref)))
+  }
+
+  async take(ref: ConversationRef): Promise<void> {
+    const { store, workingSets, scopes, snapshots, clock, logger } = this.#parts
+    const { tenant, id: conversationId, agentId } = this.#workedOn.get(keyOf(ref)) ?? { ...ref, agentId: null }
+    if (!snapshots || agentId === null) return
+    this.#workedOn.delete(keyOf(ref))
+    try {
+      const loading = workingSets.loadWhole(store.forTenant(tenant), tenant, conversationId)
+      const workingSet = await withTimeout(loading, loadMs, clock, () => {
+        throw new Error(`the store did not answer within ${loadMs} ms`)
+      })
+      const subject = { agentId, conversationId, workingSet, scopes: scopes.forConversation(tenant, conversationId) }
+      await snapshots.persist('on_shutdown', subject)
+    } catch (error) {
+      logger.warn('no snapshot could be taken at the shutdown', { tenant, id: conversationId, error })
+    }
+  }
+}
+
+function keyOf({ tenant, id }: ConversationRef): string {
+  return conversationKey(tenant, id)
+}

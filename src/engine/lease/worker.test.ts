@@ -1,0 +1,285 @@
+import { describe, expect, test, vi } from 'vitest'
+import { startSession, workingNode } from '../../../test/support/working-node.ts'
+import { InvalidArgumentError, StoreError } from '../../base/errors/store-errors.ts'
+import { defineFlow } from '../../define/define-flow.ts'
+
+const tenant = 'default'
+const ref = (id: string) => ({ tenant, id })
+const asks = defineFlow({ name: 'f', version: 1, run: (flow) => flow.suspend('go') })
+
+/** Steps that end when the test says so. */
+function held() {
+  const gates = new Map<string, PromiseWithResolvers<string>>()
+  const stopped: string[] = []
+  const flow = defineFlow({
+    name: 'f',
+    version: 1,
+    run: (flow, input) =>
+      flow.step('work', ({ signal }) => {
+        const gate = Promise.withResolvers<string>()
+        gates.set(String(input), gate)
+        signal.addEventListener('abort', () => void stopped.push(String(input)))
+        return gate.promise
+      }),
+  })
+  return { flow, stopped, running: () => [...gates.keys()], end: (id: string) => gates.get(id)!.resolve('done') }
+}
+
+describe('looking for work', () => {
+  test('begins at the start, goes on at every poll, and ends when it is closed', async () => {
+    const { worker, pass, countOf, store, types } = workingNode([asks])
+    await startSession(store, 's1')
+    worker.start()
+    await pass(0)
+    expect(countOf('dueWork')).toBe(1)
+    expect(await types('s1')).toEqual(['flow_started', 'flow_opened'])
+    const before = countOf('dueWork')
+    await pass(30)
+    expect(countOf('dueWork')).toBe(before + 3)
+    await worker.close(0)
+    expect(worker.isClosed).toBe(true)
+    await pass(100)
+    expect(countOf('dueWork')).toBe(before + 3)
+  })
+
+  test('that failed is left for a while, longer each time until it succeeds, and is told of once', async () => {
+    const { worker, pass, countOf, meddle, told } = workingNode([asks])
+    const fail = () => {
+      throw new StoreError('away')
+    }
+    meddle['dueWork'] = fail
+    worker.start()
+    await pass(49)
+    expect(countOf('dueWork')).toBe(1)
+    await pass(1)
+    expect(countOf('dueWork')).toBe(2)
+    await pass(99)
+    expect(countOf('dueWork')).toBe(2)
+    meddle['dueWork'] = () => {}
+    await pass(1)
+    expect(countOf('dueWork')).toBe(3)
+    meddle['dueWork'] = fail
+    await pass(10)
+    expect(countOf('dueWork')).toBe(4)
+    await pass(49)
+    expect(countOf('dueWork')).toBe(4)
+    await pass(1)
+    expect(countOf('dueWork')).toBe(5)
+    expect(told).toEqual(['warn: looking for work failed; trying again'])
+    await worker.close(0)
+  })
+
+  test('that fails while it is closed is told to nobody', async () => {
+    const { worker, pass, meddle, told } = workingNode([asks])
+    const answer = Promise.withResolvers<void>()
+    meddle['dueWork'] = () => answer.promise
+    worker.start()
+    await pass(0)
+    const closing = worker.close(0)
+    answer.reject(new StoreError('away'))
+    await closing
+    await pass(0)
+    expect(told).toEqual([])
+  })
+
+  test('is done once at a time; what is heard of meanwhile is looked for once more', async () => {
+    const { worker, pass, countOf, meddle } = workingNode([asks], { pollMs: 60_000 })
+    const answer = Promise.withResolvers<void>()
+    meddle['dueWork'] = () => answer.promise
+    worker.start()
+    await pass(0)
+    for (const seq of [1, 2, 3]) worker.hint({ ...ref('s1'), seq })
+    await pass(0)
+    expect(countOf('dueWork')).toBe(1)
+    answer.resolve()
+    await pass(0)
+    expect(countOf('dueWork')).toBe(2)
+    await worker.close(0)
+  })
+
+  test('asks for its own flows, and for as many as there is room for', async () => {
+    const { flow, running, end } = held()
+    const { worker, pass, store, lastQuery, countOf, types } = workingNode([flow], {
+      ...{ maxConcurrentTurns: 2, pollMs: 60_000 },
+    })
+    worker.start()
+    await pass(0)
+    expect(lastQuery()).toEqual({ agents: ['flow:f'], limit: 2, suspects: 1, leaseMs: 9_000 })
+    for (const id of ['s1', 's2', 's3']) await startSession(store, id)
+    worker.hint({ ...ref('s1'), seq: 1 })
+    await pass(0)
+    expect(running()).toHaveLength(2)
+    const before = countOf('dueWork')
+    worker.hint({ ...ref('s9'), seq: 1 })
+    await pass(0)
+    expect(countOf('dueWork')).toBe(before)
+    end(running()[0]!)
+    // Found as soon as there is room again, long before the next poll.
+    await pass(0)
+    expect(running().toSorted()).toEqual(['s1', 's2', 's3'])
+    for (const id of ['s1', 's2', 's3']) end(id)
+    await pass(0)
+    for (const id of ['s1', 's2', 's3']) expect((await types(id)).at(-1)).toBe('flow_ended')
+    await worker.close(0)
+  })
+
+  test('passes over a row that cannot be read, and works on the others', async () => {
+    const { worker, pass, store, meddle, types, told } = workingNode([asks])
+    for (const id of ['s1', 's2']) await startSession(store, id)
+    meddle['getConversation'] = (id: string) => {
+      if (id === 's1')
+        throw Object.assign(new InvalidArgumentError('row', 'is damaged'), { code: 'conversation_unreadable' })
+    }
+    worker.start()
+    await pass(50)
+    expect(await types('s2')).toEqual(['flow_started', 'flow_opened'])
+    expect(await types('s1')).toEqual(['flow_started'])
+    expect(told).toEqual(['error: a conversation cannot be worked on here'])
+    await worker.close(0)
+  })
+
+  test('is stuck when none has succeeded for ten seconds, or for twenty polls', async () => {
+    const now = vi.spyOn(performance, 'now').mockReturnValue(1_000)
+    const { worker, pass, meddle } = workingNode([asks])
+    meddle['dueWork'] = () => {
+      throw new StoreError('away')
+    }
+    worker.start()
+    await pass(0)
+    now.mockReturnValue(11_000)
+    expect(worker.isStuck()).toBe(false)
+    now.mockReturnValue(11_001)
+    expect(worker.isStuck()).toBe(true)
+    meddle['dueWork'] = () => {}
+    await pass(200)
+    expect(worker.isStuck()).toBe(false)
+    const slow = workingNode([asks], { pollMs: 1_000 })
+    now.mockReturnValue(31_001)
+    expect(slow.worker.isStuck()).toBe(false)
+    now.mockReturnValue(31_002)
+    expect(slow.worker.isStuck()).toBe(true)
+    now.mockRestore()
+    await worker.close(0)
+  })
+})
+
+describe('a session', () => {
+  test('that sleeps for less than a poll is woken when it is due', async () => {
+    const sleeps = defineFlow({ name: 'f', version: 1, run: (flow) => flow.sleep(300) })
+    const { worker, pass, store, types } = workingNode([sleeps], { pollMs: 500 })
+    await startSession(store, 's1')
+    worker.start()
+    await pass(299)
+    expect(await types('s1')).toEqual(['flow_started', 'flow_opened'])
+    await pass(1)
+    expect((await types('s1')).at(-1)).toBe('flow_ended')
+    await worker.close(0)
+  })
+
+  test('that has grown while it was let go is taken up again at once', async () => {
+    const { flow, running, end } = held()
+    const { worker, pass, store, countOf } = workingNode([flow], { pollMs: 60_000 })
+    await startSession(store, 's1')
+    worker.start()
+    await pass(0)
+    expect(running()).toEqual(['s1'])
+    const before = countOf('dueWork')
+    worker.hint({ ...ref('s1'), seq: 99 })
+    end('s1')
+    await pass(0)
+    expect(countOf('dueWork')).toBe(before + 1)
+    await worker.close(0)
+  })
+
+  test('is worked on by one at a time, and whoever asks waits for the same work', async () => {
+    const { flow, running, end } = held()
+    const { worker, pass, store, countOf } = workingNode([flow])
+    await startSession(store, 's1')
+    expect(await worker.settled(ref('s1'))).toBe(undefined)
+    const work = [worker.take(ref('s1'), 'flow:f'), worker.take(ref('s1'), 'flow:f'), worker.settled(ref('s1'))]
+    await pass(0)
+    expect([running(), countOf('claimLease')]).toEqual([['s1'], 1])
+    end('s1')
+    expect(await Promise.all(work)).toEqual([undefined, undefined, undefined])
+    await worker.close(0)
+  })
+
+  test('of a flow that this node has not is left to others', async () => {
+    const { worker, store, countOf } = workingNode([asks])
+    await startSession(store, 's1', 'other')
+    expect(await worker.take(ref('s1'), 'flow:other')).toBe(undefined)
+    expect(countOf('claimLease')).toBe(0)
+    await worker.close(0)
+  })
+
+  test('that a commit gave with its lease is worked on under that lease', async () => {
+    const { worker, pass, store, countOf, types } = workingNode([asks])
+    const result = await worker.giving(ref('s1'), 'flow:f', async (lease) => {
+      const wish = lease.acquire()
+      expect(wish).toMatchObject({ acquire: { ttlMs: 9_000, suspects: false } })
+      const committed = await store.commit('s1', {
+        events: [{ type: 'flow_started', content: { flow: 'f', version: '1', input: null, who: 'ann' } }],
+        conversation: { kind: 'flow', agent: 'flow:f' },
+        ...wish,
+      })
+      if (committed.ok) lease.got(committed)
+      return 'given'
+    })
+    expect(result).toBe('given')
+    await pass(0)
+    expect(await types('s1')).toEqual(['flow_started', 'flow_opened'])
+    expect(countOf('claimLease')).toBe(0)
+    await worker.close(0)
+  })
+
+  test('is not asked for with a commit where there is no room, no code, or the worker is closed', async () => {
+    const { flow, end } = held()
+    const { worker, pass, store } = workingNode([flow], { maxConcurrentTurns: 1 })
+    const wished = (id: string, name: string | null) =>
+      worker.giving(ref(id), name, async (lease) => Object.keys(lease.acquire()))
+    expect(await wished('s0', null)).toEqual([])
+    await startSession(store, 's1')
+    void worker.take(ref('s1'), 'flow:f')
+    await pass(0)
+    expect(await wished('s2', 'flow:f')).toEqual([])
+    expect(await wished('s1', 'flow:f')).toEqual([])
+    end('s1')
+    await pass(0)
+    expect(await wished('s2', 'flow:f')).toEqual(['acquire'])
+    await worker.close(0)
+    expect(await wished('s2', 'flow:f')).toEqual([])
+  })
+
+  test('whose commit was refused is looked for, not taken', async () => {
+    const { worker, pass, countOf } = workingNode([asks], { pollMs: 60_000 })
+    const refused = worker.giving(ref('s1'), 'flow:f', () => Promise.reject(new Error('no')))
+    await expect(refused).rejects.toThrow('no')
+    await pass(0)
+    expect([countOf('dueWork'), countOf('claimLease'), countOf('keepLeases')]).toEqual([1, 0, 0])
+    const lost = worker.giving(ref('s1'), 'flow:f', async (lease) => {
+      lease.acquire()
+      throw new Error('lost')
+    })
+    await expect(lost).rejects.toThrow('lost')
+    await pass(0)
+    // Its lease may have been given.
+    expect(countOf('keepLeases')).toBe(1)
+    const nobodys = worker.giving(ref('s1'), null, () => Promise.reject(new Error('no')))
+    await expect(nobodys).rejects.toThrow('no')
+    await pass(0)
+    expect(countOf('dueWork')).toBe(2)
+    await worker.close(0)
+  })
+
+  test('whose lease came too late is given back', async () => {
+    const { worker, pass, store } = workingNode([asks])
+    await startSession(store, 's1')
+    const claimed = await store.claimLease('s1', 'one', 60_000)
+    if (claimed.type !== 'taken') throw new Error(claimed.type)
+    await worker.close(0)
+    const lease = { epoch: claimed.epoch, askedAt: { monotonicMs: 0, nowMs: 0 }, known: null }
+    await worker.take(ref('s1'), 'flow:f', lease)
+    expect((await store.claimLease('s1', 'two', 60_000)).type).toBe('taken')
+    await pass(0)
+  })
+})

@@ -1,0 +1,397 @@
+import { Backoff } from '../../base/backoff.ts'
+import { monotonic } from '../../base/clock.ts'
+import { PerdureError } from '../../base/errors/perdure-error.ts'
+import { ToolMissingError } from '../../base/errors/runtime-errors.ts'
+import { failpoint } from '../../base/failpoint.ts'
+import type { Logger } from '../../base/logger.ts'
+import { sparingly } from '../../base/sparingly.ts'
+import { uuidV7 } from '../../base/uuid-v7.ts'
+import type { Agent } from '../../define/agent.ts'
+import { conversationKey } from '../../store/conversation-key.ts'
+import type { ConversationRef } from '../../store/conversation-record.ts'
+import type { WakeHint } from '../../store/store.ts'
+import type { FamilyParts } from '../child/child-family.ts'
+import { type FlowWork, workOnFlow } from '../flow/flow-work.ts'
+import { type HeldLease, type Moment, momentOf } from '../held-lease.ts'
+import type { Hold } from '../hold.ts'
+import type { KeepAlive } from '../keep-alive.ts'
+import type { GivenLease, KnownLog, LeaseWish } from '../lease-request.ts'
+import { type ConversationWork, type WorkingLease, workOnConversation } from '../turn/conversation-work.ts'
+import { SideTasks } from '../turn/side-tasks.ts'
+import { Claims } from './claims.ts'
+import { type HeldConversation, LeaseKeeper } from './lease-keeper.ts'
+import { isHopeless, LeftAlone } from './left-alone.ts'
+import { letGoInTime } from './let-go-in-time.ts'
+import { settledWithin } from './settled-within.ts'
+import { ShutdownSnapshots } from './shutdown-snapshots.ts'
+
+export type WorkerParts = Omit<FlowWork, 'warnOfStore'> &
+  Omit<ConversationWork, 'family' | 'sideTasks' | 'isCalledOff' | 'warnOfStore'> & {
+    readonly agents: ReadonlyMap<string, Agent>
+    readonly keepAlive: KeepAlive
+    readonly leaseMs: number
+    readonly pollMs: number
+    readonly maxConcurrentTurns: number
+  }
+
+/** A conversation this process works on. `lease` is null while it is asked for, `owner` while it is being loaded. */
+type Taken = { lease: HeldLease | null; owner: Hold | null; done: Promise<unknown>; hintedSeq: number }
+
+type Work = (lease: HeldLease, known: KnownLog | null, entry: Taken) => Promise<void>
+
+/** Finds conversations with something to do, takes them, and drives each until it can be let go. */
+export class Worker {
+  readonly #parts: WorkerParts
+  readonly #conversationWork: ConversationWork
+  readonly #shutdown: ShutdownSnapshots
+  readonly #holder = `runtime-${uuidV7()}`
+  readonly #taken = new Map<string, Taken>()
+  readonly #leftAlone: LeftAlone
+  /** Conversations that verbs of this process are about to take, so that the hint of their own commit starts no search; with the seq last heard of. */
+  readonly #expected = new Map<string, { commits: number; hintedSeq: number }>()
+  readonly #leases: LeaseKeeper
+  readonly #claims: Claims
+  readonly #cancelTimers: (() => void)[] = []
+  readonly #sideTasks: SideTasks
+  readonly #warnOfStore: Logger['warn']
+  readonly #tellOfFailure: Logger['error']
+  readonly #looking = new Backoff()
+  /** Owners that only wait for their children. */
+  #patient = 0
+  #isClosed = false
+  #isFull = false
+  /** When the search for work succeeded last, by a clock that only goes forward. */
+  #lookedAt = performance.now()
+  #isLooking = false
+  /** After a search that failed, by a clock that only goes forward. */
+  #lookNotBefore = 0
+  #lookAgain = false
+
+  constructor(parts: WorkerParts) {
+    this.#parts = parts
+    // By a clock that never goes back: what is set aside must not stay so when the time of day is put right.
+    this.#leftAlone = new LeftAlone(parts.logger, () => monotonic(parts.clock))
+    this.#warnOfStore = sparingly(parts.logger, () => parts.clock.now())
+    this.#tellOfFailure = sparingly(parts.logger, () => parts.clock.now(), 'error')
+    this.#leases = new LeaseKeeper({
+      ...parts,
+      holder: this.#holder,
+      warnOfStore: this.#warnOfStore,
+      held: () => [...this.#taken.values()].flatMap(heldConversation),
+      isBeingTaken: ({ tenant, id }) => this.#isBeingTaken(conversationKey(tenant, id)),
+      onLost: (lease) => this.#lost(lease),
+      onGrown: (hint) => this.hint(hint),
+      onGivenBack: () => void this.#look(),
+    })
+    const onPlaceFree = () => void (this.#isClosed || this.#look())
+    this.#claims = new Claims({ ...parts, holder: this.#holder, leases: this.#leases, onPlaceFree })
+    const giving: FamilyParts['giving'] = (ref, agent, commit) => this.giving(ref, agent, commit)
+    this.#shutdown = new ShutdownSnapshots(parts)
+    this.#sideTasks = new SideTasks(parts)
+    this.#conversationWork = {
+      ...parts,
+      warnOfStore: this.#warnOfStore,
+      family: { ...parts, giving, makeRoom: () => this.#makeRoom() },
+      sideTasks: this.#sideTasks,
+      isCalledOff: () => this.#isClosed,
+    }
+  }
+
+  start(): void {
+    this.#every(this.#parts.pollMs, () => this.#look())
+    this.#leases.start()
+    void this.#look()
+  }
+
+  hint({ tenant, id, seq }: WakeHint): void {
+    const key = conversationKey(tenant, id)
+    const taken = this.#taken.get(key)
+    const expected = this.#expected.get(key)
+    if (taken) {
+      taken.hintedSeq = Math.max(taken.hintedSeq, seq)
+      taken.owner?.hint(seq)
+    } else if (expected) expected.hintedSeq = Math.max(expected.hintedSeq, seq)
+    else void this.#look()
+  }
+
+  /** Runs a commit that gives the conversation something to do, and then takes it; the commit may bring the lease with it. */
+  async giving<T>(ref: ConversationRef, agent: string | null, commit: (lease: LeaseWish) => Promise<T>): Promise<T> {
+    const key = conversationKey(ref.tenant, ref.id)
+    let lease: GivenLease | undefined
+    let askedAt: Moment | undefined
+    const wish: LeaseWish = {
+      acquire: () => {
+        const canTake = !this.#taken.has(key) && this.#room > 0 && !this.#isClosed && !this.#leases.isGivingBack(ref)
+        if (agent === null || !canTake) return {}
+        askedAt = momentOf(this.#parts.clock)
+        return { acquire: { holder: this.#holder, ttlMs: this.#parts.leaseMs, suspects: false } }
+      },
+      got: ({ epoch }, known = null) => {
+        lease = epoch === undefined || !askedAt ? undefined : { epoch, askedAt, known }
+      },
+    }
+    const expected = this.#expected.get(key) ?? { commits: 0, hintedSeq: 0 }
+    expected.commits += 1
+    this.#expected.set(key, expected)
+    let isGiven = false
+    try {
+      const result = await commit(wish)
+      isGiven = true
+      return result
+    } finally {
+      expected.commits -= 1
+      if (expected.commits === 0) this.#expected.delete(key)
+      // The commit may have been made, and its lease with it.
+      if (askedAt && !isGiven) this.#leases.lookForStrays()
+      else this.#leases.lookForPostponed()
+      // Of a conversation that was refused, this agent may be the wrong one: whatever is to be done is found by its own.
+      if (agent !== null && (isGiven || lease)) void this.take(ref, agent, lease, expected.hintedSeq)
+      else if (agent !== null) void this.#look()
+    }
+  }
+
+  /**
+   * Takes it, if nobody else has it, and works on it until it is let go; `name` is its agent's or flow's, `lease` one which is ours
+   * already. Resolves with what stopped the work, where something did.
+   */
+  async take(ref: ConversationRef, name: string, lease?: GivenLease, hintedSeq = 0): Promise<unknown> {
+    const key = conversationKey(ref.tenant, ref.id)
+    const work = this.#workOf(ref, name)
+    const taken = this.#taken.get(key)
+    const isFull = this.#room <= 0
+    if (taken || this.#isClosed || !work || isFull) {
+      this.#isFull ||= isFull
+      // A commit that was repeated beside the first has the same lease, and the first is at work under it.
+      if (lease && lease.epoch !== taken?.lease?.epoch) await this.#release(ref, lease.epoch)
+      return taken?.done
+    }
+    const given = lease ? this.#leases.holding(ref, lease.epoch, lease.askedAt) : null
+    const entry: Taken = { lease: given, owner: null, done: Promise.resolve(), hintedSeq }
+    this.#taken.set(key, entry)
+    this.#leftAlone.setProblem(ref, null)
+    const letProcessEnd = this.#parts.keepAlive.hold()
+    entry.done = this.#holding(ref, entry, work, lease?.known ?? null).finally(() => {
+      this.#taken.delete(key)
+      this.#leases.lookForPostponed()
+      this.#claims.leave(ref)
+      letProcessEnd()
+      this.#parts.channels.tidy(ref.tenant, ref.id)
+      // Something came while it was being let go, or there was no room for another.
+      const hasMore = this.#isFull || entry.hintedSeq > (entry.owner?.lastSeq ?? 0)
+      this.#isFull = false
+      if (hasMore && !this.#isClosed) void this.#look()
+    })
+    return await entry.done
+  }
+
+  get #room(): number {
+    return this.#parts.maxConcurrentTurns + this.#patient - this.#taken.size
+  }
+
+  #makeRoom(): () => void {
+    this.#patient += 1
+    void this.#look()
+    return () => {
+      this.#patient -= 1
+    }
+  }
+
+  #workOf(ref: ConversationRef, name: string): Work | null {
+    const agent = this.#parts.agents.get(name)
+    if (agent) return (lease, known, entry) => this.#driveConversation(ref, agent, { lease, known }, entry)
+    const isFlow = this.#parts.flows.sessionAgents().includes(name)
+    return isFlow ? (lease, _, entry) => this.#driveFlow(ref, lease, entry) : null
+  }
+
+  get isClosed(): boolean {
+    return this.#isClosed
+  }
+
+  /** Whether it has not been able to look for work for many times as long as it waits between two looks. */
+  isStuck(): boolean {
+    return performance.now() - this.#lookedAt > Math.max(10_000, this.#parts.pollMs * 20)
+  }
+
+  lose(tenant: string, id: string): void {
+    this.#taken.get(conversationKey(tenant, id))?.owner?.lose()
+  }
+
+  /** Resolves when this process does not work on it; at once when it does not. */
+  async settled({ tenant, id }: ConversationRef): Promise<unknown> {
+    return this.#taken.get(conversationKey(tenant, id))?.done
+  }
+
+  /** Why this process cannot work on it, where it has tried; null while it can, or has not. */
+  problemOf(ref: ConversationRef, lastSeq = 0): PerdureError | null {
+    const { tenant, id } = ref
+    return this.#taken.get(conversationKey(tenant, id))?.owner?.problem ?? this.#leftAlone.problemOf(ref, lastSeq)
+  }
+
+  /** Lets go of one conversation; this node leaves it alone until its log grows. */
+  async release(tenant: string, id: string): Promise<void> {
+    const taken = this.#taken.get(conversationKey(tenant, id))
+    if (!taken?.owner) return this.#shutdown.take({ tenant, id })
+    // What it records while letting go is not what it waits for.
+    this.#leftAlone.add({ tenant, id }, Number.POSITIVE_INFINITY)
+    await taken.owner.close()
+    await taken.done
+    this.#leftAlone.add({ tenant, id }, taken.owner.lastSeq)
+    await this.#shutdown.take({ tenant, id })
+  }
+
+  /** What drains is still held: its leases are renewed until all is let go. */
+  async close(drainMs: number): Promise<void> {
+    this.#isClosed = true
+    for (const cancel of this.#cancelTimers) cancel()
+    const running = [...this.#taken.values()].map(({ done }) => done)
+    await settledWithin(drainMs, [...running, ...this.#sideTasks.running], this.#parts.clock)
+    await letGoInTime([...this.#taken.values()], { ...this.#parts, sideTasks: this.#sideTasks })
+    this.#leases.stop()
+    await this.#shutdown.takeAll()
+  }
+
+  async #holding(ref: ConversationRef, entry: Taken, work: Work, known: KnownLog | null): Promise<unknown> {
+    try {
+      entry.lease ??= await this.#claims.take(ref)
+      if (entry.lease !== null) {
+        failpoint('lease.after_acquire')
+        await work(entry.lease, known, entry)
+      }
+      this.#leftAlone.takeBack(ref)
+      return undefined
+    } catch (error) {
+      entry.owner?.lose()
+      await this.#leave(ref, error)
+      const { lease } = entry
+      // Not known as ours any more: where it cannot be given back, the next renewal finds it.
+      entry.lease = null
+      // Another node may have the code for it.
+      if (lease) await this.#release(ref, lease.epoch)
+      return error
+    }
+  }
+
+  /** Must not reject: the worker goes on, and what could not be released is found by the next renewal, which does not renew it. */
+  async #release({ tenant, id }: ConversationRef, epoch: number): Promise<void> {
+    try {
+      await this.#parts.store.forTenant(tenant).releaseLease(id, epoch)
+    } catch (error) {
+      this.#parts.logger.warn('a lease could not be given back; trying again', { tenant, id, error })
+      this.#leases.lookForStrays()
+    }
+  }
+
+  #isBeingTaken(key: string): boolean {
+    const taken = this.#taken.get(key)
+    return this.#expected.has(key) || (taken !== undefined && taken.lease === null)
+  }
+
+  #lost(lease: HeldLease): void {
+    const { ref, epoch } = lease
+    const taken = this.#taken.get(conversationKey(ref.tenant, ref.id))
+    if (taken?.lease !== lease || lease.isLost || taken.owner?.isLost) return
+    const { logger } = this.#parts
+    logger.warn('a lease was lost: another node has taken the conversation, or it was deleted', { ...ref, epoch })
+    lease.lose()
+    taken.owner?.lose()
+  }
+
+  async #driveConversation(ref: ConversationRef, agent: Agent, under: WorkingLease, entry: Taken): Promise<void> {
+    await workOnConversation(ref, agent, this.#conversationWork, under, (owner) => {
+      this.#shutdown.remember(ref, agent.name)
+      this.#own(entry, owner)
+    })
+  }
+
+  async #driveFlow(ref: ConversationRef, lease: HeldLease, entry: Taken): Promise<void> {
+    const dueInMs = await workOnFlow(ref, { ...this.#parts, warnOfStore: this.#warnOfStore }, lease, async (owner) => {
+      this.#own(entry, owner)
+      if (this.#isClosed) await owner.close()
+    })
+    // Polling would find it late.
+    if (dueInMs !== null && dueInMs <= this.#parts.pollMs) this.#parts.clock.after(dueInMs, () => void this.#look())
+  }
+
+  #own(entry: Taken, owner: Hold): void {
+    entry.owner = owner
+    owner.hint(entry.hintedSeq)
+    if (entry.lease?.isLost) owner.lose()
+  }
+
+  /** A log this version cannot fold is left alone until it grows or the code changes; it is not folded past. */
+  async #leave(ref: ConversationRef, error: unknown): Promise<void> {
+    const { tenant, id } = ref
+    const { logger, workingSets } = this.#parts
+    const isAway = PerdureError.isInstance(error) && error.retryable
+    if (isAway) this.#warnOfStore('taking up a conversation failed; trying again', { tenant, id, error })
+    else if (error instanceof ToolMissingError)
+      logger.warn('a call is left to nodes that have its tool', { tenant, id, error })
+    else if (isHopeless(error)) logger.error('a conversation cannot be worked on here', { tenant, id, error })
+    else this.#tellOfFailure('a conversation cannot be worked on here', { tenant, id, error })
+    workingSets.drop(tenant, id)
+    const store = this.#parts.store.forTenant(tenant)
+    try {
+      if (isHopeless(error)) {
+        this.#leftAlone.setProblem({ tenant, id }, error)
+        const forMs = error instanceof ToolMissingError ? error.waitMs : Number.POSITIVE_INFINITY
+        this.#leftAlone.add({ tenant, id }, (await store.getConversation(id))?.lastSeq ?? 0, forMs)
+      } else this.#leftAlone.setAside({ tenant, id }, error)
+    } catch (failure) {
+      logger.warn('a conversation that cannot be worked on could not be read', { tenant, id, error: failure })
+    }
+  }
+
+  async #look(): Promise<void> {
+    this.#lookAgain = true
+    if (this.#isLooking || monotonic(this.#parts.clock) < this.#lookNotBefore) return
+    this.#isLooking = true
+    try {
+      while (this.#lookAgain && !this.#isClosed) {
+        this.#lookAgain = false
+        await this.#takeDue()
+        this.#looking.hasWritten()
+        this.#lookedAt = performance.now()
+      }
+    } catch (error) {
+      this.#looking.failed()
+      this.#lookNotBefore = monotonic(this.#parts.clock) + this.#looking.waitMs
+      if (!this.#isClosed) this.#warnOfStore('looking for work failed; trying again', { error })
+    } finally {
+      this.#isLooking = false
+    }
+  }
+
+  async #takeDue(): Promise<void> {
+    const { store, agents, flows, leaseMs } = this.#parts
+    const names = [...agents.keys(), ...flows.sessionAgents()]
+    const limit = Math.min(this.#room + this.#leftAlone.size, 10_000)
+    const suspects = this.#claims.hasPlaceForSuspect ? 1 + this.#leftAlone.size : 0
+    const due = this.#room > 0 ? await store.dueWork({ agents: names, limit, suspects, leaseMs }) : []
+    // There may be more than there is room for: it is looked for as soon as there is some again.
+    if (due.length >= limit) this.#isFull = true
+    for (const ref of await this.#leftAlone.toLookAt(due, store)) {
+      const reading = store.forTenant(ref.tenant).getConversation(ref.id)
+      const record = await reading.catch((error: unknown) => this.#leftAlone.addUnreadable(ref, error))
+      if (!record?.agent || this.#leftAlone.has(ref, record.lastSeq)) continue
+      this.take(ref, record.agent).catch((error) =>
+        this.#parts.logger.error('working on a conversation failed', { ...ref, error }),
+      )
+    }
+  }
+
+  #every(ms: number, work: () => Promise<void>): void {
+    const next = (): void => {
+      if (this.#isClosed) return
+      const cancel = this.#parts.clock.after(ms, () => void work().finally(next))
+      this.#cancelTimers.splice(0, this.#cancelTimers.length - 8)
+      this.#cancelTimers.push(cancel)
+    }
+    next()
+  }
+}
+
+/** Once it is lost there is nothing to renew. */
+function heldConversation({ lease, owner, hintedSeq }: Taken): HeldConversation[] {
+  if (!lease || lease.isLost || owner?.isLost) return []
+  return [{ lease, seq: Math.max(owner?.lastSeq ?? 0, hintedSeq) }]
+}

@@ -1,0 +1,88 @@
+import { systemScope } from '../define/create-scope.ts'
+import type { Scope, ScopeSource } from '../define/register.ts'
+import { callPosition } from '../log/call-position.ts'
+import type { TurnState } from '../log/state.ts'
+import type { ConversationRef } from '../store/conversation-record.ts'
+
+/** Rebuilds the scope of whoever acted from what is stored of it: the tenant, and who it was. */
+export type RestoreScope = (tenant: string, who: string) => Scope | Promise<Scope>
+
+const most = 10_000
+
+/** Scopes of those who acted in this process, while their turn may still need them. After a crash they are restored from the stored id. */
+export class Scopes {
+  readonly #remembered = new Map<string, Scope>()
+  readonly #restore: RestoreScope | undefined
+
+  constructor(restore: RestoreScope | undefined) {
+    this.#restore = restore
+  }
+
+  /** Only for whoever the log says opened the turn: others may steer it, or try its key. */
+  rememberTurn(tenant: string, id: string, turnId: string, who: string, scope: Scope): void {
+    this.#remember(JSON.stringify([tenant, id, turnId, who]), scope)
+  }
+
+  /** Must be called before the resolution is committed: the call may run at once. */
+  rememberAnswer(tenant: string, id: string, callId: string, round: number, who: string, scope: Scope): void {
+    this.#remember(JSON.stringify([tenant, id, callId, round, who]), scope)
+  }
+
+  rememberSession(tenant: string, id: string, who: string, scope: Scope): void {
+    this.#remember(JSON.stringify([tenant, id, who]), scope)
+  }
+
+  /** Of whoever started a session, for what its flow sends to agents. */
+  ofSession(tenant: string, id: string, who: string): Promise<Scope> {
+    return this.#recall(JSON.stringify([tenant, id, who]), tenant, who)
+  }
+
+  /** Whoever let a call run acts in the child agent it starts, too. Returns their stored id. */
+  handOn(from: ConversationRef, turn: TurnState, callId: string, child: { id: string; turnId: string }): string {
+    const { key, who } = actorOfCall(from, turn, callId)
+    const scope = this.#remembered.get(key)
+    if (scope !== undefined) this.rememberTurn(from.tenant, child.id, child.turnId, who, scope)
+    return who
+  }
+
+  forConversation(tenant: string, id: string): ScopeSource {
+    const recall = ({ key, who }: Actor): Promise<Scope> => this.#recall(key, tenant, who)
+    return {
+      ofTurn: (turn) => recall(actorOfTurn({ tenant, id }, turn)),
+      ofCall: (turn, callId) => recall(actorOfCall({ tenant, id }, turn, callId)),
+      ofNobody: async () => (tenant === 'default' ? null : this.#rebuilt(tenant, 'system')),
+    }
+  }
+
+  #remember(key: string, scope: Scope): void {
+    this.#remembered.delete(key)
+    this.#remembered.set(key, scope)
+    if (this.#remembered.size > most) this.#remembered.delete(this.#remembered.keys().next().value!)
+  }
+
+  async #recall(key: string, tenant: string, who: string): Promise<Scope> {
+    const remembered = this.#remembered.get(key)
+    return remembered ?? this.#rebuilt(tenant, who)
+  }
+
+  async #rebuilt(tenant: string, who: string): Promise<Scope> {
+    return this.#restore ? await this.#restore(tenant, who) : (systemScope(tenant) as Scope)
+  }
+}
+
+/** Whose scope it is, and what it is remembered by. */
+type Actor = { readonly key: string; readonly who: string }
+
+function actorOfTurn({ tenant, id }: ConversationRef, turn: TurnState): Actor {
+  const who = turn.items.find((item) => item.type === 'user')?.who ?? 'system'
+  return { key: JSON.stringify([tenant, id, turn.turnId, who]), who }
+}
+
+/** The one who approved it, else the one whose turn it is. */
+function actorOfCall(ref: ConversationRef, turn: TurnState, callId: string): Actor {
+  const call = turn.calls[callPosition(turn.calls, callId)]
+  const granted = call?.rounds.findLast((round) => round.resolution?.status === 'resolved')
+  if (!granted?.resolution) return actorOfTurn(ref, turn)
+  const { who } = granted.resolution
+  return { key: JSON.stringify([ref.tenant, ref.id, callId, granted.round, who]), who }
+}

@@ -1,0 +1,57 @@
+import type { LanguageModelV4Prompt } from '@ai-sdk/provider'
+import type { Json } from '../../base/json.ts'
+import type { Redact } from '../../base/redact/redactor.ts'
+import type { ModelRef } from '../../log/events.ts'
+import type { AttemptReport } from '../../model/model-request.ts'
+import type { CommonPrefix } from '../../prompt/common-prefix.ts'
+import { evictionsOf } from '../../prompt/evictions.ts'
+import { promptJson } from '../../prompt/prompt-json.ts'
+import { noReduction, type Reduction } from '../../prompt/render/reduction.ts'
+import type { NewModelCall } from '../../store/model-call.ts'
+import type { TurnContext } from './turn-context.ts'
+
+export type AuditedCall = {
+  /** A summary's begins with `summary/`, a title's with `title/`. */
+  readonly turnRef: string
+  readonly prompt: LanguageModelV4Prompt | ((model: ModelRef) => LanguageModelV4Prompt)
+  /** The last event the prompt was rendered from. */
+  readonly seen: number
+  readonly reduction?: Reduction
+  /** What the prompt has in common with the one before; null when that is not known here. */
+  readonly prefix?: CommonPrefix | null
+}
+
+export type Audit = {
+  readonly onAttempt: (attempt: AttemptReport) => void
+  /** Resolves when all rows are there. */
+  readonly written: () => Promise<void>
+}
+
+/** Writes one row for each attempt of a model call, as the agent's `audit` says. What cannot be written is logged and changes nothing. */
+export function auditAttempts({ agent, store, id, tenant, logger, redact }: TurnContext, call: AuditedCall): Audit {
+  if (agent.audit === 'off') return { onAttempt: () => {}, written: async () => {} }
+  let writes = Promise.resolve()
+  const onAttempt = (attempt: AttemptReport): void => {
+    const row = rowOf(call, attempt, agent.audit === 'full', redact)
+    const failed = (error: unknown) => logger.warn('an audit row could not be written', { tenant, id, error })
+    // One after the other: rows of one call are told apart by their order.
+    writes = writes.then(() => store.putModelCall(id, row)).catch(failed)
+  }
+  return { onAttempt, written: () => writes }
+}
+
+function rowOf(call: AuditedCall, attempt: AttemptReport, isFull: boolean, redact: Redact): NewModelCall {
+  const { turnRef, prompt, seen, reduction = noReduction, prefix = null } = call
+  const { model, usage, latencyMs, status, timeToFirstTokenMs, error } = attempt
+  const rendered = typeof prompt === 'function' ? prompt(model) : prompt
+  return {
+    turnRef,
+    renderedContext: isFull ? (JSON.parse(promptJson(rendered)) as Json) : null,
+    model: { ...model, attempt: attempt.attempt, ...(error === undefined ? {} : { error: redact(error) }) },
+    usage: { ...usage, timeToFirstTokenMs },
+    latencyMs: Math.max(0, Math.round(latencyMs)),
+    status,
+    summaryVersion: reduction.summary?.version ?? null,
+    evictions: { seen, evicted: evictionsOf(reduction), prefix: prefix && { ...prefix } },
+  }
+}

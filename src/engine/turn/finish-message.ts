@@ -1,0 +1,146 @@
+import { unlessAborted } from '../../base/abort-reason.ts'
+import { HookError } from '../../base/errors/definition-errors.ts'
+import { type Turn, turnOf } from '../../define/turn.ts'
+import type { AssistantPart } from '../../log/events.ts'
+import type { DraftCall, MessageOutcome, Outcome } from '../../log/settle.ts'
+import type { TurnState } from '../../log/state.ts'
+import type { GeneratedFile, MessagePart } from '../../model/message-draft.ts'
+import type { ModelMessage } from '../../model/stream-model.ts'
+import { failureReason } from './failure-reason.ts'
+import { patiently } from './patiently.ts'
+import { prepareCall } from './prepare-call.ts'
+import { objectVerdict, readObject, regenerations } from './read-object.ts'
+import { runPostHooks } from './run-post-hooks.ts'
+import type { TurnContext } from './turn-context.ts'
+
+export type Streamed = {
+  readonly message: ModelMessage
+  readonly messageId: string
+  readonly seen: number
+  readonly turn: Turn
+  readonly turnState: TurnState
+}
+
+/** From what the model sent to an outcome: files into blobs, calls with their decisions, the object, the verdict of the post-hooks. */
+export async function finishMessage(streamed: Streamed, context: TurnContext, signal: AbortSignal): Promise<Outcome> {
+  const { message, messageId, seen, turnState } = streamed
+  const { model, usage, finishReason } = message
+  const parts = hasNoFiles(message.parts) ? message.parts : await storeFiles(message.parts, context, signal)
+  const draft = {
+    type: 'message' as const,
+    turnId: turnState.turnId,
+    messageId,
+    seen,
+    parts,
+    model,
+    usage,
+    finishReason,
+  }
+  const unjudged = { ...draft, calls: message.calls.map(undecided), ...withheldBy(firstPostHook(context)) }
+  const cutOff: MessageOutcome = { ...unjudged, status: 'failed', failure: failureOf(message) }
+  if (message.status !== 'complete') return cutOff
+  try {
+    return await unlessAborted(judged({ ...draft, status: 'complete', calls: [] }, streamed, context), signal)
+  } catch (error) {
+    // A cancel takes what the model has said; its calls are not acted on, so nothing has to be decided about them.
+    if (signal.aborted) return cutOff
+    const { tenant, id, logger } = context
+    logger.error('a model call failed', { tenant, id, turnId: turnState.turnId, messageId, error })
+    const verdict = { type: 'fail' as const, reason: failureReason(error) }
+    const failed = error instanceof HookError ? withheldBy(error.hook) : {}
+    return { ...unjudged, status: 'complete', verdict, ...failed }
+  }
+}
+
+type Judged = Pick<MessageOutcome, 'verdict' | 'withheld'>
+
+async function judged(bare: MessageOutcome, streamed: Streamed, context: TurnContext): Promise<MessageOutcome> {
+  const { message, turn, turnState } = streamed
+  const preparing = message.calls.map((call) => prepareCall(call, context.agent.toolSet, turn))
+  const calls = preparing.length === 0 ? [] : await Promise.all(preparing)
+  const outcome = { ...bare, calls }
+  const { output } = turnState.options
+  if (!output || calls.length > 0) return { ...outcome, ...(await postHooks(outcome, streamed, context)) }
+  const object = await readObject(output, context.agent.outputJsonSchema, bare.parts)
+  if (!object.ok) {
+    if (object.isTooComplex) {
+      const { tenant, id, logger } = context
+      const { turnId } = turnState
+      logger.warn('an object could not be checked against its schema', { tenant, id, turnId, problem: object.issues })
+    }
+    const verdict = objectVerdict(turnState, object)
+    return { ...outcome, verdict, ...withheldBy(firstPostHook(context)) }
+  }
+  const complete = { ...outcome, object: object.value }
+  return { ...complete, ...(await postHooks(complete, streamed, context)) }
+}
+
+async function postHooks(
+  outcome: MessageOutcome,
+  { turn, turnState }: Streamed,
+  context: TurnContext,
+): Promise<Judged | null> {
+  const { agent, clock, logger } = context
+  if (firstPostHook(context) === undefined) return null
+  const { messageId, parts, model, usage, finishReason } = outcome
+  const assistantMessage = {
+    ...{ messageId, parts, model, usage, finishReason },
+    text: parts.map((part) => (part.type === 'text' ? part.text : '')).join(''),
+    calls: outcome.calls.map(({ callId, name, args }) => ({ callId, name, args })),
+    ...(outcome.object === undefined ? {} : { object: outcome.object }),
+  }
+  const options = { hookTimeoutMs: agent.hookTimeoutMs, logger, clock }
+  const result = await runPostHooks(agent.hooks, turnOf({ ...turn, assistantMessage }), options)
+  if (result.type === 'keep') return null
+  const withheld = withheldBy(result.hook)
+  if (result.type === 'halt') {
+    return { verdict: { type: 'halt', reason: result.reason }, ...(result.isShown ? {} : withheld) }
+  }
+  const n = regenerations(turnState) + 1
+  // A message that a hook would not let pass is not let pass because it kept coming.
+  if (n > agent.maxRegenerations) return { verdict: { type: 'halt', reason: 'max_regenerations' }, ...withheld }
+  return { verdict: { type: 'regenerate', n, feedback: result.feedback }, ...withheld }
+}
+
+/** The hook that a message has not passed before any was asked; undefined on agents without post-hooks. */
+function firstPostHook({ agent }: TurnContext): string | undefined {
+  return agent.hooks.find((hook) => hook.phase === 'post')?.name
+}
+
+function withheldBy(hook: string | undefined): Pick<MessageOutcome, 'withheld'> {
+  return hook === undefined ? {} : { withheld: hook }
+}
+
+function hasNoFiles(parts: readonly MessagePart[]): parts is readonly Exclude<MessagePart, GeneratedFile>[] {
+  return !parts.some((part) => part.type === 'file')
+}
+
+async function storeFiles(
+  parts: readonly MessagePart[],
+  context: TurnContext,
+  signal: AbortSignal,
+): Promise<AssistantPart[]> {
+  const stored = parts.map(async (part): Promise<AssistantPart> => {
+    if (part.type !== 'file') return part
+    const { data, ...rest } = part
+    if (typeof data === 'string') return { ...rest, data }
+    return { ...rest, data: await patiently(() => context.store.putBlob(data, part.mediaType), context, signal) }
+  })
+  return await Promise.all(stored)
+}
+
+function failureOf({ error }: ModelMessage): string {
+  return error ? `${error.code}: ${error.message}` : 'model_failed'
+}
+
+/** A call of a message that was cut off: it is only told of, never run. */
+function undecided({ callId, providerCallId, name, input }: ModelMessage['calls'][number]): DraftCall {
+  const decisions = {
+    executor: 'server',
+    gated: false,
+    ifInterrupted: 'report',
+    timeoutMs: null,
+    expiresInMs: null,
+  } as const
+  return { callId, providerCallId, name, args: input, ...decisions }
+}

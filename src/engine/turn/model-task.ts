@@ -1,0 +1,164 @@
+import { unlessAborted } from '../../base/abort-reason.ts'
+import { failpoint } from '../../base/failpoint.ts'
+import { uuidV7 } from '../../base/uuid-v7.ts'
+import { modelRef } from '../../define/language-model.ts'
+import type { StreamChunk } from '../../define/stream-chunk.ts'
+import { type Turn, turnOf } from '../../define/turn.ts'
+import type { UserPart } from '../../log/events.ts'
+import type { Step } from '../../log/next-step.ts'
+import type { Outcome } from '../../log/settle.ts'
+import { type ConversationState, findTurn, type TurnState } from '../../log/state.ts'
+import { streamModel } from '../../model/stream-model.ts'
+import { calibrate } from '../../prompt/budget/calibration.ts'
+import { countParts } from '../../prompt/budget/count-tokens.ts'
+import { estimateTokens } from '../../prompt/budget/estimate-tokens.ts'
+import { renderContext } from '../../prompt/render/render-context.ts'
+import type { Delta, LiveContent } from '../../view/live-event.ts'
+import { auditAttempts } from './audit.ts'
+import { failureReason } from './failure-reason.ts'
+import { finishMessage } from './finish-message.ts'
+import { modelTools } from './model-tools.ts'
+import { nextPrompt } from './next-prompt.ts'
+import { runPreHooks } from './run-pre-hooks.ts'
+import type { TurnContext } from './turn-context.ts'
+import { turnRef } from './turn-ref.ts'
+
+export type ModelTask = {
+  readonly turnId: string
+  abort(): void
+  /** What came of it; a partial message when it was aborted, null when there is none. Does not reject for anything a hook or provider does. */
+  readonly ended: Promise<Outcome | null>
+}
+
+/** What the task needs of the loop: the log as it is now, and a way to have an outcome committed before it goes on. */
+export type Loop = {
+  state(): ConversationState
+  submit(outcome: Outcome): Promise<boolean>
+}
+
+type ModelStep = Extract<Step, { type: 'model' }>
+
+/** One model call of a turn: pre-hooks, rendering, the stream, the calls and the verdict on the message. */
+export function callModel(step: ModelStep, context: TurnContext, loop: Loop): ModelTask {
+  const controller = new AbortController()
+  const ended = run(step, context, loop, controller.signal).catch((error: unknown): Outcome | null => {
+    if (controller.signal.aborted) return null
+    context.logger.error('a model call failed', { tenant: context.tenant, id: context.id, turnId: step.turnId, error })
+    return { type: 'end', turnId: step.turnId, status: 'failed', reason: failureReason(error) }
+  })
+  return { turnId: step.turnId, abort: () => controller.abort(), ended }
+}
+
+async function run(step: ModelStep, context: TurnContext, loop: Loop, signal: AbortSignal): Promise<Outcome | null> {
+  const { agent, channel, clock, memory } = context
+  channel.emit({ type: 'state_changed', state: 'preparing' }, loop.state().lastSeq)
+  const prepared = await unlessAborted(prepare(step, context, loop, signal), signal)
+  if (prepared.type === 'halt') return { type: 'end', turnId: step.turnId, status: 'halted', reason: prepared.reason }
+
+  const { turn, system } = prepared
+  const state = loop.state()
+  const turnState = stateOfTurn(state, step.turnId)
+  const { prompt, estimated, reduction, prefix } = await nextPrompt(state, system, turn.injections, context, signal)
+  const ref = turnRef(step.turnId, step.step)
+  const audit = auditAttempts(context, { turnRef: ref, prompt, seen: state.lastSeq, reduction, prefix })
+  const messageId = uuidV7(clock.now())
+  failpoint('model.before_call')
+  const message = await streamModel(
+    {
+      models: [agent.model, ...agent.fallbackModels],
+      prompt: (model) => prompt(modelRef(model)),
+      tools: modelTools(agent.tools, agent.model.provider),
+      settings: agent.settings,
+      ...(turnState.options.output ? { output: { schema: turnState.options.output } } : {}),
+      retry: agent.retry,
+      signal,
+      clock,
+      newCallId: () => uuidV7(clock.now()),
+      transformChunk: agent.transformChunk,
+      onAttempt: audit.onAttempt,
+      redact: context.redact,
+    },
+    liveDeltas(context, loop, step.turnId, messageId),
+  )
+  failpoint('model.after_stream')
+  memory.calibration = calibrate(memory.calibration, estimated, message.usage.inputTokens)
+  const finished = finishMessage({ message, messageId, seen: state.lastSeq, turn, turnState }, context, signal)
+  const [outcome] = await Promise.all([finished, audit.written()])
+  return outcome
+}
+
+type Prepared = { type: 'go'; turn: Turn; system: string } | { type: 'halt'; reason: string }
+
+/** Runs the pre-hooks. What a durable one adds is in the log before the model is called. */
+async function prepare(step: ModelStep, context: TurnContext, loop: Loop, signal: AbortSignal): Promise<Prepared> {
+  const { agent, clock, logger, scopes } = context
+  const state = loop.state()
+  const turnState = stateOfTurn(state, step.turnId)
+  const opened = turnState.items.find((item) => item.type === 'user')
+  const scope = await scopes.ofTurn(turnState)
+  const bare = turnOf({
+    scope,
+    turnRef: turnRef(step.turnId, step.step),
+    userMessage: opened?.message ?? null,
+    signal,
+  })
+  const system = typeof agent.instructions === 'function' ? await agent.instructions(bare) : agent.instructions
+  const preHooks = agent.hooks.filter((hook) => hook.phase === 'pre')
+  if (preHooks.length === 0) return { type: 'go', turn: bare, system }
+  const { reduction, endedTurns: ended } = context.memory
+  const rendered = renderContext(state, { system, model: modelRef(agent.model), reduction, ended })
+  const result = await runPreHooks(preHooks, turnOf({ ...bare, context: rendered }), {
+    hookTimeoutMs: agent.hookTimeoutMs,
+    injectionReserve: agent.context.injectionReserve,
+    countTokens: (parts) => countParts(parts, agent.context.tokenizer ?? estimateTokens),
+    durableInjections: durableInjections(turnState, step.step),
+    onDurable: async (hook, parts) => {
+      const isKept = await loop.submit({ type: 'injection', turnId: step.turnId, step: step.step, hook, parts })
+      if (!isKept) throw new DOMException('the turn has ended', 'AbortError')
+    },
+    logger,
+    clock,
+  })
+  if (result.type === 'halt') return { type: 'halt', reason: result.reason }
+  // What is in the log is rendered from there.
+  const durable = new Set(preHooks.filter((hook) => hook.durable).map((hook) => hook.name))
+  const transient = result.injections.filter(({ hook }) => !durable.has(hook)).flatMap(({ parts }) => parts)
+  return { type: 'go', turn: turnOf({ ...result.turn, injections: transient }), system }
+}
+
+function durableInjections(turn: TurnState, step: number): Map<string, readonly UserPart[]> {
+  const known = new Map<string, readonly UserPart[]>()
+  for (const item of turn.items) if (item.type === 'injection' && item.step === step) known.set(item.hook, item.parts)
+  return known
+}
+
+function liveDeltas(
+  { agent, channel }: TurnContext,
+  loop: Loop,
+  turnId: string,
+  messageId: string,
+): (chunk: StreamChunk) => void {
+  let n = 0
+  // The commit shows what the hooks have passed; nothing is shown before.
+  const isHeldBack = agent.reveal === 'judged' && agent.hooks.some((hook) => hook.phase === 'post')
+  return (chunk) => {
+    n += 1
+    const seq = loop.state().lastSeq
+    if (n === 1) channel.emit({ type: 'state_changed', state: 'streaming' }, seq)
+    if (!isHeldBack) channel.emit(deltaOf(chunk, { turnId, messageId, n }), seq)
+    failpoint('model.during_stream')
+  }
+}
+
+function deltaOf(chunk: StreamChunk, place: Pick<Delta, 'turnId' | 'messageId' | 'n'>): LiveContent {
+  const { delta } = chunk
+  if (chunk.type !== 'tool_input_delta') return { type: chunk.type, ...place, part: chunk.id, delta }
+  const { callId, name } = chunk
+  return { type: 'tool_input_delta', ...place, part: callId, delta, callId, name }
+}
+
+function stateOfTurn(state: ConversationState, turnId: string): TurnState {
+  const turn = findTurn(state, turnId)
+  if (!turn) throw new Error(`turn '${turnId}' is not in the log it was taken from`)
+  return turn
+}

@@ -1,0 +1,112 @@
+import type { LanguageModelV4Prompt } from '@ai-sdk/provider'
+import { modelRef } from '../../define/language-model.ts'
+import type { BlobRef } from '../../log/blob-ref.ts'
+import type { ModelRef, UserPart } from '../../log/events.ts'
+import type { ConversationState, TurnState } from '../../log/state.ts'
+import { type Assembly, assemblePrompt } from '../../prompt/assemble-prompt.ts'
+import { planSummary } from '../../prompt/budget/plan-summary.ts'
+import { whatReduced } from '../../prompt/budget/reduction-news.ts'
+import { type CommonPrefix, commonPrefix, traceOf } from '../../prompt/common-prefix.ts'
+import { summaryText } from '../../prompt/context-memory.ts'
+import type { Reduction } from '../../prompt/render/reduction.ts'
+import { blobsNeeded, renderContext } from '../../prompt/render/render-context.ts'
+import { patiently } from './patiently.ts'
+import type { TurnContext } from './turn-context.ts'
+
+export type NextPrompt = {
+  readonly prompt: (model: ModelRef) => LanguageModelV4Prompt
+  /** Tokens, before they are corrected. */
+  readonly estimated: number
+  readonly reduction: Reduction
+  readonly prefix: CommonPrefix | null
+}
+
+/**
+ * What the next model call of a turn sees; remembered, so that the prompt after it goes on from it. Rejects with `ContextOverflowError` when
+ * it does not fit. Begins to sum up the oldest turns when they will have to go soon.
+ */
+export async function nextPrompt(
+  state: ConversationState,
+  system: string,
+  injections: readonly UserPart[],
+  context: TurnContext,
+  signal: AbortSignal,
+): Promise<NextPrompt> {
+  const { agent, memory, logger, tenant, id } = context
+  const before = memory.reduction
+  const first = assemble(state, system, injections, context)
+  // Something is about to be left out; another node may have summed it up.
+  const isNews = first.hasReduced && (await findSummary(context, signal))
+  const assembly = isNews ? assemble(state, system, injections, context) : first
+  const { reduction, estimated } = assembly
+  if (assembly.overflow) throw assembly.overflow
+  memory.reduction = reduction
+  const news = assembly.hasReduced ? whatReduced(before, reduction) : null
+  if (news) logger.debug('the context was reduced', { tenant, id, news })
+  if (!memory.isSummarising && state.lastSeq >= memory.summariseAtSeq) {
+    const span = planSummary({ ...assembly.reduced, isSummedUp: agent.context.summarise !== false })
+    if (span.length > 0) sumUpSoon(span, state.lastSeq, context)
+  }
+  const prefix = agent.audit === 'off' ? null : prefixOf(state, system, news, context)
+  const needed = blobsNeeded(state, reduction, injections, memory.endedTurns)
+  const blobs = needed.length === 0 ? noBlobs : await readBlobs(needed, context, signal)
+  return { prompt: (model) => assembly.prompt(model, blobs), estimated, reduction, prefix }
+}
+
+/** What fails is not asked for at every call from then on, but each time what is to be summed up has grown by a good part. */
+function sumUpSoon(span: readonly TurnState[], lastSeq: number, { memory, summariseSoon }: TurnContext): void {
+  const sinceSummary = lastSeq - (memory.latestSummary?.toSeq ?? 0)
+  memory.summariseAtSeq = lastSeq + Math.ceil(sinceSummary * growthBeforeNextTry)
+  summariseSoon(span)
+}
+
+const growthBeforeNextTry = 0.25
+
+function assemble(
+  state: ConversationState,
+  system: string,
+  injections: readonly UserPart[],
+  { agent, memory }: TurnContext,
+): Assembly {
+  const { reduction, calibration, turnSizes, endedTurns, latestSummary: latest } = memory
+  const remembered = { reduction, calibration, turnSizes, endedTurns, latest }
+  return assemblePrompt({ state, agent, system, model: modelRef(agent.model), injections, ...remembered })
+}
+
+/** Whether the store has a newer one than this process knew of. */
+async function findSummary(context: TurnContext, signal: AbortSignal): Promise<boolean> {
+  const { memory, store, id } = context
+  const stored = summaryText(await patiently(() => store.latestSummary(id), context, signal))
+  if (!stored || stored.toSeq <= (memory.latestSummary?.toSeq ?? 0)) return false
+  memory.latestSummary = stored
+  return true
+}
+
+/** Compares what comes of the log: injections are made anew for each call. */
+function prefixOf(
+  state: ConversationState,
+  system: string,
+  news: string | null,
+  { agent, memory }: TurnContext,
+): CommonPrefix | null {
+  const { reduction, endedTurns: ended } = memory
+  const trace = traceOf(renderContext(state, { system, model: modelRef(agent.model), reduction, ended }))
+  const prefix = memory.lastPrompt && commonPrefix(memory.lastPrompt, trace)
+  memory.lastPrompt = trace
+  return prefix?.brokenBy && news ? { ...prefix, brokenBy: news } : prefix
+}
+
+const noBlobs: ReadonlyMap<string, Uint8Array> = new Map()
+
+async function readBlobs(
+  refs: readonly BlobRef[],
+  context: TurnContext,
+  signal: AbortSignal,
+): Promise<Map<string, Uint8Array>> {
+  const blobs = new Map<string, Uint8Array>()
+  for (const ref of refs) {
+    const found = blobs.has(ref.blob) ? null : await patiently(() => context.store.getBlob(ref), context, signal)
+    if (found) blobs.set(ref.blob, found.bytes)
+  }
+  return blobs
+}

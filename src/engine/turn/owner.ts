@@ -1,0 +1,402 @@
+import type { Clock } from '../../base/clock.ts'
+import { PerdureError } from '../../base/errors/perdure-error.ts'
+import { StoreError } from '../../base/errors/store-errors.ts'
+import { failpoint } from '../../base/failpoint.ts'
+import { Signal } from '../../base/signal.ts'
+import { tentative } from '../../log/decide.ts'
+import type { LogEvent, NewEvent } from '../../log/events.ts'
+import { type FsmState, fsmStateOf, saysTheSame } from '../../log/fsm-state.ts'
+import type { Step } from '../../log/next-step.ts'
+import type { Outcome } from '../../log/settle.ts'
+import { type CallState, type ConversationState, findCall, openTurn } from '../../log/state.ts'
+import { remember } from '../../prompt/context-memory.ts'
+import type { CommitResult } from '../../store/change.ts'
+import type { Lease } from '../../store/lease.ts'
+import { LogReading } from '../../store/log-reading.ts'
+import { ownChange } from '../../store/own-change.ts'
+import { placedEvents } from '../../store/placed-events.ts'
+import type { TenantStore } from '../../store/store.ts'
+import { untilCertain } from '../../store/until-certain.ts'
+import { caughtUp, loadWhole, type WorkingSet, type WorkingSets, withEvents } from '../../store/working-sets.ts'
+import { changeFor } from '../child/change-for.ts'
+import { ChildCalls } from '../child/child-calls.ts'
+import type { Channel } from '../live/channel.ts'
+import { handOverEvents } from './hand-over-events.ts'
+import { InHand } from './in-hand.ts'
+import { Refusals } from './instead-of-refused.ts'
+import { type LettingGo, lettingGo } from './letting-go.ts'
+import { lifecycleSnapshot } from './lifecycle-snapshot.ts'
+import { MissingTools } from './missing-tools.ts'
+import { RowGuards } from './row-guards.ts'
+import { RunningCalls } from './running-calls.ts'
+import { RunningModel } from './running-model.ts'
+import { runCall } from './tool-task.ts'
+import type { TurnContext } from './turn-context.ts'
+
+/** This process's hold on one conversation: its lease, its folded log, and what runs for it. Used by `drive` alone. */
+export class Owner {
+  readonly #context: TurnContext
+  readonly #store: TenantStore
+  readonly #channel: Channel
+  readonly #workingSets: WorkingSets
+  readonly #lease: Lease
+  readonly #signal = new Signal()
+  readonly #inHand: InHand
+  readonly #running = new RunningCalls({
+    result: (outcome) => this.#take(outcome),
+    crashed: (error) => this.#crashed(error),
+  })
+  readonly #model: RunningModel
+  readonly #detach: () => unknown
+  readonly children: ChildCalls
+  readonly missingTools: MissingTools
+  #workingSet: WorkingSet
+  #cached: FsmState | null
+  readonly #reading: LogReading
+  readonly #guards = new RowGuards()
+  readonly #refusals = new Refusals()
+  #isLost = false
+  #isClosing = false
+  #interrupted: readonly string[] = []
+
+  /** `cached`: what the row says of its state, where that is known; nobody else writes it under this lease. */
+  constructor(context: TurnContext, lease: Lease, workingSet: WorkingSet, cached: FsmState | null) {
+    this.#context = context
+    this.#inHand = new InHand(context.redact)
+    this.#store = context.store
+    this.#channel = context.channel
+    this.#workingSets = context.workingSets
+    this.#lease = lease
+    this.#cached = cached
+    this.#reading = new LogReading(context.clock)
+    this.#workingSet = remember(context.memory, { ...workingSet, agent: context.agent.name })
+    const loop = { state: () => this.state, submit: (outcome: Outcome) => this.#submit(outcome) }
+    this.#model = new RunningModel(context, loop, {
+      outcome: (outcome) => this.#take(outcome),
+      crashed: (error) => this.#crashed(error),
+    })
+    this.#detach = context.channel.attach(() => this.#workingSet)
+    this.children = new ChildCalls(context.family, context.agent.name)
+    this.missingTools = new MissingTools(context)
+  }
+
+  get state(): ConversationState {
+    return this.#workingSet.state
+  }
+
+  get lastSeq(): number {
+    return this.state.lastSeq
+  }
+
+  get isLost(): boolean {
+    return this.#isLost
+  }
+
+  get problem(): PerdureError | null {
+    return this.#reading.problem
+  }
+
+  get isClosing(): boolean {
+    return this.#isClosing
+  }
+
+  get clock(): Clock {
+    return this.#context.clock
+  }
+
+  running(): ReadonlySet<string> {
+    return this.#running.ids()
+  }
+
+  outcomes(): Outcome[] {
+    return this.#inHand.outcomes()
+  }
+
+  /** They are in the log, or have no place in it any more. */
+  forget(outcomes: readonly Outcome[]): void {
+    for (const outcome of outcomes) if (outcome.type === 'result') this.#running.forget(outcome.callId)
+    this.#inHand.settle(outcomes)
+  }
+
+  /** Somebody appended; the loop reads it before it decides again. */
+  hint(seq: number): void {
+    this.#reading.hint(seq)
+    if (seq > this.state.lastSeq) this.#signal.set()
+  }
+
+  /** Something has happened that the loop has not decided on. */
+  get hasNews(): boolean {
+    return this.#isLost || !this.#inHand.isEmpty || this.#reading.isHinted(this.lastSeq)
+  }
+
+  async changed(): Promise<void> {
+    await this.#signal.wait()
+  }
+
+  /** Reads the log when somebody has appended, or after a while. */
+  async readNext(withinMs: number): Promise<void> {
+    const callOff = this.clock.after(withinMs, () => this.#signal.set())
+    if (!this.#isLost && !this.#reading.isHinted(this.lastSeq)) await this.#signal.wait()
+    callOff()
+    this.#reading.demand()
+    await this.catchUp()
+  }
+
+  /** The store has failed, or others have appended: the log is to be read before anything is decided. */
+  get isBehind(): boolean {
+    return this.#reading.isDue(this.lastSeq) || this.#reading.waitMs > 0
+  }
+
+  /** Rejects when the log has an event that cannot be folded here. */
+  async catchUp(): Promise<void> {
+    await this.#reading.pause()
+    if (!this.#reading.isDue(this.lastSeq)) return
+    const { id } = this.#context
+    try {
+      await this.#reading.run(async () =>
+        this.#accept((await caughtUp(this.#store, id, this.#workingSet)) ?? (await loadWhole(this.#store, id))),
+      )
+    } catch (error) {
+      // Nothing can be decided past an event that cannot be folded.
+      if (PerdureError.isInstance(error) && error.code.startsWith('event_')) throw error
+      this.#storeFailed(error, 'reading the log failed')
+    }
+  }
+
+  /**
+   * One transaction: the events, the rows that go with them, the cached state, and letting go: `park` when there is nothing to do, `hand_over`
+   * when somebody else is to go on.
+   */
+  async commit(events: readonly NewEvent[], after: ConversationState, lets: 'go_on' | LettingGo): Promise<boolean> {
+    const { id } = this.#context
+    const expectedSeq = this.state.lastSeq
+    const parks = lets === 'park'
+    const fsmState = fsmStateOf(after)
+    const isCached = lets === 'go_on' && this.#cached !== null && saysTheSame(this.#cached, fsmState)
+    const change = {
+      ...this.#guards.guarded(changeFor(events, after)),
+      expectedSeq,
+      epoch: this.#lease.epoch,
+      ...(isCached ? {} : { fsmState }),
+      ...(lets === 'go_on' ? {} : lettingGo[lets]),
+    }
+    const snapshot = lifecycleSnapshot(this.#context, events, this.state, after)
+    failpoint(parks ? 'owner.before_park' : 'owner.before_commit')
+    let result: CommitResult
+    try {
+      result = await this.#store.commit(id, ownChange(change))
+    } catch (error) {
+      snapshot?.announce()
+      await this.#commitFailed(error, events)
+      return false
+    }
+    if (!result.ok) {
+      snapshot?.announce()
+      if (result.conflict === 'epoch') this.#loseToAnother()
+      if (result.conflict === 'stale') {
+        await this.attempt('reading the rows of calls failed', () => this.#guards.distrust(this.#context))
+      }
+      this.#channel.hint(result.lastSeq)
+      this.#reading.demand()
+      return false
+    }
+    this.#reading.hasWritten()
+    this.#refusals.committed()
+    this.#guards.trust()
+    if (!isCached) this.#cached = fsmState
+    // Durable from here: a crash finds these events, and the calls they start are found interrupted unless their results are too.
+    failpoint(parks ? 'owner.after_park' : 'owner.after_commit')
+    const placed = placedEvents(id, events, expectedSeq, result)
+    if (!placed) this.#reading.demand()
+    while (!placed && this.#reading.isDemanded && !this.#isLost) await this.catchUp()
+    const workingSet = placed ? withEvents(this.#workingSet, placed) : this.#workingSet
+    await snapshot?.persist(workingSet)
+    if (placed) this.#accept(workingSet, placed)
+    snapshot?.announce()
+    this.#startCalls(events)
+    if (parks) this.#detach()
+    return true
+  }
+
+  callModel(step: Extract<Step, { type: 'model' }>): void {
+    // It may have been lost while the log was read, and then whoever has it calls the model.
+    if (!this.#isLost) this.#model.start(step)
+  }
+
+  /** Answers `cancel_requested`: aborts what runs, and has the rest of the message, if any, in hand for the one commit. */
+  async stop(turnId: string): Promise<void> {
+    this.#running.abort()
+    this.#inHand.replaceCancel({ type: 'cancel', turnId, ...(await this.#model.cutOff()) })
+  }
+
+  /** Something that other conversations need. False when the store failed; it is tried again, on the log as it is then. */
+  async attempt(what: string, work: () => Promise<void>): Promise<boolean> {
+    try {
+      await work()
+      return true
+    } catch (error) {
+      this.#storeFailed(error, what)
+      return false
+    }
+  }
+
+  /** Another node has it, or it was deleted. Nothing more may be written; what runs is told to stop. */
+  lose(): void {
+    this.#isLost = true
+    this.#abortAll()
+    this.#inHand.drop()
+    this.#workingSets.drop(this.#context.tenant, this.#context.id)
+    this.#detach()
+    this.#signal.set()
+  }
+
+  #loseToAnother(): void {
+    const { id, tenant, logger } = this.#context
+    if (!this.#isLost) logger.warn('a lease was lost: another node has taken the conversation', { tenant, id })
+    this.#lease.lose()
+    this.lose()
+  }
+
+  /** The process ends: what runs is told to stop, and the loop hands over. What returns from now on was stopped, and tells nothing. */
+  async close(): Promise<void> {
+    if (this.#isLost || this.#isClosing) return
+    this.#isClosing = true
+    this.#interrupted = [...this.#running.ids()].filter((callId) => !this.#inHand.hasResult(callId))
+    this.#abortAll()
+    this.#signal.set()
+  }
+
+  /**
+   * The model was stopped without a trace; what was started and is not finished is recorded as its tool says, so that the next owner does not
+   * have to guess. The conversation stays due.
+   */
+  async handOver(): Promise<void> {
+    const events = handOverEvents(this.state, this.outcomes(), this.#interrupted)
+    const after = withEvents(this.#workingSet, tentative(events, this.state.lastSeq)).state
+    const isDone = await this.commit(events, after, 'hand_over')
+    // A store that fails is not waited for now: its lease lapses, and whoever comes next finds what was started.
+    if (isDone || this.#reading.waitMs > 0) this.lose()
+  }
+
+  #abortAll(): void {
+    this.#running.clear()
+    void this.#model.stop()
+    this.#channel.withdraw(this.state.lastSeq)
+  }
+
+  /** Resolves when the outcome is in the log; false when it has no place there. */
+  #submit(outcome: Outcome): Promise<boolean> {
+    if (this.#isLost) return Promise.resolve(false)
+    return new Promise((resolve) => this.#take(outcome, resolve))
+  }
+
+  #take(outcome: Outcome, settled?: (isCommitted: boolean) => void): void {
+    if (this.#isLost) return
+    this.#inHand.add(outcome, settled)
+    this.#signal.set()
+  }
+
+  #startCalls(events: readonly NewEvent[]): void {
+    const started = events.filter((event) => event.type === 'tool_started')
+    if (started.length > 0) this.#channel.emit({ type: 'state_changed', state: 'executing_tools' }, this.state.lastSeq)
+    for (const { content } of started) {
+      const found = findCall(this.state, content.callId)
+      if (found) this.#startCall(found.call, content.attempt, found.turn.turnId)
+    }
+  }
+
+  #startCall(call: CallState, attempt: number, turnId: string): void {
+    if (this.#isLost) return
+    const { callId } = call
+    if (this.#isClosing) {
+      const result = { ok: false as const, error: 'the process was about to end: it was not run' }
+      if (call.ifInterrupted !== 'rerun') this.#take({ type: 'result', callId, attempt, result })
+      return
+    }
+    const turn = this.state.turns.findLast((candidate) => candidate.turnId === turnId)!
+    const run = (signal: AbortSignal) => {
+      const mayStart = () => untilCertain(this.#lease, this.clock, () => this.#isLost || signal.aborted)
+      return runCall(call, turn, this.#context, { signal, seq: () => this.state.lastSeq, mayStart })
+    }
+    this.#running.start(callId, attempt, run)
+  }
+
+  #accept(workingSet: WorkingSet, events?: readonly LogEvent[]): void {
+    const { tenant, id, memory } = this.#context
+    this.#workingSet = remember(memory, workingSet)
+    const { state } = this.#workingSet
+    this.#workingSets.keep(tenant, id, this.#workingSet)
+    if (events) this.#channel.publish(events)
+    // Whoever began with what was known here has not heard of it otherwise.
+    else this.#channel.hint(state.lastSeq)
+    this.#running.abortEnded(state)
+    this.#model.stopUnlessFor(openTurn(state)?.turnId ?? null)
+  }
+
+  /**
+   * The store failed, and the commit may have been made. The log tells; outcomes are settled again on it. A call whose start is in the log
+   * under our epoch was started by us and is run now, else it would be taken for interrupted.
+   */
+  async #commitFailed(error: unknown, events: readonly NewEvent[]): Promise<void> {
+    if (PerdureError.isInstance(error) && !error.retryable) {
+      this.#refused(error)
+      return
+    }
+    this.#storeFailed(error, 'a commit failed')
+    const isAmbiguous = error instanceof StoreError && error.ambiguous
+    if (!isAmbiguous || !events.some((event) => event.type === 'tool_started')) return
+    do {
+      while (this.#reading.isDemanded && !this.#isLost) await this.catchUp()
+      if (this.#isLost) return
+    } while (!(await this.#isStillOurs()))
+    const ours = events.filter(
+      (event) =>
+        event.type === 'tool_started' &&
+        findCall(this.state, event.content.callId)?.call.attempts === event.content.attempt,
+    )
+    this.#startCalls(ours)
+  }
+
+  /** False when it is lost, or when that could not be found out. */
+  async #isStillOurs(): Promise<boolean> {
+    try {
+      const result = await this.#store.commit(this.#context.id, { events: [], epoch: this.#lease.epoch })
+      if (!result.ok) this.#loseToAnother()
+      return result.ok
+    } catch (error) {
+      this.#storeFailed(error, 'checking the lease failed')
+      return false
+    }
+  }
+
+  #storeFailed(error: unknown, what: string): void {
+    this.#reading.hasFailed(error)
+    this.#cached = null
+    const { id, tenant, logger, warnOfStore } = this.#context
+    if (PerdureError.isInstance(error) && error.code === 'store_closed') {
+      logger.error('letting go of a conversation', { tenant, id, error })
+      this.lose()
+      return
+    }
+    warnOfStore(`${what}; trying again`, { tenant, id, error, waitMs: this.#reading.waitMs })
+  }
+
+  /** The store will never take it (too large, not JSON): the turn fails truthfully. Where it takes nothing at all, the conversation is let go. */
+  #refused(error: PerdureError): void {
+    const { id, tenant, logger } = this.#context
+    const isOver = error.code === 'store_closed' || error.code === 'conversation_not_found'
+    const instead = isOver ? [] : this.#refusals.instead(error, this.outcomes(), openTurn(this.state))
+    logger.error('a commit was refused', { tenant, id, error })
+    if (isOver) return this.lose()
+    this.#inHand.drop()
+    for (const outcome of instead) this.#take(outcome)
+  }
+
+  #crashed(error: unknown): void {
+    const { id, tenant, logger } = this.#context
+    logger.error('a task ended in a way it must not', { tenant, id, error })
+    this.#model.forget()
+    const turn = openTurn(this.state)
+    if (turn) this.#take({ type: 'end', turnId: turn.turnId, status: 'failed', reason: 'internal_error' })
+  }
+}

@@ -1,0 +1,117 @@
+import type { Json } from '../../base/json.ts'
+import { errorText } from '../../base/redact/error-text.ts'
+import { maxArgsBytes, maxPromptBytes } from '../../define/call-limits.ts'
+import { normaliseValue } from '../../define/normalise-result.ts'
+import type { Tool, ToolSet } from '../../define/tool.ts'
+import { type Turn, turnOf } from '../../define/turn.ts'
+import { validate } from '../../define/validate.ts'
+import { encode } from '../../log/codec.ts'
+import type { DraftCall } from '../../log/settle.ts'
+
+/** A call as it came from the model: `input` is the text of its arguments. */
+export type RawCall = {
+  readonly callId: string
+  readonly providerCallId: string
+  readonly name: string
+  readonly input: string
+}
+
+type CallableTool = Exclude<Tool, { executor: 'provider' }>
+
+/**
+ * Takes the decisions about a call that are taken once. A call that cannot be made gets a result the model can read. `args` is what the model
+ * passed, not what the schema made of it: `runTool` applies the schema again. Never rejects.
+ */
+export async function prepareCall(raw: RawCall, tools: ToolSet, turn: Turn): Promise<DraftCall> {
+  const parsed = parseInput(raw.input)
+  const draft: DraftCall = {
+    callId: raw.callId,
+    providerCallId: raw.providerCallId,
+    name: usableName(raw.name),
+    args: parsed.args,
+    executor: 'server',
+    gated: false,
+    ifInterrupted: 'report',
+    timeoutMs: null,
+    expiresInMs: null,
+  }
+  const refused = (error: string): DraftCall => ({ ...draft, result: { ok: false, error } })
+
+  const tool = tools.get(raw.name)
+  if (!tool) return refused(`there is no tool '${raw.name}'; ${available(tools)}`)
+  if (tool.executor === 'provider') return refused(`the tool '${raw.name}' is run by the model's provider, not here`)
+  if (parsed.problem !== null) return refused(`the arguments for '${raw.name}' ${parsed.problem}`)
+  const checked = await validate(tool.input, parsed.args)
+  if (!checked.ok) return refused(`invalid arguments for '${raw.name}': ${checked.issues}`)
+
+  const callTurn = turnOf({ ...turn, callId: raw.callId })
+  const gated = await isGated(tool, checked.value, callTurn)
+  const server = tool.executor === 'server' ? tool : null
+  const mayWaitForSomeone = gated || tool.executor === 'human' || tool.executor === 'client'
+  const isShown = mayWaitForSomeone || server?.ifInterrupted === 'ask'
+  return {
+    ...draft,
+    executor: tool.executor,
+    gated,
+    ifInterrupted: server?.ifInterrupted ?? 'report',
+    timeoutMs: server?.timeoutMs ?? null,
+    expiresInMs: tool.expiresInMs,
+    ...(isShown ? { prompt: await promptOf(tool, checked.value, callTurn) } : {}),
+    ...('outputJsonSchema' in tool ? { schema: tool.outputJsonSchema } : {}),
+  }
+}
+
+function available(tools: ToolSet): string {
+  const names = [...tools.values()].filter((tool) => tool.executor !== 'provider').map((tool) => tool.name)
+  return names.length > 0 ? `available: ${names.join(', ')}` : 'none are available'
+}
+
+/** Models make names up; one that providers refuse must not come back to them in every later prompt. */
+function usableName(name: string): string {
+  return name.replaceAll(/[^a-zA-Z0-9_-]/g, '_').slice(0, 64) || 'unknown'
+}
+
+/** What cannot be parsed or kept stays as text, as much of it as fits. */
+function parseInput(input: string): { readonly args: Json; readonly problem: string | null } {
+  if (Buffer.byteLength(input) > maxArgsBytes) {
+    return { args: shorten(input), problem: `are too large: at most ${maxArgsBytes} bytes` }
+  }
+  // Models say nothing at all for tools without arguments.
+  if (input.trim() === '') return { args: {}, problem: null }
+  try {
+    const args = JSON.parse(input) as Json
+    encode(args, 'arguments')
+    return { args, problem: null }
+  } catch (error) {
+    return { args: input, problem: `are not JSON that can be used: ${errorText(error)}` }
+  }
+}
+
+/** When in doubt a person is asked. */
+async function isGated(tool: CallableTool, args: unknown, turn: Turn): Promise<boolean> {
+  if (tool.executor === 'human') return false
+  try {
+    return (await tool.isGated(args, turn)) !== false
+  } catch {
+    return true
+  }
+}
+
+async function promptOf(tool: CallableTool, args: unknown, turn: Turn): Promise<Json> {
+  try {
+    const prompt = normaliseValue(await tool.prompt(args, turn))
+    if (prompt.ok && Buffer.byteLength(encode(prompt.value)) <= maxPromptBytes) return prompt.value
+  } catch {
+    // The description says enough for a person to decide.
+  }
+  return tool.description
+}
+
+const maxShownArgs = 8_192
+
+/** As much of arguments that are too large as tells what they were, with a note of what was left out. */
+function shorten(text: string): string {
+  if (text.length <= maxShownArgs) return text
+  const note = ` ... (${text.length} characters in all)`
+  return text.slice(0, maxShownArgs - note.length).toWellFormed() + note
+}

@@ -1,0 +1,84 @@
+import { expect, test, vi } from 'vitest'
+import { systemClock } from '../../base/clock.ts'
+import { type Hook, postHook, preHook } from '../../define/create-hook.ts'
+import { systemScope } from '../../define/create-scope.ts'
+import { createTurn, type FinalMessage } from '../../define/turn.ts'
+import { halt, regenerate } from '../../define/verdict.ts'
+import { fakeClock } from '../../testing/fake-clock.ts'
+import { runPostHooks } from './run-post-hooks.ts'
+
+const assistantMessage: FinalMessage = {
+  messageId: 'm1',
+  parts: [{ type: 'text', text: 'hi' }],
+  text: 'hi',
+  calls: [],
+  model: { provider: 'p', modelId: 'm' },
+  usage: {},
+  finishReason: 'stop',
+}
+const turn = createTurn({ scope: systemScope(), assistantMessage })
+const run = (hooks: readonly Hook[], clock = systemClock) => runPostHooks(hooks, turn, { hookTimeoutMs: 60_000, clock })
+
+test('hooks that return nothing, or the turn, keep the message', async () => {
+  expect(await run([postHook('a', () => undefined), postHook('b', ((t: unknown) => t) as never)])).toEqual({
+    type: 'keep',
+  })
+})
+
+test('a post-hook sees the finished message and cannot change it', async () => {
+  const seen: unknown[] = []
+  const meddling = postHook('a', ({ assistantMessage: message }) => {
+    seen.push(message?.text)
+    Object.assign(message!, { text: 'bye' })
+  })
+  await expect(run([meddling])).rejects.toMatchObject({ code: 'hook_failed', hook: 'a' })
+  expect(seen).toEqual(['hi'])
+})
+
+test('the first verdict wins', async () => {
+  const last = vi.fn()
+  const hooks = [
+    preHook('pre', () => halt('not now')),
+    postHook('a', async () => undefined),
+    postHook('b', async () => regenerate('shorter')),
+    postHook('c', () => halt('bad')),
+    postHook('d', last),
+  ]
+  expect(await run(hooks)).toEqual({ type: 'regenerate', feedback: 'shorter', hook: 'b' })
+  expect(last).not.toHaveBeenCalled()
+})
+
+test('a halt carries its reason, its hook and whether the message may be shown', async () => {
+  const halted = { type: 'halt', reason: 'unsafe', hook: 'guard' }
+  const outcomes = [
+    [halt('unsafe'), false],
+    [halt('unsafe', { show: false }), false],
+    [halt('unsafe', { show: true }), true],
+    [{ type: 'halt', reason: 'unsafe', show: 'yes' } as never, false],
+  ] as const
+  for (const [verdict, isShown] of outcomes) {
+    expect(await run([postHook('guard', () => verdict)])).toEqual({ ...halted, isShown })
+  }
+})
+
+test('a post-hook that throws is an error that names it', async () => {
+  const failing = postHook('log', () => {
+    throw new Error('disk full')
+  })
+  await expect(run([failing])).rejects.toThrow(/'log' threw Error: disk full/)
+})
+
+test.each([[7], ['no'], [{ type: 'regenerate' }], [false], [[]]])(
+  'a post-hook that returns %j is an error',
+  async (value) => {
+    await expect(run([postHook('odd', () => value as never)])).rejects.toThrow(/'odd' must return nothing, halt/)
+  },
+)
+
+test('a post-hook past its time is an error', async () => {
+  const clock = fakeClock()
+  const outcome = run([postHook('slow', () => new Promise<never>(() => {}))], clock)
+  const refused = expect(outcome).rejects.toThrow(/'slow' took longer than 60000 ms/)
+  await clock.advance(60_000)
+  await refused
+})

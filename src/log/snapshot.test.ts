@@ -1,0 +1,118 @@
+import { readdirSync, readFileSync } from 'node:fs'
+import { describe, expect, test } from 'vitest'
+import { lifecycleOf } from '../snapshot/lifecycle-of.ts'
+import { seedFrom } from '../snapshot/seed-from.ts'
+import { takeSnapshot } from '../snapshot/take-snapshot.ts'
+import type { LogEvent, NewEvent } from './events.ts'
+import { foldEvents } from './fold-events.ts'
+import { readSnapshot } from './read-snapshot.ts'
+import { type Snapshot, snapshotVersion } from './snapshot.ts'
+import type { ConversationState } from './state.ts'
+
+const folder = new URL('../../test/fixtures/snapshots/', import.meta.url)
+const fixtures = readdirSync(folder).map((name): [string, unknown] => [
+  name,
+  JSON.parse(readFileSync(new URL(name, folder), 'utf8')),
+])
+
+const user: NewEvent = {
+  type: 'user_msg',
+  content: { turnId: 't', message: { parts: [{ type: 'text', text: 'Hi' }] }, options: {}, who: 'ann' },
+}
+
+function state(...events: NewEvent[]): ConversationState {
+  return foldEvents(events.map((event, index): LogEvent => ({ ...event, conversationId: 'x', seq: index + 1, at: 5 })))
+}
+
+const origin = { summary: null }
+
+describe('reading a snapshot', () => {
+  test('there is a fixture of every version there ever was', () => {
+    expect(fixtures.map(([name]) => name).toSorted()).toEqual(
+      Array.from({ length: snapshotVersion }, (_, index) => `version-${index + 1}.json`),
+    )
+  })
+
+  test.each(fixtures)('%s is brought to this version', (_, fixture) => {
+    const read = readSnapshot(fixture)
+    if (!read.ok) throw new Error(read.problem)
+    expect(read.snapshot.version).toBe(snapshotVersion)
+    expect(read.snapshot.messages.length).toBeGreaterThan(0)
+    expect(readSnapshot(read.snapshot)).toEqual(read)
+  })
+
+  test('one without a version is of the first', () => {
+    expect(readSnapshot({ messages: [{ role: 'user', content: 'Hi' }] })).toMatchObject({
+      ok: true,
+      snapshot: { version: 2, title: null, messages: [{ role: 'user', parts: [{ type: 'text', text: 'Hi' }] }] },
+    })
+  })
+
+  test.each<[string, unknown, RegExp]>([
+    ['nothing', undefined, /undefined is not JSON/],
+    ['a function in it', { version: 2, at: () => 1 }, /snapshot\.at: function is not JSON|function/],
+    ['a version to come', { version: 99 }, /version 99, and this is version 2/],
+    ['half a version', { version: 1.5 }, /no version ever was/],
+    [
+      'messages of the first version that are none',
+      { version: 1, messages: 'x' },
+      /'snapshot\.messages' must be a list/,
+    ],
+    ['a message of the first version without text', { messages: [{ role: 'user' }] }, /parts\[0\]\.text/],
+    ['null as a message of the first version', { messages: [null] }, /messages\[0\]/],
+    ['a role that could instruct', { messages: [{ role: 'system', content: 'x' }] }, /messages\[0\]\.role/],
+  ])('with %s is refused, and the problem names the place', (_, value, problem) => {
+    const read = readSnapshot(value)
+    if (read.ok) throw new Error('it was read')
+    expect(read.problem).toMatch(problem)
+  })
+})
+
+describe('taking a snapshot', () => {
+  test('gives plain JSON that can be read again, and shares nothing with the state', () => {
+    const folded = state(user)
+    const snapshot = takeSnapshot({ state: folded, origin })
+    expect(readSnapshot(snapshot)).toEqual({ ok: true, snapshot })
+    ;(snapshot.messages[0]!.parts[0] as { text: string }).text = 'changed'
+    expect(JSON.stringify(folded)).not.toContain('changed')
+    expect(JSON.stringify(snapshot)).not.toContain('ann')
+  })
+
+  test('has the summary that stands for turns which are not there', () => {
+    const summary = { toSeq: 9, version: 1, content: 'Earlier.' }
+    expect(takeSnapshot({ state: state(user), origin: { summary } })).toMatchObject({ summary: 'Earlier.' })
+    expect(takeSnapshot({ state: state(user), origin })).toMatchObject({ summary: null })
+  })
+})
+
+test('a seed keeps the newest messages that fit, and its title', () => {
+  const message = (at: number) => ({
+    role: 'user' as const,
+    at,
+    parts: [{ type: 'text' as const, text: 'x'.repeat(20_000) }],
+  })
+  const messages = [1, 2, 3, 4].map(message)
+  const snapshot: Snapshot = { version: 2, seq: 8, state: 'running', title: 'T', summary: null, messages }
+  expect(seedFrom(snapshot)).toMatchObject({ title: 'T', state: 'idle', messages: [{ at: 3 }, { at: 4 }] })
+})
+
+describe('the moment that a commit is', () => {
+  const ended = (status: 'completed' | 'cancelled' | 'failed' | 'halted'): NewEvent => ({
+    type: 'turn_ended',
+    content: { turnId: 't', status, reason: null },
+  })
+
+  test.each([
+    ['completed', 'on_completion'],
+    ['halted', 'on_completion'],
+    ['cancelled', 'on_cancel'],
+    ['failed', 'on_error'],
+  ] as const)('%s: %s', (status, lifecycle) => {
+    const events = [ended(status)]
+    expect(lifecycleOf(events, state(user), state(user, ...events))).toEqual({ lifecycle, turnId: 't' })
+  })
+
+  test('none, when nothing ended and nobody is waited for', () => {
+    expect(lifecycleOf([user], state(), state(user))).toBeNull()
+  })
+})

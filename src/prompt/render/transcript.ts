@@ -1,0 +1,52 @@
+import { callEnd } from '../../log/call-phase.ts'
+import type { AssistantItem, CallState, TurnState } from '../../log/state.ts'
+import { orderedItems } from './ordered-items.ts'
+
+/** How much of each piece is told, tried in this order until everything fits. */
+const lengths = [4_000, 1_000, 200, 50]
+
+/** Turns as plain text, for a model that is to sum them up or name them. At most `mostCharacters` long. */
+export function transcript(turns: readonly TurnState[], mostCharacters = Number.POSITIVE_INFINITY): string {
+  const opened = turns.filter((turn) => turn.opened)
+  let text = ''
+  for (const length of lengths) {
+    text = opened.flatMap((turn) => linesOf(turn, length)).join('\n')
+    if (text.length <= mostCharacters) return text.toWellFormed()
+  }
+  return cut(text, mostCharacters).toWellFormed()
+}
+
+function linesOf(turn: TurnState, length: number): string[] {
+  return orderedItems(turn).flatMap((item) => {
+    if (item.type === 'user') return [`User: ${cut(textOf(item.message.parts), 4 * length)}`]
+    if (item.type === 'injection') return []
+    return item.regeneration ? [] : assistantLines(item, turn.calls, length)
+  })
+}
+
+function assistantLines(item: AssistantItem, calls: readonly CallState[], length: number): string[] {
+  const text = cut(textOf(item.parts), 4 * length)
+  const said = text === '' ? [] : [`Assistant: ${text}${item.status === 'complete' ? '' : ` [${item.status}]`}`]
+  const called = item.parts.flatMap((part) => {
+    const call = part.type === 'call' ? calls.find((candidate) => candidate.callId === part.callId) : undefined
+    if (!call) return []
+    const args = cut(JSON.stringify(call.args), length)
+    return [`Tool ${call.name}(${args}): ${cut(JSON.stringify(callEnd(call)), length)}`]
+  })
+  return [...said, ...called]
+}
+
+function textOf(
+  parts: readonly { readonly type: string; readonly text?: string; readonly mediaType?: string }[],
+): string {
+  return parts
+    .map((part) => {
+      if (part.type === 'text') return part.text ?? ''
+      return part.type === 'file' ? `[file ${part.mediaType ?? ''}]` : ''
+    })
+    .join('')
+}
+
+function cut(text: string, length: number): string {
+  return text.length <= length ? text : `${text.slice(0, length)}…`
+}

@@ -1,0 +1,91 @@
+import { readMembers } from '../../base/errors/read-given.ts'
+import { abridgeEvent } from '../../log/abridge.ts'
+import { callPhase } from '../../log/call-phase.ts'
+import type { LogEvent } from '../../log/events.ts'
+import { foldEvents } from '../../log/fold-events.ts'
+import { type CallState, type ConversationState, emptyState, type TurnState } from '../../log/state.ts'
+import { type Explanation, explain, seenBy } from '../../prompt/explain.ts'
+import { checkWhole } from '../../store/checks.ts'
+import { pagesAfter } from '../../store/log-pages.ts'
+import type { ModelCall } from '../../store/model-call.ts'
+import type { EventPage, TenantStore } from '../../store/store.ts'
+
+/** A page of explanations. */
+export type ExplanationPage = {
+  readonly explanations: readonly Explanation[]
+  /** Pass it to get the page after this one; null when there is none. */
+  readonly after: number | null
+}
+
+export type ExplainRange = { readonly after?: number; readonly limit?: number }
+
+const eventsAtOnce = 10_000
+
+/** How each event of a log was in the prompt of a model call. */
+export async function explainLog(
+  store: TenantStore,
+  id: string,
+  call: Pick<ModelCall, 'evictions'>,
+): Promise<Explanation[]> {
+  const all: Explanation[] = []
+  for (let after: number | null = 0; after !== null; ) {
+    const page: ExplanationPage = await explainPage(store, id, call, { after, limit: eventsAtOnce })
+    for (const explanation of page.explanations) all.push(explanation)
+    after = page.after
+  }
+  return all
+}
+
+/** The same of some events. Reads the log up to what the call saw, and holds of it only what the page is about, without what is long. */
+export async function explainPage(
+  store: TenantStore,
+  id: string,
+  call: Pick<ModelCall, 'evictions'>,
+  range?: ExplainRange,
+): Promise<ExplanationPage> {
+  const { after, limit } = readExplainRange(range)
+  const seen = seenBy(call)
+  const events: LogEvent[] = []
+  for await (const read of pagesAfter(store, id, {
+    after,
+    before: Math.min(after + limit + 1, Number.MAX_SAFE_INTEGER),
+  })) {
+    events.push(...abridged(read))
+  }
+  const last = events.at(-1)?.seq ?? after
+  let state = emptyState
+  for await (const read of pagesAfter(store, id, seen === null ? {} : { before: seen + 1 })) {
+    state = about(foldEvents(abridged(read), state), after, last)
+  }
+  return { explanations: explain(events, call, state), after: events.length === limit ? last : null }
+}
+
+function abridged({ events }: EventPage): LogEvent[] {
+  return Array.from(events, abridgeEvent)
+}
+
+export function readExplainRange(given: ExplainRange | undefined): Required<ExplainRange> {
+  const { after = 0, limit = 1_000 } = readMembers('range', given, ['after', 'limit'])
+  checkWhole('after', after, 0)
+  checkWhole('limit', limit, 1)
+  return { after, limit }
+}
+
+/** What a state has of the events from `after` to `last`, and what is not over. */
+function about(state: ConversationState, after: number, last: number): ConversationState {
+  const turns = state.turns
+    .filter(({ end, firstSeq }) => !end || (end.seq > after && firstSeq <= last))
+    .map((turn) => ofRange(turn, after, last))
+  return { ...state, turns }
+}
+
+function ofRange(turn: TurnState, after: number, last: number): TurnState {
+  const isMeant = (seq: number): boolean => seq > after && seq <= last
+  const items = turn.items.filter(({ seq }, index) => isMeant(seq) || index === turn.items.length - 1)
+  const calls = turn.calls.filter((call) => callPhase(call).type !== 'ended' || seqsOf(call).some(isMeant))
+  return { ...turn, items, calls }
+}
+
+function seqsOf({ seq, startedSeq, rounds, result }: CallState): number[] {
+  return [seq, startedSeq, ...rounds.flatMap((round) => [round.seq, round.resolution?.seq ?? 0]), result?.seq ?? 0]
+}

@@ -1,0 +1,154 @@
+import type { UnknownEvent } from '../../base/errors/log-errors.ts'
+import { readMembers } from '../../base/errors/read-given.ts'
+import { abridgeEvent } from '../../log/abridge.ts'
+import type { LogEvent, UserMessage } from '../../log/events.ts'
+import { foldEvents } from '../../log/fold-events.ts'
+import type { ConversationState, TurnState } from '../../log/state.ts'
+import { weightOf } from '../../log/weight.ts'
+import { checkWhole } from '../../store/checks.ts'
+import type { TenantStore } from '../../store/store.ts'
+import type { ViewMessage } from '../../view/view.ts'
+import { viewOf } from '../../view/view-of.ts'
+import { type PageEnd, readHistory } from './read-history.ts'
+import { isMessage, TurnEvents } from './turn-events.ts'
+
+/** A page of what was said. */
+export type HistoryPage = {
+  /** Oldest first; whole turns, or where those are too long, the newest messages of one. */
+  readonly messages: readonly ViewMessage[]
+  /** Pass it to get the page before this one; null when there is none. */
+  readonly before: number | null
+  /** Where the log goes on with an event that this version does not know: the page ends before it. Absent where all was read. */
+  readonly unknownEvent?: UnknownEvent
+}
+
+/** Which page, and how much of it. */
+export type HistoryOptions = {
+  /** What the page after this one said. Default: the newest. */
+  readonly before?: number
+  /** How many turns. Default: 20. */
+  readonly limit?: number
+  /** About how many bytes. Of a single message that is larger only the beginnings of its parts and calls are shown: see `leftOut`. Default: 4 MiB. */
+  readonly maxBytes?: number
+}
+
+/** A turn with what was said in it, each by its place in the log and by the key it was sent with. */
+export type TurnRecord = {
+  readonly turn: TurnState
+  readonly said: readonly Said[]
+  /** Where it was cut: its messages from here on are on the page after this one. Null: nothing is missing at its end. */
+  readonly cutAt: number | null
+}
+
+type Said = { readonly seq: number; readonly key: string | null; readonly message: UserMessage }
+
+export type TurnPage = { readonly turns: readonly TurnRecord[]; readonly before: number | null }
+
+export const pageBytes = 4 * 1024 * 1024
+
+/** The messages of the newest `limit` turns that began before a seq. */
+export async function history(store: TenantStore, id: string, options?: HistoryOptions): Promise<HistoryPage> {
+  const { state, seqs, isInPage, before, unknownEvent } = await readPage(store, id, options)
+  const messages = viewOf(id, state).messages.flatMap((message): ViewMessage[] => {
+    const seq = seqs[message.seq - 1] ?? 0
+    return seq > 0 && isInPage.has(message.turnId) ? [{ ...message, seq }] : []
+  })
+  return { messages, before, ...(unknownEvent ? { unknownEvent } : {}) }
+}
+
+/** The same turns as they fold; their seqs are of the page, not of the log. */
+export async function historyTurns(store: TenantStore, id: string, options?: HistoryOptions): Promise<TurnPage> {
+  const { state, seqs, keys, isInPage, before, end } = await readPage(store, id, options)
+  const turns = state.turns.filter(({ turnId, opened, end: ended }) => isInPage.has(turnId) && (opened || !ended))
+  return {
+    turns: turns.map((turn) => {
+      const items = turn.items.filter(({ seq }) => seqs[seq - 1] !== 0)
+      const said = items.flatMap((item): Said[] => {
+        if (item.type !== 'user') return []
+        const seq = seqs[item.seq - 1]!
+        return [{ seq, key: keys.get(seq) ?? null, message: item.message }]
+      })
+      const isCut = end.turnId === turn.turnId || (end.isOfModel && !turn.end)
+      return { turn: { ...turn, items }, said, cutAt: isCut ? (end.seq ?? null) : null }
+    }),
+    before,
+  }
+}
+
+type ReadPage = {
+  readonly state: ConversationState
+  /** The place in the log of each event of the page; 0 for what stands for the beginning of a turn that is not in it. */
+  readonly seqs: readonly number[]
+  readonly keys: ReadonlyMap<number, string>
+  readonly isInPage: ReadonlySet<string>
+  readonly before: number | null
+  readonly end: PageEnd
+  readonly unknownEvent: UnknownEvent | null
+}
+
+async function readPage(store: TenantStore, id: string, options: HistoryOptions | undefined): Promise<ReadPage> {
+  const {
+    before: asked,
+    limit = 20,
+    maxBytes = pageBytes,
+  } = readMembers('page', options, ['before', 'limit', 'maxBytes'])
+  if (asked !== undefined) checkWhole('before', asked, 0)
+  checkWhole('limit', limit, 1)
+  checkWhole('maxBytes', maxBytes, 1)
+  const read = await readHistory(store, id, { ...(asked === undefined ? {} : { before: asked }), limit, maxBytes })
+  const { events, turnIds, previous, before, end, unknownEvent } = read
+  // The turn before the page tells whether the first one of it is still queued.
+  const own = ownEvents(events, previous === null ? turnIds : [previous, ...turnIds])
+  const shown = within(own, maxBytes)
+  const keys = new Map<number, string>()
+  for (const event of own) {
+    if (event.type === 'user_msg' && event.content.key !== undefined) keys.set(event.seq, event.content.key)
+  }
+  return {
+    state: foldEvents(shown.map((event, index) => ({ ...event, seq: index + 1 }))),
+    seqs: shown.map(({ seq }) => seq),
+    keys,
+    isInPage: new Set(turnIds),
+    before,
+    end,
+    unknownEvent,
+  }
+}
+
+/** The events of these turns. A turn that began before them is given a beginning: the fold needs one. */
+function ownEvents(events: readonly LogEvent[], turnIds: readonly string[]): LogEvent[] {
+  const about = new TurnEvents(turnIds)
+  const begun = new Set<string>()
+  const own: LogEvent[] = []
+  for (const event of events) {
+    if (!about.has(event)) continue
+    const { turnId } = event.content as { readonly turnId?: string }
+    if (turnId !== undefined && !begun.has(turnId)) {
+      begun.add(turnId)
+      if (event.type !== 'user_msg') own.push(beginningOf(turnId, event))
+    }
+    own.push(event)
+  }
+  return own
+}
+
+function beginningOf(turnId: string, { conversationId, at }: LogEvent): LogEvent {
+  const content = { turnId, message: { parts: [] }, options: {}, who: '' }
+  return { conversationId, seq: 0, at, type: 'user_msg', content }
+}
+
+/** Where a single message is larger than the page: the beginnings of what is long, the oldest first, but of the message itself last. */
+function within(events: readonly LogEvent[], maxBytes: number): readonly LogEvent[] {
+  let weight = events.reduce((sum, event) => sum + weightOf(event.content), 0)
+  if (weight <= maxBytes) return events
+  const shortened = [...events]
+  for (const isSpared of [isMessage, () => false]) {
+    for (let index = 0; index < shortened.length && weight > maxBytes; index++) {
+      const event = shortened[index]!
+      if (isSpared(event)) continue
+      shortened[index] = abridgeEvent(event)
+      weight += weightOf(shortened[index]!.content) - weightOf(event.content)
+    }
+  }
+  return shortened
+}

@@ -1,0 +1,98 @@
+import { readMembers } from '../../base/errors/read-given.ts'
+import type { Json } from '../../base/json.ts'
+import { blobRefsIn } from '../../log/blob-refs-in.ts'
+import type { LogEvent } from '../../log/events.ts'
+import type { ConversationRecord, ConversationRef } from '../../store/conversation-record.ts'
+import { logPages } from '../../store/log-pages.ts'
+import type { ModelCall, ModelCallRange } from '../../store/model-call.ts'
+import { readRange } from '../../store/read-ranges.ts'
+import type { EventPage, EventRange, TenantStore } from '../../store/store.ts'
+import { type ExplainRange, type ExplanationPage, explainPage, readExplainRange } from './explain-log.ts'
+import { type HistoryOptions, historyTurns, type TurnPage } from './history.ts'
+import { shownPages } from './shown-events.ts'
+
+/** What is kept of a conversation or session beside its log. Reads only. */
+export type Inspection = {
+  /** Where it is, whoever asks: two scopes of one tenant have the same. */
+  readonly ref: ConversationRef
+  /** Null when there is none. */
+  record(): Promise<ConversationRecord | null>
+  /** What each model call was given, as far as the agent's audit keeps it. */
+  modelCalls(range?: ModelCallRange): Promise<ModelCall[]>
+  /** How each event was in the prompt of a call; of several attempts the last. Null when there is no such call. */
+  explain(turnRef: string, range?: ExplainRange): Promise<ExplanationPage | null>
+  snapshot(): Promise<Json>
+  /** Whole turns, the newest first, as they fold. */
+  turns(page?: HistoryOptions): Promise<TurnPage>
+  /**
+   * The log by pages, whose events are decoded as they are reached. Onwards from `after` where it is given, else back from the end. `withheld`: with
+   * what messages say that no hook has passed.
+   */
+  pages(
+    range?: Pick<EventRange, 'after' | 'before'>,
+    options?: { readonly withheld?: boolean },
+  ): AsyncGenerator<EventPage, void, void>
+  /** A file that the log refers to, by the hash of its bytes. Null when it refers to none such. */
+  file(blob: string): Promise<StoredFile | null>
+}
+
+export function inspect(store: TenantStore, ref: ConversationRef): Inspection {
+  const { id } = ref
+  return {
+    ref,
+    record: () => store.getConversation(id),
+    modelCalls: (range) => store.modelCalls(id, range),
+    async explain(turnRef, range) {
+      const asked = readExplainRange(range)
+      const calls = await store.modelCalls(id, { turnRef, contexts: false })
+      const call = calls.at(-1)
+      return call ? explainPage(store, id, call, asked) : null
+    },
+    snapshot: () => store.getSnapshot(id),
+    turns: (page) => historyTurns(store, id, page),
+    async *pages(range, options) {
+      const { withheld = false } = readMembers('options', options, ['withheld'])
+      const pages = logPages(store, id, readRange(range))
+      yield* withheld === true ? pages : shownPages(store, id, pages)
+    },
+    file: async (blob) => ((await refersTo(store, id, blob)) ? openFile(store, blob) : null),
+  }
+}
+
+/** A file of a store, read as it is taken. */
+export type StoredFile = { readonly mediaType: string; readonly pieces: AsyncIterable<Uint8Array> }
+
+const pieceBytes = 1024 * 1024
+
+async function openFile(store: TenantStore, blob: string): Promise<StoredFile | null> {
+  const read = (from: number) => store.getBlob({ blob, mediaType: '', size: 0 }, { from, length: pieceBytes })
+  const first = await read(0)
+  return first && { mediaType: first.mediaType, pieces: pieces(first.bytes, read) }
+}
+
+async function* pieces(
+  first: Uint8Array,
+  read: (from: number) => Promise<{ readonly bytes: Uint8Array } | null>,
+): AsyncGenerator<Uint8Array, void, void> {
+  yield first
+  for (let [from, last] = [first.byteLength, first.byteLength]; last === pieceBytes; from += last) {
+    const next = await read(from)
+    // It was deleted meanwhile: what was sent is not all of it.
+    if (!next) throw new Error('the file is gone')
+    if (next.bytes.byteLength > 0) yield next.bytes
+    last = next.bytes.byteLength
+  }
+}
+
+/** Blobs belong to a tenant. Only those that a conversation has shown are shown to whoever may read it. */
+async function refersTo(store: TenantStore, id: string, blob: string): Promise<boolean> {
+  for await (const { events } of shownPages(store, id, logPages(store, id))) {
+    if (areAbout(events, blob)) return true
+  }
+  return false
+}
+
+function areAbout(events: Iterable<LogEvent>, blob: string): boolean {
+  for (const { content } of events) if (blobRefsIn(content as Json).includes(blob)) return true
+  return false
+}

@@ -1,0 +1,73 @@
+import { expect, test } from 'vitest'
+import { ended, replied, said } from '../../../test/log/story.ts'
+import type { NewEvent } from '../../log/events.ts'
+import { memoryStore } from '../../store/memory/memory-store.ts'
+import { readHistory } from './read-history.ts'
+
+const long = 'x'.repeat(2_000)
+const whole = 1024 * 1024
+
+/** Three events for each turn: what was said, what was answered, and its end. */
+const turn = (n: number): NewEvent[] => [
+  said(`t${n}`),
+  replied(`t${n}`, `m${n}`, 3 * n - 2, { parts: [{ type: 'text', text: long }] }),
+  ended(`t${n}`),
+]
+
+async function logOf(...events: NewEvent[]) {
+  const store = memoryStore().forTenant('default')
+  await store.commit('c', { events, conversation: { agent: 'a' } })
+  const read = async (limit: number, before?: number, maxBytes = whole) => {
+    const page = await readHistory(store, 'c', { limit, maxBytes, before } as never)
+    const seqs = page.events.map(({ seq }) => seq)
+    return { first: seqs[0], last: seqs.at(-1), ...page }
+  }
+  return { store, read }
+}
+
+test('a page has the last turns, and knows the turn before them', async () => {
+  const { read } = await logOf(...[1, 2, 3, 4].flatMap(turn))
+  expect(await read(2)).toMatchObject({ turnIds: ['t3', 't4'], previous: 't2', before: 7, last: 12 })
+  expect(await read(1)).toMatchObject({ turnIds: ['t4'], previous: 't3', before: 10 })
+})
+
+test('a page that reaches the beginning has nothing before it', async () => {
+  const { read } = await logOf(...[1, 2].flatMap(turn))
+  for (const limit of [2, 3]) {
+    expect(await read(limit)).toMatchObject({ turnIds: ['t1', 't2'], previous: null, before: null, first: 1, last: 6 })
+  }
+})
+
+test('the page before another one ends where that one begins', async () => {
+  const { read } = await logOf(...[1, 2, 3, 4].flatMap(turn))
+  expect(await read(2, 7)).toMatchObject({ turnIds: ['t1', 't2'], previous: null, before: null, first: 1, last: 6 })
+  expect(await read(1, 7)).toMatchObject({ turnIds: ['t2'], previous: 't1', before: 4 })
+  expect(await read(2, 1)).toMatchObject({ events: [], turnIds: [], before: null })
+})
+
+test('a turn that was queued ends after later ones have begun, and its end belongs to its page', async () => {
+  const { read } = await logOf(
+    said('t1'),
+    said('t2'),
+    replied('t1', 'm1', 1),
+    ended('t1'),
+    ...[replied('t2', 'm2', 4)],
+    ended('t2'),
+  )
+  const { events } = await read(1, 2)
+  expect(events.map(({ seq }) => seq)).toEqual([1, 3, 4])
+})
+
+test('a page of few bytes has at least one turn, and says where the rest begins', async () => {
+  const { read } = await logOf(...[1, 2, 3].flatMap(turn))
+  expect(await read(3, undefined, 4_500)).toMatchObject({ turnIds: ['t3'], previous: null, before: 7, first: 7 })
+  // Within a turn, where not even one fits.
+  expect(await read(3, undefined, 100)).toMatchObject({ turnIds: ['t3'], before: 8, first: 8, last: 9 })
+})
+
+test('of a log that is not there the page is empty', async () => {
+  const { store } = await logOf(said('t1'))
+  expect(await readHistory(store, 'other', { limit: 3, maxBytes: whole } as never)).toMatchObject({
+    ...{ events: [], turnIds: [], previous: null, before: null, unknownEvent: null },
+  })
+})

@@ -1,0 +1,229 @@
+import { EventUnknownError } from '../../base/errors/log-errors.ts'
+import { checkSignal, readMembers } from '../../base/errors/read-given.ts'
+import { WatcherLaggedError } from '../../base/errors/runtime-errors.ts'
+import type { KeepAlive } from '../../engine/keep-alive.ts'
+import type { Channels } from '../../engine/live/channels.ts'
+import type { ConversationState } from '../../log/state.ts'
+import { shownBytes, stateWeight, trimState } from '../../log/trim-state.ts'
+import { weightOf } from '../../log/weight.ts'
+import { checkWhole } from '../../store/checks.ts'
+import { pagesAfter } from '../../store/log-pages.ts'
+import type { TenantStore } from '../../store/store.ts'
+import { loadReadable } from '../../store/working-sets.ts'
+import type { LiveEvent } from '../../view/live-event.ts'
+import type { WatchEvent } from '../../view/project-view.ts'
+import type { View } from '../../view/view.ts'
+import { viewOf } from '../../view/view-of.ts'
+import { shownPages } from './shown-events.ts'
+import { WatchedChildren } from './watched-children.ts'
+
+/** Where watching begins and when it ends. */
+export type WatchOptions = {
+  /** Go on from here: first the events after it, then what is live. Without it, a snapshot first. */
+  readonly after?: number
+  readonly signal?: AbortSignal
+  /** How many events may wait for a slow reader before it is dropped. Default: 10,000. */
+  readonly maxBuffered?: number
+  /** How many bytes of them, about. Default: 16 MiB. */
+  readonly maxBufferedBytes?: number
+}
+
+type Watched = {
+  readonly tenant: string
+  readonly id: string
+  readonly store: TenantStore
+  readonly channels: Channels
+  readonly keepAlive: KeepAlive
+  readonly closed: AbortSignal
+}
+
+/**
+ * Snapshot and tail, without gap or repeat. A log that a later version has written to is told up to there, then `EventUnknownError`. Ends when the signal or the runtime says so. A reader that is too slow is dropped with
+ * `WatcherLaggedError`, which says where to go on.
+ */
+export async function* watch(watched: Watched, given?: WatchOptions): AsyncGenerator<WatchEvent, void, void> {
+  for await (const { event } of watchWithMore(watched, given)) yield event
+}
+
+type WithMore = {
+  readonly event: WatchEvent
+  /** The next one is here already. */
+  readonly hasMore: boolean
+}
+
+/** As `watch`, for readers that do their work once for all events that are there. */
+export async function* watchWithMore(watched: Watched, given?: WatchOptions): AsyncGenerator<WithMore, void, void> {
+  const options = readOptions(given)
+  const { tenant, id, store, channels, keepAlive, closed } = watched
+  const { after, maxBuffered = 10_000, maxBufferedBytes = 16 * 1024 * 1024 } = options
+  const signal = options.signal ? AbortSignal.any([options.signal, closed]) : closed
+  const letProcessEnd = keepAlive.hold()
+  const channel = channels.of(tenant, id)
+  const buffer = new Buffer(id, { events: maxBuffered, bytes: maxBufferedBytes }, after ?? 0)
+  const stopListening = channel.listen(buffer)
+  const children = new WatchedChildren(channel, channels, tenant, (event) => buffer.next(event))
+  const stop = (): void => buffer.end()
+  signal.addEventListener('abort', stop, { once: true })
+  try {
+    if (signal.aborted) return
+    let state: ConversationState
+    try {
+      state = await channel.refresh()
+    } catch (error) {
+      // Nothing can be followed past such an event, but what is before it can be shown.
+      if (error instanceof EventUnknownError && after === undefined)
+        yield { event: await readableSnapshot(store, id), hasMore: false }
+      throw error
+    }
+    await children.read(state)
+    // From here to the next await nothing can come between the view and what was buffered after it.
+    const view = children.begin(channel.view())
+    buffer.startAt(view.seq)
+    if (after === undefined) yield { event: { type: 'snapshot', view }, hasMore: false }
+    else {
+      const missed = pagesAfter(store, id, { after, before: view.seq + 1 })
+      for await (const { events } of shownPages(store, id, missed))
+        for (const event of events) yield { event, hasMore: false }
+      if (view.drafts.length > 0 || view.children.pending.length > 0)
+        yield { event: { type: 'snapshot', view }, hasMore: false }
+    }
+    yield* buffer.drain()
+  } finally {
+    signal.removeEventListener('abort', stop)
+    stopListening()
+    children.stop()
+    channels.tidy(tenant, id)
+    letProcessEnd()
+  }
+}
+
+async function readableSnapshot(store: TenantStore, id: string): Promise<WatchEvent> {
+  const { state, unknownEvent } = await loadReadable(store, id)
+  return {
+    type: 'snapshot',
+    view: { ...viewOf(id, trimState(state, shownBytes)), ...(unknownEvent ? { unknownEvent } : {}) },
+  }
+}
+
+function readOptions(given: WatchOptions | undefined): WatchOptions {
+  const options = readMembers('options', given, ['after', 'signal', 'maxBuffered', 'maxBufferedBytes'])
+  if (options.after !== undefined) checkWhole('after', options.after, 0)
+  if (options.signal !== undefined) checkSignal('signal', options.signal)
+  if (options.maxBuffered !== undefined) checkWhole('maxBuffered', options.maxBuffered, 1)
+  if (options.maxBufferedBytes !== undefined) checkWhole('maxBufferedBytes', options.maxBufferedBytes, 1)
+  return options
+}
+
+/** Holds what a reader has not taken yet. */
+class Buffer {
+  readonly #id: string
+  readonly #most: { readonly events: number; readonly bytes: number }
+  #events: WatchEvent[] = []
+  /** How many of the first were taken. */
+  #taken = 0
+  #bytes = 0
+  #wake: (() => void) | null = null
+  #isEnded = false
+  #hasLagged = false
+  #error: unknown = null
+  #lastSeq: number
+
+  constructor(id: string, most: { readonly events: number; readonly bytes: number }, lastSeq: number) {
+    this.#id = id
+    this.#most = most
+    this.#lastSeq = lastSeq
+  }
+
+  /** What was buffered up to now is in the view. */
+  startAt(seq: number): void {
+    this.#clear()
+    this.#lastSeq = seq
+  }
+
+  appended(told: readonly WatchEvent[]): void {
+    this.#take(told)
+  }
+
+  live(event: LiveEvent): void {
+    this.next(event)
+  }
+
+  next(event: WatchEvent): void {
+    this.#take([event])
+  }
+
+  replaced(view: View): void {
+    this.#clear()
+    this.next({ type: 'snapshot', view })
+  }
+
+  failed(error: unknown): void {
+    this.#error = error
+    this.end()
+  }
+
+  /** A reader that has taken everything is not slow, however much comes at once. */
+  #take(events: readonly WatchEvent[]): void {
+    if (this.#isEnded) return
+    const isBehind = this.#count > 0
+    for (const event of events) {
+      this.#events.push(event)
+      this.#bytes += bytesOf(event)
+    }
+    if (isBehind && (this.#count > this.#most.events || this.#bytes > this.#most.bytes)) {
+      this.#clear()
+      this.#hasLagged = true
+      this.end()
+    }
+    this.#wake?.()
+  }
+
+  end(): void {
+    this.#isEnded = true
+    this.#wake?.()
+  }
+
+  async *drain(): AsyncGenerator<WithMore, void, void> {
+    for (;;) {
+      for (let event = this.#shift(); event; event = this.#shift()) {
+        this.#bytes -= bytesOf(event)
+        if (event.type === 'snapshot') this.#lastSeq = event.view.seq
+        else if ('content' in event) this.#lastSeq = event.seq
+        yield { event, hasMore: this.#count > 0 }
+      }
+      if (this.#hasLagged) throw new WatcherLaggedError(this.#id, this.#lastSeq)
+      if (this.#error) throw this.#error
+      if (this.#isEnded) return
+      await new Promise<void>((resolve) => {
+        this.#wake = resolve
+      })
+      this.#wake = null
+    }
+  }
+
+  get #count(): number {
+    return this.#events.length - this.#taken
+  }
+
+  /** What was taken stays in front until it is half of all: to move the rest with each event would cost their square. */
+  #shift(): WatchEvent | undefined {
+    const event = this.#events[this.#taken]
+    if (event === undefined) return undefined
+    this.#taken += 1
+    if (this.#taken * 2 > this.#events.length) {
+      this.#events.splice(0, this.#taken)
+      this.#taken = 0
+    }
+    return event
+  }
+
+  #clear(): void {
+    this.#events = []
+    this.#taken = 0
+    this.#bytes = 0
+  }
+}
+
+function bytesOf(event: WatchEvent): number {
+  return event.type === 'snapshot' ? stateWeight(event.view.log) : weightOf(event)
+}

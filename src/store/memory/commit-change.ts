@@ -1,0 +1,159 @@
+import { judgeClaim } from '../claim.ts'
+import type { CommitOutcome, PreparedChange, StoredAttrs, StoredCallWrite, Wake } from '../driver.ts'
+import { mergeSettings } from '../rows.ts'
+import { eventTime } from './freed-ids.ts'
+import { type ConversationRow, isLeased, newConversationRow, type TenantTables } from './memory-tables.ts'
+
+/** Checks first, then writes: it runs in one go, so nothing can come between. */
+export function commitChange(
+  tables: TenantTables,
+  id: string,
+  change: PreparedChange,
+  now: number,
+  nextEpoch: () => number,
+): CommitOutcome {
+  const known = tables.conversations.get(id)
+  const refusal = refuse(tables, id, known, change, now)
+  if (refusal) return refusal.type === 'ok' ? withLeaseOfFirstTime(refusal, known, change, now) : refusal
+  const row = known ?? newConversationRow(id, now)
+  // Before anything is written: settings that are damaged cannot be added to.
+  const attrs = merged(row, change.attrs)
+  tables.conversations.set(id, row)
+  const firstSeq = row.events.length + 1
+  const at = eventTime(tables, id, now)
+  for (const { type, content } of change.events) {
+    row.events.push({ seq: row.events.length + 1, at, type, content })
+  }
+  const seq = row.events.length
+  for (const { callId, status, result, eventIndex } of change.resolve) {
+    const resolvedSeq = eventIndex === null ? null : firstSeq + eventIndex
+    tables.calls.set(callId, { ...tables.calls.get(callId)!, status, result, resolvedAt: now, resolvedSeq })
+  }
+  for (const call of change.calls) writeCall(tables, row, call, now)
+  for (const hash of change.blobs) referToBlob(tables, hash, id, firstSeq)
+  writeAttrs(row, attrs, now)
+  wakeRow(row, change.wake, now)
+  if (change.releasesLease) row.lease = null
+  else if (row.lease && change.events.some(({ type }) => type === 'turn_ended'))
+    row.lease = { ...row.lease, lapsed: [] }
+  const epoch = takeLease(row, change, now, nextEpoch)
+  if (change.key !== null) row.keys.set(change.key, { seq, digest: change.digest, epoch })
+  return epoch === null ? { type: 'ok', seq, at } : { type: 'ok', seq, at, epoch }
+}
+
+/** The epoch of the lease that comes with the change; null: none does. */
+function takeLease(
+  row: ConversationRow,
+  { acquires }: PreparedChange,
+  now: number,
+  epoch: () => number,
+): number | null {
+  if (!acquires || isLeased(row, now)) return null
+  const { outcome, lease } = judgeClaim(row.lease, { ...acquires, epoch }, now)
+  row.lease = lease ?? row.lease
+  return outcome.type === 'taken' ? outcome.epoch : null
+}
+
+/** A change that is known by its key is told of the lease it got, as long as that is what it was. */
+function withLeaseOfFirstTime(
+  outcome: Extract<CommitOutcome, { type: 'ok' }>,
+  row: ConversationRow | undefined,
+  { key, acquires }: PreparedChange,
+  now: number,
+): CommitOutcome {
+  const epoch = row?.keys.get(key ?? '')?.epoch ?? null
+  if (!row?.lease || !acquires || row.lease.epoch !== epoch || row.lease.holder !== acquires.holder) return outcome
+  row.lease = { ...row.lease, until: now + acquires.ttlMs }
+  return { ...outcome, epoch }
+}
+
+function refuse(
+  tables: TenantTables,
+  id: string,
+  row: ConversationRow | undefined,
+  change: PreparedChange,
+  now: number,
+): CommitOutcome | null {
+  const lastSeq = row?.events.length ?? 0
+  const earlier = change.key === null ? undefined : row?.keys.get(change.key)
+  if (earlier) return earlier.digest === change.digest ? { type: 'ok', seq: earlier.seq } : { type: 'key_reused' }
+  if (change.epoch !== null && row?.lease?.epoch !== change.epoch) return { type: 'epoch', lastSeq }
+  if (change.needsFree && row && (isLeased(row, now) || hasOtherPending(tables, row, change.resolve)))
+    return { type: 'owned' }
+  if (change.expectedSeq !== null && change.expectedSeq !== lastSeq) return { type: 'seq', lastSeq }
+  if (change.expectedAt !== null && row?.events.at(-1)?.at !== change.expectedAt) return { type: 'seq', lastSeq }
+  if (change.expectedAgent !== null && row?.columns.agent !== change.expectedAgent) return { type: 'seq', lastSeq }
+  for (const { callId, round, onlyWhenDue } of change.resolve) {
+    const call = tables.calls.get(callId)
+    const isOpen = call?.conversationId === id && call.status === 'pending' && call.round === round
+    const isDue = call !== undefined && call.expiresAt !== null && call.expiresAt <= now
+    if (!isOpen || (onlyWhenDue && !isDue)) return { type: 'stale', lastSeq, callId, round }
+  }
+  if (!row && !change.creates) return { type: 'missing' }
+  for (const { id: callId } of change.calls) {
+    const owner = tables.calls.get(callId)?.conversationId ?? id
+    if (owner !== id) return { type: 'call_elsewhere', callId }
+  }
+  return null
+}
+
+function hasOtherPending(
+  tables: TenantTables,
+  { callIds }: ConversationRow,
+  resolve: PreparedChange['resolve'],
+): boolean {
+  const ended = new Set(resolve.map(({ callId }) => callId))
+  return [...callIds].some((callId) => !ended.has(callId) && tables.calls.get(callId)!.status === 'pending')
+}
+
+function writeCall(tables: TenantTables, row: ConversationRow, write: StoredCallWrite, now: number): void {
+  const { expiresInMs, ...columns } = write
+  const { id } = row.columns
+  row.callIds.add(columns.id)
+  tables.calls.set(columns.id, {
+    ...columns,
+    conversationId: id,
+    expiresAt: expiresInMs === null ? null : now + expiresInMs,
+    createdAt: tables.calls.get(columns.id)?.createdAt ?? now,
+    resolvedAt: columns.status === 'pending' ? null : now,
+    resolvedSeq: null,
+  })
+}
+
+function referToBlob(tables: TenantTables, hash: string, id: string, seq: number): void {
+  const blob = tables.blobs.get(hash)
+  if (!blob) return
+  if (!blob.references.has(id)) blob.references.set(id, seq)
+  blob.pins = Math.max(0, blob.pins - 1)
+}
+
+function merged(row: ConversationRow, attrs: StoredAttrs): StoredAttrs {
+  if (attrs.settings === undefined) return attrs
+  return { ...attrs, settings: mergeSettings(row.columns.settings, attrs.settings) }
+}
+
+function writeAttrs(row: ConversationRow, attrs: StoredAttrs, now: number): void {
+  const { childOf, idleSeq, ...columns } = attrs
+  row.columns = { ...row.columns, ...columns, updatedAt: now }
+  if (idleSeq !== undefined) row.idleSeq = idleSeq
+  if (childOf !== undefined) row.childOf = childOf
+}
+
+function wakeRow(row: ConversationRow, wake: Wake, now: number): void {
+  switch (wake.type) {
+    case 'in':
+      row.wakeAt = now + wake.ms
+      row.isDormant = false
+      return
+    case 'expiry':
+      if (row.isDormant) return
+      row.wakeAt = now
+      row.columns = { ...row.columns, status: 'active' }
+      return
+    case 'clear':
+      row.wakeAt = null
+      return
+    case 'keep':
+      return
+  }
+}

@@ -1,0 +1,113 @@
+import { quarantineHolder, quarantineUntil, type StoredLease } from '../claim.ts'
+import type { StoredCall, StoredConversation, StoredEvent, StoredModelCall, StoredSummary } from '../driver.ts'
+
+/** What a memory store holds: the same text another backend has in its tables. */
+export class MemoryTables {
+  readonly #tenants = new Map<string, TenantTables>()
+  #lastEpoch = 0
+
+  tenant(name: string): TenantTables {
+    const known = this.#tenants.get(name)
+    if (known) return known
+    const tables = emptyTables(new Map())
+    this.#tenants.set(name, tables)
+    return tables
+  }
+
+  tenants(): Iterable<[string, TenantTables]> {
+    return this.#tenants
+  }
+
+  /** What is remembered of freed ids stays. */
+  deleteTenant(name: string): void {
+    this.#tenants.set(name, emptyTables(this.tenant(name).freed))
+  }
+
+  get lastEpoch(): number {
+    return this.#lastEpoch
+  }
+
+  nextEpoch(): number {
+    this.#lastEpoch += 1
+    return this.#lastEpoch
+  }
+}
+
+export type TenantTables = {
+  readonly conversations: Map<string, ConversationRow>
+  readonly calls: Map<string, StoredCall>
+  readonly blobs: Map<string, BlobRow>
+  readonly snapshots: Map<string, string>
+  /** Ids of deleted conversations, with the time of the last event: see `freeId`. */
+  readonly freed: Map<string, number>
+}
+
+function emptyTables(freed: TenantTables['freed']): TenantTables {
+  return { conversations: new Map(), calls: new Map(), blobs: new Map(), snapshots: new Map(), freed }
+}
+
+export type ConversationRow = {
+  /** `lastSeq` is the number of events. */
+  columns: Omit<StoredConversation, 'lastSeq' | 'quarantinedAt' | 'quarantineEpoch'>
+  idleSeq: number
+  childOf: string | null
+  wakeAt: number | null
+  /** A fork that nobody has touched yet: an expiry in it does not wake it. */
+  isDormant: boolean
+  lease: StoredLease | null
+  readonly events: StoredEvent[]
+  /** `epoch`: of the lease that came with the change. */
+  readonly keys: Map<string, { readonly seq: number; readonly digest: string | null; readonly epoch: number | null }>
+  readonly callIds: Set<string>
+  readonly summaries: Map<number, StoredSummary>
+  readonly modelCalls: (StoredModelCall & { at: number })[]
+}
+
+export type BlobRow = {
+  readonly bytes: Uint8Array
+  readonly mediaType: string
+  pins: number
+  /** The conversations that refer to it, with the seq of the first event that does. */
+  readonly references: Map<string, number>
+}
+
+/** Since when it is quarantined, and under which epoch. */
+export function quarantineOf({
+  lease,
+}: ConversationRow): Pick<StoredConversation, 'quarantinedAt' | 'quarantineEpoch'> {
+  const isQuarantined = lease?.holder === quarantineHolder && lease.until === quarantineUntil
+  return isQuarantined
+    ? { quarantinedAt: lease.claimedAt, quarantineEpoch: lease.epoch }
+    : { quarantinedAt: null, quarantineEpoch: null }
+}
+
+export function isLeased({ lease }: ConversationRow, now: number): boolean {
+  return lease !== null && lease.until > now
+}
+
+export function newConversationRow(id: string, now: number): ConversationRow {
+  return {
+    columns: {
+      id,
+      kind: 'conversation',
+      agent: null,
+      status: 'idle',
+      settings: '{}',
+      fsmState: null,
+      title: null,
+      parent: null,
+      createdAt: now,
+      updatedAt: now,
+    },
+    idleSeq: 0,
+    childOf: null,
+    wakeAt: null,
+    isDormant: false,
+    lease: null,
+    events: [],
+    keys: new Map(),
+    callIds: new Set(),
+    summaries: new Map(),
+    modelCalls: [],
+  }
+}

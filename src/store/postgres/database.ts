@@ -1,0 +1,278 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { Pool, PoolClient } from 'pg'
+import { failpoint } from '../../base/failpoint.ts'
+import type { Logger } from '../../base/logger.ts'
+import { sparingly } from '../../base/sparingly.ts'
+import { type FailureKind, failureOf, poolBusy } from './failure.ts'
+import { loadPg, type Pg } from './load-pg.ts'
+import { foundVersion, migrate } from './migrate.ts'
+import { quoteSchema } from './schema-name.ts'
+import { sessionSettings } from './session-settings.ts'
+import { discard, withTimeout } from './silent-connection.ts'
+import { Slots } from './slots.ts'
+
+export type DatabaseOptions = {
+  readonly connectionString: string
+  readonly schema: string
+  readonly max: number
+  readonly logger: Logger
+  /** The longest wait for a connection, for an answer, and for an answer while migrating. */
+  readonly connectTimeoutMs: number
+  readonly answerTimeoutMs: number
+  readonly migrateTimeoutMs: number
+}
+
+/** A statement that each connection prepares once. The name must belong to this text alone. */
+export type Statement = {
+  readonly name: string
+  readonly text: string
+  /** After so long without an answer the connection counts as broken; 0: never. Default: `answerTimeoutMs` of the store. */
+  readonly timeoutMs?: number
+  /** Does not wait for a connection behind other statements: of several connections, one is kept free for these. Default: false. */
+  readonly isUrgent?: boolean
+}
+
+/** What to do when the connection breaks before the answer: `repeat` only where a second time changes nothing. */
+export type WhenLost = 'repeat' | 'reject'
+
+export type Query = <Row>(statement: Statement, values: readonly unknown[]) => Promise<Row[]>
+
+/** Where one attempt takes long, as with a host that does not answer, another is not made. */
+const repeatWithinMs = 5_000
+const retryDelaysMs = [20, 60, 150, 300, 500, 800]
+
+/** The pool: connects on first use, migrates, and tries again what can safely be tried again. */
+export class Database {
+  readonly schema: string
+  readonly #options: DatabaseOptions
+  readonly #configured = new WeakSet<PoolClient>()
+  readonly #warn: Logger['warn']
+  readonly #ordinary: Slots
+  #opening: Promise<Pool> | null = null
+
+  constructor(options: DatabaseOptions) {
+    this.#options = options
+    this.#warn = sparingly(options.logger, () => performance.now())
+    this.schema = quoteSchema(options.schema)
+    this.#ordinary = new Slots(Math.max(1, options.max - 1), options.connectTimeoutMs, () => this.#poolBusy())
+  }
+
+  /** One statement in its own transaction. */
+  run<Row>(statement: Statement, values: readonly unknown[], whenLost: WhenLost = 'repeat'): Promise<Row[]> {
+    const work = async (client: PoolClient, onSent: () => void): Promise<Row[]> => {
+      onSent()
+      const answer = this.#queryOn(client)<Row>(statement, values)
+      if (whenLost === 'repeat') return answer
+      // The server has the statement, and nobody here knows yet what became of it.
+      failpoint('store.inside_transaction')
+      const rows = await answer
+      failpoint('store.after_transaction')
+      return rows
+    }
+    return this.#attempt(whenLost, work, statement.isUrgent)
+  }
+
+  /** Several statements in one transaction, begun again when it was rolled back. `work` says whether to commit. */
+  transaction<T>(
+    work: (query: Query) => Promise<{ commit: boolean; value: T }>,
+    whenLost: WhenLost = 'reject',
+  ): Promise<T> {
+    return this.#attempt(whenLost, async (client, onSent) => {
+      await this.#ask(client, 'BEGIN')
+      const { commit, value } = await work(this.#queryOn(client))
+      if (commit) onSent()
+      failpoint('store.inside_transaction')
+      // Durable from here: with its answer the whole transaction is on disk; a crash before it finds none of it.
+      await this.#ask(client, commit ? 'COMMIT' : 'ROLLBACK')
+      failpoint('store.after_transaction')
+      return value
+    })
+  }
+
+  /** One connection for as long as `work` takes, in one transaction. Nothing is tried again: what `work` has done meanwhile cannot be undone here. */
+  session<T>(begin: string, work: (query: Query) => Promise<{ commit: boolean; value: T }>): Promise<T> {
+    return this.#ordinary.use(() => this.#session(begin, work))
+  }
+
+  async #session<T>(begin: string, work: (query: Query) => Promise<{ commit: boolean; value: T }>): Promise<T> {
+    const client = await this.#connect().catch((error: unknown) => {
+      throw failureOf(error, false).error
+    })
+    let isSent = false
+    const telling = <Answer>(answer: Promise<Answer>): Promise<Answer> =>
+      answer.catch((error: unknown) => {
+        throw failureOf(error, isSent).error
+      })
+    let isHealthy = false
+    try {
+      await telling(this.#ask(client, begin))
+      const { commit, value } = await work((statement, values) => telling(this.#queryOn(client)(statement, values)))
+      isSent = commit
+      // Durable from here: with its answer the whole transaction is on disk; a crash before it finds none of it.
+      await telling(this.#ask(client, commit ? 'COMMIT' : 'ROLLBACK'))
+      isHealthy = true
+      return value
+    } finally {
+      if (isHealthy) client.release()
+      else discard(client)
+    }
+  }
+
+  /** The number of migrations that have run, without running any; null where there are none. */
+  async version(): Promise<number | null> {
+    const { Client } = await loadPg()
+    const { connectionString, connectTimeoutMs, answerTimeoutMs } = this.#options
+    const client = new Client({
+      connectionString,
+      connectionTimeoutMillis: connectTimeoutMs,
+      query_timeout: answerTimeoutMs,
+    })
+    client.on('error', () => {})
+    try {
+      await client.connect()
+      return await foundVersion(client, this.#options.schema)
+    } catch (error) {
+      throw failureOf(error, false).error
+    } finally {
+      await client.end().catch(() => {})
+    }
+  }
+
+  async close(): Promise<void> {
+    const pool = await this.#opening?.catch(() => null)
+    await pool?.end()
+  }
+
+  async #attempt<T>(
+    whenLost: WhenLost,
+    work: (client: PoolClient, onSent: () => void) => Promise<T>,
+    isUrgent = false,
+  ): Promise<T> {
+    const until = performance.now() + repeatWithinMs
+    let maybeDone: Error | null = null
+    for (let attempt = 0; ; attempt++) {
+      let isSent = false
+      const once = (): Promise<T> =>
+        this.#once((client) =>
+          work(client, () => {
+            isSent = true
+          }),
+        )
+      try {
+        return await (isUrgent ? once() : this.#ordinary.use(once))
+      } catch (error) {
+        const { kind, error: failure } = failureOf(error, isSent)
+        if (kind === 'lost') maybeDone = failure
+        const isLast = attempt >= retryDelaysMs.length || performance.now() > until
+        if (isLast || !canRepeat(kind, whenLost)) throw maybeDone ?? failure
+        await pause(attempt)
+      }
+    }
+  }
+
+  async #once<T>(work: (client: PoolClient) => Promise<T>): Promise<T> {
+    const client = await this.#connect()
+    try {
+      const value = await work(client)
+      client.release()
+      return value
+    } catch (error) {
+      // A connection after an error may be broken, or in the middle of a transaction.
+      discard(client)
+      throw error
+    }
+  }
+
+  async #connect(): Promise<PoolClient> {
+    this.#opening ??= this.#open()
+    const opening = this.#opening
+    const pool = await opening.catch((error: unknown) => {
+      // The next use opens again, unless another has begun to already.
+      if (this.#opening === opening) this.#opening = null
+      throw error
+    })
+    const client = await this.#fromPool(pool)
+    if (!this.#configured.has(client)) await this.#configure(client)
+    return client
+  }
+
+  async #fromPool(pool: Pool): Promise<PoolClient> {
+    try {
+      return await pool.connect()
+    } catch (error) {
+      const isBusy = pool.totalCount >= this.#options.max && pool.idleCount === 0
+      throw isBusy ? this.#poolBusy() : error
+    }
+  }
+
+  #poolBusy(): Error {
+    const { max, connectTimeoutMs } = this.#options
+    this.#warn('all connections to Postgres are busy', { max, waitedMs: connectTimeoutMs })
+    return poolBusy(max, connectTimeoutMs)
+  }
+
+  async #open(): Promise<Pool> {
+    const pg = await loadPg()
+    const { connectionString, max, logger, connectTimeoutMs } = this.#options
+    const pool = new pg.Pool({
+      connectionString,
+      max,
+      connectionTimeoutMillis: connectTimeoutMs,
+      allowExitOnIdle: true,
+      keepAlive: true,
+      types: { getTypeParser: typeParsers(pg) },
+    })
+    // Without a listener a broken connection would end the process; its query is rejected anyway.
+    pool.on('connect', (client) => client.on('error', () => {}))
+    // An idle connection that breaks is replaced when one is needed.
+    pool.on('error', (error) => logger.debug('an idle connection to Postgres broke', { error }))
+    try {
+      await migrate(pool, this.#options)
+      return pool
+    } catch (error) {
+      await pool.end()
+      throw error
+    }
+  }
+
+  async #configure(client: PoolClient): Promise<void> {
+    try {
+      await this.#ask(client, sessionSettings)
+      this.#configured.add(client)
+    } catch (error) {
+      discard(client)
+      throw error
+    }
+  }
+
+  #ask(client: PoolClient, text: string): Promise<unknown> {
+    return client.query(withTimeout({ text }, this.#options.answerTimeoutMs))
+  }
+
+  #queryOn(client: PoolClient): Query {
+    return async <Row>({ name, text, timeoutMs }: Statement, values: readonly unknown[]) => {
+      const config = { name, text, values: values as unknown[] }
+      const { rows } = await client.query(withTimeout(config, timeoutMs ?? this.#options.answerTimeoutMs))
+      return rows as Row[]
+    }
+  }
+}
+
+function canRepeat(kind: FailureKind, whenLost: WhenLost): boolean {
+  if (kind === 'refused') return false
+  return kind !== 'lost' || whenLost === 'repeat'
+}
+
+async function pause(attempt: number): Promise<void> {
+  const delayMs = retryDelaysMs[attempt] ?? 0
+  await sleep(delayMs / 2 + (Math.random() * delayMs) / 2)
+}
+
+/** Whole numbers as numbers: all of ours are safe integers. */
+function typeParsers(pg: Pg): Pg['types']['getTypeParser'] {
+  const int8 = 20
+  return ((oid: number, format: 'text' | 'binary' = 'text') =>
+    oid === int8 && format === 'text'
+      ? Number
+      : pg.types.getTypeParser(oid, format as 'text')) as Pg['types']['getTypeParser']
+}

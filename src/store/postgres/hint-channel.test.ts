@@ -1,0 +1,85 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import pg from 'pg'
+import { expect, inject, test } from 'vitest'
+import { freshDatabase } from '../../../test/setup/fresh-database.ts'
+import { silentLogger } from '../../base/logger.ts'
+import type { Store, WakeHint } from '../store.ts'
+import { postgresStore } from './index.ts'
+
+const titled = (title: string) => ({ type: 'titled', content: { title } }) as const
+
+async function withStores(use: (here: Store, there: Store, connectionString: string) => Promise<void>): Promise<void> {
+  const connectionString = await freshDatabase(inject('postgresUrl'))
+  const [here, there] = [0, 1].map(() => postgresStore({ connectionString, logger: silentLogger })) as [Store, Store]
+  try {
+    await use(here, there, connectionString)
+  } finally {
+    await Promise.all([here.close(), there.close()])
+  }
+}
+
+/** Hints may be lost, so the log grows until one arrives. */
+async function heardAfterWrites(heard: WakeHint[], write: () => Promise<unknown>): Promise<void> {
+  for (let tries = 0; heard.length === 0 && tries < 200; tries++) {
+    await write()
+    await sleep(20)
+  }
+  expect(heard.length).toBeGreaterThan(0)
+}
+
+test('another store hears that a log has grown, and again after its connection was ended', () =>
+  withStores(async (here, there, connectionString) => {
+    const heard: WakeHint[] = []
+    there.onWake((hint) => heard.push(hint))
+    const write = () => here.forTenant('tenant "x"').appendEvent('chat é', titled('x'))
+    await heardAfterWrites(heard, write)
+    expect(heard[0]).toMatchObject({ tenant: 'tenant "x"', id: 'chat é' })
+
+    const client = new pg.Client(connectionString)
+    await client.connect()
+    await client.query(`SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE query LIKE 'LISTEN%'`)
+    await client.end()
+    heard.length = 0
+    await heardAfterWrites(heard, write)
+  }))
+
+test('a store does not hear its own hints a second time', () =>
+  withStores(async (here, there) => {
+    const heard: WakeHint[] = []
+    const heardThere: WakeHint[] = []
+    there.onWake((hint) => heardThere.push(hint))
+    await heardAfterWrites(heardThere, () => here.appendEvent('warm up', titled('x')))
+    here.onWake((hint) => heard.push(hint))
+    const seq = await here.appendEvent('chat', titled('x'))
+    await heardAfterWrites(heardThere, async () => {})
+    await sleep(50)
+    expect(heard.filter(({ id }) => id === 'chat')).toEqual([{ tenant: 'default', id: 'chat', seq }])
+  }))
+
+test('many hints at once arrive, however many fit into one message', () =>
+  withStores(async (here, there) => {
+    const heard = new Set<string>()
+    const warm: WakeHint[] = []
+    there.onWake((hint) => (hint.id === 'warm up' ? warm.push(hint) : heard.add(hint.id)))
+    await heardAfterWrites(warm, () => here.appendEvent('warm up', titled('x')))
+    const ids = Array.from({ length: 150 }, (_, n) => `${n} ${'"'.repeat(240)}`)
+    await Promise.all(ids.map((id) => here.appendEvent(id, titled('x'))))
+    for (let tries = 0; heard.size < ids.length && tries < 200; tries++) await sleep(20)
+    expect(heard).toEqual(new Set(ids))
+  }))
+
+test('what others send on the channel is no hint and does no harm', () =>
+  withStores(async (here, there, connectionString) => {
+    const heard: WakeHint[] = []
+    there.onWake((hint) => heard.push(hint))
+    await heardAfterWrites(heard, () => here.appendEvent('chat', titled('x')))
+    heard.length = 0
+    const client = new pg.Client(connectionString)
+    await client.connect()
+    for (const payload of ['', 'x', '7', '{}', '[]', '["a",null]']) {
+      await client.query('SELECT pg_notify($1, $2)', ['perdure_perdure', payload])
+    }
+    await client.end()
+    await sleep(50)
+    expect(heard.filter(({ id }) => id !== 'chat')).toEqual([])
+  }))

@@ -1,0 +1,142 @@
+import { mostLapses } from '../claim.ts'
+import { ClockWatch } from '../clock-watch.ts'
+import type { Driver } from '../driver.ts'
+import type { LeaseRef } from '../lease-news.ts'
+import { arrayLiteral } from './array-literal.ts'
+import { claimedColumns, isQuarantined, isSuspect, lapsedAfter } from './claims.ts'
+import type { Database } from './database.ts'
+import { putRight } from './put-right.ts'
+import { nowMs } from './sql-names.ts'
+
+type Methods = 'claimLease' | 'releaseLease' | 'takeBackLapse' | 'unquarantine' | 'renewLeases' | 'dueWork'
+
+type ClaimRow = {
+  readonly type: 'taken' | 'quarantined' | 'suspect'
+  readonly epoch: number | null
+  readonly lapses: number | null
+}
+
+/** One row without a conversation where nothing is due. */
+type DueRow = { readonly now: number; readonly tenant: string | null; readonly id: string | null }
+
+type NewsRow = LeaseRef & { readonly news: 'lost' | 'grown' | 'stray'; readonly seq: number | null }
+
+/** Who works on what. All times are the database's. */
+export function leases(database: Database): Pick<Driver, Methods> {
+  const { schema } = database
+  const isFree = `(c.epoch IS NULL OR c.holder = $3 OR c.leased_until <= ${nowMs})`
+  const hasLapses = `${lapsedAfter('$3', nowMs)} IS NOT NULL`
+  const claim = {
+    name: 'claim_lease',
+    text: `WITH claimed AS (
+        UPDATE ${schema}.conversations c SET ${claimedColumns(schema, '$3', '$4', nowMs)}
+        WHERE c.tenant = $1 AND c.id = $2 AND ${isFree} AND ($5::boolean OR NOT ${hasLapses})
+        RETURNING CASE WHEN ${isQuarantined} THEN 'quarantined' ELSE 'taken' END AS type, c.epoch, coalesce(cardinality(c.lapsed), 0) AS lapses
+      )
+      SELECT type, epoch, lapses FROM claimed
+      UNION ALL SELECT 'suspect', NULL, NULL FROM ${schema}.conversations c
+        WHERE c.tenant = $1 AND c.id = $2 AND ${isFree} AND NOT $5::boolean AND ${hasLapses}`,
+  }
+  const release = {
+    name: 'release_lease',
+    text: `UPDATE ${schema}.conversations SET holder = NULL, epoch = NULL, leased_until = NULL
+      WHERE tenant = $1 AND id = $2 AND epoch = $3`,
+  }
+  const withoutLapse = 'array_remove(c.lapsed, $3::bigint)'
+  const isLifted = `(${isQuarantined} AND cardinality(${withoutLapse}) < ${mostLapses})`
+  const takeBack = {
+    name: 'take_back_lapse',
+    text: `UPDATE ${schema}.conversations c SET
+        lapsed = nullif(${withoutLapse}, '{}'),
+        leased_until = CASE WHEN ${isLifted} THEN 0 ELSE c.leased_until END,
+        claimed_at = CASE WHEN ${isLifted} THEN NULL ELSE c.claimed_at END
+      WHERE c.tenant = $1 AND c.id = $2 AND $3::bigint = ANY (c.lapsed)`,
+  }
+  const unquarantine = {
+    name: 'unquarantine',
+    text: `UPDATE ${schema}.conversations c SET holder = NULL, epoch = NULL, leased_until = NULL
+      WHERE c.tenant = $1 AND c.id = $2 AND ${isQuarantined} RETURNING 1`,
+  }
+  // Locked in the order that batches lock in. Only what has changed comes back. A renewal that waits for other work may come too late.
+  const renew = {
+    name: 'keep_leases',
+    isUrgent: true,
+    text: `WITH known AS (
+        SELECT k.tenant, k.id, k.epoch, k.seq
+        FROM unnest($3::text[], $4::text[], $5::bigint[], $6::bigint[]) k (tenant, id, epoch, seq)
+      ), held AS (
+        SELECT c.tenant, c.id, c.epoch, k.seq
+        FROM known k
+        JOIN ${schema}.conversations c ON c.tenant = k.tenant AND c.id = k.id AND c.epoch = k.epoch AND c.holder = $1
+        ORDER BY c.tenant, c.id
+        FOR UPDATE OF c
+      ), renewed AS (
+        UPDATE ${schema}.conversations c SET leased_until = ${nowMs} + $2::bigint
+        FROM held h WHERE c.tenant = h.tenant AND c.id = h.id
+        RETURNING c.tenant, c.id, c.epoch, c.last_seq, h.seq
+      ), strays AS (
+        SELECT tenant, id, epoch FROM ${schema}.conversations WHERE holder = $1
+        EXCEPT SELECT tenant, id, epoch FROM known
+      ), lost AS (
+        SELECT tenant, id, epoch FROM known EXCEPT SELECT tenant, id, epoch FROM renewed
+      )
+      SELECT 'lost' AS news, tenant, id, epoch, NULL::bigint AS seq FROM lost
+      UNION ALL SELECT 'grown', tenant, id, epoch, last_seq FROM renewed WHERE last_seq > seq
+      UNION ALL SELECT 'stray', tenant, id, epoch, NULL FROM strays`,
+  }
+  // Those that have lapses are few among few that somebody held: they are not looked for along all that is due.
+  const due = {
+    name: 'due_work',
+    text: `SELECT (SELECT ${nowMs}) AS now, d.tenant, d.id FROM (VALUES (1)) one LEFT JOIN (
+      (
+        SELECT c.tenant, c.id, c.wake_at FROM ${schema}.conversations c
+        WHERE c.wake_at <= (SELECT ${nowMs}) AND c.agent = ANY ($1::text[])
+          AND (c.epoch IS NULL OR c.leased_until <= ${nowMs} AND ${isSuspect} IS NOT TRUE)
+        ORDER BY c.wake_at LIMIT $2
+      ) UNION ALL (
+        SELECT c.tenant, c.id, c.wake_at FROM ${schema}.conversations c
+        WHERE c.holder IS NOT NULL AND c.leased_until <= ${nowMs} AND ${isSuspect} IS TRUE
+          AND c.wake_at + 0 <= ${nowMs} AND c.agent = ANY ($1::text[])
+        ORDER BY c.wake_at + 0 LIMIT $3
+      ) ORDER BY wake_at LIMIT $2
+    ) d ON true ORDER BY d.wake_at`,
+  }
+  const clockWatch = new ClockWatch()
+  const correct = putRight(database)
+  return {
+    async claimLease(tenant, id, holder, ttlMs, { suspects }) {
+      const [row] = await database.run<ClaimRow>(claim, [tenant, id, holder, ttlMs, suspects])
+      if (!row) return { type: 'held' }
+      return row.type === 'taken' ? { type: 'taken', epoch: row.epoch!, lapses: row.lapses! } : { type: row.type }
+    },
+    async takeBackLapse(tenant, id, epoch) {
+      await database.run(takeBack, [tenant, id, epoch])
+    },
+    async unquarantine(tenant, id) {
+      return (await database.run(unquarantine, [tenant, id], 'reject')).length > 0
+    },
+    async releaseLease(tenant, id, epoch) {
+      await database.run(release, [tenant, id, epoch])
+    },
+    async renewLeases(holder, ttlMs, known) {
+      const columns = (['tenant', 'id', 'epoch', 'seq'] as const).map((name) => arrayLiteral(known, (one) => one[name]))
+      const rows = await database.run<NewsRow>(renew, [holder, ttlMs, ...columns])
+      const of = (news: NewsRow['news']): LeaseRef[] =>
+        rows.filter((row) => row.news === news).map(({ tenant, id, epoch }) => ({ tenant, id, epoch }))
+      const grown = rows.filter((row) => row.news === 'grown').map(({ tenant, id, seq }) => ({ tenant, id, seq: seq! }))
+      return { lost: of('lost'), grown, strays: of('stray') }
+    },
+    async dueWork({ agents, limit, suspects = limit, leaseMs }) {
+      const look = () => database.run<DueRow>(due, [agents, limit, suspects])
+      let rows = await look()
+      const { now } = rows[0]!
+      const news = clockWatch.newsAt(now)
+      if (news !== 'goes on') {
+        await correct(news, leaseMs)
+        rows = await look()
+      }
+      clockWatch.isRightAt(now)
+      return rows.flatMap(({ tenant, id }) => (tenant === null || id === null ? [] : [{ tenant, id }]))
+    },
+  }
+}

@@ -1,0 +1,112 @@
+import type { ClientBase, Pool } from 'pg'
+import { SchemaTooNewError, StoreError } from '../../base/errors/store-errors.ts'
+import { createTables } from './migrations/001-create-tables.ts'
+import { createCommitFunction } from './migrations/002-create-commit-function.ts'
+import { createDeleteFunctions } from './migrations/003-create-delete-functions.ts'
+import { indexForks } from './migrations/004-index-forks.ts'
+import { expectTimes } from './migrations/005-expect-times.ts'
+import { expectAgents } from './migrations/006-expect-agents.ts'
+import { keysWithEpochs } from './migrations/007-keys-with-epochs.ts'
+import { refuseOwned } from './migrations/008-refuse-owned.ts'
+import { idleSeq } from './migrations/009-idle-seq.ts'
+import { rememberLapses } from './migrations/010-remember-lapses.ts'
+import { findCallsById } from './migrations/011-find-calls-by-id.ts'
+import { quoteSchema } from './schema-name.ts'
+import { breakingAfter, discard } from './silent-connection.ts'
+import { nowMs } from './sql-names.ts'
+
+/** In order; never changed once released, only added to. */
+export const migrations: readonly ((schema: string) => string)[] = [
+  createTables,
+  createCommitFunction,
+  createDeleteFunctions,
+  indexForks,
+  expectTimes,
+  expectAgents,
+  keysWithEpochs,
+  refuseOwned,
+  idleSeq,
+  rememberLapses,
+  findCallsById,
+]
+
+type MigrateOptions = {
+  readonly schema: string
+  readonly answerTimeoutMs: number
+  readonly migrateTimeoutMs: number
+}
+
+/**
+ * Brings the schema to what this version knows. Safe when many processes do it at once: one works, the others wait for it, none of them longer
+ * than `migrateTimeoutMs`.
+ */
+export async function migrate(
+  pool: Pool,
+  { schema, answerTimeoutMs, migrateTimeoutMs }: MigrateOptions,
+): Promise<void> {
+  const client = await pool.connect()
+  let isHealthy = false
+  try {
+    const isDone = await breakingAfter(client, answerTimeoutMs, () => isCurrent(client, schema))
+    if (!isDone) await breakingAfter(client, migrateTimeoutMs, () => migrateAlone(client, schema))
+    isHealthy = true
+  } finally {
+    if (isHealthy) client.release()
+    else discard(client)
+  }
+}
+
+async function migrateAlone(client: ClientBase, schema: string): Promise<void> {
+  const quoted = quoteSchema(schema)
+  await client.query('BEGIN')
+  // Of the new tables too: an open store may write at once.
+  await client.query('SET LOCAL synchronous_commit = on')
+  await client.query('SELECT pg_advisory_xact_lock(hashtextextended($1, 0))', [`perdure migrations of ${schema}`])
+  await checkEncoding(client)
+  if (!(await hasSchema(client, schema))) await client.query(`CREATE SCHEMA ${quoted}`)
+  await client.query(
+    `CREATE TABLE IF NOT EXISTS ${quoted}.migrations (number integer PRIMARY KEY, applied_at bigint NOT NULL)`,
+  )
+  for (let number = (await versionOf(client, schema)) + 1; number <= migrations.length; number++) {
+    await client.query(migrations[number - 1]!(quoted))
+    await client.query(`INSERT INTO ${quoted}.migrations (number, applied_at) VALUES ($1, ${nowMs})`, [number])
+  }
+  await client.query('COMMIT')
+}
+
+async function isCurrent(client: ClientBase, schema: string): Promise<boolean> {
+  return (await foundVersion(client, schema)) === migrations.length
+}
+
+/** Null where nothing was migrated yet. Throws when a newer version of this package was here. */
+export async function foundVersion(client: ClientBase, schema: string): Promise<number | null> {
+  const table = `${quoteSchema(schema)}.migrations`
+  const { rows } = await client.query<{ found: boolean }>('SELECT to_regclass($1) IS NOT NULL AS found', [table])
+  return rows[0]?.found === true ? versionOf(client, schema) : null
+}
+
+/** Throws when a newer version of this package was here. */
+async function versionOf(client: ClientBase, schema: string): Promise<number> {
+  const { rows } = await client.query<{ version: number }>(
+    `SELECT coalesce(max(number), 0) AS version FROM ${quoteSchema(schema)}.migrations`,
+  )
+  const version = rows[0]?.version ?? 0
+  if (version > migrations.length) throw new SchemaTooNewError(version, migrations.length)
+  return version
+}
+
+async function checkEncoding(client: ClientBase): Promise<void> {
+  const { rows } = await client.query<{ server_encoding: string }>('SHOW server_encoding')
+  const encoding = rows[0]?.server_encoding
+  if (encoding !== 'UTF8') {
+    throw new StoreError(`The database has the encoding ${encoding}, which cannot hold all text. Use one with UTF8.`, {
+      retryable: false,
+    })
+  }
+}
+
+/** Asked first, because `CREATE SCHEMA IF NOT EXISTS` needs a right that a role may lack. */
+async function hasSchema(client: ClientBase, schema: string): Promise<boolean> {
+  const { rowCount } = await client.query('SELECT 1 FROM pg_namespace WHERE nspname = $1', [schema])
+  return rowCount === 1
+}

@@ -1,0 +1,43 @@
+import { InvalidArgumentError } from '../../base/errors/store-errors.ts'
+import { safeLogger } from '../../base/redact/redacting-logger.ts'
+import { checkWhole } from '../checks.ts'
+import { createStore, type StoreOptions } from '../create-store.ts'
+import type { Store } from '../store.ts'
+import { postgresDriver } from './postgres-driver.ts'
+import { checkSchemaName } from './schema-name.ts'
+
+/** What `postgresStore` takes. */
+export type PostgresStoreOptions = StoreOptions & {
+  /** As in `postgres://user:password@host:5432/database`. */
+  readonly connectionString: string
+  /** Where the tables live; made on first use. Default: 'perdure'. */
+  readonly schema?: string
+  /** Connections in the pool, of which one is kept free for renewing leases; hints between processes use one more. Default: 10. */
+  readonly max?: number
+  /** How long a statement waits for a connection, a new one or a free one of the pool. Default: 10,000. */
+  readonly connectTimeoutMs?: number
+  /** How long a statement waits for its answer; then its connection counts as broken and is replaced. Default: 20,000. */
+  readonly answerTimeoutMs?: number
+  /** The same while tables are made or migrated, and while another process does that. Default: 600,000. */
+  readonly migrateTimeoutMs?: number
+  /** How often the connection for hints is checked. Default: 10,000. */
+  readonly hintCheckMs?: number
+}
+
+const defaults = { schema: 'perdure', max: 10 }
+const limits = { connectTimeoutMs: 10_000, answerTimeoutMs: 20_000, migrateTimeoutMs: 600_000, hintCheckMs: 10_000 }
+
+/** A store on a Postgres database, for one process or a fleet. Connects when first used; tables are made and migrated then. */
+export function postgresStore(options: PostgresStoreOptions): Store {
+  const { connectionString, schema = defaults.schema, max = defaults.max } = options
+  if (typeof connectionString !== 'string' || connectionString === '') {
+    throw new InvalidArgumentError('connectionString', 'must be a connection string like postgres://user@host/database')
+  }
+  checkSchemaName(schema)
+  checkWhole('max', max, 1)
+  const { connectTimeoutMs, answerTimeoutMs, migrateTimeoutMs, hintCheckMs } = { ...limits, ...options }
+  const waits = { connectTimeoutMs, answerTimeoutMs, migrateTimeoutMs, hintCheckMs }
+  for (const [name, ms] of Object.entries(waits)) checkWhole(name, ms, 1)
+  const logger = safeLogger(options.logger)
+  return createStore(postgresDriver({ connectionString, schema, max, logger, ...waits }), options)
+}

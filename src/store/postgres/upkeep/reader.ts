@@ -1,0 +1,164 @@
+import type { StoredCall } from '../../driver.ts'
+import { pageThrough } from '../../page-through.ts'
+import type { BlobHead, Orphans, UpkeepConversation, UpkeepReader } from '../../upkeep-reader.ts'
+import { callColumns, conversationColumns } from '../columns.ts'
+import type { Query } from '../database.ts'
+import { secondary } from '../sql-names.ts'
+import { rowsOf, type Tables, tablesWithRows } from './rows-of.ts'
+
+const pageSize = 100
+
+/** Must be given a connection inside a transaction that sees one moment. */
+export function postgresReader(
+  query: Query,
+  schema: string,
+  moment: { readonly now: number; readonly lastEpoch: number },
+): UpkeepReader {
+  const statements = readerStatements(schema)
+  /** The one that was listed last: whoever walks along the list asks about it next. */
+  let latest: { readonly tenant: string; readonly row: Found } | null = null
+  const find = async (tenant: string, id: string): Promise<Found | null> => {
+    if (latest?.tenant === tenant && latest.row.id === id) return latest.row
+    return (await query<Found>(statements.conversation, [tenant, id]))[0] ?? null
+  }
+  return {
+    ...moment,
+    async *tenants() {
+      let last = ''
+      for (;;) {
+        const [next] = await query<{ tenant: string | null }>(statements.tenant, [last])
+        if (next?.tenant == null) return
+        last = next.tenant
+        yield last
+      }
+    },
+    async count(tenant) {
+      return (await query<{ count: number }>(statements.count, [tenant]))[0]!.count
+    },
+    async *conversations(tenant) {
+      const pages = pageThrough<Found>(pageSize, (last) => query(statements.conversations, [tenant, last?.id ?? '']))
+      for await (const row of pages) {
+        latest = { tenant, row }
+        yield conversationOf(row)
+      }
+    },
+    async conversation(tenant, id) {
+      const [row] = await query<Found>(statements.conversation, [tenant, id])
+      return row ? conversationOf(row) : null
+    },
+    async *rows(tenant, id) {
+      const found = await find(tenant, id)
+      if (found) yield* rowsOf(query, schema, { tenant, id }, found)
+    },
+    async call(tenant, callId) {
+      return (await query<StoredCall>(statements.call, [tenant, callId]))[0] ?? null
+    },
+    async summarySeqs(tenant, id) {
+      if (!(await find(tenant, id))?.summaries) return []
+      return (await query<{ toSeq: number }>(statements.summarySeqs, [tenant, id])).map(({ toSeq }) => toSeq)
+    },
+    blobs: (tenant) => pageThrough<BlobHead>(pageSize, (last) => query(statements.blobs, [tenant, last?.hash ?? ''])),
+    async blob(tenant, hash) {
+      return (await query<BlobHead>(statements.blob, [tenant, hash]))[0] ?? null
+    },
+    async blobBytes(tenant, hash) {
+      const [row] = await query<{ bytes: Buffer }>(statements.bytes, [tenant, hash])
+      return row ? new Uint8Array(row.bytes) : null
+    },
+    snapshots: (tenant) =>
+      pageThrough(1, (last: { id: string; snapshot: string } | null) =>
+        query(statements.snapshots, [tenant, last?.id ?? '']),
+      ),
+    async *orphans() {
+      for (const [table, statement] of statements.orphans) {
+        for (const { owner, count } of await query<{ owner: string; count: number }>(statement, [])) {
+          yield { table, owner, count }
+        }
+      }
+    },
+  }
+}
+
+type Found = UpkeepConversation & Tables
+
+function conversationOf({ events, calls, summaries, keys, modelCalls, refs, ...row }: Found): UpkeepConversation {
+  return row
+}
+
+function readerStatements(schema: string) {
+  const blobColumns = `b.hash, b.media_type AS "mediaType", b.pins, (SELECT count(*) FROM ${schema}.blob_refs r
+    WHERE r.tenant ${secondary} = b.tenant AND r.hash = b.hash) AS "references"`
+  const wholeColumns = `${conversationColumns}, idle_seq AS "idleSeq", child_of AS "childOf", wake_at AS "wakeAt", is_dormant AS "isDormant",
+    holder AS "leaseHolder", epoch AS "leaseEpoch", leased_until AS "leaseUntil", ${tablesWithRows(schema)}`
+  return {
+    tenant: {
+      name: 'upkeep_tenant',
+      text: `SELECT min(t.tenant) AS tenant FROM (
+          (SELECT tenant FROM ${schema}.conversations WHERE tenant > $1 ORDER BY tenant, id LIMIT 1)
+          UNION ALL (SELECT tenant FROM ${schema}.blobs WHERE tenant > $1 ORDER BY tenant, hash LIMIT 1)
+          UNION ALL (SELECT tenant FROM ${schema}.snapshots WHERE tenant > $1 ORDER BY tenant, id LIMIT 1)
+        ) t`,
+    },
+    count: {
+      name: 'upkeep_count',
+      text: `SELECT count(*) AS count FROM ${schema}.conversations WHERE tenant = coalesce($1, tenant)`,
+    },
+    conversations: {
+      name: 'upkeep_conversations',
+      text: `SELECT ${wholeColumns} FROM ${schema}.conversations c WHERE tenant = $1 AND id > $2 ORDER BY id LIMIT ${pageSize}`,
+    },
+    conversation: {
+      name: 'upkeep_conversation',
+      text: `SELECT ${wholeColumns} FROM ${schema}.conversations c WHERE tenant = $1 AND id = $2`,
+    },
+    call: {
+      name: 'upkeep_call',
+      text: `SELECT ${callColumns} FROM ${schema}.calls t WHERE t.tenant = $1 AND t.id = $2`,
+    },
+    summarySeqs: {
+      name: 'upkeep_summary_seqs',
+      text: `SELECT to_seq AS "toSeq" FROM ${schema}.summaries WHERE tenant = $1 AND conversation_id = $2 ORDER BY to_seq`,
+    },
+    blobs: {
+      name: 'upkeep_blobs',
+      text: `SELECT ${blobColumns} FROM ${schema}.blobs b WHERE b.tenant = $1 AND b.hash > $2 ORDER BY b.hash LIMIT ${pageSize}`,
+    },
+    blob: {
+      name: 'upkeep_blob',
+      text: `SELECT ${blobColumns} FROM ${schema}.blobs b WHERE b.tenant = $1 AND b.hash = $2`,
+    },
+    bytes: { name: 'upkeep_bytes', text: `SELECT bytes FROM ${schema}.blobs WHERE tenant = $1 AND hash = $2` },
+    snapshots: {
+      name: 'upkeep_snapshots',
+      text: `SELECT id, snapshot FROM ${schema}.snapshots WHERE tenant = $1 AND id > $2 ORDER BY id LIMIT 1`,
+    },
+    orphans: orphanTables.map(
+      ([type, table]) =>
+        [
+          type,
+          {
+            name: `upkeep_orphans_${table}`,
+            text: `SELECT t.tenant || '/' || t.conversation_id AS owner, count(*) AS count FROM ${schema}.${table} t
+              WHERE ${isOrphan(schema, type)} GROUP BY t.tenant, t.conversation_id ORDER BY 1`,
+            timeoutMs: 0,
+          },
+        ] as const,
+    ),
+  }
+}
+
+const orphanTables = [
+  ['event', 'events'],
+  ['call', 'calls'],
+  ['summary', 'summaries'],
+  ['key', 'commit_keys'],
+  ['model_call', 'model_calls'],
+  ['blob_ref', 'blob_refs'],
+] as const
+
+/** Of a row under the alias t. */
+export function isOrphan(schema: string, type: Orphans['table']): string {
+  const isGone = `NOT EXISTS (SELECT 1 FROM ${schema}.conversations c WHERE c.tenant = t.tenant AND c.id = t.conversation_id)`
+  if (type !== 'blob_ref') return isGone
+  return `(${isGone} OR NOT EXISTS (SELECT 1 FROM ${schema}.blobs b WHERE b.tenant = t.tenant AND b.hash = t.hash))`
+}

@@ -1,0 +1,14 @@
+import { quarantineHolder, quarantineUntil } from '../claim.ts'
+
+/** Read from the log, so that the row cannot disagree with it and a commit that only appends need not write the row. */
+export const lastSeq = 'coalesce((SELECT max(seq) FROM events WHERE events.cid = conversations.cid), 0)'
+export const lastAt =
+  'coalesce((SELECT at FROM events WHERE events.cid = conversations.cid ORDER BY seq DESC LIMIT 1), 0)'
+
+export const isQuarantined = `(conversations.lease_holder = '${quarantineHolder}' AND conversations.lease_until = ${quarantineUntil})`
+export const quarantinedAt = `CASE WHEN ${isQuarantined} THEN conversations.claimed_at END AS quarantinedAt`
+
+/** What a `StoredConversation` is read from. */
+export const recordColumns = `id, kind, agent, status, settings, fsm_state AS fsmState, title, parent, ${lastSeq} AS lastSeq,
+  created_at AS createdAt, max(updated_at, ${lastAt}) AS updatedAt, ${quarantinedAt},
+  CASE WHEN ${isQuarantined} THEN lease_epoch END AS quarantineEpoch`

@@ -1,0 +1,113 @@
+import { judgeClaim, type StoredLease } from '../claim.ts'
+import type { CommitOutcome, PreparedChange } from '../driver.ts'
+import { referToBlobs } from './blobs.ts'
+import { endCall, findCall, pendingIds, writeCall } from './calls.ts'
+import { type ConversationHead, createConversation, findConversation, updateConversation } from './conversations.ts'
+import type { Database } from './database.ts'
+import { appendEvents, timeOf } from './events.ts'
+import { leaseIn, nextEpoch, setLease } from './leases.ts'
+
+/** Must run inside a transaction. Decides by reading alone, so that a refused change leaves no trace in its group. */
+export function commitChange(db: Database, tenant: string, id: string, change: PreparedChange): CommitOutcome {
+  const now = Date.now()
+  const head = findConversation(db, tenant, id)
+  const settled = refuse(db, tenant, head, change, now)
+  if (settled) return settled.type === 'ok' ? withLeaseOfFirstTime(db, settled, head, change, now) : settled
+  const lastSeq = head?.lastSeq ?? 0
+  const seq = lastSeq + change.events.length
+  const { lease, epoch } = leaseAfter(db, head, change, now)
+  const cid = head ? head.cid : createConversation(db, tenant, id, change, now)
+  if (head) updateConversation(db, head, change, lease, now)
+  else if (typeof lease === 'object') setLease(db, cid, lease)
+  appendEvents(db, cid, lastSeq, change.events, now)
+  if (change.key !== null) {
+    const insert = 'INSERT INTO keys (cid, key, seq, digest, epoch) VALUES (?, ?, ?, ?, ?)'
+    db.run(insert, cid, change.key, seq, change.digest, epoch)
+  }
+  for (const { callId, status, result, eventIndex } of change.resolve) {
+    endCall(db, tenant, callId, { status, result, seq: eventIndex === null ? null : lastSeq + 1 + eventIndex }, now)
+  }
+  for (const call of change.calls) writeCall(db, tenant, cid, call, now)
+  referToBlobs(db, tenant, cid, change.blobs, lastSeq + 1)
+  return epoch === null ? { type: 'ok', seq, at: now } : { type: 'ok', seq, at: now, epoch }
+}
+
+/** A change that is known by its key is told of the lease it got, as long as that is what it was. */
+function withLeaseOfFirstTime(
+  db: Database,
+  outcome: Extract<CommitOutcome, { type: 'ok' }>,
+  head: ConversationHead | undefined,
+  { key, acquires }: PreparedChange,
+  now: number,
+): CommitOutcome {
+  const lease = head ? leaseIn(head) : null
+  if (!head || !lease || key === null || lease.holder !== acquires?.holder) return outcome
+  const epoch = findKey(db, head.cid, key)?.epoch ?? null
+  if (epoch === null || lease.epoch !== epoch) return outcome
+  setLease(db, head.cid, { ...lease, until: now + acquires.ttlMs })
+  return { ...outcome, epoch }
+}
+
+type LeaseAfter = { readonly lease: StoredLease | 'none' | 'as it is'; readonly epoch: number | null }
+
+/** What becomes of the lease, and the epoch of the one that comes with the change. */
+function leaseAfter(
+  db: Database,
+  head: ConversationHead | undefined,
+  { acquires, releasesLease, events }: PreparedChange,
+  now: number,
+): LeaseAfter {
+  const before = head && !releasesLease ? leaseIn(head) : null
+  if (acquires && !(before && before.until > now)) {
+    const { outcome, lease } = judgeClaim(before, { ...acquires, epoch: () => nextEpoch(db) }, now)
+    if (lease) return { lease, epoch: outcome.type === 'taken' ? outcome.epoch : null }
+  }
+  if (releasesLease) return { lease: 'none', epoch: null }
+  const forgetsLapses = before && before.lapsed.length > 0 && events.some(({ type }) => type === 'turn_ended')
+  return { lease: forgetsLapses ? { ...before, lapsed: [] } : 'as it is', epoch: null }
+}
+
+/** What to answer without writing; null when the change is to be made. */
+function refuse(
+  db: Database,
+  tenant: string,
+  head: ConversationHead | undefined,
+  change: PreparedChange,
+  now: number,
+): CommitOutcome | null {
+  const lastSeq = head?.lastSeq ?? 0
+  if (head && change.key !== null) {
+    const earlier = findKey(db, head.cid, change.key)
+    if (earlier) return earlier.digest === change.digest ? { type: 'ok', seq: earlier.seq } : { type: 'key_reused' }
+  }
+  if (change.epoch !== null && head?.leaseEpoch !== change.epoch) return { type: 'epoch', lastSeq }
+  if (change.needsFree && head && isOwned(db, head, change, now)) return { type: 'owned' }
+  if (change.expectedSeq !== null && change.expectedSeq !== lastSeq) return { type: 'seq', lastSeq }
+  if (head && change.expectedAt !== null && timeOf(db, head.cid, lastSeq) !== change.expectedAt) {
+    return { type: 'seq', lastSeq }
+  }
+  if (change.expectedAgent !== null && head?.agent !== change.expectedAgent) return { type: 'seq', lastSeq }
+  for (const { callId, round, onlyWhenDue } of change.resolve) {
+    const call = findCall(db, tenant, callId)
+    const isOpen = call !== undefined && call.cid === head?.cid && call.status === 'pending' && call.round === round
+    const isDue = call !== undefined && call.expiresAt !== null && call.expiresAt <= now
+    if (!isOpen || (onlyWhenDue && !isDue)) return { type: 'stale', lastSeq, callId, round }
+  }
+  if (!head && !change.creates) return { type: 'missing' }
+  for (const { id: callId } of change.calls) {
+    const call = findCall(db, tenant, callId)
+    if (call && call.cid !== head?.cid) return { type: 'call_elsewhere', callId }
+  }
+  return null
+}
+
+function isOwned(db: Database, head: ConversationHead, { resolve }: PreparedChange, now: number): boolean {
+  if ((head.leaseUntil ?? 0) > now) return true
+  return pendingIds(db, head.cid).some((pending) => !resolve.some(({ callId }) => callId === pending))
+}
+
+type KeyRow = { readonly seq: number; readonly digest: string | null; readonly epoch: number | null }
+
+function findKey(db: Database, cid: number, key: string): KeyRow | undefined {
+  return db.get('SELECT seq, digest, epoch FROM keys WHERE cid = ? AND key = ?', cid, key)
+}

@@ -1,0 +1,113 @@
+import { copyFileSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { silentLogger } from '../../base/logger.ts'
+import { createTables } from './migrations/001-create-tables.ts'
+import { knownVersion } from './migrations.ts'
+import { sqliteStore } from './sqlite-store.ts'
+
+let folder: string
+let path: string
+
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), 'perdure-foreign-'))
+  path = join(folder, 'store.db')
+})
+
+afterEach(() => rmSync(folder, { recursive: true }))
+
+const invoices = 'CREATE TABLE invoices (id INTEGER); INSERT INTO invoices VALUES (1);'
+
+describe('a database of another program', () => {
+  test.each<[string, () => void]>([
+    ['as SQLite makes them', () => written(invoices)],
+    ['with a write-ahead log', () => written(`PRAGMA journal_mode = WAL; ${invoices}`)],
+    ['with a log that was left behind', () => leftBehind(`PRAGMA journal_mode = WAL; ${invoices}`)],
+    ['with all of it in a log that was left behind', () => leftBehind('PRAGMA journal_mode = WAL', invoices)],
+    ['with a transaction that was broken off', () => brokenOff(invoices)],
+    ['with a version of its own', () => written(`${invoices} PRAGMA user_version = 1`)],
+    ['with the version of ours', () => written(`${invoices} PRAGMA user_version = ${knownVersion}`)],
+    ['with a greater version', () => written(`${invoices} PRAGMA user_version = 1000`)],
+    ['with a mark and nothing else', () => written('PRAGMA application_id = 7; PRAGMA user_version = 1; VACUUM')],
+    [
+      'with a mark and tables like ours',
+      () => written(`${createTables} PRAGMA user_version = 1; PRAGMA application_id = 7`),
+    ],
+    ['with one table like ours', () => written('CREATE TABLE events (id INTEGER); PRAGMA user_version = 1')],
+    ['with a view alone', () => written('CREATE VIEW one AS SELECT 1')],
+  ])('%s is refused, and neither it nor what is beside it changes', async (_, make) => {
+    make()
+    const before = everyFile()
+    const store = sqliteStore({ path, logger: silentLogger })
+    const refused = { code: 'store_failed', retryable: false, message: expect.stringContaining('of another program') }
+    await expect(store.listConversations()).rejects.toMatchObject(refused)
+    await expect(store.appendEvent('c', { type: 'titled', content: { title: 'x' } })).rejects.toMatchObject(refused)
+    await expect(store.upkeep!.schema()).rejects.toMatchObject(refused)
+    await store.close()
+    expect(everyFile()).toEqual(before)
+  })
+})
+
+test('a store that nobody has open is looked at without a trace', async () => {
+  const store = sqliteStore({ path, logger: silentLogger })
+  await store.listConversations()
+  await store.close()
+  const before = everyFile()
+  const looking = sqliteStore({ path, logger: silentLogger })
+  expect(await looking.upkeep!.schema()).toMatchObject({ found: expect.any(Number) })
+  await looking.close()
+  expect(everyFile()).toEqual(before)
+})
+
+test('a file of which only the beginning was made is gone on with', async () => {
+  written('PRAGMA journal_mode = WAL')
+  const store = sqliteStore({ path, logger: silentLogger })
+  await store.appendEvent('c', { type: 'titled', content: { title: 'x' } })
+  expect(await store.streamEvents('c')).toHaveLength(1)
+  await store.close()
+})
+
+/** As a program leaves it that ends well. */
+function written(sql: string): void {
+  const db = new DatabaseSync(path)
+  db.exec(sql)
+  db.close()
+}
+
+/** As a program leaves it that is killed. */
+function leftBehind(sql: string, unwritten = 'SELECT 1'): void {
+  const alive = join(folder, 'alive.db')
+  const db = new DatabaseSync(alive)
+  db.exec(
+    `${sql}; PRAGMA wal_checkpoint(TRUNCATE); PRAGMA wal_autocheckpoint = 0; ${unwritten}; CREATE TABLE more (id)`,
+  )
+  for (const end of ['', '-wal', '-shm']) copyFileSync(alive + end, path + end)
+  db.close()
+  rmSync(alive)
+}
+
+function brokenOff(sql: string): void {
+  const alive = join(folder, 'alive.db')
+  const db = new DatabaseSync(alive)
+  db.exec(`PRAGMA cache_size = 1; ${sql}; BEGIN; CREATE TABLE more (text TEXT)`)
+  for (let n = 0; n < 200; n++) db.exec(`INSERT INTO more VALUES ('${'x'.repeat(2_000)}')`)
+  for (const end of ['', '-journal']) copyFileSync(alive + end, path + end)
+  db.exec('ROLLBACK')
+  db.close()
+  rmSync(alive)
+}
+
+/** What SQLite keeps beside a log to find its way in it is of no program, and every reader writes there. */
+function everyFile(): Record<string, string> {
+  const contentOf = (name: string) => {
+    if (name.endsWith('-shm')) return ''
+    return `${statSync(join(folder, name)).mtimeMs} ${readFileSync(join(folder, name)).toString('base64')}`
+  }
+  return Object.fromEntries(
+    readdirSync(folder)
+      .toSorted()
+      .map((name) => [name, contentOf(name)]),
+  )
+}

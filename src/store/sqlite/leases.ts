@@ -1,0 +1,109 @@
+import {
+  type ClaimOptions,
+  type ClaimOutcome,
+  judgeClaim,
+  quarantineHolder,
+  quarantineUntil,
+  type StoredLease,
+  withoutLapse,
+} from '../claim.ts'
+import { type KnownLease, type LeaseNews, leaseNews } from '../lease-news.ts'
+import { lastSeq } from './columns.ts'
+import type { Database } from './database.ts'
+
+export function claimLease(
+  db: Database,
+  tenant: string,
+  id: string,
+  holder: string,
+  ttlMs: number,
+  { suspects }: Required<ClaimOptions>,
+): ClaimOutcome {
+  const found = findLease(db, tenant, id)
+  if (!found) return { type: 'held' }
+  const claim = { holder, ttlMs, suspects, epoch: () => nextEpoch(db) }
+  const { outcome, lease } = judgeClaim(found.lease, claim, Date.now())
+  if (lease) setLease(db, found.cid, lease)
+  return outcome
+}
+
+/** The columns of a lease. All null where there is none; what is left of earlier ones then counts for nothing. */
+export type LeaseColumns = {
+  readonly leaseHolder: string | null
+  readonly leaseEpoch: number | null
+  readonly leaseUntil: number | null
+  readonly claimedAt: number | null
+  readonly lapsed: string | null
+}
+
+export const leaseColumns =
+  'lease_holder AS leaseHolder, lease_epoch AS leaseEpoch, lease_until AS leaseUntil, claimed_at AS claimedAt, lapsed'
+
+export function leaseIn({ leaseHolder, leaseEpoch, leaseUntil, claimedAt, lapsed }: LeaseColumns): StoredLease | null {
+  if (leaseHolder === null || leaseEpoch === null || leaseUntil === null) return null
+  const epochs = lapsed === null ? [] : (JSON.parse(lapsed) as number[])
+  return { holder: leaseHolder, epoch: leaseEpoch, until: leaseUntil, claimedAt, lapsed: epochs }
+}
+
+/** As values for `setLeaseColumns`. */
+export function leaseValues(lease: StoredLease | null): (string | number | null)[] {
+  if (!lease) return [null, null, null, null, null]
+  const { holder, epoch, until, claimedAt, lapsed } = lease
+  return [holder, epoch, until, claimedAt, lapsed.length === 0 ? null : JSON.stringify(lapsed)]
+}
+
+export const setLeaseColumns = 'lease_holder = ?, lease_epoch = ?, lease_until = ?, claimed_at = ?, lapsed = ?'
+
+/** Epochs come from one counter of the whole store. */
+export function nextEpoch(db: Database): number {
+  return db.get<{ epoch: number }>("UPDATE meta SET value = value + 1 WHERE name = 'epoch' RETURNING value AS epoch")!
+    .epoch
+}
+
+/** Must only be called when the lease is free, or its holder gives it back. */
+export function setLease(db: Database, cid: number, lease: StoredLease | null): void {
+  db.run(`UPDATE conversations SET ${setLeaseColumns} WHERE cid = ?`, ...leaseValues(lease), cid)
+}
+
+export function releaseLease(db: Database, tenant: string, id: string, epoch: number): void {
+  const found = findLease(db, tenant, id)
+  if (found?.lease?.epoch === epoch) setLease(db, found.cid, null)
+}
+
+export function takeBackLapse(db: Database, tenant: string, id: string, epoch: number): void {
+  const found = findLease(db, tenant, id)
+  if (found?.lease?.lapsed.includes(epoch)) setLease(db, found.cid, withoutLapse(found.lease, epoch))
+}
+
+export function unquarantine(db: Database, tenant: string, id: string): boolean {
+  const found = findLease(db, tenant, id)
+  const isQuarantined = found?.lease?.holder === quarantineHolder && found.lease.until === quarantineUntil
+  if (isQuarantined) setLease(db, found.cid, null)
+  return isQuarantined
+}
+
+/** Also those that have lapsed, as long as nobody took them. */
+export function renewLeases(db: Database, holder: string, ttlMs: number, known: readonly KnownLease[]): LeaseNews {
+  const rows = db.all<KnownLease>(
+    `SELECT tenant, id, lease_epoch AS epoch, ${lastSeq} AS seq FROM conversations INDEXED BY conversations_agenda
+     WHERE lease_holder = ?`,
+    holder,
+  )
+  if (known.length > 0) {
+    db.run(
+      `UPDATE conversations INDEXED BY conversations_agenda SET lease_until = ?
+       WHERE lease_holder = ? AND lease_epoch IN (SELECT value FROM json_each(?))`,
+      ...[Date.now() + ttlMs, holder, JSON.stringify(known.map(({ epoch }) => epoch))],
+    )
+  }
+  return leaseNews(known, rows)
+}
+
+function findLease(db: Database, tenant: string, id: string): { cid: number; lease: StoredLease | null } | null {
+  const row = db.get<LeaseColumns & { cid: number }>(
+    `SELECT cid, ${leaseColumns} FROM conversations WHERE tenant = ? AND id = ?`,
+    tenant,
+    id,
+  )
+  return row ? { cid: row.cid, lease: leaseIn(row) } : null
+}

@@ -1,0 +1,120 @@
+import { pageThrough } from '../../page-through.ts'
+import type { BlobHead, Orphans, UpkeepConversation, UpkeepReader } from '../../upkeep-reader.ts'
+import { getCall } from '../calls.ts'
+import { recordColumns } from '../columns.ts'
+import type { Database } from '../database.ts'
+import { rowsOf } from './rows-of.ts'
+
+const pageSize = 100
+
+/** Must be given a connection inside a transaction, which it keeps; the moment is that of its first read, which is made here. */
+export function sqliteReader(db: Database): UpkeepReader {
+  const { epoch } = db.get<{ epoch: number }>("SELECT value AS epoch FROM meta WHERE name = 'epoch'")!
+  return {
+    now: Date.now(),
+    lastEpoch: epoch,
+    tenants: () => tenants(db),
+    async count(tenant) {
+      const sql = 'SELECT count(*) AS count FROM conversations WHERE tenant = coalesce(?, tenant)'
+      return db.get<{ count: number }>(sql, tenant)!.count
+    },
+    conversations: (tenant) =>
+      pageThrough<UpkeepConversation>(pageSize, (last) =>
+        db
+          .all<ConversationRecord>(
+            `SELECT ${conversationColumns} FROM conversations INDEXED BY conversations_by_id
+             WHERE tenant = ? AND id > ? ORDER BY id LIMIT ?`,
+            ...[tenant, last?.id ?? '', pageSize],
+          )
+          .map(conversationOf),
+      ),
+    async conversation(tenant, id) {
+      const sql = `SELECT ${conversationColumns} FROM conversations WHERE tenant = ? AND id = ?`
+      const row = db.get<ConversationRecord>(sql, tenant, id)
+      return row ? conversationOf(row) : null
+    },
+    rows: (tenant, id) => rowsOf(db, tenant, id),
+    call: async (tenant, callId) => getCall(db, tenant, callId),
+    async summarySeqs(tenant, id) {
+      const sql = `SELECT to_seq AS toSeq FROM summaries
+        WHERE cid = (SELECT cid FROM conversations WHERE tenant = ? AND id = ?) ORDER BY to_seq`
+      return db.all<{ toSeq: number }>(sql, tenant, id).map(({ toSeq }) => toSeq)
+    },
+    blobs: (tenant) =>
+      pageThrough<BlobHead>(pageSize, (last) =>
+        db.all(
+          `SELECT ${blobColumns} FROM blobs WHERE tenant = ? AND hash > ? ORDER BY hash LIMIT ?`,
+          ...[tenant, last?.hash ?? '', pageSize],
+        ),
+      ),
+    async blob(tenant, hash) {
+      return db.get<BlobHead>(`SELECT ${blobColumns} FROM blobs WHERE tenant = ? AND hash = ?`, tenant, hash) ?? null
+    },
+    async blobBytes(tenant, hash) {
+      const sql = 'SELECT bytes FROM blobs JOIN blob_bytes USING (bid) WHERE tenant = ? AND hash = ?'
+      return db.get<{ bytes: Uint8Array }>(sql, tenant, hash)?.bytes ?? null
+    },
+    snapshots: (tenant) =>
+      pageThrough(1, (last: { id: string; snapshot: string } | null) =>
+        db.all(
+          'SELECT id, snapshot FROM snapshots WHERE tenant = ? AND id > ? ORDER BY id LIMIT 1',
+          tenant,
+          last?.id ?? '',
+        ),
+      ),
+    orphans: () => orphans(db),
+  }
+}
+
+type ConversationRecord = Omit<UpkeepConversation, 'isDormant'> & { readonly dormant: number }
+
+const conversationColumns = `${recordColumns}, idle_seq AS idleSeq, child_of AS childOf, wake_at AS wakeAt, dormant, lease_holder AS leaseHolder,
+  lease_epoch AS leaseEpoch, lease_until AS leaseUntil`
+
+const blobColumns = `hash, media_type AS mediaType, pins,
+  (SELECT count(*) FROM blob_refs WHERE blob_refs.bid = blobs.bid) AS "references"`
+
+function conversationOf({ dormant, ...row }: ConversationRecord): UpkeepConversation {
+  return { ...row, isDormant: dormant !== 0 }
+}
+
+/** One look-up in an index for each. */
+async function* tenants(db: Database): AsyncGenerator<string> {
+  let last = ''
+  for (;;) {
+    const next = db.get<{ tenant: string | null }>(
+      `SELECT min(tenant) AS tenant FROM (
+         SELECT min(tenant) AS tenant FROM conversations WHERE tenant > ?
+         UNION ALL SELECT min(tenant) FROM blobs WHERE tenant > ?
+         UNION ALL SELECT min(tenant) FROM snapshots WHERE tenant > ?)`,
+      ...[last, last, last],
+    )
+    if (next?.tenant == null) return
+    last = next.tenant
+    yield last
+  }
+}
+
+const isGone = 'cid NOT IN (SELECT cid FROM conversations)'
+/** Event rows of 0 hold a place: see `keepOrder`. */
+const tables = [
+  ['event', 'events', `cid <> 0 AND ${isGone}`],
+  ['call', 'calls', isGone],
+  ['summary', 'summaries', isGone],
+  ['key', 'keys', isGone],
+  ['model_call', 'model_calls', isGone],
+  ['blob_ref', 'blob_refs', `(${isGone} OR bid NOT IN (SELECT bid FROM blobs))`],
+] as const
+
+async function* orphans(db: Database): AsyncGenerator<Orphans> {
+  for (const [type, table, condition] of tables) {
+    const found = pageThrough<{ cid: number; count: number }>(pageSize, (last) =>
+      db.all(
+        `SELECT cid, count(*) AS count FROM ${table}
+         WHERE cid > ? AND ${condition} GROUP BY cid ORDER BY cid LIMIT ?`,
+        ...[last?.cid ?? Number.MIN_SAFE_INTEGER, pageSize],
+      ),
+    )
+    for await (const { cid, count } of found) yield { table: type, owner: String(cid), count }
+  }
+}

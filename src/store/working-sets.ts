@@ -1,0 +1,204 @@
+import type { UnknownEvent } from '../base/errors/log-errors.ts'
+import { WeightedLru } from '../base/weighted-lru.ts'
+import type { LogEvent } from '../log/events.ts'
+import { foldEvents } from '../log/fold-events.ts'
+import { knownPart } from '../log/known-part.ts'
+import { type ConversationState, emptyState } from '../log/state.ts'
+import { boundState, eventsWeight, foldWithin, rememberTrim, shownBytes, stateWeight } from '../log/trim-state.ts'
+import { conversationKey } from './conversation-key.ts'
+import { isStillThere, pagesAfter, pagesFrom, readBounds } from './log-pages.ts'
+import type { EventPage, EventPlace, TenantStore } from './store.ts'
+import { type Summary, usableBase } from './summary.ts'
+
+/** A folded log, and the time of its last event: with the seq it tells whether the log is still the same one. */
+export type WorkingSet = {
+  readonly state: ConversationState
+  readonly lastAt: number
+  readonly origin: Origin
+  /** The agent that works on it, where this process has seen that. */
+  readonly agent?: string
+  /** About what the state takes in memory, where that is known. */
+  readonly weight?: number
+}
+
+/** What stands for the turns a working set may not have. The same object for as long as it is the same log with the same beginning. */
+export type Origin = { readonly summary: Pick<Summary, 'toSeq' | 'version' | 'content'> | null }
+
+/** When a working set weighs more than `most`, it is trimmed to `kept`. */
+export type Bound = { readonly most: number; readonly kept: number }
+
+/** For readers that need no more than what is shown, and can go on faster with all of it. */
+export const bound: Bound = { most: 8 * 1024 * 1024, kept: shownBytes }
+
+const boundless: Bound = { most: Number.POSITIVE_INFINITY, kept: Number.POSITIVE_INFINITY }
+
+type Limits = { readonly sets?: number; readonly bytes?: number }
+
+/**
+ * Keeps the working sets of the conversations used last, so that going on with one reads only what is new. None that is kept is larger than `bound`, and all
+ * together are no larger than a bound.
+ */
+export class WorkingSets {
+  readonly #kept: WeightedLru<WorkingSet>
+  /** Logs that are being read from their beginning, each once however many ask for it. */
+  readonly #loading = new Map<string, Promise<unknown>>()
+
+  constructor({ sets = 200, bytes = 64 * 1024 * 1024 }: Limits = {}) {
+    this.#kept = new WeightedLru({ entries: sets, bytes }, weightOfSet)
+  }
+
+  /** Up to date with the store. Of a large one only what is shown: see `ConversationState.isTrimmed`. */
+  async load(store: TenantStore, tenant: string, id: string): Promise<WorkingSet> {
+    const key = conversationKey(tenant, id)
+    // What was written since that reading began is read when it is over. Of many that waited for it, one may have begun the next.
+    for (let loading = this.#loading.get(key); loading; loading = this.#loading.get(key)) await loading
+    const kept = this.#kept.get(key)
+    const loaded = (kept && (await caughtUp(store, id, kept, bound))) ?? (await this.#loadOnce(store, key, id))
+    this.keep(tenant, id, loaded)
+    return loaded
+  }
+
+  /** The same, with all that prompts are rendered from, however large it is. */
+  async loadWhole(store: TenantStore, tenant: string, id: string): Promise<WorkingSet> {
+    const kept = this.peek(tenant, id)
+    const known = kept && !kept.state.isTrimmed ? await caughtUp(store, id, kept) : null
+    const loaded = known ?? (await loadWhole(store, id))
+    this.keep(tenant, id, loaded)
+    return loaded
+  }
+
+  /** As it was when it was used last; it may have grown, or be gone. */
+  peek(tenant: string, id: string): WorkingSet | null {
+    return this.#kept.get(conversationKey(tenant, id)) ?? null
+  }
+
+  keep(tenant: string, id: string, workingSet: WorkingSet): void {
+    const key = conversationKey(tenant, id)
+    const kept = this.#kept.get(key)
+    const isNewer = kept?.origin === workingSet.origin && kept.state.lastSeq > workingSet.state.lastSeq
+    this.#kept.set(key, isNewer ? kept : bounded(workingSet))
+  }
+
+  drop(tenant: string, id: string): void {
+    this.#kept.delete(conversationKey(tenant, id))
+  }
+
+  async #loadOnce(store: TenantStore, key: string, id: string): Promise<WorkingSet> {
+    const loading = loadWhole(store, id, bound)
+    const over = loading.catch(() => {})
+    this.#loading.set(key, over)
+    try {
+      return await loading
+    } finally {
+      if (this.#loading.get(key) === over) this.#loading.delete(key)
+    }
+  }
+}
+
+function weightOfSet({ state, weight }: WorkingSet): number {
+  return weight ?? stateWeight(state)
+}
+
+/** Trims a working set to `bound`. Calls and turns that have not ended are kept even if they exceed it. */
+export function bounded(workingSet: WorkingSet): WorkingSet {
+  const state = boundState(workingSet.state, weightOfSet(workingSet), bound)
+  return state === workingSet.state ? workingSet : { ...workingSet, state, weight: stateWeight(state) }
+}
+
+/** Null when the log is not the one that was folded: it was deleted, and another has its name. Default: nothing is left out. */
+export async function caughtUp(
+  store: TenantStore,
+  id: string,
+  known: WorkingSet,
+  within: Bound = boundless,
+): Promise<WorkingSet | null> {
+  const { state, lastAt } = known
+  if (state.lastSeq === 0) return null
+  const expected = { seq: state.lastSeq, at: lastAt }
+  return readOn(store, id, known, pagesAfter(store, id, { after: expected.seq - 1 }), { within, expected })
+}
+
+/** From the latest summary on. Default: nothing is left out. */
+export async function loadWhole(store: TenantStore, id: string, within: Bound = boundless): Promise<WorkingSet> {
+  return readWhole(store, id, within, (pages) => pages)
+}
+
+/** As much of a log as this version can read, and no more than is shown. Nothing may be decided on it. */
+export async function loadReadable(
+  store: TenantStore,
+  id: string,
+): Promise<{ readonly state: ConversationState; readonly unknownEvent: UnknownEvent | null }> {
+  let unknownEvent: UnknownEvent | null = null
+  const { state } = await readWhole(store, id, bound, async function* (pages) {
+    unknownEvent = null
+    for await (const page of pages) {
+      unknownEvent = unknownIn(page)
+      yield unknownEvent ? { ...page, events: { [Symbol.iterator]: () => knownOf(page) } } : page
+      if (unknownEvent) return
+    }
+  })
+  return { state, unknownEvent }
+}
+
+function unknownIn(page: EventPage): UnknownEvent | null {
+  return knownPart([...page.events]).unknownEvent
+}
+
+function knownOf(page: EventPage): Iterator<LogEvent> {
+  return knownPart([...page.events]).known[Symbol.iterator]()
+}
+
+async function readWhole(
+  store: TenantStore,
+  id: string,
+  within: Bound,
+  readable: (pages: AsyncIterable<EventPage>) => AsyncIterable<EventPage>,
+): Promise<WorkingSet> {
+  for (;;) {
+    const { summary, page } = await store.pageSince(id, readBounds)
+    const origin = { summary }
+    const usable = summary && usableBase(summary)
+    const base = usable && { ...usable, hasOlder: true }
+    // Without a base nothing can be decided from what comes after the summary alone.
+    const pages = summary && !base ? pagesAfter(store, id) : pagesFrom(store, id, page)
+    const begun = { state: base ?? emptyState, lastAt: 0, origin }
+    const loaded = await readOn(store, id, begun, readable(pages), { within })
+    if (loaded) return loaded
+  }
+}
+
+/** Folds the pages. Null when they are not of one log, because it was deleted meanwhile, or do not begin with `expected`. */
+async function readOn(
+  store: TenantStore,
+  id: string,
+  known: WorkingSet,
+  pages: AsyncIterable<EventPage>,
+  { within, expected }: { readonly within: Bound; readonly expected?: EventPlace },
+): Promise<WorkingSet | null> {
+  let workingSet = known
+  let first: EventPlace | null = null
+  let isOnePage = true
+  for await (const page of pages) {
+    isOnePage = first === null
+    first ??= page.first
+    if (expected && (first?.seq !== expected.seq || first.at !== expected.at)) return null
+    const state = foldWithin(page.events, workingSet.state, within.most, within.kept)
+    workingSet = { ...workingSet, state, lastAt: page.last?.at ?? workingSet.lastAt, weight: stateWeight(state) }
+  }
+  return isOnePage || !first || (await isStillThere(store, id, first)) ? workingSet : null
+}
+
+export function withEvents(known: WorkingSet, events: readonly LogEvent[]): WorkingSet {
+  return grown(known, events, foldEvents(events, known.state), events.at(-1)?.at ?? known.lastAt)
+}
+
+/** The working set after these events; the caller has folded them already. */
+export function grown(
+  known: WorkingSet,
+  events: readonly LogEvent[],
+  state: ConversationState,
+  lastAt: number,
+): WorkingSet {
+  rememberTrim(known.state, state)
+  return { ...known, state, lastAt, weight: weightOfSet(known) + eventsWeight(events) }
+}
