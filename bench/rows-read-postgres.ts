@@ -1,5 +1,5 @@
 import pg from 'pg'
-import { sessionSettings } from '../src/store/postgres/session-settings.ts'
+import { sessionSettings } from '../src/store/postgres/connection.ts'
 import type { RowsRead } from './revival.ts'
 
 type Sent = { readonly text: string; readonly values: unknown[] }

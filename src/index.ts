@@ -1,6 +1,5 @@
 export { type Clock, systemClock } from './base/clock.ts'
 export { type ErrorCode, type ErrorFamily, errorCodes } from './base/errors/codes.ts'
-export { ContextOverflowError } from './base/errors/context-errors.ts'
 export {
   DefinitionError,
   HookError,
@@ -26,12 +25,13 @@ export {
   InvalidValueError,
 } from './base/errors/log-errors.ts'
 export {
+  ContextOverflowError,
   ModelError,
   type ModelErrorCode,
   type ModelErrorDetails,
   TransformFailedError,
 } from './base/errors/model-errors.ts'
-export { PerdureError } from './base/errors/perdure-error.ts'
+export { PerdureError, UserFacingError } from './base/errors/perdure-error.ts'
 export {
   AgentMismatchError,
   AgentMissingError,
@@ -59,7 +59,6 @@ export {
   StoreClosedError,
   StoreError,
 } from './base/errors/store-errors.ts'
-export { UserFacingError } from './base/errors/user-facing-error.ts'
 export type { Json, JsonObject } from './base/json.ts'
 export { consoleLogger, type LogDetails, type Logger, silentLogger } from './base/logger.ts'
 export { uuidV7 } from './base/uuid-v7.ts'
@@ -68,21 +67,44 @@ export type {
   AgentOutput,
   AgentTools,
   AuditLevel,
+  ContextAttributes,
+  ContextSettings,
   RetrySettings,
   Reveal,
   TitleSettings,
 } from './define/agent.ts'
-export type { ContextAttributes, ContextSettings } from './define/context-settings.ts'
 export {
   createHook,
+  type Halt,
+  type HaltOptions,
   type Hook,
   type HookAttributes,
+  halt,
   type ParallelPreHook,
   type PostHook,
   postHook,
   preHook,
+  type Regenerate,
+  regenerate,
   type SequentialPreHook,
 } from './define/create-hook.ts'
+export { type AgentAttributes, type AgentOverrides, defineAgent, deriveAgent } from './define/define-agent.ts'
+export { type CompatibleVersions, defineFlow, type Flow, type FlowAttributes } from './define/define-flow.ts'
+export type { ToolAttributes } from './define/define-tool.ts'
+export { defineTool } from './define/define-tool.ts'
+export { type FlowRequest, isRequest, requestKind, requestPayload } from './define/flow-requests.ts'
+export type { AgentAnswer, FlowVerbs, StepContext, StepFunction, StepOptions } from './define/flow-verbs.ts'
+export { type AiSdkTool, fromAiSdkTools } from './define/from-ai-sdk-tools.ts'
+export type { Jsonify } from './define/jsonify.ts'
+export type {
+  ChunkTransformer,
+  LanguageModel,
+  ModelSettings,
+  StreamChunk,
+  ToolChoice,
+} from './define/language-model.ts'
+export type { JsonSchema, Schema, SchemaInput, SchemaOutput } from './define/schema.ts'
+export type { Register, Scope } from './define/scope.ts'
 export {
   type BuiltinScope,
   createScope,
@@ -90,21 +112,9 @@ export {
   type ScopeAttributes,
   type SystemScope,
   systemScope,
-} from './define/create-scope.ts'
-export { type AgentAttributes, defineAgent } from './define/define-agent.ts'
-export { type CompatibleVersions, defineFlow, type Flow, type FlowAttributes } from './define/define-flow.ts'
-export { defineTool } from './define/define-tool.ts'
-export { type AgentOverrides, deriveAgent } from './define/derive-agent.ts'
-export { type FlowRequest, isRequest, requestKind, requestPayload } from './define/flow-requests.ts'
-export type { AgentAnswer, FlowVerbs, StepContext, StepFunction, StepOptions } from './define/flow-verbs.ts'
-export { type AiSdkTool, fromAiSdkTools } from './define/from-ai-sdk-tools.ts'
-export type { Jsonify } from './define/jsonify.ts'
-export type { LanguageModel, ModelSettings, ToolChoice } from './define/language-model.ts'
-export type { Register, Scope } from './define/register.ts'
-export type { JsonSchema, Schema, SchemaInput, SchemaOutput } from './define/schema.ts'
-export type { ChunkTransformer, StreamChunk } from './define/stream-chunk.ts'
+} from './define/scope.ts'
 export type { Retention, Tool, ToolArgs, ToolInput, ToolName, ToolResultOf, ToolSet } from './define/tool.ts'
-export type { ToolAttributes } from './define/tool-attributes.ts'
+export type { PartsInput } from './define/turn.ts'
 export {
   type ContextMessage,
   createTurn,
@@ -113,12 +123,10 @@ export {
   type Turn,
   type TurnAttributes,
 } from './define/turn.ts'
-export type { PartsInput } from './define/user-parts.ts'
-export { type Halt, type HaltOptions, halt, type Regenerate, regenerate } from './define/verdict.ts'
-export type { FlowStanding, FlowStatus } from './engine/flow/flow-standing.ts'
+export type { FlowStanding, FlowStatus } from './engine/flow/flow-state.ts'
 export type { TurnOutcome } from './engine/live/turn-outcome.ts'
 export type { RestoreScope } from './engine/scopes.ts'
-export type { SendOptions, WhenBusy } from './engine/turn-options.ts'
+export type { InputPart, MessageInput, SendOptions, WhenBusy } from './engine/turn-options.ts'
 export type { BlobRef } from './log/blob-ref.ts'
 export { type CallEnd, type CallPhase, callEnd, callPhase, effectiveArgs } from './log/call-phase.ts'
 export { childIdOf } from './log/child-call.ts'
@@ -194,37 +202,26 @@ export {
   type TurnState,
 } from './log/state.ts'
 export { validateEvent } from './log/validate-event.ts'
-export { transformChunk } from './model/transform-chunk.ts'
+export { transformChunk } from './model/stream-model.ts'
 export type { Tokenizer } from './prompt/budget/count-tokens.ts'
-export { gptTokenizer } from './prompt/budget/gpt-tokenizer.ts'
+export { gptTokenizer } from './prompt/budget/count-tokens.ts'
 export type { CommonPrefix } from './prompt/common-prefix.ts'
-export type { Eviction } from './prompt/evictions.ts'
+export type { Eviction } from './prompt/explain.ts'
 export { type Explanation, explain } from './prompt/explain.ts'
 export type { Answered, CallRef, WinningResolution } from './runtime/answer-call.ts'
 export type { Conversation, ForkOptions, OutputOf, PendingOf, TurnHandle } from './runtime/conversation.ts'
 export { createRuntime } from './runtime/create-runtime.ts'
 export type { FlowRecord, FlowSession, FlowSuspension } from './runtime/flow-session.ts'
-export type { InputPart, MessageInput } from './runtime/message-input.ts'
 export type { HistoryPage } from './runtime/read/history.ts'
-export type { InboxItem } from './runtime/read/inbox.ts'
 export type { Inspection } from './runtime/read/inspect.ts'
-export type { ListedConversation } from './runtime/read/listed-conversation.ts'
+export type { InboxItem, ListedConversation } from './runtime/read/lists.ts'
 export type { WatchOptions } from './runtime/read/watch.ts'
 export type { Readiness } from './runtime/readiness.ts'
 export type { ResumeOptions } from './runtime/resume-session.ts'
 export type { Runtime, RuntimeOptions, Verbs } from './runtime/runtime.ts'
 export type { Lifecycle, LoadContext, PersistContext, Persistence } from './snapshot/persistence.ts'
-export { type StoreSnapshotsOptions, storeSnapshots } from './snapshot/store-snapshots.ts'
+export { type StoreSnapshotsOptions, storeSnapshots } from './snapshot/persistence.ts'
 export type { Change, CommitResult, ResolveCall } from './store/change.ts'
-export type {
-  ConversationAttrs,
-  ConversationFilter,
-  ConversationKind,
-  ConversationRecord,
-  ConversationRef,
-  Parent,
-  UnreadableColumn,
-} from './store/conversation-record.ts'
 export { createStore, type StoreOptions } from './store/create-store.ts'
 export type {
   CommitOutcome,
@@ -246,12 +243,26 @@ export type {
   StoredSummary,
   Wake,
 } from './store/driver.ts'
-export { fittingRows, rowBytes } from './store/fitting-rows.ts'
-export { memoryDriver } from './store/memory/memory-driver.ts'
-export { type MemoryStoreOptions, memoryStore } from './store/memory/memory-store.ts'
-export type { ModelCall, ModelCallRange, NewModelCall } from './store/model-call.ts'
+export { type MemoryStoreOptions, memoryDriver, memoryStore } from './store/memory/memory-store.ts'
 export { type ForkPlan, type ForkSource, planFork } from './store/plan-fork.ts'
-export { forkParents, mergeSettings } from './store/rows.ts'
+export type {
+  ConversationAttrs,
+  ConversationFilter,
+  ConversationKind,
+  ConversationRecord,
+  ConversationRef,
+  FinalStatus,
+  ModelCall,
+  ModelCallRange,
+  NewModelCall,
+  Parent,
+  PendingCall,
+  Summary,
+  ToolCall,
+  ToolCallWrite,
+  UnreadableColumn,
+} from './store/records.ts'
+export { fittingRows, forkParents, mergeSettings, rowBytes } from './store/rows.ts'
 export type {
   BlobSlice,
   DueWorkQuery,
@@ -265,15 +276,14 @@ export type {
   Unsubscribe,
   WakeHint,
 } from './store/store.ts'
-export type { Summary } from './store/summary.ts'
-export type { FinalStatus, PendingCall, ToolCall, ToolCallWrite } from './store/tool-call.ts'
-export type { Activity, LiveEvent } from './view/live-event.ts'
-export { projectView, type WatchEvent } from './view/project-view.ts'
+export { projectView, type WatchEvent } from './view/growing-view.ts'
 export type {
+  Activity,
   CallPath,
   Children,
   Draft,
   DraftPart,
+  LiveEvent,
   PendingItem,
   View,
   ViewAssistantMessage,

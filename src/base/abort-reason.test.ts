@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { unlessAborted } from './abort-reason.ts'
+import { unlessAborted } from './abort.ts'
 
 const never = new Promise<never>(() => {})
 

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { Backoff } from './backoff.ts'
+import { Backoff } from './clock.ts'
 
 function failures(backoff: Backoff, count: number): number[] {
   return Array.from({ length: count }, () => {

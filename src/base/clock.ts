@@ -30,3 +30,79 @@ export const systemClock: Clock = {
 export function monotonic(clock: Pick<Clock, 'monotonic'>): number {
   return clock.monotonic?.() ?? performance.now()
 }
+
+/** The longest interval of a timer: it is there for keeping the process, not for firing. */
+const holdMs = 2 ** 31 - 1
+
+/**
+ * `clock.after` for a time that is awaited: the process stays alive until it has passed, or was called off. A clock does not keep the process, and one
+ * that ends while a promise is awaited ends with code 13.
+ */
+export function afterAwaited(delayMs: number, clock: Clock, callback: () => void): () => void {
+  const hold = setInterval(() => {}, holdMs)
+  const callOff = clock.after(delayMs, () => {
+    clearInterval(hold)
+    callback()
+  })
+  return () => {
+    clearInterval(hold)
+    callOff()
+  }
+}
+
+/** What comes of `work`; what `late` returns or throws, when that takes longer than `timeoutMs`. The process stays alive until then. */
+export async function withTimeout<T>(work: Promise<T>, timeoutMs: number, clock: Clock, late: () => T): Promise<T> {
+  let callOff = (): void => {}
+  const tooLate = new Promise<void>((resolve) => {
+    callOff = afterAwaited(timeoutMs, clock, resolve)
+  })
+  try {
+    return await Promise.race([work, tooLate.then(late)])
+  } finally {
+    callOff()
+  }
+}
+
+/** Wakes one waiter; remembered when nobody waits. */
+export class Signal {
+  #isSet = false
+  #wake: (() => void) | null = null
+
+  set(): void {
+    this.#isSet = true
+    this.#wake?.()
+  }
+
+  async wait(): Promise<void> {
+    if (!this.#isSet) await new Promise<void>((resolve) => (this.#wake = resolve))
+    this.#isSet = false
+    this.#wake = null
+  }
+}
+
+const firstMs = 50
+const longestMs = 5_000
+
+/** How long a store that failed is left alone: longer with every failure until it takes a write, since a full disk can still be read. */
+export class Backoff {
+  #failures = 0
+  #waitMs = 0
+
+  /** 0 when the last thing that was tried went well. */
+  get waitMs(): number {
+    return this.#waitMs
+  }
+
+  failed(): void {
+    this.#waitMs = Math.min(firstMs * 2 ** this.#failures, longestMs)
+    this.#failures += 1
+  }
+
+  hasRead(): void {
+    this.#waitMs = 0
+  }
+
+  hasWritten(): void {
+    this.#failures = 0
+  }
+}

@@ -21,3 +21,46 @@ export const consoleLogger: Logger = {
 
 /** Says nothing. */
 export const silentLogger: Logger = { debug: () => {}, info: () => {}, warn: () => {}, error: () => {} }
+
+const everyMs = 60_000
+
+/** Of one message, so many different failures are told a minute: the text of some has ids in it. */
+const mostTexts = 5
+
+type Told = { at: number; times: number }
+
+/**
+ * For what is tried again and again: the same failure is told at once and then once a minute, with how often it came, so that a log does
+ * not fill up while a store is away.
+ */
+export function sparingly(logger: Logger, now: () => number, level: 'warn' | 'error' = 'warn'): Logger['warn'] {
+  const messages = new Map<string, Map<string, Told>>()
+  return (message, details) => {
+    const texts = messages.get(message) ?? new Map<string, Told>()
+    messages.set(message, texts)
+    const at = now()
+    const text = textOf(details)
+    const told = texts.get(text)
+    if (told && at - told.at < everyMs) {
+      told.times += 1
+      return
+    }
+    const times = told?.times ?? 1
+    texts.delete(text)
+    if (texts.size >= mostTexts) {
+      const [oldest, { at: oldestAt }] = texts.entries().next().value!
+      // What is not told of one is told with the next that is.
+      if (at - oldestAt < everyMs) {
+        texts.get(oldest)!.times += 1
+        return
+      }
+      texts.delete(oldest)
+    }
+    texts.set(text, { at, times: 1 })
+    logger[level](message, times > 1 ? { ...details, times } : details)
+  }
+}
+
+function textOf(details: LogDetails | undefined): string {
+  return details?.error instanceof Error ? details.error.message : String(details?.error)
+}

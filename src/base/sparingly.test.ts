@@ -1,6 +1,5 @@
 import { expect, test } from 'vitest'
-import { type LogDetails, silentLogger } from './logger.ts'
-import { sparingly } from './sparingly.ts'
+import { type LogDetails, silentLogger, sparingly } from './logger.ts'
 
 function watched() {
   const said: string[] = []

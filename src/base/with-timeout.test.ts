@@ -1,6 +1,6 @@
 import { expect, test, vi } from 'vitest'
 import { fakeClock } from '../testing/fake-clock.ts'
-import { afterAwaited, withTimeout } from './with-timeout.ts'
+import { afterAwaited, withTimeout } from './clock.ts'
 
 test('work that ends in time is what it comes to, and nothing is left behind', async () => {
   vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] })

@@ -4,7 +4,7 @@ import { defineAgent } from '../define/define-agent.ts'
 import { defineFlow } from '../define/define-flow.ts'
 import { defineTool } from '../define/define-tool.ts'
 import { scriptedModel } from '../testing/scripted-model.ts'
-import { agentNames } from './agent-names.ts'
+import { agentNames } from './load-config.ts'
 
 test('a config has code for its agents, for those that their tools start, and for its flows', () => {
   const worker = defineAgent({ name: 'worker', model: scriptedModel('ok') })

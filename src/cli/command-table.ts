@@ -43,22 +43,22 @@ export const commandTable: readonly CommandEntry[] = [
   {
     name: 'tail',
     summary: 'Follow a conversation as it happens',
-    load: async () => (await import('./commands/tail.ts')).tail,
+    load: async () => (await import('./commands/show.ts')).tail,
   },
   {
     name: 'inbox',
     summary: 'List what waits for somebody',
-    load: async () => (await import('./commands/inbox.ts')).inbox,
+    load: async () => (await import('./commands/list.ts')).inbox,
   },
   {
     name: 'approve',
     summary: 'Let a call run that waits for approval',
-    load: async () => (await import('./commands/approve.ts')).approve,
+    load: async () => (await import('./commands/answer.ts')).approve,
   },
   {
     name: 'deny',
     summary: 'Refuse a call that waits for approval',
-    load: async () => (await import('./commands/deny.ts')).deny,
+    load: async () => (await import('./commands/answer.ts')).deny,
   },
   {
     name: 'answer',
@@ -68,17 +68,17 @@ export const commandTable: readonly CommandEntry[] = [
   {
     name: 'cancel',
     summary: 'End the open turn of a conversation',
-    load: async () => (await import('./commands/cancel.ts')).cancel,
+    load: async () => (await import('./commands/answer.ts')).cancel,
   },
   {
     name: 'fork',
     summary: 'Copy a conversation, up to any event',
-    load: async () => (await import('./commands/fork.ts')).fork,
+    load: async () => (await import('./commands/answer.ts')).fork,
   },
   {
     name: 'explain',
     summary: 'Tell how each event was in the prompt of a model call',
-    load: async () => (await import('./commands/explain.ts')).explain,
+    load: async () => (await import('./commands/show.ts')).explain,
   },
   {
     name: 'flows',
@@ -88,17 +88,17 @@ export const commandTable: readonly CommandEntry[] = [
   {
     name: 'flows show',
     summary: 'Show where a session stands, and its record',
-    load: async () => (await import('./commands/flows-show.ts')).flowsShow,
+    load: async () => (await import('./commands/flows.ts')).flowsShow,
   },
   {
     name: 'flows start',
     summary: 'Start a session of a flow',
-    load: async () => (await import('./commands/flows-start.ts')).flowsStart,
+    load: async () => (await import('./commands/flows.ts')).flowsStart,
   },
   {
     name: 'flows resume',
     summary: 'Answer what a session waits for',
-    load: async () => (await import('./commands/flows-resume.ts')).flowsResume,
+    load: async () => (await import('./commands/flows.ts')).flowsResume,
   },
   {
     name: 'export',
@@ -108,7 +108,7 @@ export const commandTable: readonly CommandEntry[] = [
   {
     name: 'import',
     summary: 'Read an export into a store',
-    load: async () => (await import('./commands/import.ts')).importCommand,
+    load: async () => (await import('./commands/export.ts')).importCommand,
   },
   {
     name: 'doctor',
@@ -118,17 +118,17 @@ export const commandTable: readonly CommandEntry[] = [
   {
     name: 'unquarantine',
     summary: 'Have processes work again on a conversation that ended them',
-    load: async () => (await import('./commands/unquarantine.ts')).unquarantine,
+    load: async () => (await import('./commands/doctor.ts')).unquarantine,
   },
   {
     name: 'migrate',
     summary: 'Bring the schema of a store up to date',
-    load: async () => (await import('./commands/migrate.ts')).migrate,
+    load: async () => (await import('./commands/doctor.ts')).migrate,
   },
   {
     name: 'gc',
     summary: 'Remove what nobody needs any more',
-    load: async () => (await import('./commands/gc.ts')).gc,
+    load: async () => (await import('./commands/doctor.ts')).gc,
   },
 ]
 

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import { CommandLineError } from '../base/errors/cli-errors.ts'
 import { type ErrorCode, errorCodes } from '../base/errors/codes.ts'
 import { PerdureError } from '../base/errors/perdure-error.ts'
-import { exitCodeOf } from './exit-codes.ts'
+import { exitCodeOf } from './command.ts'
 
 test.each([
   ['invalid_command', 2],

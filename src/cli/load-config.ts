@@ -2,8 +2,9 @@ import { existsSync } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { ConfigError } from '../base/errors/cli-errors.ts'
-import { unknownKeys } from '../base/errors/unknown-keys.ts'
-import { runtimeOptionNames } from '../runtime/runtime-problems.ts'
+import { unknownKeys } from '../base/errors/read-given.ts'
+import { sessionAgent } from '../define/define-flow.ts'
+import { agentsByName, runtimeOptionNames } from '../runtime/runtime-problems.ts'
 import type { Config } from './config.ts'
 
 /** A config, with the file it came from. */
@@ -67,4 +68,9 @@ function problemOf(config: unknown): string | null {
   if (!Array.isArray(flows)) return "has 'flows' that are no list"
   const isStore = typeof store === 'string' ? store !== '' : typeof Object(store).forTenant === 'function'
   return isStore ? null : "has no 'store'"
+}
+
+/** What a config has code for, as the store names it: also agents that only tools start. */
+export function agentNames({ agents, flows = [] }: Pick<Config, 'agents' | 'flows'>): string[] {
+  return [...agentsByName(agents).keys(), ...flows.map(({ name }) => sessionAgent(name))]
 }

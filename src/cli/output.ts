@@ -1,7 +1,8 @@
+import { CommandLineError } from '../base/errors/cli-errors.ts'
 import { PerdureError } from '../base/errors/perdure-error.ts'
-import { exitCodeOf } from './exit-codes.ts'
-import { type Colours, coloursOf, wantsColours } from './terminal/colours.ts'
-import { type Printable, safe, safeJson, safely } from './terminal/safe-text.ts'
+import type { LogDetails, Logger } from '../base/logger.ts'
+import { exitCodeOf } from './command.ts'
+import { type Colours, coloursOf, type Printable, safe, safeJson, safely, wantsColours } from './terminal/text.ts'
 
 /** Where a command says what came of it. Results go to stdout, everything else to stderr; no text from outside reaches a terminal unescaped. */
 export type Output = {
@@ -66,4 +67,42 @@ function messageOf(error: unknown, isVerbose: boolean): string {
   if (!isVerbose) return PerdureError.isInstance(error) ? error.message : `${error.message} (--verbose shows where)`
   const cause = error.cause === undefined ? '' : `\ncaused by: ${messageOf(error.cause, true)}`
   return `${error.stack ?? error.message}${cause}`
+}
+
+/** Warnings and errors as lines on stderr; stack traces only when asked for. */
+export function terminalLogger({ isVerbose }: { readonly isVerbose: boolean }): Logger {
+  const tell = (message: string, details: LogDetails = {}): void => {
+    const { error } = details
+    process.stderr.write(
+      `${safely(`perdure: ${message}${error === undefined ? '' : `: ${told(error, isVerbose)}`}`)}\n`,
+    )
+  }
+  return { debug: () => {}, info: () => {}, warn: tell, error: tell }
+}
+
+function told(error: unknown, isVerbose: boolean): string {
+  if (!(error instanceof Error)) return String(error)
+  return isVerbose ? (error.stack ?? error.message) : error.message
+}
+
+/** A place that cannot be written to is told as what it is: something about the command, with what to do about it. */
+export async function unlessUnwritable<T>(path: string, advice: string, write: () => Promise<T>): Promise<T> {
+  try {
+    return await write()
+  } catch (error) {
+    const why = reasons[(error as NodeJS.ErrnoException).code ?? '']
+    if (why === undefined) throw error
+    throw new CommandLineError(`'${path}' cannot be written, because ${why}; ${advice}`)
+  }
+}
+
+const reasons: Readonly<Record<string, string>> = {
+  EACCES: 'you may not',
+  EPERM: 'you may not',
+  EROFS: 'its disk is read-only',
+  ENOENT: 'its folder does not exist, or takes nothing new',
+  ENOTDIR: 'a folder above it is a file',
+  EEXIST: 'a folder of it is a file',
+  EISDIR: 'it is a folder',
+  ENOSPC: 'its disk is full',
 }

@@ -1,14 +1,11 @@
+import { parseArgs as parseStrictly } from 'node:util'
+import { type ArgsDef, type ParsedArgs, parseArgs } from 'citty'
 import { CommandLineError } from '../base/errors/cli-errors.ts'
-import { packageVersion } from '../base/errors/package-version.ts'
-import { PerdureError } from '../base/errors/perdure-error.ts'
-import { commonArgs } from './command.ts'
+import { PerdureError, packageVersion } from '../base/errors/perdure-error.ts'
+import { type Command, commonArgs, exitCodeOf, exitCodes, Interrupted, interruptSignal } from './command.ts'
 import { type CommandEntry, commandTable, loadCommand } from './command-table.ts'
-import { exitCodeOf, exitCodes } from './exit-codes.ts'
-import { commandHelp, generalHelp } from './help.ts'
-import { Interrupted, interruptSignal } from './interrupt.ts'
 import { createOutput, type Output } from './output.ts'
-import { parseArguments } from './parse-arguments.ts'
-import type { SafeText } from './terminal/safe-text.ts'
+import { type Colours, joined, type Printable, type SafeText, safe } from './terminal/text.ts'
 
 /** Runs one command line and ends the process with its code. */
 export async function runCli(argv: readonly string[]): Promise<void> {
@@ -116,4 +113,111 @@ function endQuietlyWithReader(): void {
     if (error.code === 'EPIPE') process.exit(process.exitCode ?? exitCodes.ok)
     throw error
   })
+}
+
+/** The words after a command, by its definition. Throws `CommandLineError` on everything the definition does not know. */
+export function parseArguments<T extends ArgsDef>(
+  command: string,
+  definition: T,
+  words: readonly string[],
+): ParsedArgs<T> {
+  const named = Object.entries(definition).filter(([, { type }]) => type !== 'positional')
+  const places = Object.keys(definition).length - named.length
+  const options = Object.fromEntries(
+    named.map(([name, { type }]) => [name, { type: type === 'boolean' ? ('boolean' as const) : ('string' as const) }]),
+  )
+  try {
+    // The library lets unknown options, missing values and superfluous words pass.
+    const { positionals, values } = parseStrictly({
+      args: [...words],
+      options,
+      allowPositionals: true,
+      allowNegative: true,
+    })
+    // As of a variable that is not set: a command must not go on with something else than was meant.
+    const empty = Object.keys(values).find((name) => values[name] === '')
+    if (empty !== undefined) throw new Error(`--${empty} is empty`)
+    if (positionals.length > places) throw new Error(`'${positionals[places]}' is one word too many`)
+    return parseArgs<T>([...words], definition)
+  } catch (error) {
+    throw new CommandLineError(sentence(error), command)
+  }
+}
+
+// biome-ignore lint/suspicious/noControlCharactersInRegex: the library colours its messages
+const colours = /\u001b\[\d+m/g
+
+/** What the parsers say, without the advice of theirs that follows. */
+function sentence(error: unknown): string {
+  const message = error instanceof Error ? error.message : String(error)
+  return message
+    .replaceAll(colours, '')
+    .replace('. Expected one', '; expected one')
+    .split(/\.\s|\n/)[0]!
+    .replace(/\.$/, '')
+}
+
+function generalHelp(colours: Colours): SafeText {
+  const width = Math.max(...commandTable.map(({ name }) => name.length))
+  const rows = commandTable.map(({ name, summary }) => safe`  ${colours.cyan(name.padEnd(width))}  ${summary}`)
+  return paragraphs([
+    ['Durable agents: look at conversations, answer what waits, serve them.'],
+    [colours.bold('Usage'), '  perdure <command> [options]'],
+    [colours.bold('Commands'), ...rows],
+    [
+      colours.bold('Where it looks'),
+      '  --url of a server, else --store, else perdure.config.ts from here upward, else PERDURE_STORE, else .perdure/perdure.db',
+    ],
+    [
+      colours.bold('Examples'),
+      '  perdure list',
+      '  perdure show ticket-42',
+      '  perdure approve ticket-42',
+      '  perdure <command> --help',
+    ],
+  ])
+}
+
+function commandHelp(entry: CommandEntry, command: Command, colours: Colours): SafeText {
+  const places = Object.entries(command.args).filter(([, { type }]) => type === 'positional')
+  const options = Object.entries({ ...command.args, ...commonArgs } as ArgsDef).filter(
+    ([, { type }]) => type !== 'positional',
+  )
+  const usage = places.map(([name, { required }]) => (required === false ? `[${name}]` : `<${name}>`))
+  const width = Math.max(...command.examples.map(([line]) => line.length))
+  return paragraphs([
+    [safe`${entry.summary}.`, ...(command.about ? [command.about] : [])],
+    [colours.bold('Usage'), `  perdure ${[entry.name, ...usage].join(' ')} [options]`],
+    described(
+      'Arguments',
+      places.map(([name, { description = '' }]) => [name, description]),
+      colours,
+    ),
+    described(
+      'Options',
+      options.map(([name, definition]) => [optionOf(name, definition), definition.description ?? '']),
+      colours,
+    ),
+    [
+      colours.bold('Examples'),
+      ...command.examples.map(([line, what]) => safe`  perdure ${line.padEnd(width)}  ${colours.dim(`# ${what}`)}`),
+    ],
+  ])
+}
+
+function optionOf(name: string, { type, valueHint, ...rest }: ArgsDef[string]): string {
+  if (type === 'boolean') return `--${name}`
+  const values = 'options' in rest && rest.options ? rest.options.join('|') : null
+  return `--${name} <${values ?? valueHint ?? name}>`
+}
+
+function described(heading: string, rows: readonly (readonly [string, string])[], colours: Colours): Printable[] {
+  if (rows.length === 0) return []
+  const width = Math.max(...rows.map(([name]) => name.length))
+  return [colours.bold(heading), ...rows.map(([name, what]) => safe`  ${colours.cyan(name.padEnd(width))}  ${what}`)]
+}
+
+function paragraphs(blocks: readonly (readonly Printable[])[]): SafeText {
+  const filled = blocks.filter((lines) => lines.length > 0).map((lines) => joined(lines, '\n'))
+  return joined(filled, '\n\n')
 }

@@ -6,18 +6,22 @@ import type { LogEvent } from '../log/events.ts'
 import type { Answered, AnswerOptions, CallRef } from '../runtime/answer-call.ts'
 import type { HistoryPage } from '../runtime/read/history.ts'
 import type { View } from '../view/view.ts'
-import type { Explanation, Lineage, ModelCallSummary, RemoteModelCall, RemotePage, RemoteRecord } from './answers.ts'
-import { givenOptions, pathPart } from './given.ts'
 import {
   allAttempts,
   allExplanations,
   allLineage,
   allModelCalls,
   type EventsRange,
+  type Explanation,
   eventPages,
+  type Lineage,
+  type ModelCallSummary,
+  type RemoteModelCall,
+  type RemotePage,
+  type RemoteRecord,
   readEvents,
 } from './pages.ts'
-import { type ClientOptions, requestJson } from './request.ts'
+import { type ClientOptions, givenOptions, pathPart, requestJson } from './request.ts'
 import { views, type Watched, type WatchOptions, watch, watchWithMore } from './watch.ts'
 
 /** What a person says: text, or parts; a file is given by its URL, which may be a `data:` URL. */

@@ -1,14 +1,13 @@
 import { readMembers } from '../base/errors/read-given.ts'
 import { InvalidArgumentError } from '../base/errors/store-errors.ts'
 import type { Answered, AnswerOptions, CallRef } from '../runtime/answer-call.ts'
-import type { InboxItem } from '../runtime/read/inbox.ts'
+import type { InboxItem } from '../runtime/read/lists.ts'
 import type { Readiness } from '../runtime/readiness.ts'
-import type { ConversationFilter } from '../store/conversation-record.ts'
-import type { RemoteRecord } from './answers.ts'
+import type { ConversationFilter } from '../store/records.ts'
 import { type RemoteConversation, remoteConversation } from './conversation.ts'
 import { type RemoteFlow, remoteFlow } from './flow.ts'
-import { givenOptions } from './given.ts'
-import { type ClientOptions, requestJson } from './request.ts'
+import type { RemoteRecord } from './pages.ts'
+import { type ClientOptions, givenOptions, requestJson } from './request.ts'
 
 /** The verbs of a runtime that is somewhere else. */
 export type Client = {

@@ -1,11 +1,9 @@
 import type { Json } from '../base/json.ts'
-import type { FlowStanding, FlowStatus } from '../engine/flow/flow-standing.ts'
+import type { FlowStanding, FlowStatus } from '../engine/flow/flow-state.ts'
 import type { LogEvent } from '../log/events.ts'
 import type { FlowRecord, FlowSuspension } from '../runtime/flow-session.ts'
-import type { Lineage, RemotePage, RemoteRecord } from './answers.ts'
-import { givenOptions, pathPart } from './given.ts'
-import { allLineage, type EventsRange, readEvents } from './pages.ts'
-import { type ClientOptions, requestJson } from './request.ts'
+import { allLineage, type EventsRange, type Lineage, type RemotePage, type RemoteRecord, readEvents } from './pages.ts'
+import { type ClientOptions, givenOptions, pathPart, requestJson } from './request.ts'
 
 /** `running`: it goes on by itself; ask for its status later. */
 export type RemoteStanding = FlowStanding<Json> | { readonly status: 'running' }

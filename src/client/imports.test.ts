@@ -18,7 +18,7 @@ test('the client is made of nothing but this package and the web platform', () =
   }
   visit('src/client/index.ts')
   expect(foreign).toEqual([])
-  expect([...files]).toContain('src/view/project-view.ts')
+  expect([...files]).toContain('src/view/growing-view.ts')
 })
 
 function isTypeOnly(statement: string): boolean {

@@ -1,6 +1,10 @@
+import type { ErrorCode } from '../base/errors/codes.ts'
 import { readMembers } from '../base/errors/read-given.ts'
 import type { LogEvent } from '../log/events.ts'
-import type { Explanation, ModelCallSummary, RemoteModelCall } from './answers.ts'
+import type { Explanation } from '../prompt/explain.ts'
+import type { ConversationRecord, ModelCall } from '../store/records.ts'
+
+export type { Explanation } from '../prompt/explain.ts'
 
 type Get = <T>(rest: string, query?: object) => Promise<T>
 
@@ -89,3 +93,23 @@ export async function allLineage(get: Get, id: string, pathOf: (id: string) => s
   }
   return found
 }
+
+/** What a list tells of a conversation. */
+export type RemoteRecord = Omit<ConversationRecord, 'settings' | 'fsmState' | 'quarantine'> & {
+  /** Only while it is quarantined: no process works on it until an operator releases it. */
+  readonly quarantinedAt?: number
+  /** Why the server cannot work on it: `conversation_quarantined`, `conversation_unreadable`, or what it met where it has tried. */
+  readonly problem?: { readonly code: ErrorCode }
+}
+
+/** A row of the audit, with the prompt where the agent has `audit: 'full'`. */
+export type RemoteModelCall = ModelCall
+
+/** Without the prompt. */
+export type ModelCallSummary = Omit<ModelCall, 'renderedContext'>
+
+/** A page of a list: those before the one of this id. */
+export type RemotePage = { readonly before?: string; readonly limit?: number }
+
+/** What something was forked from, and so on to the first; `at` is the last event that was copied. */
+export type Lineage = readonly { readonly id: string; readonly at: number }[]

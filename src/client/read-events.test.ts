@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { readEvents, type ServerSentEvent } from './read-events.ts'
+import { readEvents, type ServerSentEvent } from './watch.ts'
 
 const text =
   ': hello\n\nid: 1\ndata: {"a":"ü🎈"}\n\ndata: x\ndata:y\n\nid: 2\r\nevent: z\r\ndata: end\r\n\r\nretry: 5\n\ndata: cut off'

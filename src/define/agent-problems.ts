@@ -1,11 +1,11 @@
 import { DefinitionError } from '../base/errors/definition-errors.ts'
-import { unknownKeys } from '../base/errors/unknown-keys.ts'
-import { errorText } from '../base/redact/error-text.ts'
+import { unknownKeys } from '../base/errors/read-given.ts'
+import { errorText } from '../base/redact/redactor.ts'
 import { checkNewId } from '../store/checks.ts'
 import { createHook, type HookAttributes } from './create-hook.ts'
-import { isTool } from './is-tool.ts'
 import { isLanguageModel } from './language-model.ts'
 import { isSchema } from './schema.ts'
+import { isTool } from './tool.ts'
 import { retentionProblems } from './tool-problems.ts'
 
 type Given = { readonly [key: string]: unknown }

@@ -1,10 +1,8 @@
 import type { JsonObject } from '../base/json.ts'
-import type { ContextSettings } from './context-settings.ts'
 import type { Hook } from './create-hook.ts'
-import type { LanguageModel, ModelSettings } from './language-model.ts'
+import type { ChunkTransformer, LanguageModel, ModelSettings } from './language-model.ts'
 import type { Schema } from './schema.ts'
-import type { ChunkTransformer } from './stream-chunk.ts'
-import type { Tool, ToolSet } from './tool.ts'
+import type { Retention, Tool, ToolSet } from './tool.ts'
 import type { Turn } from './turn.ts'
 
 /** A definition with its defaults filled in. Frozen. `Output` is the type of a turn's object; undefined without an `output` schema. */
@@ -58,3 +56,63 @@ export type TitleSettings = { readonly model: LanguageModel | null; readonly ins
 export type AgentOutput<A extends Agent> = NonNullable<A['~types']>['output']
 /** The agent's tools, as a union. */
 export type AgentTools<A extends Agent> = A['tools'][number]
+
+/** How much the model sees, and what makes room. All sizes in tokens. */
+export type ContextSettings = {
+  /** Where reducing begins; it goes down to 60 % of it. */
+  readonly workingBudget: number
+  /** What a prompt must never pass; null: whatever the model takes. */
+  readonly ceiling: number | null
+  /** What hooks may inject before one model call. */
+  readonly injectionReserve: number
+  readonly windowTurns: number
+  readonly retention: Retention
+  /** Nulls: the agent's own model, and instructions of ours. */
+  readonly summarise: { readonly model: LanguageModel | null; readonly instructions: string | null } | false
+  /** Counts the tokens of a text; null: an estimate. */
+  readonly tokenizer: ((text: string) => number) | null
+}
+
+/**
+ * What `defineAgent` takes as `context`. Defaults: 30,000 tokens, 4,000 of them for hooks, 40 turns, results kept for 6 turns, summaries by
+ * the agent's own model.
+ */
+export type ContextAttributes = {
+  readonly workingBudget?: number
+  readonly ceiling?: number
+  readonly injectionReserve?: number
+  readonly windowTurns?: number
+  readonly retention?: Retention
+  readonly summarise?: { readonly model?: LanguageModel; readonly instructions?: string } | false
+  readonly tokenizer?: (text: string) => number
+}
+
+export function contextSettings(attributes: ContextAttributes = {}): ContextSettings {
+  const { workingBudget = 30_000, ceiling = null, injectionReserve = 4_000, windowTurns = 40 } = attributes
+  const { retention = { mode: 'age', value: 6 }, summarise = {}, tokenizer = null } = attributes
+  return Object.freeze({
+    workingBudget,
+    ceiling,
+    injectionReserve,
+    windowTurns,
+    retention,
+    summarise: summarise && { model: summarise.model ?? null, instructions: summarise.instructions ?? null },
+    tokenizer,
+  })
+}
+
+const brand = Symbol.for('perdure.agent')
+
+/** Marks what `defineAgent` made, also across two copies of the package, with what it was made from. */
+export function brandAgent<T extends object>(agent: T, attributes: object = {}): Readonly<T> {
+  return Object.freeze(Object.defineProperty(agent, brand, { value: Object.freeze({ ...attributes }) }))
+}
+
+export function isAgent(value: unknown): value is { readonly name: string } {
+  return typeof value === 'object' && value !== null && brand in value
+}
+
+/** What the agent was defined with. */
+export function agentAttributes(agent: object): object {
+  return (agent as { readonly [brand]?: object })[brand] ?? {}
+}

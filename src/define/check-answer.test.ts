@@ -1,12 +1,12 @@
 import { expect, test } from 'vitest'
 import { z } from 'zod'
 import type { JsonObject } from '../base/json.ts'
-import { answerSchema } from '../log/answer-schema.ts'
 import type { SuspensionKind } from '../log/events.ts'
-import { checkAnswer, checkEditedArgs } from './check-answer.ts'
+import { answerSchema } from '../log/next-step.ts'
 import { defineTool } from './define-tool.ts'
 import type { Schema } from './schema.ts'
 import type { Tool } from './tool.ts'
+import { checkAnswer, checkEditedArgs } from './validate.ts'
 
 const asked = { name: 'ask', description: 'Ask', input: z.object({ n: z.coerce.number() }) }
 const human = (output: Schema) => defineTool({ ...asked, executor: 'human', output })

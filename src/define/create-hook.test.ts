@@ -1,6 +1,5 @@
 import { expect, test } from 'vitest'
-import { createHook, postHook, preHook } from './create-hook.ts'
-import { halt, regenerate } from './verdict.ts'
+import { createHook, halt, postHook, preHook, regenerate } from './create-hook.ts'
 
 const run = (): undefined => undefined
 

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { createScope, isSystemScope, systemScope } from './create-scope.ts'
+import { createScope, isSystemScope, systemScope } from './scope.ts'
 
 test('a scope holds the user, the tenant and what the app assigned', () => {
   const scope = createScope({ user: 'ada', tenant: 'acme', assigns: { plan: 'pro' } })

@@ -1,9 +1,9 @@
 import { expect, test } from 'vitest'
 import { z } from 'zod'
+import { isAgent } from './agent.ts'
 import { preHook } from './create-hook.ts'
 import { defineAgent } from './define-agent.ts'
 import { defineTool } from './define-tool.ts'
-import { isAgent } from './is-agent.ts'
 import type { LanguageModel } from './language-model.ts'
 
 const model: LanguageModel = {

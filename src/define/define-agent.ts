@@ -1,14 +1,21 @@
 import { DefinitionError } from '../base/errors/definition-errors.ts'
-import { defaultMaxDepth } from '../log/child-budget.ts'
-import type { Agent, AuditLevel, RetrySettings, Reveal, TitleSettings } from './agent.ts'
+import { defaultMaxDepth } from '../log/child-call.ts'
+import {
+  type Agent,
+  type AgentOutput,
+  type AuditLevel,
+  agentAttributes,
+  brandAgent,
+  type ContextAttributes,
+  contextSettings,
+  type RetrySettings,
+  type Reveal,
+  type TitleSettings,
+} from './agent.ts'
 import { agentProblems } from './agent-problems.ts'
-import { type ContextAttributes, contextSettings } from './context-settings.ts'
 import { createHook, type Hook, type HookAttributes } from './create-hook.ts'
-import { brandAgent } from './is-agent.ts'
-import type { LanguageModel, ModelSettings } from './language-model.ts'
-import type { Schema, SchemaOutput } from './schema.ts'
-import type { ChunkTransformer } from './stream-chunk.ts'
-import { toJsonSchema } from './to-json-schema.ts'
+import type { ChunkTransformer, LanguageModel, ModelSettings } from './language-model.ts'
+import { type Schema, type SchemaOutput, toJsonSchema } from './schema.ts'
 import type { Tool } from './tool.ts'
 import type { Turn } from './turn.ts'
 
@@ -105,4 +112,28 @@ function titleSettings(title: AgentAttributes['title'] = false): TitleSettings |
   if (title === false) return null
   const { model = null, instructions = null } = title === true ? {} : title
   return Object.freeze({ model, instructions })
+}
+
+/** What is given replaces what the agent was defined with, whole; the rest stays. */
+export type AgentOverrides<
+  Name extends string = string,
+  Tools extends readonly Tool[] = readonly Tool[],
+  Out extends Schema | undefined = Schema | undefined,
+> = { readonly name: Name } & Partial<Omit<AgentAttributes<Name, Tools, Out>, 'name'>>
+
+/**
+ * Another agent under a name of its own, made of this one: for forks that go on with another model, other instructions, tools or hooks.
+ * Throws `DefinitionError` like `defineAgent`.
+ */
+export function deriveAgent<
+  A extends Agent,
+  const Name extends string,
+  const Tools extends readonly Tool[] = A['tools'],
+  Out extends Schema | undefined = undefined,
+>(
+  agent: A,
+  overrides: AgentOverrides<Name, Tools, Out>,
+): Agent<Name, Tools, Out extends Schema ? SchemaOutput<Out> : AgentOutput<A>>
+export function deriveAgent(agent: Agent, overrides: AgentOverrides): Agent {
+  return defineAgent({ ...(agentAttributes(agent) as AgentAttributes), ...overrides })
 }

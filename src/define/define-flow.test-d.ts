@@ -1,6 +1,6 @@
 import { expectTypeOf } from 'vitest'
 import { z } from 'zod'
-import type { FlowStanding } from '../engine/flow/flow-standing.ts'
+import type { FlowStanding } from '../engine/flow/flow-state.ts'
 import type { FlowSession } from '../runtime/flow-session.ts'
 import type { Runtime } from '../runtime/runtime.ts'
 import { defineFlow } from './define-flow.ts'

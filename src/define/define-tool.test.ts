@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest'
 import { z } from 'zod'
-import { systemScope } from './create-scope.ts'
+import { brandAgent } from './agent.ts'
 import { defineTool } from './define-tool.ts'
-import { brandAgent } from './is-agent.ts'
+import { systemScope } from './scope.ts'
 import { createTurn } from './turn.ts'
 
 const common = { name: 'find', description: 'Find it', input: z.object({ id: z.string() }) }

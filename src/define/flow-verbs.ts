@@ -4,8 +4,7 @@ import type { FlowOp, TurnStatus } from '../log/events.ts'
 import { checkDuration, checkId } from '../store/checks.ts'
 import type { Jsonify } from './jsonify.ts'
 import { normaliseValue } from './normalise-result.ts'
-import type { Schema, SchemaOutput } from './schema.ts'
-import { toJsonSchema } from './to-json-schema.ts'
+import { type Schema, type SchemaOutput, toJsonSchema } from './schema.ts'
 
 /** What a flow may do. Everything that comes from outside comes through one of these, and is recorded. */
 export type FlowVerbs = {

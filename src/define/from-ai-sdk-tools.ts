@@ -1,12 +1,11 @@
 import type { StandardJSONSchemaV1, StandardSchemaV1 } from '@standard-schema/spec'
 import { DefinitionError } from '../base/errors/definition-errors.ts'
 import type { JsonObject } from '../base/json.ts'
-import { errorText } from '../base/redact/error-text.ts'
-import { defineTool } from './define-tool.ts'
+import { errorText } from '../base/redact/redactor.ts'
+import { defineTool, type ServerAttributes } from './define-tool.ts'
 import type { Jsonify } from './jsonify.ts'
 import { isSchema, isStandardSchema, type Schema } from './schema.ts'
 import type { ModelOptions, Tool } from './tool.ts'
-import type { ServerAttributes } from './tool-attributes.ts'
 import type { Turn } from './turn.ts'
 
 /** A definition made with `tool()` of the AI SDK, as far as it is read here. */

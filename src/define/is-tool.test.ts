@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { z } from 'zod'
 import { defineTool } from './define-tool.ts'
-import { isTool } from './is-tool.ts'
+import { isTool } from './tool.ts'
 import { toolProblems } from './tool-problems.ts'
 
 const attributes = { name: 'find', description: 'Find', input: z.object({}), run: () => 1 }

@@ -1,8 +1,8 @@
 import type { Json } from '../base/json.ts'
-import { errorText } from '../base/redact/error-text.ts'
+import { errorText } from '../base/redact/redactor.ts'
 import { encode } from '../log/codec.ts'
 import type { CallResult, Outcome } from '../log/events.ts'
-import { maxResultBytes } from './call-limits.ts'
+import { maxEventBytes } from '../store/checks.ts'
 
 /** Below what the codec takes, so that the event around it fits too. */
 const maxDepth = 400
@@ -77,3 +77,12 @@ function arrayToJson(values: readonly unknown[], path: string, ancestors: readon
     return toJson(member, { path: `${path}[${key}]`, key, ancestors }) ?? null
   })
 }
+
+// What goes into the events of one call, so that each of them stays below what an event may hold.
+
+/** Also twice: before and after an edit. */
+export const maxArgsBytes = 480 * 1024
+/** Of the JSON Schema of an answer. */
+export const maxSchemaBytes = 256 * 1024
+export const maxPromptBytes = 64 * 1024
+const maxResultBytes = maxEventBytes - 4_096

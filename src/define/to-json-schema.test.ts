@@ -2,8 +2,7 @@ import { type } from 'arktype'
 import * as v from 'valibot'
 import { expect, test } from 'vitest'
 import { z } from 'zod'
-import type { Schema } from './schema.ts'
-import { toJsonSchema } from './to-json-schema.ts'
+import { type Schema, toJsonSchema } from './schema.ts'
 
 const object = { type: 'object', properties: { a: { type: 'string' } }, required: ['a'] }
 

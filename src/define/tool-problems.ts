@@ -1,5 +1,5 @@
 import type { Executor } from '../log/events.ts'
-import { isAgent } from './is-agent.ts'
+import { isAgent } from './agent.ts'
 import { isSchema } from './schema.ts'
 
 const commonKeys = ['name', 'description', 'executor', 'input', 'retention', 'providerOptions']

@@ -101,3 +101,10 @@ export type ToolArgs<T extends Tool> = NonNullable<T['~types']>['args']
 export type ToolInput<T extends Tool> = NonNullable<T['~types']>['input']
 /** What is recorded of a call that ended ok. */
 export type ToolResultOf<T extends Tool> = NonNullable<T['~types']>['result']
+
+/** Made by `defineTool` or `fromAiSdkTools`; what is passed to them is not a tool yet. */
+export function isTool(value: unknown): value is Tool {
+  if (typeof value !== 'object' || value === null) return false
+  const { name, executor, providerTool } = value as Partial<Tool>
+  return typeof name === 'string' && typeof executor === 'string' && providerTool !== undefined
+}

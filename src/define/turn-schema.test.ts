@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { z } from 'zod'
 import { doubling } from '../../test/schemas/hostile-pairs.ts'
-import { turnSchema } from './turn-schema.ts'
+import { turnSchema } from './schema.ts'
 
 test('a schema that a message brings is taken as JSON Schema', () => {
   expect(turnSchema({ type: 'string' })).toEqual({ type: 'string' })

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { systemScope } from './create-scope.ts'
+import { systemScope } from './scope.ts'
 import { createTurn, inject, isTurn } from './turn.ts'
 
 const scope = systemScope()

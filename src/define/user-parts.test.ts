@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { toUserParts } from './user-parts.ts'
+import { toUserParts } from './turn.ts'
 
 const blob = { blob: 'a'.repeat(64), mediaType: 'image/png', size: 3 }
 const file = { type: 'file', mediaType: 'image/png', data: 'https://example.com/a.png' }

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { halt, isHalt, isRegenerate, regenerate } from './verdict.ts'
+import { halt, isHalt, isRegenerate, regenerate } from './create-hook.ts'
 
 test('a verdict says why, and shows the message only where it is told to', () => {
   expect(halt('no')).toEqual({ type: 'halt', reason: 'no' })

@@ -1,5 +1,5 @@
 import { expect, test, vi } from 'vitest'
-import { KeepAlive } from './keep-alive.ts'
+import { KeepAlive } from './held-lease.ts'
 
 test('the process is kept while anybody holds it, and each lets go once', () => {
   vi.useFakeTimers()

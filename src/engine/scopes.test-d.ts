@@ -1,8 +1,7 @@
 import { expectTypeOf, test } from 'vitest'
 import { z } from 'zod'
-import { type BuiltinScope, createScope, systemScope } from '../define/create-scope.ts'
 import { defineTool } from '../define/define-tool.ts'
-import type { Scope } from '../define/register.ts'
+import { type BuiltinScope, createScope, type Scope, systemScope } from '../define/scope.ts'
 import type { Runtime, RuntimeOptions } from '../runtime/runtime.ts'
 
 // What an app that has registered its own type gets is in `registered-scope.test.ts`: a registration holds for a whole program.

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { called, replied, resolved, said, stateOf, suspended } from '../../test/log/story.ts'
-import { createScope } from '../define/create-scope.ts'
+import { createScope } from '../define/scope.ts'
 import { Scopes } from './scopes.ts'
 
 /** Opened by ann, as everything in these stories. */

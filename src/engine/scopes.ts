@@ -1,8 +1,11 @@
-import { systemScope } from '../define/create-scope.ts'
-import type { Scope, ScopeSource } from '../define/register.ts'
-import { callPosition } from '../log/call-position.ts'
+import { readMembers, shown } from '../base/errors/read-given.ts'
+import { TenantMissingError } from '../base/errors/runtime-errors.ts'
+import { InvalidArgumentError } from '../base/errors/store-errors.ts'
+import { type BuiltinScope, type Scope, type ScopeSource, systemScope } from '../define/scope.ts'
+import { callPosition } from '../log/fold-call.ts'
 import type { TurnState } from '../log/state.ts'
-import type { ConversationRef } from '../store/conversation-record.ts'
+import { checkId } from '../store/checks.ts'
+import type { ConversationRef } from '../store/records.ts'
 
 /** Rebuilds the scope of whoever acted from what is stored of it: the tenant, and who it was. */
 export type RestoreScope = (tenant: string, who: string) => Scope | Promise<Scope>
@@ -85,4 +88,47 @@ function actorOfCall(ref: ConversationRef, turn: TurnState, callId: string): Act
   if (!granted?.resolution) return actorOfTurn(ref, turn)
   const { who } = granted.resolution
   return { key: JSON.stringify([ref.tenant, ref.id, callId, granted.round, who]), who }
+}
+
+export type IdentityOptions = {
+  /** The tenant of a scope. Where it is given, a scope without one is refused. Default: the scope's `tenant`, else 'default'. */
+  readonly tenant?: ((scope: Scope) => string) | undefined
+  /** The id that is stored of whoever acts. Default: the scope's `user`, else 'system' or 'anonymous'. */
+  readonly who?: ((scope: Scope) => string) | undefined
+}
+
+/** What is stored of a scope: which wall it is behind, and who it was. */
+export type Identity = { readonly tenant: string; readonly who: string; readonly scope: Scope }
+
+export function identify(scope: Scope, options: IdentityOptions): Identity {
+  checkScope(scope)
+  return { tenant: tenantOf(scope, options), who: whoOf(scope, options), scope }
+}
+
+function tenantOf(scope: Scope, { tenant }: IdentityOptions): string {
+  if (!tenant) {
+    const { tenant: named = 'default' } = readMembers('scope', scope as Partial<BuiltinScope>, ['tenant'])
+    checkId('tenant', named)
+    return named
+  }
+  const name: unknown = tenant(scope)
+  if (typeof name !== 'string' || name === '') throw new TenantMissingError()
+  return name
+}
+
+function whoOf(scope: Scope, { who }: IdentityOptions): string {
+  const { user, system } = who
+    ? { user: who(scope) }
+    : readMembers('scope', scope as Partial<BuiltinScope>, ['user', 'system'])
+  if (user === undefined && !who) return system ? 'system' : 'anonymous'
+  if (typeof user !== 'string' || user === '') {
+    throw new InvalidArgumentError(who ? 'who' : 'user', 'of the scope must be a string that is not empty')
+  }
+  return user
+}
+
+/** Who acts is an object of the app's: a bare name, or nothing, would be everybody. */
+export function checkScope(scope: unknown): asserts scope is Scope {
+  if (typeof scope === 'object' && scope !== null) return
+  throw new InvalidArgumentError('scope', `must be an object that says who acts, not ${shown(scope)}`)
 }

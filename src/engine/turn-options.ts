@@ -1,9 +1,10 @@
-import { shown } from '../base/errors/read-given.ts'
+import { createHash } from 'node:crypto'
+import { readGiven, shown } from '../base/errors/read-given.ts'
 import { InvalidArgumentError } from '../base/errors/store-errors.ts'
 import type { Agent } from '../define/agent.ts'
-import type { Schema } from '../define/schema.ts'
-import { turnSchema } from '../define/turn-schema.ts'
-import type { TurnOptions } from '../log/events.ts'
+import { type Schema, turnSchema } from '../define/schema.ts'
+import { type BlobRef, isBlobRef, isDataUrl, isWebUrl } from '../log/blob-ref.ts'
+import type { TurnOptions, UserMessage, UserPart } from '../log/events.ts'
 import { checkWhole } from '../store/checks.ts'
 
 /** What to do when a turn is open: refuse, run after it, cancel it and run next in line, or hand the message to it. */
@@ -51,4 +52,126 @@ export function turnOptions(agent: Agent, options: SendOptions): TurnOptions {
 /** Both limits hold: a caller who asks for more than the agent allows gets what it allows. Infinity: neither is there. */
 function lower(asked: number | undefined, allowed: number | null): number {
   return Math.min(asked ?? Number.POSITIVE_INFINITY, allowed ?? Number.POSITIVE_INFINITY)
+}
+
+/** What a person says: text, or parts. A file's bytes go into a blob, also those of a `data:` URL; any other string is its URL, with http or https. */
+export type MessageInput = string | readonly InputPart[] | { readonly parts: readonly InputPart[] }
+
+/** A part of what a person says. */
+export type InputPart =
+  | { readonly type: 'text'; readonly text: string }
+  | {
+      readonly type: 'file'
+      readonly mediaType: string
+      readonly data: Uint8Array | URL | BlobRef | string
+      readonly filename?: string
+    }
+
+/** A message as it is recorded, and the files it refers to, each once. Nothing of them is stored yet. */
+type ReadMessage = { readonly message: UserMessage; readonly files: readonly NewFile[] }
+
+type NewFile = { readonly bytes: Uint8Array; readonly mediaType: string }
+
+/** More are a mistake, and each costs a look. */
+const mostParts = 10_000
+
+/** Throws `InvalidArgumentError` for what is no message, or cannot be read. */
+export function readMessage(input: MessageInput): ReadMessage {
+  return readGiven('message', () => readParts(partsOf(input)))
+}
+
+function readParts(parts: readonly InputPart[]): ReadMessage {
+  if (parts.length > mostParts) {
+    throw new InvalidArgumentError('message', `has ${parts.length} parts; the limit is ${mostParts}`)
+  }
+  const isEmpty = parts.every(
+    (part) => part?.type === 'text' && (typeof part.text !== 'string' || part.text.trim() === ''),
+  )
+  if (isEmpty) throw new InvalidArgumentError('message', 'is empty; send some text or a file')
+  const files = new Map<string, NewFile>()
+  const message = { parts: parts.map((part, index) => toUserPart(part, index, files)) }
+  return { message, files: [...files.values()] }
+}
+
+function partsOf(input: MessageInput): readonly InputPart[] {
+  if (typeof input === 'string') return [{ type: 'text', text: input }]
+  const parts: unknown = Array.isArray(input) ? input : Object(input).parts
+  if (Array.isArray(parts)) return parts
+  throw new InvalidArgumentError('message', 'must be text, or a list of text and file parts')
+}
+
+function toUserPart(part: InputPart, index: number, files: Map<string, NewFile>): UserPart {
+  // Each member is read once: a getter may tell something else the next time.
+  const { type, text, mediaType, data, filename } = Object(part) as Partial<Record<string, unknown>>
+  if (type === 'text' && typeof text === 'string') return { type, text }
+  const isNamed = filename === undefined || typeof filename === 'string'
+  if (type !== 'file' || typeof mediaType !== 'string' || !isNamed) {
+    throw new InvalidArgumentError(
+      `message part ${index}`,
+      "must be { type: 'text', text } or { type: 'file', mediaType, data, filename? }",
+    )
+  }
+  const name = filename === undefined ? {} : { filename }
+  const bytes = bytesOf(data, index)
+  if (bytes === null) return { type: 'file', mediaType, data: addressOf(data, index), ...name }
+  const blob = createHash('sha256').update(bytes).digest('hex')
+  files.set(blob, { bytes, mediaType })
+  return { type: 'file', mediaType, data: { blob, mediaType, size: bytes.byteLength }, ...name }
+}
+
+/** Null where they are somewhere else. */
+function bytesOf(data: unknown, index: number): Uint8Array | null {
+  if (data instanceof Uint8Array) return data
+  const text = data instanceof URL ? data.href : data
+  if (typeof text !== 'string' || !isDataUrl(text)) return null
+  const bytes = bytesOfDataUrl(text)
+  if (bytes) return bytes
+  const problem = `has a data: URL that cannot be read, or holds more than ${maxDataUrlBytes} bytes; pass a Uint8Array`
+  throw new InvalidArgumentError(`message part ${index}`, problem)
+}
+
+function addressOf(data: unknown, index: number): BlobRef | string {
+  // A copy: what is sent goes on being used as it was recorded, whatever the caller does with its own.
+  if (isBlobRef(data)) return { blob: data.blob, mediaType: data.mediaType, size: data.size }
+  const text = data instanceof URL ? data.href : data
+  if (typeof text === 'string' && isWebUrl(text)) return text
+  const allowed = 'must have a Uint8Array, a blob ref, or a URL with http, https or data as its data'
+  throw new InvalidArgumentError(`message part ${index}`, allowed)
+}
+
+/** Of the bytes. More is for a `Uint8Array`. */
+export const maxDataUrlBytes = 16 * 1024 * 1024
+
+/** The bytes that a `data:` URL holds; null when it is none that can be read, or holds too many. */
+export function bytesOfDataUrl(url: string): Uint8Array | null {
+  const comma = url.indexOf(',')
+  if (comma < 0 || url.length > 2 * maxDataUrlBytes) return null
+  const isBase64 = /;\s*base64\s*$/i.test(url.slice(0, Math.min(comma, 1_000)))
+  const bytes = isBase64 ? fromBase64(url.slice(comma + 1)) : percentDecoded(url.slice(comma + 1))
+  return bytes && bytes.byteLength <= maxDataUrlBytes ? bytes : null
+}
+
+function fromBase64(text: string): Uint8Array | null {
+  const plain = text.includes('%') ? Buffer.from(percentDecoded(text)).toString('latin1') : text
+  return /^[A-Za-z0-9+/_\s-]*={0,2}\s*$/.test(plain) ? new Uint8Array(Buffer.from(plain, 'base64')) : null
+}
+
+/** A percent sign that begins no byte stands for itself, as in browsers. */
+function percentDecoded(text: string): Uint8Array {
+  const given = Buffer.from(text, 'utf8')
+  const bytes = new Uint8Array(given.length)
+  let length = 0
+  for (let index = 0; index < given.length; index++) {
+    const code = given[index] === percent ? hexAt(given, index + 1) : null
+    bytes[length++] = code ?? given[index]!
+    if (code !== null) index += 2
+  }
+  return bytes.slice(0, length)
+}
+
+const percent = 0x25
+
+function hexAt(bytes: Buffer, index: number): number | null {
+  const text = bytes.toString('latin1', index, index + 2)
+  return /^[0-9a-f]{2}$/i.test(text) ? Number.parseInt(text, 16) : null
 }

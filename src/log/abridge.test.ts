@@ -3,12 +3,11 @@ import { runInNewContext } from 'node:vm'
 import { describe, expect, test } from 'vitest'
 import { called, placed, replied, resolved, said, stateOf, suspended } from '../../test/log/story.ts'
 import type { Json } from '../base/json.ts'
-import { abridge, abridgeEvent } from './abridge.ts'
+import { abridge, abridgeEvent, weightOf } from './abridge.ts'
 import { callPhase } from './call-phase.ts'
 import { assistantMsg, toolResult, userMsg } from './event-constructors.ts'
 import type { NewEvent } from './events.ts'
 import { foldEvents } from './fold-events.ts'
-import { weightOf } from './weight.ts'
 
 setFlagsFromString('--expose-gc')
 const collectGarbage = runInNewContext('gc') as () => void

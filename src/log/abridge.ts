@@ -2,7 +2,6 @@ import type { Json } from '../base/json.ts'
 import { isBlobRef } from './blob-ref.ts'
 import type { AssistantPart, LogEvent, UserPart } from './events.ts'
 import type { CallState, TurnItem } from './state.ts'
-import { weightOf } from './weight.ts'
 
 /** What the beginning of a value may take. */
 const keptCharacters = 400
@@ -126,4 +125,17 @@ function copyOf(text: string): string {
 function rank(key: string): number {
   const place = tellingKeys.indexOf(key)
   return place < 0 ? tellingKeys.length : place
+}
+
+/** About how many bytes a value takes in memory, and as JSON: many small values weigh more than their text. */
+export function weightOf(value: unknown): number {
+  if (typeof value === 'string') return 16 + value.length
+  if (typeof value !== 'object' || value === null) return 8
+  let weight = 32
+  if (Array.isArray(value)) {
+    for (const member of value) weight += 8 + weightOf(member)
+    return weight
+  }
+  for (const key in value) weight += 16 + key.length + weightOf((value as Record<string, unknown>)[key])
+  return weight
 }

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import type { Json } from '../base/json.ts'
-import { blobRefsIn } from './blob-refs-in.ts'
+import { blobRefsIn } from './blob-ref.ts'
 
 const hash = 'ab'.repeat(32)
 const ref = { blob: hash, mediaType: 'image/png', size: 3 }

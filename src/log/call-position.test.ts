@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { callPosition, copyCalls } from './call-position.ts'
+import { callPosition, copyCalls } from './fold-call.ts'
 
 const called = (callId: string) => ({ callId })
 

@@ -1,9 +1,9 @@
 import { expect, test } from 'vitest'
 import { called, regenerated, replied, resolved, said, stateOf, suspended } from '../../test/log/story.ts'
-import { answerSchema } from './answer-schema.ts'
-import { childBudget, childRefusal } from './child-budget.ts'
+import { childBudget, childRefusal } from './child-call.ts'
 import type { NewEvent, TurnOptions } from './events.ts'
-import { tokensUsed, usageOf } from './turn-usage.ts'
+import { answerSchema } from './next-step.ts'
+import { tokensUsed, usageOf } from './state.ts'
 
 const turnWith = (options: TurnOptions, ...events: NewEvent[]) => stateOf([said('t1', options), ...events]).turns[0]!
 const used = (inputTokens: number, outputTokens: number) => ({ usage: { inputTokens, outputTokens } })

@@ -1,11 +1,9 @@
 import { expect, test } from 'vitest'
-import { childBudget, childRefusal } from './child-budget.ts'
-import { callIdOfChild, childCalls, childIdOf } from './child-call.ts'
+import { callIdOfChild, childBudget, childCalls, childIdOf, childRefusal } from './child-call.ts'
 import type { LogEvent, NewEvent, TurnOptions } from './events.ts'
 import { foldEvents } from './fold-events.ts'
 import { nextStep } from './next-step.ts'
-import { type ConversationState, openTurn } from './state.ts'
-import { tokensUsed, usageOf } from './turn-usage.ts'
+import { type ConversationState, openTurn, tokensUsed, usageOf } from './state.ts'
 
 const usage = { inputTokens: 10, outputTokens: 5 }
 

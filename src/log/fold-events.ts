@@ -1,8 +1,7 @@
 import { EventInvalidError, EventUnknownError } from '../base/errors/log-errors.ts'
 import type { Json } from '../base/json.ts'
-import { callPosition, copyCalls } from './call-position.ts'
 import type { EventOf, LogEvent, Withheld } from './events.ts'
-import { type CallEvent, foldCall, newCall } from './fold-call.ts'
+import { type CallEvent, callPosition, copyCalls, foldCall, newCall } from './fold-call.ts'
 import {
   type AssistantItem,
   type CallState,

@@ -1,9 +1,16 @@
-import { answerSchema } from './answer-schema.ts'
+import type { Json } from '../base/json.ts'
 import { type CallEnd, type CallPhase, callEnd, callPhase, interruptedEnd } from './call-phase.ts'
-import { childRefusal } from './child-budget.ts'
+import { childRefusal } from './child-call.ts'
 import type { NewEvent, SuspensionKind, TurnStatus } from './events.ts'
-import { type CallState, type ConversationState, keptMessages, openTurn, queuedTurns, type TurnState } from './state.ts'
-import { tokensUsed } from './turn-usage.ts'
+import {
+  type CallState,
+  type ConversationState,
+  keptMessages,
+  openTurn,
+  queuedTurns,
+  type TurnState,
+  tokensUsed,
+} from './state.ts'
 
 export { keptMessages }
 
@@ -125,4 +132,32 @@ function end(turn: TurnState, status: TurnStatus, reason: string | null): Step {
 
 function ended(turn: TurnState, status: TurnStatus, reason: string | null): NewEvent {
   return { type: 'turn_ended', content: { turnId: turn.turnId, status, reason } }
+}
+
+/** JSON Schema of the value that resolves a suspension of this kind. */
+export function answerSchema(call: Pick<CallState, 'schema'>, kind: SuspensionKind): Json {
+  switch (kind) {
+    case 'approval':
+      return { type: 'boolean' }
+    case 'elicitation':
+      return call.schema ?? true
+    case 'client_exec':
+    case 'sub_agent':
+      return callResultSchema(call.schema ?? true)
+    case 'recovery':
+      return recoverySchema
+  }
+}
+
+function callResultSchema(result: Json): Json {
+  return {
+    anyOf: [
+      { type: 'object', properties: { ok: { const: true }, result }, required: ['ok', 'result'] },
+      { type: 'object', properties: { ok: { const: false }, error: { type: 'string' } }, required: ['ok', 'error'] },
+    ],
+  }
+}
+
+const recoverySchema: Json = {
+  anyOf: [{ enum: ['rerun', 'report'] }, { type: 'object', properties: { result: true }, required: ['result'] }],
 }

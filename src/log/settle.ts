@@ -1,5 +1,4 @@
 import { type CallEnd, callPhase } from './call-phase.ts'
-import { callPosition } from './call-position.ts'
 import type {
   AssistantMsg,
   AssistantPart,
@@ -9,6 +8,7 @@ import type {
   ToolCallContent,
   TurnStatus,
 } from './events.ts'
+import { callPosition } from './fold-call.ts'
 import { type CallState, type ConversationState, findCall, findTurn, type TurnState } from './state.ts'
 
 /** Something that happened outside the log and is not in it yet. */

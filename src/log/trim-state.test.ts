@@ -8,9 +8,8 @@ import { toolResult, userMsg } from './event-constructors.ts'
 import type { NewEvent } from './events.ts'
 import { foldEvents } from './fold-events.ts'
 import { phaseOf } from './fsm-state.ts'
-import { type ConversationState, emptyState, openTurn, queuedTurns } from './state.ts'
+import { type ConversationState, emptyState, openTurn, queuedTurns, usageOf } from './state.ts'
 import { foldWithin, stateWeight, trimState } from './trim-state.ts'
-import { usageOf } from './turn-usage.ts'
 
 const long = 'x'.repeat(100_000)
 

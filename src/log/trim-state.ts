@@ -1,10 +1,15 @@
-import { abridge, abridgeCall, abridgeItem } from './abridge.ts'
+import { abridge, abridgeCall, abridgeItem, weightOf } from './abridge.ts'
 import { callPhase } from './call-phase.ts'
 import type { LogEvent } from './events.ts'
 import { foldEvents } from './fold-events.ts'
-import { type CallState, type ConversationState, keptMessages, type TurnItem, type TurnState } from './state.ts'
-import { usageOf } from './turn-usage.ts'
-import { weightOf } from './weight.ts'
+import {
+  type CallState,
+  type ConversationState,
+  keptMessages,
+  type TurnItem,
+  type TurnState,
+  usageOf,
+} from './state.ts'
 
 /** What of a conversation is shown at once, by default: about so many bytes of its newest messages. */
 export const shownBytes = 1024 * 1024

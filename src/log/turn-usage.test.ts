@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { called, replied, resolved, said, stateOf, suspended } from '../../test/log/story.ts'
 import type { Json } from '../base/json.ts'
-import { tokensUsed, usageOf } from './turn-usage.ts'
+import { tokensUsed, usageOf } from './state.ts'
 
 const all = { inputTokens: 1, outputTokens: 2, cacheReadTokens: 3, cacheWriteTokens: 4, reasoningTokens: 5 }
 

@@ -1,6 +1,7 @@
-import { EventInvalidError, EventUnknownError } from '../base/errors/log-errors.ts'
+import { EventInvalidError, EventUnknownError, type UnknownEvent } from '../base/errors/log-errors.ts'
 import { isBlobRef } from './blob-ref.ts'
 import type * as Log from './events.ts'
+import type { LogEvent } from './events.ts'
 import {
   type Check,
   either,
@@ -196,4 +197,15 @@ const contentChecks: { readonly [Type in Log.EventType]: Check } = {
     done: object({ status: oneOf('done'), result: json }),
     failed: object({ status: oneOf('failed'), error: text, userFacing: optional(oneOf(true)) }),
   }),
+}
+
+/** The events before the first of a type that this version does not know: what a reader is shown of a log that a later version has written to. */
+export function knownPart(events: readonly LogEvent[]): {
+  readonly known: readonly LogEvent[]
+  readonly unknownEvent: UnknownEvent | null
+} {
+  const index = events.findIndex(({ type }) => !isKnownType(type))
+  const unknown = events[index]
+  if (!unknown) return { known: events, unknownEvent: null }
+  return { known: events.slice(0, index), unknownEvent: new EventUnknownError(unknown).unknownEvent }
 }

@@ -1,7 +1,7 @@
-import type { ModelErrorCode } from '../base/errors/model-errors.ts'
+import { ModelError, type ModelErrorCode } from '../base/errors/model-errors.ts'
+import { isRecord, textOf } from '../base/json.ts'
 import type { Redact } from '../base/redact/redactor.ts'
-import { isRecord, textOf } from '../base/untrusted.ts'
-import { retryAfterMs } from './retry-after.ts'
+import type { ModelRef } from '../log/events.ts'
 
 /** What is known, and may be told, of an attempt that went wrong. */
 export type Fault = {
@@ -89,4 +89,82 @@ function chainOf(error: unknown): { readonly [key: string]: unknown }[] {
     link = isRecord(link['error']) ? link['error'] : link['cause']
   }
   return chain
+}
+
+/** How long the headers of an answer ask to wait: `retry-after-ms`, or `retry-after` in seconds or as a date. */
+export function retryAfterMs(headers: unknown, now: number): number | null {
+  const exact = Number.parseFloat(header(headers, 'retry-after-ms') ?? '')
+  if (Number.isFinite(exact)) return Math.max(0, exact)
+  const value = header(headers, 'retry-after')?.trim() ?? ''
+  if (/^-?\d+(\.\d+)?$/.test(value)) return Math.max(0, Number(value) * 1000)
+  const date = Date.parse(value)
+  return Number.isNaN(date) ? null : Math.max(0, date - now)
+}
+
+function header(headers: unknown, name: string): string | null {
+  if (headers instanceof Headers) return headers.get(name)
+  if (!isRecord(headers)) return null
+  const found = Object.entries(headers).find(([key]) => key.toLowerCase() === name)?.[1]
+  return typeof found === 'string' || typeof found === 'number' ? String(found) : null
+}
+
+/** `maxAttempts` counts the first one, for each model. */
+export type RetryPolicy = { readonly maxAttempts: number; readonly baseMs: number; readonly maxMs: number }
+
+export const defaultRetryPolicy: RetryPolicy = { maxAttempts: 3, baseMs: 500, maxMs: 8_000 }
+
+/** A provider that asks for more is tried again after this. */
+const longestRetryAfterMs = 60_000
+
+/**
+ * How long to wait before the next attempt; null when there is to be none. Doubles from `baseMs` up to `maxMs`, of which a random half is
+ * left out, so that callers that failed together do not come back together. A provider that names a time is taken at its word.
+ */
+export function decideRetry(
+  fault: Pick<Fault, 'isRetryable' | 'retryAfterMs'>,
+  attempt: number,
+  policy: RetryPolicy | false,
+  random: () => number,
+): number | null {
+  if (policy === false || !fault.isRetryable || attempt >= policy.maxAttempts) return null
+  if (fault.retryAfterMs !== null) return Math.min(fault.retryAfterMs, longestRetryAfterMs)
+  const delayMs = Math.min(policy.baseMs * 2 ** (attempt - 1), policy.maxMs)
+  return Math.round(delayMs * (1 - random() / 2))
+}
+
+export type ModelFault = { readonly model: ModelRef; readonly fault: Fault }
+
+/** The error of a model call. With fallback models all that was tried is told, and the last one decides the code. */
+export function modelError(faults: readonly ModelFault[]): ModelError {
+  const { model, fault } = faults.at(-1)!
+  const told = faults.map(tell).join(' Then ')
+  return new ModelError(fault.code, `${told} ${advice[fault.code]}`, {
+    ...model,
+    statusCode: fault.statusCode,
+    retryable: faults.some((tried) => tried.fault.isRetryable),
+  })
+}
+
+function tell({ model, fault }: ModelFault): string {
+  const status = fault.statusCode === null ? '' : ` (status ${fault.statusCode})`
+  const problem = fault.problem === '' ? '' : `: ${fault.problem.replace(/[.\s]+$/, '')}`
+  return `${model.provider}/${model.modelId} ${happened[fault.code]}${status}${problem}.`
+}
+
+const happened: Record<ModelErrorCode, string> = {
+  model_failed: 'failed',
+  model_interrupted: 'stopped in the middle of its answer',
+  model_overloaded: 'is overloaded or its rate limit is reached',
+  model_rejected: 'refused the request',
+  model_unauthorized: 'did not accept the credentials',
+  model_unreachable: 'could not be reached',
+}
+
+const advice: Record<ModelErrorCode, string> = {
+  model_failed: 'See what the provider says, or add a fallback model.',
+  model_interrupted: 'What had come is kept. Send the message again.',
+  model_overloaded: 'Try again later, raise the limit, or add a fallback model.',
+  model_rejected: 'Check the settings, the tools and the length of the conversation against what this model takes.',
+  model_unauthorized: "Check the provider's key and what it may use.",
+  model_unreachable: "Check the network and the provider's address, or try again.",
 }

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { generatedFile } from './generated-file.ts'
+import { generatedFile } from './message-draft.ts'
 
 const file = (data: unknown) => generatedFile({ type: 'file', mediaType: 'image/png', data })
 

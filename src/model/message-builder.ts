@@ -1,12 +1,20 @@
-import type { JsonObject } from '../base/json.ts'
-import { isRecord, textOf } from '../base/untrusted.ts'
-import type { StreamChunk } from '../define/stream-chunk.ts'
-import { withWebUrl } from '../log/file-url.ts'
-import { generatedFile } from './generated-file.ts'
-import type { DraftBlock, DraftCall, DraftFinish, DraftItem, MessageDraft, MessagePart } from './message-draft.ts'
-import { isSomething, withMetadata } from './message-draft.ts'
-import { readFinish } from './read-finish.ts'
-import { toJson, toJsonObject } from './to-json.ts'
+import { isRecord, type JsonObject, textOf } from '../base/json.ts'
+import type { StreamChunk } from '../define/language-model.ts'
+import { withWebUrl } from '../log/blob-ref.ts'
+import {
+  type DraftBlock,
+  type DraftCall,
+  type DraftFinish,
+  type DraftItem,
+  generatedFile,
+  isSomething,
+  type MessageDraft,
+  type MessagePart,
+  readFinish,
+  toJson,
+  toJsonObject,
+  withMetadata,
+} from './message-draft.ts'
 
 export type BuildContext = {
   readonly newCallId: () => string

@@ -1,6 +1,6 @@
-import type { Json, JsonObject } from '../base/json.ts'
+import { isRecord, type Json, type JsonObject, textOf } from '../base/json.ts'
+import { isDataUrl, isWebUrl } from '../log/blob-ref.ts'
 import type { AssistantPart, FilePart, PlainCallPart, Usage } from '../log/events.ts'
-import { toJson } from './to-json.ts'
 
 /** A part of a message as it came from the model; `GeneratedFile` has the bytes that the caller is to put into a blob. */
 export type MessagePart = Exclude<AssistantPart, FilePart | PlainCallPart> | GeneratedFile
@@ -100,4 +100,96 @@ function parsed(input: string): Json {
 
 export function withMetadata(metadata: JsonObject | undefined): { providerMetadata?: JsonObject } {
   return metadata ? { providerMetadata: metadata } : {}
+}
+
+/** Far deeper than any real value, and shallow enough for the log's codec wherever it is put in an event. */
+const maxDepth = 200
+
+/** A plain JSON copy of something a provider made; undefined when there is none. Never throws. */
+export function toJson(value: unknown): Json | undefined {
+  try {
+    const text = JSON.stringify(value)
+    if (text === undefined) return undefined
+    const copy = JSON.parse(text) as Json
+    return isShallow(copy, maxDepth) ? copy : undefined
+  } catch {
+    return undefined
+  }
+}
+
+export function toJsonObject(value: unknown): JsonObject | undefined {
+  const copy = toJson(value)
+  return isRecord(copy) ? (copy as JsonObject) : undefined
+}
+
+function isShallow(value: Json, depth: number): boolean {
+  if (typeof value !== 'object' || value === null) return true
+  return depth > 0 && Object.values(value).every((member) => isShallow(member, depth - 1))
+}
+
+/** The `finish` part of a stream. Both specifications have the same shape. */
+export function readFinish(part: { readonly [key: string]: unknown }): DraftFinish {
+  const { finishReason } = part
+  const { unified, raw } = isRecord(finishReason) ? finishReason : { unified: finishReason, raw: null }
+  return { reason: textOf(unified) ?? 'other', raw: textOf(raw), usage: readUsage(part['usage']) }
+}
+
+export function readUsage(usage: unknown): Usage {
+  if (!isRecord(usage)) return {}
+  const input = totals(usage['inputTokens'])
+  const output = totals(usage['outputTokens'])
+  const read: { -readonly [Counter in keyof Usage]: Usage[Counter] } = {}
+  const take = (counter: keyof Usage, tokens: unknown): void => {
+    if (typeof tokens !== 'number' || !(tokens >= 0)) return
+    // Some providers estimate, and the log counts whole tokens.
+    const whole = Math.ceil(tokens)
+    if (Number.isSafeInteger(whole)) read[counter] = whole
+  }
+  take('inputTokens', input['total'])
+  take('outputTokens', output['total'])
+  take('cacheReadTokens', input['cacheRead'])
+  take('cacheWriteTokens', input['cacheWrite'])
+  take('reasoningTokens', output['reasoning'])
+  return read
+}
+
+/** A bare number is taken as the total. */
+function totals(tokens: unknown): { readonly [key: string]: unknown } {
+  return isRecord(tokens) ? tokens : { total: tokens }
+}
+
+/** A `file` part of a stream: v3 has bytes or base64 bare, v4 in a tagged object. Null when there is nothing in it. */
+export function generatedFile(part: { readonly [key: string]: unknown }): GeneratedFile | null {
+  const { data } = part
+  const content = contentOf(
+    isRecord(data) && !isBare(data) ? (data['type'] === 'url' ? data['url'] : data['data']) : data,
+  )
+  const mediaType = mediaTypeOf(part['mediaType'])
+  return content === null ? null : { type: 'file', mediaType, data: content }
+}
+
+/** Providers make up what they do not know. */
+function mediaTypeOf(given: unknown): string {
+  const text = textOf(given) ?? ''
+  return /^[\x20-\x7e]{1,255}$/.test(text) ? text : 'application/octet-stream'
+}
+
+function isBare(data: object): boolean {
+  return data instanceof Uint8Array || data instanceof URL
+}
+
+function contentOf(data: unknown): Uint8Array | string | null {
+  // A copy, because a provider may go on using its buffer.
+  if (data instanceof Uint8Array) return data.length > 0 ? new Uint8Array(data) : null
+  const text = data instanceof URL ? data.href : data
+  if (typeof text !== 'string') return null
+  if (isDataUrl(text)) return bytesOf(text.slice(text.indexOf(',') + 1))
+  // Base64 has no colon, so that whatever else a browser would open is left out.
+  if (text.includes(':')) return isWebUrl(text) ? text : null
+  return bytesOf(text)
+}
+
+function bytesOf(base64: string): Uint8Array | null {
+  const bytes = Buffer.from(base64, 'base64')
+  return bytes.length > 0 ? new Uint8Array(bytes) : null
 }

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import type { ModelPrompt } from '../define/language-model.ts'
-import { promptForV3 } from './prompt-for-v3.ts'
+import { promptForV3 } from './call-model.ts'
 
 const bytes = new Uint8Array([1, 2, 3])
 const url = new URL('https://host/a.png')

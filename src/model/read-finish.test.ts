@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { readFinish, readUsage } from './read-finish.ts'
+import { readFinish, readUsage } from './message-draft.ts'
 
 describe('readUsage', () => {
   test('reads the counts of both specifications', () => {

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { retryAfterMs } from './retry-after.ts'
+import { retryAfterMs } from './fault.ts'
 
 const now = Date.UTC(2030, 0, 1)
 

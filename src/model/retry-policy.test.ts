@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { decideRetry, defaultRetryPolicy } from './retry-policy.ts'
+import { decideRetry, defaultRetryPolicy } from './fault.ts'
 
 const retryable = { isRetryable: true, retryAfterMs: null }
 const asks = (retryAfterMs: number) => ({ isRetryable: true, retryAfterMs })

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { endlessStream, hello, model, ok, overloaded, settled, start, throws } from '../../test/support/unruly-model.ts'
 import { fakeClock } from '../testing/fake-clock.ts'
-import type { ModelRequest } from './model-request.ts'
+import type { ModelRequest } from './call-model.ts'
 
 describe('abort', () => {
   test('before the call asks nobody', async () => {

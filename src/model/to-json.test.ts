@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { toJson, toJsonObject } from './to-json.ts'
+import { toJson, toJsonObject } from './message-draft.ts'
 
 describe('toJson', () => {
   test('copies plain JSON', () => {

@@ -1,13 +1,13 @@
 import { expect, test } from 'vitest'
 import { type ToolTurn, toolTurns } from '../../test/context/tool-turns.ts'
-import type { ContextAttributes } from '../define/context-settings.ts'
+import type { ContextAttributes } from '../define/agent.ts'
 import { defineAgent } from '../define/define-agent.ts'
 import { scriptedModel } from '../testing/scripted-model.ts'
 import { type AssembleInput, assemblePrompt } from './assemble-prompt.ts'
-import { uncalibrated } from './budget/calibration.ts'
+import { uncalibrated } from './budget/count-tokens.ts'
 import { TurnSizes } from './budget/prompt-size.ts'
-import { EndedTurns } from './render/ended-turns.ts'
 import { noReduction } from './render/reduction.ts'
+import { EndedTurns } from './render/render-turn.ts'
 
 const model = { provider: 'test', modelId: 'one' }
 

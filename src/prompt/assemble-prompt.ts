@@ -1,18 +1,25 @@
 import type { LanguageModelV4Prompt } from '@ai-sdk/provider'
-import { ContextOverflowError } from '../base/errors/context-errors.ts'
+import { ContextOverflowError } from '../base/errors/model-errors.ts'
 import type { Agent } from '../define/agent.ts'
 import type { ModelRef, UserPart } from '../log/events.ts'
-import type { ConversationState } from '../log/state.ts'
-import { biggestParts } from './budget/biggest-parts.ts'
-import type { Calibration } from './budget/calibration.ts'
-import { countParts, countTools } from './budget/count-tokens.ts'
-import { estimateTokens } from './budget/estimate-tokens.ts'
-import { limitsOf } from './budget/limits.ts'
-import { PromptSize, type TurnSizes } from './budget/prompt-size.ts'
-import { type ReduceInput, reduce } from './budget/reduce.ts'
-import type { EndedTurns } from './render/ended-turns.ts'
-import type { Reduction } from './render/reduction.ts'
+import { type ConversationState, stateSince, type TurnState } from '../log/state.ts'
+import { conversationKey, type Summary } from '../store/records.ts'
+import type { Origin, WorkingSet } from '../store/working-sets.ts'
+import {
+  type Calibration,
+  countParts,
+  countTools,
+  estimateTokens,
+  type Tokenizer,
+  uncalibrated,
+} from './budget/count-tokens.ts'
+import { PromptSize, TurnSizes } from './budget/prompt-size.ts'
+import { limitsOf, type ReduceInput, reduce } from './budget/reduce.ts'
+import type { PromptTrace } from './common-prefix.ts'
+import { noReduction, type Reduction, type SummaryText, visibleTurns } from './render/reduction.ts'
+import { renderCallOutput } from './render/render-assistant.ts'
 import { renderContext } from './render/render-context.ts'
+import { EndedTurns } from './render/render-turn.ts'
 
 export type AssembleInput = {
   readonly state: ConversationState
@@ -63,5 +70,123 @@ export function assemblePrompt(input: AssembleInput): Assembly {
     overflow: isOver
       ? new ContextOverflowError(tokens, limits.ceiling, biggestParts({ ...input, reduction }, tokenizer))
       : null,
+  }
+}
+
+type Part = { readonly name: string; readonly tokens: number }
+
+type PromptContents = {
+  readonly state: ConversationState
+  readonly agent: Pick<Agent, 'tools'>
+  readonly system: string
+  readonly injections: readonly UserPart[]
+  readonly reduction: Reduction
+}
+
+/** What takes most room in a prompt, named so that somebody can find it. */
+export function biggestParts(contents: PromptContents, tokenizer: Tokenizer, most = 3): string[] {
+  const { state, agent, system, injections, reduction } = contents
+  const parts: Part[] = [
+    { name: 'the instructions', tokens: tokenizer(system) },
+    { name: `the descriptions of ${agent.tools.length} tools`, tokens: countTools(agent.tools, tokenizer) },
+    { name: 'the summary', tokens: tokenizer(reduction.summary?.text ?? '') },
+    { name: 'the injections of this call', tokens: countParts(injections, tokenizer) },
+    ...visibleTurns(state.turns, reduction).flatMap((turn) => partsOfTurn(turn, reduction, tokenizer)),
+  ]
+  const biggest = parts.toSorted((left, right) => right.tokens - left.tokens).slice(0, most)
+  return biggest.filter(({ tokens }) => tokens > 0).map(({ name, tokens }) => `${name}: ${tokens} tokens`)
+}
+
+function partsOfTurn({ items, calls }: TurnState, { stubbed }: Reduction, tokenizer: Tokenizer): Part[] {
+  const said = items.map((item): Part => {
+    if (item.type === 'user') return { name: `message ${item.seq}`, tokens: countParts(item.message.parts, tokenizer) }
+    if (item.type === 'injection')
+      return { name: `injection ${item.seq} of '${item.hook}'`, tokens: countParts(item.parts, tokenizer) }
+    return { name: `answer ${item.seq}`, tokens: tokenizer(JSON.stringify(item.parts)) }
+  })
+  const kept = calls.filter((call) => !stubbed.has(call.callId))
+  const results = kept.flatMap((call): Part[] => [
+    { name: `arguments of '${call.name}' (${call.callId})`, tokens: tokenizer(JSON.stringify(call.args)) },
+    { name: `result of '${call.name}' (${call.callId})`, tokens: tokenizer(JSON.stringify(renderCallOutput(call))) },
+  ])
+  return [...said, ...results]
+}
+
+/**
+ * What this process remembers of the prompts of one conversation. Nothing of it is needed: another node begins without it, and only the
+ * provider's cache is colder for it.
+ */
+export type ContextMemory = {
+  /** Of the working set it goes with. */
+  origin: Origin | null
+  reduction: Reduction
+  calibration: Calibration
+  /** The newest this process knows of; it is shown when the next reduction comes. */
+  latestSummary: SummaryText | null
+  /** Of the call before, for telling what broke the common prefix. */
+  lastPrompt: PromptTrace | null
+  isSummarising: boolean
+  /** Before the log has got so far, no summary is asked for again: the last time none came of it. */
+  summariseAtSeq: number
+  /** A title is being generated. */
+  isTitling: boolean
+  turnSizes: TurnSizes
+  endedTurns: EndedTurns
+}
+
+/**
+ * Brings memory and working set together. A memory of another log, or of one that was loaded anew, begins again with what stands for the
+ * turns that are not there; turns that a summary now stands for are let go.
+ */
+export function remember(memory: ContextMemory, workingSet: WorkingSet): WorkingSet {
+  if (memory.origin !== workingSet.origin) {
+    const summary = summaryText(workingSet.origin.summary)
+    Object.assign(memory, beginning(), { origin: workingSet.origin, latestSummary: summary })
+    memory.reduction = { ...noReduction, summary }
+  }
+  const { summary } = memory.reduction
+  if (!summary || summary.toSeq <= (workingSet.origin.summary?.toSeq ?? 0)) return workingSet
+  const { toSeq, version, text } = summary
+  memory.origin = { summary: { toSeq, version, content: text } }
+  const state = { ...stateSince(workingSet.state, toSeq), hasOlder: true }
+  return { ...workingSet, state, origin: memory.origin }
+}
+
+export function summaryText(summary: Pick<Summary, 'toSeq' | 'version' | 'content'> | null): SummaryText | null {
+  if (!summary) return null
+  const { toSeq, version, content } = summary
+  const text = typeof content === 'string' ? content : JSON.stringify(content)
+  return { toSeq, version, text: content === null ? '' : text }
+}
+
+/** The memories of the conversations used last. */
+export class ContextMemories {
+  readonly #kept = new Map<string, ContextMemory>()
+  readonly #limit: number
+
+  constructor(limit = 200) {
+    this.#limit = limit
+  }
+
+  of(tenant: string, id: string): ContextMemory {
+    const key = conversationKey(tenant, id)
+    const memory = this.#kept.get(key) ?? { ...beginning(), isSummarising: false, isTitling: false }
+    this.#kept.delete(key)
+    this.#kept.set(key, memory)
+    if (this.#kept.size > this.#limit) this.#kept.delete(this.#kept.keys().next().value!)
+    return memory
+  }
+}
+
+function beginning(): Omit<ContextMemory, 'isSummarising' | 'isTitling'> {
+  return {
+    origin: null,
+    reduction: noReduction,
+    calibration: uncalibrated,
+    latestSummary: null,
+    summariseAtSeq: 0,
+    lastPrompt: null,
+    turnSizes: new TurnSizes(),
+    endedTurns: new EndedTurns(),
   }
 }

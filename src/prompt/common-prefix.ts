@@ -1,7 +1,6 @@
 import { hash } from 'node:crypto'
 import type { LanguageModelV4Prompt } from '@ai-sdk/provider'
-import { promptJson } from './prompt-json.ts'
-import { withoutBreakpoint } from './render/cache-breakpoints.ts'
+import { withoutBreakpoint } from './render/render-context.ts'
 
 /** A prompt as far as comparing needs it: cheap to keep. */
 export type PromptTrace = readonly MessageTrace[]
@@ -42,4 +41,15 @@ function describe(was: MessageTrace, is: MessageTrace | undefined, index: number
 
 function charactersOf(trace: PromptTrace): number {
   return trace.reduce((total, { characters }) => total + characters, 0)
+}
+
+/** JSON text of (a part of) a prompt. Bytes are in blobs already; it says how many there were. */
+export function promptJson(value: unknown): string {
+  return JSON.stringify(value, withoutBytes)
+}
+
+/** Looks at the holder, because a Buffer is turned into a list of numbers before its value gets here. */
+function withoutBytes(this: unknown, key: string, value: unknown): unknown {
+  const member = (this as Record<string, unknown>)[key]
+  return member instanceof Uint8Array ? `[${member.byteLength} bytes]` : value
 }

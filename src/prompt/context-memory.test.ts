@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { toolTurns } from '../../test/context/tool-turns.ts'
 import type { WorkingSet } from '../store/working-sets.ts'
-import { ContextMemories, remember, summaryText } from './context-memory.ts'
+import { ContextMemories, remember, summaryText } from './assemble-prompt.ts'
 import { noReduction } from './render/reduction.ts'
 
 const state = toolTurns([{}, {}, {}])

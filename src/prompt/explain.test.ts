@@ -18,8 +18,7 @@ import {
 import type { Json } from '../base/json.ts'
 import type { LogEvent, NewEvent } from '../log/events.ts'
 import { foldEvents } from '../log/fold-events.ts'
-import { evictionsOf } from './evictions.ts'
-import { explain as explainWith, seenBy } from './explain.ts'
+import { evictionsOf, explain as explainWith, seenBy } from './explain.ts'
 import { noReduction, type Reduction } from './render/reduction.ts'
 import { renderContext } from './render/render-context.ts'
 

@@ -1,9 +1,10 @@
+import type { Json } from '../base/json.ts'
 import { callEnd } from '../log/call-phase.ts'
-import { callPosition } from '../log/call-position.ts'
 import type { EventOf, LogEvent } from '../log/events.ts'
+import { callPosition } from '../log/fold-call.ts'
 import type { CallState, ConversationState, TurnState } from '../log/state.ts'
-import type { ModelCall } from '../store/model-call.ts'
-import type { Eviction } from './evictions.ts'
+import type { ModelCall } from '../store/records.ts'
+import type { Reduction } from './render/reduction.ts'
 
 /** How one event was in one prompt. */
 export type Explanation = {
@@ -132,4 +133,32 @@ function turnFinder(state: ConversationState): (event: LogEvent) => TurnState | 
     const { turnId, callId, messageId } = content as { turnId?: string; callId?: string; messageId?: string }
     return bySeq.get(seq) ?? byName.get(turnId ?? callId ?? messageId ?? '')
   }
+}
+
+/** Something that was in the log and not, or not as it was, in a prompt. Told as `explain` tells of events. */
+export type Eviction = { readonly why: string } & (
+  | { readonly shown: 'summarised' | 'outside_window'; readonly toSeq: number }
+  | { readonly shown: 'outside_window'; readonly beforeSeq: number }
+  | { readonly shown: 'stubbed'; readonly callId: string }
+)
+
+export function evictionsOf({ summary, windowFrom, stubbed }: Reduction): (Eviction & { [key: string]: Json })[] {
+  const evictions: (Eviction & { [key: string]: Json })[] = []
+  if (summary) {
+    const { toSeq, version, text } = summary
+    // Where nobody sums up, what was left out is put away under a summary that says nothing.
+    if (text === '') {
+      const why = `the turns that ended by ${toSeq} were left out, and nothing stands for them`
+      evictions.push({ shown: 'outside_window', toSeq, why })
+    } else {
+      const why = `version ${version} of the summary stands for the turns that ended by ${toSeq}`
+      evictions.push({ shown: 'summarised', toSeq, why })
+    }
+  }
+  if (windowFrom > 0) {
+    const why = `the budget was full, and turns that began before ${windowFrom} were left out`
+    evictions.push({ shown: 'outside_window', beforeSeq: windowFrom, why })
+  }
+  for (const [callId, why] of stubbed) evictions.push({ shown: 'stubbed', callId, why })
+  return evictions
 }

@@ -1,18 +1,22 @@
+import { createHash } from 'node:crypto'
 import { InvalidAnswerError } from '../base/errors/definition-errors.ts'
+import { readMembers } from '../base/errors/read-given.ts'
 import { CallNotFoundError } from '../base/errors/store-errors.ts'
 import { failpoint } from '../base/failpoint.ts'
 import type { Json } from '../base/json.ts'
 import type { Redact } from '../base/redact/redactor.ts'
-import { resolveRow } from '../engine/child/change-for.ts'
-import type { LeaseWish } from '../engine/lease-request.ts'
+import { uuidV7 } from '../base/uuid-v7.ts'
+import { parentCallOf } from '../engine/child/child-calls.ts'
+import type { LeaseWish } from '../engine/held-lease.ts'
+import { leftOutOf } from '../log/abridge.ts'
 import { callPhase } from '../log/call-phase.ts'
+import { encode } from '../log/codec.ts'
 import type { LogEvent, Resolution, ResolutionStatus, SuspensionKind } from '../log/events.ts'
+import { foldCall, isCallEvent, newCall } from '../log/fold-call.ts'
 import { type CallState, type ConversationState, findCall, type Round } from '../log/state.ts'
-import type { Change, CommitResult } from '../store/change.ts'
+import { type Change, type CommitResult, resolveRow } from '../store/change.ts'
+import { checkId, checkWhole } from '../store/checks.ts'
 import type { TenantStore } from '../store/store.ts'
-import { wholeCall } from './read/whole-call.ts'
-import type { ReadCallRef } from './read-call-ref.ts'
-import type { AnswerKey } from './request-key.ts'
 
 /** A pending item, or the ids of one; a bare `callId` means its first round. */
 export type CallRef = string | { readonly callId: string; readonly round?: number }
@@ -145,4 +149,90 @@ function lost(resolution: WinningResolution): Answered {
 
 function winnerOf({ status, value, who, edited, at }: WinningResolution): WinningResolution {
   return { status, value, who, at, ...(edited ? { edited } : {}) }
+}
+
+/** Which call, and which round of it. */
+export type ReadCallRef = {
+  readonly callId: string
+  readonly round: number
+  /** What a pending item says of itself. It is not believed for more than saving a look. */
+  readonly conversationId: unknown
+}
+
+/** What a caller names a call by, checked and read once. */
+export function readCallRef(call: CallRef): ReadCallRef {
+  const named: { callId?: string; round?: number; conversationId?: unknown } =
+    typeof call === 'string' ? { callId: call } : readMembers<GivenRef, keyof GivenRef>('call', call, refNames)
+  const { callId, round = 1, conversationId = null } = named
+  checkId('call id', callId)
+  checkWhole('round', round, 1)
+  return { callId, round, conversationId }
+}
+
+type GivenRef = { readonly callId: string; readonly round?: number; readonly conversationId?: unknown }
+
+const refNames = ['callId', 'round', 'conversationId'] as const
+
+/** The child agent of a conversation, or of one of its children, that a call is in; null for a call of its own, or of nobody below it. */
+export async function childOfCall(store: TenantStore, id: string, call: ReadCallRef): Promise<string | null> {
+  const { callId, conversationId } = call
+  if (conversationId === id) return null
+  const row = await store.getToolCall(callId)
+  if (!row || row.conversationId === id) return null
+  for (let parent = await parentCallOf(store, row.conversationId); parent; ) {
+    if (parent.conversationId === id) return row.conversationId
+    parent = await parentCallOf(store, parent.conversationId)
+  }
+  return null
+}
+
+/** Makes a request happen once. One without a key gets its own, so that a lost acknowledgement can be settled. */
+export function requestKey(verb: string, key: string | undefined, digest: string): Pick<Change, 'key' | 'digest'> {
+  return { key: key ?? `${verb}/${uuidV7()}`, digest }
+}
+
+/** Of an answer. Without a key of the caller's nothing is asked for again but by the store, and there is no digest. */
+export type AnswerKey = { readonly key: string; readonly digest?: string }
+
+/** `verb` and `given` are what the caller said, as it was said: the same key with anything else is refused. */
+export function answerKey(
+  key: string | undefined,
+  { callId, round }: { readonly callId: string; readonly round: number },
+  verb: 'approve' | 'deny' | 'answer',
+  given: unknown,
+): AnswerKey {
+  if (key === undefined) return { key: `answer/${uuidV7()}` }
+  checkId('key', key)
+  return {
+    key: `answer/${key}`,
+    digest: digestOf(verb, callId, round, ...(given === undefined ? [] : [given as Json])),
+  }
+}
+
+export function digestOf(...values: readonly Json[]): string {
+  return createHash('sha256').update(encode(values)).digest('hex')
+}
+
+/** A call with all that was left out of it: nobody decides on half of its arguments. Read from its own events. */
+async function wholeCall(store: TenantStore, id: string, call: CallState): Promise<CallState> {
+  if (leftOutOf(call) === 0) return call
+  const opened = await eventAt(store, id, call.seq)
+  if (opened?.type !== 'tool_call') return call
+  let whole = newCall(opened)
+  for (const seq of laterSeqs(call)) {
+    const event = await eventAt(store, id, seq)
+    if (event && isCallEvent(event)) whole = foldCall(whole, event)
+  }
+  return whole
+}
+
+/** Of what changed it since, in the order of the log. */
+function laterSeqs({ startedSeq, rounds, result }: CallState): number[] {
+  const asked = rounds.flatMap(({ seq, resolution }) => [seq, resolution?.seq ?? 0])
+  return [startedSeq, ...asked, result?.seq ?? 0].filter((seq) => seq > 0).sort((one, other) => one - other)
+}
+
+async function eventAt(store: TenantStore, id: string, seq: number): Promise<LogEvent | undefined> {
+  const [event] = await store.streamEvents(id, { after: seq - 1, before: seq + 1 })
+  return event
 }

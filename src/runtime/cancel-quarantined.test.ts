@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { called, cancelled, replied, said, suspended } from '../../test/log/story.ts'
 import { silentLogger } from '../base/logger.ts'
-import { noLeaseWish } from '../engine/lease-request.ts'
+import { noLeaseWish } from '../engine/held-lease.ts'
 import { childIdOf, childTurnIdOf } from '../log/child-call.ts'
 import type { NewEvent } from '../log/events.ts'
 import { memoryStore } from '../store/memory/memory-store.ts'

@@ -4,45 +4,41 @@ import { ConversationNotFoundError, InvalidArgumentError } from '../base/errors/
 import { failpoint } from '../base/failpoint.ts'
 import { uuidV7 } from '../base/uuid-v7.ts'
 import type { Agent } from '../define/agent.ts'
-import { checkAnswer, checkEditedArgs } from '../define/check-answer.ts'
-import { parentCallOf } from '../engine/child/admit-child.ts'
-import { childIdsBelow } from '../engine/child/load-children.ts'
-import { refuseChild } from '../engine/child/refuse-child.ts'
-import { resolveChildCall } from '../engine/child/resolve-child-call.ts'
-import type { LeaseWish } from '../engine/lease-request.ts'
-import { follow } from '../engine/live/follow.ts'
+import { checkAnswer, checkEditedArgs } from '../define/validate.ts'
+import { childIdsBelow, parentCallOf, refuseChild } from '../engine/child/child-calls.ts'
+import { resolveChildCall } from '../engine/child/child-family.ts'
+import type { LeaseWish } from '../engine/held-lease.ts'
+import { follow } from '../engine/live/child-tree.ts'
 import { isToldBy, outcomeOf, type TurnOutcome } from '../engine/live/turn-outcome.ts'
+import type { Identity } from '../engine/scopes.ts'
 import { type CallState, type ConversationState, findTurn, openTurn, type Round } from '../log/state.ts'
-import { checkId } from '../store/checks.ts'
-import { readPage } from '../store/read-ranges.ts'
+import { checkId, readPage } from '../store/checks.ts'
 import type { TenantStore } from '../store/store.ts'
 import type { WorkingSet } from '../store/working-sets.ts'
 import type { Children } from '../view/view.ts'
 import {
   type Answer,
   type Answered,
+  type AnswerKey,
   type AnswerOptions,
   answerCall,
+  answerKey,
   type CallRef,
+  childOfCall,
   expectKind,
+  type ReadCallRef,
+  readCallRef,
   redactFailure,
 } from './answer-call.ts'
 import { cancelQuarantined } from './cancel-quarantined.ts'
-import { childOfCall } from './child-of-call.ts'
 import type { Conversation, TurnHandle } from './conversation.ts'
-import type { Identity } from './identity.ts'
-import { explainLog } from './read/explain-log.ts'
+import { explainLog, readEvictions } from './read/explain-log.ts'
 import { history } from './read/history.ts'
-import { lineageOf } from './read/lineage.ts'
-import { readEvents } from './read/read-events.ts'
-import { readEvictions } from './read/read-evictions.ts'
+import { lineageOf, readForkOptions } from './read/lists.ts'
+import { readEvents } from './read/read-record.ts'
 import { readView } from './read/read-view.ts'
-import { textStream } from './read/text-stream.ts'
-import { turnFromLog } from './read/turn-from-log.ts'
-import { watch } from './read/watch.ts'
-import { type ReadCallRef, readCallRef } from './read-call-ref.ts'
-import { readForkOptions } from './read-fork-options.ts'
-import { type AnswerKey, answerKey } from './request-key.ts'
+import { turnFromLog } from './read/turn-events.ts'
+import { textStream, watch } from './read/watch.ts'
 import type { RuntimeContext } from './runtime-context.ts'
 import { sendMessage } from './send-message.ts'
 

@@ -5,22 +5,26 @@ import { failpoint } from '../base/failpoint.ts'
 import type { Json } from '../base/json.ts'
 import { type Flow, sessionAgent } from '../define/define-flow.ts'
 import { tagOf } from '../define/flow-requests.ts'
-import { refuseChild } from '../engine/child/refuse-child.ts'
-import { checkFlowInput } from '../engine/flow/check-flow-input.ts'
-import { type FlowStanding, type FlowStatus, standingOf } from '../engine/flow/flow-standing.ts'
-import { answerableOps, type FlowState, pendingOp } from '../engine/flow/flow-state.ts'
+import { refuseChild } from '../engine/child/child-calls.ts'
+import { checkFlowInput } from '../engine/flow/flow-registry.ts'
+import {
+  answerableOps,
+  type FlowStanding,
+  type FlowState,
+  type FlowStatus,
+  pendingOp,
+  standingOf,
+} from '../engine/flow/flow-state.ts'
 import { flowBound, type LoadedFlow, loadFlow } from '../engine/flow/load-flow.ts'
-import { type LeaseWish, noLeaseWish } from '../engine/lease-request.ts'
+import { type LeaseWish, noLeaseWish } from '../engine/held-lease.ts'
+import type { Identity } from '../engine/scopes.ts'
 import type { FlowOutcome, LogEvent } from '../log/events.ts'
-import { checkId, checkWhole } from '../store/checks.ts'
-import type { ConversationRecord } from '../store/conversation-record.ts'
-import { readPage } from '../store/read-ranges.ts'
+import { checkId, checkWhole, readPage } from '../store/checks.ts'
+import type { ConversationRecord } from '../store/records.ts'
 import type { EventRange, Page } from '../store/store.ts'
-import type { Identity } from './identity.ts'
-import { type LineageOptions, lineageOf } from './read/lineage.ts'
-import { readEvents } from './read/read-events.ts'
-import { readRecord } from './read/read-record.ts'
-import { digestOf, requestKey } from './request-key.ts'
+import { digestOf, requestKey } from './answer-call.ts'
+import { type LineageOptions, lineageOf } from './read/lists.ts'
+import { readEvents, readRecord } from './read/read-record.ts'
 import { type ResumeOptions, resumeSession } from './resume-session.ts'
 import type { RuntimeContext } from './runtime-context.ts'
 

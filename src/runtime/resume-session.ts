@@ -7,12 +7,11 @@ import { normaliseValue } from '../define/normalise-result.ts'
 import { validate } from '../define/validate.ts'
 import type { FlowRegistry } from '../engine/flow/flow-registry.ts'
 import { FlowRun, type LiveOp } from '../engine/flow/flow-run.ts'
-import { isLetGo } from '../engine/flow/flow-standing.ts'
-import { type Answerable, answerableOps, type FlowState } from '../engine/flow/flow-state.ts'
-import type { LeaseWish } from '../engine/lease-request.ts'
+import { type Answerable, answerableOps, type FlowState, isLetGo } from '../engine/flow/flow-state.ts'
+import type { LeaseWish } from '../engine/held-lease.ts'
 import { encode } from '../log/codec.ts'
 import type { TenantStore } from '../store/store.ts'
-import { digestOf, requestKey } from './request-key.ts'
+import { digestOf, requestKey } from './answer-call.ts'
 
 /** Which suspension an answer is for. */
 export type ResumeOptions = {

@@ -1,5 +1,6 @@
-import { unknownKeys } from '../base/errors/unknown-keys.ts'
-import { isAgent } from '../define/is-agent.ts'
+import { DefinitionError } from '../base/errors/definition-errors.ts'
+import { unknownKeys } from '../base/errors/read-given.ts'
+import { type Agent, isAgent } from '../define/agent.ts'
 import type { RuntimeOptions } from './runtime.ts'
 
 /** What is wrong with the options of a runtime. A misspelt `tenant` must not become one wall for everybody, so unknown keys are. */
@@ -39,3 +40,19 @@ const known: Readonly<Record<keyof RuntimeOptions, true>> = {
 }
 
 export const runtimeOptionNames = Object.keys(known) as readonly (keyof RuntimeOptions)[]
+
+/** The agents of a runtime, with those that their tools start. Callers may only name the former. */
+export function agentsByName(agents: readonly Agent[]): Map<string, Agent> {
+  const named = new Map<string, Agent>()
+  const add = (agent: Agent): void => {
+    const known = named.get(agent.name)
+    if (known === agent) return
+    if (known)
+      throw new DefinitionError('The runtime', [`two agents are named '${agent.name}'; give each its own name`])
+    named.set(agent.name, agent)
+    // What a tool of the executor `agent` refers to was made by `defineAgent`, or the tool would have been refused.
+    for (const tool of agent.tools) if (tool.executor === 'agent') add(tool.agent as Agent)
+  }
+  for (const agent of agents) add(agent)
+  return named
+}

@@ -3,7 +3,7 @@ import { StoreError } from '../base/errors/store-errors.ts'
 import { silentLogger } from '../base/logger.ts'
 import { defineFlow, type Flow } from '../define/define-flow.ts'
 import { createStore } from '../store/create-store.ts'
-import { memoryDriver } from '../store/memory/memory-driver.ts'
+import { memoryDriver } from '../store/memory/memory-store.ts'
 import { createRuntime } from './create-runtime.ts'
 
 const flow = defineFlow({ name: 'import', version: 1, run: async (f) => f.step('read', async () => 'read') })

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import { type Logger, silentLogger } from '../base/logger.ts'
 import type { Store } from '../store/store.ts'
 import { fakeClock } from '../testing/fake-clock.ts'
-import { sweepAudit } from './sweep-audit.ts'
+import { sweepAudit } from './readiness.ts'
 
 const hourMs = 3_600_000
 

@@ -1,18 +1,18 @@
 import { DefinitionError } from '../base/errors/definition-errors.ts'
+import { MissingDependencyError } from '../base/errors/store-errors.ts'
 import type { Agent } from '../define/agent.ts'
 import type { Runtime } from '../runtime/runtime.ts'
-import { dispatch } from './dispatch.ts'
-import { handleRequest } from './handle-request.ts'
+import { type Answer, dispatch, routeRequests } from './dispatch.ts'
+import { checkHost, checkOrigin, checkPath, checkSize, corsHeaders, preflight } from './guard/read-body.ts'
 import { Feeds } from './live/feeds.ts'
-import { loadHono } from './load-hono.ts'
+import { logFailure, problemOf } from './problem.ts'
 import { Room } from './room.ts'
 import type { ServerContext } from './route.ts'
-import { routeRequests } from './route-request.ts'
 import { allRoutes } from './routes/all-routes.ts'
-import { type ServerOptions, settingsOf } from './server-options.ts'
+import { type ServerOptions, type ServerSettings, settingsOf } from './server-options.ts'
 import { operatorProblems, serverProblems } from './server-problems.ts'
 import { UiTurns } from './ui/ui-turns.ts'
-import { Works } from './upkeep/works.ts'
+import { Works } from './upkeep/stream-lines.ts'
 
 /** Answers requests of the web platform, whatever server they come from. Never rejects. */
 export type Handler = ((request: Request) => Promise<Response>) & {
@@ -60,4 +60,43 @@ function missing(authenticate: unknown): string[] {
   return [
     "'authenticate' is missing; pass (request) => scope, or use serve, which answers this machine alone without it",
   ]
+}
+
+/** An optional peer: only whoever serves needs it. */
+export async function loadHono(): Promise<typeof import('hono').Hono> {
+  try {
+    return (await import('hono')).Hono
+  } catch (cause) {
+    throw new MissingDependencyError('hono', 'The server', cause)
+  }
+}
+
+/** What holds for every request, whatever its route. Never rejects. */
+async function handleRequest(request: Request, answer: Promise<Answer>, settings: ServerSettings): Promise<Response> {
+  const response = await checked(request, answer, settings).catch((error: unknown) => {
+    logFailure(error, request, settings)
+    return problemOf(error)
+  })
+  const isListed = settings.allowedOrigins.length > 0
+  const cors = isListed ? { vary: 'origin', ...corsHeaders(request, settings.allowedOrigins) } : {}
+  for (const [name, value] of Object.entries({ ...alwaysSent, ...cors })) {
+    if (!response.headers.has(name)) response.headers.set(name, value)
+  }
+  return response
+}
+
+async function checked(request: Request, answer: Promise<Answer>, settings: ServerSettings): Promise<Response> {
+  checkSize(request, settings.limits)
+  checkHost(request, settings.allowedHosts)
+  checkOrigin(request, settings.allowedOrigins)
+  checkPath(request)
+  if (request.method === 'OPTIONS') return preflight(request, settings.allowedOrigins)
+  return (await answer)(request)
+}
+
+const alwaysSent = {
+  'cache-control': 'no-store',
+  'content-security-policy': "default-src 'none'; frame-ancestors 'none'",
+  'referrer-policy': 'no-referrer',
+  'x-content-type-options': 'nosniff',
 }

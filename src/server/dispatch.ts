@@ -1,12 +1,32 @@
+import type { Hono } from 'hono'
+import { MethodNotAllowedError, RouteNotFoundError } from '../base/errors/server-errors.ts'
+import type { LogEvent } from '../log/events.ts'
+import type { Answered, CallRef } from '../runtime/answer-call.ts'
+import type { Conversation, TurnHandle } from '../runtime/conversation.ts'
+import type { FlowSession } from '../runtime/flow-session.ts'
+import type { Inspection } from '../runtime/read/inspect.ts'
+import { eventBefore } from '../runtime/read/turn-events.ts'
 import type { Runtime, Verbs } from '../runtime/runtime.ts'
-import { type Disclosure, everything } from '../view/disclose.ts'
-import { disclosedVerbs } from './disclosed-verbs.ts'
+import {
+  type Disclosure,
+  discloseEvent,
+  discloseEvents,
+  discloseFlowOutcome,
+  discloseMessages,
+  discloseOutcome,
+  discloseResolution,
+  discloseSaid,
+  discloseSnapshot,
+  discloseStanding,
+  discloseTurn,
+  discloseView,
+  discloseWatched,
+  everything,
+} from '../view/disclose.ts'
 import { identifyCaller } from './guard/identify-caller.ts'
 import { checkMediaType, readBody } from './guard/read-body.ts'
-import { inRoom } from './in-room.ts'
-import { checkBody, readQuery } from './read-input.ts'
-import type { Route, RouteCall, ServerContext } from './route.ts'
-import { noQuery } from './schemas.ts'
+import { inRoom } from './room.ts'
+import { checkBody, noQuery, type Route, type RouteCall, readQuery, type ServerContext } from './route.ts'
 
 /** Takes a request through its route: who it is, what is asked, and then what happens. */
 export async function dispatch(
@@ -39,3 +59,153 @@ const nobody = new Proxy({} as Verbs, {
     throw new Error('this route has no identity to act with')
   },
 })
+
+export type Answer = (request: Request) => Promise<Response>
+
+type Handle = (route: Route, params: Readonly<Record<string, string>>, request: Request) => Promise<Response>
+
+/** Finds the route of a request. What is thrown passes through. */
+export function routeRequests(app: Hono, routes: readonly Route[], basePath: string, handle: Handle): Answer {
+  for (const route of routes) {
+    app.on(route.method, basePath + route.path, (context) => handle(route, context.req.param(), context.req.raw))
+  }
+  for (const path of new Set(routes.map((route) => route.path))) {
+    const methods = routes.filter((route) => route.path === path).map((route) => route.method)
+    app.all(basePath + path, () => {
+      throw new MethodNotAllowedError(methods)
+    })
+  }
+  app.notFound(() => {
+    throw new RouteNotFoundError()
+  })
+  app.onError((error) => {
+    throw error
+  })
+  return async (request) => app.fetch(request)
+}
+
+/**
+ * The only verbs that routes get: what they read has passed `view/disclose.ts`. Each member is listed, so that a new verb does not compile before it
+ * is said what may leave by it.
+ */
+function disclosedVerbs(verbs: Verbs, disclosure: Disclosure): Verbs {
+  return {
+    agents: verbs.agents,
+    conversation: ((id: string, options?: { agent: string }) =>
+      conversationOf(
+        options ? verbs.conversation(id, options) : verbs.conversation(id),
+        disclosure,
+      )) as Verbs['conversation'],
+    flow: ((flow: string, id: string) => sessionOf(verbs.flow(flow, id), disclosure)) as Verbs['flow'],
+    resolve: async (id, call, value, options) =>
+      answered(await verbs.resolve(id, call, value, options), call, disclosure),
+    // Records and pending calls hold nothing that failed: `listed` keeps to itself what is wrong with a record.
+    conversations: (filter) => verbs.conversations(filter),
+    inbox: (page) => verbs.inbox(page),
+    unquarantine: (id) => verbs.unquarantine(id),
+    inspect: (id) => inspectionOf(verbs.inspect(id), disclosure),
+  }
+}
+
+function conversationOf(handle: Conversation, disclosure: Disclosure): Conversation {
+  const turnOf = (turn: TurnHandle): TurnHandle => ({
+    turnId: turn.turnId,
+    outcome: async () => discloseOutcome(await turn.outcome(), disclosure),
+    get textStream() {
+      return turn.textStream
+    },
+  })
+  return {
+    id: handle.id,
+    send: (async (message, options) => turnOf(await handle.send(message, options))) as Conversation['send'],
+    outcome: async () => discloseOutcome(await handle.outcome(), disclosure),
+    turn: (turnId) => turnOf(handle.turn(turnId)),
+    async cancel(options) {
+      const outcome = await handle.cancel(options)
+      return outcome && discloseOutcome(outcome, disclosure)
+    },
+    approve: async (call, options) => answered(await handle.approve(call, options), call, disclosure),
+    deny: async (call, options) => answered(await handle.deny(call, options), call, disclosure),
+    answer: async (call, value, options) => answered(await handle.answer(call, value, options), call, disclosure),
+    view: async (options) => discloseView(await handle.view(options), disclosure),
+    async history(page) {
+      const { messages, ...rest } = await handle.history(page)
+      return { ...rest, messages: discloseMessages(messages, disclosure) }
+    },
+    async events(range) {
+      const events = await handle.events(range)
+      const before = disclosure.withheld ? null : await eventBefore(handle.events, events[0])
+      return discloseEvents(events, disclosure, before)
+    },
+    async *watch(options) {
+      for await (const event of handle.watch(options)) yield discloseWatched(event, disclosure)
+    },
+    // Model calls are refused as a whole to whoever may not read prompts.
+    modelCalls: (range) => handle.modelCalls(range),
+    explain: (modelCall) => handle.explain(modelCall),
+    fork: (async (options) => conversationOf(await handle.fork(options), disclosure)) as Conversation['fork'],
+    forks: (page) => handle.forks(page),
+    lineage: (options) => handle.lineage(options),
+    continue: () => handle.continue(),
+    stop: () => handle.stop(),
+    delete: () => handle.delete(),
+  }
+}
+
+function sessionOf(session: FlowSession<unknown>, disclosure: Disclosure): FlowSession<unknown> {
+  return {
+    id: session.id,
+    start: async (input, options) => discloseStanding(await session.start(input, options), disclosure),
+    resume: async (value, options) => discloseStanding(await session.resume(value, options), disclosure),
+    continue: async (options) => discloseStanding(await session.continue(options), disclosure),
+    status: () => session.status(),
+    pending: () => session.pending(),
+    suspensions: () => session.suspensions(),
+    result: () => session.result(),
+    async record(options) {
+      const record = await session.record(options)
+      return record && { ...record, outcomes: record.outcomes.map((one) => discloseFlowOutcome(one, disclosure)) }
+    },
+    events: async (range) => discloseEvents(await session.events(range), disclosure),
+    fork: async (newId, options) => sessionOf(await session.fork(newId, options), disclosure),
+    forks: (page) => session.forks(page),
+    lineage: (options) => session.lineage(options),
+    delete: () => session.delete(),
+  }
+}
+
+function inspectionOf(inspection: Inspection, disclosure: Disclosure): Inspection {
+  return {
+    ref: inspection.ref,
+    record: () => inspection.record(),
+    // Model calls are refused as a whole to whoever may not read prompts.
+    modelCalls: (range) => inspection.modelCalls(range),
+    explain: (turnRef, range) => inspection.explain(turnRef, range),
+    snapshot: async () => discloseSnapshot(await inspection.snapshot(), disclosure),
+    async turns(page) {
+      const { turns, ...rest } = await inspection.turns(page)
+      const disclosed = turns.map(({ turn, said, cutAt }) => ({
+        turn: discloseTurn(turn, disclosure),
+        said: said.map(discloseSaid),
+        cutAt,
+      }))
+      return { ...rest, turns: disclosed }
+    },
+    async *pages(range) {
+      for await (const page of inspection.pages(range, disclosure)) {
+        yield { ...page, events: { [Symbol.iterator]: () => disclosed(page.events, disclosure) } }
+      }
+    },
+    file: (blob) => inspection.file(blob),
+  }
+}
+
+function* disclosed(events: Iterable<LogEvent>, disclosure: Disclosure): Generator<LogEvent> {
+  for (const event of events) yield discloseEvent(event, disclosure)
+}
+
+function answered(answer: Answered, call: CallRef, disclosure: Disclosure): Answered {
+  if (answer.accepted) return answer
+  const callId = typeof call === 'string' ? call : call.callId
+  return { ...answer, resolution: discloseResolution(answer.resolution, callId, disclosure) }
+}

@@ -1,7 +1,8 @@
 import { errorCodes } from '../base/errors/codes.ts'
 import { PerdureError } from '../base/errors/perdure-error.ts'
 import { MethodNotAllowedError, RateLimitedError, ServerFailedError } from '../base/errors/server-errors.ts'
-import { UpkeepUnsupportedError } from '../base/errors/upkeep-errors.ts'
+import { UpkeepUnsupportedError } from '../base/errors/store-errors.ts'
+import type { ServerSettings } from './server-options.ts'
 
 /** The answer for whatever was thrown: its code and advice, or nothing but that the server failed. */
 export function problemOf(error: unknown): Response {
@@ -52,4 +53,14 @@ function headersOf(error: unknown): Record<string, string> {
   if (error instanceof RateLimitedError) return { 'retry-after': String(Math.ceil(error.retryAfterMs / 1000)) }
   if (error instanceof MethodNotAllowedError) return { allow: error.allowed.join(', ') }
   return PerdureError.isInstance(error) && error.code === 'unauthenticated' ? { 'www-authenticate': 'Bearer' } : {}
+}
+
+/** Only what whoever runs the server must know of. Never a header, a body or a query: they may hold secrets. */
+export function logFailure(error: unknown, request: Request, { logger }: Pick<ServerSettings, 'logger'>): void {
+  if (PerdureError.isInstance(error) && errorCodes[error.code]?.status < 500) return
+  const details = { method: request.method, path: new URL(request.url).pathname, error }
+  // Whoever closes a runtime knows; clients come back once more before they are told.
+  if (PerdureError.isInstance(error) && error.code === 'runtime_closed')
+    logger.debug('a request came too late', details)
+  else logger.error('a request failed', details)
 }

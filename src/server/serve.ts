@@ -1,17 +1,18 @@
 import { once } from 'node:events'
-import { createServer } from 'node:http'
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import { Readable } from 'node:stream'
 import { DefinitionError } from '../base/errors/definition-errors.ts'
+import { InvalidRequestError } from '../base/errors/server-errors.ts'
 import type { Agent } from '../define/agent.ts'
-import { createScope } from '../define/create-scope.ts'
-import type { Scope } from '../define/register.ts'
+import { createScope, type Scope } from '../define/scope.ts'
 import type { Runtime } from '../runtime/runtime.ts'
-import { createHandler } from './create-handler.ts'
+import { letOthers } from '../store/log-pages.ts'
+import { createHandler, type Handler, loadHono } from './create-handler.ts'
 import { bearerToken, operatorOrBearerToken } from './guard/secret.ts'
-import { loadHono } from './load-hono.ts'
 import { LocalToken } from './node/local-token.ts'
 import { readBeforeClosing } from './node/read-before-closing.ts'
-import { requestListener } from './node/request-listener.ts'
+import { problemOf } from './problem.ts'
 import { type Authenticate, defaultLimits, type ServerOptions } from './server-options.ts'
 import { serverProblems } from './server-problems.ts'
 
@@ -117,5 +118,138 @@ function upkeepOf({ upkeep }: ServeOptions, token: LocalToken | null): Pick<Serv
         return token.isOfOperator(given) || (!token.isOfUser(given) && (isOperator?.(request) ?? false))
       },
     },
+  }
+}
+
+const uploadGraceMs = 1_000
+
+type ListenerOptions = {
+  /** How long a client may take nothing of its answer. */
+  readonly stallMs: number
+  /** Then a connection goes with its answer: a client that came back on it would only be sent away. */
+  readonly isClosing: () => boolean
+}
+
+/** Lets a handler answer what a server of Node receives. */
+function requestListener(
+  handler: Handler,
+  { stallMs, isClosing }: ListenerOptions,
+): (incoming: IncomingMessage, outgoing: ServerResponse) => void {
+  return (incoming, outgoing) => {
+    const isLast = /\bclose\b/i.test(incoming.headers.connection ?? '')
+    outgoing.once('finish', () => {
+      if (!incoming.complete) endUpload(incoming)
+      else if (isLast || isClosing()) incoming.socket.destroySoon()
+    })
+    void answer(handler, incoming, outgoing, stallMs)
+  }
+}
+
+async function answer(
+  handler: Handler,
+  incoming: IncomingMessage,
+  outgoing: ServerResponse,
+  stallMs: number,
+): Promise<void> {
+  const gone = new AbortController()
+  outgoing.once('close', () => gone.abort())
+  // A connection that breaks is seen as `close`.
+  incoming.on('error', () => {})
+  outgoing.on('error', () => {})
+  const response = await responseTo(handler, incoming, gone.signal)
+  // Node would close the connection with the answer, where that was asked for: see `endUpload`.
+  if (!incoming.complete) outgoing.setHeader('connection', 'keep-alive')
+  await sendResponse(response, outgoing, stallMs)
+}
+
+async function responseTo(handler: Handler, incoming: IncomingMessage, signal: AbortSignal): Promise<Response> {
+  let request: Request
+  try {
+    request = requestOf(incoming, signal)
+  } catch (error) {
+    return problemOf(error)
+  }
+  return handler(request)
+}
+
+/**
+ * It was answered before all of it came. The rest is read and dropped for a moment, and then cut off: a connection that is closed on what was not read is reset, and the
+ * answer is lost with it.
+ */
+function endUpload(incoming: IncomingMessage): void {
+  incoming.removeAllListeners('data').resume()
+  setTimeout(() => {
+    if (!incoming.complete) incoming.socket.destroy()
+  }, uploadGraceMs).unref()
+}
+
+/** A request of Node as one of the web platform. Throws when it cannot be one. */
+function requestOf(incoming: IncomingMessage, signal: AbortSignal): Request {
+  const { method = 'GET', url = '/', headers } = incoming
+  const target = `http://${headers.host ?? ''}${url}`
+  // Nothing but a path: '*' and whole URLs are for proxies. Bytes as they are would be taken for letters of their own.
+  if (!/^\/[\x21-\x7e]*$/.test(url) || !URL.canParse(target)) throw new InvalidRequestError('URL', 'it is not a path')
+  const hasBody = method !== 'GET' && method !== 'HEAD'
+  const body = hasBody ? { body: Readable.toWeb(incoming) as ReadableStream, duplex: 'half' } : {}
+  try {
+    return new Request(target, { method, headers: headersOf(incoming), signal, ...body } as RequestInit)
+  } catch (cause) {
+    throw new InvalidRequestError('method or header', cause instanceof Error ? cause.message : 'it is not valid')
+  }
+}
+
+function headersOf({ rawHeaders }: IncomingMessage): Headers {
+  const headers = new Headers()
+  for (let index = 0; index < rawHeaders.length; index += 2) headers.append(rawHeaders[index]!, rawHeaders[index + 1]!)
+  return headers
+}
+
+/**
+ * Writes a response out, no faster than the client reads, and cuts it off when the client has taken nothing for `stallMs`. Resolves when that is over,
+ * however it ended.
+ */
+export async function sendResponse(response: Response, outgoing: ServerResponse, stallMs: number): Promise<void> {
+  outgoing.writeHead(response.status, Object.fromEntries(response.headers))
+  if (!response.body) {
+    outgoing.end()
+    return
+  }
+  const reader = response.body.getReader()
+  const stop = (): void => void reader.cancel().catch(() => {})
+  outgoing.once('close', stop)
+  // The source gives up on a client that does not read: its connection goes, also in the middle of a write.
+  reader.closed.catch(() => outgoing.destroy())
+  outgoing.flushHeaders()
+  try {
+    for (;;) {
+      const { done, value } = await reader.read()
+      if (done || outgoing.destroyed) break
+      if (!outgoing.write(value)) await drained(outgoing, stallMs)
+      // A client that takes everything at once would have the process to itself until the end.
+      await letOthers()
+    }
+    outgoing.end()
+  } catch {
+    // What was sent so far cannot be taken back; the client sees a connection that broke off.
+    outgoing.destroy()
+  } finally {
+    outgoing.off('close', stop)
+  }
+}
+
+/** Or closed: then nobody will ever read. */
+async function drained(outgoing: ServerResponse, stallMs: number): Promise<void> {
+  const { socket } = outgoing
+  if (outgoing.destroyed || !socket) return
+  const settled = new AbortController()
+  const { signal } = settled
+  const cutOff = (): void => void outgoing.destroy()
+  // The socket itself sees each byte that goes, where a write is over only with its last one.
+  socket.setTimeout(stallMs, cutOff)
+  try {
+    await Promise.race([once(outgoing, 'drain', { signal }), once(outgoing, 'close', { signal })])
+  } finally {
+    settled.abort()
+    socket.setTimeout(0, cutOff)
   }
 }

@@ -1,6 +1,6 @@
 import type { Logger } from '../base/logger.ts'
 import { safeLogger } from '../base/redact/redacting-logger.ts'
-import type { Scope } from '../define/register.ts'
+import type { Scope } from '../define/scope.ts'
 import type { Store } from '../store/store.ts'
 import { isSameSecret, operatorOrBearerToken } from './guard/secret.ts'
 

@@ -1,15 +1,24 @@
-import type { Clock } from '../base/clock.ts'
+import { type Clock, withTimeout } from '../base/clock.ts'
 import { SnapshotLoadError } from '../base/errors/runtime-errors.ts'
 import type { Json } from '../base/json.ts'
 import type { Logger } from '../base/logger.ts'
-import { withTimeout } from '../base/with-timeout.ts'
-import type { Scope, ScopeSource } from '../define/register.ts'
+import type { Scope, ScopeSource } from '../define/scope.ts'
+import { decode, encode } from '../log/codec.ts'
+import { phaseOf } from '../log/fsm-state.ts'
 import { readSnapshot } from '../log/read-snapshot.ts'
+import {
+  type Snapshot,
+  type SnapshotCall,
+  type SnapshotMessage,
+  type SnapshotPart,
+  snapshotVersion,
+} from '../log/snapshot.ts'
 import { type ConversationState, findTurn, openTurn, type TurnState } from '../log/state.ts'
+import { summaryText } from '../prompt/assemble-prompt.ts'
 import type { WorkingSet } from '../store/working-sets.ts'
+import type { ViewCall, ViewMessage, ViewPart } from '../view/view.ts'
+import { viewOf } from '../view/view-of.ts'
 import type { Lifecycle, LoadContext, Persistence } from './persistence.ts'
-import { seedFrom } from './seed-from.ts'
-import { takeSnapshot } from './take-snapshot.ts'
 
 type Parts = { readonly clock: Clock; readonly logger: Logger; readonly timeoutMs: number }
 
@@ -92,4 +101,69 @@ function failureIn(result: unknown, verb: string): unknown {
 function actingTurn(state: ConversationState, turnId: string | undefined): TurnState | null {
   if (turnId !== undefined) return findTurn(state, turnId)
   return openTurn(state) ?? state.turns.findLast((turn) => turn.opened) ?? null
+}
+
+/** A copy: whoever gets it may do with it what they like. */
+export function takeSnapshot({ state, origin }: Pick<WorkingSet, 'state' | 'origin'>): Snapshot {
+  const seed = origin.summary ? null : seedOf(state)
+  const snapshot: Snapshot = {
+    version: snapshotVersion,
+    seq: state.lastSeq,
+    state: phaseOf(state),
+    title: state.title,
+    summary: summaryText(origin.summary)?.text || (seed?.summary ?? null),
+    messages: [...(seed?.messages ?? []), ...viewOf('', state).messages.map(messageOf)],
+  }
+  return decode(encode(snapshot)) as unknown as Snapshot
+}
+
+/** What a conversation was seeded with is a part of it, until a summary stands for it. */
+function seedOf({ seed }: ConversationState): Snapshot | null {
+  const read = seed === null ? null : readSnapshot(seed)
+  return read?.ok ? read.snapshot : null
+}
+
+function messageOf({ role, at, parts }: ViewMessage): SnapshotMessage {
+  return { role, at, parts: (parts as readonly ViewPart[]).flatMap(partOf) }
+}
+
+/** Reasoning, sources and what the model's host did are left out. */
+function partOf(part: ViewPart): SnapshotPart[] {
+  switch (part.type) {
+    case 'text':
+      return [{ type: 'text', text: part.text }]
+    case 'file':
+      return [{ type: 'file', mediaType: part.mediaType, filename: part.filename ?? null }]
+    case 'call':
+      return [callOf(part)]
+    default:
+      return []
+  }
+}
+
+function callOf({ callId, name, args, phase, end }: ViewCall): SnapshotCall {
+  const call = { type: 'call' as const, callId, name, args }
+  if (!end) return { ...call, status: phase === 'pending' ? 'pending' : 'open', result: null }
+  return end.ok ? { ...call, status: 'ok', result: end.result } : { ...call, status: 'error', result: end.error }
+}
+
+/** How much of a snapshot a log takes, in characters: it is in every prompt until the first summary. */
+const mostCharacters = 48_000
+
+/** What a log is seeded with: the newest messages that fit, as they were. Calls that were open have no end here. */
+export function seedFrom(snapshot: Snapshot): Json {
+  const { version, seq, title, summary } = snapshot
+  const kept: SnapshotMessage[] = []
+  let room = mostCharacters - (summary?.length ?? 0)
+  for (const message of snapshot.messages.toReversed()) {
+    room -= JSON.stringify(message.parts).length
+    if (room < 0) break
+    kept.unshift(message)
+  }
+  const seed: Snapshot = {
+    ...{ version, seq, title, state: 'idle' },
+    summary: summary === null ? null : summary.slice(0, mostCharacters),
+    messages: kept,
+  }
+  return seed as unknown as Json
 }

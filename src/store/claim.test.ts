@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { isSuspect, judgeClaim, lapseWithinMs, quarantineUntil, type StoredLease, withoutLapse } from './claim.ts'
+import { isSuspect, judgeClaim, lapseWithinMs, quarantineUntil, type StoredLease, withoutLapse } from './lease.ts'
 
 const now = 1_000_000
 const claim = { holder: 'me', epoch: () => 9, ttlMs: 500, suspects: true }

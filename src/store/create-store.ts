@@ -2,19 +2,14 @@ import { type Clock, systemClock } from '../base/clock.ts'
 import { InvalidArgumentError, StoreClosedError } from '../base/errors/store-errors.ts'
 import type { Logger } from '../base/logger.ts'
 import { safeLogger } from '../base/redact/redacting-logger.ts'
-import { checkDuration, checkHolder, checkId } from './checks.ts'
-import type { ConversationRef } from './conversation-record.ts'
-import { DamageLog } from './damage-log.ts'
+import { checkDuration, checkHolder, checkId, readDueWork, readKnownLeases, readWatchedLogs } from './checks.ts'
 import type { Driver } from './driver.ts'
-import { ExpiryLoop } from './expiry-loop.ts'
-import { HeldLeases } from './held-leases.ts'
-import { HintBus } from './hint-bus.ts'
-import type { KnownLease, LeaseNews } from './lease-news.ts'
-import { readDueWork, readKnownLeases, readWatchedLogs } from './read-ranges.ts'
-import type { Store, TenantStore } from './store.ts'
+import { ExpiryLoop, HintBus } from './expiry-loop.ts'
+import { HeldLeases, type KnownLease, type LeaseNews } from './lease.ts'
+import { type ConversationRef, conversationKey, type UnreadableColumn } from './records.ts'
+import { logsPerStatement, type Store, type TenantStore } from './store.ts'
 import { createTenantStore } from './tenant-store.ts'
-import { logsPerStatement } from './watched-log.ts'
-import { watchedUpkeep } from './watched-upkeep.ts'
+import type { Upkeep } from './upkeep.ts'
 
 /** What every store takes. */
 export type StoreOptions = {
@@ -177,5 +172,54 @@ class Gate {
       this.#underWay -= 1
       if (this.#underWay === 0) for (const resolve of this.#waiting.splice(0)) resolve()
     }
+  }
+}
+
+const remembered = 1_000
+
+/** Tells of each damaged conversation once, however often it is listed. */
+export class DamageLog {
+  readonly #logger: Logger
+  readonly #told = new Set<string>()
+
+  constructor(logger: Logger) {
+    this.#logger = logger
+  }
+
+  tell(tenant: string, id: string, columns: readonly UnreadableColumn[]): void {
+    const key = conversationKey(tenant, id)
+    if (this.#told.has(key)) return
+    if (this.#told.size === remembered) this.#told.clear()
+    this.#told.add(key)
+    this.#logger.error('the row of a conversation is damaged; run perdure doctor', { tenant, id, columns })
+  }
+}
+
+/** Tells those who wait for news in this process of what upkeep brings back. */
+function watchedUpkeep(upkeep: Upkeep, { hints, expiry }: { hints: HintBus; expiry: ExpiryLoop }): Upkeep {
+  return {
+    snapshot: (work) => upkeep.snapshot(work),
+    restoreBlob: (tenant, blob) => upkeep.restoreBlob(tenant, blob),
+    restoreSnapshot: (tenant, id, snapshot) => upkeep.restoreSnapshot(tenant, id, snapshot),
+    collect: (request) => upkeep.collect(request),
+    schema: () => upkeep.schema(),
+    migrate: () => upkeep.migrate(),
+    ...(upkeep.compact ? { compact: () => upkeep.compact!() } : {}),
+    async restoreConversation(tenant, conversation, rows) {
+      const outcome = await upkeep.restoreConversation(tenant, conversation, rows)
+      if (outcome.type === 'ok') {
+        hints.emit({ tenant, id: conversation.id, seq: outcome.seq })
+        expiry.within(0)
+      }
+      return outcome
+    },
+    async rebuild(tenant, id, rebuilt) {
+      const outcome = await upkeep.rebuild(tenant, id, rebuilt)
+      if (outcome === 'ok') {
+        hints.emit({ tenant, id, seq: rebuilt.expected.lastSeq })
+        expiry.within(0)
+      }
+      return outcome
+    },
   }
 }

@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest'
 import { type Logger, silentLogger } from '../base/logger.ts'
-import { decodeConversation, listConversation } from './conversation-row.ts'
-import { DamageLog } from './damage-log.ts'
+import { DamageLog } from './create-store.ts'
 import type { StoredConversation } from './driver.ts'
+import { decodeConversation, listConversation } from './rows.ts'
 
 test('each damaged conversation is told of once, until a thousand others were', () => {
   const lines: unknown[] = []

@@ -1,12 +1,24 @@
 import type { ConversationStatus } from '../log/fsm-state.ts'
-import type { ClaimOptions, ClaimOutcome } from './claim.ts'
-import type { ConversationFilter, ConversationKind, ConversationRef } from './conversation-record.ts'
-import type { KnownLease, LeaseNews } from './lease-news.ts'
-import type { ModelCallRange } from './model-call.ts'
-import type { BlobSlice, DueWorkQuery, EventRange, Page, PageBounds, Unsubscribe, WakeHint } from './store.ts'
-import type { FinalStatus, ToolCall } from './tool-call.ts'
+import type { ClaimOptions, ClaimOutcome, KnownLease, LeaseNews } from './lease.ts'
+import type {
+  ConversationFilter,
+  ConversationKind,
+  ConversationRef,
+  FinalStatus,
+  ModelCallRange,
+  ToolCall,
+} from './records.ts'
+import type {
+  BlobSlice,
+  DueWorkQuery,
+  EventRange,
+  Page,
+  PageBounds,
+  Unsubscribe,
+  WakeHint,
+  WatchedLog,
+} from './store.ts'
 import type { Upkeep } from './upkeep.ts'
-import type { WatchedLog } from './watched-log.ts'
 
 /**
  * What a backend implements. `createStore` turns it into a `Store` and does once, for all backends, what does not depend on the backend:

@@ -4,12 +4,12 @@ import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { describe, expect, inject, test } from 'vitest'
 import { silentLogger as logger } from '../base/logger.ts'
-import { suspendCalls } from '../testing/conformance/suspend-calls.ts'
+import { suspendCalls } from '../testing/conformance/event-builders.ts'
 import { createStore } from './create-store.ts'
 import type { Driver } from './driver.ts'
-import { memoryDriver } from './memory/memory-driver.ts'
-import { postgresDriver } from './postgres/postgres-driver.ts'
-import { sqliteDriver } from './sqlite/sqlite-driver.ts'
+import { memoryDriver } from './memory/memory-store.ts'
+import { postgresDriver } from './postgres/postgres-store.ts'
+import { sqliteDriver } from './sqlite/sqlite-store.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'perdure-due-calls-'))
 const waits = { connectTimeoutMs: 10_000, answerTimeoutMs: 20_000, migrateTimeoutMs: 60_000, hintCheckMs: 10_000 }

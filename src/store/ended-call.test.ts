@@ -5,8 +5,8 @@ import { callEnd, callPhase } from '../log/call-phase.ts'
 import type { NewEvent, SuspensionKind } from '../log/events.ts'
 import { foldEvents } from '../log/fold-events.ts'
 import { findCall } from '../log/state.ts'
-import { eventsOfEnd } from './ended-call.ts'
-import type { FinalStatus } from './tool-call.ts'
+import { eventsOfEnd } from './change.ts'
+import type { FinalStatus } from './records.ts'
 
 const kinds = ['approval', 'elicitation', 'client_exec', 'sub_agent', 'recovery'] as const
 

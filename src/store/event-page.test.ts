@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest'
+import { placedEvents } from './change.ts'
 import { maxStoredEventBytes } from './checks.ts'
 import type { StoredEvent } from './driver.ts'
-import { eventPage } from './event-page.ts'
-import { placedEvents } from './placed-events.ts'
+import { eventPage } from './log-pages.ts'
 
 const rows = (from: number, to: number, content = '{"title":"a"}'): StoredEvent[] =>
   Array.from({ length: to - from + 1 }, (_, index) => ({ seq: from + index, at: 100 + index, type: 'titled', content }))

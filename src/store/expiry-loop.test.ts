@@ -3,8 +3,7 @@ import { StoreClosedError, StoreError } from '../base/errors/store-errors.ts'
 import { type Logger, silentLogger } from '../base/logger.ts'
 import { fakeClock } from '../testing/fake-clock.ts'
 import type { Driver, DueCall } from './driver.ts'
-import { ExpiryLoop } from './expiry-loop.ts'
-import type { HintBus } from './hint-bus.ts'
+import { ExpiryLoop, type HintBus } from './expiry-loop.ts'
 
 const due = (callId: string): DueCall => ({ tenant: 'acme', id: 'chat', callId, round: 2, kind: 'approval' })
 

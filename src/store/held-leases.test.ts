@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { HeldLeases } from './held-leases.ts'
+import { HeldLeases } from './lease.ts'
 
 const held = (id: string, epoch: number, holder = 'node') => ({ tenant: 'acme', id, epoch, holder })
 const known = (id: string, epoch: number) => ({ tenant: 'acme', id, epoch, seq: Number.MAX_SAFE_INTEGER })

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { silentLogger } from '../base/logger.ts'
-import { HintBus } from './hint-bus.ts'
+import { HintBus } from './expiry-loop.ts'
 import type { WakeHint } from './store.ts'
 
 const hint = (id: string): WakeHint => ({ tenant: 'default', id, seq: 1 })

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { fakeClock } from '../testing/fake-clock.ts'
-import { LogReading } from './log-reading.ts'
+import { LogReading } from './log-pages.ts'
 
 const read = async () => {}
 

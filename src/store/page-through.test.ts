@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { letOthers, pageThrough } from './page-through.ts'
+import { letOthers, pageThrough } from './log-pages.ts'
 
 test('pages are read until a short one, each after the last row of the one before', async () => {
   const asked: (number | null)[] = []

@@ -9,7 +9,7 @@ import {
   readRange,
   readSlice,
   readWatchedLogs,
-} from './read-ranges.ts'
+} from './checks.ts'
 
 const bounds = { limit: 1, maxBytes: 1 }
 const lease = { tenant: 't', id: 'c', epoch: 0, seq: 0 }

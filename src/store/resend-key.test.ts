@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { userMsg } from '../testing/conformance/event-builders.ts'
 import { createStore } from './create-store.ts'
-import { memoryDriver } from './memory/memory-driver.ts'
+import { memoryDriver } from './memory/memory-store.ts'
 
 test.each([
   [true, 1],

@@ -1,15 +1,30 @@
 import { readMembers } from '../base/errors/read-given.ts'
 import { ConversationUnreadableError } from '../base/errors/store-errors.ts'
-import type { JsonObject } from '../base/json.ts'
+import type { Json, JsonObject } from '../base/json.ts'
 import { decode, encode } from '../log/codec.ts'
 import type { LogEvent } from '../log/events.ts'
+import type { FsmState } from '../log/fsm-state.ts'
 import type { ConversationState } from '../log/state.ts'
 import { checkId, checkWhole } from './checks.ts'
-import { decoded } from './conversation-row.ts'
-import type { StoredCall, StoredEvent, StoredModelCall, StoredSummary } from './driver.ts'
-import type { ModelCall, NewModelCall } from './model-call.ts'
-import type { Summary } from './summary.ts'
-import type { ToolCall } from './tool-call.ts'
+import type {
+  StoredCall,
+  StoredConversation,
+  StoredEvent,
+  StoredInboxCall,
+  StoredModelCall,
+  StoredSummary,
+} from './driver.ts'
+import type {
+  ConversationRecord,
+  ModelCall,
+  NewModelCall,
+  Parent,
+  Summary,
+  ToolCall,
+  UnreadableColumn,
+} from './records.ts'
+import type { PageBounds } from './store.ts'
+import type { ConversationRow } from './upkeep.ts'
 
 export function decodeEvent(conversationId: string, { seq, at, type, content }: StoredEvent): LogEvent {
   return { conversationId, seq, at, type, content: decode(content) } as unknown as LogEvent
@@ -122,4 +137,88 @@ export function mergeSettings(current: string, added: string): string {
   const settings = decoded(current)
   if (settings === undefined) throw new ConversationUnreadableError(null, ['settings'])
   return encode({ ...(settings as JsonObject), ...(decode(added) as JsonObject) })
+}
+
+/** Throws `ConversationUnreadableError` where a column is damaged. */
+export function decodeConversation(row: StoredConversation): ConversationRecord {
+  const { unreadable, ...record } = listConversation(row)
+  if (unreadable) throw new ConversationUnreadableError(row.id, unreadable)
+  return record
+}
+
+/** For lists, which one damaged row must not keep from everybody: what cannot be read is named, and stands as if it were empty. */
+export function listConversation({
+  idleSeq: _,
+  ...row
+}: StoredConversation & { idleSeq?: number }): ConversationRecord {
+  const unreadable: UnreadableColumn[] = []
+  const read = (column: UnreadableColumn): Json => {
+    const text = row[column]
+    const value = text === null ? null : decoded(text)
+    if (value === undefined) unreadable.push(column)
+    return value ?? null
+  }
+  const { quarantinedAt, quarantineEpoch, ...columns } = row
+  const record = {
+    ...columns,
+    settings: (read('settings') ?? {}) as JsonObject,
+    fsmState: read('fsmState') as unknown as FsmState | null,
+    title: read('title') as string | null,
+    parent: read('parent') as unknown as Parent | null,
+    ...(quarantinedAt === null || quarantineEpoch === null
+      ? {}
+      : { quarantine: { at: quarantinedAt, epoch: quarantineEpoch } }),
+  }
+  return unreadable.length === 0 ? record : { ...record, unreadable }
+}
+
+/** Undefined when it is not JSON. */
+export function decoded(text: string): Json | undefined {
+  try {
+    return decode(text)
+  } catch {
+    return undefined
+  }
+}
+
+/** About what a row takes in memory. */
+export function rowSize({ row }: ConversationRow): number {
+  let size = 100
+  for (const value of Object.values(row)) if (typeof value === 'string') size += value.length
+  return size
+}
+
+/**
+ * The first of the rows, as many as the bounds allow, and at least one where there is one. Takes one row more than it returns, at most. For drivers.
+ */
+export function fittingRows<Row>(
+  rows: Iterable<Row>,
+  { limit = Number.POSITIVE_INFINITY, maxBytes = Number.POSITIVE_INFINITY }: PageBounds,
+  bytesOf: (row: Row) => number,
+): Row[] {
+  const kept: Row[] = []
+  let bytes = 0
+  for (const row of rows) {
+    if (maxBytes !== Number.POSITIVE_INFINITY) bytes += bytesOf(row)
+    if (kept.length > 0 && bytes > maxBytes) break
+    kept.push(row)
+    if (kept.length >= limit) break
+  }
+  return kept
+}
+
+/** What counts of each kind of row; see the methods of `Driver`. */
+export const rowBytes = {
+  event: ({ content }: StoredEvent) => bytesIn(content),
+  conversation: ({ title, parent, fsmState, settings }: StoredConversation) =>
+    bytesIn(title, parent, fsmState, settings),
+  inboxCall: ({ name, args, prompt, title }: StoredInboxCall) => bytesIn(name, args, prompt, title),
+  modelCall: ({ status, model, usage, evictions, renderedContext }: StoredModelCall) =>
+    bytesIn(status, model, usage, evictions, renderedContext),
+}
+
+function bytesIn(...texts: readonly (string | null)[]): number {
+  let bytes = 0
+  for (const text of texts) if (text !== null) bytes += Buffer.byteLength(text)
+  return bytes
 }

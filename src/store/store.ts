@@ -1,21 +1,24 @@
 import type { Json } from '../base/json.ts'
 import type { BlobRef } from '../log/blob-ref.ts'
 import type { LogEvent, NewEvent } from '../log/events.ts'
-import type { FsmState } from '../log/fsm-state.ts'
+import type { ConversationStatus, FsmState } from '../log/fsm-state.ts'
 import type { Change, CommitResult } from './change.ts'
-import type { ClaimOptions, ClaimOutcome } from './claim.ts'
+import type { ClaimOptions, ClaimOutcome, KnownLease, LeaseNews } from './lease.ts'
 import type {
   ConversationAttrs,
   ConversationFilter,
   ConversationRecord,
   ConversationRef,
-} from './conversation-record.ts'
-import type { KnownLease, LeaseNews } from './lease-news.ts'
-import type { ModelCall, ModelCallRange, NewModelCall } from './model-call.ts'
-import type { Summary } from './summary.ts'
-import type { FinalStatus, PendingCall, ToolCall, ToolCallWrite } from './tool-call.ts'
+  FinalStatus,
+  ModelCall,
+  ModelCallRange,
+  NewModelCall,
+  PendingCall,
+  Summary,
+  ToolCall,
+  ToolCallWrite,
+} from './records.ts'
 import type { Upkeep } from './upkeep.ts'
-import type { WatchedLog } from './watched-log.ts'
 
 /** A place for logs: one root per process, one handle per tenant. Everything a backend must do is in this file. */
 export type Store = TenantStore & {
@@ -185,3 +188,15 @@ export type Standing = {
 
 /** `before` is the id of the last item of the page before. Default of `limit`: 100. */
 export type Page = PageBounds & { readonly before?: string }
+
+/** A log as its watcher knows it: up to `seq`, whose event has the time `at`. 0: it was not there. */
+export type WatchedLog = ConversationRef & {
+  readonly seq: number
+  /** Null: not known. With the seq it tells a log from a later one of the same name. */
+  readonly at: number | null
+  /** How it stood in lists, and it was not quarantined. Null: that does not matter. */
+  readonly status: ConversationStatus | null
+}
+
+/** How many logs a driver is asked about at once, at most. */
+export const logsPerStatement = 1_000

@@ -14,7 +14,7 @@ import type { BlobRef } from '../log/blob-ref.ts'
 import { decode, encode } from '../log/codec.ts'
 import { isOwnersEvent } from '../log/event-roles.ts'
 import type { LogEvent } from '../log/events.ts'
-import type { Change, CommitResult } from './change.ts'
+import { type Change, type CommitResult, eventsOfEnd } from './change.ts'
 import {
   checkDuration,
   checkHolder,
@@ -24,16 +24,29 @@ import {
   checkSuspects,
   checkWhole,
   isDotSegment,
+  readBounds,
+  readFilter,
+  readModelCallRange,
+  readPage,
+  readRange,
+  readSlice,
 } from './checks.ts'
-import type { ClaimOptions, ClaimOutcome } from './claim.ts'
-import { decodeConversation, decoded, listConversation } from './conversation-row.ts'
 import type { StoreContext } from './create-store.ts'
 import type { CommitOutcome, CommitRefusal, PreparedChange } from './driver.ts'
-import { eventsOfEnd } from './ended-call.ts'
-import { eventPage } from './event-page.ts'
+import type { ClaimOptions, ClaimOutcome } from './lease.ts'
+import { eventPage } from './log-pages.ts'
 import { finalStatuses, type PrepareOptions, prepareChange } from './prepare-change.ts'
-import { readBounds, readFilter, readModelCallRange, readPage, readRange, readSlice } from './read-ranges.ts'
-import { decodeCall, decodeEvent, decodeModelCall, decodeSummary, encodeModelCall, encodeSummary } from './rows.ts'
+import {
+  decodeCall,
+  decodeConversation,
+  decoded,
+  decodeEvent,
+  decodeModelCall,
+  decodeSummary,
+  encodeModelCall,
+  encodeSummary,
+  listConversation,
+} from './rows.ts'
 import type { BlobSlice, TenantStore } from './store.ts'
 
 const defaultPage = 100

@@ -1,7 +1,6 @@
 import { expect, test } from 'vitest'
 import { fakeClock } from '../testing/fake-clock.ts'
-import type { Lease } from './lease.ts'
-import { untilCertain } from './until-certain.ts'
+import { type Lease, untilCertain } from './lease.ts'
 
 function leaseOf(renewals: readonly boolean[]) {
   const counts = { renewals: 0 }

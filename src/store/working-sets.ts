@@ -2,13 +2,12 @@ import type { UnknownEvent } from '../base/errors/log-errors.ts'
 import { WeightedLru } from '../base/weighted-lru.ts'
 import type { LogEvent } from '../log/events.ts'
 import { foldEvents } from '../log/fold-events.ts'
-import { knownPart } from '../log/known-part.ts'
 import { type ConversationState, emptyState } from '../log/state.ts'
 import { boundState, eventsWeight, foldWithin, rememberTrim, shownBytes, stateWeight } from '../log/trim-state.ts'
-import { conversationKey } from './conversation-key.ts'
+import { knownPart } from '../log/validate-event.ts'
 import { isStillThere, pagesAfter, pagesFrom, readBounds } from './log-pages.ts'
+import { conversationKey, type Summary, usableBase } from './records.ts'
 import type { EventPage, EventPlace, TenantStore } from './store.ts'
-import { type Summary, usableBase } from './summary.ts'
 
 /** A folded log, and the time of its last event: with the seq it tells whether the log is still the same one. */
 export type WorkingSet = {

@@ -1,6 +1,6 @@
 import type { LanguageModelV4Message } from '@ai-sdk/provider'
 import { describe, expect, test } from 'vitest'
-import { expectStablePrefix } from './expect-stable-prefix.ts'
+import { expectStablePrefix } from './validate-prompt.ts'
 
 const system = (content: string): LanguageModelV4Message => ({ role: 'system', content })
 const asks = (text: string): LanguageModelV4Message => ({ role: 'user', content: [{ type: 'text', text }] })

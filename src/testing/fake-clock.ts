@@ -1,4 +1,7 @@
 import type { Clock } from '../base/clock.ts'
+import type { Conversation } from '../runtime/conversation.ts'
+import { projectView } from '../view/growing-view.ts'
+import type { View } from '../view/view.ts'
 
 /** A clock that tests move. */
 export type FakeClock = Clock & {
@@ -63,4 +66,15 @@ function earliest(timers: Iterable<Timer>): Timer | null {
 /** A turn of the event loop: every chain of promises that waits for nothing outside has come to its end. */
 function promisesSettled(): Promise<void> {
   return new Promise((resolve) => setImmediate(resolve))
+}
+
+/** Waits until a conversation is in a state, as its log says: `idle`, `running`, `awaiting_input` or `terminating`. */
+export async function untilState(conversation: Pick<Conversation, 'watch'>, state: View['state']): Promise<View> {
+  let view: View | null = null
+  for await (const event of conversation.watch()) {
+    if (event.type === 'snapshot') view = event.view
+    else if (view) view = projectView(view, event)
+    if (view?.state === state) return view
+  }
+  throw new Error(`the conversation was let go of before it was ${state}`)
 }

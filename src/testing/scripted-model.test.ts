@@ -1,9 +1,8 @@
 import { APICallError } from '@ai-sdk/provider'
 import { afterEach, describe, expect, test, vi } from 'vitest'
 import { systemClock } from '../base/clock.ts'
-import { isLanguageModel, type LanguageModel } from '../define/language-model.ts'
-import type { StreamChunk } from '../define/stream-chunk.ts'
-import type { ModelRequest } from '../model/model-request.ts'
+import { isLanguageModel, type LanguageModel, type StreamChunk } from '../define/language-model.ts'
+import type { ModelRequest } from '../model/call-model.ts'
 import { streamModel } from '../model/stream-model.ts'
 import { scriptedModel } from './scripted-model.ts'
 

@@ -1,41 +1,23 @@
 import type { Store } from '../store/store.ts'
-import { appendAndRead } from './conformance/append-and-read.ts'
-import { blobs } from './conformance/blobs.ts'
-import { boundedPages } from './conformance/bounded-pages.ts'
-import { callRows } from './conformance/call-rows.ts'
+import { appendAndRead, boundedPages } from './conformance/append-and-read.ts'
+import { callRows, resolveOnce } from './conformance/call-rows.ts'
 import { clocks } from './conformance/clocks.ts'
-import { closing } from './conformance/closing.ts'
-import { conversations } from './conformance/conversations.ts'
-import { creation } from './conformance/creation.ts'
-import { deletion } from './conformance/deletion.ts'
-import { dueWork } from './conformance/due-work.ts'
-import { eventsFromOutside } from './conformance/events-from-outside.ts'
-import { expiry } from './conformance/expiry.ts'
-import { forkCalls } from './conformance/fork-calls.ts'
-import { forkDormancy } from './conformance/fork-dormancy.ts'
-import { forkLog } from './conformance/fork-log.ts'
-import { hints } from './conformance/hints.ts'
-import { ids } from './conformance/ids.ts'
-import { inbox } from './conformance/inbox.ts'
-import { keys } from './conformance/keys.ts'
+import { conversations, inbox, listing } from './conformance/conversations.ts'
+import { creation, deletion } from './conformance/creation.ts'
+import { eventsFromOutside, limitsAndBadInput } from './conformance/events-from-outside.ts'
+import { expiry, rounds } from './conformance/expiry.ts'
+import { forkCalls, forkDormancy } from './conformance/fork-calls.ts'
+import { forkLog, movedLogs } from './conformance/fork-log.ts'
 import { leasesAndEpochs } from './conformance/leases-and-epochs.ts'
-import { limitsAndBadInput } from './conformance/limits-and-bad-input.ts'
-import { listing } from './conformance/listing.ts'
-import { modelCalls } from './conformance/model-calls.ts'
-import { movedLogs } from './conformance/moved-logs.ts'
 import { quarantine } from './conformance/quarantine.ts'
-import { refusedCommits } from './conformance/refused-commits.ts'
-import { reopening } from './conformance/reopening.ts'
-import { resolveOnce } from './conformance/resolve-once.ts'
-import { rounds } from './conformance/rounds.ts'
-import { snapshots } from './conformance/snapshots.ts'
+import { keys, refusedCommits } from './conformance/refused-commits.ts'
+import { closing, hints, reopening, snapshots } from './conformance/reopening.ts'
 import { createSuite, type Suite } from './conformance/suite.ts'
-import { summariesAndRevival } from './conformance/summaries-and-revival.ts'
-import { tenants } from './conformance/tenants.ts'
-import { upkeep } from './conformance/upkeep.ts'
+import { blobs, summariesAndRevival } from './conformance/summaries-and-revival.ts'
+import { ids, tenants } from './conformance/tenants.ts'
+import { modelCalls, upkeep } from './conformance/upkeep.ts'
 import { values } from './conformance/values.ts'
-import { wakeUps } from './conformance/wake-ups.ts'
-import type { TestRunner } from './test-runner.ts'
+import { dueWork, wakeUps } from './conformance/wake-ups.ts'
 
 /** A store as the suite is given it. */
 export type StoreUnderTest = {
@@ -118,3 +100,28 @@ const promises: readonly ((suite: Suite) => void)[] = [
   reopening,
   upkeep,
 ]
+
+/** What the suite needs of a test runner. vitest and jest fit as they are, `node:test` with the `expect` package. */
+export type TestRunner = {
+  describe(name: string, body: () => void): unknown
+  test: TestFunction
+  expect(actual: unknown): Matchers
+  /** Where it is there, cases that leave no trace share a store, which makes the suite faster where opening one is slow. */
+  afterAll?(body: () => Promise<void>): unknown
+}
+
+/** Declares a case, or one that is shown as skipped. */
+export type TestFunction = {
+  (name: string, body: () => Promise<void>): unknown
+  skip(name: string, body: () => Promise<void>): unknown
+}
+
+/** The matchers the suite uses; each throws when it does not hold. */
+export type Matchers = {
+  toBe(expected: unknown): unknown
+  toEqual(expected: unknown): unknown
+  toMatchObject(expected: object): unknown
+  toBeGreaterThan(expected: number): unknown
+  toBeGreaterThanOrEqual(expected: number): unknown
+  toBeLessThan(expected: number): unknown
+}

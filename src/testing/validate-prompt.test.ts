@@ -1,7 +1,6 @@
 import type { LanguageModelV4Message, LanguageModelV4Prompt } from '@ai-sdk/provider'
 import { describe, expect, test } from 'vitest'
-import { validatePrompt } from './validate-prompt.ts'
-import type { PromptProvider } from './validate-prompt-rules.ts'
+import { type PromptProvider, validatePrompt } from './validate-prompt.ts'
 
 const system: LanguageModelV4Message = { role: 'system', content: 'Be brief.' }
 const asks = (text = 'hello'): LanguageModelV4Message => ({ role: 'user', content: [{ type: 'text', text }] })

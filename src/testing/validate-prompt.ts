@@ -1,7 +1,12 @@
-import type { LanguageModelV3Prompt, LanguageModelV4Prompt } from '@ai-sdk/provider'
-import { pairProblems } from './validate-prompt-calls.ts'
-import { partProblems } from './validate-prompt-parts.ts'
-import { type PromptProvider, promptRules } from './validate-prompt-rules.ts'
+import type {
+  LanguageModelV3Prompt,
+  LanguageModelV4Message,
+  LanguageModelV4Prompt,
+  LanguageModelV4ToolCallPart,
+  LanguageModelV4ToolResultPart,
+} from '@ai-sdk/provider'
+import { type CommonPrefix, commonPrefix, type PromptTrace, traceOf } from '../prompt/common-prefix.ts'
+import { summaryHeading } from '../prompt/render/render-context.ts'
 
 /**
  * What a provider would refuse in a prompt, each with the message it is about; empty when there is nothing. Holds the rules of pairing and
@@ -35,4 +40,267 @@ function orderProblems(prompt: LanguageModelV4Prompt, provider: PromptProvider):
     }
   }
   return problems
+}
+
+/** Nothing is empty, everything is text a request can carry, and reasoning is the provider's own and leads somewhere. */
+function partProblems(prompt: LanguageModelV4Prompt, rules: PromptRules): string[] {
+  const problems = prompt.flatMap((message, index) =>
+    [...emptyProblems(message), ...textProblems(message), ...reasoningProblems(message, rules)].map(
+      (problem) => `message ${index}: ${problem}`,
+    ),
+  )
+  const marks = prompt.flatMap((message) => [message, ...partsOf(message)]).filter(isMarked).length
+  if (marks > 0 && marks > rules.breakpoints)
+    problems.push(`${marks} places are marked for its cache; it takes ${rules.breakpoints}`)
+  return problems
+}
+
+type Part = Exclude<LanguageModelV4Message['content'], string>[number]
+
+function partsOf(message: LanguageModelV4Message): readonly Part[] {
+  return message.role === 'system' ? [] : message.content
+}
+
+function emptyProblems(message: LanguageModelV4Message): string[] {
+  if (message.role === 'system') return message.content.trim() === '' ? ['the instructions are empty'] : []
+  const problems = message.content.length === 0 ? ['it has no content'] : []
+  for (const part of message.content) {
+    if (part.type === 'text' && part.text.trim() === '') problems.push('a text is empty')
+    if (part.type === 'file' && part.mediaType === '') problems.push('a file has no media type')
+  }
+  for (const { toolCallId, output } of resultsOf(message)) {
+    const isEmpty =
+      'value' in output &&
+      typeof output.value === 'string' &&
+      output.type.endsWith('text') &&
+      output.value.trim() === ''
+    if (isEmpty) problems.push(`the result of '${toolCallId}' is empty`)
+    if ('value' in output && output.value === undefined) problems.push(`the result of '${toolCallId}' is missing`)
+  }
+  return problems
+}
+
+function textProblems(message: LanguageModelV4Message): string[] {
+  return isWellFormed(message) ? [] : ['it has half of a surrogate pair, which is not Unicode']
+}
+
+function isWellFormed(value: unknown): boolean {
+  if (typeof value === 'string') return value.isWellFormed()
+  if (typeof value !== 'object' || value === null || value instanceof Uint8Array) return true
+  return Object.entries(value).every(([key, member]) => key.isWellFormed() && isWellFormed(member))
+}
+
+function reasoningProblems(message: LanguageModelV4Message, { namespaces }: PromptRules): string[] {
+  if (message.role !== 'assistant') return []
+  const problems: string[] = []
+  const isForeign = ({ providerOptions = {} }: Part) =>
+    Object.keys(providerOptions).some((name) => known.includes(name) && !namespaces.includes(name))
+  if (message.content.some((part) => part.type === 'reasoning' && isForeign(part))) {
+    problems.push('it has the reasoning of another provider')
+  }
+  if (message.content.at(-1)?.type === 'reasoning') problems.push('it ends with reasoning')
+  return problems
+}
+
+const known = ['openai', 'azure', 'anthropic', 'google', 'vertex']
+
+function isMarked({ providerOptions }: Part | LanguageModelV4Message): boolean {
+  return providerOptions?.['anthropic']?.['cacheControl'] !== undefined
+}
+
+/** Every call is answered once, at once, and under its name; nothing else is answered. */
+function pairProblems(prompt: LanguageModelV4Prompt, rules: PromptRules): string[] {
+  const problems: string[] = []
+  const used = new Set<string>()
+  for (const [index, message] of prompt.entries()) {
+    const place = `message ${index}`
+    for (const call of callsOf(message)) {
+      const { toolCallId, toolName } = call
+      if (used.has(toolCallId)) problems.push(`${place}: the id '${toolCallId}' is used twice`)
+      used.add(toolCallId)
+      if (!rules.callId.test(toolCallId)) problems.push(`${place}: the id '${toolCallId}' is not one it takes`)
+      if (!rules.toolName.test(toolName)) problems.push(`${place}: the tool name '${toolName}' is not one it takes`)
+      if (!isPlainObject(call.input)) problems.push(`${place}: the input of '${toolCallId}' is not an object`)
+    }
+    if (message.role === 'assistant') {
+      problems.push(...hostedProblems(message, place))
+      const own = callsOf(message).filter((call) => !call.providerExecuted)
+      problems.push(...unanswered(own, prompt[index + 1], place))
+    }
+    if (message.role === 'tool' && !callsOf(prompt[index - 1]).some((call) => !call.providerExecuted)) {
+      problems.push(`${place}: results follow no call`)
+    }
+  }
+  return problems
+}
+
+function unanswered(
+  calls: readonly LanguageModelV4ToolCallPart[],
+  next: LanguageModelV4Message | undefined,
+  place: string,
+): string[] {
+  if (calls.length === 0) return []
+  const results = next?.role === 'tool' ? next.content.filter((part) => part.type === 'tool-result') : []
+  const problems: string[] = []
+  for (const { toolCallId, toolName } of calls) {
+    const own = results.filter((result) => result.toolCallId === toolCallId)
+    if (own.length === 0) problems.push(`${place}: the call '${toolCallId}' has no result right after it`)
+    if (own.length > 1) problems.push(`${place}: the call '${toolCallId}' has ${own.length} results`)
+    if (own.some((result) => result.toolName !== toolName))
+      problems.push(`${place}: the result of '${toolCallId}' is of another tool`)
+  }
+  for (const { toolCallId } of results) {
+    if (!calls.some((call) => call.toolCallId === toolCallId))
+      problems.push(`${place}: a result of '${toolCallId}', which was not called`)
+  }
+  return problems
+}
+
+/** A call that the model's host ran has its result in the same message, after it. */
+function hostedProblems({ content }: Extract<LanguageModelV4Message, { role: 'assistant' }>, place: string): string[] {
+  const open = new Set<string>()
+  const problems: string[] = []
+  for (const part of content) {
+    if (part.type === 'tool-call' && part.providerExecuted) open.add(part.toolCallId)
+    if (part.type === 'tool-result' && !open.delete(part.toolCallId))
+      problems.push(`${place}: a result of '${part.toolCallId}', which its host was not asked for`)
+  }
+  return [...problems, ...[...open].map((id) => `${place}: the call '${id}' of its host has no result`)]
+}
+
+function callsOf(message: LanguageModelV4Message | undefined): LanguageModelV4ToolCallPart[] {
+  return message?.role === 'assistant' ? message.content.filter((part) => part.type === 'tool-call') : []
+}
+
+function resultsOf(message: LanguageModelV4Message): LanguageModelV4ToolResultPart[] {
+  if (message.role !== 'assistant' && message.role !== 'tool') return []
+  return (message.content as readonly { type: string }[]).filter(
+    (part) => part.type === 'tool-result',
+  ) as LanguageModelV4ToolResultPart[]
+}
+
+function isPlainObject(value: unknown): boolean {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}
+
+/** Whose rules a prompt is held against. */
+export type PromptProvider = 'openai' | 'anthropic' | 'google'
+
+type PromptRules = {
+  readonly beginsWithUser: boolean
+  /** The last message is a user's or a tool's: there is something to answer. */
+  readonly endsWithQuestion: boolean
+  readonly answersAlternate: boolean
+  readonly callId: RegExp
+  readonly toolName: RegExp
+  /** Where its own metadata is in `providerOptions`. */
+  readonly namespaces: readonly string[]
+  /** How many places of a prompt may be marked for its cache. */
+  readonly breakpoints: number
+}
+
+const promptRules: { readonly [provider in PromptProvider]: PromptRules } = {
+  openai: {
+    beginsWithUser: false,
+    endsWithQuestion: false,
+    answersAlternate: false,
+    callId: /^.{1,40}$/s,
+    toolName: /^[a-zA-Z0-9_-]{1,64}$/,
+    namespaces: ['openai', 'azure'],
+    breakpoints: 0,
+  },
+  anthropic: {
+    beginsWithUser: true,
+    // Newer models do not go on with an answer that was begun for them.
+    endsWithQuestion: true,
+    // It joins the messages of one role itself.
+    answersAlternate: false,
+    callId: /^[a-zA-Z0-9_-]{1,64}$/,
+    toolName: /^[a-zA-Z0-9_-]{1,64}$/,
+    namespaces: ['anthropic'],
+    breakpoints: 4,
+  },
+  google: {
+    beginsWithUser: true,
+    endsWithQuestion: true,
+    // A function call must come right after a user or a function response.
+    answersAlternate: true,
+    callId: /^.+$/s,
+    toolName: /^[a-zA-Z_][a-zA-Z0-9_.:-]{0,63}$/,
+    namespaces: ['google', 'vertex'],
+    breakpoints: 0,
+  },
+}
+
+type Call = { readonly prompt: unknown }
+
+/** What may move the prefix. */
+export type StablePrefixOptions = {
+  /** How many reductions there may be at most. Default: any number. */
+  readonly reductions?: number
+  /** How often another node took the conversation over: each may move the prefix once. Default: 0. */
+  readonly takeovers?: number
+}
+
+/**
+ * Throws when a prompt does not begin with the whole of the one before (but for what hooks injected at its end), and no reduction explains
+ * it. What else moves the prefix makes the provider's cache useless: a hook, instructions that change. `calls` are those of one
+ * conversation, in their order, as `scriptedModel` records them.
+ */
+export function expectStablePrefix(
+  calls: readonly Call[],
+  { reductions, takeovers = 0 }: StablePrefixOptions = {},
+): void {
+  const moves: string[] = []
+  let reduced = 0
+  let jumpedAt = -1
+  for (const [index, call] of calls.entries()) {
+    if (index === 0) continue
+    const before = calls[index - 1]!.prompt as LanguageModelV4Prompt
+    const now = call.prompt as LanguageModelV4Prompt
+    const [earlier, later] = [traceOf(before), traceOf(now)]
+    const prefix = commonPrefix(earlier, later)
+    if (prefix.brokenBy === null || isInjection(before, prefix)) continue
+    // One right after another is no jump.
+    const isJump = sizeOf(later) <= sizeOf(earlier) * jump && jumpedAt !== index - 1
+    if (isJump) jumpedAt = index
+    if (isJump || isNewSummary(before, now)) reduced += 1
+    else moves.push(`call ${index + 1}: ${prefix.brokenBy}`)
+  }
+  if (moves.length > takeovers) {
+    throw new Error(
+      `The prompt prefix moved ${moves.length} times without a reduction. ${moves.join('; ')}. Put what changes into an injection.`,
+    )
+  }
+  if (reductions !== undefined && reduced > reductions) {
+    throw new Error(`There were ${reduced} reductions; at most ${reductions} were expected.`)
+  }
+}
+
+/** Injections are a message of the user's after one of the user's or a tool's, at the very end, and are gone in the next prompt. */
+function isInjection(before: LanguageModelV4Prompt, { messages }: CommonPrefix): boolean {
+  const [beside, last] = before.slice(-2)
+  return messages === before.length - 1 && last?.role === 'user' && (beside?.role === 'user' || beside?.role === 'tool')
+}
+
+/** A reduction leaves out so much at once that it cannot happen at every turn, or it shows a new summary. */
+const jump = 0.8
+
+function isNewSummary(before: LanguageModelV4Prompt, now: LanguageModelV4Prompt): boolean {
+  const summary = summaryIn(now)
+  return summary !== null && summary !== summaryIn(before)
+}
+
+function sizeOf(trace: PromptTrace): number {
+  return trace.reduce((total, { characters }) => total + characters, 0)
+}
+
+function summaryIn(prompt: LanguageModelV4Prompt): string | null {
+  const texts = prompt.slice(0, 2).map(textOf)
+  return texts.find((text) => text.startsWith(summaryHeading)) ?? null
+}
+
+function textOf({ content }: LanguageModelV4Message): string {
+  const [first] = typeof content === 'string' ? [] : content
+  return first?.type === 'text' ? first.text : ''
 }

@@ -1,6 +1,10 @@
+import { createHash } from 'node:crypto'
 import type { Store } from '../store/store.ts'
-import { type ContentItem, contentOfExport, contentOfStore } from './content-items.ts'
-import { upkeepOf } from './upkeep-of.ts'
+import type { UpkeepReader } from '../store/upkeep.ts'
+import { blobLine, conversationLine, rowLine, snapshotLine } from './export-line.ts'
+import { hashIn, idIn } from './import-rows.ts'
+import { ImportSource } from './import-source.ts'
+import { upkeepOf } from './whole-store.ts'
 
 /** What one of two has and the other has not, or has otherwise. */
 export type Difference = {
@@ -40,4 +44,63 @@ export async function differencesWith(
     }
     return count
   })
+}
+
+/** One thing of a store's content, with its place in the order of exports. */
+type ContentItem = {
+  readonly tenant: string
+  readonly what: 'blob' | 'conversation' | 'snapshot'
+  readonly id: string
+  /** Sorts by its bytes as exports do. */
+  readonly key: Buffer
+  readonly digest: string
+}
+
+async function* contentOfStore(reader: UpkeepReader, only: string | null): AsyncGenerator<ContentItem> {
+  for await (const tenant of reader.tenants()) {
+    if (only !== null && only !== tenant) continue
+    for await (const blob of reader.blobs(tenant)) {
+      const bytes = await reader.blobBytes(tenant, blob.hash)
+      if (bytes) yield item(tenant, 'blob', blob.hash, sha256(blobLine(blob, bytes.byteLength)))
+    }
+    for await (const conversation of reader.conversations(tenant)) {
+      const digest = createHash('sha256').update(conversationLine(conversation))
+      for await (const row of reader.rows(tenant, conversation.id)) digest.update(rowLine(row))
+      yield item(tenant, 'conversation', conversation.id, digest.digest('hex'))
+    }
+    for await (const { id, snapshot } of reader.snapshots(tenant)) {
+      yield item(tenant, 'snapshot', id, sha256(snapshotLine(id, snapshot)))
+    }
+  }
+}
+
+async function* contentOfExport(chunks: AsyncIterable<Uint8Array | string>): AsyncGenerator<ContentItem> {
+  const source = new ImportSource(chunks)
+  try {
+    await source.header()
+    let tenant = ''
+    for (let line = await source.next(); line !== null; line = await source.next()) {
+      if (line.type === 'tenant') tenant = idIn(line, 'tenant')
+      else if (line.type === 'blob') yield item(tenant, 'blob', hashIn(line), sha256(line.text))
+      else if (line.type === 'snapshot') yield item(tenant, 'snapshot', idIn(line, 'id'), sha256(line.text))
+      else if (line.type === 'conversation') {
+        const digest = createHash('sha256').update(line.text)
+        for await (const row of source.rows(line)) digest.update(rowLine(row))
+        yield item(tenant, 'conversation', idIn(line, 'id'), digest.digest('hex'))
+      } else if (line.type !== 'bytes') throw line.invalid(`a '${line.type}' has no place here`)
+    }
+  } finally {
+    await source.close()
+  }
+}
+
+const places = { blob: 0, conversation: 1, snapshot: 2 }
+
+function item(tenant: string, what: ContentItem['what'], id: string, digest: string): ContentItem {
+  // Ids have no NUL, so that it ends a tenant before any longer one.
+  return { tenant, what, id, key: Buffer.from(`${tenant}\0${places[what]}${id}`), digest }
+}
+
+function sha256(text: string): string {
+  return createHash('sha256').update(text).digest('hex')
 }

@@ -1,16 +1,13 @@
 import { createHash } from 'node:crypto'
 import { checkId } from '../store/checks.ts'
 import type { Store } from '../store/store.ts'
-import type { Upkeep } from '../store/upkeep.ts'
-import type { BlobHead, Orphans } from '../store/upkeep-reader.ts'
+import type { BlobHead, Orphans, Upkeep } from '../store/upkeep.ts'
 import { ConversationExaminer } from './examine-conversation.ts'
 import { finishExamination } from './examine-one.ts'
-import { ExportWriter } from './export-writer.ts'
+import { ExportWriter, walkStore } from './export-store.ts'
 import { type Finding, finding } from './finding.ts'
-import type { OnProgress } from './progress.ts'
 import { type Repair, repairConversation } from './repair-conversation.ts'
-import { upkeepOf } from './upkeep-of.ts'
-import { walkStore } from './walk-store.ts'
+import { type OnProgress, upkeepOf } from './whole-store.ts'
 
 /** What `examineStore` looks at, what it may do, and who is told. */
 export type ExamineOptions = {

@@ -1,16 +1,19 @@
 import { createHash } from 'node:crypto'
 import type { Json } from '../base/json.ts'
-import { rowStatus } from '../engine/child/change-for.ts'
 import { abridgeCall } from '../log/abridge.ts'
+import { blobRefsIn } from '../log/blob-ref.ts'
 import { callPhase } from '../log/call-phase.ts'
 import { encode } from '../log/codec.ts'
 import type { LogEvent } from '../log/events.ts'
 import { type CallEvent, foldCall, isCallEvent, newCall } from '../log/fold-call.ts'
 import type { CallState } from '../log/state.ts'
-import type { StoredCall } from '../store/driver.ts'
+import { loggedError, rowStatus } from '../store/change.ts'
+import type { StoredCall, StoredEvent } from '../store/driver.ts'
+import { decoded } from '../store/rows.ts'
+import type { FindingCode } from './finding.ts'
 
 /** What the log says about one row. Small: of its texts there is a digest. */
-export type ExpectedCall = {
+type ExpectedCall = {
   readonly id: string
   /** Of name, args, prompt and result. */
   readonly digest: string
@@ -165,7 +168,7 @@ function mayBeErrored({ rounds, result }: CallState): boolean {
   return resolution?.status === 'denied' && (kind === 'approval' || result?.ok === false)
 }
 
-export function textDigest({ name, args, prompt, result }: StoredCall): string {
+function textDigest({ name, args, prompt, result }: StoredCall): string {
   return joined([name, args, prompt, result].map((text) => (text === null ? nothing.digest : digestOf(text))))
 }
 
@@ -196,5 +199,79 @@ function rowOf({ call }: Tracked, conversationId: string): Row {
     createdAt: call.rounds[0]!.at,
     resolvedAt: resolution?.at ?? null,
     resolvedSeq: resolution?.seq ?? null,
+  }
+}
+
+/** How a row differs from what the log says; null when it does not. A deadline may have been moved, so it is told apart. */
+export function compareCall(
+  row: StoredCall,
+  expected: ExpectedCall,
+): { readonly what: 'row' | 'deadline'; readonly how: string } | null {
+  const differing = (['executor', 'round', 'kind', 'resolvedAt', 'resolvedSeq'] as const).filter(
+    (name) => row[name] !== expected[name],
+  )
+  const names: string[] = [...differing]
+  const isErrored = row.status === 'errored' && expected.mayBeErrored
+  if (row.status !== expected.status && !isErrored) names.push('status')
+  if (!expected.suspendedAt.includes(row.createdAt)) names.push('createdAt')
+  const isSameText = textDigest(row) === expected.digest || (isErrored && textDigest(asLogged(row)) === expected.digest)
+  if (!isSameText) names.push('name, args, prompt or result')
+  if (names.length > 0) return { what: 'row', how: `differs from the log in ${names.join(', ')}` }
+  if (row.expiresAt === expected.expiresAt) return null
+  return {
+    what: 'deadline',
+    how: `expires at ${named(row.expiresAt)}; when it began to wait it was to expire at ${named(expected.expiresAt)}`,
+  }
+}
+
+/** The row of a call that was ended as an error has what the caller gave; the log has what it was made of. */
+function asLogged(row: StoredCall): StoredCall {
+  const given = row.result === null ? undefined : decoded(row.result)
+  return given === undefined ? row : { ...row, result: encode(loggedError(row.kind, given)) }
+}
+
+function named(at: number | null): string {
+  return at === null ? 'no time' : String(at)
+}
+
+/** What is wrong with a row, and the seq it must have; null where there must be none. */
+type Misfit = { readonly code: FindingCode; readonly problem: string; readonly firstSeq: number | null }
+
+/** Which blobs a conversation refers to, by its events, and so what the rows that say so must be. Events come first. */
+export class ExpectedBlobRefs {
+  /** `from`: the first seq of the commit that may have brought the reference. */
+  readonly #used = new Map<string, { readonly seq: number; readonly from: number }>()
+  readonly #rows = new Set<string>()
+  #at = 0
+  #runFrom = 1
+
+  /** `event` is null where the row cannot be read. */
+  event({ seq, at, content }: StoredEvent, event: LogEvent | null): void {
+    if (at !== this.#at) this.#runFrom = seq
+    this.#at = at
+    if (!event || !content.includes('"blob"')) return
+    for (const hash of blobRefsIn(event.content as Json)) {
+      if (!this.#used.has(hash)) this.#used.set(hash, { seq, from: this.#runFrom })
+    }
+  }
+
+  /** `forkedAt` is 0 for what is no fork. */
+  row(hash: string, firstSeq: number, forkedAt: number): Misfit | null {
+    this.#rows.add(hash)
+    const used = this.#used.get(hash)
+    if (!used) {
+      // A fork copies those of the commit it cuts through, too.
+      if (firstSeq <= forkedAt) return null
+      const problem = `a row says that seq ${firstSeq} refers to blob ${hash}, and no event does`
+      return { code: 'blob_ref_unneeded', problem, firstSeq: null }
+    }
+    if (firstSeq <= used.seq && firstSeq >= used.from) return null
+    const problem = `blob ${hash} is first referred to by event ${used.seq}, its row says ${firstSeq}`
+    return { code: 'blob_ref_differs', problem, firstSeq: used.seq }
+  }
+
+  /** What is referred to without a row that says so. */
+  *withoutRow(): Generator<{ readonly hash: string; readonly firstSeq: number }> {
+    for (const [hash, { seq }] of this.#used) if (!this.#rows.has(hash)) yield { hash, firstSeq: seq }
   }
 }

@@ -1,6 +1,5 @@
 import { encode } from '../log/codec.ts'
-import type { ConversationRow, RestoredConversation } from '../store/upkeep.ts'
-import type { BlobHead } from '../store/upkeep-reader.ts'
+import type { BlobHead, ConversationRow, RestoredConversation } from '../store/upkeep.ts'
 
 /** Counted up when a line changes in a way that an older version would misread. */
 export const exportVersion = 1

@@ -1,9 +1,8 @@
 import { createHash } from 'node:crypto'
-import { ImportInvalidError } from '../base/errors/upkeep-errors.ts'
+import { ImportInvalidError } from '../base/errors/store-errors.ts'
 import type { ConversationRow } from '../store/upkeep.ts'
-import { ImportLine } from './import-line.ts'
+import { ImportLine, type Line, readLines } from './import-line.ts'
 import { rowIn } from './import-rows.ts'
-import { type Line, readLines } from './read-lines.ts'
 
 /** The lines of an export one after the other, checked against what the export says of itself. */
 export class ImportSource {

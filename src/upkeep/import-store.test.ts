@@ -6,7 +6,7 @@ import {
   ImportInvalidError,
   ImportTooNewError,
   UpkeepUnsupportedError,
-} from '../base/errors/upkeep-errors.ts'
+} from '../base/errors/store-errors.ts'
 import { silentLogger } from '../base/logger.ts'
 import { memoryStore } from '../store/memory/memory-store.ts'
 import {
@@ -20,7 +20,7 @@ import {
 } from '../testing/conformance/event-builders.ts'
 import { exportStore } from './export-store.ts'
 import { importStore } from './import-store.ts'
-import type { Progress } from './progress.ts'
+import type { Progress } from './whole-store.ts'
 
 const open = () => memoryStore({ logger: silentLogger })
 let text = ''

@@ -1,13 +1,12 @@
 import { createHash } from 'node:crypto'
-import { ImportExistsError } from '../base/errors/upkeep-errors.ts'
-import { rowSize } from '../store/row-size.ts'
+import { ImportExistsError } from '../base/errors/store-errors.ts'
+import { rowSize } from '../store/rows.ts'
 import type { Store } from '../store/store.ts'
 import type { ConversationRow, RestoredConversation, RestoreOutcome, Upkeep } from '../store/upkeep.ts'
 import type { ImportLine } from './import-line.ts'
 import { conversationIn, hashIn, idIn } from './import-rows.ts'
 import { ImportSource } from './import-source.ts'
-import type { OnProgress } from './progress.ts'
-import { upkeepOf } from './upkeep-of.ts'
+import { type OnProgress, upkeepOf } from './whole-store.ts'
 
 /** What to do with what is there already, and who is told. */
 export type ImportOptions = {

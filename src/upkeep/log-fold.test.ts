@@ -1,10 +1,10 @@
 import { afterEach, expect, test, vi } from 'vitest'
 import { ended, placed, replied, said } from '../../test/log/story.ts'
+import { weightOf } from '../log/abridge.ts'
 import type { LogEvent, NewEvent } from '../log/events.ts'
 import * as folding from '../log/fold-events.ts'
 import { fsmStateOf } from '../log/fsm-state.ts'
 import { stateWeight } from '../log/trim-state.ts'
-import { weightOf } from '../log/weight.ts'
 import { suspension, toolCall, toolResult, toolStarted } from '../testing/conformance/event-builders.ts'
 import { type Folded, isWhole, LogFold } from './log-fold.ts'
 

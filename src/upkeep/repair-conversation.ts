@@ -1,5 +1,4 @@
-import type { Rebuilt, Upkeep } from '../store/upkeep.ts'
-import type { UpkeepReader } from '../store/upkeep-reader.ts'
+import type { Rebuilt, Upkeep, UpkeepReader } from '../store/upkeep.ts'
 import { ConversationExaminer } from './examine-conversation.ts'
 import { finishExamination } from './examine-one.ts'
 

@@ -16,7 +16,6 @@ import { interruptedEnd } from '../log/call-phase.ts'
 import type { LogEvent, NewEvent } from '../log/events.ts'
 import { foldEvents } from '../log/fold-events.ts'
 import { emptyState } from '../log/state.ts'
-import { Announcer } from './announcer.ts'
 import {
   discloseEvents,
   discloseFlowOutcome,
@@ -31,6 +30,7 @@ import {
   discloseWatched,
   everything,
 } from './disclose.ts'
+import { Announcer } from './live-parts.ts'
 import { viewOf } from './view-of.ts'
 
 const hidden = { errors: false, withheld: false }

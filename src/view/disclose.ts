@@ -11,13 +11,10 @@ import type {
 } from '../log/events.ts'
 import type { CallState, ConversationState, Round, TurnItem, TurnState } from '../log/state.ts'
 import { isKnownType } from '../log/validate-event.ts'
-import { hiddenChildError, hiddenError, hiddenReason } from './hidden-error.ts'
-import type { LiveEvent } from './live-event.ts'
-import type { WatchEvent } from './project-view.ts'
-import { safePart } from './safe-part.ts'
-import type { View, ViewMessage, ViewPart } from './view.ts'
+import type { WatchEvent } from './growing-view.ts'
+import { hiddenChildError, hiddenError, hiddenReason, safePart, withoutWithheld } from './hidden-error.ts'
+import type { LiveEvent, View, ViewMessage, ViewPart } from './view.ts'
 import { viewOf } from './view-of.ts'
-import { withoutWithheld } from './without-withheld.ts'
 
 /**
  * What leaves the server. Everything a page is sent passes one of the functions below, and nothing else decides what it may know. Each gives

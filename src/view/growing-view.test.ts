@@ -4,8 +4,7 @@ import { placed, said } from '../../test/log/story.ts'
 import { type Filmed, film, filmedId } from '../../test/view/film.ts'
 import type { LogEvent } from '../log/events.ts'
 import { emptyState } from '../log/state.ts'
-import { GrowingView } from './growing-view.ts'
-import { projectView } from './project-view.ts'
+import { GrowingView, projectView } from './growing-view.ts'
 import { viewOf } from './view-of.ts'
 
 const timeout = 60_000

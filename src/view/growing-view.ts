@@ -3,11 +3,8 @@ import type { LogEvent } from '../log/events.ts'
 import type { ConversationState } from '../log/state.ts'
 import { foldWithin, shownBytes } from '../log/trim-state.ts'
 import { isKnownType } from '../log/validate-event.ts'
-import { isDelta } from './drafts.ts'
-import type { LiveEvent } from './live-event.ts'
-import { type LiveParts, withLive, withoutSettled } from './live-parts.ts'
-import type { WatchEvent } from './project-view.ts'
-import type { View } from './view.ts'
+import { isDelta, type LiveParts, withLive, withoutSettled } from './live-parts.ts'
+import type { LiveEvent, View } from './view.ts'
 import { isSettled, viewOf } from './view-of.ts'
 
 /**
@@ -87,4 +84,17 @@ export class GrowingView {
     else if (isSettled(this.log, event)) return
     this.#live = live
   }
+}
+
+/** What `watch` yields. */
+export type WatchEvent = { readonly type: 'snapshot'; readonly view: View } | LogEvent | LiveEvent
+
+/**
+ * Applies one event to a view. Pure. A view that grows too large is trimmed to its newest messages: then `before` says where those before it are. An event that is in the view already changes nothing; neither does one past a gap (`view.seq` then stays
+ * behind, and the reader should watch anew).
+ */
+export function projectView(view: View, event: WatchEvent): View {
+  const growing = new GrowingView(view)
+  growing.take(event)
+  return growing.view
 }

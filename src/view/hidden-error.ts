@@ -1,6 +1,8 @@
 import { errorCodes } from '../base/errors/codes.ts'
+import { isFileUrl, withWebUrl } from '../log/blob-ref.ts'
 import { expiredError, interruptedEnd } from '../log/call-phase.ts'
-import type { Outcome, TurnStatus } from '../log/events.ts'
+import type { AssistantPart, EventOf, LogEvent, Outcome, TurnStatus, UserPart } from '../log/events.ts'
+import type { ViewPart } from './view.ts'
 
 /** An error as the log has it. `userFacing`: it is meant for people. */
 export type RecordedError = { readonly error: string; readonly outcome?: Outcome; readonly userFacing?: boolean }
@@ -57,3 +59,35 @@ const ownPatterns = [
 ]
 
 const ofChild = /^the agent '[^'\s]{1,512}' (?:failed|was cancelled|was halted)/
+
+/**
+ * Empties the messages that no hook has passed: every reader but an operator gets events this way. The mark of such a message comes before it, so of a page that
+ * begins with its message, `before` is the event before the first. Pure.
+ */
+export function* withoutWithheld(
+  events: Iterable<LogEvent>,
+  before: LogEvent | null = null,
+): Generator<LogEvent, void, void> {
+  const withheld = new Set<string>()
+  if (before?.type === 'withheld') withheld.add(before.content.messageId)
+  for (const event of events) {
+    if (event.type === 'withheld') withheld.add(event.content.messageId)
+    yield event.type === 'assistant_msg' && withheld.has(event.content.messageId) ? emptied(event) : event
+  }
+}
+
+/** Keeps that there was a message, and its usage. */
+export function emptied(event: EventOf<'assistant_msg'>): EventOf<'assistant_msg'> {
+  const { object: _, ...content } = event.content
+  return { ...event, content: { ...content, parts: [] } }
+}
+
+/** A part without an address that a page must not open: a log may be older than the rule that refuses such, or written by another program. */
+export function safePart<Part extends UserPart | AssistantPart | ViewPart>(part: Part): Part {
+  if (part.type === 'source') {
+    const source = withWebUrl(part.source)
+    return source === part.source ? part : { ...part, source }
+  }
+  if (part.type !== 'file' || typeof part.data !== 'string' || isFileUrl(part.data)) return part
+  return { ...part, data: 'about:blank' }
+}

@@ -1,9 +1,10 @@
 import { leftOutOf } from '../log/abridge.ts'
 import { callPhase, effectiveArgs } from '../log/call-phase.ts'
-import { callPosition } from '../log/call-position.ts'
-import { childCalls } from '../log/child-call.ts'
+import { childCalls, childIdOf } from '../log/child-call.ts'
+import { callPosition } from '../log/fold-call.ts'
 import { phaseOf } from '../log/fsm-state.ts'
 import { type CallState, type ConversationState, openTurn, type TurnState } from '../log/state.ts'
+import { shownBytes, trimState } from '../log/trim-state.ts'
 import { type LiveParts, noChildren, nothingLive } from './live-parts.ts'
 import type { Children, LeftOut, PendingItem, View, ViewCall, ViewMessage, ViewPart } from './view.ts'
 
@@ -140,4 +141,43 @@ function leftOutIn(call: CallState): { leftOut?: LeftOut } {
 function shownPhase(phase: ReturnType<typeof callPhase>['type']): ViewCall['phase'] {
   if (phase === 'ended' || phase === 'pending') return phase
   return phase === 'started' ? 'running' : 'waiting'
+}
+
+/** The newest of a view, made of about so many bytes of its log. The same object where it fits. */
+export function trimView(view: View, maxBytes: number): View {
+  const log = trimState(view.log, maxBytes)
+  if (log === view.log) return view
+  const { unknownEvent } = view
+  return { ...viewOf(view.conversationId, log, view), ...(unknownEvent ? { unknownEvent } : {}) }
+}
+
+/**
+ * Where the child agents of a conversation stand, and theirs. `stateOf` is null for one that is not there yet, or not known. All that waits is told, but of what
+ * is long only the beginnings where it would take more than about `maxBytes`.
+ */
+export function childrenOf(
+  conversationId: string,
+  state: ConversationState,
+  stateOf: (childId: string) => ConversationState | null,
+  maxBytes: number = shownBytes / 4,
+): Children {
+  const waiting: string[] = []
+  const pending: PendingItem[] = []
+  const calls = childCalls(state)
+  // Half for the child itself, and half for those below it.
+  const share = maxBytes / calls.length / 2
+  for (const { callId } of calls) {
+    const childId = childIdOf(callId)
+    const child = stateOf(childId)
+    if (!child) continue
+    const below = childrenOf(childId, child, stateOf, share)
+    const items = [...pendingItems(childId, trimState(child, share)), ...below.pending]
+    pending.push(...items.map((item) => ({ ...item, path: [{ conversationId, callId }, ...item.path] })))
+    if (isWaiting(child, below)) waiting.push(callId)
+  }
+  return { waiting, pending }
+}
+
+export function withChildren(view: View, children: Children): View {
+  return viewOf(view.conversationId, view.log, { ...view, children })
 }

@@ -1,4 +1,4 @@
-import { cells } from '../../src/cli/chat/cell-width.ts'
+import { cells } from '../../src/cli/chat/line.ts'
 
 export type StyledCell = { readonly text: string; readonly width: number; readonly style: readonly number[] }
 

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import type { Matchers, TestRunner } from '../../src/testing/test-runner.ts'
+import type { Matchers, TestRunner } from '../../src/testing/test-store.ts'
 
 export type Case = { readonly name: string; readonly body: () => Promise<void> }
 

@@ -2,7 +2,7 @@ import { createAnthropic } from '@ai-sdk/anthropic'
 import { createOpenAI } from '@ai-sdk/openai'
 import type { LanguageModelV3, LanguageModelV4Prompt } from '@ai-sdk/provider'
 import type { ModelRef } from '../../src/log/events.ts'
-import { promptForV3 } from '../../src/model/prompt-for-v3.ts'
+import { promptForV3 } from '../../src/model/call-model.ts'
 
 /** The real encoders, by the API they encode for. */
 export type Api = 'openai chat' | 'openai responses' | 'openai responses without store' | 'anthropic'

@@ -20,7 +20,7 @@ export const answerMutants: readonly Mutant[] = [
     name: 'keys of answers: another value under the same key is accepted',
     edits: [
       {
-        file: 'src/runtime/request-key.ts',
+        file: 'src/runtime/answer-call.ts',
         find: '...(given === undefined ? [] : [given as Json])',
         replace: '...(given === undefined ? [] : [])',
       },
@@ -30,20 +30,20 @@ export const answerMutants: readonly Mutant[] = [
   {
     name: 'keys of answers: another verb under the same key is accepted',
     edits: [
-      { file: 'src/runtime/request-key.ts', find: 'digestOf(verb, callId', replace: "digestOf('answer', callId" },
+      { file: 'src/runtime/answer-call.ts', find: 'digestOf(verb, callId', replace: "digestOf('answer', callId" },
     ],
     killedBy: [keyed('is refused when the key stands for the same value of another verb')],
   },
   {
     name: 'keys of answers: they are those of messages',
-    edits: [{ file: 'src/runtime/request-key.ts', find: 'key: `answer/${key}`,', replace: 'key,' }],
+    edits: [{ file: 'src/runtime/answer-call.ts', find: 'key: `answer/${key}`,', replace: 'key,' }],
     killedBy: [keyed('takes no key of a message')],
   },
   {
     name: 'deploys: a node without the tool ends the approved call',
     edits: [
       {
-        file: 'src/engine/turn/missing-tools.ts',
+        file: 'src/engine/turn/running-calls.ts',
         find: 'toolWaitMs(call.callId) > 0',
         replace: 'toolWaitMs(call.callId) < 0',
       },
@@ -52,14 +52,14 @@ export const answerMutants: readonly Mutant[] = [
   },
   {
     name: 'deploys: a node without the tool holds the conversation',
-    edits: [{ file: 'src/engine/turn/missing-tools.ts', find: 'if (call) throw', replace: 'if (call && !id) throw' }],
+    edits: [{ file: 'src/engine/turn/running-calls.ts', find: 'if (call) throw', replace: 'if (call && !id) throw' }],
     killedBy: [newTool('is run by one of them, though nodes without it find the approved call first')],
   },
   {
     name: 'deploys: a missing tool is waited for without end',
     edits: [
       {
-        file: 'src/engine/turn/tool-patience.ts',
+        file: 'src/engine/turn/running-calls.ts',
         find: 'Math.max(0, until - now)',
         replace: 'Math.max(1, until - now)',
       },
@@ -70,7 +70,7 @@ export const answerMutants: readonly Mutant[] = [
     name: 'deploys: what is left to others is not looked at again',
     edits: [
       {
-        file: 'src/engine/lease/left-alone.ts',
+        file: 'src/engine/lease/claims.ts',
         find: '&& !isOver) return true',
         replace: '&& (!isOver || key)) return true',
       },
@@ -81,7 +81,7 @@ export const answerMutants: readonly Mutant[] = [
     name: 'deploys: a child agent of a missing tool is refused',
     edits: [
       {
-        file: 'src/engine/turn/missing-tools.ts',
+        file: 'src/engine/turn/running-calls.ts',
         find: "phase.kind === 'sub_agent' :",
         replace: "phase.kind === 'approval' :",
       },

@@ -17,7 +17,7 @@ export const bytesMutants: readonly Mutant[] = [
     name: 'a page of bytes has one row more than fits',
     edits: [
       {
-        file: 'src/store/fitting-rows.ts',
+        file: 'src/store/rows.ts',
         find: 'if (kept.length > 0 && bytes > maxBytes) break\n    kept.push(row)',
         replace: 'kept.push(row)\n    if (bytes > maxBytes) break',
       },
@@ -28,7 +28,7 @@ export const bytesMutants: readonly Mutant[] = [
     name: 'a row that does not fit makes an empty page',
     edits: [
       {
-        file: 'src/store/fitting-rows.ts',
+        file: 'src/store/rows.ts',
         find: 'if (kept.length > 0 && bytes > maxBytes) break',
         replace: 'if (bytes > maxBytes) break',
       },
@@ -39,7 +39,7 @@ export const bytesMutants: readonly Mutant[] = [
     name: 'bytes are counted as characters',
     edits: [
       {
-        file: 'src/store/fitting-rows.ts',
+        file: 'src/store/rows.ts',
         find: 'bytes += Buffer.byteLength(text)',
         replace: 'bytes += text.length',
       },
@@ -50,7 +50,7 @@ export const bytesMutants: readonly Mutant[] = [
     name: 'memory: the oldest of a log are asked for, and the newest are given',
     edits: [
       {
-        file: 'src/store/memory/memory-driver.ts',
+        file: 'src/store/memory/memory-store.ts',
         find: "if (keep === 'oldest') return fittingRows(typed, bounds, rowBytes.event)\n",
         replace: '',
       },
@@ -72,7 +72,7 @@ export const bytesMutants: readonly Mutant[] = [
     name: 'postgres: a row that does not fit makes an empty page',
     edits: [
       {
-        file: 'src/store/postgres/page.ts',
+        file: 'src/store/postgres/columns.ts',
         find: 'WHERE place = 1 OR total <=',
         replace: 'WHERE total <=',
       },
@@ -83,7 +83,7 @@ export const bytesMutants: readonly Mutant[] = [
     name: 'a page that was cut by its bytes counts as the last',
     edits: [
       {
-        file: 'src/store/event-page.ts',
+        file: 'src/store/log-pages.ts',
         find: 'return rows.length === limit || (maxBytes !== undefined && mayBeCut(rows, maxBytes))',
         replace: 'return rows.length === limit && maxBytes !== 0',
       },
@@ -94,7 +94,7 @@ export const bytesMutants: readonly Mutant[] = [
     name: 'a page is taken for the last although a large event may follow',
     edits: [
       {
-        file: 'src/store/event-page.ts',
+        file: 'src/store/log-pages.ts',
         find: 'return units * 3 + maxStoredEventBytes > maxBytes',
         replace: 'return units > maxBytes',
       },
@@ -238,7 +238,7 @@ export const bytesMutants: readonly Mutant[] = [
     name: 'events are sent without a limit in bytes',
     edits: [
       {
-        file: 'src/server/routes/events-page.ts',
+        file: 'src/server/routes/pages.ts',
         find: 'this.#isFull = this.#kept.length === this.#limit || (this.#kept.length > 0 && isTooMuch)',
         replace: 'this.#isFull = this.#kept.length === this.#limit && (this.#kept.length > 0 || isTooMuch)',
       },
@@ -249,7 +249,7 @@ export const bytesMutants: readonly Mutant[] = [
     name: 'a page of events that was cut does not say so',
     edits: [
       {
-        file: 'src/server/routes/events-page.ts',
+        file: 'src/server/routes/pages.ts',
         find: 'const last = this.#isFull ? (this.#kept.at(-1)?.seq ?? null) : null',
         replace: 'const last = this.#kept.length === this.#limit ? (this.#kept.at(-1)?.seq ?? null) : null',
       },
@@ -260,7 +260,7 @@ export const bytesMutants: readonly Mutant[] = [
     name: 'a view is sent however large it is',
     edits: [
       {
-        file: 'src/server/fitted.ts',
+        file: 'src/server/answer.ts',
         find: 'if (body.byteLength > answerBytes && maxBytes > leastBytes) continue',
         replace: '',
       },
@@ -287,7 +287,7 @@ export const bytesMutants: readonly Mutant[] = [
     name: 'a list that was cut for its bytes ends there',
     edits: [
       {
-        file: 'src/server/routes/page-of.ts',
+        file: 'src/server/answer.ts',
         find: 'items.length === limit || (await read({ before: last.id, limit: 1, maxBytes: 1 })).length > 0',
         replace: 'items.length === limit',
       },

@@ -9,7 +9,7 @@ export const cacheMutants: readonly Mutant[] = [
     name: 'caches: memory: a summary may reach past the end of the log',
     edits: [
       {
-        file: 'src/store/memory/memory-driver.ts',
+        file: 'src/store/memory/memory-store.ts',
         find: 'if (summary.toSeq > lastSeq) return { pastEnd: lastSeq }',
         replace: 'if (summary.toSeq > lastSeq + 999) return { pastEnd: lastSeq }',
       },
@@ -23,7 +23,7 @@ export const cacheMutants: readonly Mutant[] = [
     name: 'caches: sqlite: a summary may reach past the end of the log',
     edits: [
       {
-        file: 'src/store/sqlite/summaries.ts',
+        file: 'src/store/sqlite/records.ts',
         find: 'if (toSeq > conversation.lastSeq) return',
         replace: 'if (toSeq > conversation.lastSeq + 1) return',
       },
@@ -39,7 +39,7 @@ export const cacheMutants: readonly Mutant[] = [
     name: 'caches: postgres: a summary past the end of the log is refused and written',
     edits: [
       {
-        file: 'src/store/postgres/summaries.ts',
+        file: 'src/store/postgres/records.ts',
         find: ' FROM log WHERE last_seq >= $4::bigint',
         replace: ' FROM log',
       },
@@ -74,7 +74,7 @@ export const cacheMutants: readonly Mutant[] = [
     name: 'caches: postgres: a commit that only appends does not tell that nothing is open',
     edits: [
       {
-        file: 'src/store/postgres/commit-one.ts',
+        file: 'src/store/postgres/commit-change.ts',
         find: 'idle_seq = coalesce($12::bigint, c.idle_seq)',
         replace: 'idle_seq = coalesce(c.idle_seq, $12::bigint)',
       },
@@ -130,7 +130,7 @@ export const cacheMutants: readonly Mutant[] = [
     name: 'caches: a log is read on from a base of another seq',
     edits: [
       {
-        file: 'src/store/summary.ts',
+        file: 'src/store/records.ts',
         find: 'return base?.lastSeq === toSeq && Array.isArray(base.turns) ? base : null',
         replace: 'return base',
       },

@@ -12,7 +12,7 @@ export const callsMutants: readonly Mutant[] = [
     name: 'where a call was in one list is believed of every copy of it',
     edits: [
       {
-        file: 'src/log/call-position.ts',
+        file: 'src/log/fold-call.ts',
         find: 'return calls[position]?.callId === callId ? position : searched(calls, callId)',
         replace: 'return position',
       },
@@ -25,7 +25,7 @@ export const callsMutants: readonly Mutant[] = [
     name: 'a long list of calls never gets an index',
     edits: [
       {
-        file: 'src/log/call-position.ts',
+        file: 'src/log/fold-call.ts',
         find: 'if (known.index.searches <= searchesBeforeIndex)',
         replace: 'if (known.index.searches > 0)',
       },
@@ -34,14 +34,14 @@ export const callsMutants: readonly Mutant[] = [
   },
   {
     name: 'a copy of a list of calls begins without what is known of it',
-    edits: [{ file: 'src/log/call-position.ts', find: 'if (known) indexed.set(copy, { ...known })', replace: '' }],
+    edits: [{ file: 'src/log/fold-call.ts', find: 'if (known) indexed.set(copy, { ...known })', replace: '' }],
     killedBy: [positions('copies that go on from a list know where its calls are')],
   },
   {
     name: 'a call that changes is counted again, beside what it was',
     edits: [
       {
-        file: 'src/view/announcer.ts',
+        file: 'src/view/live-parts.ts',
         find: 'open: open + is.open - was.open, pending: pending + is.pending - was.pending',
         replace: 'open: open + is.open, pending: pending + is.pending - was.pending',
       },
@@ -52,7 +52,7 @@ export const callsMutants: readonly Mutant[] = [
     name: 'the calls of the open turn are not counted when another turn opens',
     edits: [
       {
-        file: 'src/view/announcer.ts',
+        file: 'src/view/live-parts.ts',
         find: 'if (turn?.firstSeq !== this.#openSeq) this.#tally',
         replace: 'if ((turn === null) !== (this.#openSeq === null)) this.#tally',
       },
@@ -63,7 +63,7 @@ export const callsMutants: readonly Mutant[] = [
     name: 'all calls of the open turn are counted at every event',
     edits: [
       {
-        file: 'src/view/announcer.ts',
+        file: 'src/view/live-parts.ts',
         find: 'if (turn?.firstSeq !== this.#openSeq) this.#tally',
         replace: 'if (turn) this.#tally',
       },
@@ -124,7 +124,7 @@ export const callsMutants: readonly Mutant[] = [
     name: 'an answer reads the rows of all calls of its tenant',
     edits: [
       {
-        file: 'src/store/postgres/migrations/002-create-commit-function.ts',
+        file: 'src/store/postgres/commit-function.ts',
         find: 'LEFT JOIN LATERAL (SELECT * FROM ${schema}.calls WHERE tenant = x.tenant AND id = r.call LIMIT 1) t ON true',
         replace: 'LEFT JOIN ${schema}.calls t ON t.tenant = x.tenant AND t.id = r.call',
       },
@@ -165,7 +165,7 @@ export const callsMutants: readonly Mutant[] = [
   },
   {
     name: 'who waits for an outcome looks at every event of a commit',
-    edits: [{ file: 'src/server/routes/turn-outcome.ts', find: 'looking ??= setImmediate(look)', replace: 'look()' }],
+    edits: [{ file: 'src/server/routes/turns.ts', find: 'looking ??= setImmediate(look)', replace: 'look()' }],
     killedBy: [watched('who waits for the outcome of a turn with very many calls costs a few views')],
   },
   {
@@ -181,7 +181,7 @@ export const callsMutants: readonly Mutant[] = [
     name: 'a text stream works the view out for every event of a commit',
     edits: [
       {
-        file: 'src/runtime/read/text-stream.ts',
+        file: 'src/runtime/read/watch.ts',
         find: '(hasMore && !isTextDelta(event))',
         replace: 'hasMore === null',
       },

@@ -9,7 +9,7 @@ export const contractMutants: readonly Mutant[] = [
     name: 'an approval that is ended as errored is granted',
     edits: [
       {
-        file: 'src/store/ended-call.ts',
+        file: 'src/store/change.ts',
         find: "if (kind === 'approval') return [denied]",
         replace: "if (kind === 'approval') return [resolution('resolved', value)]",
       },
@@ -26,7 +26,7 @@ export const contractMutants: readonly Mutant[] = [
     name: 'the error of a question is its answer',
     edits: [
       {
-        file: 'src/store/ended-call.ts',
+        file: 'src/store/change.ts',
         find: "return [{ type: 'tool_result', content: result }, denied]",
         replace: "return result.ok ? [] : [resolution('resolved', value)]",
       },
@@ -40,7 +40,7 @@ export const contractMutants: readonly Mutant[] = [
     name: 'the reason of an errored approval is lost unless it is a text',
     edits: [
       {
-        file: 'src/store/ended-call.ts',
+        file: 'src/store/change.ts',
         find: "return isText(fieldOf(value, 'reason')) ? value : { reason: errorIn(value) }",
         replace: 'return value',
       },
@@ -81,7 +81,7 @@ export const contractMutants: readonly Mutant[] = [
     name: 'the doctor takes the row of an errored call for damaged',
     edits: [
       {
-        file: 'src/upkeep/compare-call.ts',
+        file: 'src/upkeep/expected-calls.ts',
         find: '|| (isErrored && textDigest(asLogged(row)) === expected.digest)',
         replace: '',
       },
@@ -94,7 +94,7 @@ export const contractMutants: readonly Mutant[] = [
     name: 'the end of a call is announced again when somebody answers it too late',
     edits: [
       {
-        file: 'src/view/announcer.ts',
+        file: 'src/view/live-parts.ts',
         find: 'return end && !(before && callEnd(before)) ? ',
         replace: 'return end ? ',
       },
@@ -165,7 +165,7 @@ export const contractMutants: readonly Mutant[] = [
     name: 'postgres: anybody writes what an owner did, though a call is pending',
     edits: [
       {
-        file: 'src/store/postgres/migrations/002-create-commit-function.ts',
+        file: 'src/store/postgres/commit-function.ts',
         find: 'c.leased_until > v_now OR EXISTS',
         replace: 'c.leased_until > v_now AND EXISTS',
       },
@@ -190,7 +190,7 @@ export const contractMutants: readonly Mutant[] = [
   },
   {
     name: 'postgres: a change that only appends is not asked for its epoch',
-    edits: [{ file: 'src/store/postgres/commit-one.ts', find: '    !needsFree &&\n', replace: '' }],
+    edits: [{ file: 'src/store/postgres/commit-change.ts', find: '    !needsFree &&\n', replace: '' }],
     killedBy: [
       {
         file: 'src/store/postgres/postgres-store.test.ts',
@@ -267,7 +267,7 @@ export const contractMutants: readonly Mutant[] = [
     name: 'the doctor takes what comes late for what names nothing',
     edits: [
       {
-        file: 'src/upkeep/ignored-events.ts',
+        file: 'src/upkeep/log-fold.ts',
         find: 'if (place === undefined || place > seq) examined',
         replace: 'if (place !== seq) examined',
       },
@@ -299,7 +299,7 @@ export const contractMutants: readonly Mutant[] = [
     name: 'a page of history goes past an event that is not known',
     edits: [
       {
-        file: 'src/runtime/read/gathered-events.ts',
+        file: 'src/runtime/read/turn-events.ts',
         find: 'const { known, unknownEvent } = knownPart([...page.events])',
         replace:
           'const { known, unknownEvent } = { known: [...page.events], unknownEvent: knownPart([]).unknownEvent }',
@@ -329,7 +329,7 @@ export const contractMutants: readonly Mutant[] = [
     name: 'a row that says something else than the log keeps its turn from being cancelled',
     edits: [
       {
-        file: 'src/engine/turn/row-guards.ts',
+        file: 'src/engine/turn/in-hand.ts',
         find: 'if (!pending || !change.resolve) return change',
         replace: 'if (!change.resolve || pending) return change',
       },

@@ -77,7 +77,7 @@ export const coreMutants: readonly Mutant[] = [
     name: 'other processes are watched after the last listener has left',
     edits: [
       {
-        file: 'src/store/hint-bus.ts',
+        file: 'src/store/expiry-loop.ts',
         find: 'if (this.#listeners.size > 0) return',
         replace: 'if (this.#listeners.size >= 0) return',
       },

@@ -56,7 +56,7 @@ export const doorMutants: readonly Mutant[] = [
     name: 'doors: the inbox finds code for what no node works on',
     edits: [
       {
-        file: 'src/runtime/read/inbox.ts',
+        file: 'src/runtime/read/lists.ts',
         find: 'path.length > 1 ? agents : addressable',
         replace: 'path.length > 0 ? agents : addressable',
       },
@@ -122,7 +122,7 @@ export const doorMutants: readonly Mutant[] = [
     name: 'doors: the id of a child that is yet to start can be taken',
     edits: [
       {
-        file: 'src/engine/child/admit-child.ts',
+        file: 'src/engine/child/child-calls.ts',
         find: 'return (await parentCallOf(store, id)) ?? (await callingFor(store, callId))',
         replace: 'return await parentCallOf(store, id)',
       },
@@ -133,7 +133,7 @@ export const doorMutants: readonly Mutant[] = [
     name: 'doors: whatever has the id of a child is taken for it',
     edits: [
       {
-        file: 'src/engine/child/start-child.ts',
+        file: 'src/engine/child/child-family.ts',
         find: '  if (record.parent?.callId !== callId) throw new ConversationExistsError(childId)\n',
         replace: '',
       },
@@ -171,7 +171,7 @@ export const doorMutants: readonly Mutant[] = [
     name: 'doors: a call is answered from any conversation',
     edits: [
       {
-        file: 'src/runtime/child-of-call.ts',
+        file: 'src/runtime/answer-call.ts',
         find: '    if (parent.conversationId === id) return row.conversationId\n',
         replace: '    return row.conversationId\n',
       },
@@ -223,7 +223,7 @@ export const doorMutants: readonly Mutant[] = [
     name: 'doors: a process ends while it awaits a timeout',
     edits: [
       {
-        file: 'src/base/with-timeout.ts',
+        file: 'src/base/clock.ts',
         find: 'setInterval(() => {}, holdMs)',
         replace: 'setInterval(() => {}, holdMs).unref()',
       },
@@ -238,7 +238,7 @@ export const doorMutants: readonly Mutant[] = [
     name: 'doors: a process stays for a timeout that was called off',
     edits: [
       {
-        file: 'src/base/with-timeout.ts',
+        file: 'src/base/clock.ts',
         find: '  return () => {\n    clearInterval(hold)\n',
         replace: '  return () => {\n',
       },
@@ -301,14 +301,14 @@ export const doorMutants: readonly Mutant[] = [
     name: 'doors: anything may be a scope',
     edits: [
       {
-        file: 'src/runtime/identity.ts',
+        file: 'src/engine/scopes.ts',
         find: "if (typeof scope === 'object' && scope !== null) return",
         replace: "if (typeof scope !== 'undefined') return",
       },
     ],
     killedBy: [
-      { file: 'src/runtime/identity.test.ts', test: 'a scope that is no object is nobody, not everybody: null' },
-      { file: 'src/runtime/identity.test.ts', test: 'a scope that is no object is nobody, not everybody: 5' },
+      { file: 'src/engine/identity.test.ts', test: 'a scope that is no object is nobody, not everybody: null' },
+      { file: 'src/engine/identity.test.ts', test: 'a scope that is no object is nobody, not everybody: 5' },
     ],
   },
   {
@@ -342,7 +342,7 @@ export const doorMutants: readonly Mutant[] = [
     name: 'doors: a path takes dots for its own',
     edits: [
       {
-        file: 'src/client/given.ts',
+        file: 'src/client/request.ts',
         find: "value === '' || value === '.' || value === '..'",
         replace: "value === ''",
       },
@@ -369,7 +369,7 @@ export const doorMutants: readonly Mutant[] = [
     name: 'server: a turn behind an unknown event is said to be missing',
     edits: [
       {
-        file: 'src/server/routes/turn-outcome.ts',
+        file: 'src/server/routes/turns.ts',
         find: 'if (unknownEvent || findTurn(log, turnId)) return ended',
         replace: 'if (findTurn(log, turnId)) return ended',
       },

@@ -24,7 +24,7 @@ export const keptMutants: readonly Mutant[] = [
     name: 'kept: rendered turns are taken for those of another prompt that is as long',
     edits: [
       {
-        file: 'src/prompt/render/ended-turns.ts',
+        file: 'src/prompt/render/render-turn.ts',
         find: 'first.length <= turns.length && first.every((turn, index) => turn === turns[index])',
         replace: 'first.length <= turns.length',
       },
@@ -33,12 +33,12 @@ export const keptMutants: readonly Mutant[] = [
   },
   {
     name: 'kept: turns rendered for one model are shown to another',
-    edits: [{ file: 'src/prompt/render/ended-turns.ts', find: 'return isSameModel && ', replace: 'return ' }],
+    edits: [{ file: 'src/prompt/render/render-turn.ts', find: 'return isSameModel && ', replace: 'return ' }],
     killedBy: [legal],
   },
   {
     name: 'kept: turns stay as they are when their results become stubs',
-    edits: [{ file: 'src/prompt/render/ended-turns.ts', find: ' && kept.stubbed === stubbed', replace: '' }],
+    edits: [{ file: 'src/prompt/render/render-turn.ts', find: ' && kept.stubbed === stubbed', replace: '' }],
     killedBy: [legal],
   },
   {
@@ -48,18 +48,18 @@ export const keptMutants: readonly Mutant[] = [
   },
   {
     name: 'kept: what could not be rendered stays half done',
-    edits: [{ file: 'src/prompt/render/ended-turns.ts', find: '    this.#kept = null\n', replace: '' }],
+    edits: [{ file: 'src/prompt/render/render-turn.ts', find: '    this.#kept = null\n', replace: '' }],
     killedBy: [turns('a turn that could not be rendered leaves no trace in the next prompt')],
   },
   {
     name: 'kept: arguments and results in a prompt are those of the log',
-    edits: [{ file: 'src/prompt/render/well-formed.ts', find: 'return ownCopy(value)', replace: 'return value' }],
+    edits: [{ file: 'src/prompt/render/call-ids.ts', find: 'return ownCopy(value)', replace: 'return value' }],
     killedBy: [turns('of the open turn reaches neither the next prompt nor the log')],
   },
   {
     name: 'kept: prompts share the messages of ended turns',
     edits: [
-      { file: 'src/prompt/render/ended-turns.ts', find: 'kept.messages.map(opened)', replace: '[...kept.messages]' },
+      { file: 'src/prompt/render/render-turn.ts', find: 'kept.messages.map(opened)', replace: '[...kept.messages]' },
     ],
     killedBy: [turns('of an ended turn reaches neither the next prompt nor the log')],
   },
@@ -67,7 +67,7 @@ export const keptMutants: readonly Mutant[] = [
     name: 'kept: prompts share the arguments of ended turns',
     edits: [
       {
-        file: 'src/prompt/render/ended-turns.ts',
+        file: 'src/prompt/render/render-turn.ts',
         find: "if (copy.type === 'tool-call') copy.input = ownCopy(copy.input as Json)\n  else if",
         replace: 'if',
       },
@@ -76,7 +76,7 @@ export const keptMutants: readonly Mutant[] = [
   },
   {
     name: 'kept: files of ended turns are not shown again',
-    edits: [{ file: 'src/prompt/render/ended-turns.ts', find: '!turn.end || hasFiles(turn)', replace: '!turn.end' }],
+    edits: [{ file: 'src/prompt/render/render-turn.ts', find: '!turn.end || hasFiles(turn)', replace: '!turn.end' }],
     killedBy: [
       turns('a file of an ended turn is asked for and shown in every prompt, with the bytes that were read for it'),
     ],
@@ -152,7 +152,7 @@ export const keptMutants: readonly Mutant[] = [
   },
   {
     name: 'kept: a store that sends changes again has no keys for them',
-    edits: [{ file: 'src/store/postgres/postgres-driver.ts', find: 'resends: true', replace: 'resends: false' }],
+    edits: [{ file: 'src/store/postgres/postgres-store.ts', find: 'resends: true', replace: 'resends: false' }],
     killedBy: [
       {
         file: 'test/faults/lost-send.test.ts',
@@ -162,16 +162,14 @@ export const keptMutants: readonly Mutant[] = [
   },
   {
     name: 'kept: an abort between two waits is not noticed',
-    edits: [
-      { file: 'src/base/unless-aborted.ts', find: '      if (this.#signal.aborted) this.#onAbort()\n', replace: '' },
-    ],
+    edits: [{ file: 'src/base/abort.ts', find: '      if (this.#signal.aborted) this.#onAbort()\n', replace: '' }],
     killedBy: [abort('between two reads ends the wait that comes next')],
   },
   {
     name: 'kept: the listener of an answer stays on the signal',
     edits: [
       {
-        file: 'src/base/unless-aborted.ts',
+        file: 'src/base/abort.ts',
         find: "    this.#signal.removeEventListener('abort', this.#onAbort)\n",
         replace: '',
       },

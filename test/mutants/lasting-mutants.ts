@@ -6,7 +6,7 @@ export const lastingMutants: readonly Mutant[] = [
     name: 'lasting: what failed is tried again at once',
     edits: [
       {
-        file: 'src/engine/lease/left-alone.ts',
+        file: 'src/engine/lease/claims.ts',
         find: 'until: this.#now() + Math.min(longestMs, firstMs * 2 ** (failures - 1))',
         replace: 'until: this.#now() + Math.min(longestMs, firstMs) * 0',
       },
@@ -22,7 +22,7 @@ export const lastingMutants: readonly Mutant[] = [
     name: 'lasting: the pauses do not grow',
     edits: [
       {
-        file: 'src/engine/lease/left-alone.ts',
+        file: 'src/engine/lease/claims.ts',
         find: 'firstMs * 2 ** (failures - 1)',
         replace: 'firstMs * failures ** 0',
       },
@@ -38,7 +38,7 @@ export const lastingMutants: readonly Mutant[] = [
     name: 'lasting: an owner replaces what a store that fails for good refuses, without an end',
     edits: [
       {
-        file: 'src/engine/turn/instead-of-refused.ts',
+        file: 'src/engine/turn/in-hand.ts',
         find: "if (errorCodes[error.code].family === 'store' || this.#inARow > mostInARow) throw error",
         replace: "if (errorCodes[error.code].family === 'store' && this.#inARow < 0) throw error",
       },
@@ -69,7 +69,7 @@ export const lastingMutants: readonly Mutant[] = [
   },
   {
     name: 'lasting: each text of a failure is told of',
-    edits: [{ file: 'src/base/sparingly.ts', find: 'const mostTexts = 5', replace: 'const mostTexts = 500' }],
+    edits: [{ file: 'src/base/logger.ts', find: 'const mostTexts = 5', replace: 'const mostTexts = 500' }],
     killedBy: [
       { file: 'src/base/sparingly.test.ts', test: 'failures whose texts all differ are told of five times a minute' },
     ],
@@ -93,7 +93,7 @@ export const lastingMutants: readonly Mutant[] = [
   {
     name: 'lasting: close waits until all is let go of',
     edits: [
-      { file: 'src/engine/lease/let-go-in-time.ts', find: 'const letGoMs = 2_000', replace: 'const letGoMs = 200_000' },
+      { file: 'src/engine/lease/shutdown.ts', find: 'const letGoMs = 2_000', replace: 'const letGoMs = 200_000' },
     ],
     killedBy: [
       {

@@ -17,9 +17,7 @@ const tells = 'keeping leases tells what was lost, and how far the logs of the o
 export const leaseMutants: readonly Mutant[] = [
   {
     name: 'leases: one that is being let go of is told of as lost',
-    edits: [
-      { file: 'src/store/held-leases.ts', find: '.filter(({ epoch }) => !this.#beingLetGo.has(epoch))', replace: '' },
-    ],
+    edits: [{ file: 'src/store/lease.ts', find: '.filter(({ epoch }) => !this.#beingLetGo.has(epoch))', replace: '' }],
     killedBy: [
       {
         file: 'src/store/leases-let-go.test.ts',
@@ -35,7 +33,7 @@ export const leaseMutants: readonly Mutant[] = [
     name: 'leases: memory: a renewal extends whatever is under the name of the holder',
     edits: [
       {
-        file: 'src/store/memory/memory-driver.ts',
+        file: 'src/store/memory/memory-store.ts',
         find: 'if (epochs.has(row.lease.epoch)) row.lease',
         replace: 'row.lease',
       },
@@ -68,7 +66,7 @@ export const leaseMutants: readonly Mutant[] = [
     name: 'leases: a renewal does not tell of logs that have grown',
     edits: [
       {
-        file: 'src/store/lease-news.ts',
+        file: 'src/store/lease.ts',
         find: 'return lastSeq > seq ? [{ tenant, id, seq: lastSeq }] : []',
         replace: 'return lastSeq > seq + 1_000 ? [{ tenant, id, seq: lastSeq }] : []',
       },
@@ -101,7 +99,7 @@ export const leaseMutants: readonly Mutant[] = [
     name: 'leases: postgres: a repeat is told of its lease, which is not renewed',
     edits: [
       {
-        file: 'src/store/postgres/migrations/002-create-commit-function.ts',
+        file: 'src/store/postgres/commit-function.ts',
         find: 'UPDATE ${schema}.conversations c SET leased_until = v_now + l.ms\n',
         replace: 'UPDATE ${schema}.conversations c SET leased_until = c.leased_until + 0 * l.ms\n',
       },
@@ -112,7 +110,7 @@ export const leaseMutants: readonly Mutant[] = [
     name: 'leases: postgres: a key is kept without the epoch of its lease where it is committed alone',
     edits: [
       {
-        file: 'src/store/postgres/commit-one.ts',
+        file: 'src/store/postgres/commit-change.ts',
         find: "${takesLease ? 'made.epoch' : 'NULL'}",
         replace: 'NULL',
       },
@@ -196,7 +194,7 @@ export const leaseMutants: readonly Mutant[] = [
   },
   {
     name: 'leases: a tool starts without a look at the lease',
-    edits: [{ file: 'src/engine/turn/run-tool.ts', find: 'if (!(await mayStart()) || isOver', replace: 'if (isOver' }],
+    edits: [{ file: 'src/engine/turn/tool-task.ts', find: 'if (!(await mayStart()) || isOver', replace: 'if (isOver' }],
     killedBy: [
       late('does not run a tool that another has reported as unknown by then'),
       stopped('starts nothing when it goes on: report, stopped at tool.before_run'),

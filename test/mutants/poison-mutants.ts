@@ -19,7 +19,7 @@ export const poisonMutants: readonly Mutant[] = [
     name: 'poison: a lease that its own holder takes again counts as lapsed',
     edits: [
       {
-        file: 'src/store/claim.ts',
+        file: 'src/store/lease.ts',
         find: 'return found.holder !== holder && until <= now',
         replace: 'return until <= now',
       },
@@ -30,7 +30,7 @@ export const poisonMutants: readonly Mutant[] = [
     name: 'poison: a lapse counts however long after its claim it came',
     edits: [
       {
-        file: 'src/store/claim.ts',
+        file: 'src/store/lease.ts',
         find: ' && claimedAt !== null && until - claimedAt <= lapseWithinMs',
         replace: ' && claimedAt !== null && until - claimedAt <= 1_000 * lapseWithinMs',
       },
@@ -40,7 +40,7 @@ export const poisonMutants: readonly Mutant[] = [
   {
     name: 'poison: a sixth lapse is waited for',
     edits: [
-      { file: 'src/store/claim.ts', find: 'export const mostLapses = 5', replace: 'export const mostLapses = 6' },
+      { file: 'src/store/lease.ts', find: 'export const mostLapses = 5', replace: 'export const mostLapses = 6' },
     ],
     killedBy: [memory(fifth), sqlite(fifth), postgres(fifth)],
   },
@@ -68,14 +68,14 @@ export const poisonMutants: readonly Mutant[] = [
   },
   {
     name: 'poison: postgres: the end of a turn forgets no lapses where it is committed alone',
-    edits: [{ file: 'src/store/postgres/commit-one.ts', find: "${endsTurn ? 'lapsed = NULL,' : ''}", replace: '' }],
+    edits: [{ file: 'src/store/postgres/commit-change.ts', find: "${endsTurn ? 'lapsed = NULL,' : ''}", replace: '' }],
     killedBy: [postgres(forgets)],
   },
   {
     name: 'poison: postgres: the end of a turn forgets no lapses in a batch',
     edits: [
       {
-        file: 'src/store/postgres/migrations/002-create-commit-function.ts',
+        file: 'src/store/postgres/commit-function.ts',
         find: "SELECT FROM unnest(e_change, e_type) e (change, type) WHERE e.type = 'turn_ended' AND NOT p_releases[e.change]",
         replace: "SELECT FROM unnest(e_type) e (type) WHERE e.type = 'nothing'",
       },
@@ -91,7 +91,7 @@ export const poisonMutants: readonly Mutant[] = [
     name: 'poison: postgres: lapses are not counted',
     edits: [
       {
-        file: 'src/store/postgres/claims.ts',
+        file: 'src/store/postgres/columns.ts',
         find: 'THEN array_append(c.lapsed, c.epoch)',
         replace: 'THEN c.lapsed',
       },
@@ -102,7 +102,7 @@ export const poisonMutants: readonly Mutant[] = [
     name: 'poison: postgres: a commit takes what has lapses although it wants no suspects',
     edits: [
       {
-        file: 'src/store/postgres/migrations/002-create-commit-function.ts',
+        file: 'src/store/postgres/commit-function.ts',
         find: 'AND (l.suspects IS NOT FALSE OR',
         replace: 'AND (l.suspects IS NOT NULL OR',
       },
@@ -124,11 +124,11 @@ export const poisonMutants: readonly Mutant[] = [
     name: 'poison: sqlite: all that has lapses is due, however few are asked for',
     edits: [
       {
-        file: 'src/store/sqlite/due-work.ts',
+        file: 'src/store/sqlite/leases.ts',
         find: 'return [...free, ...sorted(suspected).slice(0, suspects)]',
         replace: 'return [...free, ...suspected]',
       },
-      { file: 'src/store/sqlite/due-work.ts', find: 'now, agent, now, suspects)', replace: 'now, agent, now, limit)' },
+      { file: 'src/store/sqlite/leases.ts', find: 'now, agent, now, suspects)', replace: 'now, agent, now, limit)' },
     ],
     killedBy: [sqlite(due)],
   },

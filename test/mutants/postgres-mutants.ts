@@ -2,8 +2,8 @@ import type { Case, Mutant } from './mutant.ts'
 
 const suite = (test: string): Case => ({ file: 'src/store/postgres/postgres-store.test.ts', test })
 const silent = (test: string): Case => ({ file: 'src/store/postgres/silent-connections.test.ts', test })
-const commitFunction = 'src/store/postgres/migrations/002-create-commit-function.ts'
-const tables = 'src/store/postgres/migrations/001-create-tables.ts'
+const commitFunction = 'src/store/postgres/commit-function.ts'
+const tables = 'src/store/postgres/tables.ts'
 
 export const postgresMutants: readonly Mutant[] = [
   {
@@ -36,7 +36,7 @@ export const postgresMutants: readonly Mutant[] = [
     name: 'postgres: the connection for hints is never checked',
     edits: [
       {
-        file: 'src/store/postgres/hint-channel.ts',
+        file: 'src/store/postgres/hints.ts',
         find: "await this.#query({ text: 'SELECT 1' })",
         replace: '',
       },
@@ -100,7 +100,7 @@ export const postgresMutants: readonly Mutant[] = [
     name: 'postgres: synchronous_commit is off',
     edits: [
       {
-        file: 'src/store/postgres/session-settings.ts',
+        file: 'src/store/postgres/connection.ts',
         find: 'SET synchronous_commit = on;',
         replace: 'SET synchronous_commit = off;',
       },
@@ -133,7 +133,7 @@ export const postgresMutants: readonly Mutant[] = [
     name: 'postgres: ids sort by the language of the database',
     edits: [
       {
-        file: 'src/store/postgres/sql-names.ts',
+        file: 'src/store/postgres/columns.ts',
         find: `'COLLATE "POSIX"'`,
         replace: `'COLLATE "und-x-icu"'`,
       },

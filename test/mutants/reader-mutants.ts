@@ -8,7 +8,7 @@ export const readerMutants: readonly Mutant[] = [
     name: 'a log that ends with a large event is read for ever',
     edits: [
       {
-        file: 'src/engine/live/channels.ts',
+        file: 'src/engine/live/log-poll.ts',
         find: 'hasMore: page.hasMore && events.length > 0',
         replace: 'hasMore: page.hasMore',
       },
@@ -24,7 +24,7 @@ export const readerMutants: readonly Mutant[] = [
     name: 'all that read go on together, and keep everybody else waiting',
     edits: [
       {
-        file: 'src/store/page-through.ts',
+        file: 'src/store/log-pages.ts',
         find: 'given = given.then(() => nextMacrotask())',
         replace: 'given = nextMacrotask()',
       },
@@ -56,7 +56,7 @@ export const readerMutants: readonly Mutant[] = [
     name: 'how turns stand is read without room for it',
     edits: [
       {
-        file: 'src/server/in-room.ts',
+        file: 'src/server/room.ts',
         find: 'const place = await server.room.take(answerBytes, { signal: request.signal, waitMs })',
         replace:
           "const isOutcome = request.url.includes('/outcome')\n  const place = await server.room.take(isOutcome ? 0 : answerBytes, { signal: request.signal, waitMs })",
@@ -68,7 +68,7 @@ export const readerMutants: readonly Mutant[] = [
     name: 'those who wait for a turn hold as much room as an answer',
     edits: [
       {
-        file: 'src/server/routes/turn-outcome.ts',
+        file: 'src/server/routes/turns.ts',
         find: 'place.keep(stateWeight(view.log), () => enough.abort())',
         replace: 'place.keep(answerBytes, () => {})',
       },
@@ -79,7 +79,7 @@ export const readerMutants: readonly Mutant[] = [
     name: 'a reader of a page holds the event before it',
     edits: [
       {
-        file: 'src/runtime/read/shown-events.ts',
+        file: 'src/runtime/read/turn-events.ts',
         find: "return before?.type === 'withheld' ? before : null",
         replace: 'return before ?? null',
       },
@@ -93,10 +93,10 @@ export const readerMutants: readonly Mutant[] = [
   },
   {
     name: 'a client that takes everything at once has the process to itself',
-    edits: [{ file: 'src/server/node/send-response.ts', find: 'await letOthers()', replace: '' }],
+    edits: [{ file: 'src/server/serve.ts', find: 'await letOthers()', replace: '' }],
     killedBy: [
       {
-        file: 'src/server/node/send-response.test.ts',
+        file: 'src/server/send-response.test.ts',
         test: 'a client that takes everything at once does not have the process to itself',
       },
     ],

@@ -133,7 +133,7 @@ export const seamMutants: readonly Mutant[] = [
     name: 'a store forgets a lease when somebody releases another conversation under its epoch',
     edits: [
       {
-        file: 'src/store/held-leases.ts',
+        file: 'src/store/lease.ts',
         find: 'if (held?.tenant !== tenant || held.id !== id) return',
         replace: 'if (!held || (tenant === id && tenant === held.id)) return',
       },

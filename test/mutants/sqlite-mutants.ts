@@ -96,7 +96,7 @@ export const sqliteMutants: readonly Mutant[] = [
     name: 'sqlite: synchronous is OFF',
     edits: [
       {
-        file: 'src/store/sqlite/open-database.ts',
+        file: 'src/store/sqlite/connection.ts',
         find: 'PRAGMA synchronous = FULL',
         replace: 'PRAGMA synchronous = OFF',
       },
@@ -112,7 +112,7 @@ export const sqliteMutants: readonly Mutant[] = [
     name: 'sqlite: the inbox is not of one tenant',
     edits: [
       {
-        file: 'src/store/sqlite/calls.ts',
+        file: 'src/store/sqlite/events.ts',
         find: "WHERE calls.tenant = ? AND calls.status = 'pending' AND (calls.created_at",
         replace: "WHERE calls.tenant >= min('', ?) AND calls.status = 'pending' AND (calls.created_at",
       },
@@ -161,7 +161,7 @@ export const sqliteMutants: readonly Mutant[] = [
         replace: 'call.expiresAt !== null && call.expiresAt <= now + 1000\n',
       },
       {
-        file: 'src/store/sqlite/calls.ts',
+        file: 'src/store/sqlite/events.ts',
         find: "       WHERE calls.status = 'pending' AND calls.expires_at <= ? ORDER BY calls.expires_at LIMIT ?`,\n      now,",
         replace:
           "       WHERE calls.status = 'pending' AND calls.expires_at <= ? ORDER BY calls.expires_at LIMIT ?`,\n      now + 1000,",
@@ -172,7 +172,7 @@ export const sqliteMutants: readonly Mutant[] = [
   {
     name: 'sqlite: a blob goes with its conversation though somebody has just put it again',
     edits: [
-      { file: 'src/store/sqlite/blobs.ts', find: 'WHERE blobs.bid = ? AND pins = 0', replace: 'WHERE blobs.bid = ?' },
+      { file: 'src/store/sqlite/records.ts', find: 'WHERE blobs.bid = ? AND pins = 0', replace: 'WHERE blobs.bid = ?' },
     ],
     killedBy: [suite('a blob that was put again waits for its second event'), model],
   },
@@ -202,7 +202,7 @@ export const sqliteMutants: readonly Mutant[] = [
     name: 'sqlite: what is held and not due is not on the agenda',
     edits: [
       {
-        file: 'src/store/sqlite/migrations/003-one-agenda.ts',
+        file: 'src/store/sqlite/tables.ts',
         find: 'WHERE wake_at IS NOT NULL OR lease_holder IS NOT NULL',
         replace: 'WHERE wake_at IS NOT NULL',
       },
@@ -218,7 +218,7 @@ export const sqliteMutants: readonly Mutant[] = [
     name: 'sqlite: what was held by somebody who is gone is never found',
     edits: [
       {
-        file: 'src/store/sqlite/due-work.ts',
+        file: 'src/store/sqlite/leases.ts',
         find: 'lease_holder IS NOT NULL AND lease_until <= ?',
         replace: 'lease_holder IS NOT NULL AND lease_until <= ? - 1e12',
       },

@@ -25,7 +25,7 @@ export const trustMutants: readonly Mutant[] = [
     name: 'trust: the function of postgres does not compare the time of the last event',
     edits: [
       {
-        file: 'src/store/postgres/migrations/002-create-commit-function.ts',
+        file: 'src/store/postgres/commit-function.ts',
         find: 'x.expected_at IS NOT NULL AND NOT EXISTS',
         replace: 'false AND NOT EXISTS',
       },
@@ -36,7 +36,7 @@ export const trustMutants: readonly Mutant[] = [
     name: 'trust: a lone commit on postgres does not compare the time of the last event',
     edits: [
       {
-        file: 'src/store/postgres/commit-one.ts',
+        file: 'src/store/postgres/commit-change.ts',
         find: 'AND seq = $3 AND at = ',
         replace: 'AND seq = $3 AND at <> 1 OR 0 = ',
       },
@@ -47,7 +47,7 @@ export const trustMutants: readonly Mutant[] = [
     name: 'trust: a lone commit on postgres takes a lease that another has',
     edits: [
       {
-        file: 'src/store/postgres/commit-one.ts',
+        file: 'src/store/postgres/commit-change.ts',
         find: 'AND coalesce(c.leased_until, 0) <= ',
         replace: 'AND 0 <= ',
       },
@@ -58,7 +58,7 @@ export const trustMutants: readonly Mutant[] = [
     name: 'trust: a lone commit on postgres does not look for its key',
     edits: [
       {
-        file: 'src/store/postgres/commit-one.ts',
+        file: 'src/store/postgres/commit-change.ts',
         find: `AND key = \${key.name})`,
         replace: `AND key = \${key.name} AND false)`,
       },
@@ -67,7 +67,7 @@ export const trustMutants: readonly Mutant[] = [
   },
   {
     name: 'trust: a lone commit on postgres fails where its key was taken while it waited',
-    edits: [{ file: 'src/store/postgres/commit-one.ts', find: '.catch(noneIfKeyIsTaken)', replace: '' }],
+    edits: [{ file: 'src/store/postgres/commit-change.ts', find: '.catch(noneIfKeyIsTaken)', replace: '' }],
     killedBy: [
       alone('with the same key all get the answer of the first, without'),
       alone('with the same key, wherever it ends, all get the answer of the first'),
@@ -76,7 +76,7 @@ export const trustMutants: readonly Mutant[] = [
   },
   {
     name: 'trust: what is begun anew in memory has the times of what was deleted',
-    edits: [{ file: 'src/store/memory/delete-conversation.ts', find: '  freeId(tables, row, now)\n', replace: '' }],
+    edits: [{ file: 'src/store/memory/fork-and-delete.ts', find: '  freeId(tables, row, now)\n', replace: '' }],
     killedBy: [{ file: 'src/store/memory/memory-store.test.ts', test: anewIsLater }],
   },
   {
@@ -117,7 +117,7 @@ export const trustMutants: readonly Mutant[] = [
     name: 'trust: the function of postgres does not compare the agent',
     edits: [
       {
-        file: 'src/store/postgres/migrations/002-create-commit-function.ts',
+        file: 'src/store/postgres/commit-function.ts',
         find: 'x.expected_agent IS NOT NULL AND',
         replace: 'false AND',
       },
@@ -128,7 +128,7 @@ export const trustMutants: readonly Mutant[] = [
     name: 'trust: a lone commit on postgres does not compare the agent',
     edits: [
       {
-        file: 'src/store/postgres/commit-one.ts',
+        file: 'src/store/postgres/commit-change.ts',
         find: 'AND c.agent = ',
         replace: "AND coalesce(c.agent, 'x') <> '' OR '' = ",
       },
@@ -166,14 +166,14 @@ export const trustMutants: readonly Mutant[] = [
   },
   {
     name: 'trust: what was heard of a log that is no more is asked for without end',
-    edits: [{ file: 'src/store/log-reading.ts', find: '    this.#hintedSeq = 0\n    try', replace: '    try' }],
+    edits: [{ file: 'src/store/log-pages.ts', find: '    this.#hintedSeq = 0\n    try', replace: '    try' }],
     killedBy: [resting('what was heard of the log before, which was longer, is asked for once')],
   },
   {
     name: 'trust: an outcome is told from what the owner knew last',
     edits: [
       {
-        file: 'src/engine/live/follow.ts',
+        file: 'src/engine/live/child-tree.ts',
         find: 'channel.beginAt(writtenSeq) && found() === null\n      if (isWaiting) isUpToDate = true\n',
         replace: 'channel.beginAt(writtenSeq)\n      if (isWaiting) begin()\n',
       },

@@ -40,7 +40,7 @@ export const upkeepMutants: readonly Mutant[] = [
     name: 'upkeep: a restored conversation forgets its wake-up',
     edits: [
       {
-        file: 'src/store/sqlite/upkeep/restore-rows.ts',
+        file: 'src/store/sqlite/upkeep/restore.ts',
         find: 'row.updatedAt, row.wakeAt, row.isDormant',
         replace: 'row.updatedAt, null, row.isDormant',
       },
@@ -51,7 +51,7 @@ export const upkeepMutants: readonly Mutant[] = [
     name: 'upkeep: a restored conversation on Postgres does not know where its log ends',
     edits: [
       {
-        file: 'src/store/postgres/upkeep/restore-conversation.ts',
+        file: 'src/store/postgres/upkeep/restore.ts',
         find: '  await query(setSeq, [tenant, conversation.id, seq])\n',
         replace: '',
       },
@@ -60,14 +60,14 @@ export const upkeepMutants: readonly Mutant[] = [
   },
   {
     name: 'upkeep: a repair does not mind who works on the conversation',
-    edits: [{ file: 'src/store/postgres/upkeep/rebuild.ts', find: "  if (row.held) return 'held'\n", replace: '' }],
+    edits: [{ file: 'src/store/postgres/upkeep/upkeep.ts', find: "  if (row.held) return 'held'\n", replace: '' }],
     killedBy: [postgres('derived rows are rebuilt where log and row are as expected, and nobody works on it')],
   },
   {
     name: 'upkeep: what has no ref is garbage though it is pinned',
     edits: [
       {
-        file: 'src/store/sqlite/upkeep/collect.ts',
+        file: 'src/store/sqlite/upkeep/upkeep.ts',
         find: 'WHERE tenant = coalesce(?, tenant) AND pins <= 0 AND NOT EXISTS',
         replace: 'WHERE tenant = coalesce(?, tenant) AND NOT EXISTS',
       },
@@ -107,7 +107,7 @@ export const upkeepMutants: readonly Mutant[] = [
     name: 'upkeep: the doctor does not look at deadlines',
     edits: [
       {
-        file: 'src/upkeep/compare-call.ts',
+        file: 'src/upkeep/expected-calls.ts',
         find: 'if (row.expiresAt === expected.expiresAt) return null',
         replace: 'if (row.status) return null',
       },
@@ -118,7 +118,7 @@ export const upkeepMutants: readonly Mutant[] = [
     name: 'upkeep: an export without its end is taken for whole',
     edits: [
       {
-        file: 'src/cli/upkeep/copy-export.ts',
+        file: 'src/cli/upkeep/remote-upkeep.ts',
         find: 'return held.length === 0 ? exported : null',
         replace: "return exported ?? { digest: '', conversations: done }",
       },
@@ -140,7 +140,7 @@ export const upkeepMutants: readonly Mutant[] = [
     name: 'upkeep: whatever answers with 200 is a server of ours',
     edits: [
       {
-        file: 'src/cli/upkeep/operator-request.ts',
+        file: 'src/cli/upkeep/remote-upkeep.ts',
         find: "if (!incoming.headers['content-type']?.startsWith(ask.expects ?? 'application/x-ndjson'))",
         replace: 'if (false as boolean)',
       },
@@ -156,7 +156,7 @@ export const upkeepMutants: readonly Mutant[] = [
     name: 'upkeep: a row that cannot be read ends the search for work',
     edits: [
       {
-        file: 'src/engine/lease/left-alone.ts',
+        file: 'src/engine/lease/claims.ts',
         find: 'if (!isDamaged) throw error',
         replace: 'if (isDamaged || error) throw error',
       },

@@ -68,14 +68,14 @@ export const watchMutants: readonly Mutant[] = [
   },
   {
     name: 'in memory, a log that was begun anew counts as the one that was deleted',
-    edits: [{ file: 'src/store/memory/memory-driver.ts', find: 'row?.events[seq - 1]?.at === at', replace: 'at > 0' }],
+    edits: [{ file: 'src/store/memory/memory-store.ts', find: 'row?.events[seq - 1]?.at === at', replace: 'at > 0' }],
     killedBy: [memory(begunAnew)],
   },
   {
     name: 'in SQLite, a log that was begun anew counts as the one that was deleted',
     edits: [
       {
-        file: 'src/store/sqlite/moved-logs.ts',
+        file: 'src/store/sqlite/leases.ts',
         find: 'AND seq = k.seq) <> k.at)',
         replace: 'AND seq = k.seq) < k.at)',
       },
@@ -84,14 +84,14 @@ export const watchMutants: readonly Mutant[] = [
   },
   {
     name: 'in Postgres, a log that was begun anew counts as the one that was deleted',
-    edits: [{ file: 'src/store/postgres/moved-logs.ts', find: 'e.at IS DISTINCT FROM k.at', replace: 'e.at < k.at' }],
+    edits: [{ file: 'src/store/postgres/leases.ts', find: 'e.at IS DISTINCT FROM k.at', replace: 'e.at < k.at' }],
     killedBy: [postgres(begunAnew)],
   },
   {
     name: 'in memory, a quarantine moves nobody who watches',
     edits: [
       {
-        file: 'src/store/memory/memory-driver.ts',
+        file: 'src/store/memory/memory-store.ts',
         find: '(row?.columns.status === status && quarantineOf(row).quarantinedAt === null)',
         replace: 'row?.columns.status === status',
       },
@@ -102,7 +102,7 @@ export const watchMutants: readonly Mutant[] = [
     name: 'in SQLite, a quarantine moves nobody who watches',
     edits: [
       {
-        file: 'src/store/sqlite/moved-logs.ts',
+        file: 'src/store/sqlite/leases.ts',
         find: '(conversations.status IS NOT k.status OR ${isQuarantined})',
         replace: '(conversations.status IS NOT k.status OR ${isQuarantined} AND false)',
       },
@@ -113,7 +113,7 @@ export const watchMutants: readonly Mutant[] = [
     name: 'in Postgres, a quarantine moves nobody who watches',
     edits: [
       {
-        file: 'src/store/postgres/moved-logs.ts',
+        file: 'src/store/postgres/leases.ts',
         find: '(c.status IS DISTINCT FROM k.status OR ${isQuarantined})',
         replace: '(c.status IS DISTINCT FROM k.status OR ${isQuarantined} AND false)',
       },

@@ -115,14 +115,14 @@ const planted: readonly (readonly [name: string, file: string, find: string, rep
   ],
   [
     'a halt shows the message by default',
-    'src/engine/turn/run-post-hooks.ts',
+    'src/engine/turn/run-hooks.ts',
     'isShown: verdict.show === true',
     'isShown: true',
     halted,
   ],
   [
     'a halt never shows the message',
-    'src/engine/turn/run-post-hooks.ts',
+    'src/engine/turn/run-hooks.ts',
     'isShown: verdict.show === true',
     'isShown: false',
     halted,
@@ -150,7 +150,7 @@ const planted: readonly (readonly [name: string, file: string, find: string, rep
   ],
   [
     'a parent is told what a hook threw about a message',
-    'src/engine/child/child-result.ts',
+    'src/engine/child/child-calls.ts',
     "keptMessages(turn).at(-1)?.withheld ? (reason?.split(':', 1)[0] ?? null) : reason",
     'keptMessages(turn).length > 0 ? reason : reason',
     read('of a child agent is not the result of its call, nor is what its hook threw about it'),
@@ -171,7 +171,7 @@ const planted: readonly (readonly [name: string, file: string, find: string, rep
   ],
   [
     'what was streamed and then withheld is not withdrawn',
-    'src/view/announcer.ts',
+    'src/view/live-parts.ts',
     "isWithheld ? 'message_discarded' : 'message_completed'",
     "'message_completed'",
     watched,
@@ -192,14 +192,14 @@ const planted: readonly (readonly [name: string, file: string, find: string, rep
   ],
   [
     'a page of events that begins with a message does not know its mark',
-    'src/view/without-withheld.ts',
+    'src/view/hidden-error.ts',
     "if (before?.type === 'withheld') withheld.add(before.content.messageId)",
     '',
     pages,
   ],
   [
     'nothing is read before a page of events',
-    'src/runtime/read/shown-events.ts',
+    'src/runtime/read/turn-events.ts',
     "if (first?.type !== 'assistant_msg' || first.seq === 1) return null",
     'if (first) return null',
     pages,
@@ -221,7 +221,7 @@ const planted: readonly (readonly [name: string, file: string, find: string, rep
   ],
   [
     'a chat keeps the reasoning of a draft that is withheld',
-    'src/server/ui/ui-steps.ts',
+    'src/server/ui/ui-turn-of.ts',
     '`${messageId}:withheld`',
     'messageId',
     {

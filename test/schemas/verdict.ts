@@ -1,5 +1,5 @@
 import { Validator } from '@cfworker/json-schema'
-import { checkOutsideSchema, checkValue } from '../../src/base/json-schema/check-value.ts'
+import { checkOutsideSchema, checkValue } from '../../src/base/json-schema/compile-schema.ts'
 import { MalformedSchema } from '../../src/base/json-schema/read-keyword.ts'
 import { TooComplex } from '../../src/base/json-schema/step-budget.ts'
 import type { Pair } from './pair.ts'

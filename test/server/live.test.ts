@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { silentLogger } from '../../src/base/logger.ts'
-import { projectView, type WatchEvent } from '../../src/view/project-view.ts'
+import { projectView, type WatchEvent } from '../../src/view/growing-view.ts'
 import type { View } from '../../src/view/view.ts'
 import { pacedModel } from '../stories/paced-model.ts'
 import { until } from '../stories/until.ts'

@@ -1,8 +1,7 @@
 import { Hono } from 'hono'
 import { expect, test } from 'vitest'
 import { createClient } from '../../src/client/index.ts'
-import { createScope } from '../../src/define/create-scope.ts'
-import type { Scope } from '../../src/define/register.ts'
+import { createScope, type Scope } from '../../src/define/scope.ts'
 import { createHandler } from '../../src/server/index.ts'
 import { startServer } from './start-server.ts'
 

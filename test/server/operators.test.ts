@@ -4,8 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, describe, expect, test } from 'vitest'
 import { createClient } from '../../src/client/index.ts'
-import { createScope } from '../../src/define/create-scope.ts'
-import type { Scope } from '../../src/define/register.ts'
+import { createScope, type Scope } from '../../src/define/scope.ts'
 import {
   bearerToken,
   createHandler,

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { silentLogger } from '../../src/base/logger.ts'
 import { defineAgent } from '../../src/define/define-agent.ts'
-import type { Scope } from '../../src/define/register.ts'
+import type { Scope } from '../../src/define/scope.ts'
 import { createRuntime } from '../../src/runtime/create-runtime.ts'
 import { createHandler } from '../../src/server/index.ts'
 import { memoryStore } from '../../src/store/memory/memory-store.ts'

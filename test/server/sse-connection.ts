@@ -1,5 +1,5 @@
-import { readEvents, type ServerSentEvent } from '../../src/client/read-events.ts'
-import type { WatchEvent } from '../../src/view/project-view.ts'
+import { readEvents, type ServerSentEvent } from '../../src/client/watch.ts'
+import type { WatchEvent } from '../../src/view/growing-view.ts'
 
 export type Received = { readonly id: string; readonly event: WatchEvent }
 

@@ -2,7 +2,7 @@ import * as ai7 from 'ai'
 import * as ai6 from 'ai-6'
 import type { JsonObject } from '../../src/base/json.ts'
 import type { ClientMessage } from '../../src/server/ui/client-message.ts'
-import type { UiChunk } from '../../src/server/ui/ui-chunk.ts'
+import type { UiChunk } from '../../src/server/ui/ui-turn.ts'
 
 export type Sdk = 'v6' | 'v7'
 

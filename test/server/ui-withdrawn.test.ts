@@ -1,7 +1,6 @@
 import { describe, expect, test } from 'vitest'
-import { postHook } from '../../src/define/create-hook.ts'
+import { postHook, regenerate } from '../../src/define/create-hook.ts'
 import { defineAgent } from '../../src/define/define-agent.ts'
-import { regenerate } from '../../src/define/verdict.ts'
 import { scriptedModel } from '../../src/testing/scripted-model.ts'
 import { pacedModel } from '../stories/paced-model.ts'
 import { until } from '../stories/until.ts'

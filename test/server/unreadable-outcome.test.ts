@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { silentLogger } from '../../src/base/logger.ts'
 import { createStore } from '../../src/store/create-store.ts'
-import { memoryDriver } from '../../src/store/memory/memory-driver.ts'
+import { memoryDriver } from '../../src/store/memory/memory-store.ts'
 import { prepareChange } from '../../src/store/prepare-change.ts'
 import { type Started, startServer } from './start-server.ts'
 

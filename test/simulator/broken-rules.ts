@@ -1,6 +1,6 @@
 import type { NewEvent } from '../../src/log/events.ts'
 import type { Change, CommitResult } from '../../src/store/change.ts'
-import type { LeaseNews } from '../../src/store/lease-news.ts'
+import type { LeaseNews } from '../../src/store/lease.ts'
 import type { DueWorkQuery, Store } from '../../src/store/store.ts'
 import type { BrokenRule } from './plan.ts'
 import type { SimulatedProcess } from './simulated-process.ts'

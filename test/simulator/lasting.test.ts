@@ -1,5 +1,5 @@
 import { afterEach, expect, test, vi } from 'vitest'
-import type { ConversationRef } from '../../src/store/conversation-record.ts'
+import type { ConversationRef } from '../../src/store/records.ts'
 import type { Plan } from './plan.ts'
 import { problemsOf } from './problems-of.ts'
 import { scenarios } from './scenarios/all-scenarios.ts'
@@ -16,8 +16,8 @@ afterEach(() => {
   for (const name of ['pauses', 'aside', 'takingUp', 'search'] as const) off[name] = false
 })
 
-vi.mock('../../src/base/backoff.ts', async (original) => {
-  const real = await original<typeof import('../../src/base/backoff.ts')>()
+vi.mock('../../src/base/clock.ts', async (original) => {
+  const real = await original<typeof import('../../src/base/clock.ts')>()
   class Backoff extends real.Backoff {
     override get waitMs(): number {
       return off.pauses ? 0 : super.waitMs
@@ -26,8 +26,8 @@ vi.mock('../../src/base/backoff.ts', async (original) => {
   return { ...real, Backoff }
 })
 
-vi.mock('../../src/engine/lease/left-alone.ts', async (original) => {
-  const real = await original<typeof import('../../src/engine/lease/left-alone.ts')>()
+vi.mock('../../src/engine/lease/claims.ts', async (original) => {
+  const real = await original<typeof import('../../src/engine/lease/claims.ts')>()
   class LeftAlone extends real.LeftAlone {
     readonly #failed = new Set<string>()
 

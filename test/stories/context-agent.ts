@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import type { ContextAttributes } from '../../src/define/context-settings.ts'
+import type { ContextAttributes } from '../../src/define/agent.ts'
 import { type AgentAttributes, defineAgent } from '../../src/define/define-agent.ts'
 import { defineTool } from '../../src/define/define-tool.ts'
 import type { Conversation } from '../../src/runtime/conversation.ts'

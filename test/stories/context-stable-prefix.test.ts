@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest'
 import { preHook } from '../../src/define/create-hook.ts'
 import { inject } from '../../src/define/turn.ts'
-import { expectStablePrefix } from '../../src/testing/expect-stable-prefix.ts'
 import { scriptedModel } from '../../src/testing/scripted-model.ts'
+import { expectStablePrefix } from '../../src/testing/validate-prompt.ts'
 import { lookupAgent, talk } from './context-agent.ts'
 import { overStores } from './over-stores.ts'
 

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { type LogDetails, silentLogger } from '../../src/base/logger.ts'
-import { createScope } from '../../src/define/create-scope.ts'
 import { defineFlow } from '../../src/define/define-flow.ts'
+import { createScope } from '../../src/define/scope.ts'
 import { gate } from './gate.ts'
 import { mortalStore } from './mortal-store.ts'
 import { overStores } from './over-stores.ts'

@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'vitest'
 import { z } from 'zod'
 import type { Json } from '../../src/base/json.ts'
-import { createScope } from '../../src/define/create-scope.ts'
 import { defineFlow } from '../../src/define/define-flow.ts'
 import { isRequest, requestKind, requestPayload } from '../../src/define/flow-requests.ts'
+import { createScope } from '../../src/define/scope.ts'
 import { overStores } from './over-stores.ts'
 
 const approval = defineFlow({

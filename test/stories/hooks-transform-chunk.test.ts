@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { defineAgent } from '../../src/define/define-agent.ts'
-import type { ChunkTransformer } from '../../src/define/stream-chunk.ts'
+import type { ChunkTransformer } from '../../src/define/language-model.ts'
 import { scriptedModel } from '../../src/testing/scripted-model.ts'
 import { isIdle, joined } from './joined.ts'
 import { overStores, type StoryContext } from './over-stores.ts'

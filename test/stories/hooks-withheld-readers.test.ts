@@ -1,7 +1,6 @@
 import { expect, test } from 'vitest'
-import { postHook } from '../../src/define/create-hook.ts'
+import { halt, postHook, regenerate } from '../../src/define/create-hook.ts'
 import { defineAgent } from '../../src/define/define-agent.ts'
-import { halt, regenerate } from '../../src/define/verdict.ts'
 import { scriptedModel } from '../../src/testing/scripted-model.ts'
 import { bossOf, childIdsOf, childTool } from './child-agents.ts'
 import { gate } from './gate.ts'

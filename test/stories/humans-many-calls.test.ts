@@ -4,7 +4,7 @@ import { defineAgent } from '../../src/define/define-agent.ts'
 import { defineTool } from '../../src/define/define-tool.ts'
 import { scriptedModel } from '../../src/testing/scripted-model.ts'
 import { examineStore } from '../../src/upkeep/index.ts'
-import type { WatchEvent } from '../../src/view/project-view.ts'
+import type { WatchEvent } from '../../src/view/growing-view.ts'
 import { overStores } from './over-stores.ts'
 import { pendingOf } from './pending-of.ts'
 

@@ -1,5 +1,5 @@
 import type { Conversation } from '../../src/runtime/conversation.ts'
-import { projectView, type WatchEvent } from '../../src/view/project-view.ts'
+import { projectView, type WatchEvent } from '../../src/view/growing-view.ts'
 import type { View } from '../../src/view/view.ts'
 
 export type Watcher = {

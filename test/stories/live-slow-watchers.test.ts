@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { WatcherLaggedError } from '../../src/base/errors/runtime-errors.ts'
 import { defineAgent } from '../../src/define/define-agent.ts'
-import { projectView, type WatchEvent } from '../../src/view/project-view.ts'
+import { projectView, type WatchEvent } from '../../src/view/growing-view.ts'
 import type { View } from '../../src/view/view.ts'
 import { isIdle, joined } from './joined.ts'
 import { overStores } from './over-stores.ts'

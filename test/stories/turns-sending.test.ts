@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
-import { createScope } from '../../src/define/create-scope.ts'
 import { defineAgent } from '../../src/define/define-agent.ts'
+import { createScope } from '../../src/define/scope.ts'
 import { scriptedModel } from '../../src/testing/scripted-model.ts'
 import { overStores, type StoryContext } from './over-stores.ts'
 import { pacedModel } from './paced-model.ts'

@@ -1,5 +1,5 @@
 import type { Conversation } from '../../src/runtime/conversation.ts'
-import { projectView } from '../../src/view/project-view.ts'
+import { projectView } from '../../src/view/growing-view.ts'
 import type { View } from '../../src/view/view.ts'
 
 /** Waits until the message being written reads like this. */

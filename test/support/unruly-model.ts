@@ -1,8 +1,7 @@
 import { APICallError } from '@ai-sdk/provider'
 import { createRedactor } from '../../src/base/redact/redactor.ts'
-import type { LanguageModel } from '../../src/define/language-model.ts'
-import type { StreamChunk } from '../../src/define/stream-chunk.ts'
-import type { AttemptReport, ModelRequest } from '../../src/model/model-request.ts'
+import type { LanguageModel, StreamChunk } from '../../src/define/language-model.ts'
+import type { AttemptReport, ModelRequest } from '../../src/model/call-model.ts'
 import { streamModel } from '../../src/model/stream-model.ts'
 
 export const finish = {

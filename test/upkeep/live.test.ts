@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { silentLogger } from '../../src/base/logger.ts'
-import { createScope } from '../../src/define/create-scope.ts'
+import { createScope } from '../../src/define/scope.ts'
 import { createRuntime } from '../../src/runtime/create-runtime.ts'
 import { memoryStore } from '../../src/store/memory/memory-store.ts'
 import { examineStore } from '../../src/upkeep/examine-store.ts'

@@ -1,8 +1,8 @@
 import { callPhase } from '../../src/log/call-phase.ts'
 import type { LogEvent } from '../../src/log/events.ts'
 import { type ConversationState, emptyState, openTurn } from '../../src/log/state.ts'
-import { Announcer } from '../../src/view/announcer.ts'
-import type { LiveContent, LiveEvent } from '../../src/view/live-event.ts'
+import { Announcer } from '../../src/view/live-parts.ts'
+import type { LiveContent, LiveEvent } from '../../src/view/view.ts'
 import { Choices } from '../log/choices.ts'
 import { simulate } from '../log/simulate.ts'
 

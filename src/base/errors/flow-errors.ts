@@ -1,6 +1,5 @@
 import type { ErrorCode } from './codes.ts'
-import { PerdureError } from './perdure-error.ts'
-import { markUserFacing } from './user-facing-error.ts'
+import { markUserFacing, PerdureError } from './perdure-error.ts'
 
 /** The code of a flow does not ask for what its record holds. Raised before anything is written. */
 export class DeterminismError extends PerdureError {

@@ -1,5 +1,4 @@
-import { packageVersion } from './package-version.ts'
-import { PerdureError } from './perdure-error.ts'
+import { PerdureError, packageVersion } from './perdure-error.ts'
 
 /** Where an event is; a new one has only its type. */
 type Place = { readonly conversationId?: string; readonly seq?: number; readonly type: string }

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { agentProblems } from '../../define/agent-problems.ts'
-import { createScope } from '../../define/create-scope.ts'
 import { defineFlow } from '../../define/define-flow.ts'
+import { createScope } from '../../define/scope.ts'
 import { toolProblems } from '../../define/tool-problems.ts'
 import { runtimeProblems } from '../../runtime/runtime-problems.ts'
 

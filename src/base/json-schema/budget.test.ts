@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { doubling } from '../../../test/schemas/hostile-pairs.ts'
 import type { Json, JsonObject } from '../json.ts'
-import { checkOutsideSchema, checkValue } from './check-value.ts'
+import { checkOutsideSchema, checkValue } from './compile-schema.ts'
 import { MalformedSchema } from './read-keyword.ts'
 import { TooComplex } from './step-budget.ts'
 

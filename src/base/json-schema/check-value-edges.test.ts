@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import type { Json, JsonObject } from '../json.ts'
-import { checkOutsideSchema, checkValue } from './check-value.ts'
+import { checkOutsideSchema, checkValue } from './compile-schema.ts'
 import { at, shown } from './issues.ts'
 import { MalformedSchema } from './read-keyword.ts'
 

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import type { Json, JsonObject } from '../json.ts'
-import { checkValue } from './check-value.ts'
+import { checkValue } from './compile-schema.ts'
 
 const tree = {
   type: 'object',

@@ -1,16 +1,15 @@
-import type { JsonObject } from '../json.ts'
-import { addArrayKeywords } from './array-keywords.ts'
-import { maxSchemaSteps } from './limits.ts'
+import type { Json, JsonObject } from '../json.ts'
+import { addArrayKeywords, addObjectKeywords } from './collection-keywords.ts'
+import { Evaluation } from './evaluation.ts'
+import { Issues } from './issues.ts'
 import { addLogicKeywords } from './logic-keywords.ts'
 import { NodeBuilder, type PatternTest, type Reading } from './node-builder.ts'
-import { addObjectKeywords } from './object-keywords.ts'
 import { LinearPattern } from './pattern/linear-pattern.ts'
 import { isObject, MalformedSchema, type Schema, textIn } from './read-keyword.ts'
 import { References, type Resource, resourceAt } from './references.ts'
-import { addScalarKeywords } from './scalar-keywords.ts'
 import { anything, type Check, newNode, nothing, type SchemaNode } from './schema-node.ts'
-import { StepBudget, stepsOfText } from './step-budget.ts'
-import { addValueKeywords } from './value-keywords.ts'
+import { maxIssueSteps, maxSchemaSteps, maxValueSteps, StepBudget, stepsOfText, TooComplex } from './step-budget.ts'
+import { addScalarKeywords, addValueKeywords } from './value-keywords.ts'
 
 /**
  * Where a schema comes from. `code`: the application's own, written by its developers. `outside`: anything else, a log included. Schemas from outside are
@@ -18,7 +17,7 @@ import { addValueKeywords } from './value-keywords.ts'
  */
 export type SchemaOrigin = 'code' | 'outside'
 
-export type CompiledSchema = {
+type CompiledSchema = {
   readonly root: SchemaNode
   /** Some schema in it asks for what others have not looked at. */
   readonly takesNotes: boolean
@@ -27,7 +26,7 @@ export type CompiledSchema = {
 }
 
 /** Reads a schema: what is reachable from its root. Throws `MalformedSchema`, and `TooComplex` for one from outside. */
-export function compileSchema(schema: Schema, origin: SchemaOrigin): CompiledSchema {
+function compileSchema(schema: Schema, origin: SchemaOrigin): CompiledSchema {
   return new SchemaCompiler(schema, origin).compile()
 }
 
@@ -134,5 +133,82 @@ function patternOf<T>(source: string, make: () => T): T {
   } catch (error) {
     if (error instanceof SyntaxError) throw new MalformedSchema(`'${source.slice(0, 60)}' is not a regular expression`)
     throw error
+  }
+}
+
+/** `issues` is one line that says where and what. */
+type ValueVerdict = { readonly fits: true } | { readonly fits: false; readonly issues: string }
+
+/**
+ * Checks a value against a JSON Schema of draft 7 or 2020-12. Throws `TooComplex` when that takes more steps than there are, whatever the schema and the value,
+ * and `MalformedSchema` for a schema that makes no sense.
+ */
+export function checkValue(schema: Schema, value: Json, origin: SchemaOrigin): ValueVerdict {
+  const { root, takesNotes } = compiled(schema, origin)
+  const look = new Evaluation(new StepBudget(maxValueSteps), takesNotes, null)
+  if (look.apply(root, value, look.newNoted())) return { fits: true }
+  // It does not fit: a second look, which tells all that is wrong, as far as its steps go.
+  const issues = new Issues()
+  const closeLook = new Evaluation(new StepBudget(maxIssueSteps), takesNotes, issues)
+  try {
+    closeLook.apply(root, value, closeLook.newNoted())
+    return { fits: false, issues: issues.text(false) }
+  } catch (error) {
+    if (error instanceof TooComplex) return { fits: false, issues: issues.text(true) }
+    throw error
+  }
+}
+
+/** Throws what is wrong with a schema from outside, before any value is there: `TooComplex` or `MalformedSchema`. */
+export function checkOutsideSchema(schema: Schema): void {
+  const { root, unresolved } = compiled(schema, 'outside')
+  const [reference] = unresolved
+  if (reference !== undefined) throw new MalformedSchema(`'${reference}' refers to nothing in it`)
+  checkStaticCost(root)
+}
+
+const known = { code: new WeakMap<object, CompiledSchema>(), outside: new WeakMap<object, CompiledSchema>() }
+
+function compiled(schema: Schema, origin: SchemaOrigin): CompiledSchema {
+  if (typeof schema === 'boolean') return compileSchema(schema, origin)
+  const found = known[origin].get(schema)
+  if (found) return found
+  const made = compileSchema(schema, origin)
+  known[origin].set(schema, made)
+  return made
+}
+
+/**
+ * Throws `TooComplex` for a schema that no value could be checked against within the budget: one that applies itself to the same value without end, or so
+ * many others that they are more than the steps there are. It overestimates: alternatives count as if all of them were looked at.
+ */
+function checkStaticCost(root: SchemaNode): void {
+  const costs = new Map<SchemaNode, number>()
+  const path = new Set<SchemaNode>()
+  const stack: { readonly node: SchemaNode; next: number; cost: number }[] = []
+  const enter = (node: SchemaNode): void => {
+    if (path.has(node)) throw new TooComplex('a schema in it applies itself to the same value, without end')
+    path.add(node)
+    stack.push({ node, next: 0, cost: 1 })
+  }
+  enter(root)
+  for (let frame = stack.at(-1); frame; frame = stack.at(-1)) {
+    const inner = frame.node.inPlace[frame.next]
+    if (!inner) {
+      stack.pop()
+      path.delete(frame.node)
+      costs.set(frame.node, frame.cost)
+      continue
+    }
+    const known = costs.get(inner)
+    if (known === undefined) {
+      enter(inner)
+      continue
+    }
+    frame.next += 1
+    frame.cost += known
+    if (frame.cost > maxValueSteps) {
+      throw new TooComplex(`it applies more than ${maxValueSteps.toLocaleString('en')} schemas to one value`)
+    }
   }
 }

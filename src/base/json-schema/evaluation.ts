@@ -1,9 +1,7 @@
 import type { Json } from '../json.ts'
 import type { Issues } from './issues.ts'
-import { maxLevels } from './limits.ts'
-import { Noted } from './noted.ts'
-import { type Check, type SchemaNode, typeOf } from './schema-node.ts'
-import { type StepBudget, TooComplex } from './step-budget.ts'
+import { type Check, Noted, type SchemaNode, typeOf } from './schema-node.ts'
+import { maxLevels, type StepBudget, TooComplex } from './step-budget.ts'
 
 const stepsPerNoted = 5
 /** Where alternatives are taken back, the same few may be put into words again and again. */

@@ -1,7 +1,7 @@
 import { Validator } from '@cfworker/json-schema'
 import { expect, test } from 'vitest'
 import { formats, formatted } from '../../../test/schemas/formatted.ts'
-import { checkValue } from './check-value.ts'
+import { checkValue } from './compile-schema.ts'
 
 test.each(formats)('%s is what the plain validator takes it for', (format) => {
   const plain = new Validator({ format }, '2020-12', false)

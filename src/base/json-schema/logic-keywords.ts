@@ -1,9 +1,8 @@
 import type { Json, JsonObject } from '../json.ts'
 import type { Evaluation } from './evaluation.ts'
 import type { NodeBuilder } from './node-builder.ts'
-import type { Noted } from './noted.ts'
 import { schemaIn, schemasIn } from './read-keyword.ts'
-import type { SchemaNode } from './schema-node.ts'
+import type { Noted, SchemaNode } from './schema-node.ts'
 
 /** Schemas that are applied to the value itself: `not`, `anyOf`, `allOf`, `oneOf`, `if`. */
 export function addLogicKeywords(schema: JsonObject, node: NodeBuilder): void {

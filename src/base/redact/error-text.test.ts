@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { errorText } from './error-text.ts'
+import { errorText } from './redactor.ts'
 
 const unreadable = new Proxy(
   {},

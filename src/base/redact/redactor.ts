@@ -1,7 +1,5 @@
 import { type Clock, systemClock } from '../clock.ts'
 import { consoleLogger, type Logger } from '../logger.ts'
-import { type Span, secretSpans } from './secret-spans.ts'
-import { secretValues } from './secret-values.ts'
 
 /** Takes secrets out of a text, and cuts it. Gives the same for the same text as long as the process lives; never throws; takes time in proportion to a bounded length. */
 export type Redact = (text: string, options?: RedactOptions) => string
@@ -95,4 +93,164 @@ function applicationRedact({
     }
     return withheldText
   }
+}
+
+/** So much that what is cut off here is also past what `createRedactor` shows: a cut must not leave half a secret that no rule knows. */
+const maxLength = 32_768
+
+/** What was thrown, as text a model can read. Never throws, whatever it is given; never empty. Secrets are still in it: see `createRedactor`. */
+export function errorText(thrown: unknown): string {
+  try {
+    return describe(thrown).slice(0, maxLength).toWellFormed()
+  } catch {
+    return 'it threw something that cannot be shown'
+  }
+}
+
+function describe(thrown: unknown): string {
+  if (typeof thrown === 'string') return thrown || 'it threw an empty string'
+  if (thrown instanceof Error) return String(thrown.message) || thrown.name || 'it threw an error without a message'
+  if (typeof thrown !== 'object' || thrown === null) return `it threw ${String(thrown)}`
+  const { message } = thrown as { message?: unknown }
+  if (typeof message === 'string' && message !== '') return message
+  return `it threw ${JSON.stringify(thrown)}`
+}
+
+/** Values shorter than this are settings, as in '1' or 'true', and stand in texts for other reasons. */
+const leastLength = 8
+/** Long values are looked for piece by piece, so that no piece is longer than what `createRedactor` leaves out at a cut. */
+const pieceLength = 1_024
+
+/**
+ * The values of environment variables whose names look secret, and the passwords of addresses in any of them, as they may stand in a text: as they
+ * are, in a URL, or in JSON. The longest first.
+ */
+export function secretValues(env: Readonly<Record<string, string | undefined>>): string[] {
+  const values = new Set<string>()
+  for (const [name, value = ''] of Object.entries(env)) {
+    const secrets = isSecretName(name) ? [value.trim()] : []
+    for (const secret of [...secrets, ...passwordsIn(value)]) {
+      for (const form of formsOf(secret)) if (form.length >= leastLength) values.add(form)
+    }
+  }
+  return [...values].flatMap(piecesOf).sort((one, other) => other.length - one.length || (one < other ? -1 : 1))
+}
+
+/** By whole words, so that KEYBOARD and PWD, the working directory, are none. */
+function isSecretName(name: string): boolean {
+  const words = name
+    .toUpperCase()
+    .split(/[^A-Z0-9]+/)
+    .filter((word) => word !== '')
+  return words.some((word) => secretWords.test(word)) || (words.length > 1 && lastWords.has(words.at(-1)!))
+}
+
+const secretWords =
+  /^(?:[A-Z0-9]*KEYS?|[A-Z0-9]*TOKENS?|[A-Z0-9]*SECRETS?|[A-Z0-9]*PASSW(?:OR)?DS?|PASSPHRASE|PASS|CREDENTIALS?|DSN)$/
+const lastWords = new Set(['AUTH', 'PWD', 'COOKIE', 'SALT', 'CONNECTIONSTRING'])
+
+function passwordsIn(value: string): string[] {
+  return [...value.slice(0, 100_000).matchAll(/:\/\/[^\s/:@]{0,500}:([^\s/@]{1,2000})@/g)].map(
+    ([, password]) => password!,
+  )
+}
+
+function formsOf(secret: string): string[] {
+  const text = secret.toWellFormed()
+  return [text, decoded(text), encodeURIComponent(text), JSON.stringify(text).slice(1, -1)]
+}
+
+function decoded(text: string): string {
+  try {
+    return decodeURIComponent(text)
+  } catch {
+    return text
+  }
+}
+
+/** The last piece takes what is left over, and is at most twice as long. */
+function piecesOf(value: string): string[] {
+  const count = Math.max(1, Math.floor(value.length / pieceLength))
+  return Array.from({ length: count }, (_, index) =>
+    value.slice(index * pieceLength, index === count - 1 ? undefined : (index + 1) * pieceLength),
+  )
+}
+
+/** Where something to be hidden begins and ends. */
+type Span = readonly [start: number, end: number]
+
+/** Finds what looks like a credential, whoever it belongs to. `opaqueWords`: also long random words, as providers quote keys of any form. */
+function secretSpans(text: string, { opaqueWords }: { readonly opaqueWords: boolean }): Span[] {
+  const spans: Span[] = []
+  for (const { pattern, isSecret } of opaqueWords ? rulesForProviders : rules) {
+    for (const match of text.matchAll(pattern)) {
+      const span = match.indices?.groups?.['secret']
+      if (span && (!isSecret || isSecret(text.slice(...span)))) spans.push(span)
+    }
+  }
+  return spans
+}
+
+/**
+ * `pattern` names what is hidden `secret`. Each pattern must take time in proportion to the text, so what repeats is bounded, or followed by something
+ * that it cannot match. `isSecret` tells a value from prose, as in 'token expired'.
+ */
+type Rule = { readonly pattern: RegExp; readonly isSecret?: (found: string) => boolean }
+
+const keyHeader = '(?:[a-z]{1,20}-){0,4}api[-_ ]?key|apikey'
+const named =
+  '(?:access|auth|id|refresh|session|security)[-_ ]?token|(?:client[-_ ]?)?secret|password|passwd|pwd|credentials?'
+/** Quotes may be escaped, as in JSON within JSON. */
+const quote = `\\\\?["']`
+const between = `(?:${quote})?(?: provided)?\\s{0,20}[:=]\\s{0,20}(?:${quote})?`
+const word = `[^\\s"'&,;}\\\\]+`
+
+const rules: readonly Rule[] = [
+  // A password in a web address has no slash; those of databases are often written as they are.
+  { pattern: /\b(?:https?|wss?):\/\/(?<secret>[^\s/@"'<>]{1,2000})@/dgi },
+  { pattern: /\b(?!https?:|wss?:)[a-z][a-z0-9+.-]{1,30}:\/\/(?<secret>[^\s"'<>]{1,2000})@/dgi },
+  { pattern: /\b(?:bearer|basic|token)\s{1,20}(?<secret>[\w.~+/*=-]{8,})/dgi, isSecret: isNoWord },
+  // Other schemes have several values, and cookies are several.
+  {
+    pattern: new RegExp(
+      `\\b(?:(?:proxy-)?authorization|(?:set-)?cookie)${between}(?!(?:bearer|basic|token)\\s)(?<secret>[^\\r\\n"'\\\\]+)`,
+      'dgi',
+    ),
+  },
+  { pattern: new RegExp(`\\b(?:${keyHeader})${between}(?<secret>${word})`, 'dgi') },
+  // As in JSON, as in connection strings and forms, and as people write it.
+  { pattern: new RegExp(`\\b(?:${named})(?:${quote})?\\s{0,20}[:=]\\s{0,20}${quote}(?<secret>[^"'\\\\]+)`, 'dgi') },
+  { pattern: new RegExp(`\\b(?:${named})=(?<secret>${word})`, 'dgi') },
+  {
+    pattern: new RegExp(`\\b(?:${named})\\s{0,20}(?::|=|\\bis\\b)\\s{0,20}(?<secret>${word})`, 'dgi'),
+    isSecret: isNoWord,
+  },
+  {
+    pattern: /[?&][\w-]{0,40}(?:key|token|sig|signature|secret|credential|password|auth|code)=(?<secret>[^\s&"'#]+)/dgi,
+  },
+  // Prefixes that providers and clouds give their keys.
+  {
+    pattern:
+      /\b(?<secret>(?:sk|pk|rk|gsk|xai|hf|r8|pplx|nvapi|tvly|fw|key|gh[ops]|github_pat|glpat|xox[abp])[-_][\w*.-]{6,})/dgi,
+    isSecret: hasDigits,
+  },
+  { pattern: /\b(?<secret>AIza[\w*-]{10,})/dg },
+  { pattern: /\b(?<secret>(?:AKIA|ASIA)[A-Z0-9*]{8,})/dg },
+  { pattern: /\b(?<secret>ya29\.[\w.*-]{6,})/dg },
+  { pattern: /\b(?<secret>eyJ[\w-]{6,}(?:\.[\w-]*){0,2})/dg },
+  { pattern: /-----BEGIN [A-Z ]{0,40}PRIVATE KEY-----(?<secret>[^-]+)/dg },
+]
+
+const rulesForProviders: readonly Rule[] = [
+  ...rules,
+  { pattern: /(?<secret>[A-Za-z0-9_]{32,})/dg, isSecret: (found) => hasDigits(found) && /[A-Za-z]/.test(found) },
+]
+
+/** Not as in prose: letters alone, of which only the first may be a capital. */
+function isNoWord(found: string): boolean {
+  return !/^[A-Za-z]?[a-z]*(?:-[a-z]{1,20}){0,3}[.!?)\]:]{0,3}$/.test(found)
+}
+
+function hasDigits(found: string): boolean {
+  return /[\d*]/.test(found)
 }

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { secretValues } from './secret-values.ts'
+import { secretValues } from './redactor.ts'
 
 const isSecret = (name: string) => secretValues({ [name]: 'hunter2hunter2' }).length > 0
 

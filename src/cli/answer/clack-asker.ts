@@ -1,7 +1,7 @@
 import { isCancel, log, select, text } from '@clack/prompts'
-import type { Asker } from '../chat/decision.ts'
-import { Interrupted } from '../interrupt.ts'
-import { safely } from '../terminal/safe-text.ts'
+import type { Asker } from '../chat/ask-decision.ts'
+import { Interrupted } from '../command.ts'
+import { safely } from '../terminal/text.ts'
 
 /** Puts questions to whoever sits at the terminal, one after the other. Ctrl-C and Escape end the command. */
 export const clackAsker: Asker = {

@@ -1,10 +1,16 @@
+import { text as readAll } from 'node:stream/consumers'
+import type { ArgsDef } from 'citty'
 import { CommandLineError, NothingWaitsError } from '../../base/errors/cli-errors.ts'
-import type { CallRef } from '../../runtime/answer-call.ts'
+import type { Json } from '../../base/json.ts'
+import type { Answered, CallRef, WinningResolution } from '../../runtime/answer-call.ts'
 import type { PendingItem, View } from '../../view/view.ts'
-import type { Target } from '../target/target.ts'
-import type { TargetArgs } from '../target/target-args.ts'
-import { commandLine } from '../transcript/command-line.ts'
-import { shortCallId } from '../transcript/pending-lines.ts'
+import { type ExitCode, exitCodes } from '../command.ts'
+import type { Output } from '../output.ts'
+import type { Target } from '../target/open-target.ts'
+import { type TargetArgs, targetArgs } from '../target/target-args.ts'
+import { ago, type Printable, safe } from '../terminal/text.ts'
+import { excerpt } from '../transcript/message-lines.ts'
+import { commandLine, shortCallId } from '../transcript/pending-lines.ts'
 
 export type FoundCall = {
   readonly ref: CallRef
@@ -48,4 +54,53 @@ function answeredRounds({ log }: View) {
 
 function listOf(items: readonly PendingItem[]): string {
   return items.map(({ callId, tool }) => `${shortCallId(callId)} (${tool})`).join(', ')
+}
+
+export const answerArgs = {
+  conversation: {
+    type: 'positional',
+    required: true,
+    description: 'Its id, or that of the conversation its agent was called from',
+  },
+  call: { type: 'string', valueHint: 'id', description: 'Which call, where several wait; the end of its id will do' },
+  key: {
+    type: 'string',
+    valueHint: 'key',
+    description: 'The same key is the same answer: repeated, it succeeds again instead of coming too late',
+  },
+  ...targetArgs,
+} as const satisfies ArgsDef
+
+export function keyOf({ key }: { readonly key?: string | undefined }): { readonly key?: string } {
+  return key === undefined ? {} : { key }
+}
+
+/** Of all who answer one wins; the others are told who did. */
+export function tellAnswered(answered: Answered, done: Printable, output: Output): ExitCode {
+  output.result(answered, () => [answered.accepted ? output.colours.green(done) : lost(answered.resolution, output)])
+  return answered.accepted ? exitCodes.ok : exitCodes.conflict
+}
+
+function lost(first: WinningResolution, { colours }: Output): Printable {
+  return safe`${colours.yellow('Too late:')} ${first.who} answered first, ${ago(first.at)}: ${decision(first)}.`
+}
+
+function decision({ status, value, edited }: WinningResolution): string {
+  if (edited) return `approved with ${excerpt(edited.after, false)}`
+  if (status === 'resolved') return value === true ? 'approved' : excerpt(value, false)
+  const { reason } = Object(value) as { reason?: unknown }
+  return typeof reason === 'string' && reason !== '' ? `${status}, because ${reason}` : status
+}
+
+/** A value of the command line: JSON; plain text where a text is asked for; `-` reads it from stdin. */
+export async function readValue(name: string, given: string, schema: Json = null): Promise<Json> {
+  const text = given === '-' ? (await readAll(process.stdin)).trim() : given
+  const asksForText = typeof schema === 'object' && schema !== null && 'type' in schema && schema.type === 'string'
+  if (asksForText && !text.startsWith('"')) return text
+  try {
+    return JSON.parse(text) as Json
+  } catch (cause) {
+    const why = cause instanceof Error ? cause.message : String(cause)
+    throw new CommandLineError(`${name} is not JSON: ${why.replace(/[.\s]+$/, '')}`)
+  }
 }

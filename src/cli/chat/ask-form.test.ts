@@ -1,6 +1,5 @@
 import { expect, test } from 'vitest'
-import { askForm } from './ask-form.ts'
-import type { Asker } from './decision.ts'
+import { type Asker, askForm } from './ask-decision.ts'
 
 /** Types each text after what stands in the line already, as a person does. */
 function typing(...texts: string[]) {

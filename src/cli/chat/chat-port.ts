@@ -1,13 +1,13 @@
 import { PerdureError } from '../../base/errors/perdure-error.ts'
-import { pause } from '../../client/backoff.ts'
 import type { RemoteConversation } from '../../client/conversation.ts'
+import { pause } from '../../client/watch.ts'
 import { emptyState } from '../../log/state.ts'
 import type { Answered, WinningResolution } from '../../runtime/answer-call.ts'
-import type { WatchEvent } from '../../view/project-view.ts'
+import type { WatchEvent } from '../../view/growing-view.ts'
 import type { PendingItem } from '../../view/view.ts'
 import { viewOf } from '../../view/view-of.ts'
-import type { Target } from '../target/target.ts'
-import type { Decision } from './decision.ts'
+import type { Target } from '../target/open-target.ts'
+import type { Decision } from './ask-decision.ts'
 
 /** What a chat needs of a conversation, wherever it is. */
 export type ChatPort = {

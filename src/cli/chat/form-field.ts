@@ -1,6 +1,5 @@
 import type { Json, JsonObject } from '../../base/json.ts'
 import { validateOutside } from '../../define/validate.ts'
-import { readJsonOrText } from './read-value.ts'
 
 /** One question of a form. */
 export type FormField = {
@@ -105,4 +104,13 @@ function hintOf(schema: JsonObject): string {
 
 function isObject(value: Json | undefined): value is JsonObject {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
+}
+
+/** JSON where it is JSON, else the text itself. */
+export function readJsonOrText(text: string): Json {
+  try {
+    return JSON.parse(text) as Json
+  } catch {
+    return text
+  }
 }

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import { called, replied, said, stateOf, suspended } from '../../../test/log/story.ts'
 import type { Json } from '../../base/json.ts'
 import { viewOf } from '../../view/view-of.ts'
-import { pendingLines } from './pending-lines.ts'
+import { pendingLines } from './status-lines.ts'
 
 function shown(prompt: Json, args: Json): string[] {
   const view = viewOf(

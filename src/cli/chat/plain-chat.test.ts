@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { ended, replied, said, stateOf } from '../../../test/log/story.ts'
 import { emptyState } from '../../log/state.ts'
-import type { WatchEvent } from '../../view/project-view.ts'
+import type { WatchEvent } from '../../view/growing-view.ts'
 import { viewOf } from '../../view/view-of.ts'
 import type { ChatPort } from './chat-port.ts'
 import { PlainChat } from './plain-chat.ts'

@@ -1,9 +1,9 @@
 import { findTurn, openTurn } from '../../log/state.ts'
 import type { View } from '../../view/view.ts'
-import { Interrupted } from '../interrupt.ts'
+import { Interrupted } from '../command.ts'
 import type { ChatPort } from './chat-port.ts'
-import { pendingLines } from './pending-lines.ts'
 import { showViews } from './show-views.ts'
+import { pendingLines } from './status-lines.ts'
 import type { Paper, Transcript } from './transcript.ts'
 
 /** A conversation without a keyboard: what is said is given, what comes of it is written down. */

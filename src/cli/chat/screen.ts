@@ -1,9 +1,11 @@
-import type { WriteStream } from 'node:tty'
-import type { Colours } from '../terminal/colours.ts'
-import { cells } from './cell-width.ts'
-import type { Line, Span } from './line.ts'
-import { paintLine } from './paint-line.ts'
-import { wrapLine } from './wrap-line.ts'
+import { spawnSync } from 'node:child_process'
+import type { ReadStream, WriteStream } from 'node:tty'
+import type { LogDetails, Logger } from '../../base/logger.ts'
+import type { Colours } from '../terminal/text.ts'
+import type { ChatSession } from './chat-session.ts'
+import { cells, type Line, line, paintLine, type Span, styled, wrapLine } from './line.ts'
+import { readKeys } from './line-editor.ts'
+import type { Paper } from './transcript.ts'
 
 /** What stays in view at the bottom, and where the cursor is in it. */
 export type Foot = {
@@ -132,4 +134,45 @@ function indentOf([first]: Line): number {
 
 function widthOf(row: Line): number {
   return row.reduce((sum, { text }) => sum + cells(text).reduce((width, cell) => width + cell.width, 0), 0)
+}
+
+/** Warnings and errors as lines of the chat, where the console would write over it. */
+export function screenLogger(paper: Pick<Paper, 'print'>): Logger {
+  const tell = (message: string, details: LogDetails = {}): void => {
+    const { error } = details
+    const why = error === undefined ? '' : `: ${error instanceof Error ? error.message : String(error)}`
+    paper.print(line(styled('yellow', `  ! ${message}${why}`)))
+  }
+  return { debug: () => {}, info: () => {}, warn: tell, error: tell }
+}
+
+type Terminal = { readonly input: ReadStream; readonly output: WriteStream }
+
+/** Gives a chat the keyboard until it ends. */
+export async function atTerminal(
+  session: ChatSession,
+  { input, output }: Terminal,
+  signal: AbortSignal,
+): Promise<void> {
+  mendTerminal()
+  const release = readKeys(input, output, (key) => session.press(key))
+  const resized = (): void => session.resized()
+  const end = (): void => session.end()
+  output.on('resize', resized)
+  input.on('end', end)
+  signal.addEventListener('abort', end, { once: true })
+  if (signal.aborted) end()
+  try {
+    await session.run()
+  } finally {
+    output.off('resize', resized)
+    input.off('end', end)
+    signal.removeEventListener('abort', end)
+    release()
+  }
+}
+
+/** A process that was killed could not give the keyboard back as it was; what Node finds now, it would leave behind. */
+function mendTerminal(): void {
+  if (process.platform !== 'win32') spawnSync('stty', ['sane'], { stdio: ['inherit', 'ignore', 'ignore'] })
 }

@@ -1,6 +1,5 @@
-import { isTextDelta } from '../../view/drafts.ts'
-import { GrowingView } from '../../view/growing-view.ts'
-import type { WatchEvent } from '../../view/project-view.ts'
+import { GrowingView, type WatchEvent } from '../../view/growing-view.ts'
+import { isTextDelta } from '../../view/live-parts.ts'
 import type { View } from '../../view/view.ts'
 
 /** Shows a view whenever it has changed: text as it comes, and once for all other events of a moment. Resolves when the events end, and all of them were shown. */

@@ -8,9 +8,9 @@ import type {
   ViewPart,
   ViewUserMessage,
 } from '../../view/view.ts'
-import { perdureCommand } from '../perdure-command.ts'
-import { callEndLines, callLine, resolutionLine } from './call-lines.ts'
+import { perdureCommand } from '../transcript/pending-lines.ts'
 import { type Line, line, type Span, type Style, styled } from './line.ts'
+import { callEndLines, callLine, resolutionLine } from './status-lines.ts'
 
 /** Where a transcript goes: lines that stay once they are there. */
 export type Paper = {

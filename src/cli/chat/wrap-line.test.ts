@@ -1,10 +1,7 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { coloursOf } from '../terminal/colours.ts'
-import { cells } from './cell-width.ts'
-import { type Line, line, styled } from './line.ts'
-import { paintLine } from './paint-line.ts'
-import { wrapLine } from './wrap-line.ts'
+import { coloursOf } from '../terminal/text.ts'
+import { cells, type Line, line, paintLine, styled, wrapLine } from './line.ts'
 
 const plain = coloursOf(false)
 

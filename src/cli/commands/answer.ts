@@ -1,15 +1,13 @@
 import { CommandLineError } from '../../base/errors/cli-errors.ts'
 import type { Json } from '../../base/json.ts'
 import type { PendingItem } from '../../view/view.ts'
-import { answerArgs, keyOf } from '../answer/answer-args.ts'
-import { findPending } from '../answer/find-pending.ts'
-import { readValue } from '../answer/read-value.ts'
-import { tellAnswered } from '../answer/tell-answered.ts'
-import { command } from '../command.ts'
-import { Interrupted } from '../interrupt.ts'
+import { answerArgs, findPending, keyOf, readValue, tellAnswered } from '../answer/find-pending.ts'
+import { command, countOf, exitCodes, Interrupted } from '../command.ts'
 import type { Output } from '../output.ts'
 import { withTarget } from '../target/open-target.ts'
-import { pendingLines } from '../transcript/pending-lines.ts'
+import { targetArgs } from '../target/target-args.ts'
+import type { Printable } from '../terminal/text.ts'
+import { commandLine, pendingLines } from '../transcript/pending-lines.ts'
 
 export const answer = command({
   args: {
@@ -60,4 +58,110 @@ async function asked(item: PendingItem | null, { id, output }: { id: string; out
   const decision = await askDecision(item, clackAsker)
   if (decision?.verb !== 'answer') throw new Interrupted()
   return decision.value
+}
+
+export const approve = command({
+  args: {
+    ...answerArgs,
+    args: {
+      type: 'string',
+      valueHint: 'json',
+      description: "What it runs with instead of the model's arguments; - reads stdin",
+    },
+  },
+  about: 'Of all who answer, one wins: whoever comes later is told who did, with exit code 4.',
+  examples: [
+    ['approve ticket-42', 'the one call that waits there'],
+    ['approve ticket-42 --call 3f2a9c1e', 'one of several'],
+    [`approve ticket-42 --args '{"orderId":"o-17","cents":500}'`, 'with other arguments; both are recorded'],
+  ],
+  run: ({ args, output }) =>
+    withTarget(args, output, async (target) => {
+      const edited = args.args === undefined ? {} : { args: await readValue('--args', args.args) }
+      const { ref, tool } = await findPending(target, args, {
+        kinds: ['approval'],
+        what: 'an approval',
+      })
+      const answered = await target.conversation(args.conversation).approve(ref, { ...edited, ...keyOf(args) })
+      return tellAnswered(answered, `Approved: ${tool}.`, output)
+    }),
+})
+
+export const deny = command({
+  args: {
+    ...answerArgs,
+    reason: { type: 'string', valueHint: 'text', description: 'Why; the model reads it' },
+  },
+  about: 'The call does not run, and the agent goes on without it.',
+  examples: [
+    ['deny ticket-42', 'the one call that waits there'],
+    [`deny ticket-42 --reason 'The order is too old.'`, 'with a reason that the model reads'],
+  ],
+  run: ({ args, output }) =>
+    withTarget(args, output, async (target) => {
+      const { ref, tool } = await findPending(target, args, {
+        kinds: ['approval'],
+        what: 'an approval',
+      })
+      const options = { ...keyOf(args), ...(args.reason ? { reason: args.reason } : {}) }
+      const answered = await target.conversation(args.conversation).deny(ref, options)
+      return tellAnswered(answered, `Denied: ${tool}.`, output)
+    }),
+})
+
+export const fork = command({
+  args: {
+    conversation: { type: 'positional', required: true, description: 'Its id' },
+    at: { type: 'string', valueHint: 'seq', description: 'The last event that is copied; default: all of them' },
+    as: { type: 'string', valueHint: 'id', description: 'The id of the copy; default: a new one' },
+    continue: { type: 'boolean', description: 'Go on with what its log says is to be done' },
+    ...targetArgs,
+  },
+  about:
+    'The copy does nothing until it is sent to, answered or continued. `show` tells the number of each message as #seq.',
+  examples: [
+    ['fork ticket-42 --at 7 --as ticket-42-b', 'up to event 7, under a name of its own'],
+    ['fork ticket-42 --json', 'all of it; prints the id of the copy'],
+  ],
+  run: ({ args, output }) =>
+    withTarget(args, output, async (target) => {
+      const at = countOf('at', args.at)
+      const options = { ...(at === undefined ? {} : { at }), ...(args.as ? { id: args.as } : {}) }
+      const copy = await target.conversation(args.conversation).fork(options)
+      if (args.continue) await copy.continue()
+      output.result({ id: copy.id, from: args.conversation, at: at ?? null }, () => [copy.id])
+      output.note(`Look at it: ${commandLine(['show', copy.id], args)}`)
+      return exitCodes.ok
+    }),
+})
+
+export const cancel = command({
+  args: {
+    conversation: { type: 'positional', required: true, description: 'Its id' },
+    turn: {
+      type: 'string',
+      valueHint: 'turnId',
+      description: 'Another turn than the open one, such as one in the queue',
+    },
+    ...targetArgs,
+  },
+  about:
+    'With its child agents and everything it waits for. On a store that nobody works on, the turn ends when somebody does.',
+  examples: [
+    ['cancel ticket-42', 'the open turn'],
+    ['cancel ticket-42 --turn 0197…', 'one in the queue'],
+  ],
+  run: ({ args, output }) =>
+    withTarget(args, output, async (target) => {
+      const outcome = await target.conversation(args.conversation).cancel(args.turn ? { turnId: args.turn } : {})
+      output.result({ outcome }, () => [told(outcome?.status ?? null)])
+      return exitCodes.ok
+    }),
+})
+
+function told(status: string | null): Printable {
+  if (status === null) return 'No turn was open: there was nothing to cancel.'
+  if (status === 'terminating')
+    return 'Cancel is recorded. The turn ends when a process that has the agent works on it.'
+  return `The turn is ${status}.`
 }

@@ -1,7 +1,19 @@
-import { runChat } from '../chat/run-chat.ts'
-import { command } from '../command.ts'
-import { exitCodes } from '../exit-codes.ts'
-import { targetArgs } from '../target/target-args.ts'
+import { createInterface } from 'node:readline'
+import { CommandLineError } from '../../base/errors/cli-errors.ts'
+import { PerdureError } from '../../base/errors/perdure-error.ts'
+import { uuidV7 } from '../../base/uuid-v7.ts'
+import { type ChatPort, chatPort } from '../chat/chat-port.ts'
+import { ChatSession } from '../chat/chat-session.ts'
+import { line, styled } from '../chat/line.ts'
+import { PlainChat } from '../chat/plain-chat.ts'
+import { atTerminal, Screen, screenLogger } from '../chat/screen.ts'
+import { Transcript } from '../chat/transcript.ts'
+import { command, exitCodes, Interrupted } from '../command.ts'
+import type { Output } from '../output.ts'
+import { openLocalTarget } from '../target/local-target.ts'
+import { openTarget, type Target } from '../target/open-target.ts'
+import { type TargetArgs, targetArgs, userNameOf } from '../target/target-args.ts'
+import { commandLine } from '../transcript/pending-lines.ts'
 
 export const chat = command({
   about: [
@@ -24,3 +36,101 @@ export const chat = command({
     return exitCodes.ok
   },
 })
+
+type ChatArgs = TargetArgs & { readonly id?: string | undefined; readonly agent?: string | undefined }
+
+/** Opens what the arguments name, and talks to a conversation of it until the person leaves or the input ends. */
+async function runChat(args: ChatArgs, output: Output, signal: AbortSignal): Promise<void> {
+  const screen = new Screen(output.isJson ? { write: () => true } : process.stdout, output.colours)
+  const target =
+    args.url === undefined
+      ? await openLocalTarget(args, output, { work: true, create: true, logger: screenLogger(screen) })
+      : await openTarget(args, output)
+  try {
+    const id = args.id ?? `chat-${uuidV7().slice(-8)}`
+    const agent = await agentOf(target, id, args.agent)
+    const chat: Chat = { port: chatPort(target, id, agent ?? undefined), id, agent: agent ?? 'agent', screen, signal }
+    if (output.isInteractive) await atKeyboard(chat, target, args)
+    else await fromInput(chat, target, output, args)
+  } finally {
+    await target.close()
+  }
+}
+
+type Chat = {
+  readonly port: ChatPort
+  readonly id: string
+  readonly agent: string
+  readonly screen: Screen
+  readonly signal: AbortSignal
+}
+
+async function atKeyboard({ port, id, agent, screen, signal }: Chat, target: Target, args: ChatArgs): Promise<void> {
+  screen.print(
+    line(styled('bold', id), styled('dim', ` with ${agent} on ${target.place}`)),
+    line(styled('dim', '/help for the commands, Ctrl-C to cancel a turn, Ctrl-D to leave')),
+  )
+  if (target.agents && !target.agents.includes(agent)) {
+    const where = 'what you say and answer is kept, and goes on where it runs'
+    screen.print(line(styled('yellow', `The code of ${agent} is not here: ${where}.`)))
+  }
+  const session = new ChatSession(port, screen, { agent, who: target.kind === 'store' ? userNameOf(args) : null })
+  await atTerminal(session, { input: process.stdin, output: process.stdout }, signal)
+  screen.print(line(styled('dim', `The conversation is in the log. Go on with: ${commandLine(['chat', id], args)}`)))
+  screen.end()
+}
+
+/** Each line of standard input is a message. */
+async function fromInput(
+  { port, id, agent, screen, signal }: Chat,
+  target: Target,
+  output: Output,
+  args: ChatArgs,
+): Promise<void> {
+  const chat = new PlainChat(port, screen, new Transcript(screen, { agent, who: null, earlierTurns: 0 }))
+  const lines = createInterface({ input: process.stdin, signal })
+  const tellEnd = (): void => output.note('Finishing what runs; Ctrl-C again ends at once.')
+  signal.addEventListener('abort', tellEnd, { once: true })
+  try {
+    for await (const text of lines) {
+      if (text.trim() === '') continue
+      const { turnId, view } = await chat.say(text)
+      // Whoever reads may want the answer before saying more.
+      screen.closeLine()
+      if (output.isJson) output.item(await target.conversation(id).outcome(turnId), () => [])
+      if (view.pending.length > 0) output.note(`It waits for somebody: ${commandLine(['show', id], args)}`)
+    }
+    if (signal.aborted) throw new Interrupted()
+  } finally {
+    signal.removeEventListener('abort', tellEnd)
+    await chat.end()
+    screen.end()
+  }
+}
+
+/** The one that was named, that of the conversation, or the only one there is. Null: the server knows. */
+async function agentOf(target: Target, id: string, named: string | undefined): Promise<string | null> {
+  // Where there is code, or a server has it, whoever has it says what is wrong with a name.
+  if (named !== undefined && target.agents?.length !== 0) return named
+  const known = await target
+    .conversation(id)
+    .record()
+    .catch((error: unknown) => {
+      if (PerdureError.isInstance(error) && error.code === 'conversation_not_found') return null
+      throw error
+    })
+  if (known) return named ?? known.agent
+  if (target.agents?.length === 0) {
+    throw new CommandLineError(
+      `The conversation '${id}' does not exist yet, and there is no config here with an agent that could answer; name one with --config, or a running server with --url`,
+      'chat',
+    )
+  }
+  const [only, ...others] = target.agents ?? []
+  if (only !== undefined && others.length === 0) return only
+  const choice = target.agents?.length ? `: ${target.agents.join(', ')}` : ''
+  throw new CommandLineError(
+    `The conversation '${id}' does not exist yet; name its agent with --agent${choice}`,
+    'chat',
+  )
+}

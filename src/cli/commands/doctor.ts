@@ -1,14 +1,11 @@
+import { CommandLineError } from '../../base/errors/cli-errors.ts'
 import type { Examination } from '../../upkeep/examine-store.ts'
 import type { Finding } from '../../upkeep/finding.ts'
 import type { Repair } from '../../upkeep/repair-conversation.ts'
-import { command } from '../command.ts'
-import { counted } from '../counted.ts'
-import { type ExitCode, exitCodes } from '../exit-codes.ts'
+import { command, counted, type ExitCode, exitCodes } from '../command.ts'
 import type { Output } from '../output.ts'
-import { showProgress } from '../upkeep/show-progress.ts'
-import type { UpkeepTarget } from '../upkeep/upkeep-target.ts'
-import { readExport } from '../upkeep/whole-file.ts'
-import { ofTenantArgs, tenantOf, wholeStoreArgs, withUpkeep } from '../upkeep/with-upkeep.ts'
+import { readExport, showProgress } from '../upkeep/whole-file.ts'
+import { ofTenantArgs, tenantOf, type UpkeepTarget, wholeStoreArgs, withUpkeep } from '../upkeep/with-upkeep.ts'
 
 export const doctor = command({
   args: {
@@ -107,3 +104,110 @@ function placeOf(tenant: string | null, conversation: string | null): string {
   if (tenant === null) return 'the store'
   return conversation === null ? tenant : `${tenant}/${conversation}`
 }
+
+export const gc = command({
+  args: {
+    'audit-older-than': { type: 'string', valueHint: '30d', description: 'Remove audit rows older than this' },
+    unsent: {
+      type: 'boolean',
+      description: 'Remove files that were uploaded and never sent; only while nothing is being sent',
+    },
+    compact: {
+      type: 'boolean',
+      description: 'Rewrite an SQLite file to give room back; a server answers nobody meanwhile',
+    },
+    'dry-run': { type: 'boolean', description: 'Only count' },
+    ...ofTenantArgs,
+    ...wholeStoreArgs,
+  },
+  about: 'Without options: blobs that nothing refers to, and rows of conversations that are gone.',
+  examples: [
+    ['gc --dry-run --audit-older-than 30d', 'what would go?'],
+    ['gc --audit-older-than 30d --compact', 'once a month'],
+    ['gc --url http://127.0.0.1:4111', 'of a running server'],
+  ],
+  run: (context) =>
+    withUpkeep(context, async (target) => {
+      const { args, output } = context
+      const older = args['audit-older-than']
+      const dryRun = args['dry-run'] ?? false
+      const garbage = await target.collectGarbage({
+        ...tenantOf(args),
+        ...(older === undefined ? {} : { auditOlderThanMs: durationOf(older) }),
+        unsent: args.unsent ?? false,
+        compact: args.compact ?? false,
+        dryRun,
+      })
+      const { modelCalls, blobs, blobBytes, pins, orphans, isCompacted } = garbage
+      output.result({ dryRun, ...garbage }, () => [
+        `${dryRun ? 'Would remove' : 'Removed'} ${modelCalls} audit rows, ${blobs} blobs (${blobBytes} bytes), ${pins} pins and ${orphans} rows of conversations that are gone.`,
+        ...(isCompacted ? ['The file was compacted.'] : []),
+      ])
+      return exitCodes.ok
+    }),
+})
+
+const units = { s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000, w: 604_800_000 }
+
+function durationOf(text: string): number {
+  const [, count, unit] = /^(\d{1,9})([smhdw])$/.exec(text) ?? []
+  if (!count) throw new CommandLineError(`--audit-older-than is '${text}', and must be like 30d, 12h or 45m`, 'gc')
+  return Number(count) * units[unit as keyof typeof units]
+}
+
+export const migrate = command({
+  args: {
+    check: { type: 'boolean', description: 'Only look: exit code 0 when the schema is current, else 1' },
+    ...wholeStoreArgs,
+  },
+  about: 'A store does this by itself when it is first used. A schema that is newer than this version is refused.',
+  examples: [
+    ['migrate', 'before a deploy'],
+    ['migrate --check', 'in a health check'],
+    ['migrate --check --url http://127.0.0.1:4111', 'of a running server'],
+  ],
+  run: (context) => {
+    const { args, output } = context
+    const check = args.check ?? false
+    const work = async (target: UpkeepTarget) => {
+      const { place } = target
+      const migration = await target.migrate({ check })
+      const { from, to, isCurrent } = migration
+      output.result(migration, () => {
+        if (isCurrent) return [`${place} has schema ${to}, which is current.`]
+        const before = from === null ? 'no schema' : `schema ${from}`
+        return [
+          check ? `${place} has ${before}; this version writes ${to}.` : `${place}: from ${before} to schema ${to}.`,
+        ]
+      })
+      return check && !isCurrent ? exitCodes.failed : exitCodes.ok
+    }
+    return withUpkeep(context, work, { create: !check })
+  },
+})
+
+export const unquarantine = command({
+  args: {
+    conversation: { type: 'positional', required: true, description: 'Its id, or that of a session' },
+    tenant: { ...ofTenantArgs.tenant, description: 'Whose it is; default: default' },
+    ...wholeStoreArgs,
+  },
+  about:
+    'Exit code 0 when it was quarantined, else 1. A conversation is quarantined when five processes in a row ended while they worked on it: find out why first, or it ends five more. perdure doctor lists those that are.',
+  examples: [
+    ['unquarantine ticket-42', 'have processes work on it again'],
+    ['unquarantine ticket-42 --tenant acme --url http://127.0.0.1:4111', 'on a running server'],
+  ],
+  run: (context) =>
+    withUpkeep(context, async (target) => {
+      const { args, output } = context
+      const { conversation, tenant = 'default' } = args
+      const unquarantined = await target.unquarantine({ tenant, id: conversation })
+      output.result({ tenant, id: conversation, unquarantined }, () => [
+        unquarantined
+          ? `Released '${conversation}': processes work on it again.`
+          : `'${conversation}' is not quarantined.`,
+      ])
+      return unquarantined ? exitCodes.ok : exitCodes.failed
+    }),
+})

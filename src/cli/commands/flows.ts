@@ -1,15 +1,15 @@
-import type { RemoteRecord } from '../../client/answers.ts'
+import type { RemoteFlowStatus, RemoteStanding } from '../../client/flow.ts'
+import type { RemoteRecord } from '../../client/pages.ts'
 import { sessionAgent } from '../../define/define-flow.ts'
-import { command } from '../command.ts'
-import { countOf } from '../count-of.ts'
-import { exitCodes } from '../exit-codes.ts'
-import { withTarget } from '../target/open-target.ts'
-import type { Target } from '../target/target.ts'
-import { targetArgs } from '../target/target-args.ts'
-import { table } from '../terminal/table.ts'
-import { ago } from '../terminal/time.ts'
-import { commandLine } from '../transcript/command-line.ts'
-import { problemNotes } from '../transcript/problem-notes.ts'
+import type { FlowRecord } from '../../runtime/flow-session.ts'
+import { readValue } from '../answer/find-pending.ts'
+import { command, countOf, type ExitCode, exitCodes } from '../command.ts'
+import type { Output } from '../output.ts'
+import { type Target, withTarget } from '../target/open-target.ts'
+import { type TargetArgs, targetArgs, workArgs } from '../target/target-args.ts'
+import { ago, type Printable, safe, table } from '../terminal/text.ts'
+import { excerpt } from '../transcript/message-lines.ts'
+import { commandLine, problemNotes } from '../transcript/pending-lines.ts'
 
 export const flows = command({
   args: {
@@ -67,5 +67,123 @@ async function findSessions(target: Target, { flow, status, before }: Filter, li
     cursor = page.before
     if (sessions.length > limit) return { sessions: sessions.slice(0, limit), before: sessions[limit - 1]!.id }
     if (cursor === null) return { sessions, before: null }
+  }
+}
+
+export const flowsStart = command({
+  args: {
+    flow: { type: 'positional', required: true, description: "The flow's name" },
+    session: { type: 'positional', required: true, description: "The session's id" },
+    input: { type: 'positional', required: false, description: 'JSON; - reads stdin; default: null' },
+    key: { type: 'string', description: 'The same key is the same start, however often it is asked for' },
+    ...workArgs,
+    ...targetArgs,
+  },
+  about: "Needs the flow's code: a config, or a server that has it.",
+  examples: [
+    [`flows start import import-7 '{"file":"a.csv"}' --url http://127.0.0.1:4111`, 'on a running server'],
+    ['flows start import import-7 --work', 'on the store of the config, by this process'],
+  ],
+  run: ({ args, output }) =>
+    withTarget(
+      args,
+      output,
+      async (target) => {
+        const input = args.input === undefined ? null : await readValue('The input', args.input)
+        const standing = await target.flow(args.flow, args.session).start(input, args.key ? { key: args.key } : {})
+        return tellStanding(args.session, standing, output)
+      },
+      { work: args.work ?? false, create: args.work ?? false },
+    ),
+})
+
+export const flowsShow = command({
+  args: {
+    flow: { type: 'positional', required: true, description: "The flow's name" },
+    session: { type: 'positional', required: true, description: "The session's id" },
+    full: { type: 'boolean', description: 'Show long values whole' },
+    ...targetArgs,
+  },
+  examples: [
+    ['flows show import import-7', 'its status, what it waits for, and its record'],
+    ['flows show import import-7 --json', 'for a script'],
+  ],
+  run: ({ args, output }) =>
+    withTarget(args, output, async (target) => {
+      const session = target.flow(args.flow, args.session)
+      const [status, record] = await Promise.all([session.status(), session.record()])
+      output.result({ ...status, record }, () => lines(status, record, output, { ...args, isFull: args.full ?? false }))
+      return exitCodes.ok
+    }),
+})
+
+type Shown = TargetArgs & { readonly flow: string; readonly isFull: boolean }
+
+function lines(status: RemoteFlowStatus, record: FlowRecord, { colours }: Output, shown: Shown): Printable[] {
+  const { isFull, flow } = shown
+  const outcomes = record.outcomes.map((outcome) => {
+    const { position, ok } = outcome
+    const value = ok ? excerpt(outcome.value, isFull) : colours.red(excerpt({ ...outcome }, isFull))
+    return safe`  ${String(position).padStart(3)} ${ok ? colours.green('ok') : colours.red('failed')} ${value}`
+  })
+  const waits = status.suspensions.flatMap(({ seq, tag }) => [
+    safe`  ${colours.yellow('waits')} ${excerpt(tag, isFull)}`,
+    safe`    ${colours.cyan(commandLine(['flows', 'resume', flow, status.id, '{}', '--seq', String(seq)], shown))}`,
+  ])
+  return [
+    safe`${colours.bold(status.id)}  ${record.flow} version ${record.version}, ${status.status}`,
+    safe`  input ${excerpt(record.input, isFull)}`,
+    ...outcomes,
+    ...waits,
+    ...(status.status === 'done' ? [safe`  result ${excerpt(status.result, isFull)}`] : []),
+  ]
+}
+
+export const flowsResume = command({
+  args: {
+    flow: { type: 'positional', required: true, description: "The flow's name" },
+    session: { type: 'positional', required: true, description: "The session's id" },
+    value: { type: 'positional', required: true, description: 'JSON; - reads stdin' },
+    seq: { type: 'string', valueHint: 'seq', description: 'Exactly this suspension; default: the first that waits' },
+    key: { type: 'string', description: 'The same key is the same answer, however often it is given' },
+    ...workArgs,
+    ...targetArgs,
+  },
+  about:
+    "Needs the flow's code: a config, or a server that has it. Of all who answer, one wins; the others get exit code 4.",
+  examples: [
+    [`flows resume import import-7 '{"go":true}'`, 'what it waits for'],
+    ['flows resume import import-7 true --seq 4', 'one of several things it waits for'],
+  ],
+  run: ({ args, output }) =>
+    withTarget(
+      args,
+      output,
+      async (target) => {
+        const value = await readValue('The value', args.value)
+        const seq = countOf('seq', args.seq)
+        const options = { ...(seq === undefined ? {} : { seq }), ...(args.key ? { key: args.key } : {}) }
+        return tellStanding(args.session, await target.flow(args.flow, args.session).resume(value, options), output)
+      },
+      { work: args.work ?? false },
+    ),
+})
+
+/** Where a session stands after it was started or resumed. A session that failed is a failure. */
+function tellStanding(id: string, standing: RemoteStanding, output: Output): ExitCode {
+  output.result({ id, ...standing }, () => [told(id, standing, output)])
+  return standing.status === 'failed' ? exitCodes.failed : exitCodes.ok
+}
+
+function told(id: string, standing: RemoteStanding, { colours }: Output): Printable {
+  switch (standing.status) {
+    case 'done':
+      return safe`${id} is ${colours.green('done')}: ${excerpt(standing.result, false)}`
+    case 'failed':
+      return safe`${id} ${colours.red('failed')}: ${standing.error}`
+    case 'suspended':
+      return safe`${id} ${colours.yellow('waits')} for ${excerpt(standing.tag, false)}`
+    case 'running':
+      return safe`${id} is recorded. It goes on where a process has the flow; --work makes this one do so.`
   }
 }

@@ -1,17 +1,15 @@
+import { NoModelCallsError } from '../../base/errors/cli-errors.ts'
 import type { UnknownEvent } from '../../base/errors/log-errors.ts'
-import { packageVersion } from '../../base/errors/package-version.ts'
-import { command } from '../command.ts'
-import { countOf } from '../count-of.ts'
-import { exitCodes } from '../exit-codes.ts'
+import { packageVersion } from '../../base/errors/perdure-error.ts'
+import type { RemoteConversation } from '../../client/conversation.ts'
+import { command, countOf, exitCodes } from '../command.ts'
 import type { Output } from '../output.ts'
-import { withTarget } from '../target/open-target.ts'
-import type { Target } from '../target/target.ts'
+import { type Target, withTarget } from '../target/open-target.ts'
 import { type TargetArgs, targetArgs } from '../target/target-args.ts'
-import { type Printable, safe } from '../terminal/safe-text.ts'
-import { ago } from '../terminal/time.ts'
-import { commandLine } from '../transcript/command-line.ts'
-import { messageLines } from '../transcript/message-lines.ts'
-import { pendingLines } from '../transcript/pending-lines.ts'
+import { ago, type Printable, safe, table } from '../terminal/text.ts'
+import { LivePrinter } from '../transcript/live-printer.ts'
+import { eventText, messageLines } from '../transcript/message-lines.ts'
+import { commandLine, pendingLines } from '../transcript/pending-lines.ts'
 
 export const show = command({
   args: {
@@ -90,4 +88,102 @@ function lines(shown: Shown, { colours }: Output, args: TargetArgs, isFull: bool
 
 function unreadLine({ seq, type, needs }: UnknownEvent): string {
   return `Event ${seq} (${type}) and what follows need perdure ${needs ?? `later than ${packageVersion}`}.`
+}
+
+export const tail = command({
+  args: {
+    conversation: { type: 'positional', required: true, description: 'Its id' },
+    after: {
+      type: 'string',
+      valueHint: 'seq',
+      description: 'Go on after this event, instead of beginning with the last turn',
+    },
+    full: { type: 'boolean', description: 'Show long arguments and results whole' },
+    ...targetArgs,
+  },
+  about:
+    'Comes back by itself when a connection breaks. Text appears as it is written where a server streams it; a store that another process works on tells whole messages.',
+  examples: [
+    ['tail ticket-42', 'the last turn, and what comes; Ctrl-C ends it'],
+    ['tail ticket-42 --after 12 --json', 'every event after the 12th, a line each'],
+  ],
+  run: ({ args, output, interrupted }) =>
+    withTarget(args, output, async (target) => {
+      const after = countOf('after', args.after, 0)
+      const conversation = target.conversation(args.conversation)
+      const { agent } = await conversation.record()
+      const options = { agent: agent ?? 'assistant', isFull: args.full ?? false, args, after }
+      const printer = new LivePrinter(output, options)
+      const signal = interrupted()
+      // A person is shown what the events mean, which needs a view; a script gets the events themselves.
+      const from = output.isJson && after !== undefined ? { after } : {}
+      for await (const { id, event } of conversation.watch({ ...from, signal })) {
+        if (output.isJson) output.item({ id, event }, () => [])
+        else printer.print(event)
+      }
+      printer.end()
+      output.note(`\nGo on with: ${commandLine(['tail', args.conversation, '--after', String(printer.seq)], args)}`)
+      return signal.aborted ? exitCodes.interrupted : exitCodes.ok
+    }),
+})
+
+export const explain = command({
+  args: {
+    conversation: { type: 'positional', required: true, description: 'Its id' },
+    call: { type: 'string', valueHint: 'turnRef', description: 'Which model call; default: the last' },
+    calls: { type: 'boolean', description: 'List the model calls instead' },
+    ...targetArgs,
+  },
+  about: 'The answer to "why did it forget that?". Needs an agent whose audit is not off.',
+  examples: [
+    ['explain ticket-42', 'how each event was in the last prompt'],
+    ['explain ticket-42 --calls', 'which model calls there were'],
+    ['explain ticket-42 --call 0197…/2 --json', 'one of them, for a script'],
+  ],
+  run: ({ args, output }) =>
+    withTarget(args, output, async (target) => {
+      const { bold, dim, yellow } = output.colours
+      const conversation = target.conversation(args.conversation)
+      const modelCalls = (await conversation.modelCalls()).toSorted((one, other) => one.at - other.at)
+      const last = modelCalls.at(-1)
+      if (!last) throw new NoModelCallsError(args.conversation)
+      if (args.calls) {
+        const rows = modelCalls.map((call) => [call.turnRef, call.status, modelName(call.model), ago(call.at)])
+        output.result({ modelCalls }, () => table(['CALL', 'STATUS', 'MODEL', 'AT'].map(bold), rows, output.width))
+        return exitCodes.ok
+      }
+      const turnRef = args.call ?? last.turnRef
+      const explanations = await conversation.explain(turnRef)
+      const texts = output.isJson ? new Map<number, string>() : await textsOf(conversation)
+      output.result({ turnRef, explanations }, () => {
+        const rows = explanations.map(({ seq, type, shown, why }) => [
+          String(seq),
+          type,
+          shown === 'verbatim' ? shown : shown === 'not_shown' ? dim(shown) : yellow(shown),
+          why,
+          texts.get(seq) ?? '',
+        ])
+        return [
+          dim(`model call ${turnRef}`),
+          ...table(['SEQ', 'EVENT', 'SHOWN', 'WHY', 'WHAT'].map(bold), rows, output.width),
+        ]
+      })
+      if (modelCalls.length > 1)
+        output.note(`Other calls: ${commandLine(['explain', args.conversation, '--calls'], args)}`)
+      return exitCodes.ok
+    }),
+})
+
+/** What each event says, in a few words. */
+async function textsOf(conversation: RemoteConversation): Promise<Map<number, string>> {
+  const texts = new Map<number, string>()
+  for await (const events of conversation.eventPages({ after: 0 })) {
+    for (const event of events) texts.set(event.seq, eventText(event))
+  }
+  return texts
+}
+
+function modelName(model: unknown): string {
+  const { provider = '', modelId = '' } = Object(model) as { provider?: unknown; modelId?: unknown }
+  return `${String(provider)} ${String(modelId)}`.trim()
 }

@@ -1,6 +1,6 @@
 import { join, relative } from 'node:path'
 import { type Line, line, styled } from '../chat/line.ts'
-import { isFromSource, perdureCommand } from '../perdure-command.ts'
+import { isFromSource, perdureCommand } from '../transcript/pending-lines.ts'
 import type { DemoModels } from './demo-models.ts'
 
 export type Introduced = {

@@ -1,19 +1,20 @@
 import { dirname, join } from 'node:path'
+import { setTimeout as wait } from 'node:timers/promises'
 import type { Logger } from '../../base/logger.ts'
 import type { Agent } from '../../define/agent.ts'
-import { createScope } from '../../define/create-scope.ts'
-import type { Scope } from '../../define/register.ts'
+import { defineAgent } from '../../define/define-agent.ts'
+import { defineFlow } from '../../define/define-flow.ts'
+import { createScope, type Scope } from '../../define/scope.ts'
 import { createRuntime } from '../../runtime/create-runtime.ts'
 import type { Runtime, Verbs } from '../../runtime/runtime.ts'
-import { makeFolder } from '../../server/node/make-folder.ts'
+import { makeFolder } from '../../server/node/local-token.ts'
 import { sqliteStore } from '../../store/sqlite/sqlite-store.ts'
 import type { Store } from '../../store/store.ts'
 import type { ChatTarget } from '../chat/chat-port.ts'
+import { unlessUnwritable } from '../output.ts'
 import { localConversation } from '../target/local-conversation.ts'
-import { unlessUnwritable } from '../unless-unwritable.ts'
-import { demoAgents } from './demo-agents.ts'
 import type { DemoModels } from './demo-models.ts'
-import { returnFlow } from './return-flow.ts'
+import { orders, researcherTools, supportTools, type ToolSurroundings } from './support-tools.ts'
 
 export type DemoOptions = {
   readonly storeFile: string
@@ -63,4 +64,48 @@ export async function openDemo(options: DemoOptions): Promise<Demo> {
       await store.close()
     },
   }
+}
+
+/** A support agent, and the colleague it asks. */
+function demoAgents(name: string, models: DemoModels, surroundings: Omit<ToolSurroundings, 'researcher'>) {
+  // A script cannot sum up.
+  const context = models.isScripted ? { context: { summarise: false as const } } : {}
+  const researcher = defineAgent({
+    name: `${name}-researcher`,
+    model: models.researcher,
+    instructions: 'You find things out for a lamp shop. Read the notes, ask the supplier, and answer in two sentences.',
+    tools: researcherTools,
+    ...context,
+  })
+  const support = defineAgent({
+    name,
+    model: models.support,
+    instructions: [
+      'You are the support of a small lamp shop. Be brief and friendly. Use the tools; never invent what they would say.',
+      'If a tool says that its outcome is unknown, tell exactly that, and do not run it again unless you are asked to.',
+      `The orders are: ${JSON.stringify(orders)}.`,
+    ].join('\n'),
+    tools: supportTools({ ...surroundings, researcher }),
+    ...context,
+  })
+  return { support, researcher }
+}
+
+/** A parcel that comes back: a label now, then days of waiting in which no process is needed, then the shelf. */
+function returnFlow(pace: number) {
+  return defineFlow({
+    name: 'return',
+    version: 1,
+    input: { type: 'object', properties: { orderId: { type: 'string' } }, required: ['orderId'] },
+    run: async (flow, input) => {
+      const { orderId } = input as { readonly orderId: string }
+      const label = await flow.step('print label', { input: { orderId } }, () => `R-${orderId}`)
+      await flow.suspend({ waitsFor: 'the parcel', orderId, label })
+      await flow.step('inspect and put back', { input: { orderId } }, async ({ signal }) => {
+        await wait(800 * pace, undefined, { signal })
+        return 'as good as new'
+      })
+      return { orderId, label, state: 'back on the shelf' }
+    },
+  })
 }

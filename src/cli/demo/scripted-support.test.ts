@@ -1,6 +1,6 @@
 import type { LanguageModelV4Prompt } from '@ai-sdk/provider'
 import { expect, test } from 'vitest'
-import { scriptedSupport } from './scripted-support.ts'
+import { scriptedSupport } from './demo-models.ts'
 
 function prompt(text: string, result?: { tool: string; output: object }): LanguageModelV4Prompt {
   const asked = { role: 'user', content: [{ type: 'text', text }] }

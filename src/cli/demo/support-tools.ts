@@ -1,9 +1,8 @@
+import { appendFileSync, existsSync, readFileSync } from 'node:fs'
 import { setTimeout as wait } from 'node:timers/promises'
 import type { Agent } from '../../define/agent.ts'
 import { defineTool } from '../../define/define-tool.ts'
 import type { Verbs } from '../../runtime/runtime.ts'
-import { pay } from './ledger.ts'
-import { findOrder, inEuro } from './orders.ts'
 
 export type ToolSurroundings = {
   readonly ledgerFile: string
@@ -112,3 +111,59 @@ export function supportTools({ ledgerFile, pace, flows, researcher }: ToolSurrou
 
   return [refund, salesReport, complaint, research, startReturn, parcelArrived] as const
 }
+
+type Order = { readonly id: string; readonly item: string; readonly cents: number }
+
+/** What the shop of the demo has sold. */
+export const orders: readonly Order[] = [
+  { id: '1234', item: 'a reading lamp', cents: 4990 },
+  { id: '1235', item: 'a garden lantern', cents: 8900 },
+  { id: '1236', item: 'twelve light bulbs', cents: 1250 },
+]
+
+export function findOrder(id: string): Order | null {
+  return orders.find((order) => order.id === id) ?? null
+}
+
+export function inEuro(cents: number): string {
+  return `${(cents / 100).toFixed(2)} EUR`
+}
+
+/** One refund that was paid. */
+export type LedgerLine = {
+  readonly callId: string
+  readonly orderId: string
+  readonly cents: number
+  readonly at: string
+}
+
+/** What the payment provider of the demo would have. Nothing here looks for doubles: that a refund is paid once is for Perdure to show. */
+function pay(file: string, payment: Omit<LedgerLine, 'at'>): void {
+  appendFileSync(file, `${JSON.stringify({ ...payment, at: new Date().toISOString() })}\n`)
+}
+
+export function readLedger(file: string): LedgerLine[] {
+  if (!existsSync(file)) return []
+  return readFileSync(file, 'utf8')
+    .split('\n')
+    .filter(Boolean)
+    .map((text) => JSON.parse(text) as LedgerLine)
+}
+
+/** What the child agent works with: notes it may read, and a supplier it may only ask when somebody agrees. */
+export const researcherTools = [
+  defineTool({
+    name: 'read_notes',
+    description: 'Read the notes about our lamps.',
+    input: { type: 'object', properties: {} },
+    run: () => 'Reading lamps made before May have a loose switch. The supplier knows which numbers.',
+  }),
+  defineTool({
+    name: 'ask_supplier',
+    description: 'Write to the supplier. A person has to approve it.',
+    input: { type: 'object', properties: { message: { type: 'string' } }, required: ['message'] },
+    approval: 'required',
+    prompt: 'Write to the supplier?',
+    run: () => 'Numbers below 5000 have the old switch. We send new ones.',
+  }),
+] as const

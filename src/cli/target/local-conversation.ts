@@ -1,15 +1,15 @@
 import { TurnNotFoundError, WatcherLaggedError } from '../../base/errors/runtime-errors.ts'
 import { ConversationNotFoundError, InvalidArgumentError } from '../../base/errors/store-errors.ts'
-import type { RemoteRecord } from '../../client/answers.ts'
 import type { RemoteConversation } from '../../client/conversation.ts'
+import type { RemoteRecord } from '../../client/pages.ts'
 import { views, type Watched, type WatchOptions, type WithMore } from '../../client/watch.ts'
 import type { SendOptions } from '../../engine/turn-options.ts'
 import type { Explanation } from '../../prompt/explain.ts'
 import type { Conversation } from '../../runtime/conversation.ts'
 import type { ExplanationPage } from '../../runtime/read/explain-log.ts'
 import type { Verbs } from '../../runtime/runtime.ts'
-import { inTime } from '../../server/waiting.ts'
-import type { ConversationRecord } from '../../store/conversation-record.ts'
+import { inTime } from '../../server/routes/turns.ts'
+import type { ConversationRecord } from '../../store/records.ts'
 
 /** Whoever works on it may be another process, or none: then the cancel is durable, and waits. */
 const cancelWaitMs = 3_000

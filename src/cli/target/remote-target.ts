@@ -1,6 +1,6 @@
 import { createClient } from '../../client/create-client.ts'
+import type { Target } from './open-target.ts'
 import { serverAccess } from './server-access.ts'
-import type { Target } from './target.ts'
 
 /** A running server. */
 export async function openRemoteTarget(url: string, tokenFile?: string): Promise<Target> {

@@ -1,6 +1,5 @@
 import { expect, test } from 'vitest'
-import { coloursOf } from './colours.ts'
-import { table } from './table.ts'
+import { coloursOf, table } from './text.ts'
 
 const texts = (...args: Parameters<typeof table>) => table(...args).map(({ text }) => text)
 

@@ -1,13 +1,9 @@
 import type { Json } from '../../base/json.ts'
+import type { RemoteRecord } from '../../client/pages.ts'
 import type { PendingItem } from '../../view/view.ts'
 import type { TargetArgs } from '../target/target-args.ts'
-import type { Colours } from '../terminal/colours.ts'
-import { type SafeText, safe } from '../terminal/safe-text.ts'
-import { duration } from '../terminal/time.ts'
-import { leftOutText } from './call-lines.ts'
-import { commandLine } from './command-line.ts'
-import { excerpt } from './excerpt.ts'
-import { indented } from './indented.ts'
+import { type Colours, duration, type SafeText, safe } from '../terminal/text.ts'
+import { excerpt, indented, leftOutText } from './message-lines.ts'
 
 export type PendingStyle = { readonly colours: Colours; readonly isFull: boolean; readonly args: TargetArgs }
 
@@ -80,4 +76,43 @@ function example(schema: Json, depth: number): Json {
 
 function promptText(prompt: Json, isFull: boolean): string {
   return typeof prompt === 'string' ? prompt : excerpt(prompt, isFull)
+}
+
+type Listed = Pick<RemoteRecord, 'id' | 'unreadable' | 'quarantinedAt'>
+
+/** What to say beside a list about each of its conversations that is damaged in the store, or quarantined. */
+export function problemNotes(records: readonly Listed[], args: TargetArgs): string[] {
+  // The doctor looks after whole stores, as nobody.
+  const { tenant, who: _, ...place } = args
+  return records.flatMap(({ id, unreadable, quarantinedAt }) => {
+    if (unreadable) {
+      const what = unreadable.join(' and ')
+      return [`'${id}' is damaged: its ${what} cannot be read. Run: ${commandLine(['doctor'], place)}`]
+    }
+    if (quarantinedAt === undefined) return []
+    const release = commandLine(['unquarantine', id, ...(tenant === undefined ? [] : ['--tenant', tenant])], place)
+    return [`'${id}' is quarantined: the processes that worked on it ended. Find out why, then run: ${release}`]
+  })
+}
+
+const targetOptions = ['url', 'token-file', 'store', 'config', 'tenant', 'who'] as const
+
+/** A line to type next, on the same target as this command. */
+export function commandLine(words: readonly string[], args: TargetArgs): string {
+  const target = targetOptions.flatMap((name) => (args[name] === undefined ? [] : [`--${name}`, args[name]]))
+  return [perdureCommand(), ...[...words, ...target].map(quoted)].join(' ')
+}
+
+/** For a POSIX shell. */
+function quoted(word: string): string {
+  return /^[\w./:@=+,-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`
+}
+
+/** How this command line is called again: in a clone by its script, else by npx, which finds it in a project and where it is global. */
+export function perdureCommand(): string {
+  return isFromSource() ? 'npm run -s perdure --' : 'npx perdure'
+}
+
+export function isFromSource(): boolean {
+  return import.meta.url.endsWith('.ts')
 }

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { copyExport } from './copy-export.ts'
+import { copyExport } from './remote-upkeep.ts'
 
 const digest = 'ab'.repeat(32)
 const whole = Buffer.from(

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { followWork } from './follow-work.ts'
+import { followWork } from './remote-upkeep.ts'
 
 const finding = '{"type":"finding","code":"seq_gap","problem":"the log jumps"}\n'
 

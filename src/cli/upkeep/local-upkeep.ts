@@ -4,12 +4,11 @@ import { differencesWith } from '../../upkeep/differences-with.ts'
 import { examineStore } from '../../upkeep/examine-store.ts'
 import { exportStore } from '../../upkeep/export-store.ts'
 import { importStore } from '../../upkeep/import-store.ts'
-import { migrateStore } from '../../upkeep/migrate-store.ts'
-import { unquarantine } from '../../upkeep/unquarantine.ts'
-import { agentNames } from '../agent-names.ts'
+import { migrateStore, unquarantine } from '../../upkeep/whole-store.ts'
+import { agentNames } from '../load-config.ts'
 import { openStore } from '../target/open-store.ts'
 import type { StoreArgs } from '../target/target-args.ts'
-import type { UpkeepTarget } from './upkeep-target.ts'
+import type { UpkeepTarget } from './with-upkeep.ts'
 
 /** Opens the store only to look after it: deadlines are left to whoever works on it. */
 export async function openLocalUpkeep(

@@ -1,13 +1,17 @@
-import { CutOffError } from '../../base/errors/cli-errors.ts'
+import { type ClientRequest, request as httpRequest, type IncomingMessage } from 'node:http'
+import { request as httpsRequest } from 'node:https'
+import { CutOffError, UpkeepNotServedError } from '../../base/errors/cli-errors.ts'
+import { PerdureError } from '../../base/errors/perdure-error.ts'
+import { RemoteError, type RemoteProblem, ServerUnreachableError } from '../../base/errors/server-errors.ts'
+import { errorOf } from '../../client/request.ts'
 import type { Difference } from '../../upkeep/differences-with.ts'
+import type { Exported } from '../../upkeep/export-store.ts'
 import type { Finding } from '../../upkeep/finding.ts'
-import type { Migration } from '../../upkeep/migrate-store.ts'
+import { readLines } from '../../upkeep/import-line.ts'
 import type { Repair } from '../../upkeep/repair-conversation.ts'
-import { serverAccess } from '../target/server-access.ts'
-import { copyExport } from './copy-export.ts'
-import { type Follower, followWork } from './follow-work.ts'
-import { type OperatorAsk, operatorRequest } from './operator-request.ts'
-import type { UpkeepTarget } from './upkeep-target.ts'
+import type { Migration, OnProgress, Progress } from '../../upkeep/whole-store.ts'
+import { type ServerAccess, serverAccess } from '../target/server-access.ts'
+import type { UpkeepTarget, Write } from './with-upkeep.ts'
 
 /** The store of a running server, for whoever is one of its operators. */
 export async function openRemoteUpkeep(url: string, tokenFile?: string): Promise<UpkeepTarget> {
@@ -118,4 +122,230 @@ const cutOff = {
     'The server broke off before it told what was removed',
     'Check that the server runs at this address (http or https), then run it again',
   ),
+}
+
+type Follower = {
+  readonly onProgress?: OnProgress | undefined
+  /** Told of each line that is neither progress nor the end. */
+  onLine?(type: string, what: unknown): unknown
+}
+
+/** Reads what a server tells of long work. Returns the result, and null when the lines ended without one; throws the problem that they end with. */
+export async function followWork<T>(
+  chunks: AsyncIterable<Uint8Array>,
+  { onProgress, onLine }: Follower = {},
+): Promise<T | null> {
+  for await (const { text } of readLines(chunks)) {
+    // An empty line shows that the work goes on; one without an end is cut off.
+    if (text === '\n' || !text.endsWith('\n')) continue
+    const { type, ...what } = parsed(text)
+    if (type === 'result') return what as T
+    if (type === 'problem') throw new RemoteError((what as unknown as { problem: RemoteProblem }).problem)
+    if (type === 'progress') onProgress?.(what as unknown as Progress)
+    else await onLine?.(type, what)
+  }
+  return null
+}
+
+function parsed(text: string): { readonly type: string } {
+  try {
+    return JSON.parse(text) as { readonly type: string }
+  } catch (cause) {
+    throw new ServerUnreachableError('its answer is not made of lines of JSON', { cause })
+  }
+}
+
+const newline = 0x0a
+/** Far more than a line that matters here has; what is longer is passed on before it ends. */
+const heldBytes = 64 * 1024
+const ofConversation = Buffer.from('{"line":"conversation_end"')
+const ofEnd = Buffer.from('{"line":"end"')
+const ofProblem = Buffer.from('{"line":"problem"')
+
+/** Passes an export on, byte for byte. Null when it ended without its last line. A line that tells of a problem is thrown, and not passed on. */
+export async function copyExport(
+  chunks: AsyncIterable<Uint8Array>,
+  write: Write,
+  { total, onProgress }: { readonly total: number | null; readonly onProgress: OnProgress },
+): Promise<Exported | null> {
+  let held: Buffer = Buffer.alloc(0)
+  let isInLine = false
+  let [done, rows] = [0, 0]
+  let exported: Exported | null = null
+  for await (const chunk of chunks) {
+    const bytes =
+      held.length === 0 ? Buffer.from(chunk.buffer, chunk.byteOffset, chunk.length) : Buffer.concat([held, chunk])
+    let from = 0
+    for (let end = bytes.indexOf(newline); end >= 0; end = bytes.indexOf(newline, from)) {
+      const line = isInLine ? null : bytes.subarray(from, end)
+      if (line && startsWith(line, ofConversation)) done += 1
+      else if (line && startsWith(line, ofProblem)) throw new RemoteError(JSON.parse(String(line)).problem)
+      else if (line && startsWith(line, ofEnd)) exported = exportedIn(line)
+      isInLine = false
+      rows += 1
+      from = end + 1
+    }
+    const passedOn = bytes.length - from > heldBytes ? bytes.length : from
+    isInLine ||= passedOn > from
+    if (passedOn > 0) await write(bytes.subarray(0, passedOn))
+    held = bytes.subarray(passedOn)
+    onProgress({ done, total, rows })
+  }
+  return held.length === 0 ? exported : null
+}
+
+function startsWith(line: Buffer, head: Buffer): boolean {
+  return line.length >= head.length && line.compare(head, 0, head.length, 0, head.length) === 0
+}
+
+function exportedIn(line: Buffer): Exported {
+  const { sha256, conversations } = JSON.parse(String(line)) as { sha256: string; conversations: number }
+  return { digest: sha256, conversations }
+}
+
+type OperatorAsk = {
+  readonly method: 'GET' | 'POST'
+  readonly path: string
+  readonly query?: Readonly<Record<string, string | undefined>>
+  readonly json?: object
+  /** Sent as they come, while the answer is read. */
+  readonly lines?: AsyncIterable<Uint8Array>
+  /** What the answer is made of. Default: lines. */
+  readonly expects?: 'application/json' | 'application/x-ndjson'
+  /** What is to be told when the connection goes before the end of the answer. */
+  cutOff(cause?: unknown): Error
+}
+
+type OperatorAnswer = {
+  header(name: string): string | null
+  /** Throws `cutOff` where the connection goes. */
+  readonly chunks: AsyncIterable<Uint8Array>
+}
+
+const keepAliveMs = 15_000
+
+/**
+ * Asks a route for operators, and gives the answer as it comes. Made without `fetch`, which gives up on answers that take long, and on those that come while
+ * there is more to send.
+ */
+async function operatorRequest({ address, ...access }: ServerAccess, ask: OperatorAsk): Promise<OperatorAnswer> {
+  const url = new URL(address.href.replace(/\/+$/, '') + ask.path)
+  for (const [name, value] of Object.entries(ask.query ?? {}))
+    if (value !== undefined) url.searchParams.set(name, value)
+  // Nobody acts here, so that a token of the environment can only be meant for this.
+  const secret = (await access.operatorToken()) ?? (await access.token())
+  const headers = {
+    ...(ask.lines ? { 'content-type': 'application/x-ndjson' } : {}),
+    ...(ask.json ? { 'content-type': 'application/json' } : {}),
+    ...(secret === null ? {} : { authorization: `Bearer ${secret}`, 'perdure-operator': `Bearer ${secret}` }),
+  }
+  const send = url.protocol === 'https:' ? httpsRequest : httpRequest
+  // A connection of its own: it is used for long, and not again.
+  const outgoing = send(url, { method: ask.method, headers, agent: false })
+  // Whoever only reads would never see that a machine or a network is gone.
+  outgoing.setSocketKeepAlive(true, keepAliveMs)
+  const sending = new Sending(outgoing)
+  const answered = responseTo(outgoing)
+  if (ask.lines) void sending.send(ask.lines)
+  else outgoing.end(ask.json ? JSON.stringify(ask.json) : undefined)
+  const incoming = await answered.catch((error: NodeJS.ErrnoException) => {
+    const isOurs = sending.hasConnected && !isOfAnotherProtocol(error)
+    throw sending.failure ?? (isOurs ? ask.cutOff(error) : new ServerUnreachableError(reasonOf(error)))
+  })
+  if (incoming.statusCode !== 200) throw await refusal(incoming, address)
+  // Pages of other servers may be found at any path.
+  if (!incoming.headers['content-type']?.startsWith(ask.expects ?? 'application/x-ndjson')) {
+    throw new ServerUnreachableError('something else answered with 200')
+  }
+
+  async function* chunks(): AsyncGenerator<Uint8Array> {
+    try {
+      for await (const chunk of incoming) yield chunk as Uint8Array
+    } catch (error) {
+      throw sending.failure ?? ask.cutOff(error)
+    } finally {
+      outgoing.destroy()
+    }
+  }
+  return { header: (name) => incoming.headers[name]?.toString() ?? null, chunks: chunks() }
+}
+
+function responseTo(outgoing: ClientRequest): Promise<IncomingMessage> {
+  return new Promise((resolve, reject) => {
+    outgoing.once('response', resolve)
+    // Also after the answer has begun, when it is the answer that tells.
+    outgoing.on('error', reject)
+  })
+}
+
+/** What is on its way to the server. */
+class Sending {
+  readonly #outgoing: ClientRequest
+  /** What the source of the lines threw. */
+  failure: Error | null = null
+  hasConnected = false
+
+  constructor(outgoing: ClientRequest) {
+    this.#outgoing = outgoing
+    const connected = outgoing.protocol === 'https:' ? 'secureConnect' : 'connect'
+    outgoing.once('socket', (socket) =>
+      socket.once(connected, () => {
+        this.hasConnected = true
+      }),
+    )
+  }
+
+  /** No faster than the server takes them, and not on when it has had enough. */
+  async send(lines: AsyncIterable<Uint8Array>): Promise<void> {
+    const outgoing = this.#outgoing
+    try {
+      for await (const chunk of lines) {
+        if (outgoing.destroyed) return
+        if (!outgoing.write(chunk)) await drained(outgoing)
+      }
+      outgoing.end()
+    } catch (error) {
+      this.failure = error instanceof Error ? error : new Error(String(error))
+      outgoing.destroy(this.failure)
+    }
+  }
+}
+
+/** Or closed. */
+function drained(outgoing: ClientRequest): Promise<void> {
+  return new Promise((resolve) => {
+    if (outgoing.destroyed) resolve()
+    const go = (): void => {
+      outgoing.off('drain', go)
+      outgoing.off('close', go)
+      resolve()
+    }
+    outgoing.on('drain', go)
+    outgoing.on('close', go)
+  })
+}
+
+async function refusal(incoming: IncomingMessage, address: URL): Promise<Error> {
+  let text = ''
+  try {
+    for await (const piece of incoming.setEncoding('utf8')) text += piece as string
+  } catch {
+    // What came of it may be enough.
+  }
+  const retryAfter = incoming.headers['retry-after']
+  const headers = retryAfter === undefined ? {} : { 'retry-after': retryAfter }
+  const error = await errorOf(new Response(text, { status: incoming.statusCode ?? 500, headers }))
+  const isMissing = PerdureError.isInstance(error) && error.code === 'route_not_found'
+  return isMissing ? new UpkeepNotServedError(address.href) : error
+}
+
+/** What came is no HTTP, or is where TLS was expected. */
+function isOfAnotherProtocol({ code = '' }: NodeJS.ErrnoException): boolean {
+  return code === 'HPE_INVALID_CONSTANT' || code === 'EPROTO'
+}
+
+/** Where a name has several addresses, the reasons are in the errors of each. */
+function reasonOf(error: NodeJS.ErrnoException & { readonly errors?: readonly Error[] }): string {
+  if (isOfAnotherProtocol(error)) return 'it speaks another protocol, perhaps http for https'
+  return error.message || error.errors?.[0]?.message || error.code || 'the connection failed'
 }

@@ -1,10 +1,15 @@
 import type { ArgsDef, ParsedArgs } from 'citty'
 import { CommandLineError } from '../../base/errors/cli-errors.ts'
-import { Interrupted } from '../interrupt.ts'
+import type { ConversationRef } from '../../store/records.ts'
+import type { Garbage, GarbageOptions } from '../../upkeep/collect-garbage.ts'
+import type { Difference } from '../../upkeep/differences-with.ts'
+import type { Examination, ExamineOptions } from '../../upkeep/examine-store.ts'
+import type { Exported, ExportOptions } from '../../upkeep/export-store.ts'
+import type { Imported, ImportOptions } from '../../upkeep/import-store.ts'
+import type { Migration } from '../../upkeep/whole-store.ts'
+import { Interrupted } from '../command.ts'
 import type { Output } from '../output.ts'
 import { targetArgs } from '../target/target-args.ts'
-import { interruptible } from './interruptible.ts'
-import type { UpkeepTarget } from './upkeep-target.ts'
 
 const { tenant: _, who: __, url, 'token-file': tokenFile, ...placeArgs } = targetArgs
 
@@ -66,4 +71,49 @@ async function openUpkeep(args: UpkeepArgs, create: boolean): Promise<UpkeepTarg
 
 export function tenantOf({ tenant }: UpkeepArgs): { readonly tenant?: string } {
   return tenant === undefined ? {} : { tenant }
+}
+
+/** A whole store to look after, whether it is opened here or a running server has it. */
+export type UpkeepTarget = {
+  /** For people, without credentials. */
+  readonly place: string
+  /** Gives the pieces of an export to `write`, no faster than it takes them. */
+  exportTo(write: Write, options: ExportOptions): Promise<Exported>
+  importFrom(chunks: AsyncIterable<Uint8Array>, options: ImportOptions): Promise<Imported>
+  /** What there is code for is known to the target. */
+  examine(options: Omit<ExamineOptions, 'agents' | 'signal'>): Promise<Examination>
+  /** Returns the number of differences. */
+  compareWith(
+    chunks: AsyncIterable<Uint8Array>,
+    onDifference: (difference: Difference) => void,
+    options: { readonly tenant?: string },
+  ): Promise<number>
+  /** False when it is not quarantined. */
+  unquarantine(ref: ConversationRef): Promise<boolean>
+  migrate(options: { readonly check: boolean }): Promise<Migration>
+  collectGarbage(options: Omit<GarbageOptions, 'signal'>): Promise<Garbage>
+  close(): Promise<void>
+}
+
+export type Write = (piece: string | Uint8Array) => Promise<void>
+
+/** Whatever the target does is let go of when somebody ends the command: it rejects with `Interrupted`. */
+function interruptible(target: UpkeepTarget, signal: AbortSignal): UpkeepTarget {
+  const ended = new Promise<never>((_, reject) => {
+    signal.addEventListener('abort', () => reject(new Interrupted()), { once: true })
+  })
+  ended.catch(() => {})
+  const unlessEnded = <T>(work: Promise<T>): Promise<T> => Promise.race([work, ended])
+  return {
+    place: target.place,
+    exportTo: (write, options) => unlessEnded(target.exportTo(write, options)),
+    importFrom: (chunks, options) => unlessEnded(target.importFrom(chunks, options)),
+    examine: (options) => unlessEnded(target.examine(options)),
+    compareWith: (chunks, onDifference, options) => unlessEnded(target.compareWith(chunks, onDifference, options)),
+    unquarantine: (ref) => unlessEnded(target.unquarantine(ref)),
+    migrate: (options) => unlessEnded(target.migrate(options)),
+    collectGarbage: (options) => unlessEnded(target.collectGarbage(options)),
+    // What was let go of may still use it; it ends with the process, as in a crash.
+    close: () => (signal.aborted ? Promise.resolve() : target.close()),
+  }
 }

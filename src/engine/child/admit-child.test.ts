@@ -4,7 +4,7 @@ import { InvalidArgumentError, StoreError } from '../../base/errors/store-errors
 import { childIdOf, childTurnIdOf } from '../../log/child-call.ts'
 import type { Change } from '../../store/change.ts'
 import type { TenantStore } from '../../store/store.ts'
-import { admitChild, callOfChild, parentCallOf } from './admit-child.ts'
+import { admitChild, callOfChild, parentCallOf } from './child-calls.ts'
 
 const id = childIdOf('c1')
 const parent = { conversationId: 'p', callId: 'c1' }

@@ -12,7 +12,7 @@ import {
 } from '../../../test/log/story.ts'
 import type { Json } from '../../base/json.ts'
 import { ChildCalls } from './child-calls.ts'
-import type { Family } from './family.ts'
+import type { Family } from './child-family.ts'
 
 let told: Json[] = []
 let startedCalls: string[] = []

@@ -1,7 +1,24 @@
-import { childCalls, childTurnIdOf } from '../../log/child-call.ts'
-import { type CallState, type ConversationState, findTurn, openTurn, type TurnState } from '../../log/state.ts'
-import { childResult } from './child-result.ts'
-import type { Family } from './family.ts'
+import { PerdureError } from '../../base/errors/perdure-error.ts'
+import { ChildConversationError } from '../../base/errors/runtime-errors.ts'
+import type { Json } from '../../base/json.ts'
+import { callEnd } from '../../log/call-phase.ts'
+import { callIdOfChild, childCalls, childIdOf, childTurnIdOf } from '../../log/child-call.ts'
+import { encode } from '../../log/codec.ts'
+import { decide, endOf } from '../../log/decide.ts'
+import type { TurnEnded, UserMessage } from '../../log/events.ts'
+import {
+  type CallState,
+  type ConversationState,
+  findTurn,
+  keptMessages,
+  openTurn,
+  type TurnState,
+  usageOf,
+} from '../../log/state.ts'
+import { checkId } from '../../store/checks.ts'
+import type { TenantStore } from '../../store/store.ts'
+import type { WorkingSets } from '../../store/working-sets.ts'
+import type { Family, ParentCall } from './child-family.ts'
 
 /** An owner's dealings with its child agents, and with the call it is itself the child of. */
 export class ChildCalls {
@@ -70,5 +87,145 @@ export class ChildCalls {
 
   makeRoom(): () => void {
     return this.#family.makeRoom()
+  }
+}
+
+/** How an error begins that stands for a result which the parent's log cannot hold. */
+export const unrecordable = 'its result cannot be recorded'
+
+/** What a child agent's turn is to the call it was started for: its object, what it was to call, or its text; else why there is none. */
+export function childResult(
+  agent: string,
+  turn: TurnState,
+  { status, reason }: Pick<TurnEnded, 'status' | 'reason'>,
+): Json {
+  const usage = { ...usageOf(turn) }
+  if (status === 'completed') return { ok: true, result: resultOf(turn, reason), usage }
+  const what = status === 'cancelled' ? 'was cancelled' : status === 'halted' ? 'was halted' : 'failed'
+  const why = status === 'failed' ? failureTold(turn, reason) : reason
+  return { ok: false, error: `the agent '${agent}' ${what}${why === null ? '' : `: ${why}`}`, usage }
+}
+
+/** A hook's error may quote the message it judged. Where that message is withheld, the parent gets the code alone. */
+function failureTold(turn: TurnState, reason: string | null): string | null {
+  return keptMessages(turn).at(-1)?.withheld ? (reason?.split(':', 1)[0] ?? null) : reason
+}
+
+function resultOf(turn: TurnState, reason: string | null): Json {
+  const last = keptMessages(turn).at(-1)
+  if (last?.object !== undefined) return last.object
+  if (reason === 'until_tool') {
+    const ended = turn.calls.findLast((call) => call.name === turn.options.untilTool && callEnd(call)?.ok)
+    const end = ended && callEnd(ended)
+    if (end?.ok) return end.result
+  }
+  return (last?.parts ?? []).map((part) => (part.type === 'text' ? part.text : '')).join('')
+}
+
+/** What a child agent is told: the one text of its arguments where that is all there is, else the arguments as JSON. */
+export function childMessage(args: Json): UserMessage {
+  return { parts: [{ type: 'text', text: textOf(args) }] }
+}
+
+function textOf(args: Json): string {
+  if (typeof args === 'string' && args.trim() !== '') return args
+  const values = typeof args === 'object' && args !== null ? Object.values(args) : []
+  const [only] = values
+  return values.length === 1 && typeof only === 'string' && only.trim() !== '' ? only : encode(args)
+}
+
+/** The call a conversation was started for; null when somebody talks to it. Only what has the name of a child is looked up. */
+export async function parentCallOf(store: TenantStore, id: string): Promise<ParentCall | null> {
+  const callId = callIdOfChild(id)
+  if (callId === null) return null
+  try {
+    const parent = (await store.getConversation(id))?.parent
+    if (parent?.callId === undefined || childIdOf(parent.callId) !== id) return null
+    return { conversationId: parent.id, callId: parent.callId }
+  } catch (error) {
+    if (!PerdureError.isInstance(error) || error.code !== 'conversation_unreadable') throw error
+    return callingFor(store, callId)
+  }
+}
+
+/** The same, also for the id that a child will have once its call has been approved. */
+export async function callOfChild(store: TenantStore, id: string): Promise<ParentCall | null> {
+  const callId = callIdOfChild(id)
+  if (callId === null) return null
+  return (await parentCallOf(store, id)) ?? (await callingFor(store, callId))
+}
+
+/** The row of the call knows its conversation too, where that of the child is damaged or not there. */
+async function callingFor(store: TenantStore, callId: string): Promise<ParentCall | null> {
+  const call = await store.getToolCall(callId)
+  return call?.executor === 'agent' ? { conversationId: call.conversationId, callId } : null
+}
+
+/**
+ * Before a child agent is worked on: nobody may be waiting for it any more, because it was started, or went on, while its parent was being
+ * deleted or cancelled elsewhere. Then it is deleted, or asked to end. False when it is gone.
+ */
+export async function admitChild(
+  store: TenantStore,
+  id: string,
+  state: ConversationState,
+  { conversationId, callId }: ParentCall,
+): Promise<boolean> {
+  const turnId = childTurnIdOf(callId)
+  if (openTurn(state)?.turnId !== turnId) return true
+  const row = await store.getToolCall(callId)
+  if (row?.status === 'pending') return true
+  if (!row && !(await store.getConversation(conversationId))) {
+    await store.deleteConversation(id)
+    return false
+  }
+  // Version 0.1 told the parent first: a child that died before it recorded its own end does that now.
+  if (endOf(turnId, decide(state, new Set(), []).events)) return true
+  const events = [{ type: 'cancel_requested' as const, content: { turnId, who: 'system' } }]
+  await store.commit(id, { events, key: `cancel/${callId}` })
+  return true
+}
+
+/**
+ * Refuses to talk to a child agent past its parent, and to take the id of one that has not been started yet. Reads nothing for an id that no
+ * child has.
+ */
+export async function refuseChild(store: TenantStore, id: string): Promise<void> {
+  checkId('conversation id', id)
+  const call = await callOfChild(store, id)
+  if (call) throw new ChildConversationError(id, call.conversationId)
+}
+
+type Parts = { readonly store: TenantStore; readonly workingSets: WorkingSets; readonly tenant: string }
+
+/** The child agents a conversation waits for, and theirs, by their ids. One whose log cannot be read here is left out, and counts as running. */
+export async function loadChildren(parts: Parts, state: ConversationState): Promise<Map<string, ConversationState>> {
+  const children = new Map<string, ConversationState>()
+  const load = async (from: ConversationState): Promise<void> => {
+    for (const { callId } of childCalls(from)) {
+      const childId = childIdOf(callId)
+      const child = await readable(parts, childId)
+      if (!child) continue
+      children.set(childId, child)
+      await load(child)
+    }
+  }
+  await load(state)
+  return children
+}
+
+/** The ids of the child agents that a conversation waits for, and theirs; as far as they can be found out here. */
+export async function childIdsBelow(parts: Parts, id: string): Promise<string[]> {
+  const state = await readable(parts, id)
+  return state ? [...(await loadChildren(parts, state)).keys()] : []
+}
+
+/** Null for a log that has what this version cannot fold. */
+async function readable({ store, workingSets, tenant }: Parts, id: string): Promise<ConversationState | null> {
+  try {
+    return (await workingSets.load(store, tenant, id)).state
+  } catch (error) {
+    if (PerdureError.isInstance(error) && error.code.startsWith('event_')) return null
+    throw error
   }
 }

@@ -9,7 +9,7 @@ import type { TurnOptions } from '../../log/events.ts'
 import type { Change } from '../../store/change.ts'
 import type { Store } from '../../store/store.ts'
 import { scriptedModel } from '../../testing/scripted-model.ts'
-import type { LeaseWish } from '../lease-request.ts'
+import type { LeaseWish } from '../held-lease.ts'
 import { childFamily, type FamilyParts } from './child-family.ts'
 
 const helper = defineAgent({ name: 'helper', model: scriptedModel([]) })

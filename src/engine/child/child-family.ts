@@ -1,18 +1,21 @@
 import { errorCodes } from '../../base/errors/codes.ts'
 import { PerdureError } from '../../base/errors/perdure-error.ts'
+import { ConversationExistsError } from '../../base/errors/store-errors.ts'
 import { failpoint } from '../../base/failpoint.ts'
-import { errorText } from '../../base/redact/error-text.ts'
-import type { Redact } from '../../base/redact/redactor.ts'
+import type { Json } from '../../base/json.ts'
+import { errorText, type Redact } from '../../base/redact/redactor.ts'
 import type { Agent } from '../../define/agent.ts'
-import { childIdOf, childTurnIdOf } from '../../log/child-call.ts'
-import type { ConversationRef } from '../../store/conversation-record.ts'
-import type { Store } from '../../store/store.ts'
-import type { LeaseWish } from '../lease-request.ts'
+import { effectiveArgs } from '../../log/call-phase.ts'
+import { childBudget, childIdOf, childTurnIdOf } from '../../log/child-call.ts'
+import type { Resolution, TurnOptions } from '../../log/events.ts'
+import type { CallState, TurnState } from '../../log/state.ts'
+import { resolveRow } from '../../store/change.ts'
+import type { ConversationRef } from '../../store/records.ts'
+import type { Store, TenantStore } from '../../store/store.ts'
+import type { LeaseWish } from '../held-lease.ts'
 import type { Scopes } from '../scopes.ts'
-import { unrecordable } from './child-result.ts'
-import type { Family, ParentCall } from './family.ts'
-import { resolveChildCall } from './resolve-child-call.ts'
-import { startChild } from './start-child.ts'
+import { turnOptions } from '../turn-options.ts'
+import { childMessage, unrecordable } from './child-calls.ts'
 
 export type FamilyParts = {
   readonly store: Store
@@ -100,4 +103,101 @@ async function unlessGone(commit: Promise<unknown>): Promise<void> {
   } catch (error) {
     if (!PerdureError.isInstance(error) || error.code !== 'conversation_not_found') throw error
   }
+}
+
+type Start = { readonly call: CallState; readonly turn: TurnState; readonly child: Agent }
+
+/** Sends the arguments of a call to the child agent, in a conversation whose id and key follow from the call: once, however often it is tried. */
+async function startChild(
+  { store: root, scopes, giving }: FamilyParts,
+  { tenant, id }: ConversationRef,
+  { call, turn, child }: Start,
+): Promise<void> {
+  const store = root.forTenant(tenant)
+  const { callId } = call
+  const childId = childIdOf(callId)
+  if (await isStarted(store, childId, callId)) return
+  const turnId = childTurnIdOf(callId)
+  const key = `child/${callId}`
+  const who = scopes.handOn({ tenant, id }, turn, callId, { id: childId, turnId })
+  const message = childMessage(effectiveArgs(call))
+  failpoint('child.before_send')
+  await giving({ tenant, id: childId }, child.name, async (lease) => {
+    const content = { turnId, message, options: childOptions(child, turn), who, key }
+    const conversation = { agent: child.name, parent: { id, callId } }
+    const events = [{ type: 'user_msg' as const, content }]
+    const result = await store.commit(childId, { events, key, conversation, expectedSeq: 0, ...lease.acquire() })
+    if (!result.ok) throw new ConversationExistsError(childId)
+    lease.got(result)
+  })
+  // Durable from here: the child works, and ends the call when it ends.
+  failpoint('child.after_send')
+  // A conversation that is deleted takes its children along, also one that was just being started.
+  if (!(await store.getConversation(id))) await store.deleteConversation(childId)
+}
+
+/** Throws where another conversation has its id: what it says is not what the child says. */
+async function isStarted(store: TenantStore, childId: string, callId: string): Promise<boolean> {
+  const record = await store.getConversation(childId)
+  if (!record?.lastSeq) return false
+  if (record.parent?.callId !== callId) throw new ConversationExistsError(childId)
+  return true
+}
+
+/** The child's own limits, within what is left to the turn that starts it. */
+function childOptions(child: Agent, turn: TurnState): TurnOptions {
+  const left = childBudget(turn)
+  const maxTokens = Math.min(child.maxTokens ?? Number.POSITIVE_INFINITY, left.maxTokens)
+  return {
+    ...turnOptions(child, {}),
+    maxDepth: Math.min(child.maxDepth, left.maxDepth),
+    maxSteps: Math.min(child.maxSteps, left.maxSteps),
+    ...(Number.isFinite(maxTokens) ? { maxTokens } : {}),
+  }
+}
+
+/** Ends a call that a child agent works on, and has its conversation go on. Nothing happens when the call has ended, or is gone. */
+export async function resolveChildCall(
+  parts: Pick<FamilyParts, 'store' | 'agents' | 'giving'>,
+  tenant: string,
+  { conversationId, callId }: ParentCall,
+  value: Json,
+  who: string,
+): Promise<void> {
+  const store = parts.store.forTenant(tenant)
+  const row = await store.getToolCall(callId)
+  if (row?.status !== 'pending' || row.kind !== 'sub_agent') return
+  const agent = (await store.getConversation(conversationId))?.agent ?? null
+  const known = agent !== null && parts.agents.has(agent) ? agent : null
+  const content: Resolution = { callId, round: row.round, kind: row.kind, status: 'resolved', value, who }
+  try {
+    await parts.giving({ tenant, id: conversationId }, known, async (lease) => {
+      const events = [{ type: 'resolution' as const, content }]
+      const change = { events, resolve: [resolveRow(content)], ...lease.acquire() }
+      // Of all who end it, a cancel among them, one is accepted.
+      const result = await store.commit(conversationId, change)
+      if (result.ok) lease.got(result)
+    })
+  } catch (error) {
+    if (!PerdureError.isInstance(error) || error.code !== 'conversation_not_found') throw error
+  }
+}
+
+/** The call of another conversation that a conversation was started for. */
+export type ParentCall = { readonly conversationId: string; readonly callId: string }
+
+/** What an owner has done to other conversations: to those of its child agents, and to the one that waits for it. All of it can be repeated. */
+export type Family = {
+  /** Null when somebody talks to it. */
+  readonly parent: ParentCall | null
+  /** How long a cancel waits for the children to end. */
+  readonly patienceMs: number
+  /** Starts the child agent of a call. One that cannot be started ends its call. */
+  start(call: CallState, turn: TurnState): Promise<void>
+  /** Asks the child of a call to end. False when there is none, so that nobody will end the call. */
+  cancel(callId: string, who: string): Promise<boolean>
+  /** Ends the call that waits for this conversation, unless it has ended. `result` must follow from the committed log. */
+  resolveParent(result: Json): Promise<void>
+  /** While an owner only waits for its children, it takes no place from them. The returned function ends that. */
+  makeRoom(): () => void
 }

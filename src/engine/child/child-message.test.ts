@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
-import { turnRef } from '../turn/turn-ref.ts'
-import { childMessage } from './child-message.ts'
+import { turnRef } from '../turn/audit.ts'
+import { childMessage } from './child-calls.ts'
 
 const told = (args: Parameters<typeof childMessage>[0]) => (childMessage(args).parts[0] as { text: string }).text
 

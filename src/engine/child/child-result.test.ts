@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { called, failed, marked, regenerated, replied, said, stateOf, succeeded } from '../../../test/log/story.ts'
 import type { NewEvent, TurnOptions, TurnStatus } from '../../log/events.ts'
-import { childResult } from './child-result.ts'
+import { childResult } from './child-calls.ts'
 
 function resultOf(events: NewEvent[], status: TurnStatus, reason: string | null = null, options: TurnOptions = {}) {
   const turn = stateOf([said('t1', options), ...events]).turns[0]!

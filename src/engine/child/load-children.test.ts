@@ -4,7 +4,7 @@ import { InvalidArgumentError, StoreError } from '../../base/errors/store-errors
 import { childIdOf } from '../../log/child-call.ts'
 import { type ConversationState, emptyState } from '../../log/state.ts'
 import type { WorkingSets } from '../../store/working-sets.ts'
-import { childIdsBelow, loadChildren } from './load-children.ts'
+import { childIdsBelow, loadChildren } from './child-calls.ts'
 
 /** Waits for the children of these calls. */
 const waitingFor = (...calls: string[]): ConversationState =>

@@ -1,6 +1,6 @@
-import { UserFacingError } from '../../base/errors/user-facing-error.ts'
+import { UserFacingError } from '../../base/errors/perdure-error.ts'
 import type { Json } from '../../base/json.ts'
-import { errorText } from '../../base/redact/error-text.ts'
+import { errorText } from '../../base/redact/redactor.ts'
 import { type Normalised, normaliseValue } from '../../define/normalise-result.ts'
 import type { FlowFailure, FlowOp, FlowOpened, FlowOutcome, NewEvent } from '../../log/events.ts'
 import type { LiveOp, Standstill } from './flow-run.ts'

@@ -1,32 +1,31 @@
 import { randomUUID } from 'node:crypto'
-import type { Clock } from '../../base/clock.ts'
+import { type Clock, Signal } from '../../base/clock.ts'
 import { PerdureError } from '../../base/errors/perdure-error.ts'
 import { failpoint } from '../../base/failpoint.ts'
 import type { Json } from '../../base/json.ts'
 import type { Logger } from '../../base/logger.ts'
 import type { Redact } from '../../base/redact/redactor.ts'
-import { Signal } from '../../base/signal.ts'
 import { tentative } from '../../log/decide.ts'
 import type { LogEvent, NewEvent } from '../../log/events.ts'
-import type { CommitResult } from '../../store/change.ts'
-import type { ConversationAttrs } from '../../store/conversation-record.ts'
-import type { Lease } from '../../store/lease.ts'
-import { LogReading } from '../../store/log-reading.ts'
-import { ownChange } from '../../store/own-change.ts'
-import { placedEvents } from '../../store/placed-events.ts'
+import { type CommitResult, ownChange, placedEvents } from '../../store/change.ts'
+import { type Lease, untilCertain } from '../../store/lease.ts'
+import { LogReading } from '../../store/log-pages.ts'
+import type { ConversationAttrs } from '../../store/records.ts'
 import type { TenantStore } from '../../store/store.ts'
-import { untilCertain } from '../../store/until-certain.ts'
-import { checkFlowInput } from './check-flow-input.ts'
 import { decideFlow, type FlowDecision, type FlowHand, nextDueMs } from './decide-flow.ts'
-import type { FlowRegistry } from './flow-registry.ts'
+import { checkFlowInput, type FlowRegistry } from './flow-registry.ts'
 import { FlowRun, type Standstill } from './flow-run.ts'
-import { type FlowState, foldFlow, openOps, pendingOp } from './flow-state.ts'
+import {
+  type FlowState,
+  foldFlow,
+  openOps,
+  operationId,
+  pendingOp,
+  redactFlowEvent,
+  sentSettings,
+} from './flow-state.ts'
 import { type LoadedFlow, putAway } from './load-flow.ts'
-import { operationId } from './operation-id.ts'
-import { redactFlowEvent } from './redact-flow-event.ts'
-import { type AskAgent, RunningOps } from './running-ops.ts'
-import { sentSettings } from './sent-messages.ts'
-import { StoreTime } from './store-time.ts'
+import { type AskAgent, RunningOps, StoreTime } from './running-ops.ts'
 
 export type FlowContext = {
   readonly tenant: string

@@ -2,7 +2,10 @@ import { DefinitionError } from '../../base/errors/definition-errors.ts'
 import { DeterminismError, NoSuchFlowError } from '../../base/errors/flow-errors.ts'
 import { readMembers } from '../../base/errors/read-given.ts'
 import { InvalidArgumentError } from '../../base/errors/store-errors.ts'
+import type { Json } from '../../base/json.ts'
 import { type Flow, sessionAgent } from '../../define/define-flow.ts'
+import { normaliseValue } from '../../define/normalise-result.ts'
+import { validate } from '../../define/validate.ts'
 
 /** The flows of a runtime, by name and version. Of each name, the one given last is the newest. */
 export class FlowRegistry {
@@ -56,4 +59,19 @@ function readFlowName(flow: Pick<Flow, 'name' | 'version'>): { readonly name: st
   const { name, version } = readMembers('flow', flow, ['name', 'version'])
   if (typeof name === 'string' && typeof version === 'string') return { name, version }
   throw new InvalidArgumentError('flow', 'must be a flow or the name of one')
+}
+
+/** The input as it is recorded: what the flow's schema makes of it. Throws `InvalidArgumentError`. */
+export async function checkFlowInput(flow: Flow, input: unknown): Promise<Json> {
+  const given = recorded(input)
+  if (!flow.input) return given
+  const checked = await validate(flow.input, given)
+  if (!checked.ok) throw new InvalidArgumentError('input', `does not fit the flow '${flow.name}': ${checked.issues}`)
+  return recorded(checked.value)
+}
+
+function recorded(value: unknown): Json {
+  const normalised = normaliseValue(value)
+  if (!normalised.ok) throw new InvalidArgumentError('input', `cannot be recorded: ${normalised.problem}`)
+  return normalised.value
 }

@@ -1,4 +1,5 @@
 import { setImmediate as nextMacrotask, setTimeout as sleep } from 'node:timers/promises'
+import { isDeepStrictEqual } from 'node:util'
 import type { ErrorCode } from '../../base/errors/codes.ts'
 import { DeterminismError, FlowStepError } from '../../base/errors/flow-errors.ts'
 import type { Json } from '../../base/json.ts'
@@ -6,7 +7,6 @@ import type { Flow } from '../../define/define-flow.ts'
 import { type AskedFor, flowVerbs } from '../../define/flow-verbs.ts'
 import type { FlowFailure, FlowOp, FlowOutcome } from '../../log/events.ts'
 import type { FlowState, RecordedOp } from './flow-state.ts'
-import { isSameOp } from './same-op.ts'
 
 /** An operation the code has asked for and that has no outcome yet. */
 export type LiveOp = AskedFor & { readonly position: number }
@@ -188,4 +188,23 @@ function givenBack(op: FlowOp, value: Json): Json | undefined {
 
 function failureOf({ error, code, outcome, userFacing }: FlowFailure): FlowStepError {
   return new FlowStepError(error, code as ErrorCode, outcome ?? null, { userFacing: userFacing === true })
+}
+
+/**
+ * Whether the code asks for what was recorded: kind, name, tag, payload, declared input. Not the schema of an answer and not `ifInterrupted`:
+ * they change nothing of what has happened. The order of keys does not count.
+ */
+export function isSameOp(recorded: FlowOp, actual: FlowOp): boolean {
+  return isDeepStrictEqual(compared(recorded), compared(actual))
+}
+
+function compared(op: FlowOp): object {
+  switch (op.kind) {
+    case 'suspend':
+      return { kind: op.kind, tag: op.tag }
+    case 'step':
+      return { kind: op.kind, name: op.name, input: op.input }
+    default:
+      return op
+  }
 }

@@ -1,8 +1,12 @@
+import { createHash } from 'node:crypto'
 import { EventInvalidError, EventUnknownError } from '../../base/errors/log-errors.ts'
-import type { Json } from '../../base/json.ts'
-import type { EventOf, FlowEnded, FlowOp, FlowOpened, FlowOutcome, LogEvent } from '../../log/events.ts'
+import type { Json, JsonObject } from '../../base/json.ts'
+import type { Redact } from '../../base/redact/redactor.ts'
+import { tagOf } from '../../define/flow-requests.ts'
+import type { EventOf, FlowEnded, FlowOp, FlowOpened, FlowOutcome, LogEvent, NewEvent } from '../../log/events.ts'
 import type { OnIgnored } from '../../log/fold-events.ts'
 import { isKnownType } from '../../log/validate-event.ts'
+import type { ConversationRecord } from '../../store/records.ts'
 
 /** What the log of a session folds to: the record that its flow is replayed against. Plain JSON; must be treated as immutable. */
 export type FlowState = {
@@ -139,4 +143,67 @@ export function pendingOp(state: FlowState): Answerable | null {
 
 function isAnswered(op: FlowOp): boolean {
   return op.kind === 'suspend' || op.kind === 'request'
+}
+
+/**
+ * The messages that a session was waiting for when it was let go, kept beside its log: whoever goes on knows then that they were sent, and sends
+ * none again to a conversation that was deleted since. By the ids of the operations. Null when there are none to keep.
+ */
+export function sentSettings(state: FlowState, sent: ReadonlySet<string>): JsonObject | null {
+  const ids = openAgentIds(state).filter((id) => sent.has(id))
+  return ids.length === 0 ? null : { [name]: ids }
+}
+
+export function sentIn(record: Pick<ConversationRecord, 'settings'> | null): Set<string> {
+  const ids = record?.settings[name]
+  return new Set(Array.isArray(ids) ? ids.filter((id): id is string => typeof id === 'string') : [])
+}
+
+export function openAgentIds(state: FlowState): string[] {
+  return openOps(state).flatMap(({ op, id }) => (op.kind === 'agent' && id !== undefined ? [id] : []))
+}
+
+const name = 'sentMessages'
+
+/** Where a session stands when it cannot go on by itself. */
+export type FlowStanding<Result = Json> =
+  | { readonly status: 'suspended'; readonly tag: Json }
+  | { readonly status: 'done'; readonly result: Result }
+  | { readonly status: 'failed'; readonly error: string }
+
+/** Where a session is. `suspended`: somebody has to answer. One that sleeps or waits for an agent is `running`. */
+/** `diverged`: it would run, but the code that this process has for it differs from its record, and nothing was written. */
+export type FlowStatus = 'none' | 'running' | 'suspended' | 'done' | 'failed' | 'diverged'
+
+/**
+ * How a session stands when it cannot go on by itself; null while it can. The log alone does not tell whether the code has seen its last outcome,
+ * so a session counts as suspended only when whoever worked on it has let it go as such.
+ */
+export function standingOf(state: FlowState, record: ConversationRecord | null): FlowStanding | null {
+  if (state.ended) return state.ended
+  const pending = isLetGo(state, record) ? pendingOp(state) : null
+  return pending && { status: 'suspended', tag: tagOf(pending.op) }
+}
+
+export function isLetGo(state: FlowState, record: ConversationRecord | null): boolean {
+  return record?.status === 'suspended' && record.lastSeq === state.lastSeq
+}
+
+/** What fits into an id beside the numbers. */
+const maxSessionBytes = 200
+
+/** The id of what an operation does outside: as idempotency key, as conversation id, as key of a message. */
+export function operationId(session: string, generation: number, position: number): string {
+  const isLong = Buffer.byteLength(session) > maxSessionBytes
+  const name = isLong ? createHash('sha256').update(session).digest('hex') : session
+  return `${name}/${generation}/${position}`
+}
+
+/** An event of a session without the secrets in what steps and flows threw. Whatever is committed by the owner of a session has passed it. */
+export function redactFlowEvent(event: NewEvent, redact: Redact): NewEvent {
+  if (event.type === 'flow_outcome' && !event.content.ok)
+    return { ...event, content: { ...event.content, error: redact(event.content.error) } }
+  if (event.type === 'flow_ended' && event.content.status === 'failed')
+    return { ...event, content: { ...event.content, error: redact(event.content.error) } }
+  return event
 }

@@ -1,15 +1,14 @@
 import type { Clock } from '../../base/clock.ts'
 import type { Logger } from '../../base/logger.ts'
 import type { Redact } from '../../base/redact/redactor.ts'
-import type { ConversationRef } from '../../store/conversation-record.ts'
 import type { Lease } from '../../store/lease.ts'
+import type { ConversationRef } from '../../store/records.ts'
 import type { Store } from '../../store/store.ts'
-import type { Hold } from '../hold.ts'
-import { driveFlow } from './drive-flow.ts'
+import type { Hold } from '../held-lease.ts'
 import { type FlowContext, FlowOwner } from './flow-owner.ts'
 import type { FlowRegistry } from './flow-registry.ts'
-import type { FlowStates } from './flow-states.ts'
-import { openAgentIds, sentIn } from './sent-messages.ts'
+import { openAgentIds, sentIn } from './flow-state.ts'
+import type { FlowStates } from './load-flow.ts'
 
 export type FlowWork = {
   readonly store: Store
@@ -56,4 +55,24 @@ export async function workOnFlow(
   await driveFlow(owner)
   flowStates.keep(tenant, id, owner.loaded)
   return owner.dueInMs
+}
+
+/**
+ * The loop of a session: replay, decide, commit, act, again. Starting, going on after an answer, and recovering after a crash are all this.
+ * Resolves when nothing can run any more and the session is let go, or when another node has taken it. Rejects with `DeterminismError` when
+ * code and record differ; nothing has been written then.
+ */
+export async function driveFlow(owner: FlowOwner): Promise<void> {
+  while (!owner.isLost) {
+    await owner.catchUp()
+    if (owner.isLost) return
+    const decision = await owner.decide()
+    if (decision.events.length > 0 || decision.parks) {
+      const isCommitted = await owner.commit(decision)
+      if (isCommitted && decision.parks) return
+      continue
+    }
+    await owner.actOnOpened()
+    await owner.changed()
+  }
 }

@@ -1,9 +1,8 @@
 import { expect, test } from 'vitest'
 import type { NewEvent } from '../../log/events.ts'
 import { memoryStore } from '../../store/memory/memory-store.ts'
-import { FlowStates } from './flow-states.ts'
-import { loadFlow, putAway } from './load-flow.ts'
-import { redactFlowEvent } from './redact-flow-event.ts'
+import { redactFlowEvent } from './flow-state.ts'
+import { FlowStates, loadFlow, putAway } from './load-flow.ts'
 
 const started: NewEvent = { type: 'flow_started', content: { flow: 'f', version: '1', input: 7, who: 'ann' } }
 const continued: NewEvent = { type: 'flow_continued', content: { version: '1', input: 8 } }

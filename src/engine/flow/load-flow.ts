@@ -1,8 +1,10 @@
+import type { Json } from '../../base/json.ts'
+import { WeightedLru } from '../../base/weighted-lru.ts'
+import { abridge, weightOf } from '../../log/abridge.ts'
 import { isStillThere, pagesAfter, pagesFrom, readBounds } from '../../store/log-pages.ts'
+import { conversationKey, type Summary } from '../../store/records.ts'
 import type { EventPage, TenantStore } from '../../store/store.ts'
-import type { Summary } from '../../store/summary.ts'
-import { type FlowState, foldFlow } from './flow-state.ts'
-import { flowWeight, trimFlow } from './trim-flow.ts'
+import { type FlowState, foldFlow, openOps, type RecordedOp, type RecordedOutcome } from './flow-state.ts'
 
 /** A folded session, up to where a summary stands for its log, and the time of its last event where that was read. */
 export type LoadedFlow = { readonly state: FlowState; readonly summarisedTo: number; readonly lastAt: number | null }
@@ -12,12 +14,12 @@ const summaryVersion = 1
 const eventsPerSummary = 200
 
 /** When a record weighs more than `most`, it is trimmed to `kept`. */
-export type FlowBound = { readonly most: number; readonly kept: number }
+type FlowBound = { readonly most: number; readonly kept: number }
 
 /** For whoever only shows it. */
 export const flowBound: FlowBound = { most: 8 * 1024 * 1024, kept: 1024 * 1024 }
 
-export const boundless: FlowBound = { most: Number.POSITIVE_INFINITY, kept: Number.POSITIVE_INFINITY }
+const boundless: FlowBound = { most: Number.POSITIVE_INFINITY, kept: Number.POSITIVE_INFINITY }
 
 /**
  * Reads what the record needs: the latest summary and what came after it. Null when there is no session of that id. Default: nothing is left out of it.
@@ -39,7 +41,7 @@ export async function loadFlow(
 }
 
 /** Goes on with what is known. Null when the first event of the log is not that of a session. */
-export async function readFlow(
+async function readFlow(
   known: LoadedFlow | null,
   pages: AsyncIterable<EventPage>,
   { most, kept }: FlowBound,
@@ -81,4 +83,98 @@ function flowStateIn({ version, toSeq, content }: Summary): FlowState | null {
   const state = content as unknown as FlowState
   const isRecord = 'generation' in state && Array.isArray(state.ops) && Array.isArray(state.outcomes)
   return isRecord && state.lastSeq === toSeq ? state : null
+}
+
+/** About what a record takes in memory. */
+export function flowWeight({ input, ops, outcomes, ended }: FlowState): number {
+  let weight = weightOf(input) + weightOf(ended)
+  for (const part of [...ops, ...outcomes]) weight += partWeight(part)
+  return weight
+}
+
+/**
+ * A record in about so many bytes, to be shown: of the oldest values only their beginnings, and of what waits for an answer last. No code can be replayed
+ * against it. Pure; the same object where it fits.
+ */
+export function trimFlow(state: FlowState, maxBytes: number): FlowState {
+  let weight = flowWeight(state)
+  if (weight <= maxBytes) return state
+  const open = new Set(openOps(state).map(({ position }) => position))
+  const lighter = <Part extends RecordedOp | RecordedOutcome>(part: Part, shorten: (part: Part) => Part): Part => {
+    if (weight <= maxBytes) return part
+    const abridged = shorten(part)
+    const saved = partWeight(part) - partWeight(abridged)
+    weight -= saved
+    return saved > 0 ? { ...abridged, leftOut: (part.leftOut ?? 0) + saved } : part
+  }
+  const outcomes = state.outcomes.map((outcome) => lighter(outcome, abridgedOutcome))
+  const settled = state.ops.map((op) => (open.has(op.position) ? op : lighter(op, abridgedOp)))
+  const ops = settled.map((op) => (open.has(op.position) ? lighter(op, abridgedOp) : op))
+  return { ...state, ops, outcomes, isTrimmed: true }
+}
+
+function abridgedOutcome(outcome: RecordedOutcome): RecordedOutcome {
+  if (outcome.ok) return { ...outcome, value: abridge(outcome.value) }
+  return { ...outcome, error: abridge(outcome.error) as string }
+}
+
+function abridgedOp(opened: RecordedOp): RecordedOp {
+  return { ...opened, op: abridge(opened.op as unknown as Json) as unknown as RecordedOp['op'] }
+}
+
+const weights = new WeakMap<object, number>()
+
+function partWeight(part: object): number {
+  const known = weights.get(part)
+  if (known !== undefined) return known
+  const weight = weightOf(part)
+  weights.set(part, weight)
+  return weight
+}
+
+/** Keeps the records of the sessions used last, so that going on with one reads only what is new. None that is kept is larger than `flowBound`. */
+export class FlowStates {
+  readonly #kept: WeightedLru<LoadedFlow>
+
+  constructor({ entries = 200, bytes = 32 * 1024 * 1024 } = {}) {
+    this.#kept = new WeightedLru({ entries, bytes }, ({ state }) => flowWeight(state))
+  }
+
+  /** Up to date with the store. Null when there is no session of that id. Of a large one only what is shown: see `FlowState.isTrimmed`. */
+  async load(store: TenantStore, tenant: string, id: string): Promise<LoadedFlow | null> {
+    return this.#load(store, tenant, id, flowBound)
+  }
+
+  /** The same, with all that its code is replayed against, however large it is. */
+  async loadWhole(store: TenantStore, tenant: string, id: string): Promise<LoadedFlow | null> {
+    return this.#load(store, tenant, id, boundless)
+  }
+
+  async #load(store: TenantStore, tenant: string, id: string, within: FlowBound): Promise<LoadedFlow | null> {
+    const kept = this.#kept.get(conversationKey(tenant, id))
+    const isEnough = kept && (within !== boundless || !kept.state.isTrimmed)
+    const loaded = (isEnough ? await caughtUp(store, id, kept, within) : null) ?? (await loadFlow(store, id, within))
+    if (loaded) this.keep(tenant, id, loaded)
+    else this.#kept.delete(conversationKey(tenant, id))
+    return loaded
+  }
+
+  keep(tenant: string, id: string, loaded: LoadedFlow): void {
+    const { state } = loaded
+    const bounded = flowWeight(state) > flowBound.most ? { ...loaded, state: trimFlow(state, flowBound.kept) } : loaded
+    this.#kept.set(conversationKey(tenant, id), bounded)
+  }
+}
+
+/** Null when the log is not the one that was folded: it was deleted, and another has its name. */
+async function caughtUp(
+  store: TenantStore,
+  id: string,
+  known: LoadedFlow,
+  within: FlowBound,
+): Promise<LoadedFlow | null> {
+  const { lastSeq } = known.state
+  const page = await store.pageEvents(id, { ...readBounds, after: lastSeq - 1, keep: 'oldest' })
+  if (page.first?.seq !== lastSeq || page.first.at !== known.lastAt) return null
+  return readFlow(known, pagesFrom(store, id, page), within)
 }

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { operationId } from './operation-id.ts'
+import { operationId } from './flow-state.ts'
 
 test('an operation is named by its session, generation and position', () => {
   expect(operationId('s1', 2, 3)).toBe('s1/2/3')

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
+import { UserFacingError } from '../../base/errors/perdure-error.ts'
 import { InvalidArgumentError, StoreError } from '../../base/errors/store-errors.ts'
-import { UserFacingError } from '../../base/errors/user-facing-error.ts'
 import type { AgentAnswer, StepFunction } from '../../define/flow-verbs.ts'
 import type { FlowOp, FlowOpened } from '../../log/events.ts'
 import type { LiveOp } from './flow-run.ts'

@@ -1,9 +1,9 @@
-import { PerdureError } from '../../base/errors/perdure-error.ts'
-import { UserFacingError } from '../../base/errors/user-facing-error.ts'
+import { type Clock, monotonic } from '../../base/clock.ts'
+import { PerdureError, UserFacingError } from '../../base/errors/perdure-error.ts'
 import { failpoint } from '../../base/failpoint.ts'
 import type { Json } from '../../base/json.ts'
 import type { Logger } from '../../base/logger.ts'
-import { errorText } from '../../base/redact/error-text.ts'
+import { errorText } from '../../base/redact/redactor.ts'
 import type { AgentAnswer } from '../../define/flow-verbs.ts'
 import { normaliseValue } from '../../define/normalise-result.ts'
 import type { FlowFailure, FlowOp, FlowOpened, FlowOutcome } from '../../log/events.ts'
@@ -139,5 +139,32 @@ function thrown(error: unknown): Pick<FlowFailure, 'error' | 'code' | 'userFacin
     error: errorText(error),
     ...(PerdureError.isInstance(error) ? { code: error.code } : {}),
     ...(UserFacingError.isInstance(error) ? { userFacing: true } : {}),
+  }
+}
+
+/**
+ * What time it is for the store, as far as it is known here. Times in a log are the store's, so what is due is measured by its clock, and goes on from
+ * there whatever is done to the time of day of this machine.
+ */
+export class StoreTime {
+  readonly #clock: Clock
+  /** What the store told when it was last heard, and when that was; null before. */
+  #heard: { readonly at: number; readonly monotonicMs: number } | null = null
+
+  constructor(clock: Clock) {
+    this.#clock = clock
+  }
+
+  get isKnown(): boolean {
+    return this.#heard !== null
+  }
+
+  now(): number {
+    return this.#heard ? this.#heard.at + monotonic(this.#clock) - this.#heard.monotonicMs : this.#clock.now()
+  }
+
+  /** The store has told the time of a commit. One that does not tell is taken to have ours. */
+  heard({ at = this.#clock.now() }: { readonly at?: number }): void {
+    this.#heard = { at, monotonicMs: monotonic(this.#clock) }
   }
 }

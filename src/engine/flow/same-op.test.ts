@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import type { FlowOp } from '../../log/events.ts'
-import { isSameOp } from './same-op.ts'
+import { isSameOp } from './flow-run.ts'
 
 const step: FlowOp = { kind: 'step', name: 'pay', input: { a: 1, b: 2 }, ifInterrupted: 'rerun' }
 const suspend: FlowOp = { kind: 'suspend', tag: { ask: 'sure?' }, schema: true }

@@ -1,7 +1,6 @@
 import { expect, test } from 'vitest'
 import type { LogEvent, NewEvent } from '../../log/events.ts'
-import { foldFlow } from './flow-state.ts'
-import { openAgentIds, sentIn, sentSettings } from './sent-messages.ts'
+import { foldFlow, openAgentIds, sentIn, sentSettings } from './flow-state.ts'
 
 const agent = { kind: 'agent' as const, agent: 'helper', id: null, message: 'go' }
 const opened = (

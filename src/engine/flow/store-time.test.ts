@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { fakeClock } from '../../testing/fake-clock.ts'
-import { StoreTime } from './store-time.ts'
+import { StoreTime } from './running-ops.ts'
 
 test('the time of the store is ours until it is heard, and then runs on by our clock', async () => {
   const clock = fakeClock(1_000)

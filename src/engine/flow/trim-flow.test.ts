@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest'
+import { weightOf } from '../../log/abridge.ts'
 import type { LogEvent, NewEvent } from '../../log/events.ts'
-import { weightOf } from '../../log/weight.ts'
 import { foldFlow } from './flow-state.ts'
-import { flowWeight, trimFlow } from './trim-flow.ts'
+import { flowWeight, trimFlow } from './load-flow.ts'
 
 const long = 'x'.repeat(10_000)
 const events: NewEvent[] = [

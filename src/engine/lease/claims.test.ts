@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { silentLogger } from '../../base/logger.ts'
-import type { ClaimOptions, ClaimOutcome } from '../../store/claim.ts'
+import type { ClaimOptions, ClaimOutcome } from '../../store/lease.ts'
 import type { Store } from '../../store/store.ts'
 import { fakeClock } from '../../testing/fake-clock.ts'
 import { type HeldLease, HeldLease as Lease } from '../held-lease.ts'

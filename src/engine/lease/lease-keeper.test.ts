@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { StoreClosedError } from '../../base/errors/store-errors.ts'
 import { silentLogger } from '../../base/logger.ts'
-import type { KnownLease, LeaseNews } from '../../store/lease-news.ts'
+import type { KnownLease, LeaseNews } from '../../store/lease.ts'
 import type { Store } from '../../store/store.ts'
 import { fakeClock } from '../../testing/fake-clock.ts'
 import { type HeldLease, momentOf } from '../held-lease.ts'

@@ -1,9 +1,8 @@
 import type { Clock } from '../../base/clock.ts'
 import { PerdureError } from '../../base/errors/perdure-error.ts'
 import type { Logger } from '../../base/logger.ts'
-import { conversationKey } from '../../store/conversation-key.ts'
-import type { ConversationRef } from '../../store/conversation-record.ts'
-import type { LeaseRef } from '../../store/lease-news.ts'
+import type { LeaseRef } from '../../store/lease.ts'
+import { type ConversationRef, conversationKey } from '../../store/records.ts'
 import type { Store, WakeHint } from '../../store/store.ts'
 import { HeldLease, type Moment, momentOf } from '../held-lease.ts'
 

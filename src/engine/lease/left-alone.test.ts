@@ -3,8 +3,8 @@ import { PerdureError } from '../../base/errors/perdure-error.ts'
 import { ConversationUnreadableError, StoreError } from '../../base/errors/store-errors.ts'
 import type { Logger } from '../../base/logger.ts'
 import { silentLogger } from '../../base/logger.ts'
-import type { WatchedLog } from '../../store/watched-log.ts'
-import { isHopeless, LeftAlone } from './left-alone.ts'
+import type { WatchedLog } from '../../store/store.ts'
+import { isHopeless, LeftAlone } from './claims.ts'
 
 const chat = { tenant: 'acme', id: 'chat' }
 

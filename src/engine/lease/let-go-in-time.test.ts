@@ -1,10 +1,9 @@
 import { expect, test } from 'vitest'
 import { silentLogger } from '../../base/logger.ts'
 import { fakeClock } from '../../testing/fake-clock.ts'
-import type { Hold } from '../hold.ts'
-import { KeepAlive } from '../keep-alive.ts'
+import { type Hold, KeepAlive } from '../held-lease.ts'
 import { SideTasks } from '../turn/side-tasks.ts'
-import { letGoInTime } from './let-go-in-time.ts'
+import { letGoInTime } from './shutdown.ts'
 
 function closing() {
   const told: string[] = []

@@ -1,29 +1,29 @@
-import { Backoff } from '../../base/backoff.ts'
-import { monotonic } from '../../base/clock.ts'
+import { Backoff, monotonic } from '../../base/clock.ts'
 import { PerdureError } from '../../base/errors/perdure-error.ts'
 import { ToolMissingError } from '../../base/errors/runtime-errors.ts'
 import { failpoint } from '../../base/failpoint.ts'
-import type { Logger } from '../../base/logger.ts'
-import { sparingly } from '../../base/sparingly.ts'
+import { type Logger, sparingly } from '../../base/logger.ts'
 import { uuidV7 } from '../../base/uuid-v7.ts'
 import type { Agent } from '../../define/agent.ts'
-import { conversationKey } from '../../store/conversation-key.ts'
-import type { ConversationRef } from '../../store/conversation-record.ts'
+import { type ConversationRef, conversationKey } from '../../store/records.ts'
 import type { WakeHint } from '../../store/store.ts'
 import type { FamilyParts } from '../child/child-family.ts'
 import { type FlowWork, workOnFlow } from '../flow/flow-work.ts'
-import { type HeldLease, type Moment, momentOf } from '../held-lease.ts'
-import type { Hold } from '../hold.ts'
-import type { KeepAlive } from '../keep-alive.ts'
-import type { GivenLease, KnownLog, LeaseWish } from '../lease-request.ts'
+import {
+  type GivenLease,
+  type HeldLease,
+  type Hold,
+  type KeepAlive,
+  type KnownLog,
+  type LeaseWish,
+  type Moment,
+  momentOf,
+} from '../held-lease.ts'
 import { type ConversationWork, type WorkingLease, workOnConversation } from '../turn/conversation-work.ts'
 import { SideTasks } from '../turn/side-tasks.ts'
-import { Claims } from './claims.ts'
+import { Claims, isHopeless, LeftAlone } from './claims.ts'
 import { type HeldConversation, LeaseKeeper } from './lease-keeper.ts'
-import { isHopeless, LeftAlone } from './left-alone.ts'
-import { letGoInTime } from './let-go-in-time.ts'
-import { settledWithin } from './settled-within.ts'
-import { ShutdownSnapshots } from './shutdown-snapshots.ts'
+import { letGoInTime, ShutdownSnapshots, settledWithin } from './shutdown.ts'
 
 export type WorkerParts = Omit<FlowWork, 'warnOfStore'> &
   Omit<ConversationWork, 'family' | 'sideTasks' | 'isCalledOff' | 'warnOfStore'> & {

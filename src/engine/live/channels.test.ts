@@ -5,7 +5,7 @@ import { memoryStore } from '../../store/memory/memory-store.ts'
 import type { TenantStore } from '../../store/store.ts'
 import { WorkingSets } from '../../store/working-sets.ts'
 import { turnEnded, userMsg } from '../../testing/conformance/event-builders.ts'
-import { Channels } from './channels.ts'
+import { Channels } from './log-poll.ts'
 
 const large = 'x'.repeat(1_000_000)
 

@@ -4,8 +4,8 @@ import { systemClock } from '../../base/clock.ts'
 import { childIdOf } from '../../log/child-call.ts'
 import type { ConversationState } from '../../log/state.ts'
 import type { Listener } from './channel.ts'
-import type { Channels } from './channels.ts'
 import { ChildTree } from './child-tree.ts'
+import type { Channels } from './log-poll.ts'
 
 beforeEach(() => void vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] }))
 afterEach(() => void vi.useRealTimers())

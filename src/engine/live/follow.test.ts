@@ -4,8 +4,8 @@ import { ended, said } from '../../../test/log/story.ts'
 import { silentLogger } from '../../base/logger.ts'
 import { memoryStore } from '../../store/memory/memory-store.ts'
 import { loadWhole, WorkingSets } from '../../store/working-sets.ts'
-import { Channels } from './channels.ts'
-import { follow } from './follow.ts'
+import { follow } from './child-tree.ts'
+import { Channels } from './log-poll.ts'
 
 function start() {
   const store = memoryStore({ logger: silentLogger })

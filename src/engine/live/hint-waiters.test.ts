@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { HintWaiters } from './hint-waiters.ts'
+import { HintWaiters } from './log-poll.ts'
 
 const ref = { tenant: 't', id: 'c' }
 const known = { seq: 1, at: 1, status: null }

@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest'
 import { StoreClosedError } from '../../base/errors/store-errors.ts'
 import { silentLogger } from '../../base/logger.ts'
-import type { ConversationRef } from '../../store/conversation-record.ts'
-import type { WatchedLog } from '../../store/watched-log.ts'
+import type { ConversationRef } from '../../store/records.ts'
+import type { WatchedLog } from '../../store/store.ts'
 import { fakeClock } from '../../testing/fake-clock.ts'
 import { LogPoll, type Watcher } from './log-poll.ts'
 

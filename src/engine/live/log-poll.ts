@@ -1,10 +1,11 @@
-import type { Clock } from '../../base/clock.ts'
+import { type Clock, systemClock } from '../../base/clock.ts'
 import { PerdureError } from '../../base/errors/perdure-error.ts'
-import type { Logger } from '../../base/logger.ts'
-import { sparingly } from '../../base/sparingly.ts'
-import { conversationKey } from '../../store/conversation-key.ts'
-import type { Store } from '../../store/store.ts'
-import { logsPerStatement, type WatchedLog } from '../../store/watched-log.ts'
+import { type Logger, sparingly } from '../../base/logger.ts'
+import { readBounds } from '../../store/log-pages.ts'
+import { type ConversationRef, conversationKey } from '../../store/records.ts'
+import { logsPerStatement, type Store, type WatchedLog } from '../../store/store.ts'
+import { bound, loadWhole, type WorkingSet, type WorkingSets, withEvents } from '../../store/working-sets.ts'
+import { Channel, type Reading } from './channel.ts'
 
 /** Somebody here who wants to hear of a log. */
 export type Watcher = WatchedLog & {
@@ -85,4 +86,131 @@ export class LogPoll {
 
 function asKnown({ tenant, id, seq, at, status }: WatchedLog): WatchedLog {
   return { tenant, id, seq, at, status }
+}
+
+/** What was appended to one log while somebody listens. Must be stopped. */
+export type Hints = {
+  /**
+   * Resolves when something was appended since the last call, or when the log is found to be other than it is known. Rejects when the runtime is closed, or with
+   * the signal's reason.
+   */
+  next(known: Known): Promise<void>
+  stop(): void
+}
+
+type Known = Pick<WatchedLog, 'seq' | 'at' | 'status'>
+
+/** Those who wait for a log to grow. Hints may be lost, so it is polled as well: see `LogPoll`. */
+export class HintWaiters {
+  readonly #closed: AbortSignal
+  readonly #listening = new Map<string, Set<() => void>>()
+  readonly #waiting = new Set<Watcher>()
+
+  constructor(closed: AbortSignal) {
+    this.#closed = closed
+  }
+
+  hint({ tenant, id }: ConversationRef): void {
+    for (const tell of this.#listening.get(conversationKey(tenant, id)) ?? []) tell()
+  }
+
+  /** Tells everybody, whatever they wait for. */
+  tellAll(): void {
+    for (const listeners of this.#listening.values()) for (const tell of listeners) tell()
+  }
+
+  /** Those who wait now. */
+  watchers(): Iterable<Watcher> {
+    return this.#waiting
+  }
+
+  /** Listens from now on, so that what comes between a look and the wait after it is not missed. */
+  listen({ tenant, id }: ConversationRef, signal?: AbortSignal): Hints {
+    const key = conversationKey(tenant, id)
+    let isTold = false
+    let wake = (): void => {}
+    const tell = (): void => {
+      isTold = true
+      wake()
+    }
+    const listeners = this.#listening.get(key) ?? new Set()
+    this.#listening.set(key, listeners.add(tell))
+    signal?.addEventListener('abort', tell)
+    return {
+      next: async (known) => {
+        this.#closed.throwIfAborted()
+        signal?.throwIfAborted()
+        const watcher = { tenant, id, ...known, look: tell }
+        this.#waiting.add(watcher)
+        if (!isTold) await new Promise<void>((resolve) => (wake = resolve))
+        this.#waiting.delete(watcher)
+        isTold = false
+        this.#closed.throwIfAborted()
+        signal?.throwIfAborted()
+      },
+      stop: () => {
+        signal?.removeEventListener('abort', tell)
+        listeners.delete(tell)
+        if (listeners.size === 0 && this.#listening.get(key) === listeners) this.#listening.delete(key)
+      },
+    }
+  }
+}
+
+/** The channels of this process: one for each conversation that is worked on or watched here. */
+export class Channels {
+  readonly #store: Store
+  readonly #workingSets: WorkingSets
+  readonly #channels = new Map<string, { readonly tenant: string; readonly channel: Channel }>()
+
+  readonly clock: Clock
+
+  constructor(store: Store, workingSets: WorkingSets, clock: Clock = systemClock) {
+    this.clock = clock
+    this.#store = store
+    this.#workingSets = workingSets
+  }
+
+  of(tenant: string, id: string): Channel {
+    const key = conversationKey(tenant, id)
+    const known = this.#channels.get(key)?.channel
+    if (known) return known
+    const channel = new Channel(id, (workingSet) => this.#read(tenant, id, workingSet))
+    this.#channels.set(key, { tenant, channel })
+    return channel
+  }
+
+  peek(tenant: string, id: string): Channel | undefined {
+    return this.#channels.get(conversationKey(tenant, id))?.channel
+  }
+
+  /** Forgets a channel nobody uses. Called when a watcher leaves or an owner lets go. */
+  tidy(tenant: string, id: string): void {
+    if (this.peek(tenant, id)?.isUnused) this.#channels.delete(conversationKey(tenant, id))
+  }
+
+  /** Those that somebody listens to: hints may be lost, and nobody must wait for ever. */
+  *watchers(): Iterable<Watcher> {
+    for (const { tenant, channel } of this.#channels.values()) {
+      const known = channel.watched()
+      if (!known) continue
+      // One that has gone on meanwhile is looked at the next time.
+      const look = async (): Promise<void> => {
+        if (channel.watched()?.seq === known.seq) await channel.poll()
+      }
+      yield { tenant, id: channel.conversationId, ...known, status: null, look }
+    }
+  }
+
+  async #read(tenant: string, id: string, known: WorkingSet | null): Promise<Reading> {
+    const store = this.#store.forTenant(tenant)
+    if (!known) return { ...(await this.#workingSets.load(store, tenant, id)), events: null }
+    const { lastSeq } = known.state
+    const page = await store.pageEvents(id, { ...readBounds, after: Math.max(0, lastSeq - 1), keep: 'oldest' })
+    const isSameLog = lastSeq === 0 || (page.first?.seq === lastSeq && page.first.at === known.lastAt)
+    if (!isSameLog) return { ...(await loadWhole(store, id, bound)), events: null }
+    const events = lastSeq === 0 ? [...page.events] : [...page.events].slice(1)
+    // A page has room for the event that is known and for any other. Where it has nothing new there is nothing, though a large event may make it say that more may follow.
+    return { ...withEvents(known, events), events, hasMore: page.hasMore && events.length > 0 }
+  }
 }

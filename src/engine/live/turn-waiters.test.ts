@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import type { Logger } from '../../base/logger.ts'
 import { silentLogger } from '../../base/logger.ts'
 import type { Store } from '../../store/store.ts'
-import { TurnWaiters } from './turn-waiters.ts'
+import { TurnWaiters } from './turn-outcome.ts'
 
 const chat = { tenant: 'acme', id: 'chat' }
 const session = { tenant: 'acme', id: 'session' }

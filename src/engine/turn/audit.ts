@@ -2,12 +2,11 @@ import type { LanguageModelV4Prompt } from '@ai-sdk/provider'
 import type { Json } from '../../base/json.ts'
 import type { Redact } from '../../base/redact/redactor.ts'
 import type { ModelRef } from '../../log/events.ts'
-import type { AttemptReport } from '../../model/model-request.ts'
-import type { CommonPrefix } from '../../prompt/common-prefix.ts'
-import { evictionsOf } from '../../prompt/evictions.ts'
-import { promptJson } from '../../prompt/prompt-json.ts'
+import type { AttemptReport } from '../../model/call-model.ts'
+import { type CommonPrefix, promptJson } from '../../prompt/common-prefix.ts'
+import { evictionsOf } from '../../prompt/explain.ts'
 import { noReduction, type Reduction } from '../../prompt/render/reduction.ts'
-import type { NewModelCall } from '../../store/model-call.ts'
+import type { NewModelCall } from '../../store/records.ts'
 import type { TurnContext } from './turn-context.ts'
 
 export type AuditedCall = {
@@ -54,4 +53,9 @@ function rowOf(call: AuditedCall, attempt: AttemptReport, isFull: boolean, redac
     summaryVersion: reduction.summary?.version ?? null,
     evictions: { seen, evicted: evictionsOf(reduction), prefix: prefix && { ...prefix } },
   }
+}
+
+/** Names one model call of a turn; padded, so that the refs of a turn sort by step. */
+export function turnRef(turnId: string, step: number): string {
+  return `${turnId}/${String(Math.max(0, step)).padStart(4, '0')}`
 }

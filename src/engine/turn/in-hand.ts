@@ -1,6 +1,12 @@
+import { errorCodes } from '../../base/errors/codes.ts'
+import type { PerdureError } from '../../base/errors/perdure-error.ts'
+import type { Json } from '../../base/json.ts'
 import type { Redact } from '../../base/redact/redactor.ts'
-import type { Outcome } from '../../log/settle.ts'
-import { redactOutcome } from './redact-outcome.ts'
+import type { AssistantPart, CallResult } from '../../log/events.ts'
+import type { DraftCall, MessageOutcome, Outcome, Verdict } from '../../log/settle.ts'
+import type { TurnState } from '../../log/state.ts'
+import type { Change } from '../../store/change.ts'
+import type { TurnContext } from './turn-context.ts'
 
 type Entry = { readonly outcome: Outcome; readonly settled?: (isCommitted: boolean) => void }
 
@@ -50,4 +56,133 @@ export class InHand {
     this.#entries = this.#entries.filter(({ outcome }) => outcome.type !== 'cancel')
     this.add(cancel)
   }
+}
+
+/** An outcome without the secrets in what tools, hooks and providers said when they failed. Whatever is committed for a turn has passed it. */
+export function redactOutcome(outcome: Outcome, redact: Redact): Outcome {
+  switch (outcome.type) {
+    case 'result':
+      return outcome.result.ok ? outcome : { ...outcome, result: redactResult(outcome.result, redact) }
+    case 'end':
+      return outcome.reason === null ? outcome : { ...outcome, reason: redact(outcome.reason) }
+    case 'message':
+      return redactMessage(outcome, redact)
+    case 'cancel':
+      return outcome.partial ? { ...outcome, partial: redactDraft(outcome.partial, redact) } : outcome
+    case 'injection':
+    case 'title':
+      return outcome
+  }
+}
+
+function redactMessage(outcome: MessageOutcome, redact: Redact): MessageOutcome {
+  const { failure, verdict } = outcome
+  return {
+    ...redactDraft(outcome, redact),
+    ...(failure === undefined ? {} : { failure: redact(failure) }),
+    ...(verdict === undefined ? {} : { verdict: redactVerdict(verdict, redact) }),
+  }
+}
+
+function redactDraft<Draft extends Pick<MessageOutcome, 'parts' | 'calls'>>(draft: Draft, redact: Redact): Draft {
+  if (!draft.parts.some(isFailure) && !draft.calls.some(isRefused)) return draft
+  return {
+    ...draft,
+    parts: draft.parts.map((part) => (isFailure(part) ? { ...part, result: redactJson(part.result, redact) } : part)),
+    calls: draft.calls.map((call) => (isRefused(call) ? { ...call, result: redactResult(call.result, redact) } : call)),
+  }
+}
+
+/** What a hook says is meant for the model or for people, and often quotes what it was thrown. */
+function redactVerdict(verdict: Verdict, redact: Redact): Verdict {
+  if (verdict.type === 'regenerate') return { ...verdict, feedback: redact(verdict.feedback) }
+  return { ...verdict, reason: redact(verdict.reason) }
+}
+
+function redactResult<Result extends CallResult>(result: Result, redact: Redact): Result {
+  return result.ok ? result : { ...result, error: redact(result.error) }
+}
+
+type ProviderFailure = Extract<AssistantPart, { type: 'provider_result' }>
+
+function isFailure(part: AssistantPart): part is ProviderFailure {
+  return part.type === 'provider_result' && part.isError === true
+}
+
+function isRefused(call: DraftCall): call is DraftCall & { readonly result: CallResult } {
+  return call.result?.ok === false
+}
+
+function redactJson(value: Json, redact: Redact): Json {
+  if (typeof value === 'string') return redact(value, { opaqueWords: true })
+  if (typeof value !== 'object' || value === null) return value
+  if (Array.isArray(value)) return value.map((member: Json) => redactJson(member, redact))
+  return Object.fromEntries(Object.entries(value).map(([name, member]) => [name, redactJson(member, redact)]))
+}
+
+type Where = Pick<TurnContext, 'tenant' | 'id' | 'store' | 'logger'>
+
+/**
+ * Which rows the commits of an owner end. A commit under the lease that is refused as stale on the very log it was decided on has met a row that says
+ * something else than the log. The log wins: the commit is made without that row, and the doctor rebuilds it.
+ */
+export class RowGuards {
+  /** The rows that are pending, by call and round; null as long as none has disagreed. */
+  #pending: ReadonlySet<string> | null = null
+
+  /** A row has disagreed: from now on only those that are pending in the store are ended. */
+  async distrust({ tenant, id, store, logger }: Where): Promise<void> {
+    logger.error('the row of a call is not what the log says; run perdure doctor', { tenant, id })
+    const rows = await store.pendingToolCalls(id)
+    this.#pending = new Set(rows.map((row) => keyOf(row.id, row.round)))
+  }
+
+  /** A commit was made, and the rows are what they are. */
+  trust(): void {
+    this.#pending = null
+  }
+
+  guarded<C extends Pick<Change, 'resolve'>>(change: C): C {
+    const pending = this.#pending
+    if (!pending || !change.resolve) return change
+    return { ...change, resolve: change.resolve.filter(({ callId, round }) => pending.has(keyOf(callId, round))) }
+  }
+}
+
+function keyOf(callId: string, round: number): string {
+  return `${round} ${callId}`
+}
+
+/** The results, then the end of the turn in their place: a third refusal in a row is not about what was to be written. */
+const mostInARow = 2
+
+/** What was refused since a commit was made. */
+export class Refusals {
+  #inARow = 0
+
+  committed(): void {
+    this.#inARow = 0
+  }
+
+  /** What is to be recorded in place of these outcomes. Throws the error where the store takes nothing at all. */
+  instead(error: PerdureError, outcomes: readonly Outcome[], open: TurnState | null): readonly Outcome[] {
+    this.#inARow += 1
+    if (errorCodes[error.code].family === 'store' || this.#inARow > mostInARow) throw error
+    return insteadOfRefused(error, outcomes, open)
+  }
+}
+
+/** The store will never take these outcomes (too large, not JSON): what is true and can be recorded in their place. */
+export function insteadOfRefused(
+  error: PerdureError,
+  outcomes: readonly Outcome[],
+  open: TurnState | null,
+): readonly Outcome[] {
+  const results = outcomes.flatMap((outcome): Outcome[] => {
+    if (outcome.type !== 'result') return []
+    const problem = `it ran, but its result cannot be recorded: ${error.message}`
+    return [{ ...outcome, result: { ok: false, error: problem, outcome: 'ran' } }]
+  })
+  if (results.length > 0 || !open) return results
+  return [{ type: 'end', turnId: open.turnId, status: 'failed', reason: error.code }]
 }

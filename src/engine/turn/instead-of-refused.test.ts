@@ -4,8 +4,8 @@ import { PerdureError } from '../../base/errors/perdure-error.ts'
 import { StoreError } from '../../base/errors/store-errors.ts'
 import type { Outcome } from '../../log/settle.ts'
 import { openTurn } from '../../log/state.ts'
-import { failureReason } from './failure-reason.ts'
-import { insteadOfRefused, Refusals } from './instead-of-refused.ts'
+import { failureReason } from './finish-message.ts'
+import { insteadOfRefused, Refusals } from './in-hand.ts'
 
 const error = new PerdureError('event_too_large', 'it has 9 bytes')
 const open = openTurn(stateOf([said('t1')]))

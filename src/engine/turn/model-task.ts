@@ -1,29 +1,24 @@
-import { unlessAborted } from '../../base/abort-reason.ts'
+import { unlessAborted } from '../../base/abort.ts'
 import { failpoint } from '../../base/failpoint.ts'
 import { uuidV7 } from '../../base/uuid-v7.ts'
-import { modelRef } from '../../define/language-model.ts'
-import type { StreamChunk } from '../../define/stream-chunk.ts'
+import { modelRef, type StreamChunk } from '../../define/language-model.ts'
 import { type Turn, turnOf } from '../../define/turn.ts'
 import type { UserPart } from '../../log/events.ts'
 import type { Step } from '../../log/next-step.ts'
-import type { Outcome } from '../../log/settle.ts'
+import type { CancelOutcome, Outcome } from '../../log/settle.ts'
 import { type ConversationState, findTurn, type TurnState } from '../../log/state.ts'
 import { streamModel } from '../../model/stream-model.ts'
-import { calibrate } from '../../prompt/budget/calibration.ts'
-import { countParts } from '../../prompt/budget/count-tokens.ts'
-import { estimateTokens } from '../../prompt/budget/estimate-tokens.ts'
+import { calibrate, countParts, estimateTokens } from '../../prompt/budget/count-tokens.ts'
 import { renderContext } from '../../prompt/render/render-context.ts'
-import type { Delta, LiveContent } from '../../view/live-event.ts'
-import { auditAttempts } from './audit.ts'
-import { failureReason } from './failure-reason.ts'
-import { finishMessage } from './finish-message.ts'
-import { modelTools } from './model-tools.ts'
+import type { Delta, LiveContent } from '../../view/view.ts'
+import { auditAttempts, turnRef } from './audit.ts'
+import { failureReason, finishMessage } from './finish-message.ts'
 import { nextPrompt } from './next-prompt.ts'
-import { runPreHooks } from './run-pre-hooks.ts'
+import { modelTools } from './prepare-call.ts'
+import { runPreHooks } from './run-hooks.ts'
 import type { TurnContext } from './turn-context.ts'
-import { turnRef } from './turn-ref.ts'
 
-export type ModelTask = {
+type ModelTask = {
   readonly turnId: string
   abort(): void
   /** What came of it; a partial message when it was aborted, null when there is none. Does not reject for anything a hook or provider does. */
@@ -31,7 +26,7 @@ export type ModelTask = {
 }
 
 /** What the task needs of the loop: the log as it is now, and a way to have an outcome committed before it goes on. */
-export type Loop = {
+type Loop = {
   state(): ConversationState
   submit(outcome: Outcome): Promise<boolean>
 }
@@ -39,7 +34,7 @@ export type Loop = {
 type ModelStep = Extract<Step, { type: 'model' }>
 
 /** One model call of a turn: pre-hooks, rendering, the stream, the calls and the verdict on the message. */
-export function callModel(step: ModelStep, context: TurnContext, loop: Loop): ModelTask {
+function callModel(step: ModelStep, context: TurnContext, loop: Loop): ModelTask {
   const controller = new AbortController()
   const ended = run(step, context, loop, controller.signal).catch((error: unknown): Outcome | null => {
     if (controller.signal.aborted) return null
@@ -161,4 +156,65 @@ function stateOfTurn(state: ConversationState, turnId: string): TurnState {
   const turn = findTurn(state, turnId)
   if (!turn) throw new Error(`turn '${turnId}' is not in the log it was taken from`)
   return turn
+}
+
+type Reports = {
+  outcome(outcome: Outcome): void
+  crashed(error: unknown): void
+}
+
+/** The model call this process makes for one conversation: at most one. */
+export class RunningModel {
+  readonly #context: TurnContext
+  readonly #loop: Loop
+  readonly #reports: Reports
+  #task: ModelTask | null = null
+
+  constructor(context: TurnContext, loop: Loop, reports: Reports) {
+    this.#context = context
+    this.#loop = loop
+    this.#reports = reports
+  }
+
+  /** Does nothing while one runs. */
+  start(step: Extract<Step, { type: 'model' }>): void {
+    if (this.#task) return
+    const task = callModel(step, this.#context, this.#loop)
+    this.#task = task
+    task.ended.then(
+      (outcome) => {
+        if (this.#task !== task) return
+        this.#task = null
+        if (outcome) this.#reports.outcome(outcome)
+      },
+      (error) => this.#reports.crashed(error),
+    )
+  }
+
+  /** Aborts it; whatever it still says is not reported, but returned. */
+  stop(): Promise<Outcome | null> {
+    const task = this.forget()
+    task?.abort()
+    return task?.ended ?? Promise.resolve(null)
+  }
+
+  /** Aborts it for a cancel: what it has said by then is the end of its message. */
+  async cutOff(): Promise<Pick<CancelOutcome, 'partial'>> {
+    const ended = await this.stop()
+    if (ended?.type !== 'message') return {}
+    // A message that was finished is settled as such, and `settle` knows that its turn is being cancelled.
+    const { type: _, status: __, verdict: ___, failure: ____, ...partial } = ended
+    return { partial }
+  }
+
+  /** Of a turn that is not the open one any more: it answers nobody. */
+  stopUnlessFor(turnId: string | null): void {
+    if (this.#task && this.#task.turnId !== turnId) void this.stop()
+  }
+
+  forget(): ModelTask | null {
+    const task = this.#task
+    this.#task = null
+    return task
+  }
 }

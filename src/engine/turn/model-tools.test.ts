@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { z } from 'zod'
 import { defineTool } from '../../define/define-tool.ts'
-import { modelTools } from './model-tools.ts'
+import { modelTools } from './prepare-call.ts'
 
 test('a model is told the name, the description and the arguments of a tool', () => {
   const tool = defineTool({

@@ -1,5 +1,5 @@
+import { pause } from '../../base/abort.ts'
 import { PerdureError } from '../../base/errors/perdure-error.ts'
-import { pause } from '../../base/unless-aborted.ts'
 import type { TurnContext } from './turn-context.ts'
 
 const firstPauseMs = 50

@@ -1,7 +1,7 @@
 import type { Json } from '../../base/json.ts'
-import { errorText } from '../../base/redact/error-text.ts'
-import { maxArgsBytes, maxPromptBytes } from '../../define/call-limits.ts'
-import { normaliseValue } from '../../define/normalise-result.ts'
+import { errorText } from '../../base/redact/redactor.ts'
+import type { ModelTool } from '../../define/language-model.ts'
+import { maxArgsBytes, maxPromptBytes, normaliseValue } from '../../define/normalise-result.ts'
 import type { Tool, ToolSet } from '../../define/tool.ts'
 import { type Turn, turnOf } from '../../define/turn.ts'
 import { validate } from '../../define/validate.ts'
@@ -114,4 +114,26 @@ function shorten(text: string): string {
   if (text.length <= maxShownArgs) return text
   const note = ` ... (${text.length} characters in all)`
   return text.slice(0, maxShownArgs - note.length).toWellFormed() + note
+}
+
+/** Tools as a model is told about them. `provider` is that of the model, for provider-run tools that do not name theirs. */
+export function modelTools(tools: readonly Tool[], provider = 'provider'): ModelTool[] {
+  return tools.map((tool) => {
+    const { name, description, providerTool, modelOptions } = tool
+    if (providerTool || tool.executor === 'provider') {
+      const { id, args } = providerTool ?? { id: null, args: {} }
+      return {
+        type: 'provider',
+        name,
+        id: (id ?? defaultId(name, provider)) as `${string}.${string}`,
+        args: { ...args },
+      }
+    }
+    return { type: 'function', name, description, inputSchema: tool.inputJsonSchema, ...modelOptions } as ModelTool
+  })
+}
+
+/** The provider of a model reads `anthropic.messages`; its tools are called `anthropic.<tool>`. */
+function defaultId(name: string, provider: string): string {
+  return `${provider.split('.')[0]}.${name}`
 }

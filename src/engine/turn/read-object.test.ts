@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { regenerated, replied, said, stateOf } from '../../../test/log/story.ts'
 import type { NewEvent } from '../../log/events.ts'
-import { objectVerdict, readObject, regenerations } from './read-object.ts'
+import { objectVerdict, readObject, regenerations } from './finish-message.ts'
 
 const schema = { type: 'object', properties: { n: { type: 'number' } }, required: ['n'] }
 const said1 = (...texts: string[]) => texts.map((text) => ({ type: 'text' as const, text }))

@@ -1,11 +1,10 @@
 import { expect, test, vi } from 'vitest'
 import { systemClock } from '../../base/clock.ts'
-import { type Hook, postHook, preHook } from '../../define/create-hook.ts'
-import { systemScope } from '../../define/create-scope.ts'
+import { type Hook, halt, postHook, preHook, regenerate } from '../../define/create-hook.ts'
+import { systemScope } from '../../define/scope.ts'
 import { createTurn, type FinalMessage } from '../../define/turn.ts'
-import { halt, regenerate } from '../../define/verdict.ts'
 import { fakeClock } from '../../testing/fake-clock.ts'
-import { runPostHooks } from './run-post-hooks.ts'
+import { runPostHooks } from './run-hooks.ts'
 
 const assistantMessage: FinalMessage = {
   messageId: 'm1',

@@ -1,13 +1,12 @@
 import { expect, test, vi } from 'vitest'
 import { systemClock } from '../../base/clock.ts'
 import { silentLogger } from '../../base/logger.ts'
-import { type Hook, postHook, preHook } from '../../define/create-hook.ts'
-import { createScope } from '../../define/create-scope.ts'
+import { type Hook, halt, postHook, preHook } from '../../define/create-hook.ts'
+import { createScope } from '../../define/scope.ts'
 import { createTurn, inject, type Turn } from '../../define/turn.ts'
-import { halt } from '../../define/verdict.ts'
 import type { UserPart } from '../../log/events.ts'
 import { fakeClock } from '../../testing/fake-clock.ts'
-import { type PreHookOptions, runPreHooks } from './run-pre-hooks.ts'
+import { type PreHookOptions, runPreHooks } from './run-hooks.ts'
 
 const turn = createTurn({ scope: createScope({ user: 'ada' }), turnRef: 'turn:0' })
 const forever = new Promise<never>(() => {})

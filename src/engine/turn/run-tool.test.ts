@@ -1,11 +1,11 @@
 import { expect, test, vi } from 'vitest'
 import { z } from 'zod'
 import { systemClock } from '../../base/clock.ts'
-import { createScope } from '../../define/create-scope.ts'
 import { defineTool } from '../../define/define-tool.ts'
+import { createScope } from '../../define/scope.ts'
 import { createTurn, type Turn } from '../../define/turn.ts'
 import { fakeClock } from '../../testing/fake-clock.ts'
-import { type RunToolOptions, runTool } from './run-tool.ts'
+import { type RunToolOptions, runTool } from './tool-task.ts'
 
 const reportProgress = vi.fn()
 const turn = createTurn({ scope: createScope({ user: 'ada' }), callId: 'c1', reportProgress })

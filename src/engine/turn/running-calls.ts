@@ -1,6 +1,11 @@
-import { callEnd } from '../../log/call-phase.ts'
+import { type Clock, monotonic } from '../../base/clock.ts'
+import { ToolMissingError } from '../../base/errors/runtime-errors.ts'
+import { callEnd, callPhase } from '../../log/call-phase.ts'
+import { isDue } from '../../log/next-step.ts'
 import type { ResultOutcome } from '../../log/settle.ts'
-import { type ConversationState, findCall } from '../../log/state.ts'
+import { type CallState, type ConversationState, findCall, openTurn } from '../../log/state.ts'
+import { type ConversationRef, conversationKey } from '../../store/records.ts'
+import type { TurnContext } from './turn-context.ts'
 
 type Running = { readonly attempt: number; readonly controller: AbortController; hasReturned: boolean }
 
@@ -65,5 +70,61 @@ export class RunningCalls {
     this.abort()
     this.#running.clear()
     this.#ids = null
+  }
+}
+
+type Context = Pick<TurnContext, 'id' | 'agent' | 'toolWaitMs'>
+
+/** Leaves calls to other nodes whose tools are not in the code of this one, as in the middle of a deploy. */
+export class MissingTools {
+  readonly #context: Context
+
+  constructor(context: Context) {
+    this.#context = context
+  }
+
+  /** The calls of the open turn that would run now, or start a child agent, and are not for this node. Empty once it has waited for long enough. */
+  leftToOthers(state: ConversationState): readonly CallState[] {
+    const { agent, toolWaitMs } = this.#context
+    const turn = openTurn(state)
+    if (!turn) return []
+    const lacksTool = ({ name, executor }: CallState) => agent.toolSet.get(name)?.executor !== executor
+    return turn.calls.filter((call) => lacksTool(call) && needsTool(call) && toolWaitMs(call.callId) > 0)
+  }
+
+  /** Throws `ToolMissingError` where there are such calls: nothing else can go on. */
+  leave([call]: readonly CallState[]): void {
+    const { id, agent, toolWaitMs } = this.#context
+    if (call) throw new ToolMissingError(id, agent.name, call, toolWaitMs(call.callId))
+  }
+}
+
+function needsTool(call: CallState): boolean {
+  const phase = callPhase(call)
+  return phase.type === 'unasked' ? phase.kind === 'sub_agent' : call.executor === 'server' && isDue(call, phase)
+}
+
+const mostRemembered = 10_000
+
+/** How long this process leaves calls to others whose tool its agents lack. Counted from when it first met the call, by a clock that never goes back. */
+export class ToolPatience {
+  readonly #clock: Clock
+  readonly #waitMs: number
+  /** Until when, by conversation and call. */
+  readonly #until = new Map<string, number>()
+
+  constructor(clock: Clock, waitMs: number) {
+    this.#clock = clock
+    this.#waitMs = waitMs
+  }
+
+  /** Zero once it has been left for long enough. */
+  remainingMs({ tenant, id }: ConversationRef, callId: string): number {
+    const key = JSON.stringify([conversationKey(tenant, id), callId])
+    const now = monotonic(this.#clock)
+    const until = this.#until.get(key) ?? now + this.#waitMs
+    this.#until.set(key, until)
+    if (this.#until.size > mostRemembered) this.#until.delete(this.#until.keys().next().value!)
+    return Math.max(0, until - now)
   }
 }

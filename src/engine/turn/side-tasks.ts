@@ -1,6 +1,6 @@
 import type { Logger } from '../../base/logger.ts'
-import type { ConversationRef } from '../../store/conversation-record.ts'
-import type { KeepAlive } from '../keep-alive.ts'
+import type { ConversationRef } from '../../store/records.ts'
+import type { KeepAlive } from '../held-lease.ts'
 
 /** Work that no turn waits for, as titles and summaries. The process does not end before it has. */
 export class SideTasks {

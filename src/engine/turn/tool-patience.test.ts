@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { fakeClock } from '../../testing/fake-clock.ts'
-import { ToolPatience } from './tool-patience.ts'
+import { ToolPatience } from './running-calls.ts'
 
 const ref = { tenant: 't', id: 'c' }
 

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { calibrate, uncalibrated } from './calibration.ts'
+import { calibrate, uncalibrated } from './count-tokens.ts'
 
 test.each([0.6, 0.8, 1.25, 2, 3.5])('an estimate that is off by %f is corrected within a few calls', (truth) => {
   let calibration = uncalibrated

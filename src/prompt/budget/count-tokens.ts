@@ -1,4 +1,5 @@
 import type { LanguageModelV4Message } from '@ai-sdk/provider'
+import { MissingDependencyError } from '../../base/errors/store-errors.ts'
 import type { Tool } from '../../define/tool.ts'
 import type { UserPart } from '../../log/events.ts'
 
@@ -59,4 +60,83 @@ function countPart(part: Part, tokenizer: Tokenizer): number {
 function outputText(output: Extract<Part, { type: 'tool-result' }>['output']): string {
   const { value = '' } = output as { value?: unknown }
   return typeof value === 'string' ? value : JSON.stringify(value)
+}
+
+const samples = 512
+
+/**
+ * A cheap guess from the kinds of characters. Within a third of what OpenAI's tokenizer counts for prose in all scripts we tried, code,
+ * markup, logs and JSON; low by half for random text as in base64. `Calibration` corrects it by what providers report.
+ */
+export const estimateTokens: Tokenizer = (text) => {
+  // Looking at some of a long text keeps it cheap.
+  const stride = Math.max(1, text.length / samples)
+  let tokens = 0
+  let seen = 0
+  for (let place = 0; place < text.length; place += stride) {
+    tokens += tokensPerCharacter(text.charCodeAt(Math.floor(place)))
+    seen += 1
+  }
+  return seen === 0 ? 0 : Math.ceil((tokens / seen) * text.length)
+}
+
+function tokensPerCharacter(code: number): number {
+  if (code < 0x80) return ascii[code]!
+  if (code < 0x250) return 0.3
+  if (code < 0x1100) return 0.32
+  if (code < 0x2e80) return 0.5
+  if (code >= 0xd800 && code < 0xe000) return 1
+  return code >= 0xac00 ? 0.72 : 0.62
+}
+
+const ascii = Float64Array.from({ length: 0x80 }, (_, code) => {
+  const character = String.fromCharCode(code)
+  if (/[a-z]/.test(character)) return 0.21
+  if (/[A-Z]/.test(character)) return 0.4
+  if (/[0-9]/.test(character)) return 0.6
+  return /\s/.test(character) ? 0.05 : 0.5
+})
+
+const mostCharacters = 2_000_000
+
+/** Counts as OpenAI's newer models do, with the optional package `gpt-tokenizer`. Pass it as `context.tokenizer`. */
+export async function gptTokenizer(): Promise<Tokenizer> {
+  const { countTokens } = await import('gpt-tokenizer').catch((cause: unknown) => {
+    throw new MissingDependencyError('gpt-tokenizer', 'gptTokenizer()', cause)
+  })
+  // Instructions and the open turn are counted again for every call.
+  const known = new Map<string, number>()
+  let characters = 0
+  return (text) => {
+    const counted = known.get(text)
+    if (counted !== undefined) return counted
+    // What a user writes is text, also where it looks like a mark of the tokenizer.
+    const tokens = countTokens(text, { allowedSpecial: new Set(), disallowedSpecial: new Set() })
+    characters += text.length
+    if (characters > mostCharacters) {
+      known.clear()
+      characters = text.length
+    }
+    known.set(text, tokens)
+    return tokens
+  }
+}
+
+/** How far estimates are from what the provider reports, learnt from the calls of one conversation. */
+export type Calibration = { readonly factor: number }
+
+export const uncalibrated: Calibration = { factor: 1 }
+
+const weightOfNews = 0.5
+/** What stands around a short prompt weighs more than the prompt. */
+const leastTokens = 500
+/** Fewer than this cannot be an error of the estimate: whoever counted did not count this prompt. More can, and must not be overlooked. */
+const leastRatio = 0.4
+const [leastFactor, mostFactor] = [0.5, 4]
+
+/** `reported` is what the provider counted for a prompt that was estimated, uncorrected, at `estimated`. */
+export function calibrate({ factor }: Calibration, estimated: number, reported: number | undefined): Calibration {
+  if (reported === undefined || estimated < leastTokens || reported / estimated < leastRatio) return { factor }
+  const seen = Math.min(mostFactor, Math.max(leastFactor, reported / estimated))
+  return { factor: factor * (1 - weightOfNews) + seen * weightOfNews }
 }

@@ -1,7 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { describe, expect, test } from 'vitest'
-import { estimateTokens } from './estimate-tokens.ts'
-import { gptTokenizer } from './gpt-tokenizer.ts'
+import { estimateTokens, gptTokenizer } from './count-tokens.ts'
 
 const many = (text: string) => text.repeat(12)
 const rows = Array.from({ length: 60 }, (_, n) => ({
@@ -20,7 +19,7 @@ const texts: [name: string, text: string][] = [
     'English',
     many('The order was sent yesterday; it should be with you by Thursday. If you have questions, write to us. '),
   ],
-  ['code', readFileSync(new URL('./estimate-tokens.ts', import.meta.url), 'utf8')],
+  ['code', readFileSync(new URL('./count-tokens.ts', import.meta.url), 'utf8')],
   ['JSON', JSON.stringify(rows)],
   ['numbers', JSON.stringify(Array.from({ length: 400 }, (_, n) => Math.round(Math.sin(n) * 1e6) / 100))],
   ['log lines', logLines.join('\n')],

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
-import { type ContextAttributes, contextSettings } from '../../define/context-settings.ts'
-import { limitsOf } from './limits.ts'
+import { type ContextAttributes, contextSettings } from '../../define/agent.ts'
+import { limitsOf } from './reduce.ts'
 
 const of = (attributes: ContextAttributes, modelId = 'claude-sonnet-4-5', maxOutputTokens?: number) =>
   limitsOf(

@@ -2,9 +2,8 @@ import { describe, expect, test } from 'vitest'
 import { type ToolTurn, toolTurns } from '../../../test/context/tool-turns.ts'
 import type { ConversationState } from '../../log/state.ts'
 import { noReduction, visibleTurns } from '../render/reduction.ts'
-import { estimateTokens } from './estimate-tokens.ts'
-import { type PlanInput, planSummary } from './plan-summary.ts'
-import { PromptSize, TurnSizes } from './prompt-size.ts'
+import { estimateTokens } from './count-tokens.ts'
+import { type PlanInput, PromptSize, planSummary, TurnSizes } from './prompt-size.ts'
 import { reduce } from './reduce.ts'
 
 const many = (count: number, turn: ToolTurn = {}): ToolTurn[] =>

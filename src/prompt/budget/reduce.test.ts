@@ -5,7 +5,7 @@ import { seededRandom } from '../../../test/faults/harness/seeded-random.ts'
 import { foldEvents } from '../../log/fold-events.ts'
 import type { ConversationState } from '../../log/state.ts'
 import { noReduction, visibleTurns } from '../render/reduction.ts'
-import { estimateTokens } from './estimate-tokens.ts'
+import { estimateTokens } from './count-tokens.ts'
 import { PromptSize, TurnSizes } from './prompt-size.ts'
 import { type ReduceInput, reduce } from './reduce.ts'
 

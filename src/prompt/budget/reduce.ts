@@ -1,9 +1,9 @@
-import type { ContextSettings } from '../../define/context-settings.ts'
+import type { Agent, ContextSettings } from '../../define/agent.ts'
 import type { Retention, ToolSet } from '../../define/tool.ts'
-import type { ConversationState } from '../../log/state.ts'
+import { callEnd } from '../../log/call-phase.ts'
+import type { ModelRef } from '../../log/events.ts'
+import type { ConversationState, TurnState } from '../../log/state.ts'
 import { isInWindow, isSummarised, type Reduction, visibleTurns } from '../render/reduction.ts'
-import type { Limits } from './limits.ts'
-import { stubbedCalls } from './retention.ts'
 
 export type ReduceInput = {
   readonly state: ConversationState
@@ -77,4 +77,86 @@ function showsTheSame(left: Reduction, right: Reduction, { state }: ReduceInput)
 function tidied(reduction: Reduction, { state }: ReduceInput): Reduction {
   const shown = new Set(visibleTurns(state.turns, reduction).flatMap((turn) => turn.calls.map((call) => call.callId)))
   return { ...reduction, stubbed: new Map([...reduction.stubbed].filter(([callId]) => shown.has(callId))) }
+}
+
+/** All in tokens. */
+type Limits = {
+  /** Where reducing begins: what a prompt may have before hooks add to it. */
+  readonly budget: number
+  /** Where reducing ends, so that it happens in jumps and not at every turn. */
+  readonly target: number
+  /** What no prompt may pass. */
+  readonly ceiling: number
+}
+
+const reducedShare = 0.6
+
+export function limitsOf({ context, settings }: Pick<Agent, 'context' | 'settings'>, model: ModelRef): Limits {
+  const ceiling = context.ceiling ?? Math.max(1, windowOf(model) - (settings.maxOutputTokens ?? 0))
+  const working = Math.min(context.workingBudget, ceiling)
+  // A reserve that would take everything is cut to half, else every call would begin with a reduction.
+  const budget = Math.max(1, working - context.injectionReserve, Math.floor(working / 2))
+  return { budget, target: Math.floor(budget * reducedShare), ceiling }
+}
+
+const unknownWindow = 128_000
+
+/** Providers do not tell how much a model takes; what is widely known of families, and a cautious guess for the rest. */
+function windowOf({ modelId }: ModelRef): number {
+  for (const [pattern, tokens] of windows) if (pattern.test(modelId)) return tokens
+  return unknownWindow
+}
+
+const windows: readonly (readonly [RegExp, number])[] = [
+  [/gpt-4\.1|gemini/i, 1_000_000],
+  [/gpt-5|codex/i, 400_000],
+  [/claude|\bo[134]\b|o[134]-/i, 200_000],
+  [/gpt-4o|gpt-4-turbo/i, 128_000],
+]
+
+/**
+ * The ended calls whose results have been kept long enough, each with the reason: past so many turns (`age`), or not among the newest so
+ * many of their tool (`count`). Those of the newest message are always kept: the model has not read them yet.
+ */
+export function stubbedCalls(
+  turns: readonly TurnState[],
+  retentionOf: (toolName: string) => Retention,
+): Map<string, string> {
+  const newerOfTool = new Map<string, number>()
+  const stubbed = new Map<string, string>()
+  const unread = callsOfNewestMessage(turns.at(-1))
+  for (const [age, turn] of turns.toReversed().entries()) {
+    for (const call of turn.calls.toReversed()) {
+      if (!callEnd(call)) continue
+      const newer = newerOfTool.get(call.name) ?? 0
+      newerOfTool.set(call.name, newer + 1)
+      const retention = retentionOf(call.name)
+      if (retention === 'never' || unread.has(call.callId)) continue
+      if (retention.mode === 'age' && age > 0 && age >= retention.value)
+        stubbed.set(call.callId, `it is ${age} turns old; the retention of '${call.name}' is ${retention.value} turns`)
+      if (retention.mode === 'count' && newer >= retention.value)
+        stubbed.set(
+          call.callId,
+          `there are ${newer} newer results of '${call.name}'; its retention is ${retention.value}`,
+        )
+    }
+  }
+  return stubbed
+}
+
+function callsOfNewestMessage(turn: TurnState | undefined): Set<string> {
+  const newest = turn?.items.findLast((item) => item.type === 'assistant')
+  const parts = newest?.type === 'assistant' ? newest.parts : []
+  return new Set(parts.flatMap((part) => (part.type === 'call' ? [part.callId] : [])))
+}
+
+/** What one reduction leaves out that the one before did not, in words. */
+export function whatReduced(before: Reduction, after: Reduction): string {
+  const news: string[] = []
+  const stubs = [...after.stubbed.keys()].filter((callId) => !before.stubbed.has(callId)).length
+  if (stubs > 0) news.push(`${stubs} old results became stubs`)
+  if (after.summary && after.summary.toSeq !== before.summary?.toSeq)
+    news.push(`version ${after.summary.version} of the summary is shown`)
+  if (after.windowFrom > before.windowFrom) news.push(`turns before ${after.windowFrom} were left out`)
+  return `a reduction: ${news.join('; ')}`
 }

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { noReduction, type Reduction } from '../render/reduction.ts'
-import { whatReduced } from './reduction-news.ts'
+import { whatReduced } from './reduce.ts'
 
 const stubs = (...calls: string[]) =>
   new Map(calls.map((callId) => [callId, 'a stub'])) as unknown as Reduction['stubbed']

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { type ToolTurn, toolTurns } from '../../../test/context/tool-turns.ts'
 import type { Retention } from '../../define/tool.ts'
-import { stubbedCalls } from './retention.ts'
+import { stubbedCalls } from './reduce.ts'
 
 const turns = (...tools: string[]): ToolTurn[] => tools.map((tool) => ({ tool }))
 const open = (...tools: string[]): ToolTurn[] => tools.map((tool, n) => ({ tool, isOpen: n === tools.length - 1 }))

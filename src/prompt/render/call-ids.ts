@@ -1,3 +1,5 @@
+import type { Json } from '../../base/json.ts'
+
 /** The ids that calls carry in one prompt, each used once. */
 export class CallIds {
   readonly #used = new Set<string>()
@@ -41,3 +43,35 @@ export class CallIds {
 
 /** OpenAI takes 40 characters, Anthropic only these. */
 const usable = /^[a-zA-Z0-9_-]{1,40}$/
+
+/** Shares no object with the log: nothing that providers, middleware and hooks do to a prompt may reach it. */
+export function ownCopy(value: Json): Json {
+  if (typeof value !== 'object' || value === null) return value
+  if (Array.isArray(value)) return value.map(ownCopy)
+  // A key may be '__proto__': it is an own one after this, and stays so when it is set.
+  const copy = { ...value } as { [key: string]: Json }
+  for (const key of Object.keys(copy)) {
+    const member = copy[key]!
+    if (typeof member === 'object') copy[key] = ownCopy(member)
+  }
+  return copy
+}
+
+/** A copy without lone surrogates: the log keeps them, and providers refuse a request that has one. Shares no object with the log. */
+export function wellFormed(value: Json): Json {
+  if (typeof value === 'string') return value.toWellFormed()
+  if (typeof value !== 'object' || value === null) return value
+  if (isWellFormed(value)) return ownCopy(value)
+  if (Array.isArray(value)) return value.map(wellFormed)
+  return Object.fromEntries(Object.entries(value).map(([key, member]) => [key.toWellFormed(), wellFormed(member)]))
+}
+
+function isWellFormed(value: Json): boolean {
+  if (typeof value === 'string') return value.isWellFormed()
+  if (typeof value !== 'object' || value === null) return true
+  if (Array.isArray(value)) return value.every(isWellFormed)
+  for (const key of Object.keys(value)) {
+    if (!key.isWellFormed() || !isWellFormed((value as { readonly [key: string]: Json })[key]!)) return false
+  }
+  return true
+}

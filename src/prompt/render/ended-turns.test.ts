@@ -3,9 +3,9 @@ import { called, ended, replied, resolved, said, stateOf, succeeded, suspended }
 import { toolResult } from '../../log/event-constructors.ts'
 import type { NewEvent } from '../../log/events.ts'
 import type { UserItem } from '../../log/state.ts'
-import { EndedTurns } from './ended-turns.ts'
 import { noReduction } from './reduction.ts'
 import { blobsNeeded, renderContext } from './render-context.ts'
+import { EndedTurns } from './render-turn.ts'
 
 const model = { provider: 'test', modelId: 'one' }
 const blob = { blob: 'hash', mediaType: 'image/png', size: 3 }

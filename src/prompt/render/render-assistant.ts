@@ -1,14 +1,15 @@
-import type { LanguageModelV4Message, LanguageModelV4ToolResultPart } from '@ai-sdk/provider'
-import { callPosition } from '../../log/call-position.ts'
+import type {
+  LanguageModelV4Message,
+  LanguageModelV4ToolResultOutput,
+  LanguageModelV4ToolResultPart,
+} from '@ai-sdk/provider'
+import type { Json } from '../../base/json.ts'
+import { callEnd } from '../../log/call-phase.ts'
 import type { AssistantPart, ModelRef } from '../../log/events.ts'
+import { callPosition } from '../../log/fold-call.ts'
 import type { AssistantItem, CallState } from '../../log/state.ts'
-import type { CallIds } from './call-ids.ts'
-import { hostedPairs, noPairs } from './hosted-pairs.ts'
-import { ownCopy } from './own-copy.ts'
+import { type CallIds, ownCopy, wellFormed } from './call-ids.ts'
 import type { Reduction } from './reduction.ts'
-import { renderCallOutput } from './render-call-output.ts'
-import { toolInput, toolName } from './tool-name.ts'
-import { wellFormed } from './well-formed.ts'
 
 type AssistantContent = Extract<LanguageModelV4Message, { role: 'assistant' }>['content']
 type ContentPart = AssistantContent[number]
@@ -118,4 +119,74 @@ function providerOptions(part: AssistantPart, isReplayable: boolean): ProviderOp
 const stubOutput = {
   type: 'text' as const,
   value: '[an old result, left out to save room; call the tool again if you need it]',
+}
+
+/** What the model reads as the result of a call. An open call has a placeholder, because a call without a result is not a legal prompt. */
+export function renderCallOutput(call: CallState): LanguageModelV4ToolResultOutput {
+  const end = callEnd(call)
+  if (!end) return { type: 'text', value: '[no result yet: the call is still open]' }
+  const edited = call.rounds.findLast((round) => round.resolution?.edited)?.resolution?.edited
+  const note = edited
+    ? `A person changed the arguments to ${JSON.stringify(wellFormed(edited.after))} before it ran. `
+    : ''
+  if (!end.ok) {
+    const error = end.error.trim() === '' ? 'it failed and did not say why' : end.error.toWellFormed()
+    return { type: 'error-text', value: `${note}${error}${outcomeNote(end.outcome)}` }
+  }
+  const result = wellFormed(end.result)
+  if (edited) return { type: 'json', value: { note: note.trim(), result } as never }
+  // An empty text is not content to every provider; as JSON it has its quotes.
+  const isText = typeof result === 'string' && result.trim() !== ''
+  return isText ? { type: 'text', value: result } : { type: 'json', value: result as never }
+}
+
+function outcomeNote(outcome: 'unknown' | 'ran' | undefined): string {
+  if (outcome === 'unknown') return ' (outcome: unknown)'
+  return outcome === 'ran' ? ' (outcome: ran)' : ''
+}
+
+/** A model may have asked for a tool by a name that no provider takes back. */
+function toolName(name: string, { provider }: ModelRef): string {
+  const plain = usable.test(name) ? name : name.replaceAll(/[^a-zA-Z0-9_-]/g, '_').slice(0, 64) || 'unknown'
+  // Google wants a letter or an underscore first.
+  const isRefused = provider.startsWith('google') && !/^[a-zA-Z_]/.test(plain)
+  return isRefused ? `_${plain}`.slice(0, 64) : plain
+}
+
+const usable = /^[a-zA-Z0-9_-]{1,64}$/
+
+/** Providers want an object; a model may have sent something else. */
+function toolInput(args: Json): Json {
+  const plain = wellFormed(args)
+  return typeof plain === 'object' && plain !== null && !Array.isArray(plain) ? plain : { input: plain }
+}
+
+const noPairs: ReadonlySet<string> = new Set()
+
+/** The ids of the calls that the model's host ran and that can go back to it: one call, one result after it, an id of their own. */
+function hostedPairs(
+  parts: readonly AssistantPart[],
+  { model, callIds }: { readonly model: ModelRef; readonly callIds: CallIds },
+): ReadonlySet<string> {
+  if (!parts.some((part) => part.type === 'provider_call') || !takesHostedCalls(model)) return noPairs
+  const pairs = new Set<string>()
+  for (const part of parts) {
+    if (part.type !== 'provider_call') continue
+    const { providerCallId, name } = part
+    const [first, result, ...more] = parts.filter((other) => isAbout(other, providerCallId))
+    const isPair = first === part && result?.type === 'provider_result' && more.length === 0
+    // A result that could not be kept is null, and no encoder takes that.
+    if (isPair && result.name === name && result.result !== null && callIds.claim(providerCallId))
+      pairs.add(providerCallId)
+  }
+  return pairs
+}
+
+function isAbout(part: AssistantPart, providerCallId: string): boolean {
+  return (part.type === 'provider_call' || part.type === 'provider_result') && part.providerCallId === providerCallId
+}
+
+/** Chat-style APIs have no place for a call with its result inside an answer; their encoders make an unanswered call of it. */
+function takesHostedCalls({ provider }: ModelRef): boolean {
+  return provider.includes('anthropic') || !/\.chat$|^google/.test(provider)
 }

@@ -1,15 +1,13 @@
 import type { LanguageModelV4Message, LanguageModelV4Prompt } from '@ai-sdk/provider'
+import type { Json } from '../../base/json.ts'
 import type { BlobRef } from '../../log/blob-ref.ts'
 import type { ModelRef, UserPart } from '../../log/events.ts'
+import { readSnapshot } from '../../log/read-snapshot.ts'
+import type { SnapshotMessage, SnapshotPart } from '../../log/snapshot.ts'
 import type { ConversationState } from '../../log/state.ts'
-import { withBreakpoints } from './cache-breakpoints.ts'
 import { CallIds } from './call-ids.ts'
-import { type EndedTurns, noTurns } from './ended-turns.ts'
-import { fillGaps } from './fill-gaps.ts'
 import { noReduction, type Reduction, visibleTurns } from './reduction.ts'
-import { renderSeed } from './render-seed.ts'
-import { renderTurn } from './render-turn.ts'
-import { renderUserParts } from './render-user.ts'
+import { type EndedTurns, noTurns, renderTurn, renderUserParts } from './render-turn.ts'
 
 export type RenderOptions = {
   readonly system: string
@@ -73,4 +71,121 @@ export function blobsNeeded(
   }
   add(injections)
   return files
+}
+
+/**
+ * Leaves out messages with nothing in them, but where a user has to speak: providers want a user to begin, to stand between two answers, and
+ * to have the last word. Whether one is left out depends only on what is before it, so that it stays so when the log grows. `follows` is
+ * what comes before `messages`.
+ */
+function fillGaps(
+  messages: readonly LanguageModelV4Message[],
+  follows: LanguageModelV4Message | undefined,
+): LanguageModelV4Message[] {
+  const filled: LanguageModelV4Message[] = []
+  const needsUser = (): boolean => {
+    const role = (filled.at(-1) ?? follows)?.role
+    return role !== 'user' && role !== 'tool'
+  }
+  for (const message of messages) {
+    const isEmpty = message.content.length === 0
+    if ((isEmpty || message.role === 'assistant') && needsUser()) filled.push(emptyMessage())
+    if (!isEmpty) filled.push(message)
+  }
+  if (needsUser()) filled.push(emptyMessage())
+  return filled
+}
+
+function emptyMessage(): LanguageModelV4Message {
+  return { role: 'user', content: [{ type: 'text', text: '[an empty message]' }] }
+}
+
+/**
+ * Marks where a provider that has to be told may cache: the end of what only a reduction changes, and the end of what is in the log.
+ * Others find the common prefix by themselves.
+ */
+function withBreakpoints(
+  head: readonly LanguageModelV4Message[],
+  tail: readonly LanguageModelV4Message[],
+  model: ModelRef,
+): LanguageModelV4Message[] {
+  return isTold(model) ? [...marked(head), ...marked(tail)] : [...head, ...tail]
+}
+
+/** Its models are also reached through others, who pass the marks on. */
+function isTold({ provider, modelId }: ModelRef): boolean {
+  return /anthropic|claude/i.test(`${provider} ${modelId}`)
+}
+
+function marked(messages: readonly LanguageModelV4Message[]): LanguageModelV4Message[] {
+  const last = messages.at(-1)
+  if (!last) return []
+  return [
+    ...messages.slice(0, -1),
+    { ...last, providerOptions: { anthropic: { cacheControl: { type: 'ephemeral' } } } },
+  ]
+}
+
+/** The message without our marks, which move from call to call and are no part of what is cached. */
+export function withoutBreakpoint(message: LanguageModelV4Message): LanguageModelV4Message {
+  if (message.providerOptions?.['anthropic']?.['cacheControl'] === undefined) return message
+  const { providerOptions: _, ...rest } = message
+  return rest
+}
+
+/** What a conversation was seeded with, before its first turn, until a summary stands for it. Told as a user message, like a summary. */
+export function renderSeed(
+  { seed }: Pick<ConversationState, 'seed'>,
+  { summary }: Pick<Reduction, 'summary'>,
+): LanguageModelV4Message[] {
+  const text = summary === null ? seedText(seed) : ''
+  if (text === '') return []
+  return [{ role: 'user', content: [{ type: 'text', text: `${seedHeading}\n\n${text}` }] }]
+}
+
+const seedHeading = 'What was said before, from a copy of an earlier conversation:'
+
+const mostCharacters = 60_000
+const longestResult = 4_000
+const texts = new WeakMap<object, string>()
+
+/** As plain text, which no role, call or instruction can be smuggled in with. Empty when there is nothing to tell. */
+export function seedText(seed: Json): string {
+  if (seed === null || typeof seed !== 'object') return seed === null ? '' : String(seed).toWellFormed()
+  const known = texts.get(seed)
+  if (known !== undefined) return known
+  const text = cut(tell(seed), mostCharacters).toWellFormed()
+  texts.set(seed, text)
+  return text
+}
+
+function tell(seed: Json): string {
+  const read = readSnapshot(seed)
+  // Written by somebody else: it is told as it is.
+  if (!read.ok) return JSON.stringify(seed)
+  const { summary, messages } = read.snapshot
+  const lines = messages.flatMap(linesOf)
+  return [...(summary ? [`Summary of what came before: ${summary}`] : []), ...lines].join('\n')
+}
+
+function linesOf({ role, parts }: SnapshotMessage): string[] {
+  const said = parts.map(saidIn).join('').trim()
+  const name = role === 'user' ? 'User' : 'Assistant'
+  return [...(said === '' ? [] : [`${name}: ${said}`]), ...parts.flatMap(callIn)]
+}
+
+function saidIn(part: SnapshotPart): string {
+  if (part.type === 'text') return part.text
+  return part.type === 'file' ? `[file ${part.mediaType}]` : ''
+}
+
+function callIn(part: SnapshotPart): string[] {
+  if (part.type !== 'call') return []
+  const isEnded = part.status === 'ok' || part.status === 'error'
+  const end = isEnded ? `${part.status}, ${cut(JSON.stringify(part.result), longestResult)}` : 'it had not ended'
+  return [`Tool ${part.name}(${cut(JSON.stringify(part.args), longestResult)}): ${end}`]
+}
+
+function cut(text: string, length: number): string {
+  return text.length <= length ? text : `${text.slice(0, length)}…`
 }

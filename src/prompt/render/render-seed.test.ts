@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import type { Json } from '../../base/json.ts'
-import { renderSeed, seedText } from './render-seed.ts'
+import { renderSeed, seedText } from './render-context.ts'
 
 const message = (role: string, ...parts: Json[]): Json => ({ role, at: 1, parts })
 const text = (text: string): Json => ({ type: 'text', text })

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { renderUserParts } from './render-user.ts'
+import { renderUserParts } from './render-turn.ts'
 
 const blob = { blob: 'hash', mediaType: 'image/png', size: 3 }
 const file = (data: string | typeof blob, filename?: string) => {

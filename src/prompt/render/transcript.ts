@@ -1,6 +1,6 @@
 import { callEnd } from '../../log/call-phase.ts'
 import type { AssistantItem, CallState, TurnState } from '../../log/state.ts'
-import { orderedItems } from './ordered-items.ts'
+import { orderedItems } from './render-turn.ts'
 
 /** How much of each piece is told, tried in this order until everything fits. */
 const lengths = [4_000, 1_000, 200, 50]

@@ -1,13 +1,16 @@
 import { readMembers } from '../../base/errors/read-given.ts'
+import { InvalidArgumentError } from '../../base/errors/store-errors.ts'
+import type { Json } from '../../base/json.ts'
 import { abridgeEvent } from '../../log/abridge.ts'
 import { callPhase } from '../../log/call-phase.ts'
+import { decode, encode } from '../../log/codec.ts'
 import type { LogEvent } from '../../log/events.ts'
 import { foldEvents } from '../../log/fold-events.ts'
 import { type CallState, type ConversationState, emptyState, type TurnState } from '../../log/state.ts'
-import { type Explanation, explain, seenBy } from '../../prompt/explain.ts'
+import { type Eviction, type Explanation, explain, seenBy } from '../../prompt/explain.ts'
 import { checkWhole } from '../../store/checks.ts'
 import { pagesAfter } from '../../store/log-pages.ts'
-import type { ModelCall } from '../../store/model-call.ts'
+import type { ModelCall } from '../../store/records.ts'
 import type { EventPage, TenantStore } from '../../store/store.ts'
 
 /** A page of explanations. */
@@ -88,4 +91,23 @@ function ofRange(turn: TurnState, after: number, last: number): TurnState {
 
 function seqsOf({ seq, startedSeq, rounds, result }: CallState): number[] {
   return [seq, startedSeq, ...rounds.flatMap((round) => [round.seq, round.resolution?.seq ?? 0]), result?.seq ?? 0]
+}
+
+/** What a model call left out, as its audit row has it. A copy, which is plain JSON of the right shape. */
+export function readEvictions(given: Pick<ModelCall, 'evictions'>): Json {
+  const { evictions = null } = readMembers('model call', given, ['evictions'])
+  const copy = decode(encode(evictions, 'evictions'))
+  if (copy !== null && !isEvictions(copy)) {
+    throw new InvalidArgumentError('evictions', 'are not those of a model call; pass one of modelCalls()')
+  }
+  return copy
+}
+
+function isEvictions(value: Json): boolean {
+  const { seen = 0, evicted = [] } = Object(value) as { seen?: unknown; evicted?: unknown }
+  return typeof seen === 'number' && Array.isArray(evicted) && evicted.every(isEviction)
+}
+
+function isEviction(value: unknown): value is Eviction {
+  return typeof value === 'object' && value !== null
 }

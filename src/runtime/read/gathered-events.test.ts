@@ -1,10 +1,10 @@
 import { expect, test } from 'vitest'
 import { placed, said, succeeded } from '../../../test/log/story.ts'
+import { weightOf } from '../../log/abridge.ts'
 import { toolResult } from '../../log/event-constructors.ts'
 import type { LogEvent } from '../../log/events.ts'
-import { weightOf } from '../../log/weight.ts'
 import type { EventPage } from '../../store/store.ts'
-import { GatheredEvents, sizeOf } from './gathered-events.ts'
+import { GatheredEvents, sizeOf } from './turn-events.ts'
 
 const long = 'x'.repeat(5_000)
 const results = (count: number, after = 0): LogEvent[] =>

@@ -1,15 +1,14 @@
 import { readMembers } from '../../base/errors/read-given.ts'
 import type { Json } from '../../base/json.ts'
-import { blobRefsIn } from '../../log/blob-refs-in.ts'
+import { blobRefsIn } from '../../log/blob-ref.ts'
 import type { LogEvent } from '../../log/events.ts'
-import type { ConversationRecord, ConversationRef } from '../../store/conversation-record.ts'
+import { readRange } from '../../store/checks.ts'
 import { logPages } from '../../store/log-pages.ts'
-import type { ModelCall, ModelCallRange } from '../../store/model-call.ts'
-import { readRange } from '../../store/read-ranges.ts'
+import type { ConversationRecord, ConversationRef, ModelCall, ModelCallRange } from '../../store/records.ts'
 import type { EventPage, EventRange, TenantStore } from '../../store/store.ts'
 import { type ExplainRange, type ExplanationPage, explainPage, readExplainRange } from './explain-log.ts'
 import { type HistoryOptions, historyTurns, type TurnPage } from './history.ts'
-import { shownPages } from './shown-events.ts'
+import { shownPages } from './turn-events.ts'
 
 /** What is kept of a conversation or session beside its log. Reads only. */
 export type Inspection = {

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import type { TenantStore } from '../../store/store.ts'
-import { lineageOf } from './lineage.ts'
+import { lineageOf } from './lists.ts'
 
 function storeOf(parents: Record<string, object | null>): TenantStore {
   return {

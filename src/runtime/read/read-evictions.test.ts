@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { readEvictions } from './read-evictions.ts'
+import { readEvictions } from './explain-log.ts'
 
 test('the evictions of a model call are copied, or are none', () => {
   const evictions = { seen: 3, evicted: [{ shown: 'summarised', why: 'old', toSeq: 2 }], prefix: null }

@@ -1,11 +1,9 @@
 import type { UnknownEvent } from '../../base/errors/log-errors.ts'
 import type { LogEvent } from '../../log/events.ts'
-import { knownPart } from '../../log/known-part.ts'
-import { pagesAfter, readBounds } from '../../store/log-pages.ts'
-import { letOthers } from '../../store/page-through.ts'
+import { knownPart } from '../../log/validate-event.ts'
+import { letOthers, pagesAfter, readBounds } from '../../store/log-pages.ts'
 import type { EventPage, TenantStore } from '../../store/store.ts'
-import { GatheredEvents, sizeOf } from './gathered-events.ts'
-import { isMessage, TurnEvents } from './turn-events.ts'
+import { GatheredEvents, isMessage, sizeOf, TurnEvents } from './turn-events.ts'
 
 export type HistoryRange = { readonly before?: number; readonly limit: number; readonly maxBytes: number }
 

@@ -1,9 +1,9 @@
 import { readMembers } from '../../base/errors/read-given.ts'
 import type { FlowState, RecordedOutcome } from '../../engine/flow/flow-state.ts'
-import type { FlowOutcome } from '../../log/events.ts'
-import { weightOf } from '../../log/weight.ts'
-import { checkWhole } from '../../store/checks.ts'
-import type { TenantStore } from '../../store/store.ts'
+import { weightOf } from '../../log/abridge.ts'
+import type { FlowOutcome, LogEvent } from '../../log/events.ts'
+import { checkWhole, readRange } from '../../store/checks.ts'
+import type { EventRange, TenantStore } from '../../store/store.ts'
 import type { FlowRecord, RecordOptions } from '../flow-session.ts'
 import { pageBytes } from './history.ts'
 
@@ -37,4 +37,14 @@ async function wholeOutcome(
   if (!leftOut) return outcome
   const [event] = await store.streamEvents(id, { after: seq - 1, before: seq + 1 })
   return event?.type === 'flow_outcome' ? event.content : outcome
+}
+
+/** A page of the log: onwards from `after` where it is given, else the newest. */
+export async function readEvents(store: TenantStore, id: string, range?: EventRange): Promise<LogEvent[]> {
+  return store.streamEvents(id, pageOf(readRange(range)))
+}
+
+/** With the defaults of a page written in. */
+function pageOf(range: EventRange): EventRange {
+  return { maxBytes: pageBytes, keep: range.after === undefined ? 'newest' : 'oldest', ...range }
 }

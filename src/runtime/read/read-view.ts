@@ -1,14 +1,13 @@
 import { EventUnknownError } from '../../base/errors/log-errors.ts'
 import { readMembers } from '../../base/errors/read-given.ts'
-import { loadChildren } from '../../engine/child/load-children.ts'
-import type { Channels } from '../../engine/live/channels.ts'
+import { loadChildren } from '../../engine/child/child-calls.ts'
+import type { Channels } from '../../engine/live/log-poll.ts'
 import { shownBytes, trimState } from '../../log/trim-state.ts'
 import { checkWhole } from '../../store/checks.ts'
 import type { TenantStore } from '../../store/store.ts'
 import { loadReadable, loadWhole, type WorkingSets } from '../../store/working-sets.ts'
-import { childrenOf, withChildren } from '../../view/children-of.ts'
 import type { View } from '../../view/view.ts'
-import { viewOf } from '../../view/view-of.ts'
+import { childrenOf, viewOf, withChildren } from '../../view/view-of.ts'
 
 /** How much of a conversation is shown. */
 export type ViewOptions = {

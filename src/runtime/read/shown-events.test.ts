@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { called, marked, placed, replied, said, succeeded } from '../../../test/log/story.ts'
 import type { NewEvent } from '../../log/events.ts'
-import { eventBefore } from './shown-events.ts'
+import { eventBefore } from './turn-events.ts'
 
 const before = (events: readonly NewEvent[], seq: number) => {
   const log = placed(events)

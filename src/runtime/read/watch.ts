@@ -1,21 +1,23 @@
 import { EventUnknownError } from '../../base/errors/log-errors.ts'
 import { checkSignal, readMembers } from '../../base/errors/read-given.ts'
 import { WatcherLaggedError } from '../../base/errors/runtime-errors.ts'
-import type { KeepAlive } from '../../engine/keep-alive.ts'
-import type { Channels } from '../../engine/live/channels.ts'
-import type { ConversationState } from '../../log/state.ts'
+import type { KeepAlive } from '../../engine/held-lease.ts'
+import type { Channel } from '../../engine/live/channel.ts'
+import { ChildTree } from '../../engine/live/child-tree.ts'
+import type { Channels } from '../../engine/live/log-poll.ts'
+import { outcomeOf } from '../../engine/live/turn-outcome.ts'
+import { weightOf } from '../../log/abridge.ts'
+import { type ConversationState, findTurn } from '../../log/state.ts'
 import { shownBytes, stateWeight, trimState } from '../../log/trim-state.ts'
-import { weightOf } from '../../log/weight.ts'
 import { checkWhole } from '../../store/checks.ts'
 import { pagesAfter } from '../../store/log-pages.ts'
 import type { TenantStore } from '../../store/store.ts'
 import { loadReadable } from '../../store/working-sets.ts'
-import type { LiveEvent } from '../../view/live-event.ts'
-import type { WatchEvent } from '../../view/project-view.ts'
-import type { View } from '../../view/view.ts'
-import { viewOf } from '../../view/view-of.ts'
-import { shownPages } from './shown-events.ts'
-import { WatchedChildren } from './watched-children.ts'
+import { GrowingView, type WatchEvent } from '../../view/growing-view.ts'
+import { isTextDelta } from '../../view/live-parts.ts'
+import type { Children, LiveEvent, View } from '../../view/view.ts'
+import { viewOf, withChildren } from '../../view/view-of.ts'
+import { shownPages } from './turn-events.ts'
 
 /** Where watching begins and when it ends. */
 export type WatchOptions = {
@@ -52,7 +54,7 @@ type WithMore = {
 }
 
 /** As `watch`, for readers that do their work once for all events that are there. */
-export async function* watchWithMore(watched: Watched, given?: WatchOptions): AsyncGenerator<WithMore, void, void> {
+async function* watchWithMore(watched: Watched, given?: WatchOptions): AsyncGenerator<WithMore, void, void> {
   const options = readOptions(given)
   const { tenant, id, store, channels, keepAlive, closed } = watched
   const { after, maxBuffered = 10_000, maxBufferedBytes = 16 * 1024 * 1024 } = options
@@ -226,4 +228,94 @@ class Buffer {
 
 function bytesOf(event: WatchEvent): number {
   return event.type === 'snapshot' ? stateWeight(event.view.log) : weightOf(event)
+}
+
+/** Tells one watcher of a conversation when its child agents begin or cease to wait for somebody. */
+class WatchedChildren {
+  readonly #channel: Channel
+  readonly #tree: ChildTree
+  readonly #tell: (event: LiveEvent) => void
+  readonly #stopListening: () => void
+  /** What the watcher was told last; null before its first view. */
+  #told: string | null = null
+
+  constructor(channel: Channel, channels: Channels, tenant: string, tell: (event: LiveEvent) => void) {
+    this.#channel = channel
+    this.#tell = tell
+    const look = (): void => this.#look()
+    this.#tree = new ChildTree(channels, tenant, look)
+    const replaced = (): void => {
+      this.#told &&= ''
+      look()
+    }
+    this.#stopListening = channel.listen({ appended: look, replaced, failed: () => {} })
+  }
+
+  read(state: ConversationState): Promise<void> {
+    return this.#tree.read(state)
+  }
+
+  /** The watcher's first view, with the children as they are now. */
+  begin(view: View): View {
+    const children = this.#tree.children(view.conversationId, view.log)
+    this.#told = keyOf(children)
+    return withChildren(view, children)
+  }
+
+  stop(): void {
+    this.#stopListening()
+    this.#tree.stop()
+  }
+
+  #look(): void {
+    const { state, conversationId } = this.#channel
+    if (!state) return
+    const children = this.#tree.children(conversationId, state)
+    const key = keyOf(children)
+    if (this.#told === null || key === this.#told) return
+    this.#told = key
+    this.#tell({ type: 'children_changed', conversationId, seq: state.lastSeq, ...children })
+  }
+}
+
+function keyOf({ waiting, pending }: Children): string {
+  return JSON.stringify([waiting, pending.map(({ path, round }) => [path, round])])
+}
+
+/** The text of one turn as it comes. Text that was streamed and then withdrawn cannot be taken back here; `watch` tells of it. */
+export async function* textStream(
+  watched: Parameters<typeof watch>[0],
+  turnId: string,
+): AsyncGenerator<string, void, void> {
+  const told = new Map<string, number>()
+  let shown: GrowingView | null = null
+  for await (const { event, hasMore } of watchWithMore(watched)) {
+    if (shown) shown.take(event)
+    else if (event.type === 'snapshot') shown = new GrowingView(event.view)
+    // A commit may have thousands of events, and a view costs as much as it shows.
+    if (!shown || (hasMore && !isTextDelta(event))) continue
+    const { view } = shown
+    for (const [messageId, text] of textsOf(view, turnId)) {
+      const from = told.get(messageId) ?? 0
+      if (text.length <= from) continue
+      told.set(messageId, text.length)
+      yield text.slice(from)
+    }
+    if (!findTurn(view.log, turnId) || outcomeOf(view.conversationId, view.log, turnId, view.children)) return
+  }
+}
+
+function textsOf(view: View, turnId: string): [string, string][] {
+  const committed = view.messages.flatMap((message): [string, string][] => {
+    if (message.role !== 'assistant' || message.turnId !== turnId) return []
+    return [[message.messageId, joined(message.parts)]]
+  })
+  const drafts = view.drafts
+    .filter((draft) => draft.turnId === turnId)
+    .map((draft): [string, string] => [draft.messageId, joined(draft.parts)])
+  return [...committed, ...drafts]
+}
+
+function joined(parts: readonly { readonly type: string; readonly text?: string }[]): string {
+  return parts.map((part) => (part.type === 'text' ? part.text : '')).join('')
 }

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { checkOrigin, corsHeaders, preflight } from './check-origin.ts'
+import { checkOrigin, corsHeaders, preflight } from './read-body.ts'
 
 function asked(headers: Record<string, string>): Request {
   return new Request('http://app.test/', { headers: { host: 'App.test', ...headers } })

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { checkPath } from './check-path.ts'
+import { checkPath } from './read-body.ts'
 
 test('a path and a query of UTF-8 are taken', () => {
   checkPath(new Request('http://app.test/caf%C3%A9?title=%E2%82%AC'))

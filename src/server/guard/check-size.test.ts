@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { defaultLimits } from '../server-options.ts'
-import { checkSize } from './check-size.ts'
+import { checkSize } from './read-body.ts'
 
 const url = 'http://app.test/a?b=1'
 

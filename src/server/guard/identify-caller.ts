@@ -5,7 +5,7 @@ import {
   UnauthenticatedError,
 } from '../../base/errors/server-errors.ts'
 import type { Logger } from '../../base/logger.ts'
-import type { Scope } from '../../define/register.ts'
+import type { Scope } from '../../define/scope.ts'
 import type { Route } from '../route.ts'
 import type { ServerSettings } from '../server-options.ts'
 import { bearerToken, isSameSecret, operatorHeader } from './secret.ts'

@@ -2,15 +2,11 @@ import { randomBytes } from 'node:crypto'
 import type { Logger } from '../../base/logger.ts'
 import type { LogEvent } from '../../log/events.ts'
 import type { Conversation } from '../../runtime/conversation.ts'
-import { isTextDelta } from '../../view/drafts.ts'
-import { GrowingView } from '../../view/growing-view.ts'
-import type { WatchEvent } from '../../view/project-view.ts'
+import { GrowingView, type WatchEvent } from '../../view/growing-view.ts'
+import { isTextDelta } from '../../view/live-parts.ts'
 import type { View } from '../../view/view.ts'
 import type { Limits } from '../server-options.ts'
-import { catchUp } from './catch-up.ts'
-import type { Cursor } from './cursor.ts'
-import { frameOf, heartbeat, snapshotFrame } from './frame.ts'
-import { Recent } from './recent.ts'
+import { type Cursor, catchUp, frameOf, heartbeat, snapshotFrame } from './frame.ts'
 import { Subscription } from './subscription.ts'
 
 /** How long a client may be ahead of us: it was told by another node, and our hint is on its way. */
@@ -227,4 +223,34 @@ export class Feed {
 /** The call that an event of the log is about. */
 function callOf(event: WatchEvent): string | undefined {
   return 'content' in event && 'callId' in event.content ? event.content.callId : undefined
+}
+
+/** The newest frames of a feed, numbered from 1, up to a number of bytes. */
+class Recent {
+  readonly #mostBytes: number
+  #frames: Uint8Array[] = []
+  #bytes = 0
+  #lastIndex = 0
+
+  constructor(mostBytes: number) {
+    this.#mostBytes = mostBytes
+  }
+
+  get lastIndex(): number {
+    return this.#lastIndex
+  }
+
+  push(frame: Uint8Array): void {
+    this.#lastIndex += 1
+    this.#frames.push(frame)
+    this.#bytes += frame.byteLength
+    while (this.#bytes > this.#mostBytes) this.#bytes -= this.#frames.shift()!.byteLength
+  }
+
+  /** Null when what follows is not all there. */
+  after(index: number): readonly Uint8Array[] | null {
+    const missed = this.#lastIndex - index
+    if (missed < 0 || missed > this.#frames.length) return null
+    return missed === 0 ? [] : this.#frames.slice(-missed)
+  }
 }

@@ -1,10 +1,10 @@
 import type { Logger } from '../../base/logger.ts'
 import type { Conversation } from '../../runtime/conversation.ts'
-import type { ConversationRef } from '../../store/conversation-record.ts'
+import type { ConversationRef } from '../../store/records.ts'
 import type { Disclosure } from '../../view/disclose.ts'
 import type { Limits } from '../server-options.ts'
-import type { Cursor } from './cursor.ts'
 import { Feed, type Followed, type Follower } from './feed.ts'
+import type { Cursor } from './frame.ts'
 import type { Subscription } from './subscription.ts'
 
 /** What is watched: `conversation` must disclose what `disclosure` says, to all who share the feed. */

@@ -1,8 +1,8 @@
 import { randomBytes } from 'node:crypto'
-import { chmod, readFile, rename, rm, writeFile } from 'node:fs/promises'
+import { existsSync, statSync } from 'node:fs'
+import { chmod, mkdir, readFile, rename, rm, writeFile } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import { isSameSecret, requireSecret } from '../guard/secret.ts'
-import { makeFolder } from './make-folder.ts'
 
 /** What tools on the same machine need to talk to a server: read it from its file. */
 export type LocalAccess = {
@@ -60,4 +60,19 @@ export async function readLocalAccess(file: string): Promise<LocalAccess> {
 
 function newSecret(): string {
   return randomBytes(32).toString('base64url')
+}
+
+/**
+ * Makes a folder, with those above it that are missing. Node's own `recursive` never comes to an end where a folder is there and takes
+ * none, as /proc does: it makes the one above again and again.
+ */
+export async function makeFolder(path: string, options: { readonly mode?: number } = {}): Promise<void> {
+  const above = dirname(path)
+  if (above !== path && !existsSync(above)) await makeFolder(above, options)
+  try {
+    await mkdir(path, options)
+  } catch (error) {
+    // It was there, or somebody else was faster.
+    if (!statSync(path, { throwIfNoEntry: false })?.isDirectory()) throw error
+  }
 }

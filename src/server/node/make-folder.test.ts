@@ -2,7 +2,7 @@ import { existsSync, mkdtempSync, rmSync, statSync, writeFileSync } from 'node:f
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, expect, test } from 'vitest'
-import { makeFolder } from './make-folder.ts'
+import { makeFolder } from './local-token.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'perdure-make-folder-'))
 afterAll(() => rmSync(folder, { recursive: true }))

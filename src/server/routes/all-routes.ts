@@ -1,15 +1,112 @@
+import { NotReadyError } from '../../base/errors/server-errors.ts'
+import type { JsonObject } from '../../base/json.ts'
+import { json } from '../answer.ts'
 import type { Route } from '../route.ts'
-import { callRoutes } from './calls.ts'
-import { conversationRoutes } from './conversations.ts'
-import { fileRoutes } from './files.ts'
+import { conversationRoutes, liveRoutes } from './conversations.ts'
 import { flowRoutes } from './flows.ts'
-import { healthRoutes } from './health.ts'
-import { liveRoutes } from './live.ts'
-import { openApiRoutes } from './openapi.ts'
-import { recordRoutes } from './records.ts'
+import { fileRoutes, recordRoutes } from './records.ts'
 import { storeRoutes } from './store.ts'
-import { turnRoutes } from './turns.ts'
+import { callRoutes, turnRoutes } from './turns.ts'
 import { uiRoutes } from './ui.ts'
+
+const openApiRoutes: readonly Route[] = [
+  {
+    name: 'openApi',
+    method: 'GET',
+    path: '/openapi.json',
+    summary: 'This document',
+    answer: { status: 200, description: 'An OpenAPI 3.1 document of every route.' },
+    handle: async ({ server }) => json(openApiOf(server.routes, server.settings.basePath)),
+  },
+]
+
+/** The document of a table of routes, from the schemas that check what comes in. */
+function openApiOf(routes: readonly Route[], basePath: string): JsonObject {
+  const paths: Record<string, Record<string, JsonObject>> = {}
+  for (const route of routes) {
+    const path = route.path.replaceAll(/:(\w+)/g, '{$1}')
+    paths[path] = { ...paths[path], [route.method.toLowerCase()]: operationOf(route) }
+  }
+  return {
+    openapi: '3.1.0',
+    info: { title: 'Perdure', version: '1', description: 'Durable conversations of AI agents.' },
+    servers: [{ url: basePath || '/' }],
+    paths,
+    components: { schemas: { Problem: problem } },
+  }
+}
+
+function operationOf({ name, summary, path, query, body, takesLines, answer, isPublic }: Route): JsonObject {
+  const { status, description, type = 'application/json' } = answer
+  const content = status === 204 ? {} : { content: { [type]: { schema: {} } } }
+  return {
+    operationId: name,
+    summary,
+    parameters: [...pathParameters(path), ...queryParameters(query)],
+    ...(body ? { requestBody: { content: { 'application/json': { schema: body } } } } : {}),
+    ...(takesLines ? { requestBody: { content: { 'application/x-ndjson': { schema: {} } } } } : {}),
+    responses: { [String(status)]: { description, ...content }, default: failure },
+    ...(isPublic ? { security: [] } : {}),
+  }
+}
+
+function pathParameters(path: string): JsonObject[] {
+  const names = [...path.matchAll(/:(\w+)/g)].map(([, name]) => name!)
+  return names.map((name) => ({ name, in: 'path', required: true, schema: { type: 'string' } }))
+}
+
+function queryParameters(query: JsonObject = {}): JsonObject[] {
+  const required = (query['required'] ?? []) as readonly string[]
+  return Object.entries((query['properties'] ?? {}) as JsonObject).map(([name, schema]) => ({
+    name,
+    in: 'query',
+    required: required.includes(name),
+    schema,
+  }))
+}
+
+const failure: JsonObject = {
+  description: 'What happened and what to do, as in docs/errors.md.',
+  content: { 'application/problem+json': { schema: { $ref: '#/components/schemas/Problem' } } },
+}
+
+const problem: JsonObject = {
+  type: 'object',
+  required: ['type', 'title', 'status', 'code', 'detail', 'retryable'],
+  properties: {
+    type: { type: 'string' },
+    title: { type: 'string' },
+    status: { type: 'integer' },
+    code: { type: 'string' },
+    detail: { type: 'string' },
+    retryable: { type: 'boolean' },
+  },
+}
+
+const healthRoutes: readonly Route[] = [
+  {
+    name: 'health',
+    method: 'GET',
+    path: '/health',
+    summary: 'Whether the process answers, whatever its store does',
+    isPublic: true,
+    answer: { status: 200, description: 'It does.' },
+    handle: async () => json({ status: 'ok' }),
+  },
+  {
+    name: 'ready',
+    method: 'GET',
+    path: '/ready',
+    summary: 'Whether the store answers and the worker finds its work',
+    isPublic: true,
+    answer: { status: 200, description: 'It can do its work. Otherwise `not_ready`, which says what is missing.' },
+    async handle({ server }) {
+      const { isReady, store, worker } = await server.readiness()
+      if (!isReady) throw new NotReadyError(store, worker)
+      return json({ status: 'ready', store, worker })
+    },
+  },
+]
 
 /** The table of everything the server does; those for operators only where it is given `upkeep`. Each route needs a case in the tenancy test. */
 export const allRoutes: readonly Route[] = [

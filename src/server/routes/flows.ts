@@ -1,13 +1,10 @@
 import { NoSessionError } from '../../base/errors/flow-errors.ts'
 import type { Json } from '../../base/json.ts'
 import type { FlowSession } from '../../runtime/flow-session.ts'
-import { empty, json } from '../answer.ts'
-import { fitted } from '../fitted.ts'
-import type { Route, RouteCall } from '../route.ts'
-import { anything, limit, noBody, object, seq, text } from '../schemas.ts'
-import { inTime } from '../waiting.ts'
-import { eventRange, eventsAnswer, pageOfEvents } from './events-page.ts'
-import { forksOf, lineageAnswer, lineageOf, pageOfForks } from './forks-page.ts'
+import { empty, fitted, json } from '../answer.ts'
+import { anything, limit, noBody, object, type Route, type RouteCall, seq, text } from '../route.ts'
+import { eventRange, eventsAnswer, forksOf, lineageAnswer, lineageOf, pageOfEvents, pageOfForks } from './pages.ts'
+import { inTime } from './turns.ts'
 
 const key = { ...text, description: 'The same key is the same request.' }
 

@@ -1,14 +1,117 @@
+import { TurnNotFoundError } from '../../base/errors/runtime-errors.ts'
 import { SchemaNotAllowedError, TurnOptionsNotAllowedError } from '../../base/errors/server-errors.ts'
-import type { SendOptions } from '../../engine/turn-options.ts'
+import type { JsonObject } from '../../base/json.ts'
+import { outcomeOf, type TurnOutcome } from '../../engine/live/turn-outcome.ts'
+import type { MessageInput, SendOptions } from '../../engine/turn-options.ts'
+import { findTurn } from '../../log/state.ts'
+import { stateWeight } from '../../log/trim-state.ts'
 import type { Conversation } from '../../runtime/conversation.ts'
-import type { MessageInput } from '../../runtime/message-input.ts'
-import { json } from '../answer.ts'
-import { existing } from '../existing.ts'
-import type { Route, RouteCall } from '../route.ts'
-import { limit, object, seq, text } from '../schemas.ts'
-import { inTime } from '../waiting.ts'
-import { messageSchema } from './message-body.ts'
-import { outcomeInTime } from './turn-outcome.ts'
+import { GrowingView } from '../../view/growing-view.ts'
+import type { View } from '../../view/view.ts'
+import { existing, json, pageOf } from '../answer.ts'
+import { inRoom } from '../room.ts'
+import { anything, limit, object, type Route, type RouteCall, round, seq, text } from '../route.ts'
+
+const pageOfCalls = 50
+const key = { ...text, description: 'The same key is the same answer: a retry hears `accepted` again.' }
+const answered = {
+  status: 200,
+  description: '`accepted`, or who answered first, when, and with what.',
+}
+
+export const callRoutes: readonly Route[] = [
+  {
+    name: 'inbox',
+    method: 'GET',
+    path: '/inbox',
+    summary: 'Everything that waits for somebody, the newest first',
+    query: object({ before: text, limit: limit(200) }),
+    answer: { status: 200, description: '`before` asks for the page after this one; null when there is none.' },
+    handle: async (call) => json(await pageOf(call, pageOfCalls, (page) => call.verbs.inbox(page))),
+  },
+  {
+    name: 'approveCall',
+    method: 'POST',
+    path: '/conversations/:id/calls/:callId/approve',
+    summary: 'Lets a gated call run, with other arguments where they are given',
+    body: object({ args: anything, round, key }),
+    answer: answered,
+    async handle(call) {
+      const { conversation } = await existing(call)
+      const { args } = call.body as { args?: unknown }
+      return json(await conversation.approve(refOf(call), { ...keyOf(call), ...(args === undefined ? {} : { args }) }))
+    },
+  },
+  {
+    name: 'denyCall',
+    method: 'POST',
+    path: '/conversations/:id/calls/:callId/deny',
+    summary: 'Refuses a gated call',
+    body: object({ reason: text, round, key }),
+    answer: answered,
+    async handle(call) {
+      const { conversation } = await existing(call)
+      const { reason } = call.body as { reason?: string }
+      const options = { ...keyOf(call), ...(reason === undefined ? {} : { reason }) }
+      return json(await conversation.deny(refOf(call), options))
+    },
+  },
+  {
+    name: 'answerCall',
+    method: 'POST',
+    path: '/conversations/:id/calls/:callId/answer',
+    summary: 'Answers a question, a client tool or an interrupted call',
+    body: object({ value: anything, round, key }, ['value']),
+    answer: answered,
+    async handle(call) {
+      const { conversation } = await existing(call)
+      return json(await conversation.answer(refOf(call), (call.body as { value: unknown }).value, keyOf(call)))
+    },
+  },
+  {
+    name: 'resolveCall',
+    method: 'POST',
+    path: '/conversations/:id/calls/:callId/resolve',
+    summary: 'Answers whatever waits: true or false for an approval, else the value that was asked for',
+    body: object({ value: anything, round, key }, ['value']),
+    answer: answered,
+    async handle(call) {
+      const { conversation } = await existing(call)
+      const { value } = call.body as { value: unknown }
+      return json(await call.verbs.resolve(conversation.id, refOf(call), value, keyOf(call)))
+    },
+  },
+]
+
+function keyOf({ body }: RouteCall): { key?: string } {
+  const { key: given } = body as { key?: string }
+  return given === undefined ? {} : { key: given }
+}
+
+function refOf({ params, body }: RouteCall): { callId: string; round?: number } {
+  const { round: given } = body as { round?: number }
+  return { callId: params['callId']!, ...(given === undefined ? {} : { round: given }) }
+}
+
+const part: JsonObject = {
+  oneOf: [
+    object({ type: { const: 'text' }, text: { type: 'string' } }, ['type', 'text']),
+    object(
+      {
+        type: { const: 'file' },
+        mediaType: text,
+        filename: text,
+        data: { ...text, description: 'The URL of the file, with http or https; a data: URL brings it along.' },
+      },
+      ['type', 'mediaType', 'data'],
+    ),
+  ],
+}
+
+const messageSchema: JsonObject = {
+  description: 'Text, or a list of parts.',
+  anyOf: [text, { type: 'array', items: part, minItems: 1, maxItems: 100 }],
+}
 
 export const turnRoutes: readonly Route[] = [
   {
@@ -89,4 +192,96 @@ type SendBody = SendOptions & { readonly message: MessageInput; readonly agent?:
 function refuseTurnOptions(options: SendOptions): void {
   const given = (['output', 'untilTool', 'maxSteps', 'maxTokens'] as const).filter((name) => name in options)
   if (given.length > 0) throw new TurnOptionsNotAllowedError(given)
+}
+
+/** How a turn stands when it cannot go on by itself, within so long; null when that takes longer. Many may wait: what they read and hold meanwhile comes from the room of all answers. */
+async function outcomeInTime(
+  call: RouteCall,
+  conversation: Conversation,
+  turnId: string,
+  waitMs: number,
+): Promise<Response | null> {
+  const answerNow = (): Promise<Response | null> =>
+    inRoom(call, async () => {
+      const outcome = await outcomeNow(conversation, turnId)
+      return outcome && json(outcome)
+    })
+  const found = await answerNow()
+  if (found || waitMs === 0) return found
+  return (await hasSettled(call, conversation, turnId, waitMs)) ? answerNow() : null
+}
+
+/** Null while the turn goes on by itself. */
+async function outcomeNow(conversation: Conversation, turnId: string): Promise<TurnOutcome | null> {
+  const view = await conversation.view()
+  if (findTurn(view.log, turnId)?.end === null) return waitingIn(view, turnId)
+  // What is shown of a large conversation may not have the turn, or all of its last message.
+  const ended = await conversation.turn(turnId).outcome()
+  if (ended.status !== 'detached') return ended
+  const { log, unknownEvent } = await conversation.view()
+  // It may well be there, behind an event that this node does not know.
+  if (unknownEvent || findTurn(log, turnId)) return ended
+  throw new TurnNotFoundError(conversation.id, turnId)
+}
+
+function waitingIn({ conversationId, log, children }: View, turnId: string): TurnOutcome | null {
+  return outcomeOf(conversationId, log, turnId, children)
+}
+
+/** Whether there is something to tell before the time is up, or others need the room. */
+async function hasSettled(
+  { request, server }: RouteCall,
+  conversation: Conversation,
+  turnId: string,
+  waitMs: number,
+): Promise<boolean> {
+  const enough = new AbortController()
+  const signal = AbortSignal.any([AbortSignal.timeout(waitMs), request.signal, enough.signal])
+  const { answerBytes, waitMs: longest } = server.settings.limits
+  const place = await server.room.take(answerBytes, { signal: request.signal, waitMs: longest })
+  let looking: NodeJS.Immediate | null = null
+  let isSettled = false
+  try {
+    let shown: GrowingView | null = null
+    let known: View | null = null
+    const look = (): void => {
+      looking = null
+      const view = shown?.view
+      if (!view || (known && view.log === known.log && view.children === known.children)) return
+      known = view
+      isSettled = findTurn(view.log, turnId)?.end !== null || waitingIn(view, turnId) !== null
+      if (isSettled) enough.abort()
+      else place.keep(stateWeight(view.log), () => enough.abort())
+    }
+    // Once for all that comes in one turn of the event loop: a commit may have thousands of events.
+    for await (const event of conversation.watch({ signal })) {
+      if (shown) shown.take(event)
+      else if (event.type === 'snapshot') shown = new GrowingView(event.view)
+      looking ??= setImmediate(look)
+    }
+    look()
+    return isSettled
+  } finally {
+    if (looking) clearImmediate(looking)
+    place.release()
+  }
+}
+
+/**
+ * What comes of it in time; null when it does not, or when nobody is left to be told. Only the waiting ends then: what was asked for
+ * goes on. `wait` must reject with the reason of its signal.
+ */
+export async function inTime<T>(
+  wait: (signal: AbortSignal) => Promise<T>,
+  waitMs: number,
+  gone?: AbortSignal,
+): Promise<T | null> {
+  const timeUp = AbortSignal.timeout(waitMs)
+  const signal = gone ? AbortSignal.any([timeUp, gone]) : timeUp
+  try {
+    return await wait(signal)
+  } catch (error) {
+    if (signal.aborted && error === signal.reason) return null
+    throw error
+  }
 }

@@ -1,9 +1,7 @@
 import type { JsonObject } from '../../base/json.ts'
 import type { PendingItem } from '../../view/view.ts'
-import { stepsBetween } from './steps-between.ts'
-import { roundId } from './ui-call-of.ts'
-import type { UiChunk } from './ui-chunk.ts'
-import type { Standing, UiTurn } from './ui-turn.ts'
+import { callChunks, roundId } from './ui-call-of.ts'
+import type { Standing, UiCall, UiChunk, UiPart, UiStep, UiText, UiTurn } from './ui-turn.ts'
 
 export type Between = {
   readonly chunks: readonly UiChunk[]
@@ -106,4 +104,149 @@ function childQuestion(item: PendingItem, status: 'open' | 'closed'): UiChunk {
 
 function nameOf({ callId, round }: PendingItem): string {
   return roundId(callId, round)
+}
+
+type StepsBetween = {
+  readonly chunks: readonly UiChunk[]
+  /** What is shown then. */
+  readonly steps: readonly UiStep[]
+  /** What was shown is not so any more, and this client cannot be told. */
+  readonly isWithdrawn: boolean
+}
+
+type StepsOptions = {
+  readonly isV7: boolean
+  /** Whether the client shows steps before these. Default: false. */
+  readonly hasEarlier?: boolean
+}
+
+/** What the steps of a message need to become others. Only the newest may be withdrawn, and only from clients of version 7. */
+function stepsBetween(
+  before: readonly UiStep[],
+  after: readonly UiStep[],
+  { isV7, hasEarlier = false }: StepsOptions,
+): StepsBetween {
+  const chunks: UiChunk[] = []
+  for (const [index, shown] of before.entries()) {
+    const step = after[index]
+    if (step === shown) continue
+    const changes = step && step.messageId === shown.messageId ? partsBetween(shown, step, isV7) : null
+    if (changes) {
+      chunks.push(...changes)
+      continue
+    }
+    const isEmptied = shown.messageId === emptied.messageId
+    if (!isEmptied) chunks.push(...closing(shown))
+    if (!isV7 || index < before.length - 1) return { chunks, steps: after, isWithdrawn: true }
+    if (!isEmptied) chunks.push({ type: 'reset-step' })
+    if (step) chunks.push(...(partsBetween(nothing, step, isV7) ?? []))
+  }
+  for (const [index, step] of after.entries()) {
+    if (index < before.length) continue
+    if (index > 0 || hasEarlier) chunks.push({ type: 'finish-step' })
+    chunks.push({ type: 'start-step' }, ...(partsBetween(nothing, step, isV7) ?? []))
+  }
+  const steps = after.length < before.length ? [...after, emptied] : after
+  return { chunks, steps, isWithdrawn: false }
+}
+
+const nothing: UiStep = { messageId: '', parts: [] }
+
+/** A step whose content was taken back; the next one takes its place. */
+const emptied: UiStep = { messageId: ':emptied', parts: [] }
+
+/** Null when what is shown cannot become this. */
+function partsBetween(before: UiStep, { messageId, parts, isAbridged }: UiStep, isV7: boolean): UiChunk[] | null {
+  const shown = new Map(before.parts.map((part) => [part.key, part]))
+  const keys = new Set(parts.map(({ key }) => key))
+  const chunks: UiChunk[] = []
+  for (const part of parts) {
+    // What is shown whole stays so.
+    if (isAbridged && isSameStage(shown.get(part.key), part)) continue
+    const known = shown.get(part.key) ?? sameRefused(part, shown, keys)
+    if (known) shown.delete(known.key)
+    const changes = partBetween(known ?? null, part, messageId, isV7)
+    if (!changes) return null
+    chunks.push(...changes)
+  }
+  for (const gone of isAbridged ? [] : shown.values()) {
+    if (gone.kind === 'text') return null
+    if (gone.kind === 'reasoning') chunks.push(...ending(gone, messageId))
+    if (gone.kind === 'call') chunks.push(cutOff(gone))
+  }
+  return chunks
+}
+
+function isSameStage(before: UiPart | undefined, after: UiPart): boolean {
+  if (before?.kind !== after.kind) return false
+  return before.kind !== 'call' || (after.kind === 'call' && before.stage.type === after.stage.type)
+}
+
+/** Brings one part to what it is now. Null when it cannot become that. */
+function partBetween(before: UiPart | null, after: UiPart, messageId: string, isV7: boolean): UiChunk[] | null {
+  if (before === after) return []
+  switch (after.kind) {
+    case 'text':
+    case 'reasoning':
+      return textBetween(before?.kind === after.kind ? before : null, after, messageId)
+    case 'call': {
+      const known = before?.kind === 'call' ? before : null
+      // What was never made has no id in the log: it keeps the one it is shown under.
+      return callChunks(known, after.stage.type === 'refused' && known ? { ...after, key: known.key } : after, isV7)
+    }
+    case 'thing':
+      return before ? [] : [after.chunk]
+    case 'question': {
+      const isSame = before?.kind === 'question' && before.data.status === after.data.status
+      return isSame ? [] : [{ type: 'data-question', id: after.key, data: after.data }]
+    }
+  }
+}
+
+function textBetween(before: UiText | null, after: UiText, messageId: string): UiChunk[] | null {
+  const { kind, text } = after
+  const id = idOf(after, messageId)
+  if (before?.isDone) return before.text === text || kind === 'reasoning' ? [] : null
+  const shown = before?.text ?? ''
+  // Text that is still written only grows; what is committed may be other text altogether.
+  const isGrown = after.isDone ? text.startsWith(shown) : text.length >= shown.length
+  // What is shown of reasoning while it is written may be less or other than what was thought.
+  if (!isGrown && kind === 'text') return null
+  const chunks: UiChunk[] = before ? [] : [{ type: `${kind}-start`, id }]
+  const delta = isGrown ? text.slice(shown.length) : ''
+  if (delta !== '') chunks.push({ type: `${kind}-delta`, id, delta })
+  return after.isDone ? [...chunks, ...ending(after, messageId)] : chunks
+}
+
+function ending(text: UiText, messageId: string): UiChunk[] {
+  const { kind, providerMetadata } = text
+  return [{ type: `${kind}-end`, id: idOf(text, messageId), ...(providerMetadata ? { providerMetadata } : {}) }]
+}
+
+function closing({ messageId, parts }: UiStep): UiChunk[] {
+  return parts.flatMap((part) =>
+    (part.kind === 'text' || part.kind === 'reasoning') && !part.isDone ? ending(part, messageId) : [],
+  )
+}
+
+function idOf({ key }: UiText, messageId: string): string {
+  return `${messageId}:${key}`
+}
+
+/** The call that a page saw being written, and that was then not made. */
+function sameRefused(part: UiPart, shown: Map<string, UiPart>, keys: ReadonlySet<string>): UiPart | undefined {
+  if (part.kind !== 'call' || part.stage.type !== 'refused') return undefined
+  return shown.values().find((other) => other.kind === 'call' && other.name === part.name && !keys.has(other.key))
+}
+
+/** A call whose input did not come whole is none, and the log has nothing of it. */
+function cutOff({ key, name, stage }: UiCall): UiChunk {
+  const input = stage.type === 'writing' ? stage.text : null
+  return {
+    type: 'tool-input-error',
+    toolCallId: key,
+    toolName: name,
+    input,
+    errorText: 'This call was cut off while it was written, and not made.',
+  }
 }

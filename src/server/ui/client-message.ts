@@ -1,6 +1,6 @@
 import { InvalidRequestError } from '../../base/errors/server-errors.ts'
 import type { Json, JsonObject } from '../../base/json.ts'
-import type { InputPart } from '../../runtime/message-input.ts'
+import type { InputPart } from '../../engine/turn-options.ts'
 
 /** A message as a page has it. Nothing in it is true only because it is there. */
 export type ClientMessage = {

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { chunksBetween } from './chunks-between.ts'
 import type { ClientMessage, ClientPart } from './client-message.ts'
-import { heldTurn } from './held-turn.ts'
+import { heldTurn } from './ui-stream.ts'
 import type { UiCall, UiStep, UiTurn } from './ui-turn.ts'
 
 const text = (value: string, isDone = true) => ({ kind: 'text', key: 'text-0', text: value, isDone }) as const

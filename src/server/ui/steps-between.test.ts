@@ -3,8 +3,7 @@ import { marked, replied, said, stateOf } from '../../../test/log/story.ts'
 import { nothingLive } from '../../view/live-parts.ts'
 import { viewOf } from '../../view/view-of.ts'
 import { chunksBetween } from './chunks-between.ts'
-import type { UiChunk } from './ui-chunk.ts'
-import type { UiStep, UiTurn } from './ui-turn.ts'
+import type { UiChunk, UiStep, UiTurn } from './ui-turn.ts'
 import { uiTurnOf } from './ui-turn-of.ts'
 
 const text = (value: string, isDone: boolean) => ({ kind: 'text', key: 'text-0', text: value, isDone }) as const

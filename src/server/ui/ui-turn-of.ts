@@ -1,9 +1,12 @@
-import { findTurn, keptMessages, openTurn, type TurnState } from '../../log/state.ts'
+import type { Json, JsonObject } from '../../base/json.ts'
+import { leftOutOf } from '../../log/abridge.ts'
+import type { AssistantPart } from '../../log/events.ts'
+import { callPosition } from '../../log/fold-call.ts'
+import { type AssistantItem, findTurn, keptMessages, openTurn, type TurnState } from '../../log/state.ts'
 import { codeOf } from '../../view/hidden-error.ts'
-import type { View } from '../../view/view.ts'
-import type { FinishReason } from './ui-chunk.ts'
-import { draftStep, writtenSteps } from './ui-steps.ts'
-import type { Standing, UiStep, UiTurn } from './ui-turn.ts'
+import type { Draft, DraftPart, View } from '../../view/view.ts'
+import { questionsOf, uiCallOf } from './ui-call-of.ts'
+import type { FinishReason, Standing, ThingChunk, UiCall, UiPart, UiStep, UiText, UiTurn } from './ui-turn.ts'
 
 /** Where the bytes of a conversation's file are to be had. */
 export type FileUrl = (conversationId: string, blob: string) => string
@@ -88,3 +91,161 @@ function finishReasonOf(reason: string): FinishReason {
 }
 
 const finishReasons = new Set<string>(['stop', 'length', 'content-filter', 'tool-calls', 'error'])
+
+/** Where the bytes of a file are to be had. */
+type BlobUrl = (blob: string) => string
+
+/** The messages of a turn that are in the log. Null in the middle of a commit, when a message is there and its calls are not yet. */
+function writtenSteps(turn: TurnState, blobUrl: BlobUrl): readonly UiStep[] | null {
+  const messages = keptMessages(turn)
+  const known = new Set(turn.calls.map(({ callId }) => callId))
+  const isWhole = messages.every(({ parts }) => parts.every((part) => part.type !== 'call' || known.has(part.callId)))
+  return isWhole ? messages.map((message) => writtenStep(message, turn, blobUrl)) : null
+}
+
+/**
+ * A message being written. Its parts are known by their place among those of their kind, which is all that is left of them when the message
+ * is committed.
+ */
+function draftStep({ messageId, parts }: Draft): UiStep {
+  const whole = new Map<string, DraftPart>()
+  for (const piece of parts) {
+    const known = whole.get(piece.part)
+    whole.set(piece.part, known ? { ...known, text: known.text + piece.text } : piece)
+  }
+  const all = [...whole.values()]
+  const texts = all.filter(({ type }) => type !== 'tool_input')
+  return {
+    messageId,
+    parts: all.map((part) => (part.type === 'tool_input' ? draftCall(part) : draftText(part, texts))),
+  }
+}
+
+function draftText({ type, part, text }: DraftPart, texts: readonly DraftPart[]): UiText {
+  const place = texts.filter((other) => other.type === type && ordinal(other.part) < ordinal(part)).length
+  return { kind: type as UiText['kind'], key: `${type}-${place}`, text, isDone: false }
+}
+
+const draftCalls = new WeakMap<DraftPart, UiCall>()
+
+/** A message may be written with thousands of calls, of which a delta changes one. */
+function draftCall(written: DraftPart): UiCall {
+  const { part, text, name = '' } = written
+  const call = draftCalls.get(written) ?? { ...bareCall, key: part, name, stage: { type: 'writing', text } }
+  draftCalls.set(written, call)
+  return call
+}
+
+function ordinal(part: string): number {
+  return Number(/\d+$/.exec(part)?.[0] ?? 0)
+}
+
+const bareCall = {
+  kind: 'call',
+  input: null,
+  approval: null,
+  isForPage: false,
+  isProviderRun: false,
+} as const satisfies Partial<UiCall>
+
+/** What is seen while it is written comes first, because that is where a page has it; the rest follows. */
+function writtenStep(
+  { messageId, parts, withheld, leftOut }: AssistantItem,
+  turn: TurnState,
+  blobUrl: BlobUrl,
+): UiStep {
+  // Another step than its draft, so that all that a page shows of the draft is withdrawn, reasoning and calls too.
+  if (withheld) return { messageId: `${messageId}:withheld`, parts: [] }
+  const texts = { text: 0, reasoning: 0, sealed: 0 }
+  const shown: UiPart[] = []
+  const others: UiPart[] = []
+  for (const [index, part] of parts.entries()) {
+    if (part.type === 'text' || part.type === 'reasoning') {
+      const isSealed = part.text === ''
+      const key = isSealed ? `sealed-${texts.sealed++}` : `${part.type}-${texts[part.type]++}`
+      ;(isSealed ? others : shown).push(writtenText(part, key))
+    } else if (part.type === 'call') {
+      const call = turn.calls[callPosition(turn.calls, part.callId)]
+      if (call) shown.push(uiCallOf(call, metadataOf(part.providerMetadata)))
+    } else {
+      const group = part.type === 'plain_call' ? shown : others
+      group.push(...otherPart(part, `${messageId}:${index}`, parts, blobUrl))
+    }
+  }
+  const keys = new Set(shown.map(({ key }) => key))
+  const own = turn.calls.filter(({ callId }) => keys.has(callId))
+  const isAbridged = leftOut !== undefined || own.some((call) => leftOutOf(call) > 0)
+  return { messageId, parts: [...shown, ...others, ...questionsOf(own)], ...(isAbridged ? { isAbridged } : {}) }
+}
+
+type Block = Extract<AssistantPart, { type: 'text' | 'reasoning' }>
+
+function writtenText({ type, text, providerMetadata }: Block, key: string): UiText {
+  const metadata = metadataOf(providerMetadata)
+  return { kind: type, key, text, isDone: true, ...(metadata ? { providerMetadata: metadata } : {}) }
+}
+
+/** `id` names the part among all of the turn: the ids that providers give come again. */
+function otherPart(
+  part: Exclude<AssistantPart, Block | { type: 'call' }>,
+  id: string,
+  all: readonly AssistantPart[],
+  blobUrl: BlobUrl,
+): UiPart[] {
+  switch (part.type) {
+    case 'file': {
+      const { mediaType, data } = part
+      const url = typeof data === 'string' ? data : blobUrl(data.blob)
+      return [{ kind: 'thing', key: id, chunk: { type: 'file', url, mediaType } }]
+    }
+    case 'source': {
+      const chunk = sourceChunk(part.source, id)
+      return chunk ? [{ kind: 'thing', key: id, chunk }] : []
+    }
+    case 'plain_call': {
+      const errorText = 'This call was not made.'
+      return [{ ...bareCall, key: id, name: part.name, input: part.args, stage: { type: 'refused', errorText } }]
+    }
+    case 'provider_call': {
+      const { name, args, providerCallId } = part
+      const metadata = metadataOf(part.providerMetadata)
+      const end = all.find((other) => other.type === 'provider_result' && other.providerCallId === providerCallId)
+      const call = { ...bareCall, key: id, name, input: args, isProviderRun: true, stage: providerStage(end) }
+      return [metadata ? { ...call, providerMetadata: metadata } : call]
+    }
+    default:
+      // A result is shown with its call.
+      return []
+  }
+}
+
+function providerStage(end: AssistantPart | undefined): UiCall['stage'] {
+  if (end?.type !== 'provider_result') return { type: 'ready' }
+  if (!end.isError) return { type: 'output', output: end.result }
+  return { type: 'error', errorText: typeof end.result === 'string' ? end.result : JSON.stringify(end.result) }
+}
+
+function sourceChunk(source: JsonObject, id: string): ThingChunk | null {
+  const sourceId = textOf(source['id']) ?? id
+  const title = textOf(source['title'])
+  const url = textOf(source['url'])
+  if (source['sourceType'] === 'url' && url !== null)
+    return { type: 'source-url', sourceId, url, ...(title === null ? {} : { title }) }
+  const mediaType = textOf(source['mediaType'])
+  if (source['sourceType'] !== 'document' || mediaType === null) return null
+  const filename = textOf(source['filename'])
+  const named = { type: 'source-document', sourceId, mediaType, title: title ?? filename ?? '' } as const
+  return filename === null ? named : { ...named, filename }
+}
+
+function textOf(value: Json | undefined): string | null {
+  return typeof value === 'string' ? value : null
+}
+
+/** Clients end at metadata of any other form. */
+function metadataOf(metadata: JsonObject | undefined): JsonObject | undefined {
+  const kept = Object.entries(metadata ?? {}).filter(
+    ([, value]) => typeof value === 'object' && value !== null && !Array.isArray(value),
+  )
+  return kept.length > 0 ? Object.fromEntries(kept) : undefined
+}

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { placed, replied, said } from '../../../test/log/story.ts'
 import { emptyState } from '../../log/state.ts'
-import { projectView, type WatchEvent } from '../../view/project-view.ts'
+import { projectView, type WatchEvent } from '../../view/growing-view.ts'
 import type { View } from '../../view/view.ts'
 import { viewOf } from '../../view/view-of.ts'
 import type { UiTurn } from './ui-turn.ts'

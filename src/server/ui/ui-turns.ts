@@ -1,8 +1,7 @@
 import type { View } from '../../view/view.ts'
 import { jsonText } from '../answer.ts'
 import { type Between, chunksBetween } from './chunks-between.ts'
-import type { UiChunk } from './ui-chunk.ts'
-import type { UiTurn } from './ui-turn.ts'
+import type { UiChunk, UiTurn } from './ui-turn.ts'
 import { type FileUrl, uiTurnOf } from './ui-turn-of.ts'
 
 export type UiFrame = Omit<Between, 'chunks'> & { readonly bytes: Uint8Array }

@@ -1,7 +1,8 @@
-import { logFailure } from '../log-failure.ts'
-import { type Problem, problemIn } from '../problem.ts'
+import { RateLimitedError } from '../../base/errors/server-errors.ts'
+import type { OnProgress, Progress } from '../../upkeep/whole-store.ts'
+import { jsonText } from '../answer.ts'
+import { logFailure, type Problem, problemIn } from '../problem.ts'
 import type { RouteCall } from '../route.ts'
-import { LineOutput } from './line-output.ts'
 
 export const linesType = 'application/x-ndjson'
 
@@ -49,4 +50,154 @@ export async function streamLines({ request, server }: RouteCall, stream: LineSt
 
 function beating(output: LineOutput, text: string | undefined, everyMs: number): NodeJS.Timeout | undefined {
   return text === undefined ? undefined : setInterval(() => output.offer(text), everyMs)
+}
+
+/** Lines on their way to a client that reads them at its own pace. */
+class LineOutput {
+  readonly body: ReadableStream<Uint8Array<ArrayBuffer>>
+  /** Aborted when the client is gone. */
+  readonly gone: AbortSignal
+  /** Resolves with the first line. */
+  readonly begun: Promise<void>
+  readonly #leaving = new AbortController()
+  readonly #encoder = new TextEncoder()
+  #controller!: ReadableStreamDefaultController<Uint8Array<ArrayBuffer>>
+  #begin!: () => void
+  #hasBegun = false
+  #isWanted = false
+  #onWanted: (() => void) | null = null
+
+  constructor() {
+    this.gone = this.#leaving.signal
+    this.begun = new Promise((resolve) => {
+      this.#begin = resolve
+    })
+    this.body = new ReadableStream(
+      {
+        start: (controller) => {
+          this.#controller = controller
+        },
+        pull: () => {
+          this.#isWanted = true
+          this.#onWanted?.()
+        },
+        cancel: () => this.leave(),
+      },
+      { highWaterMark: 0 },
+    )
+  }
+
+  get hasBegun(): boolean {
+    return this.#hasBegun
+  }
+
+  /** Resolves when the client has taken it and wants more. Rejects when it is gone. */
+  async write(text: string): Promise<void> {
+    this.#put(text)
+    while (!this.#isWanted) {
+      this.gone.throwIfAborted()
+      await new Promise<void>((resolve) => {
+        this.#onWanted = resolve
+      })
+    }
+  }
+
+  /** For what may be left out: written only where the client waits for something. */
+  offer(text: string): void {
+    if ((this.#isWanted || !this.#hasBegun) && !this.gone.aborted) this.#put(text)
+  }
+
+  /** What was written before is still read. */
+  end(lastText: string): void {
+    if (this.gone.aborted) return
+    if (lastText !== '') this.#put(lastText)
+    this.#controller.close()
+    this.#begun()
+  }
+
+  /** The client is gone. */
+  leave(): void {
+    const reason = new Error('the client is gone')
+    this.#leaving.abort(reason)
+    this.#controller.error(reason)
+    this.#onWanted?.()
+  }
+
+  #put(text: string): void {
+    this.gone.throwIfAborted()
+    this.#isWanted = false
+    this.#controller.enqueue(this.#encoder.encode(text))
+    this.#begun()
+  }
+
+  #begun(): void {
+    this.#hasBegun = true
+    this.#begin()
+  }
+}
+
+const progressMs = 200
+
+/** What long work tells, one line of JSON each: what it found or did on the way, how far it is, and at last the result or the problem. */
+type WorkLines = {
+  /** What it returns must be waited for, so that a slow reader slows the work and fills no memory. */
+  tell(type: 'finding' | 'repair' | 'difference', what: object): Promise<void>
+  readonly onProgress: OnProgress
+  /** Aborted when the client is gone. */
+  readonly signal: AbortSignal
+}
+
+/** Answers with what `work` tells, and with what it returns as the result. */
+export function streamWork(call: RouteCall, work: (lines: WorkLines) => Promise<object>): Promise<Response> {
+  let toldAt = 0
+  let latest: Progress | null = null
+  return streamLines(call, {
+    heartbeat: '\n',
+    problemLine: (problem) => lineOf('problem', { problem }),
+    async work(output) {
+      const result = await work({
+        tell: (type, what) => output.write(lineOf(type, what)),
+        onProgress(progress) {
+          latest = progress
+          if (performance.now() - toldAt < progressMs) return
+          toldAt = performance.now()
+          output.offer(lineOf('progress', progress))
+        },
+        signal: output.gone,
+      })
+      const end = latest === null ? '' : lineOf('progress', latest)
+      return end + lineOf('result', result)
+    },
+  })
+}
+
+function lineOf(type: string, what: object): string {
+  return `${jsonText({ type, ...what })}\n`
+}
+
+const retryAfterMs = 1_000
+
+/** The work of operators that is under way. Each may hold a connection to the store for long, so there are only so many at once. */
+export class Works {
+  readonly #limit: number
+  readonly #underWay = new Set<Promise<unknown>>()
+
+  constructor(limit: number) {
+    this.#limit = limit
+  }
+
+  run<T>(work: () => Promise<T>): Promise<T> {
+    if (this.#underWay.size >= this.#limit) {
+      const problem = `As much work of operators goes on as limits.upkeep (${this.#limit}) lets; wait for some to end`
+      throw new RateLimitedError(retryAfterMs, problem)
+    }
+    const task = work().finally(() => this.#underWay.delete(task))
+    this.#underWay.add(task)
+    return task
+  }
+
+  /** Resolves when nothing uses the store any more. */
+  async settled(): Promise<void> {
+    while (this.#underWay.size > 0) await Promise.allSettled(this.#underWay)
+  }
 }

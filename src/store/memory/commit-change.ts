@@ -1,8 +1,7 @@
-import { judgeClaim } from '../claim.ts'
 import type { CommitOutcome, PreparedChange, StoredAttrs, StoredCallWrite, Wake } from '../driver.ts'
+import { judgeClaim } from '../lease.ts'
 import { mergeSettings } from '../rows.ts'
-import { eventTime } from './freed-ids.ts'
-import { type ConversationRow, isLeased, newConversationRow, type TenantTables } from './memory-tables.ts'
+import { type ConversationRow, eventTime, isLeased, newConversationRow, type TenantTables } from './memory-tables.ts'
 
 /** Checks first, then writes: it runs in one go, so nothing can come between. */
 export function commitChange(

@@ -1,7 +1,16 @@
 import { type Clock, systemClock } from '../../base/clock.ts'
+import { uuidV7 } from '../../base/uuid-v7.ts'
+import { ClockWatch } from '../clock-watch.ts'
 import { createStore, type StoreOptions } from '../create-store.ts'
+import type { Driver, DueCall, StoredCall, StoredConversation, StoredEventRange, StoredSummary } from '../driver.ts'
+import { isSuspect, judgeClaim, type KnownLease, leaseNews, withoutLapse } from '../lease.ts'
+import { fittingRows, forkParents, rowBytes } from '../rows.ts'
 import type { Store } from '../store.ts'
-import { memoryDriver } from './memory-driver.ts'
+import { commitChange } from './commit-change.ts'
+import { deleteConversation, forkConversation } from './fork-and-delete.ts'
+import { byteOrder, type ConversationRow, freeId, isLeased, MemoryTables, quarantineOf } from './memory-tables.ts'
+import { putRight } from './put-right.ts'
+import { memoryUpkeep } from './upkeep.ts'
 
 /** What `memoryStore` takes. */
 export type MemoryStoreOptions = StoreOptions & {
@@ -12,4 +21,274 @@ export type MemoryStoreOptions = StoreOptions & {
 /** A store that lives as long as the process: for tests, examples and what may be lost. */
 export function memoryStore({ clock = systemClock, ...options }: MemoryStoreOptions = {}): Store {
   return createStore(memoryDriver(clock), options, clock)
+}
+
+/**
+ * What `memoryStore` is made of, for stores that keep their data in memory and more of it elsewhere. Every method runs in one go, before it
+ * returns its promise, which makes it atomic. What a method does follows from the calls before it, the clock and `newId`, so that the same
+ * calls make the same data.
+ */
+export function memoryDriver(clock: Pick<Clock, 'now'> = systemClock, newId: () => string = () => uuidV7()): Driver {
+  const tables = new MemoryTables()
+  const clockWatch = new ClockWatch()
+  const rowOf = (tenant: string, id: string) => tables.tenant(tenant).conversations.get(id)
+
+  return {
+    durable: false,
+
+    async commit(tenant, id, change) {
+      return commitChange(tables.tenant(tenant), id, change, clock.now(), () => tables.nextEpoch())
+    },
+    async readEvents(tenant, id, range) {
+      return eventsIn(rowOf(tenant, id), range)
+    },
+    async loadSince(tenant, id, bounds) {
+      const row = rowOf(tenant, id)
+      const summary = latestSummary(row)
+      return { summary, events: eventsIn(row, { ...bounds, after: summary?.toSeq ?? 0, keep: 'oldest' }) }
+    },
+    async putSummary(tenant, id, summary) {
+      const row = rowOf(tenant, id)
+      if (!row) return 'missing'
+      const lastSeq = row.events.length
+      if (summary.toSeq > lastSeq) return { pastEnd: lastSeq }
+      row.summaries.set(summary.toSeq, summary)
+      return 'ok'
+    },
+    async latestSummary(tenant, id) {
+      return latestSummary(rowOf(tenant, id))
+    },
+    async getConversation(tenant, id) {
+      const row = rowOf(tenant, id)
+      return row ? { ...columnsOf(row), idleSeq: row.idleSeq } : null
+    },
+    async listConversations(tenant, { status, agent, forkOf, before, ...bounds }) {
+      const { conversations } = tables.tenant(tenant)
+      if (before !== undefined && !conversations.has(before)) return null
+      const rows = [...conversations.values()].map(columnsOf).sort(newestFirst)
+      const from = before === undefined ? 0 : rows.findIndex((row) => row.id === before) + 1
+      const found = rows
+        .slice(from)
+        .filter(
+          (row) =>
+            (status === undefined || row.status === status) &&
+            (agent === undefined || row.agent === agent) &&
+            (forkOf === undefined || row.parent?.startsWith(forkParents(forkOf).from)),
+        )
+      return fittingRows(found, bounds, rowBytes.conversation)
+    },
+    async deleteConversation(tenant, id) {
+      return deleteConversation(tables.tenant(tenant), id, clock.now())
+    },
+    async deleteTenant(tenant) {
+      const doomed = tables.tenant(tenant)
+      for (const row of doomed.conversations.values()) freeId(doomed, row, clock.now())
+      tables.deleteTenant(tenant)
+      return doomed.conversations.size
+    },
+
+    async getCall(tenant, callId) {
+      return tables.tenant(tenant).calls.get(callId) ?? null
+    },
+    async pendingCalls(tenant, id) {
+      const { calls } = tables.tenant(tenant)
+      const ids = [...(rowOf(tenant, id)?.callIds ?? [])]
+      return ids
+        .map((callId) => calls.get(callId)!)
+        .filter(isPending)
+        .sort((left, right) => newestFirst(right, left))
+    },
+    async inbox(tenant, { before, ...bounds }) {
+      const { calls, conversations } = tables.tenant(tenant)
+      const last = before === undefined ? undefined : calls.get(before)
+      if (before !== undefined && !last) return null
+      const found = [...calls.values()]
+        .filter((call) => isPending(call) && (!last || newestFirst(last, call) < 0))
+        .sort(newestFirst)
+        .map((call) => {
+          const row = conversations.get(call.conversationId)!
+          const { agent, title } = row.columns
+          return { ...call, agent, title, quarantinedAt: quarantineOf(row).quarantinedAt }
+        })
+      return fittingRows(found, bounds, rowBytes.inboxCall)
+    },
+    async setDeadline(tenant, id, callId, inMs) {
+      const { calls } = tables.tenant(tenant)
+      const call = calls.get(callId)
+      if (call?.conversationId !== id) return 'unknown'
+      if (!isPending(call)) return 'ended'
+      calls.set(callId, { ...call, expiresAt: inMs === null ? null : clock.now() + inMs })
+      return 'ok'
+    },
+    async dueCalls(limit) {
+      const now = clock.now()
+      const due: (DueCall & { expiresAt: number })[] = []
+      let nextAt = Number.POSITIVE_INFINITY
+      for (const call of callsWithDeadline(tables)) {
+        if (call.expiresAt <= now) due.push(call)
+        else nextAt = Math.min(nextAt, call.expiresAt)
+      }
+      due.sort((left, right) => left.expiresAt - right.expiresAt)
+      return {
+        due: due.slice(0, limit).map(({ expiresAt: _, ...call }) => call),
+        nextInMs: nextAt === Number.POSITIVE_INFINITY ? null : nextAt - now,
+      }
+    },
+
+    async putModelCall(tenant, id, call) {
+      const row = rowOf(tenant, id)
+      row?.modelCalls.push({ ...call, at: call.at ?? clock.now() })
+      return row !== undefined
+    },
+    async modelCalls(tenant, id, { turnRef, from, skip, contexts = true, ...bounds }) {
+      const calls = (rowOf(tenant, id)?.modelCalls ?? [])
+        .filter((call) => turnRef === undefined || call.turnRef === turnRef)
+        .filter((call) => from === undefined || byteOrder(call.turnRef, from) >= 0)
+        .sort((left, right) => byteOrder(left.turnRef, right.turnRef))
+        .slice(skip)
+      const read = contexts ? calls : calls.map((call) => ({ ...call, renderedContext: null }))
+      return fittingRows(read, bounds, rowBytes.modelCall)
+    },
+    async gcModelCalls(tenant, id, ttlMs) {
+      const row = rowOf(tenant, id)
+      if (!row) return 0
+      const kept = row.modelCalls.filter((call) => call.at >= clock.now() - ttlMs)
+      const removed = row.modelCalls.length - kept.length
+      row.modelCalls.splice(0, row.modelCalls.length, ...kept)
+      return removed
+    },
+
+    async fork(tenant, id, forkId, request) {
+      return forkConversation(tables.tenant(tenant), id, forkId, request, clock.now(), newId)
+    },
+
+    async claimLease(tenant, id, holder, ttlMs, { suspects }) {
+      const row = rowOf(tenant, id)
+      if (!row) return { type: 'held' }
+      const claim = { holder, ttlMs, suspects, epoch: () => tables.nextEpoch() }
+      const { outcome, lease } = judgeClaim(row.lease, claim, clock.now())
+      row.lease = lease ?? row.lease
+      return outcome
+    },
+    async takeBackLapse(tenant, id, epoch) {
+      const row = rowOf(tenant, id)
+      if (row?.lease) row.lease = withoutLapse(row.lease, epoch)
+    },
+    async unquarantine(tenant, id) {
+      const row = rowOf(tenant, id)
+      const isQuarantined = row !== undefined && quarantineOf(row).quarantinedAt !== null
+      if (isQuarantined) row.lease = null
+      return isQuarantined
+    },
+    async releaseLease(tenant, id, epoch) {
+      const row = rowOf(tenant, id)
+      if (row?.lease?.epoch === epoch) row.lease = null
+    },
+    async renewLeases(holder, ttlMs, known) {
+      const until = clock.now() + ttlMs
+      const epochs = new Set(known.map(({ epoch }) => epoch))
+      const rows: KnownLease[] = []
+      for (const [tenant, { conversations }] of tables.tenants()) {
+        for (const [id, row] of conversations) {
+          if (row.lease?.holder !== holder) continue
+          if (epochs.has(row.lease.epoch)) row.lease = { ...row.lease, until }
+          rows.push({ tenant, id, epoch: row.lease.epoch, seq: row.events.length })
+        }
+      }
+      return leaseNews(known, rows)
+    },
+    async dueWork({ agents, limit, suspects = limit, leaseMs }) {
+      const now = clock.now()
+      const news = clockWatch.newsAt(now)
+      if (news !== 'goes on') putRight(tables, now, news, leaseMs)
+      clockWatch.isRightAt(now)
+      const due: { tenant: string; id: string; wakeAt: number; isSuspect: boolean }[] = []
+      for (const [tenant, { conversations }] of tables.tenants()) {
+        for (const [id, row] of conversations) {
+          const { agent } = row.columns
+          if (row.wakeAt === null || row.wakeAt > now || isLeased(row, now)) continue
+          if (agent === null || !agents.includes(agent)) continue
+          due.push({ tenant, id, wakeAt: row.wakeAt, isSuspect: isSuspect(row.lease, now) })
+        }
+      }
+      due.sort((left, right) => left.wakeAt - right.wakeAt)
+      const chosen = new Set(due.filter((one) => one.isSuspect).slice(0, suspects))
+      const found = due.filter((one) => !one.isSuspect || chosen.has(one))
+      return found.slice(0, limit).map(({ tenant, id }) => ({ tenant, id }))
+    },
+
+    async movedLogs(watched) {
+      return watched.flatMap(({ tenant, id, seq, at, status }, place) => {
+        const row = rowOf(tenant, id)
+        const isSame =
+          (row?.events.length ?? 0) === seq && (seq === 0 || at === null || row?.events[seq - 1]?.at === at)
+        const stands = status === null || (row?.columns.status === status && quarantineOf(row).quarantinedAt === null)
+        return isSame && stands ? [] : [place]
+      })
+    },
+
+    async putBlob(tenant, hash, bytes, mediaType) {
+      const { blobs } = tables.tenant(tenant)
+      const blob = blobs.get(hash)
+      if (blob) blob.pins += 1
+      else blobs.set(hash, { bytes: new Uint8Array(bytes), mediaType, pins: 1, references: new Map() })
+    },
+    async getBlob(tenant, hash, { from, length } = { from: 0, length: Number.POSITIVE_INFINITY }) {
+      const blob = tables.tenant(tenant).blobs.get(hash)
+      return blob ? { bytes: blob.bytes.slice(from, from + length), mediaType: blob.mediaType } : null
+    },
+    async putSnapshot(tenant, id, snapshot) {
+      tables.tenant(tenant).snapshots.set(id, snapshot)
+    },
+    async getSnapshot(tenant, id) {
+      return tables.tenant(tenant).snapshots.get(id) ?? null
+    },
+
+    upkeep: memoryUpkeep(tables, clock),
+    watchOthers: () => () => {},
+    async close() {},
+  }
+}
+
+function eventsIn(
+  row: ConversationRow | undefined,
+  { after = 0, before, type, keep = 'newest', ...bounds }: StoredEventRange,
+) {
+  if (!row) return []
+  const end = Math.max(0, (before ?? Number.POSITIVE_INFINITY) - 1)
+  const range = row.events.slice(after, end)
+  const typed = type === undefined ? range : range.filter((event) => event.type === type)
+  if (keep === 'oldest') return fittingRows(typed, bounds, rowBytes.event)
+  return fittingRows(typed.reverse(), bounds, rowBytes.event).reverse()
+}
+
+function latestSummary(row: ConversationRow | undefined): StoredSummary | null {
+  let latest: StoredSummary | null = null
+  for (const summary of row?.summaries.values() ?? []) {
+    if (!latest || summary.toSeq > latest.toSeq) latest = summary
+  }
+  return latest
+}
+
+function columnsOf(row: ConversationRow): StoredConversation {
+  return { ...row.columns, lastSeq: row.events.length, ...quarantineOf(row) }
+}
+
+type Dated = { readonly id: string; readonly createdAt: number }
+
+function newestFirst(left: Dated, right: Dated): number {
+  return right.createdAt - left.createdAt || byteOrder(right.id, left.id)
+}
+
+function isPending(call: StoredCall): boolean {
+  return call.status === 'pending'
+}
+
+function* callsWithDeadline(tables: MemoryTables): Generator<DueCall & { expiresAt: number }> {
+  for (const [tenant, { calls }] of tables.tenants()) {
+    for (const call of calls.values()) {
+      const { id: callId, conversationId, round, kind, expiresAt } = call
+      if (isPending(call) && expiresAt !== null) yield { tenant, id: conversationId, callId, round, kind, expiresAt }
+    }
+  }
 }

@@ -1,5 +1,5 @@
-import { quarantineHolder, quarantineUntil, type StoredLease } from '../claim.ts'
 import type { StoredCall, StoredConversation, StoredEvent, StoredModelCall, StoredSummary } from '../driver.ts'
+import { quarantineHolder, quarantineUntil, type StoredLease } from '../lease.ts'
 
 /** What a memory store holds: the same text another backend has in its tables. */
 export class MemoryTables {
@@ -110,4 +110,21 @@ export function newConversationRow(id: string, now: number): ConversationRow {
     summaries: new Map(),
     modelCalls: [],
   }
+}
+
+/** The order of the UTF-8 bytes, as databases compare; JavaScript's own order differs from it past U+FFFF. */
+export function byteOrder(left: string, right: string): number {
+  if (left === right) return 0
+  return Buffer.compare(Buffer.from(left), Buffer.from(right))
+}
+
+/** Remembers when a deleted conversation ended, until the clock has moved on. */
+export function freeId({ freed }: TenantTables, { columns, events }: ConversationRow, now: number): void {
+  for (const [id, at] of freed) if (at < now) freed.delete(id)
+  freed.set(columns.id, events.at(-1)?.at ?? 0)
+}
+
+/** What is begun anew under a freed id is later than what was deleted, also in the same millisecond. */
+export function eventTime({ freed }: TenantTables, id: string, now: number): number {
+  return Math.max(now, 1 + (freed.get(id) ?? Number.NEGATIVE_INFINITY))
 }

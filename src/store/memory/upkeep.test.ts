@@ -1,6 +1,5 @@
 import { expect, test } from 'vitest'
-import { userMsg } from '../../testing/conformance/event-builders.ts'
-import { suspendCalls } from '../../testing/conformance/suspend-calls.ts'
+import { suspendCalls, userMsg } from '../../testing/conformance/event-builders.ts'
 import { fakeClock } from '../../testing/fake-clock.ts'
 import { memoryStore } from './memory-store.ts'
 

@@ -1,6 +1,6 @@
 import pg from 'pg'
 import { expect, inject, test } from 'vitest'
-import { arrayLiteral } from './array-literal.ts'
+import { arrayLiteral } from './columns.ts'
 
 test('Postgres reads an array as it was written, whatever the texts are', async () => {
   const texts = [

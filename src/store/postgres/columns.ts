@@ -1,4 +1,30 @@
-import { isQuarantined } from './claims.ts'
+import { lapseWithinMs, mostLapses, quarantineHolder, quarantineUntil } from '../lease.ts'
+import type { PageBounds } from '../store.ts'
+
+/** The lapses after a claim, of a row of `conversations` under the alias c; NULL: none. As `judgeClaim` has it. */
+export const lapsedAfter = (holder: string, now: string): string => `CASE
+  WHEN c.holder IS NULL THEN NULL
+  WHEN c.holder <> ${holder} AND c.leased_until <= ${now} AND c.leased_until - c.claimed_at <= ${lapseWithinMs} THEN array_append(c.lapsed, c.epoch)
+  ELSE c.lapsed
+END`
+
+/** The columns after a claim that may quarantine. */
+export const claimedColumns = (schema: string, holder: string, ttlMs: string, now: string): string => {
+  const lapsed = lapsedAfter(holder, now)
+  const isPoison = `coalesce(cardinality(${lapsed}), 0) >= ${mostLapses}`
+  return `
+    holder = CASE WHEN ${isPoison} THEN '${quarantineHolder}' ELSE ${holder} END,
+    epoch = nextval('${schema}.epochs'),
+    leased_until = CASE WHEN ${isPoison} THEN ${quarantineUntil} ELSE ${now} + ${ttlMs}::bigint END,
+    claimed_at = ${now},
+    lapsed = ${lapsed}`
+}
+
+/** Of a row whose lease has lapsed: whether a claim would find lapses. Must be asked for with IS TRUE or IS NOT TRUE. */
+export const isSuspect = `(c.lapsed IS NOT NULL OR c.leased_until - c.claimed_at <= ${lapseWithinMs})`
+
+/** Of a row under the alias c. */
+export const isQuarantined = `(c.holder = '${quarantineHolder}' AND c.leased_until = ${quarantineUntil})`
 
 /** Columns under the names the driver gives them, so that a row of the result is what is returned. */
 export const eventColumns = 'seq, at, type, content'
@@ -22,3 +48,82 @@ export const conversationNames =
 
 export const callNames = `id, "conversationId", name, executor, status, args, result, round, kind, prompt, "expiresAt", "createdAt", "resolvedAt",
   "resolvedSeq"`
+
+/** The database's clock in milliseconds. In a condition put it in parentheses after SELECT, or no index is used. */
+export const nowMs = 'floor(extract(epoch FROM clock_timestamp()) * 1000)::bigint'
+
+/**
+ * Marks the tenant in every index but the primary key, and in the queries that such an index is for. It orders like "C", but an index is only used
+ * where the collation is the same: so a look-up by primary key never takes another index, as it does by chance while a table has
+ * no statistics, and then reads all rows of the tenant.
+ */
+export const secondary = 'COLLATE "POSIX"'
+
+type Element = string | number | boolean | null
+
+/** A Postgres array as text, of what `read` finds in each item. Must be fast: a batch has about twenty of them. */
+export function arrayLiteral<T>(items: readonly T[], read: (item: T) => Element): string {
+  let text = '{'
+  for (let index = 0; index < items.length; index++) {
+    const element = read(items[index]!)
+    if (index > 0) text += ','
+    if (typeof element === 'string') text += quote(element)
+    else text += element === null ? 'NULL' : element
+  }
+  return `${text}}`
+}
+
+/** Without control characters and lone surrogates, which ids and encoded values do not have, JSON escapes just what an array does. */
+function quote(text: string): string {
+  if (text.isWellFormed() && !control.test(text)) return JSON.stringify(text)
+  return `"${text.replaceAll('\\', '\\\\').replaceAll('"', '\\"')}"`
+}
+
+// biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for
+const control = /[\u0000-\u001f]/
+
+type Shape = {
+  /** What the statement returns. */
+  readonly columns: string
+  readonly order: string
+  /** The same by the names it returns. Default: they are the same. */
+  readonly returnedOrder?: string
+  /** The columns whose bytes count; null counts nothing. */
+  readonly bytes: readonly string[]
+}
+
+/**
+ * Bounds a statement: as many rows as fit, and at least one. The database counts bytes without fetching what is stored out of line, so that a page costs no
+ * more than what it returns. A page without a limit counts its whole range.
+ */
+export class Page {
+  readonly #bounds: PageBounds
+  readonly values: unknown[]
+
+  constructor(bounds: PageBounds, values: readonly unknown[]) {
+    this.#bounds = bounds
+    this.values = [...values]
+  }
+
+  /** Adds its own values to those of the statement. Called once. */
+  within(select: string, { columns, order, returnedOrder = order, bytes }: Shape): string {
+    const { limit, maxBytes } = this.#bounds
+    const limited = limit === undefined ? '' : `LIMIT ${this.#place(limit)}`
+    if (maxBytes === undefined) return `${select} ORDER BY ${order} ${limited}`
+    const size = bytes.map((column) => `coalesce(octet_length(${column}), 0)`).join(' + ')
+    return `SELECT ${columns} FROM (
+        SELECT *, row_number() OVER rows AS place, sum(${size}) OVER rows AS total
+        FROM (${select} ORDER BY ${order} ${limited}) AS found WINDOW rows AS (ORDER BY ${returnedOrder} ROWS UNBOUNDED PRECEDING)
+      ) AS counted WHERE place = 1 OR total <= ${this.#place(maxBytes)} ORDER BY ${returnedOrder}`
+  }
+
+  /** A name for each form of the statement. */
+  named(name: string): string {
+    const { limit, maxBytes } = this.#bounds
+    return `${name}${limit === undefined ? '' : '_limited'}${maxBytes === undefined ? '' : '_bounded'}`
+  }
+
+  #place(value: unknown): string {
+    return `$${this.values.push(value)}`
+  }
+}

@@ -1,6 +1,5 @@
 import type { PreparedChange, StoredAttrs } from '../driver.ts'
-import { arrayLiteral } from './array-literal.ts'
-import { wavesOf } from './commit-waves.ts'
+import { arrayLiteral } from './columns.ts'
 import type { Statement } from './database.ts'
 
 /** A change with the conversation it is for. */
@@ -134,4 +133,16 @@ function numbered<T>(
 /** Status and cached state come with almost every commit; these are written apart, so that the others stay cheap. */
 function setsSeldomAttrs({ kind, agent, settings, title, parent }: StoredAttrs): boolean {
   return [kind, agent, settings, title, parent].some((value) => value !== undefined)
+}
+
+/** Puts changes that touch the same conversation or write the same call row into different waves, in their order. Counts from 1. */
+export function wavesOf(batch: readonly Addressed[]): number[] {
+  const lastWaves = new Map<string, number>()
+  return batch.map(({ tenant, id, change }) => {
+    // Ids have no control characters, so these are unambiguous.
+    const touched = [`${tenant}\n${id}`, ...change.calls.map((call) => `${tenant}\n\n${call.id}`)]
+    const wave = 1 + Math.max(...touched.map((name) => lastWaves.get(name) ?? 0))
+    for (const name of touched) lastWaves.set(name, wave)
+    return wave
+  })
 }

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { prepareChange } from '../prepare-change.ts'
-import { wavesOf } from './commit-waves.ts'
+import { wavesOf } from './commit-query.ts'
 
 function to(id: string, callIds: string[] = [], tenant = 'default') {
   return { tenant, id, change: prepareChange({ events: [], calls: callIds.map((callId) => ({ id: callId })) }) }

@@ -1,10 +1,8 @@
-import type { ConversationFilter } from '../conversation-record.ts'
 import type { Driver, ReadConversation, StoredConversation } from '../driver.ts'
+import type { ConversationFilter } from '../records.ts'
 import { forkParents } from '../rows.ts'
-import { conversationColumns, conversationNames } from './columns.ts'
+import { conversationColumns, conversationNames, Page, secondary } from './columns.ts'
 import type { Database, Statement } from './database.ts'
-import { Page } from './page.ts'
-import { secondary } from './sql-names.ts'
 
 type Methods = 'getConversation' | 'listConversations' | 'deleteConversation' | 'deleteTenant'
 

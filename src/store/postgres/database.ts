@@ -1,15 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Pool, PoolClient } from 'pg'
 import { failpoint } from '../../base/failpoint.ts'
-import type { Logger } from '../../base/logger.ts'
-import { sparingly } from '../../base/sparingly.ts'
+import { type Logger, sparingly } from '../../base/logger.ts'
+import { discard, loadPg, type Pg, quoteSchema, Slots, sessionSettings, withTimeout } from './connection.ts'
 import { type FailureKind, failureOf, poolBusy } from './failure.ts'
-import { loadPg, type Pg } from './load-pg.ts'
 import { foundVersion, migrate } from './migrate.ts'
-import { quoteSchema } from './schema-name.ts'
-import { sessionSettings } from './session-settings.ts'
-import { discard, withTimeout } from './silent-connection.ts'
-import { Slots } from './slots.ts'
 
 export type DatabaseOptions = {
   readonly connectionString: string

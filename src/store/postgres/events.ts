@@ -1,7 +1,6 @@
-import type { Driver, StoredEvent, StoredSummary } from '../driver.ts'
-import { eventColumns } from './columns.ts'
+import type { Driver, DueCall, StoredCall, StoredEvent, StoredInboxCall, StoredSummary } from '../driver.ts'
+import { callColumns, callNames, eventColumns, isQuarantined, nowMs, Page, secondary } from './columns.ts'
 import type { Database } from './database.ts'
-import { Page } from './page.ts'
 
 type RevivalRow = StoredEvent & {
   readonly from_seq: number | null
@@ -54,4 +53,79 @@ export function events(database: Database): Pick<Driver, 'readEvents' | 'loadSin
 
 function summaryOf({ seq, from_seq, content, version, base }: RevivalRow): StoredSummary {
   return { fromSeq: from_seq!, toSeq: seq, content, version, base }
+}
+
+type Methods = 'getCall' | 'pendingCalls' | 'inbox' | 'setDeadline' | 'dueCalls'
+
+/** Call rows and their deadlines. */
+export function calls(database: Database): Pick<Driver, Methods> {
+  const { schema } = database
+  const get = { name: 'call', text: `SELECT ${callColumns} FROM ${schema}.calls t WHERE t.tenant = $1 AND t.id = $2` }
+  const pending = {
+    name: 'calls_pending',
+    text: `SELECT ${callColumns} FROM ${schema}.calls t
+      WHERE t.tenant ${secondary} = $1 AND t.conversation_id = $2 AND t.status = 'pending' ORDER BY t.created_at, t.id`,
+  }
+  const inInbox = `SELECT ${callColumns}, c.agent, c.title, CASE WHEN ${isQuarantined} THEN c.claimed_at END AS "quarantinedAt"
+    FROM ${schema}.calls t JOIN ${schema}.conversations c ON c.tenant = t.tenant AND c.id = t.conversation_id
+    WHERE t.tenant ${secondary} = $1 AND t.status = 'pending'`
+  const beforeLast = `AND (t.created_at, t.id ${secondary}) < ($2::bigint, $3::text)`
+  // The conversation is locked as for a commit, so that a deadline does not move under one that relies on it.
+  const setDeadline = {
+    name: 'set_deadline',
+    text: `WITH locked AS (
+        SELECT 1 FROM ${schema}.conversations WHERE tenant = $1 AND id = $2 FOR UPDATE
+      )
+      UPDATE ${schema}.calls t SET expires_at = CASE
+          WHEN t.status <> 'pending' THEN t.expires_at
+          WHEN $4::bigint IS NOT NULL THEN ${nowMs} + $4::bigint
+        END
+      FROM locked WHERE t.tenant = $1 AND t.conversation_id = $2 AND t.id = $3
+      RETURNING t.status`,
+  }
+  const due = {
+    name: 'calls_due',
+    text: `SELECT t.tenant, t.conversation_id AS id, t.id AS "callId", t.round, t.kind, t.expires_at - n.now AS "inMs"
+      FROM (SELECT ${nowMs} AS now) n, ${schema}.calls t
+      WHERE t.status = 'pending' AND t.expires_at IS NOT NULL ORDER BY t.expires_at LIMIT $1`,
+  }
+
+  async function getCall(tenant: string, callId: string): Promise<StoredCall | null> {
+    return (await database.run<StoredCall>(get, [tenant, callId]))[0] ?? null
+  }
+
+  return {
+    getCall,
+    pendingCalls: (tenant, id) => database.run<StoredCall>(pending, [tenant, id]),
+    async inbox(tenant, { before, ...bounds }) {
+      const last = before === undefined ? undefined : await getCall(tenant, before)
+      if (last === null) return null
+      const page = new Page(bounds, [tenant, ...(last ? [last.createdAt, last.id] : [])])
+      const text = page.within(last ? `${inInbox} ${beforeLast}` : inInbox, {
+        columns: `${callNames}, agent, title, "quarantinedAt"`,
+        order: `t.created_at DESC, t.id ${secondary} DESC`,
+        returnedOrder: `"createdAt" DESC, id ${secondary} DESC`,
+        bytes: ['name', 'args', 'prompt', 'title'],
+      })
+      const name = page.named(last ? 'inbox_before' : 'inbox')
+      return database.run<StoredInboxCall>({ name, text }, page.values)
+    },
+    async setDeadline(tenant, id, callId, inMs) {
+      const [row] = await database.run<{ status: StoredCall['status'] }>(setDeadline, [tenant, id, callId, inMs])
+      if (!row) return 'unknown'
+      return row.status === 'pending' ? 'ok' : 'ended'
+    },
+    async dueCalls(limit) {
+      // One more than asked for tells how long until the next.
+      const rows = await database.run<DueCall & { readonly inMs: number }>(due, [limit + 1])
+      const next = rows.find((row) => row.inMs > 0)
+      return {
+        due: rows
+          .filter((row) => row.inMs <= 0)
+          .slice(0, limit)
+          .map(({ inMs: _, ...call }) => call),
+        nextInMs: next?.inMs ?? null,
+      }
+    },
+  }
 }

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { loadPg } from './load-pg.ts'
+import { loadPg } from './connection.ts'
 
 test('without pg the error says what to install', async () => {
   const missing = new Error("Cannot find package 'pg'")

@@ -1,19 +1,20 @@
 import type { ClientBase, Pool } from 'pg'
 import { SchemaTooNewError, StoreError } from '../../base/errors/store-errors.ts'
-import { createTables } from './migrations/001-create-tables.ts'
-import { createCommitFunction } from './migrations/002-create-commit-function.ts'
-import { createDeleteFunctions } from './migrations/003-create-delete-functions.ts'
-import { indexForks } from './migrations/004-index-forks.ts'
-import { expectTimes } from './migrations/005-expect-times.ts'
-import { expectAgents } from './migrations/006-expect-agents.ts'
-import { keysWithEpochs } from './migrations/007-keys-with-epochs.ts'
-import { refuseOwned } from './migrations/008-refuse-owned.ts'
-import { idleSeq } from './migrations/009-idle-seq.ts'
-import { rememberLapses } from './migrations/010-remember-lapses.ts'
-import { findCallsById } from './migrations/011-find-calls-by-id.ts'
-import { quoteSchema } from './schema-name.ts'
-import { breakingAfter, discard } from './silent-connection.ts'
-import { nowMs } from './sql-names.ts'
+import { nowMs } from './columns.ts'
+import { createCommitFunction } from './commit-function.ts'
+import { breakingAfter, discard, quoteSchema } from './connection.ts'
+import {
+  createDeleteFunctions,
+  createTables,
+  expectAgents,
+  expectTimes,
+  findCallsById,
+  idleSeq,
+  indexForks,
+  keysWithEpochs,
+  refuseOwned,
+  rememberLapses,
+} from './tables.ts'
 
 /** In order; never changed once released, only added to. */
 export const migrations: readonly ((schema: string) => string)[] = [

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import type { PageBounds } from '../store.ts'
-import { Page } from './page.ts'
+import { Page } from './columns.ts'
 
 const shape = { columns: 'id, body', order: 't.at DESC', returnedOrder: 'at DESC', bytes: ['body', 'title'] }
 const flat = (sql: string) => sql.replaceAll(/\s+/g, ' ').trim()

@@ -2,9 +2,18 @@ import { InvalidArgumentError } from '../../base/errors/store-errors.ts'
 import { safeLogger } from '../../base/redact/redacting-logger.ts'
 import { checkWhole } from '../checks.ts'
 import { createStore, type StoreOptions } from '../create-store.ts'
+import type { Driver } from '../driver.ts'
 import type { Store } from '../store.ts'
-import { postgresDriver } from './postgres-driver.ts'
-import { checkSchemaName } from './schema-name.ts'
+import { commitChange } from './commit-change.ts'
+import { checkSchemaName } from './connection.ts'
+import { conversations } from './conversations.ts'
+import { Database, type DatabaseOptions } from './database.ts'
+import { calls, events } from './events.ts'
+import { forkConversation } from './fork-and-delete.ts'
+import { HintChannel, type HintChannelOptions } from './hints.ts'
+import { leases, movedLogs } from './leases.ts'
+import { blobs, modelCalls, snapshots, summaries } from './records.ts'
+import { postgresUpkeep } from './upkeep/upkeep.ts'
 
 /** What `postgresStore` takes. */
 export type PostgresStoreOptions = StoreOptions & {
@@ -40,4 +49,36 @@ export function postgresStore(options: PostgresStoreOptions): Store {
   for (const [name, ms] of Object.entries(waits)) checkWhole(name, ms, 1)
   const logger = safeLogger(options.logger)
   return createStore(postgresDriver({ connectionString, schema, max, logger, ...waits }), options)
+}
+
+export function postgresDriver(options: DatabaseOptions & HintChannelOptions): Driver {
+  const database = new Database(options)
+  const hints = new HintChannel(options)
+  const commit = commitChange(database, options.max)
+  return {
+    durable: true,
+    resends: true,
+    async commit(tenant, id, change) {
+      const outcome = await commit(tenant, id, change)
+      const isNews = change.events.length > 0 || change.wake.type === 'in'
+      if (outcome.type === 'ok' && isNews) hints.send({ tenant, id, seq: outcome.seq })
+      return outcome
+    },
+    ...events(database),
+    ...summaries(database),
+    ...conversations(database),
+    ...calls(database),
+    ...modelCalls(database),
+    ...leases(database),
+    movedLogs: movedLogs(database),
+    ...blobs(database),
+    ...snapshots(database),
+    fork: forkConversation(database),
+    upkeep: postgresUpkeep(database),
+    watchOthers: (emit) => hints.listen(emit),
+    async close() {
+      await hints.close()
+      await database.close()
+    },
+  }
 }

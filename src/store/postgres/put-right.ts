@@ -1,7 +1,6 @@
 import { type ClockNews, longestLease } from '../clock-watch.ts'
-import { isQuarantined } from './claims.ts'
+import { isQuarantined, nowMs } from './columns.ts'
 import type { Database } from './database.ts'
-import { nowMs } from './sql-names.ts'
 
 /** The two times that a commit writes are read one after the other. */
 const oneCommitMs = 5

@@ -5,10 +5,10 @@ import { silentLogger } from '../../base/logger.ts'
 import { userMsg } from '../../testing/conformance/event-builders.ts'
 import type { Change } from '../change.ts'
 import { prepareChange } from '../prepare-change.ts'
+import { nowMs } from './columns.ts'
 import { commitQuery } from './commit-query.ts'
 import { migrate, migrations } from './migrate.ts'
 import { postgresStore } from './postgres-store.ts'
-import { nowMs } from './sql-names.ts'
 
 const schema = '"perdure"'
 let connectionString: string

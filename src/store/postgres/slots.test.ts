@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { Slots } from './slots.ts'
+import { Slots } from './connection.ts'
 
 test('so many work at once, the others in the order they came, also after one that failed', async () => {
   const slots = new Slots(2, 60_000, () => new Error('too long'))

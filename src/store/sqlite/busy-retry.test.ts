@@ -1,5 +1,5 @@
 import { afterEach, expect, test, vi } from 'vitest'
-import { BusyRetry } from './busy-retry.ts'
+import { BusyRetry } from './failure.ts'
 
 afterEach(() => void vi.restoreAllMocks())
 

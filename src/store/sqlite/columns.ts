@@ -1,4 +1,4 @@
-import { quarantineHolder, quarantineUntil } from '../claim.ts'
+import { quarantineHolder, quarantineUntil } from '../lease.ts'
 
 /** Read from the log, so that the row cannot disagree with it and a commit that only appends need not write the row. */
 export const lastSeq = 'coalesce((SELECT max(seq) FROM events WHERE events.cid = conversations.cid), 0)'

@@ -1,11 +1,10 @@
-import { judgeClaim, type StoredLease } from '../claim.ts'
 import type { CommitOutcome, PreparedChange } from '../driver.ts'
-import { referToBlobs } from './blobs.ts'
-import { endCall, findCall, pendingIds, writeCall } from './calls.ts'
+import { judgeClaim, type StoredLease } from '../lease.ts'
 import { type ConversationHead, createConversation, findConversation, updateConversation } from './conversations.ts'
 import type { Database } from './database.ts'
-import { appendEvents, timeOf } from './events.ts'
+import { appendEvents, endCall, findCall, pendingIds, timeOf, writeCall } from './events.ts'
 import { leaseIn, nextEpoch, setLease } from './leases.ts'
+import { referToBlobs } from './records.ts'
 
 /** Must run inside a transaction. Decides by reading alone, so that a refused change leaves no trace in its group. */
 export function commitChange(db: Database, tenant: string, id: string, change: PreparedChange): CommitOutcome {

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { Connection } from './connection.ts'
 import type { Database } from './database.ts'
-import { busyError } from './sqlite-errors.ts'
+import { busyError } from './failure.ts'
 
 let folder = ''
 let connection: Connection

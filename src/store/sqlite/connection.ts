@@ -1,9 +1,7 @@
-import { StoreBusyError } from '../../base/errors/store-errors.ts'
-import { BusyRetry, pause } from './busy-retry.ts'
-import type { Database } from './database.ts'
-import { openDatabase } from './open-database.ts'
-import { renewLog } from './renew-log.ts'
-import { asStoreError, isBusy, isDiskError, isHarmless } from './sqlite-errors.ts'
+import { StoreBusyError, StoreError } from '../../base/errors/store-errors.ts'
+import { Database } from './database.ts'
+import { asStoreError, BusyRetry, busyError, isBusy, isDiskError, isHarmless, pause } from './failure.ts'
+import { migrate, refuseForeignFile } from './migrate.ts'
 
 /** The one connection of a store: opened by its first use, and again after an error it cannot go on from. */
 export class Connection {
@@ -67,4 +65,41 @@ export class Connection {
     this.#database = null
     database?.close()
   }
+}
+
+/** Opens the file with the settings every promise of the store rests on. Throws what SQLite says, also that it is busy. */
+export function openDatabase(path: string): Database {
+  // Before anything that writes: what is another program's must stay as it is.
+  refuseForeignFile(path)
+  const db = new Database(path)
+  try {
+    // Waiting inside SQLite would block the event loop: whoever calls retries with timers.
+    db.exec(
+      'PRAGMA busy_timeout = 0; PRAGMA synchronous = FULL; PRAGMA cache_size = -16000; PRAGMA temp_store = MEMORY',
+    )
+    // Read to its end: only there SQLite tells that the change of mode did not reach the disk.
+    const journal = db.all<{ journal_mode: string }>('PRAGMA journal_mode = WAL')[0]?.journal_mode
+    if (journal !== 'wal') {
+      throw new StoreError(
+        `The file system of '${path}' cannot hold a write-ahead log (journal mode is '${journal}'). Put the store on a local disk.`,
+        { retryable: false },
+      )
+    }
+    migrate(db, path)
+    // What a process wrote and did not live to sync is visible after it; it must be on disk before anybody is told of it.
+    db.get('PRAGMA wal_checkpoint(PASSIVE)')
+    return db
+  } catch (error) {
+    db.close()
+    throw error
+  }
+}
+
+/**
+ * Writes the log out to the database file and begins it anew. Must be done after a failed sync: the kernel then takes pages for written that
+ * never reached the disk, and no later sync tries them again, so what is appended after them would be lost with them.
+ */
+export function renewLog(db: Database): void {
+  const outcome = db.get<{ busy: number }>('PRAGMA wal_checkpoint(TRUNCATE)')
+  if (outcome?.busy !== 0) throw busyError()
 }

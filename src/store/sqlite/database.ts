@@ -1,7 +1,7 @@
 import { DatabaseSync, type SQLInputValue, type StatementSync } from 'node:sqlite'
-import { fittingRows } from '../fitting-rows.ts'
+import { fittingRows } from '../rows.ts'
 import type { PageBounds } from '../store.ts'
-import { isHarmless } from './sqlite-errors.ts'
+import { isHarmless } from './failure.ts'
 
 /**
  * A connection that prepares each statement once. Everything is synchronous: no other code runs between two calls.

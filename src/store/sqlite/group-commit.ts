@@ -1,9 +1,8 @@
 import { StoreBusyError } from '../../base/errors/store-errors.ts'
 import { failpoint } from '../../base/failpoint.ts'
-import { BusyRetry } from './busy-retry.ts'
 import type { Connection } from './connection.ts'
 import type { Database } from './database.ts'
-import { isBusy } from './sqlite-errors.ts'
+import { BusyRetry, isBusy } from './failure.ts'
 
 /** Bounds how long one group holds the file and the event loop. */
 const maxGroupSize = 512

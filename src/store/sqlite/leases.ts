@@ -2,13 +2,18 @@ import {
   type ClaimOptions,
   type ClaimOutcome,
   judgeClaim,
+  type KnownLease,
+  type LeaseNews,
+  lapseWithinMs,
+  leaseNews,
   quarantineHolder,
   quarantineUntil,
   type StoredLease,
   withoutLapse,
-} from '../claim.ts'
-import { type KnownLease, type LeaseNews, leaseNews } from '../lease-news.ts'
-import { lastSeq } from './columns.ts'
+} from '../lease.ts'
+import type { ConversationRef } from '../records.ts'
+import type { DueWorkQuery, WatchedLog } from '../store.ts'
+import { isQuarantined, lastSeq } from './columns.ts'
 import type { Database } from './database.ts'
 
 export function claimLease(
@@ -106,4 +111,51 @@ function findLease(db: Database, tenant: string, id: string): { cid: number; lea
     id,
   )
   return row ? { cid: row.cid, lease: leaseIn(row) } : null
+}
+
+type DueRow = ConversationRef & { readonly wakeAt: number }
+
+const due = 'SELECT tenant, id, wake_at AS wakeAt FROM conversations INDEXED BY conversations_agenda WHERE'
+const soonest = 'AND agent = ? AND wake_at <= ? ORDER BY wake_at LIMIT ?'
+const heldNoLonger = 'lease_holder IS NOT NULL AND lease_until <= ?'
+/** A claim would find lapses. */
+const isSuspect = `(lapsed IS NOT NULL OR lease_until - claimed_at <= ${lapseWithinMs})`
+
+/** Walks along the index for each agent, so that what waits for unknown agents costs nothing: what nobody holds, and what is held no longer. */
+export function dueWork(db: Database, { agents, limit, suspects = limit }: DueWorkQuery): ConversationRef[] {
+  const now = Date.now()
+  const all = [...new Set(agents)]
+  const sorted = (rows: DueRow[]): DueRow[] => rows.sort((left, right) => left.wakeAt - right.wakeAt)
+  const rows = db.snapshot(() => {
+    const free = all.flatMap((agent) => [
+      ...db.all<DueRow>(`${due} lease_holder IS NULL ${soonest}`, agent, now, limit),
+      ...db.all<DueRow>(`${due} ${heldNoLonger} AND ${isSuspect} IS NOT TRUE ${soonest}`, now, agent, now, limit),
+    ])
+    if (suspects === 0) return free
+    const suspected = all.flatMap((agent) =>
+      db.all<DueRow>(`${due} ${heldNoLonger} AND ${isSuspect} IS TRUE ${soonest}`, now, agent, now, suspects),
+    )
+    return [...free, ...sorted(suspected).slice(0, suspects)]
+  })
+  return sorted(rows)
+    .slice(0, limit)
+    .map(({ tenant, id }) => ({ tenant, id }))
+}
+
+export function movedLogs(db: Database, watched: readonly WatchedLog[]): number[] {
+  const known = watched.map(({ tenant, id, seq, at, status }) => [tenant, id, seq, at, status])
+  return db
+    .all<{ place: number }>(
+      `WITH known AS MATERIALIZED (
+         SELECT key AS place, value ->> 0 AS tenant, value ->> 1 AS id, value ->> 2 AS seq, value ->> 3 AS at, value ->> 4 AS status
+         FROM json_each(?)
+       )
+       SELECT place FROM known k LEFT JOIN conversations ON conversations.tenant = k.tenant AND conversations.id = k.id
+       WHERE ${lastSeq} <> k.seq
+         OR (k.seq > 0 AND k.at IS NOT NULL AND (SELECT at FROM events WHERE cid = conversations.cid AND seq = k.seq) <> k.at)
+         OR (k.status IS NOT NULL AND (conversations.status IS NOT k.status OR ${isQuarantined}))
+       ORDER BY place`,
+      JSON.stringify(known),
+    )
+    .map(({ place }) => place)
 }

@@ -4,10 +4,9 @@ import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { silentLogger } from '../../base/logger.ts'
-import { createTables } from './migrations/001-create-tables.ts'
-import { indexForks } from './migrations/002-index-forks.ts'
-import { openDatabase } from './open-database.ts'
+import { openDatabase } from './connection.ts'
 import { sqliteStore } from './sqlite-store.ts'
+import { createTables, indexForks } from './tables.ts'
 
 let folder: string
 

@@ -1,10 +1,33 @@
 import { resolve } from 'node:path'
 import { InvalidArgumentError } from '../../base/errors/store-errors.ts'
+import type { Logger } from '../../base/logger.ts'
 import { safeLogger } from '../../base/redact/redacting-logger.ts'
 import { checkDuration } from '../checks.ts'
+import { ClockWatch } from '../clock-watch.ts'
 import { createStore, type StoreOptions } from '../create-store.ts'
+import type { Driver } from '../driver.ts'
 import type { Store } from '../store.ts'
-import { sqliteDriver } from './sqlite-driver.ts'
+import { commitChange } from './commit-change.ts'
+import { Connection } from './connection.ts'
+import { getConversation, listConversations } from './conversations.ts'
+import { dueCalls, getCall, inbox, pendingCalls, readEvents, setDeadline } from './events.ts'
+import { deleteConversation, deleteTenant, forkConversation } from './fork-and-delete.ts'
+import { GroupCommit } from './group-commit.ts'
+import { watchOthers } from './hints.ts'
+import { claimLease, dueWork, movedLogs, releaseLease, renewLeases, takeBackLapse, unquarantine } from './leases.ts'
+import { putRight } from './put-right.ts'
+import {
+  gcModelCalls,
+  getBlob,
+  getSnapshot,
+  latestSummary,
+  modelCalls,
+  putBlob,
+  putModelCall,
+  putSnapshot,
+  putSummary,
+} from './records.ts'
+import { sqliteUpkeep } from './upkeep/upkeep.ts'
 
 /** What `sqliteStore` takes. */
 export type SqliteStoreOptions = StoreOptions & {
@@ -29,5 +52,64 @@ function checkPath(path: unknown): void {
   if (path.includes('\0')) throw new InvalidArgumentError('path', 'has a NUL character')
   if (path.includes(':memory:')) {
     throw new InvalidArgumentError('path', `is '${path}', which is not a file; for a store in memory use memoryStore()`)
+  }
+}
+
+type SqliteDriverOptions = { readonly path: string; readonly busyTimeoutMs: number; readonly logger: Logger }
+
+export function sqliteDriver({ path, busyTimeoutMs, logger }: SqliteDriverOptions): Driver {
+  const connection = new Connection(path, busyTimeoutMs)
+  const commits = new GroupCommit(connection)
+  const clockWatch = new ClockWatch()
+  return {
+    durable: true,
+    commit: (tenant, id, change) => commits.write((db) => commitChange(db, tenant, id, change)),
+    readEvents: (tenant, id, range) => connection.read((db) => readEvents(db, tenant, id, range)),
+    loadSince: (tenant, id, bounds) =>
+      connection.read((db) =>
+        db.snapshot(() => {
+          const summary = latestSummary(db, tenant, id)
+          const range = { ...bounds, after: summary?.toSeq ?? 0, keep: 'oldest' as const }
+          return { summary, events: readEvents(db, tenant, id, range) }
+        }),
+      ),
+    putSummary: (tenant, id, summary) => commits.write((db) => putSummary(db, tenant, id, summary)),
+    latestSummary: (tenant, id) => connection.read((db) => latestSummary(db, tenant, id)),
+    getConversation: (tenant, id) => connection.read((db) => getConversation(db, tenant, id)),
+    listConversations: (tenant, filter) => connection.read((db) => listConversations(db, tenant, filter)),
+    deleteConversation: (tenant, id) => commits.write((db) => deleteConversation(db, tenant, id)),
+    deleteTenant: (tenant) => commits.write((db) => deleteTenant(db, tenant)),
+    getCall: (tenant, callId) => connection.read((db) => getCall(db, tenant, callId)),
+    pendingCalls: (tenant, id) => connection.read((db) => pendingCalls(db, tenant, id)),
+    inbox: (tenant, page) => connection.read((db) => inbox(db, tenant, page)),
+    setDeadline: (tenant, id, callId, inMs) => commits.write((db) => setDeadline(db, tenant, id, callId, inMs)),
+    dueCalls: (limit) => connection.read((db) => dueCalls(db, limit)),
+    putModelCall: (tenant, id, call) => commits.write((db) => putModelCall(db, tenant, id, call)),
+    modelCalls: (tenant, id, range) => connection.read((db) => modelCalls(db, tenant, id, range)),
+    gcModelCalls: (tenant, id, ttlMs) => commits.write((db) => gcModelCalls(db, tenant, id, ttlMs)),
+    fork: (tenant, id, newId, request) => commits.write((db) => forkConversation(db, tenant, id, newId, request)),
+    claimLease: (tenant, id, holder, ttlMs, options) =>
+      commits.write((db) => claimLease(db, tenant, id, holder, ttlMs, options)),
+    releaseLease: (tenant, id, epoch) => commits.write((db) => releaseLease(db, tenant, id, epoch)),
+    takeBackLapse: (tenant, id, epoch) => commits.write((db) => takeBackLapse(db, tenant, id, epoch)),
+    unquarantine: (tenant, id) => commits.write((db) => unquarantine(db, tenant, id)),
+    renewLeases: (holder, ttlMs, known) => commits.write((db) => renewLeases(db, holder, ttlMs, known)),
+    async dueWork(query) {
+      const now = Date.now()
+      const news = clockWatch.newsAt(now)
+      if (news !== 'goes on') await commits.write((db) => putRight(db, news, query.leaseMs))
+      clockWatch.isRightAt(now)
+      return connection.read((db) => dueWork(db, query))
+    },
+    movedLogs: (watched) => connection.read((db) => movedLogs(db, watched)),
+    putBlob: (tenant, hash, bytes, mediaType) => commits.write((db) => putBlob(db, tenant, hash, bytes, mediaType)),
+    getBlob: (tenant, hash, slice) => connection.read((db) => getBlob(db, tenant, hash, slice)),
+    putSnapshot: (tenant, id, snapshot) => commits.write((db) => putSnapshot(db, tenant, id, snapshot)),
+    getSnapshot: (tenant, id) => connection.read((db) => getSnapshot(db, tenant, id)),
+    upkeep: sqliteUpkeep(connection, commits),
+    watchOthers: (emit) => watchOthers(connection, logger, emit),
+    async close() {
+      connection.close()
+    },
   }
 }

@@ -6,10 +6,13 @@ import type {
   Outcome,
   Resolution,
   Suspension,
+  SuspensionKind,
   ToolCallContent,
   UserPart,
 } from '../../log/events.ts'
 import type { FsmState } from '../../log/fsm-state.ts'
+import type { Change, ResolveCall } from '../../store/change.ts'
+import type { Store, TenantStore } from '../../store/store.ts'
 
 type Event<Type extends NewEvent['type']> = Extract<NewEvent, { type: Type }>
 
@@ -112,4 +115,100 @@ export function flowStarted(): Event<'flow_started'> {
 
 export function fsmState(state: FsmState['state'], lastSeq: number, pending: Json = []): FsmState {
   return { state, pending, lastSeq }
+}
+
+type What = {
+  readonly ids: readonly string[]
+  readonly callIds?: readonly string[]
+  readonly agents?: readonly string[]
+  readonly tenant?: string
+}
+
+/** Everything a store shows of these conversations: to see that something left it as it was. */
+export async function observe(
+  store: Store,
+  { ids, callIds = [], agents = ['support'], tenant = 'default' }: What,
+): Promise<unknown> {
+  const handle = store.forTenant(tenant)
+  const conversations = await Promise.all(
+    ids.map(async (id) => ({
+      record: await handle.getConversation(id),
+      events: await handle.streamEvents(id),
+      revival: await handle.loadSince(id),
+      pending: await handle.pendingToolCalls(id),
+      modelCalls: await handle.modelCalls(id),
+      snapshot: await handle.getSnapshot(id),
+    })),
+  )
+  const due = await store.dueWork({ agents, limit: 1_000 })
+  return {
+    conversations,
+    calls: await Promise.all(callIds.map((callId) => handle.getToolCall(callId))),
+    list: await handle.listConversations(),
+    inbox: await handle.pendingInbox(),
+    due: due
+      .filter((work) => work.tenant === tenant)
+      .map((work) => work.id)
+      .sort(),
+  }
+}
+
+type Options = {
+  readonly kind?: SuspensionKind
+  readonly expiresInMs?: number | null
+  readonly agent?: string
+  readonly title?: string
+}
+
+/** The seq of the log that `suspendCalls` leaves: a message, an answer, and two events for each call. */
+function seqAfter(callIds: readonly string[]): number {
+  return 2 + 2 * callIds.length
+}
+
+/** A new conversation that waits for answers to these calls, as the runtime leaves it: parked, and not due. */
+export async function suspendCalls(
+  store: TenantStore,
+  id: string,
+  callIds: readonly string[],
+  { kind = 'approval', expiresInMs = null, agent = 'support', title }: Options = {},
+): Promise<void> {
+  await store.commit(id, {
+    events: [
+      userMsg('I want my money back'),
+      assistantMsg(callIds.map((callId) => ({ type: 'call', callId }))),
+      ...callIds.map((callId) => toolCall(callId, { expiresInMs })),
+      ...callIds.map((callId) => suspension(callId, { kind, expiresInMs })),
+    ],
+    calls: callIds.map((callId) => ({
+      id: callId,
+      name: 'refund',
+      args: { cents: 100 },
+      kind,
+      prompt: 'Pay back?',
+      expiresInMs,
+    })),
+    conversation: { agent, ...(title === undefined ? {} : { title }) },
+    fsmState: fsmState('awaiting_input', seqAfter(callIds), callIds),
+    wakeAt: null,
+  })
+}
+
+/** A change that writes all there is to write, for a conversation that waits for the call 'one' at seq 4. */
+export function everythingChange(epoch: number): Change {
+  return {
+    events: [resolution('one'), suspension('two')],
+    key: 'everything',
+    epoch,
+    expectedSeq: 4,
+    resolve: [answer('one')],
+    calls: [{ id: 'two', name: 'refund', expiresInMs: 60_000 }],
+    conversation: { title: 'New', settings: { colour: 'red' }, status: 'ended' },
+    fsmState: fsmState('running', 6),
+    wakeAt: 'now',
+    lease: 'release',
+  }
+}
+
+export function answer(callId: string): ResolveCall {
+  return { callId, round: 1, status: 'resolved', result: true }
 }

@@ -1,7 +1,6 @@
 import type { TenantStore } from '../../store/store.ts'
-import { titled, turnEnded, userMsg } from './event-builders.ts'
+import { suspendCalls, titled, turnEnded, userMsg } from './event-builders.ts'
 import type { Bench, Suite } from './suite.ts'
-import { suspendCalls } from './suspend-calls.ts'
 
 const minute = 60_000
 

@@ -2,7 +2,7 @@ import { type FlowState, foldFlow } from '../../../src/engine/flow/flow-state.ts
 import type { LogEvent } from '../../../src/log/events.ts'
 import { foldEvents } from '../../../src/log/fold-events.ts'
 import type { ConversationState } from '../../../src/log/state.ts'
-import type { ConversationRecord } from '../../../src/store/conversation-record.ts'
+import type { ConversationRecord } from '../../../src/store/records.ts'
 import type { Store } from '../../../src/store/store.ts'
 import type { History } from './history.ts'
 

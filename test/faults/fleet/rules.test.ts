@@ -1,7 +1,7 @@
 import { beforeAll, describe, expect, test } from 'vitest'
 import { silentLogger } from '../../../src/base/logger.ts'
-import { createScope } from '../../../src/define/create-scope.ts'
 import type { Flow } from '../../../src/define/define-flow.ts'
+import { createScope } from '../../../src/define/scope.ts'
 import { childIdOf } from '../../../src/log/child-call.ts'
 import type { EventOf, LogEvent } from '../../../src/log/events.ts'
 import { createRuntime } from '../../../src/runtime/create-runtime.ts'

@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { EventOf } from '../../../src/log/events.ts'
+import type { ToolCall } from '../../../src/store/records.ts'
 import type { TenantStore } from '../../../src/store/store.ts'
-import type { ToolCall } from '../../../src/store/tool-call.ts'
 import type { WaitingCall } from './pending-calls.ts'
 import type { Attempt } from './resolver-child.ts'
 

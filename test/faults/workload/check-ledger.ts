@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { LogEvent } from '../../../src/log/events.ts'
+import type { ToolCall } from '../../../src/store/records.ts'
 import type { TenantStore } from '../../../src/store/store.ts'
-import type { ToolCall } from '../../../src/store/tool-call.ts'
 import type { Entry, Ledger } from './ledger.ts'
 import { commitOf } from './plan-commit.ts'
 

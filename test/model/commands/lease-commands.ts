@@ -1,5 +1,5 @@
 import fc from 'fast-check'
-import type { LeaseNews } from '../../../src/store/lease-news.ts'
+import type { LeaseNews } from '../../../src/store/lease.ts'
 import { dueWorkProblem } from '../contract/due-work.ts'
 import { isQuarantined, takeBack } from '../contract/leases.ts'
 import { watchedLogs } from '../contract/moved-logs.ts'

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { baseOf } from '../../../src/log/state.ts'
+import type { Summary } from '../../../src/store/records.ts'
 import type { EventPage } from '../../../src/store/store.ts'
-import type { Summary } from '../../../src/store/summary.ts'
 import { openCalls } from '../contract/call-states.ts'
 import { folded } from '../contract/folded.ts'
 import { events, latestSummary, page, since } from '../contract/queries.ts'

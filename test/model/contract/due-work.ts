@@ -1,4 +1,4 @@
-import type { ConversationRef } from '../../../src/store/conversation-record.ts'
+import type { ConversationRef } from '../../../src/store/records.ts'
 import type { Span } from '../compare/span.ts'
 import { isLeased, isSuspect } from './leases.ts'
 import type { Contract } from './state.ts'

@@ -1,5 +1,5 @@
-import type { ConversationRef } from '../../../src/store/conversation-record.ts'
-import type { KnownLease, LeaseNews, LeaseRef } from '../../../src/store/lease-news.ts'
+import type { KnownLease, LeaseNews, LeaseRef } from '../../../src/store/lease.ts'
+import type { ConversationRef } from '../../../src/store/records.ts'
 import type { WakeHint } from '../../../src/store/store.ts'
 import { Span } from '../compare/span.ts'
 import type { Contract, Conversation, Lease } from './state.ts'

@@ -1,5 +1,5 @@
-import type { ConversationRef } from '../../../src/store/conversation-record.ts'
-import type { WatchedLog } from '../../../src/store/watched-log.ts'
+import type { ConversationRef } from '../../../src/store/records.ts'
+import type { WatchedLog } from '../../../src/store/store.ts'
 import { tenants } from '../generate/names.ts'
 import { isQuarantined } from './leases.ts'
 import type { Contract, Conversation } from './state.ts'

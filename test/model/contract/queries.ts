@@ -1,6 +1,5 @@
 import { encode } from '../../../src/log/codec.ts'
-import type { ConversationFilter } from '../../../src/store/conversation-record.ts'
-import type { ModelCallRange } from '../../../src/store/model-call.ts'
+import type { ConversationFilter, ModelCallRange } from '../../../src/store/records.ts'
 import type { EventRange, Page, PageBounds } from '../../../src/store/store.ts'
 import { Exact } from '../compare/difference.ts'
 import type { Span } from '../compare/span.ts'

@@ -1,6 +1,6 @@
 import type { Json, JsonObject } from '../../../src/base/json.ts'
 import type { NewEvent, Resolution, SuspensionKind } from '../../../src/log/events.ts'
-import type { FinalStatus } from '../../../src/store/tool-call.ts'
+import type { FinalStatus } from '../../../src/store/records.ts'
 import type { Span } from '../compare/span.ts'
 import { commit } from './commit.ts'
 import type { Call, Tenant } from './state.ts'

@@ -2,9 +2,7 @@ import type { ErrorCode } from '../../../src/base/errors/codes.ts'
 import type { JsonObject } from '../../../src/base/json.ts'
 import type { NewEvent } from '../../../src/log/events.ts'
 import type { FsmState } from '../../../src/log/fsm-state.ts'
-import type { ConversationKind, Parent } from '../../../src/store/conversation-record.ts'
-import type { Summary } from '../../../src/store/summary.ts'
-import type { ToolCall } from '../../../src/store/tool-call.ts'
+import type { ConversationKind, Parent, Summary, ToolCall } from '../../../src/store/records.ts'
 import type { Span } from '../compare/span.ts'
 
 /** What a store must hold, as plain values. Written from the contract; shares nothing with the drivers. */

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import type { FsmState } from '../../../src/log/fsm-state.ts'
-import type { ConversationAttrs } from '../../../src/store/conversation-record.ts'
+import type { ConversationAttrs } from '../../../src/store/records.ts'
 import type { World } from '../world.ts'
 import { agent, conversationId } from './names.ts'
 import { text } from './texts.ts'

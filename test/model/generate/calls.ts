@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import type { Executor, SuspensionKind } from '../../../src/log/events.ts'
-import type { FinalStatus, ToolCallWrite } from '../../../src/store/tool-call.ts'
+import type { FinalStatus, ToolCallWrite } from '../../../src/store/records.ts'
 import type { World } from '../world.ts'
 import { farMs } from './durations.ts'
 import { rowId } from './names.ts'

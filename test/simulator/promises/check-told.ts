@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { LogEvent } from '../../../src/log/events.ts'
-import { withoutWithheld } from '../../../src/view/without-withheld.ts'
+import { withoutWithheld } from '../../../src/view/hidden-error.ts'
 import type { Told } from '../scenarios/scenario.ts'
 
 /** Whatever somebody was told is in the log. */

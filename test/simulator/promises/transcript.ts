@@ -1,7 +1,7 @@
 import { callEnd } from '../../../src/log/call-phase.ts'
 import type { AssistantPart, UserPart } from '../../../src/log/events.ts'
 import type { AssistantItem, CallState, ConversationState, TurnItem, TurnState } from '../../../src/log/state.ts'
-import { orderedItems } from '../../../src/prompt/render/ordered-items.ts'
+import { orderedItems } from '../../../src/prompt/render/render-turn.ts'
 
 /** A line of what people read in the end. `callId` where it tells of the end of a call. */
 export type Line = { readonly text: string; readonly callId?: string; readonly tool?: string }

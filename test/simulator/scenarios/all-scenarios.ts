@@ -1,6 +1,5 @@
-import { postHook, preHook } from '../../../src/define/create-hook.ts'
+import { halt, postHook, preHook, regenerate } from '../../../src/define/create-hook.ts'
 import { inject } from '../../../src/define/turn.ts'
-import { halt, regenerate } from '../../../src/define/verdict.ts'
 import { scriptedModel } from '../../../src/testing/scripted-model.ts'
 import type { Scenario } from './scenario.ts'
 

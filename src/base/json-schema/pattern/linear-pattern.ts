@@ -1,6 +1,5 @@
 import type { StepBudget } from '../step-budget.ts'
-import { type CompiledPattern, compilePattern, type Program } from './compile-pattern.ts'
-import type { PositionKind } from './parse-pattern.ts'
+import { type Pattern, type PositionKind, parsePattern, propertiesIn, stepsToParse } from './parse-pattern.ts'
 
 /**
  * A regular expression that gives the same answer as `new RegExp(source, 'u').test(text)`, in steps that grow with the size of the expression times the
@@ -122,4 +121,148 @@ function codesOf(text: string): Int32Array {
     codes[count++] = code
   }
   return codes.subarray(0, count)
+}
+
+/** A machine with many states at once. Each instruction stands under its number; `next` of the last ones is that of `accept`. */
+type Program = { readonly instructions: readonly Instruction[]; readonly start: number }
+
+type Instruction =
+  | { readonly type: 'character'; readonly test: CharacterTest; readonly next: number }
+  | { readonly type: 'position'; readonly is: PositionKind; readonly next: number }
+  /** Goes on where the look-around of this number holds, or does not. */
+  | { readonly type: 'look'; readonly look: number; readonly isNegated: boolean; readonly next: number }
+  | { readonly type: 'fork'; next: number; readonly other: number }
+  | { readonly type: 'accept' }
+
+type CompiledPattern = {
+  readonly main: Program
+  /** Each may depend on those before it. One that looks ahead is written backwards, and is run from the end of the text. */
+  readonly looks: readonly { readonly program: Program; readonly isAhead: boolean }[]
+  /** It can only match from the beginning of the text. */
+  readonly isAnchored: boolean
+}
+
+const stepsPerInstruction = 2
+
+/** Throws `SyntaxError` for what is no regular expression, and `TooComplex`. */
+function compilePattern(source: string, steps: StepBudget): CompiledPattern {
+  steps.take(stepsToParse(source))
+  new RegExp(source, 'u')
+  const pattern = parsePattern(source)
+  const compiler = new PatternCompiler(steps)
+  const main = compiler.program(pattern, true)
+  return { main, looks: compiler.looks, isAnchored: isAnchored(pattern) }
+}
+
+class PatternCompiler {
+  readonly looks: { program: Program; isAhead: boolean }[] = []
+  readonly #tests = new Map<string, CharacterTest>()
+  readonly #steps: StepBudget
+
+  constructor(steps: StepBudget) {
+    this.#steps = steps
+  }
+
+  program(pattern: Pattern, isForward: boolean): Program {
+    const instructions: Instruction[] = [{ type: 'accept' }]
+    const add = (instruction: Instruction): number => {
+      this.#steps.take(stepsPerInstruction)
+      return instructions.push(instruction) - 1
+    }
+    /** Where to begin in order to match the pattern and then go on at `next`. */
+    const before = (part: Pattern, next: number): number => {
+      this.#steps.take(1)
+      switch (part.type) {
+        case 'character':
+          return add({ type: 'character', test: this.#test(part.source), next })
+        case 'position':
+          return add({ type: 'position', is: part.is, next })
+        case 'look':
+          return add({ type: 'look', look: this.#look(part), isNegated: part.isNegated, next })
+        case 'sequence':
+          return isForward
+            ? part.items.reduceRight((entry, item) => before(item, entry), next)
+            : part.items.reduce((entry, item) => before(item, entry), next)
+        case 'choice':
+          return part.options
+            .map((option) => before(option, next))
+            .reduceRight((other, option) => add({ type: 'fork', next: option, other }))
+        case 'repeat': {
+          let entry = next
+          if (part.max === Infinity) {
+            const loop = { type: 'fork' as const, next, other: next }
+            entry = add(loop)
+            loop.next = before(part.item, entry)
+          } else {
+            for (let n = part.min; n < part.max; n++) {
+              entry = add({ type: 'fork', next: before(part.item, entry), other: next })
+            }
+          }
+          for (let n = 0; n < part.min; n++) entry = before(part.item, entry)
+          return entry
+        }
+      }
+    }
+    const start = before(pattern, 0)
+    return { instructions, start }
+  }
+
+  #look({ body, isAhead }: Extract<Pattern, { type: 'look' }>): number {
+    const program = this.program(body, !isAhead)
+    return this.looks.push({ program, isAhead }) - 1
+  }
+
+  #test(source: string): CharacterTest {
+    const known = this.#tests.get(source)
+    if (known) return known
+    const test = new CharacterTest(source, this.#steps)
+    this.#tests.set(source, test)
+    return test
+  }
+}
+
+function isAnchored(pattern: Pattern): boolean {
+  switch (pattern.type) {
+    case 'position':
+      return pattern.is === 'start'
+    case 'sequence':
+      return pattern.items.length > 0 && isAnchored(pattern.items[0]!)
+    case 'choice':
+      return pattern.options.every(isAnchored)
+    case 'repeat':
+      return pattern.min > 0 && isAnchored(pattern.item)
+    default:
+      return false
+  }
+}
+
+/** JavaScript compiles a class when it is first used; a Unicode property has up to some hundred ranges. */
+const stepsPerClass = 100
+const stepsPerProperty = 6_000
+const stepsBeyondAscii = 4
+
+/** Whether one character is of a class. JavaScript itself is asked, so that every escape and class means what it means there. */
+class CharacterTest {
+  readonly #code: number | null
+  readonly #expression: RegExp | null
+  /** Of ASCII: 1 is yes, 2 is no, 0 was not asked for yet. */
+  readonly #known = new Uint8Array(128)
+
+  /** `source`: a character, an escape or a class, as in a regular expression with the flag `u`. */
+  constructor(source: string, steps: StepBudget) {
+    const isLiteral = source !== '.' && !source.startsWith('\\') && !source.startsWith('[')
+    if (!isLiteral) steps.take(stepsPerClass + source.length + propertiesIn(source) * stepsPerProperty)
+    this.#code = isLiteral ? source.codePointAt(0)! : null
+    this.#expression = isLiteral ? null : new RegExp(`^${source}$`, 'u')
+  }
+
+  matches(code: number, steps: StepBudget): boolean {
+    if (this.#expression === null) return code === this.#code
+    if (code < 128) {
+      this.#known[code] ||= this.#expression.test(String.fromCharCode(code)) ? 1 : 2
+      return this.#known[code] === 1
+    }
+    steps.take(stepsBeyondAscii)
+    return this.#expression.test(String.fromCodePoint(code))
+  }
 }

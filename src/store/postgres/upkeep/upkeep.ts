@@ -1,11 +1,9 @@
-import type { Upkeep } from '../../upkeep.ts'
-import type { Database } from '../database.ts'
+import type { Collected, CollectRequest, Rebuilt, Upkeep } from '../../upkeep.ts'
+import { isQuarantined, nowMs, secondary } from '../columns.ts'
+import type { Database, Query, Statement } from '../database.ts'
 import { migrations } from '../migrate.ts'
-import { nowMs } from '../sql-names.ts'
-import { collect } from './collect.ts'
-import { postgresReader } from './reader.ts'
-import { rebuild } from './rebuild.ts'
-import { restoreConversation } from './restore-conversation.ts'
+import { isOrphan, postgresReader } from './reader.ts'
+import { restoreBatch, restoreConversation } from './restore.ts'
 
 /** It may wait long for what it is fed with, or for what it feeds. */
 const patient = 'SET LOCAL idle_in_transaction_session_timeout = 0'
@@ -63,5 +61,131 @@ export function postgresUpkeep(database: Database): Upkeep {
       await database.run({ name: 'upkeep_migrated', text: 'SELECT 1' }, [])
       return { found, known: migrations.length }
     },
+  }
+}
+
+const columnNames = {
+  kind: 'kind',
+  lastSeq: 'last_seq',
+  status: 'status',
+  fsmState: 'fsm_state',
+  idleSeq: 'idle_seq',
+  title: 'title',
+  childOf: 'child_of',
+  wakeAt: 'wake_at',
+} as const
+
+/** Must run inside a transaction. Locks the conversation as a commit does. */
+async function rebuild(
+  query: Query,
+  schema: string,
+  tenant: string,
+  id: string,
+  { expected, columns, putCalls, removeCalls, bases, putBlobRefs, removeBlobRefs }: Rebuilt,
+): Promise<'ok' | 'moved' | 'held'> {
+  const run = (name: string, text: string, values: readonly unknown[]): Promise<unknown[]> =>
+    query({ name: `upkeep_${name}`, text } satisfies Statement, [tenant, id, ...values])
+  const [row] = (await run(
+    'rebuild_lock',
+    `SELECT last_seq, updated_at, coalesce(leased_until, 0) > ${nowMs} AND NOT ${isQuarantined} AS held
+     FROM ${schema}.conversations c WHERE tenant = $1 AND id = $2 FOR UPDATE`,
+    [],
+  )) as { last_seq: number; updated_at: number; held: boolean }[]
+  if (row?.last_seq !== expected.lastSeq || row.updated_at !== expected.updatedAt) return 'moved'
+  if (row.held) return 'held'
+  for (const [name, column] of Object.entries(columnNames)) {
+    const value = columns[name as keyof typeof columnNames]
+    if (value === undefined) continue
+    await run(`set_${column}`, `UPDATE ${schema}.conversations SET ${column} = $3 WHERE tenant = $1 AND id = $2`, [
+      value,
+    ])
+  }
+  await run(
+    'remove_calls',
+    `DELETE FROM ${schema}.calls WHERE tenant = $1 AND conversation_id = $2 AND id = ANY ($3::text[])`,
+    [[...removeCalls, ...putCalls.map((call) => call.id)]],
+  )
+  await run(
+    'remove_refs',
+    `DELETE FROM ${schema}.blob_refs WHERE tenant = $1 AND conversation_id = $2 AND hash = ANY ($3::text[])`,
+    [[...removeBlobRefs, ...putBlobRefs.map((ref) => ref.hash)]],
+  )
+  if (putCalls.length > 0 && (await restoreBatch(query, schema, { tenant, id }, { type: 'call', rows: putCalls }))) {
+    return 'moved'
+  }
+  const refs = { type: 'blob_ref' as const, rows: putBlobRefs }
+  if (putBlobRefs.length > 0 && (await restoreBatch(query, schema, { tenant, id }, refs))) return 'moved'
+  for (const { toSeq, base } of bases) {
+    await run(
+      'set_base',
+      `UPDATE ${schema}.summaries SET base = $4 WHERE tenant = $1 AND conversation_id = $2 AND to_seq = $3`,
+      [toSeq, base],
+    )
+  }
+  return 'ok'
+}
+
+/** Must run inside a transaction. */
+async function collect(query: Query, schema: string, request: CollectRequest): Promise<Collected> {
+  const { tenant, olderThanMs, limit, isDryRun } = request
+  const all = { rows: 0, bytes: 0 }
+  for (const garbage of garbageOf(schema, request.what)) {
+    const { name, from, sizes, condition, act } = garbage
+    const chosen = `SELECT t.ctid AS place, ${sizes} AS bytes FROM ${from} t
+      WHERE t.tenant = coalesce($1, t.tenant) AND $3::bigint >= 0 AND ${condition} LIMIT $2`
+    const counted = `SELECT count(*) AS rows, coalesce(sum(x.bytes), 0)::bigint AS bytes FROM`
+    // Locked first, so that whoever begins to refer to a blob comes before or after, not between.
+    const acted = `WITH chosen AS (${chosen} FOR UPDATE OF t), x AS (${act} RETURNING chosen.bytes) ${counted} x`
+    const statement = isDryRun
+      ? { name: `upkeep_count_${name}`, text: `${counted} (${chosen}) x`, timeoutMs: 0 }
+      : { name: `upkeep_collect_${name}`, text: acted, timeoutMs: 0 }
+    const [found] = await query<Collected>(statement, [tenant, limit, olderThanMs])
+    all.rows += found!.rows
+    all.bytes += found!.bytes
+  }
+  return all
+}
+
+type Garbage = {
+  readonly name: string
+  readonly from: string
+  /** What a row takes, as far as it is told. */
+  readonly sizes: string
+  /** On a row under the alias t. */
+  readonly condition: string
+  /** What is done to the rows that `chosen` names by their place. */
+  readonly act: string
+}
+
+function garbageOf(schema: string, what: CollectRequest['what']): Garbage[] {
+  const removed = (table: string, condition: string, name = table, sizes = '0'): Garbage => {
+    const from = `${schema}.${table}`
+    return { name, from, sizes, condition, act: `DELETE FROM ${from} d USING chosen WHERE d.ctid = chosen.place` }
+  }
+  const hasNoEvents = `NOT EXISTS (
+    SELECT 1 FROM ${schema}.events e WHERE e.tenant = t.tenant AND e.conversation_id = t.conversation_id)`
+  const orphans = (table: string, type: Parameters<typeof isOrphan>[1], also = ''): Garbage =>
+    removed(table, `${isOrphan(schema, type)}${also}`, `orphans_${table}`)
+  switch (what) {
+    case 'model_calls':
+      return [removed('model_calls', `t.at < ${nowMs} - $3::bigint`)]
+    case 'blobs': {
+      const isUnreferenced = `t.pins <= 0 AND NOT EXISTS (
+        SELECT 1 FROM ${schema}.blob_refs r WHERE r.tenant ${secondary} = t.tenant AND r.hash = t.hash)`
+      return [removed('blobs', isUnreferenced, 'blobs', 'length(t.bytes)')]
+    }
+    case 'pins': {
+      const from = `${schema}.blobs`
+      const act = `UPDATE ${from} d SET pins = 0 FROM chosen WHERE d.ctid = chosen.place`
+      return [{ name: 'pins', from, sizes: '0', condition: 't.pins > 0', act }]
+    }
+    case 'orphans':
+      return [
+        orphans('commit_keys', 'key', ` AND ${hasNoEvents}`),
+        orphans('summaries', 'summary', ` AND ${hasNoEvents}`),
+        orphans('model_calls', 'model_call', ` AND ${hasNoEvents}`),
+      ]
+    case 'derived_orphans':
+      return [orphans('calls', 'call'), orphans('blob_refs', 'blob_ref')]
   }
 }

@@ -1,14 +1,14 @@
-import type { Upkeep } from '../../upkeep.ts'
-import { Connection } from '../connection.ts'
+import type { SQLInputValue } from 'node:sqlite'
+import { quarantineHolder } from '../../lease.ts'
+import type { Collected, CollectRequest, Rebuilt, Upkeep } from '../../upkeep.ts'
+import { Connection, renewLog } from '../connection.ts'
+import { findConversation, getConversation } from '../conversations.ts'
+import type { Database } from '../database.ts'
+import { insertCall } from '../events.ts'
 import type { GroupCommit } from '../group-commit.ts'
-import { knownVersion } from '../migrations.ts'
-import { renewLog } from '../renew-log.ts'
-import { collect } from './collect.ts'
-import { foundVersion } from './found-version.ts'
+import { foundVersion, knownVersion } from '../migrate.ts'
 import { sqliteReader } from './reader.ts'
-import { rebuild } from './rebuild.ts'
-import { restoreConversation } from './restore-conversation.ts'
-import { restoreBlob, restoreSnapshot } from './restore-rows.ts'
+import { blobId, restoreBlob, restoreConversation, restoreSnapshot } from './restore.ts'
 
 /** What reads for long, or writes much, has a connection of its own: the store's one must stay free for commits. */
 export function sqliteUpkeep(connection: Connection, commits: GroupCommit): Upkeep {
@@ -57,4 +57,130 @@ export function sqliteUpkeep(connection: Connection, commits: GroupCommit): Upke
       return { found, known: knownVersion }
     },
   }
+}
+
+/** The seq is read from the events here, so that column does not exist. */
+const columnNames = {
+  kind: 'kind',
+  status: 'status',
+  fsmState: 'fsm_state',
+  idleSeq: 'idle_seq',
+  title: 'title',
+  childOf: 'child_of',
+  wakeAt: 'wake_at',
+} as const
+
+/** Must run inside a transaction. */
+function rebuild(db: Database, tenant: string, id: string, rebuilt: Rebuilt): 'ok' | 'moved' | 'held' {
+  const { expected, columns, putCalls, removeCalls, bases, putBlobRefs, removeBlobRefs } = rebuilt
+  const head = findConversation(db, tenant, id)
+  const record = getConversation(db, tenant, id)
+  if (!head || record?.lastSeq !== expected.lastSeq || record.updatedAt !== expected.updatedAt) return 'moved'
+  const isHeld = head.leaseUntil !== null && head.leaseUntil > Date.now()
+  if (isHeld && head.leaseHolder !== quarantineHolder) return 'held'
+  const { cid } = head
+  for (const [name, column] of Object.entries(columnNames)) {
+    const value = columns[name as keyof typeof columnNames] as SQLInputValue | undefined
+    if (value !== undefined) db.run(`UPDATE conversations SET ${column} = ? WHERE cid = ?`, value, cid)
+  }
+  for (const callId of [...removeCalls, ...putCalls.map((call) => call.id)]) {
+    db.run('DELETE FROM calls WHERE tenant = ? AND call_id = ? AND cid = ?', tenant, callId, cid)
+  }
+  for (const call of putCalls) insertCall(db, tenant, cid, call)
+  for (const { toSeq, base } of bases) {
+    db.run('UPDATE summaries SET base = ? WHERE cid = ? AND to_seq = ?', base, cid, toSeq)
+  }
+  for (const hash of [...removeBlobRefs, ...putBlobRefs.map((ref) => ref.hash)]) {
+    db.run('DELETE FROM blob_refs WHERE cid = ? AND bid = ?', cid, blobId(db, tenant, hash))
+  }
+  for (const { hash, firstSeq } of putBlobRefs) {
+    const bid = blobId(db, tenant, hash)
+    if (bid !== null) db.run('INSERT INTO blob_refs (cid, bid, first_seq) VALUES (?, ?, ?)', cid, bid, firstSeq)
+  }
+  return 'ok'
+}
+
+/** Must run inside a transaction, unless it only counts. */
+function collect(db: Database, request: CollectRequest): Collected {
+  switch (request.what) {
+    case 'model_calls':
+      return { rows: modelCalls(db, request), bytes: 0 }
+    case 'blobs':
+      return blobs(db, request)
+    case 'pins':
+      return { rows: pins(db, request), bytes: 0 }
+    case 'orphans':
+      return {
+        rows: remove(db, ['keys', 'summaries', 'model_calls'], `${isGone} AND ${hasNoEvents}`, request),
+        bytes: 0,
+      }
+    case 'derived_orphans':
+      return { rows: remove(db, ['calls'], isGone, request) + danglingRefs(db, request), bytes: 0 }
+  }
+}
+
+const isGone = 'cid NOT IN (SELECT cid FROM conversations)'
+const hasNoEvents = 'cid NOT IN (SELECT cid FROM events)'
+
+function modelCalls(db: Database, { tenant, olderThanMs, limit, isDryRun }: CollectRequest): number {
+  const found = db.all<{ id: number }>(
+    `SELECT model_calls.id FROM model_calls JOIN conversations USING (cid)
+     WHERE tenant = coalesce(?, tenant) AND at < ? LIMIT ?`,
+    ...[tenant, Date.now() - olderThanMs, limit],
+  )
+  if (!isDryRun) for (const { id } of found) db.run('DELETE FROM model_calls WHERE id = ?', id)
+  return found.length
+}
+
+function blobs(db: Database, { tenant, limit, isDryRun }: CollectRequest): Collected {
+  const found = db.all<{ bid: number; bytes: number | null }>(
+    `SELECT blobs.bid, length(bytes) AS bytes FROM blobs LEFT JOIN blob_bytes USING (bid)
+     WHERE tenant = coalesce(?, tenant) AND pins <= 0 AND NOT EXISTS (SELECT 1 FROM blob_refs WHERE blob_refs.bid = blobs.bid) LIMIT ?`,
+    ...[tenant, limit],
+  )
+  for (const { bid } of isDryRun ? [] : found) {
+    db.run('DELETE FROM blobs WHERE bid = ?', bid)
+    db.run('DELETE FROM blob_bytes WHERE bid = ?', bid)
+  }
+  return { rows: found.length, bytes: found.reduce((sum, { bytes }) => sum + (bytes ?? 0), 0) }
+}
+
+function pins(db: Database, { tenant, limit, isDryRun }: CollectRequest): number {
+  const found = db.all<{ bid: number }>(
+    'SELECT bid FROM blobs WHERE tenant = coalesce(?, tenant) AND pins > 0 LIMIT ?',
+    ...[tenant, limit],
+  )
+  if (!isDryRun) for (const { bid } of found) db.run('UPDATE blobs SET pins = 0 WHERE bid = ?', bid)
+  return found.length
+}
+
+/** Rows of a conversation that is gone name no tenant, so they go with those of all tenants. */
+function remove(db: Database, tables: readonly string[], condition: string, request: CollectRequest): number {
+  const { tenant, limit, isDryRun } = request
+  if (tenant !== null) return 0
+  let rows = 0
+  for (const table of tables) {
+    const owners = db.all<{ cid: number; count: number }>(
+      `SELECT cid, count(*) AS count FROM ${table} WHERE ${condition} GROUP BY cid LIMIT ?`,
+      limit,
+    )
+    for (const { cid, count } of owners) {
+      if (rows >= limit) break
+      rows += count
+      if (!isDryRun) db.run(`DELETE FROM ${table} WHERE cid = ?`, cid)
+    }
+  }
+  return rows
+}
+
+function danglingRefs(db: Database, { tenant, limit, isDryRun }: CollectRequest): number {
+  if (tenant !== null) return 0
+  const found = db.all<{ cid: number; bid: number }>(
+    `SELECT cid, bid FROM blob_refs WHERE ${isGone} OR bid NOT IN (SELECT bid FROM blobs) LIMIT ?`,
+    limit,
+  )
+  if (!isDryRun) {
+    for (const { cid, bid } of found) db.run('DELETE FROM blob_refs WHERE cid = ? AND bid = ?', cid, bid)
+  }
+  return found.length
 }

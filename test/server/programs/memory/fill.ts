@@ -1,6 +1,6 @@
 import type { Json } from '../../../../src/base/json.ts'
 import type { NewEvent } from '../../../../src/log/events.ts'
-import type { ConversationAttrs } from '../../../../src/store/conversation-record.ts'
+import type { ConversationAttrs } from '../../../../src/store/records.ts'
 import type { Store } from '../../../../src/store/store.ts'
 import {
   assistantMsg,

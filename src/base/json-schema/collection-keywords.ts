@@ -1,0 +1,258 @@
+import type { Json, JsonObject } from '../json.ts'
+import type { Evaluation } from './evaluation.ts'
+import { clip } from './issues.ts'
+import type { NodeBuilder, PatternTest } from './node-builder.ts'
+import {
+  isSchema,
+  isTexts,
+  malformed,
+  numberIn,
+  objectIn,
+  schemaIn,
+  schemaMapIn,
+  schemasIn,
+  textsIn,
+} from './read-keyword.ts'
+import type { SchemaNode } from './schema-node.ts'
+import { canonicalText, stepsOfText } from './step-budget.ts'
+
+export function addObjectKeywords(schema: JsonObject, node: NodeBuilder): void {
+  addRequired(schema, node)
+  addCount(schema, node)
+  addNames(schema, node)
+  addDependents(schema, node)
+  addMembers(schema, node)
+  addUnevaluated(schema, node)
+}
+
+function addRequired(schema: JsonObject, node: NodeBuilder): void {
+  const required = textsIn(schema, 'required')
+  if (!required || required.length === 0) return
+  const names = node.read(required)
+  node.checkType('object', (value, evaluation) => hasAll(value, names, evaluation))
+}
+
+function hasAll(value: Json, names: readonly string[], evaluation: Evaluation, because = ''): boolean {
+  evaluation.steps.take(names.length)
+  let hasThem = true
+  for (const name of names) {
+    if (Object.hasOwn(value as JsonObject, name)) continue
+    evaluation.refuse(() => `the property '${clip(name)}' is missing${because}`)
+    hasThem = false
+    if (evaluation.isBrief) break
+  }
+  return hasThem
+}
+
+function addCount(schema: JsonObject, node: NodeBuilder): void {
+  const min = numberIn(schema, 'minProperties') ?? 0
+  const max = numberIn(schema, 'maxProperties') ?? Infinity
+  if (min <= 0 && max === Infinity) return
+  node.checkType('object', (value, evaluation) => {
+    const count = keysOf(value, evaluation).length
+    if (count < min) return evaluation.refuse(() => `must have at least ${min} properties, not ${count}`)
+    return count <= max || evaluation.refuse(() => `must have at most ${max} properties, not ${count}`)
+  })
+}
+
+function addNames(schema: JsonObject, node: NodeBuilder): void {
+  const names = node.inside(schemaIn(schema, 'propertyNames'))
+  if (!names) return
+  node.checkType('object', (value, evaluation) =>
+    every(keysOf(value, evaluation), evaluation, (key) => evaluation.applyTo(key, names, key)),
+  )
+}
+
+/** `dependentRequired`, `dependentSchemas`, and `dependencies`, which was both. */
+function addDependents(schema: JsonObject, node: NodeBuilder): void {
+  for (const [key, names] of objectIn(schema, 'dependentRequired') ?? [])
+    addDependent('dependentRequired', key, names, node)
+  for (const [key, dependent] of schemaMapIn(schema, 'dependentSchemas') ?? []) {
+    const then = node.inPlace(dependent)!
+    node.checkType(
+      'object',
+      (value, evaluation, noted) => !Object.hasOwn(value as JsonObject, key) || evaluation.apply(then, value, noted),
+    )
+  }
+  for (const [key, dependent] of objectIn(schema, 'dependencies') ?? []) {
+    if (!isSchema(dependent)) {
+      addDependent('dependencies', key, dependent, node)
+      continue
+    }
+    const then = node.inPlace(dependent)!
+    node.checkType(
+      'object',
+      (value, evaluation) =>
+        !Object.hasOwn(value as JsonObject, key) || evaluation.apply(then, value, evaluation.newNoted()),
+    )
+  }
+}
+
+function addDependent(keyword: string, key: string, needed: Json, node: NodeBuilder): void {
+  if (!isTexts(needed)) throw malformed(keyword, 'an object of lists of strings')
+  const names = node.read(needed)
+  node.checkType(
+    'object',
+    (value, evaluation) =>
+      !Object.hasOwn(value as JsonObject, key) || hasAll(value, names, evaluation, `, because there is '${clip(key)}'`),
+  )
+}
+
+/** `properties`, `patternProperties`, and `additionalProperties` for what neither of them covers. */
+function addMembers(schema: JsonObject, node: NodeBuilder): void {
+  const properties = schemaMapIn(schema, 'properties') ?? []
+  const named = new Map(properties.map(([name, member]) => [name, node.inside(member)!]))
+  const patterns = (schemaMapIn(schema, 'patternProperties') ?? []).map(
+    ([source, member]): [PatternTest, SchemaNode] => [node.pattern(source), node.inside(member)!],
+  )
+  const additional = node.inside(schemaIn(schema, 'additionalProperties'))
+  if (named.size === 0 && patterns.length === 0 && !additional) return
+  node.checkType('object', (value, evaluation, noted) => {
+    const { steps } = evaluation
+    return every(keysOf(value, evaluation), evaluation, (key) => {
+      const member = (value as JsonObject)[key]!
+      let fits = true
+      let isCovered = false
+      const cover = (schemaOfMember: SchemaNode): void => {
+        isCovered = true
+        if (evaluation.applyTo(key, schemaOfMember, member)) noted?.add(key, steps)
+        else fits = false
+      }
+      const own = named.get(key)
+      if (own) cover(own)
+      for (const [matches, schemaOfMember] of patterns) if (matches(key, steps)) cover(schemaOfMember)
+      if (!isCovered && additional) cover(additional)
+      return fits
+    })
+  })
+}
+
+function addUnevaluated(schema: JsonObject, node: NodeBuilder): void {
+  const rest = node.inside(schemaIn(schema, 'unevaluatedProperties'))
+  // It would leave nothing over.
+  if (!rest || schema['additionalProperties'] !== undefined) return
+  node.takesNotes()
+  node.checkType('object', (value, evaluation, noted) =>
+    every(keysOf(value, evaluation), evaluation, (key) => {
+      if (noted?.has(key, evaluation.steps)) return true
+      const fits = evaluation.applyTo(key, rest, (value as JsonObject)[key]!)
+      if (fits) noted?.add(key, evaluation.steps)
+      return fits
+    }),
+  )
+}
+
+function keysOf(value: Json, evaluation: Evaluation): string[] {
+  const keys = Object.keys(value as JsonObject)
+  evaluation.steps.take(1 + 3 * keys.length)
+  return keys
+}
+
+/** Of a brief look the first that does not fit is enough. */
+function every<T>(items: readonly T[], evaluation: Evaluation, fits: (item: T, index: number) => boolean): boolean {
+  let all = true
+  for (let index = 0; index < items.length; index++) {
+    if (fits(items[index]!, index)) continue
+    all = false
+    if (evaluation.isBrief) break
+  }
+  return all
+}
+
+export function addArrayKeywords(schema: JsonObject, node: NodeBuilder): void {
+  addItemCount(schema, node)
+  addItems(schema, node)
+  addContains(schema, node)
+  addUnevaluatedItems(schema, node)
+  if (schema['uniqueItems']) node.checkType('array', areUnique)
+}
+
+function addItemCount(schema: JsonObject, node: NodeBuilder): void {
+  const min = numberIn(schema, 'minItems')
+  const max = numberIn(schema, 'maxItems')
+  if (min === undefined && max === undefined) return
+  node.checkType('array', (value, evaluation) => {
+    const { length } = value as readonly Json[]
+    if (min !== undefined && length < min)
+      return evaluation.refuse(() => `must have at least ${min} items, not ${length}`)
+    if (max !== undefined && length > max)
+      return evaluation.refuse(() => `must have at most ${max} items, not ${length}`)
+    return true
+  })
+}
+
+/** The schemas of the first items, by their place, and of all that come after; none of those where it is undefined. */
+type Places = { readonly first: readonly SchemaNode[]; readonly rest: SchemaNode | undefined }
+
+/** `prefixItems` and `items`; and before those, `items` as a list and `additionalItems`. */
+function placesOf(schema: JsonObject, node: NodeBuilder): Places {
+  const isList = Array.isArray(schema['items'])
+  const prefix = schemasIn(schema, 'prefixItems') ?? []
+  const listed = (isList && schemasIn(schema, 'items')) || []
+  const rest = isList ? schemaIn(schema, 'additionalItems') : schemaIn(schema, 'items')
+  const first = [...prefix, ...listed.slice(prefix.length)]
+  return { first: first.map((item) => node.inside(item)!), rest: node.inside(rest) }
+}
+
+function addItems(schema: JsonObject, node: NodeBuilder): void {
+  const { first, rest } = placesOf(schema, node)
+  if (first.length === 0 && !rest) return
+  node.checkType('array', (value, evaluation, noted) => {
+    const items = value as readonly Json[]
+    const covered = rest ? items : items.slice(0, first.length)
+    return every(covered, evaluation, (item, index) => {
+      noted?.add(index, evaluation.steps)
+      return evaluation.applyTo(index, (first[index] ?? rest)!, item)
+    })
+  })
+}
+
+function addContains(schema: JsonObject, node: NodeBuilder): void {
+  const contained = node.inside(schemaIn(schema, 'contains'))
+  const min = numberIn(schema, 'minContains') ?? 1
+  const max = numberIn(schema, 'maxContains') ?? Infinity
+  if (!contained) return
+  node.checkType('array', (value, evaluation, noted) => {
+    const items = value as readonly Json[]
+    let count = 0
+    evaluation.steps.take(items.length)
+    for (const [index, item] of items.entries()) {
+      if (!evaluation.answers(contained, item, evaluation.newNoted())) continue
+      count += 1
+      noted?.add(index, evaluation.steps)
+    }
+    if (count < min) return evaluation.refuse(() => `must contain at least ${min} items that fit, not ${count}`)
+    return count <= max || evaluation.refuse(() => `must contain at most ${max} items that fit, not ${count}`)
+  })
+}
+
+function addUnevaluatedItems(schema: JsonObject, node: NodeBuilder): void {
+  const rest = node.inside(schemaIn(schema, 'unevaluatedItems'))
+  if (!rest) return
+  node.takesNotes()
+  node.checkType('array', (value, evaluation, noted) => {
+    const items = value as readonly Json[]
+    evaluation.steps.take(items.length)
+    return every(items, evaluation, (item, index) => {
+      if (noted?.has(index, evaluation.steps)) return true
+      noted?.add(index, evaluation.steps)
+      return evaluation.applyTo(index, rest, item)
+    })
+  })
+}
+
+function areUnique(value: Json, evaluation: Evaluation): boolean {
+  const scalars = new Map<Json, number>()
+  const texts = new Map<string, number>()
+  const { steps } = evaluation
+  return every(value as readonly Json[], evaluation, (item, index) => {
+    steps.take(typeof item === 'string' ? 8 + stepsOfText(item) : 8)
+    const isScalar = typeof item !== 'object' || item === null
+    const text = isScalar ? '' : canonicalText(item, steps)
+    const before = isScalar ? scalars.get(item) : texts.get(text)
+    if (before !== undefined) return evaluation.refuse(() => `the items ${before} and ${index} are equal`)
+    if (isScalar) scalars.set(item, index)
+    else texts.set(text, index)
+    return true
+  })
+}

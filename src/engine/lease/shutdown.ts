@@ -1,0 +1,110 @@
+import { type Clock, withTimeout } from '../../base/clock.ts'
+import type { Logger } from '../../base/logger.ts'
+import type { Snapshots } from '../../snapshot/snapshots.ts'
+import { type ConversationRef, conversationKey } from '../../store/records.ts'
+import type { Store } from '../../store/store.ts'
+import type { WorkingSets } from '../../store/working-sets.ts'
+import type { Hold, KeepAlive } from '../held-lease.ts'
+import type { Scopes } from '../scopes.ts'
+import type { SideTasks } from '../turn/side-tasks.ts'
+
+type Parts = {
+  readonly store: Store
+  readonly workingSets: WorkingSets
+  readonly scopes: Scopes
+  readonly snapshots: Snapshots | null
+  readonly clock: Clock
+  readonly logger: Logger
+}
+
+/** How long the log of one may take to be read. */
+const loadMs = 2_000
+
+/** As many as there are working sets in memory: the others were let go long ago. */
+const most = 200
+
+/** Takes a snapshot of what this process has worked on lately when it lets go of it: best effort, like everything at a shutdown. */
+export class ShutdownSnapshots {
+  readonly #parts: Parts
+  readonly #workedOn = new Map<string, ConversationRef & { readonly agentId: string }>()
+
+  constructor(parts: Parts) {
+    this.#parts = parts
+  }
+
+  /** It is being worked on. */
+  remember(ref: ConversationRef, agentId: string): void {
+    if (!this.#parts.snapshots) return
+    const key = keyOf(ref)
+    this.#workedOn.delete(key)
+    this.#workedOn.set(key, { ...ref, agentId })
+    if (this.#workedOn.size > most) this.#workedOn.delete(this.#workedOn.keys().next().value!)
+  }
+
+  async takeAll(): Promise<void> {
+    await Promise.all([...this.#workedOn.values()].map((ref) => this.take(ref)))
+  }
+
+  async take(ref: ConversationRef): Promise<void> {
+    const { store, workingSets, scopes, snapshots, clock, logger } = this.#parts
+    const { tenant, id: conversationId, agentId } = this.#workedOn.get(keyOf(ref)) ?? { ...ref, agentId: null }
+    if (!snapshots || agentId === null) return
+    this.#workedOn.delete(keyOf(ref))
+    try {
+      const loading = workingSets.loadWhole(store.forTenant(tenant), tenant, conversationId)
+      const workingSet = await withTimeout(loading, loadMs, clock, () => {
+        throw new Error(`the store did not answer within ${loadMs} ms`)
+      })
+      const subject = { agentId, conversationId, workingSet, scopes: scopes.forConversation(tenant, conversationId) }
+      await snapshots.persist('on_shutdown', subject)
+    } catch (error) {
+      logger.warn('no snapshot could be taken at the shutdown', { tenant, id: conversationId, error })
+    }
+  }
+}
+
+function keyOf({ tenant, id }: ConversationRef): string {
+  return conversationKey(tenant, id)
+}
+
+/** How long everything that is held may take to be let go once it has been told to stop. */
+const letGoMs = 2_000
+
+type LetGoParts = {
+  readonly sideTasks: SideTasks
+  readonly keepAlive: KeepAlive
+  readonly clock: Clock
+  readonly logger: Logger
+}
+
+type Held = { readonly owner: Hold | null; readonly done: Promise<unknown> }
+
+/**
+ * Lets go of all that is held. What a store that does not answer keeps from being let go is abandoned: nothing more is done under its leases, which
+ * lapse, and it does not keep the process from ending.
+ */
+export async function letGoInTime(held: readonly Held[], parts: LetGoParts): Promise<void> {
+  const { keepAlive, clock, logger } = parts
+  const isLetGo = await withTimeout<boolean>(letGo(held, parts), letGoMs, clock, () => false)
+  if (isLetGo) return
+  logger.warn('closing: not all was let go of in time; other nodes go on with it when its leases lapse')
+  for (const { owner } of held) owner?.lose()
+  keepAlive.end()
+}
+
+async function letGo(held: readonly Held[], { sideTasks, logger }: LetGoParts): Promise<true> {
+  const closing = held.map(async ({ owner, done }) => {
+    await owner?.close()
+    await done
+  })
+  await sideTasks.close()
+  for (const result of await Promise.allSettled(closing)) {
+    if (result.status === 'rejected') logger.error('closing a conversation failed', { error: result.reason })
+  }
+  return true
+}
+
+/** Resolves when all have settled, or after `ms`. */
+export async function settledWithin(ms: number, promises: readonly Promise<unknown>[], clock: Clock): Promise<void> {
+  await withTimeout(Promise.allSettled(promises), ms, clock, () => [])
+}

@@ -1,0 +1,130 @@
+import type { Socket } from 'node:net'
+import type pg from 'pg'
+import type { ClientBase, PoolClient, QueryConfig } from 'pg'
+import { InvalidArgumentError, MissingDependencyError } from '../../base/errors/store-errors.ts'
+
+/** A query that fails after so long without an answer; 0: never. The connection is of no use then: its answer may still come. */
+export function withTimeout<Config extends QueryConfig>(config: Config, timeoutMs: number): Config {
+  // Missing in the types of `pg`.
+  return { ...config, query_timeout: timeoutMs }
+}
+
+/** Breaks the connection when `work` takes longer, so that whatever waits for an answer on it is rejected. */
+export async function breakingAfter<T>(client: ClientBase, timeoutMs: number, work: () => Promise<T>): Promise<T> {
+  const timer = setTimeout(() => socketOf(client)?.destroy(), timeoutMs)
+  try {
+    return await work()
+  } finally {
+    clearTimeout(timer)
+  }
+}
+
+/** Takes a connection out of the pool. A farewell that is never answered would keep the socket, and with it the process. */
+export function discard(client: PoolClient): void {
+  const socket = socketOf(client)
+  client.release(true)
+  socket?.destroySoon()
+  setTimeout(() => socket?.destroy(), farewellMs).unref()
+}
+
+const farewellMs = 1_000
+
+/** Missing in the types of `pg`. */
+export function socketOf(client: ClientBase): Socket | undefined {
+  return (client as { readonly connection?: { readonly stream?: Socket } }).connection?.stream
+}
+
+export type Pg = typeof pg
+
+/** `pg` is an optional peer: only those who use this store have it. */
+export async function loadPg(load: () => Promise<{ default: Pg }> = () => import('pg')): Promise<Pg> {
+  try {
+    return (await load()).default
+  } catch (error) {
+    throw new MissingDependencyError('pg', 'postgresStore', error)
+  }
+}
+
+/** Lets so many work at once. The others wait in line, each no longer than the timeout. */
+export class Slots {
+  readonly #timeoutMs: number
+  readonly #tooLong: () => Error
+  readonly #waiting = new Set<() => void>()
+  #free: number
+
+  /** `tooLong`: what one that waited for longer than `timeoutMs` rejects with. */
+  constructor(count: number, timeoutMs: number, tooLong: () => Error) {
+    this.#free = count
+    this.#timeoutMs = timeoutMs
+    this.#tooLong = tooLong
+  }
+
+  async use<T>(work: () => Promise<T>): Promise<T> {
+    if (this.#free > 0) this.#free -= 1
+    else await this.#turn()
+    try {
+      return await work()
+    } finally {
+      this.#pass()
+    }
+  }
+
+  #turn(): Promise<void> {
+    return new Promise((resolve, reject) => {
+      const begin = (): void => {
+        clearTimeout(timer)
+        resolve()
+      }
+      const timer = setTimeout(() => {
+        this.#waiting.delete(begin)
+        reject(this.#tooLong())
+      }, this.#timeoutMs)
+      this.#waiting.add(begin)
+    })
+  }
+
+  #pass(): void {
+    const [next] = this.#waiting
+    if (!next) {
+      this.#free += 1
+      return
+    }
+    this.#waiting.delete(next)
+    next()
+  }
+}
+
+/**
+ * What each connection is told first. A commit is answered when it is on disk, and a statement sees what was committed before it, whatever the server's
+ * defaults are. A process that is stopped inside a transaction does not hold its rows for long. Every query has its index, and plans are made once: one made while a table was
+ * small must still be right when it is large.
+ */
+export const sessionSettings = `
+  SET synchronous_commit = on;
+  SET default_transaction_isolation = 'read committed';
+  SET idle_in_transaction_session_timeout = '10s';
+  SET plan_cache_mode = force_generic_plan;
+  SET enable_seqscan = off;
+  SET enable_hashjoin = off;
+  SET enable_mergejoin = off;
+  SET max_parallel_workers_per_gather = 0;
+  SET jit = off
+`
+
+/** Short enough that the channel named after it is a valid name too. */
+const pattern = /^[A-Za-z_][A-Za-z0-9_]{0,47}$/
+
+/** The name becomes part of every statement, so only what needs no escaping is let in. */
+export function checkSchemaName(schema: unknown): asserts schema is string {
+  if (typeof schema !== 'string' || !pattern.test(schema) || schema.toLowerCase().startsWith('pg_')) {
+    throw new InvalidArgumentError(
+      'schema',
+      `must be 1 to 48 letters, digits and underscores, not begin with a digit or 'pg_'; it is '${String(schema)}'`,
+    )
+  }
+}
+
+export function quoteSchema(schema: string): string {
+  checkSchemaName(schema)
+  return `"${schema}"`
+}

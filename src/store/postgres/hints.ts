@@ -1,0 +1,227 @@
+import { randomUUID } from 'node:crypto'
+import type { Client, QueryConfig } from 'pg'
+import type { Logger } from '../../base/logger.ts'
+import type { Unsubscribe, WakeHint } from '../store.ts'
+import { loadPg, socketOf, withTimeout } from './connection.ts'
+
+export type HintChannelOptions = {
+  readonly connectionString: string
+  readonly schema: string
+  readonly logger: Logger
+  readonly connectTimeoutMs: number
+  readonly answerTimeoutMs: number
+  /** How often the connection is checked: one that went silent says nothing by itself. */
+  readonly hintCheckMs: number
+}
+
+/** Under load hints are gathered; a lone one is sent at once. */
+const minIntervalMs = 20
+const pauseAfterFailureMs = 1_000
+const reconnectDelaysMs = [50, 200, 1_000, 3_000]
+const closeWithinMs = 1_000
+
+/**
+ * Hints between processes over NOTIFY, on a connection of their own. They are sent after the commit they tell of, because a NOTIFY inside
+ * would make all commits of the database wait for each other. Everything here may fail; then hints are lost, and polling finds the work.
+ */
+export class HintChannel {
+  readonly #options: HintChannelOptions
+  readonly #name: string
+  /** What we sent ourselves is known in this process already. */
+  readonly #self = randomUUID()
+  readonly #waiting = new Map<string, WakeHint>()
+  #client: Promise<Client> | null = null
+  #lastQuery: Promise<unknown> = Promise.resolve()
+  #sending: Promise<void> | null = null
+  #emit: ((hint: WakeHint) => void) | null = null
+  #reconnects = 0
+  /** Whether the log was told that hints are lost. */
+  #isDown = false
+  #check: NodeJS.Timeout | null = null
+  #isClosed = false
+
+  constructor(options: HintChannelOptions) {
+    this.#options = options
+    this.#name = `perdure_${options.schema}`
+  }
+
+  send(hint: WakeHint): void {
+    if (this.#isClosed) return
+    const key = `${hint.tenant}\n${hint.id}`
+    const earlier = this.#waiting.get(key)
+    this.#waiting.set(key, earlier && earlier.seq > hint.seq ? earlier : hint)
+    this.#sending ??= this.#sendWaiting().finally(() => {
+      this.#sending = null
+    })
+  }
+
+  listen(emit: (hint: WakeHint) => void): Unsubscribe {
+    this.#emit = emit
+    void this.#listenAgain()
+    this.#check = setInterval(() => void this.#checkConnection(), this.#options.hintCheckMs).unref()
+    return () => {
+      this.#emit = null
+      this.#stopChecking()
+    }
+  }
+
+  async close(): Promise<void> {
+    this.#isClosed = true
+    this.#stopChecking()
+    const client = await this.#client?.catch(() => null)
+    if (!client) return
+    ;(client as Client & Unreferenced).ref()
+    await Promise.race([this.#sending, delay(closeWithinMs)])
+    await Promise.race([client.end().catch(() => {}), delay(closeWithinMs)])
+    socketOf(client)?.destroy()
+  }
+
+  async #checkConnection(): Promise<void> {
+    if (this.#isDown || this.#isClosed) return
+    try {
+      await this.#query({ text: 'SELECT 1' })
+    } catch (error) {
+      this.#wentDown(error)
+    }
+  }
+
+  #stopChecking(): void {
+    if (this.#check) clearInterval(this.#check)
+    this.#check = null
+  }
+
+  #wentDown(error: unknown): void {
+    if (this.#isDown || this.#isClosed) return
+    this.#isDown = true
+    this.#options.logger.warn('the connection for hints broke; work is found by polling until it is back', { error })
+  }
+
+  async #sendWaiting(): Promise<void> {
+    while (this.#waiting.size > 0) {
+      const batch = [...this.#waiting.values()]
+      this.#waiting.clear()
+      let pauseMs = minIntervalMs
+      try {
+        for (const payload of hintPayloads(this.#self, batch)) {
+          await this.#query({ name: 'hint', text: 'SELECT pg_notify($1, $2)', values: [this.#name, payload] })
+        }
+      } catch (error) {
+        pauseMs = pauseAfterFailureMs
+        this.#wentDown(error)
+      }
+      if (this.#isClosed) return
+      await delay(pauseMs)
+    }
+  }
+
+  async #listenAgain(): Promise<void> {
+    try {
+      await this.#query({ text: `LISTEN "${this.#name}"` })
+      this.#reconnects = 0
+      if (this.#isDown) this.#options.logger.info('the connection for hints is back')
+      this.#isDown = false
+    } catch (error) {
+      this.#wentDown(error)
+      this.#reconnectLater()
+    }
+  }
+
+  #reconnectLater(): void {
+    if (this.#isClosed || !this.#emit) return
+    const delayMs = reconnectDelaysMs[Math.min(this.#reconnects, reconnectDelaysMs.length - 1)]!
+    this.#reconnects += 1
+    setTimeout(() => {
+      if (!this.#isClosed && this.#emit) void this.#listenAgain()
+    }, delayMs).unref()
+  }
+
+  /** One at a time, as `pg` wants it. */
+  #query(config: QueryConfig): Promise<unknown> {
+    const result = this.#lastQuery.then(async () => {
+      const client = await this.#connect()
+      try {
+        return await client.query(withTimeout(config, this.#options.answerTimeoutMs))
+      } catch (error) {
+        // It may be silent for good. Its end makes the channel connect again.
+        socketOf(client)?.destroy()
+        throw error
+      }
+    })
+    this.#lastQuery = result.catch(() => {})
+    return result
+  }
+
+  #connect(): Promise<Client> {
+    this.#client ??= this.#open().catch((error: unknown) => {
+      this.#client = null
+      throw error
+    })
+    return this.#client
+  }
+
+  async #open(): Promise<Client> {
+    const pg = await loadPg()
+    const { connectionString, connectTimeoutMs: connectionTimeoutMillis, answerTimeoutMs } = this.#options
+    const client = new pg.Client({ connectionString, keepAlive: true, connectionTimeoutMillis })
+    let isUp = false
+    const onDown = (): void => {
+      if (!isUp) return
+      isUp = false
+      this.#client = null
+      this.#reconnectLater()
+    }
+    client.on('error', onDown)
+    client.on('end', onDown)
+    client.on('notification', ({ payload }) => this.#receive(payload ?? ''))
+    await client.connect()
+    isUp = true
+    // A hint must not wait for the disk, nor keep the process alive; but while it connects, a `close` may wait for it.
+    await client.query(withTimeout({ text: 'SET synchronous_commit = off' }, answerTimeoutMs))
+    ;(client as Client & Unreferenced).unref()
+    return client
+  }
+
+  #receive(payload: string): void {
+    for (const hint of hintsIn(payload, this.#self)) this.#emit?.(hint)
+  }
+}
+
+/** Missing in the types of `pg`. */
+type Unreferenced = { ref(): void; unref(): void }
+
+function delay(ms: number): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, ms).unref())
+}
+
+/** A NOTIFY takes fewer than 8,000 bytes. */
+const maxPayloadBytes = 7_900
+const frameBytes = 100
+
+type Payload = [sender: string, hints: [tenant: string, id: string, seq: number][]]
+
+/** The hints as messages of one sender, as many as they need. */
+function hintPayloads(sender: string, hints: readonly WakeHint[]): string[] {
+  const parts: string[][] = []
+  let bytes = maxPayloadBytes
+  for (const { tenant, id, seq } of hints) {
+    const text = JSON.stringify([tenant, id, seq])
+    const size = Buffer.byteLength(text) + 1
+    if (bytes + size > maxPayloadBytes) {
+      parts.push([])
+      bytes = frameBytes
+    }
+    parts.at(-1)!.push(text)
+    bytes += size
+  }
+  return parts.map((part) => `[${JSON.stringify(sender)},[${part.join(',')}]]`)
+}
+
+/** Empty for what was sent by `self`, and for what is no message of ours: anybody may notify on the channel. */
+function hintsIn(payload: string, self: string): WakeHint[] {
+  try {
+    const [sender, hints] = JSON.parse(payload) as Payload
+    return sender === self ? [] : hints.map(([tenant, id, seq]) => ({ tenant, id, seq }))
+  } catch {
+    return []
+  }
+}

@@ -1,7 +1,0 @@
-import { createCommitFunction } from './002-create-commit-function.ts'
-
-/** The function takes `p_needs_free`. It has a default, so that nodes of an earlier version go on while others are being replaced. */
-export const refuseOwned = (schema: string): string => `
-  DROP FUNCTION ${schema}.commit_changes;
-  ${createCommitFunction(schema)}
-`

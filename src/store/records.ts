@@ -1,0 +1,157 @@
+import type { Json, JsonObject } from '../base/json.ts'
+import type { Executor, SuspensionKind } from '../log/events.ts'
+import type { ConversationStatus, FsmState } from '../log/fsm-state.ts'
+import type { ConversationState } from '../log/state.ts'
+import type { PageBounds } from './store.ts'
+
+/** A conversation of any tenant. */
+export type ConversationRef = { readonly tenant: string; readonly id: string }
+
+/** What is known of a conversation without reading its log. */
+export type ConversationRecord = {
+  readonly id: string
+  readonly kind: ConversationKind
+  /** The name of the agent or flow whose code works on it; null until somebody said. */
+  readonly agent: string | null
+  readonly status: ConversationStatus
+  readonly settings: JsonObject
+  readonly fsmState: FsmState | null
+  readonly title: string | null
+  readonly parent: Parent | null
+  readonly lastSeq: number
+  readonly createdAt: number
+  readonly updatedAt: number
+  /**
+   * Only while it is quarantined: no process works on it, because the last five that did ended under it. `epoch` is what a commit must name to
+   * write as its owner.
+   */
+  readonly quarantine?: { readonly at: number; readonly epoch: number }
+  /**
+   * Only in lists: what of it is damaged in the store and stands here as if it were empty. Absent where all could be read. The doctor says what
+   * to do (`perdure doctor`).
+   */
+  readonly unreadable?: readonly UnreadableColumn[]
+}
+
+/** What is stored as JSON, and may be damaged. */
+export type UnreadableColumn = 'settings' | 'fsmState' | 'title' | 'parent'
+
+/** What a log is of. */
+export type ConversationKind = 'conversation' | 'flow'
+
+/** Where a conversation came from: `at` is set for a fork, `callId` for a child agent. */
+export type Parent = { readonly id: string; readonly at?: number; readonly callId?: string }
+
+/** What `putConversation` takes: only what is given is written; `settings` merge shallowly. */
+export type ConversationAttrs = {
+  readonly kind?: ConversationKind
+  readonly agent?: string
+  readonly status?: ConversationStatus
+  readonly settings?: JsonObject
+  readonly fsmState?: FsmState
+  readonly title?: string | null
+  readonly parent?: Parent
+}
+
+/** `before` is the id of the last conversation of the page before. */
+export type ConversationFilter = PageBounds & {
+  readonly status?: ConversationStatus
+  readonly agent?: string
+  /** Only the direct forks of this one. */
+  readonly forkOf?: string
+  readonly before?: string
+}
+
+let last = { tenant: '', id: '', key: '["",""]' }
+
+/** One text for a conversation of a tenant, to keep things by. */
+export function conversationKey(tenant: string, id: string): string {
+  // It is mostly asked for several times in a row.
+  if (last.tenant !== tenant || last.id !== id) last = { tenant, id, key: JSON.stringify([tenant, id]) }
+  return last.key
+}
+
+/** The row of a call that has suspended: a cache over the log that makes inboxes and deadlines one query. Describes the latest round. */
+export type ToolCall = {
+  readonly id: string
+  readonly conversationId: string
+  readonly name: string
+  readonly executor: Executor
+  readonly status: 'pending' | FinalStatus
+  readonly args: Json
+  readonly result: Json
+  readonly round: number
+  readonly kind: SuspensionKind
+  readonly prompt: Json
+  readonly expiresAt: number | null
+  readonly createdAt: number
+  readonly resolvedAt: number | null
+}
+
+/** How a call row ends. */
+export type FinalStatus = 'resolved' | 'errored' | 'denied' | 'expired' | 'cancelled'
+
+/** What an upsert gives. Defaults: status pending, round 1, kind approval, executor server, everything else null or empty. */
+export type ToolCallWrite = {
+  readonly id: string
+  readonly name?: string
+  readonly executor?: Executor
+  readonly status?: ToolCall['status']
+  readonly args?: Json
+  readonly result?: Json
+  readonly round?: number
+  readonly kind?: SuspensionKind
+  readonly prompt?: Json
+  readonly expiresInMs?: number | null
+}
+
+/** A row of the inbox, with the agent it belongs to. */
+export type PendingCall = ToolCall & {
+  readonly agent: string | null
+  readonly title: string | null
+  /** Only while its conversation is quarantined: an answer is taken, and nothing goes on until a person releases it. */
+  readonly quarantinedAt?: number
+}
+
+/** An audit row: exactly what one model call was given, and what came of it. */
+export type ModelCall = {
+  readonly turnRef: string
+  readonly renderedContext: Json
+  readonly model: Json
+  readonly usage: Json
+  readonly latencyMs: number | null
+  readonly status: string
+  readonly summaryVersion: number | null
+  readonly evictions: Json
+  readonly at: number
+}
+
+/** Missing fields are null (`status`: 'ok'); `at` is now by the store's clock. */
+export type NewModelCall = Partial<ModelCall> & Pick<ModelCall, 'turnRef'>
+
+/** Which rows of the audit. Default: all. */
+export type ModelCallRange = PageBounds & {
+  /** Only those of this call. */
+  readonly turnRef?: string
+  /** Only those of this call and of the calls after it. */
+  readonly from?: string
+  /** How many of the first are left out: with `from`, a page goes on where the one before ended. */
+  readonly skip?: number
+  /** False: `renderedContext`, which may be long, is not read, and null. Default: true. */
+  readonly contexts?: boolean
+}
+
+/** A derived text that stands for a span of the log. `toSeq` ends a turn. */
+export type Summary = {
+  readonly fromSeq: number
+  readonly toSeq: number
+  readonly content: Json
+  readonly version: number
+  /** Title, last seq and unfinished turns at `toSeq`, so that revival reads nothing before it. */
+  readonly base: ConversationState | null
+}
+
+/** What a log can be read on from after a summary: null where its base is not a state at `toSeq`, and then the log is read whole. */
+export function usableBase({ base, toSeq }: Pick<Summary, 'base' | 'toSeq'>): ConversationState | null {
+  return base?.lastSeq === toSeq && Array.isArray(base.turns) ? base : null
+}

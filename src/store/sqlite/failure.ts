@@ -1,0 +1,145 @@
+import { existsSync } from 'node:fs'
+import { dirname, sep } from 'node:path'
+import { PerdureError } from '../../base/errors/perdure-error.ts'
+import { StoreBusyError, StoreError } from '../../base/errors/store-errors.ts'
+
+/** Primary result codes; the extended ones have them in their low byte. */
+const sqlite = {
+  error: 1,
+  perm: 3,
+  busy: 5,
+  locked: 6,
+  readonly: 8,
+  ioerr: 10,
+  corrupt: 11,
+  full: 13,
+  cantopen: 14,
+  protocol: 15,
+  toobig: 18,
+  constraint: 19,
+  mismatch: 20,
+  auth: 23,
+  range: 25,
+  notadb: 26,
+} as const
+
+/** Another connection is in the way; the same call may succeed in a moment. `protocol` is a race for the log's locks. */
+export function isBusy(error: unknown): boolean {
+  const code = primaryCode(error)
+  return code === sqlite.busy || code === sqlite.locked || code === sqlite.protocol
+}
+
+/** For what SQLite tells in a row instead of an error. */
+export function busyError(): Error {
+  return Object.assign(new Error('database is locked'), { code: 'ERR_SQLITE_ERROR', errcode: sqlite.busy })
+}
+
+/** A read, a write or a sync failed. */
+export function isDiskError(error: unknown): boolean {
+  return primaryCode(error) === sqlite.ioerr
+}
+
+/** Whether a connection that said this can go on after a rollback. Of all others it is not known. */
+export function isHarmless(error: unknown): boolean {
+  if (!isSqliteError(error)) return true
+  const code = primaryCode(error)
+  return harmless.has(code)
+}
+
+const harmless: ReadonlySet<number | null> = new Set([
+  sqlite.error,
+  sqlite.full,
+  sqlite.toobig,
+  sqlite.constraint,
+  sqlite.mismatch,
+  sqlite.range,
+])
+
+/** What the caller is told. Our own errors and mistakes in code pass as they are; nothing of SQLite does. */
+export function asStoreError(error: unknown, path: string, { ambiguous = false } = {}): unknown {
+  if (PerdureError.isInstance(error) || !isSqliteError(error)) return error
+  const code = primaryCode(error)
+  const reason = (error as Error).message
+  return new StoreError(`The store '${path}' failed: ${reason}. ${adviceFor(code, path)}`, {
+    cause: error,
+    ambiguous,
+    retryable: !lasting.has(code),
+  })
+}
+
+/** What does not go away by itself. */
+const lasting: ReadonlySet<number | null> = new Set([sqlite.corrupt, sqlite.notadb, sqlite.toobig])
+
+function adviceFor(code: number | null, path: string): string {
+  switch (code) {
+    case sqlite.full:
+      return 'Free some disk space; the store goes on by itself.'
+    case sqlite.readonly:
+    case sqlite.perm:
+    case sqlite.auth:
+      return 'Make the file and its folder writable for this process; the store goes on by itself.'
+    case sqlite.cantopen:
+      return adviceForOpening(path)
+    case sqlite.ioerr:
+      return 'Check that the disk has room and works; the store opens the file again with the next call.'
+    case sqlite.corrupt:
+      return 'The file is damaged. Stop all processes that use it, and restore it from a backup.'
+    case sqlite.notadb:
+      return 'It is not an SQLite database. Give the path of another file.'
+    case sqlite.toobig:
+      return 'The value is larger than SQLite can hold. Split it.'
+    default:
+      return 'Nothing was acknowledged. Try again.'
+  }
+}
+
+function adviceForOpening(path: string): string {
+  const folder = dirname(path)
+  if (!existsSync(folder)) return `The folder '${folder}' does not exist. Create it, or correct the path.`
+  // Only a folder can be looked into.
+  if (existsSync(`${path}${sep}`)) return 'It is a folder. Give the path of a file.'
+  return 'Check that this process may read and write the file and its folder.'
+}
+
+/** Errors of `node:sqlite`: what SQLite says, and what the binding says about a connection that is gone or a value it cannot read. */
+function isSqliteError(error: unknown): boolean {
+  const code = error instanceof Error ? (error as NodeJS.ErrnoException).code : undefined
+  return code === 'ERR_SQLITE_ERROR' || code === 'ERR_INVALID_STATE' || code === 'ERR_OUT_OF_RANGE'
+}
+
+function primaryCode(error: unknown): number | null {
+  if (!isSqliteError(error)) return null
+  const { errcode } = error as { errcode?: number }
+  return errcode === undefined ? null : errcode & 0xff
+}
+
+const shortestMs = 1
+const longestMs = 12
+
+/** Paces the attempts of one call while other processes hold the file. */
+export class BusyRetry {
+  readonly #timeoutMs: number
+  #since: number | null = null
+  #attempts = 0
+
+  constructor(timeoutMs: number) {
+    this.#timeoutMs = timeoutMs
+  }
+
+  /** An attempt found the file busy. Returns how long to wait, or the error when its time is up. */
+  next(cause: unknown): number | StoreBusyError {
+    const now = performance.now()
+    // Counted from the first refusal: what a call waited for in this process is not the others' doing.
+    this.#since ??= now
+    const waitedMs = Math.round(now - this.#since)
+    if (waitedMs >= this.#timeoutMs && this.#attempts > 0) return new StoreBusyError(waitedMs, { cause })
+    this.#attempts += 1
+    // Random, so that processes that were refused together do not come back together.
+    return shortestMs + Math.random() * Math.min(longestMs, this.#attempts)
+  }
+}
+
+/** Keeps the process alive: somebody awaits what comes after it. */
+export function pause(ms: number): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, ms))
+}
