@@ -33,7 +33,7 @@ type Told = { at: number; times: number }
  * For what is tried again and again: the same failure is told at once and then once a minute, with how often it came, so that a log does
  * not fill up while a store is away.
  */
-export function sparingly(logger: Logger, now: () => number, level: 'warn' | 'error' = 'warn'): Logger['warn'] {
+export function rateLimited(logger: Logger, now: () => number, level: 'warn' | 'error' = 'warn'): Logger['warn'] {
   const messages = new Map<string, Map<string, Told>>()
   return (message, details) => {
     const texts = messages.get(message) ?? new Map<string, Told>()

@@ -1,12 +1,12 @@
 import { expect, test } from 'vitest'
-import { type LogDetails, silentLogger, sparingly } from './logger.ts'
+import { type LogDetails, rateLimited, silentLogger } from './logger.ts'
 
 function watched() {
   const said: string[] = []
   let now = 0
   const line = (message: string, details: LogDetails = {}) =>
     [message, (details.error as Error).message, details['times']].filter(Boolean).join(' / ')
-  const warn = sparingly(
+  const warn = rateLimited(
     { ...silentLogger, warn: (message, details) => void said.push(line(message, details)) },
     () => now,
   )

@@ -1,7 +1,7 @@
 import type { Json } from '../base/json.ts'
 import { errorText } from '../base/redact/redactor.ts'
 import { encode } from '../log/codec.ts'
-import type { CallResult, Outcome } from '../log/events.ts'
+import type { CallResult, InterruptedEnd } from '../log/events.ts'
 import { maxEventBytes } from '../store/checks.ts'
 
 /** Below what the codec takes, so that the event around it fits too. */
@@ -11,7 +11,7 @@ const maxDepth = 400
  * What a tool returned, as it is recorded: nothing is null, undefined members are dropped, `toJSON` is applied. What still is not JSON, or is
  * too large, ends the call `ran`: it took effect, and its result is lost. Never throws.
  */
-export function normaliseResult(returned: unknown): CallResult & { readonly outcome?: Outcome } {
+export function normaliseResult(returned: unknown): CallResult & { readonly outcome?: InterruptedEnd } {
   const normalised = normaliseValue(returned)
   if (normalised.ok) return { ok: true, result: normalised.value }
   return { ok: false, error: `the tool ran, but its result cannot be recorded: ${normalised.problem}`, outcome: 'ran' }

@@ -63,22 +63,22 @@ export class HeldLease implements Lease {
 }
 
 /** What a commit says when it wants the lease, and is told when it has it. */
-export type LeaseWish = {
+export type LeaseRequest = {
   /** To be spread into the change, just before it is committed. */
   acquire(): Pick<Change, 'acquire'>
-  got(result: { readonly epoch?: number }, known?: KnownLog | null): void
+  got(result: { readonly epoch?: number }, known?: CommittedLog | null): void
 }
 
 /** The log as a commit left it, and the cached state that the commit wrote. */
-export type KnownLog = { readonly workingSet: WorkingSet; readonly cached: FsmState }
+export type CommittedLog = { readonly workingSet: WorkingSet; readonly cached: FsmState }
 
 /** A lease that came with a commit, asked for at that moment, with what is known where nothing has to be read. */
-export type GivenLease = { readonly epoch: number; readonly askedAt: Moment; readonly known: KnownLog | null }
+export type GrantedLease = { readonly epoch: number; readonly askedAt: Moment; readonly known: CommittedLog | null }
 
-export const noLeaseWish: LeaseWish = { acquire: () => ({}), got: () => {} }
+export const noLease: LeaseRequest = { acquire: () => ({}), got: () => {} }
 
 /** This process's hold on a conversation or session. */
-export type Hold = {
+export type LogOwner = {
   readonly lastSeq: number
   /** Nothing is written under it any more. */
   readonly isLost: boolean

@@ -1,4 +1,4 @@
-import type { CallResult, Outcome, SuspensionKind } from './events.ts'
+import type { CallResult, InterruptedEnd, SuspensionKind } from './events.ts'
 import type { CallState, Round } from './state.ts'
 
 /**
@@ -15,7 +15,7 @@ export type CallPhase =
   | { readonly type: 'ended'; readonly end: CallEnd }
 
 /** How a call ended, as the model and the user read it. `userFacing`: its error is meant for people, so that pages may show it. */
-export type CallEnd = CallResult & { readonly outcome?: Outcome; readonly userFacing?: true }
+export type CallEnd = CallResult & { readonly outcome?: InterruptedEnd; readonly userFacing?: true }
 
 /** Where a call is, by the log alone. */
 export function callPhase(call: CallState): CallPhase {

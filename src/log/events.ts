@@ -200,7 +200,7 @@ export type Resolution = {
 }
 
 /** `unknown`: interrupted, it may have run. `ran`: it ran, but its result could not be recorded. */
-export type Outcome = 'unknown' | 'ran'
+export type InterruptedEnd = 'unknown' | 'ran'
 
 /**
  * The content of `tool_result`: how a call ended that ran, or could not. `userFacing`: the error is meant for people. It is a field and no event of its own, since it changes
@@ -208,7 +208,7 @@ export type Outcome = 'unknown' | 'ran'
  */
 export type ToolResult = {
   readonly callId: string
-  readonly outcome?: Outcome
+  readonly outcome?: InterruptedEnd
   readonly userFacing?: true
 } & CallResult
 
@@ -274,7 +274,7 @@ export type FlowFailure = {
   readonly ok: false
   readonly error: string
   readonly code?: string
-  readonly outcome?: Outcome
+  readonly outcome?: InterruptedEnd
   /** As of `tool_result`. */
   readonly userFacing?: true
 }

@@ -7,7 +7,7 @@ import type { Json } from '../base/json.ts'
 import type { Redact } from '../base/redact/redactor.ts'
 import { uuidV7 } from '../base/uuid-v7.ts'
 import { parentCallOf } from '../engine/child/child-calls.ts'
-import type { LeaseWish } from '../engine/held-lease.ts'
+import type { LeaseRequest } from '../engine/held-lease.ts'
 import { leftOutOf } from '../log/abridge.ts'
 import { callPhase } from '../log/call-phase.ts'
 import { encode } from '../log/codec.ts'
@@ -49,7 +49,7 @@ export type Answering = {
   readonly state: () => Promise<ConversationState>
   /** Called before the commit: what was answered may run at once. */
   readonly onAnswer: (callId: string, round: number) => void
-  readonly lease: LeaseWish
+  readonly lease: LeaseRequest
   readonly request: AnswerKey
 }
 

@@ -7,7 +7,7 @@ import type { Agent } from '../define/agent.ts'
 import { checkAnswer, checkEditedArgs } from '../define/validate.ts'
 import { childIdsBelow, parentCallOf, refuseChild } from '../engine/child/child-calls.ts'
 import { resolveChildCall } from '../engine/child/child-family.ts'
-import type { LeaseWish } from '../engine/held-lease.ts'
+import type { LeaseRequest } from '../engine/held-lease.ts'
 import { follow } from '../engine/live/child-tree.ts'
 import { isToldBy, outcomeOf, type TurnOutcome } from '../engine/live/turn-outcome.ts'
 import type { Identity } from '../engine/scopes.ts'
@@ -134,7 +134,7 @@ export function conversationHandle(
   }
 
   async function giving<T>(
-    commit: (lease: LeaseWish) => Promise<T>,
+    commit: (lease: LeaseRequest) => Promise<T>,
     agentOf: () => Promise<string | null> = ownAgent,
   ): Promise<T> {
     return runtime.giving(ref, runtime.worker && (await agentOf()), commit)

@@ -9,12 +9,12 @@ import type { Agent } from '../define/agent.ts'
 import { type Scope, systemScope } from '../define/scope.ts'
 import { FlowRegistry } from '../engine/flow/flow-registry.ts'
 import { FlowStates } from '../engine/flow/load-flow.ts'
-import { KeepAlive, noLeaseWish } from '../engine/held-lease.ts'
+import { KeepAlive, noLease } from '../engine/held-lease.ts'
 import { Worker } from '../engine/lease/worker.ts'
 import { Channels, HintWaiters, LogPoll } from '../engine/live/log-poll.ts'
 import { TurnWaiters } from '../engine/live/turn-outcome.ts'
 import { checkScope, Scopes } from '../engine/scopes.ts'
-import { ToolPatience } from '../engine/turn/running-calls.ts'
+import { MissingToolTimeouts } from '../engine/turn/running-calls.ts'
 import { ContextMemories } from '../prompt/assemble-prompt.ts'
 import { Snapshots } from '../snapshot/snapshots.ts'
 import { checkDuration, checkWhole } from '../store/checks.ts'
@@ -61,7 +61,7 @@ export function createRuntime<const Agents extends readonly Agent[]>(
   const settings = { clock, logger, redact, leaseMs, pollMs, maxConcurrentTurns }
   const parts = {
     ...{ ...shared, ...settings, contextMemories: new ContextMemories(), askAgent: askAgent(() => context) },
-    toolPatience: new ToolPatience(clock, missingToolMs),
+    toolPatience: new MissingToolTimeouts(clock, missingToolMs),
   }
   const worker = work ? new Worker(parts) : null
   const context: RuntimeContext = {
@@ -71,7 +71,7 @@ export function createRuntime<const Agents extends readonly Agent[]>(
     closed: closing.signal,
     turnWaiters: new TurnWaiters(store, logger, (session) => worker?.settled(session) ?? Promise.resolve()),
     hintsOf: (ref, signal) => waiters.listen(ref, signal),
-    giving: (ref, agent, commit) => (worker ? worker.giving(ref, agent, commit) : commit(noLeaseWish)),
+    giving: (ref, agent, commit) => (worker ? worker.giving(ref, agent, commit) : commit(noLease)),
     assertOpen: () => {
       if (closing.signal.aborted) throw new RuntimeClosedError()
     },

@@ -16,7 +16,7 @@ import {
   standingOf,
 } from '../engine/flow/flow-state.ts'
 import { flowBound, type LoadedFlow, loadFlow } from '../engine/flow/load-flow.ts'
-import { type LeaseWish, noLeaseWish } from '../engine/held-lease.ts'
+import { type LeaseRequest, noLease } from '../engine/held-lease.ts'
 import type { Identity } from '../engine/scopes.ts'
 import type { FlowOutcome, LogEvent } from '../log/events.ts'
 import { checkId, checkWhole, readPage } from '../store/checks.ts'
@@ -115,8 +115,8 @@ export function flowSession(
     return found.state
   }
 
-  async function giving<T>(commit: (lease: LeaseWish) => Promise<T>): Promise<T> {
-    return runtime.worker ? runtime.worker.giving(ref, agent, commit) : commit(noLeaseWish)
+  async function giving<T>(commit: (lease: LeaseRequest) => Promise<T>): Promise<T> {
+    return runtime.worker ? runtime.worker.giving(ref, agent, commit) : commit(noLease)
   }
 
   /** Works on it here, where it can be, and waits until nothing goes on without somebody. */

@@ -8,7 +8,7 @@ import { validate } from '../define/validate.ts'
 import type { FlowRegistry } from '../engine/flow/flow-registry.ts'
 import { FlowRun, type LiveOp } from '../engine/flow/flow-run.ts'
 import { type Answerable, answerableOps, type FlowState, isLetGo } from '../engine/flow/flow-state.ts'
-import type { LeaseWish } from '../engine/held-lease.ts'
+import type { LeaseRequest } from '../engine/held-lease.ts'
 import { encode } from '../log/codec.ts'
 import type { TenantStore } from '../store/store.ts'
 import { digestOf, requestKey } from './answer-call.ts'
@@ -31,7 +31,7 @@ export type Resuming = {
   readonly store: TenantStore
   readonly flows: FlowRegistry
   readonly loaded: () => Promise<FlowState>
-  readonly giving: <T>(commit: (lease: LeaseWish) => Promise<T>) => Promise<T>
+  readonly giving: <T>(commit: (lease: LeaseRequest) => Promise<T>) => Promise<T>
 }
 
 const noSeq = Number.MAX_SAFE_INTEGER

@@ -2,7 +2,7 @@ import type { Redact } from '../base/redact/redactor.ts'
 import type { Agent } from '../define/agent.ts'
 import type { FlowRegistry } from '../engine/flow/flow-registry.ts'
 import type { FlowStates } from '../engine/flow/load-flow.ts'
-import type { KeepAlive, LeaseWish } from '../engine/held-lease.ts'
+import type { KeepAlive, LeaseRequest } from '../engine/held-lease.ts'
 import type { Worker } from '../engine/lease/worker.ts'
 import type { Channels, Hints } from '../engine/live/log-poll.ts'
 import type { TurnWaiters } from '../engine/live/turn-outcome.ts'
@@ -36,7 +36,7 @@ export type RuntimeContext = {
   readonly closed: AbortSignal
   assertOpen(): void
   /** Runs a commit that gives a conversation something to do, and works on it here where that is possible. */
-  giving<T>(ref: ConversationRef, agent: string | null, commit: (lease: LeaseWish) => Promise<T>): Promise<T>
+  giving<T>(ref: ConversationRef, agent: string | null, commit: (lease: LeaseRequest) => Promise<T>): Promise<T>
   /** Listens for what is appended to it. Must be stopped. */
   hintsOf(ref: ConversationRef, signal?: AbortSignal): Hints
 }

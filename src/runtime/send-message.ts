@@ -7,7 +7,7 @@ import type { Json } from '../base/json.ts'
 import { uuidV7 } from '../base/uuid-v7.ts'
 import type { Agent } from '../define/agent.ts'
 import { toJsonSchema } from '../define/schema.ts'
-import type { LeaseWish } from '../engine/held-lease.ts'
+import type { LeaseRequest } from '../engine/held-lease.ts'
 import type { Identity } from '../engine/scopes.ts'
 import { type MessageInput, readMessage, type SendOptions, turnOptions, type WhenBusy } from '../engine/turn-options.ts'
 import { encode } from '../log/codec.ts'
@@ -15,7 +15,7 @@ import type { NewEvent, UserMessage } from '../log/events.ts'
 import { seedTitle } from '../log/fold-events.ts'
 import type { FsmState } from '../log/fsm-state.ts'
 import { type ConversationState, emptyState, openTurn } from '../log/state.ts'
-import { ownChange, placedEvents } from '../store/change.ts'
+import { markOwnerChange, placedEvents } from '../store/change.ts'
 import { checkId, checkOneOf } from '../store/checks.ts'
 import type { ConversationAttrs } from '../store/records.ts'
 import type { TenantStore } from '../store/store.ts'
@@ -35,7 +35,7 @@ export type Sending = {
   readonly onTurn: (turnId: string) => void
   /** What a log that is empty begins with; null: nothing. */
   readonly seed: () => Promise<Json>
-  readonly lease: LeaseWish
+  readonly lease: LeaseRequest
 }
 
 const noSeq = Number.MAX_SAFE_INTEGER
@@ -86,7 +86,7 @@ export async function sendMessage(
     }
     failpoint('send.before_commit')
     const appended: NewEvent[] = [...events, { type: 'user_msg', content: { turnId, ...content } }]
-    const change = ownChange({
+    const change = markOwnerChange({
       events: appended,
       ...request,
       ...(expectedSeq === null ? {} : { expectedSeq }),

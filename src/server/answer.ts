@@ -1,7 +1,7 @@
 import { ConversationNotFoundError } from '../base/errors/store-errors.ts'
 import { encode } from '../log/codec.ts'
 import type { Conversation } from '../runtime/conversation.ts'
-import { letOthers } from '../store/log-pages.ts'
+import { yieldToEventLoop } from '../store/log-pages.ts'
 import type { ConversationRecord } from '../store/records.ts'
 import type { Page } from '../store/store.ts'
 import type { RouteCall } from './route.ts'
@@ -64,14 +64,14 @@ function plain(value: unknown): unknown {
 const leastBytes = 16 * 1024
 
 /** An answer that is made of as much as it is told. How much that takes as JSON is only known when it is written: where it is too much, it is made of less. */
-export async function fitted(
+export async function truncateToLimit(
   { server }: Pick<RouteCall, 'server'>,
   make: (maxBytes: number) => Promise<unknown>,
 ): Promise<Response> {
   const { answerBytes } = server.settings.limits
   for (let maxBytes = answerBytes; ; maxBytes /= 2) {
     const made = await make(Math.floor(maxBytes))
-    await letOthers()
+    await yieldToEventLoop()
     const body = Buffer.from(jsonText(made))
     if (body.byteLength > answerBytes && maxBytes > leastBytes) continue
     return bytesAnswer([body], { 'content-type': 'application/json' })
@@ -79,7 +79,7 @@ export async function fitted(
 }
 
 /** The conversation of a path. Throws when this caller has none of that id, whoever else has. */
-export async function existing({
+export async function requireConversation({
   verbs,
   params,
 }: Pick<RouteCall, 'verbs' | 'params'>): Promise<{ conversation: Conversation; record: ConversationRecord }> {

@@ -12,7 +12,7 @@ import { allRoutes } from './routes/all-routes.ts'
 import { type ServerOptions, type ServerSettings, settingsOf } from './server-options.ts'
 import { operatorProblems, serverProblems } from './server-problems.ts'
 import { UiTurns } from './ui/ui-turns.ts'
-import { Works } from './upkeep/stream-lines.ts'
+import { MaintenanceJobs } from './upkeep/stream-lines.ts'
 
 /** Answers requests of the web platform, whatever server they come from. Never rejects. */
 export type Handler = ((request: Request) => Promise<Response>) & {
@@ -35,7 +35,7 @@ export function createHandler<Agents extends readonly Agent[]>(
     throw new DefinitionError('The server', [...missing(authenticate), ...problems])
   const settings = settingsOf(options, authenticate)
   const feeds = new Feeds(settings.limits, settings.logger)
-  const works = new Works(settings.limits.upkeep)
+  const works = new MaintenanceJobs(settings.limits.upkeep)
   const routes = allRoutes.filter(({ isForOperators }) => !isForOperators || settings.upkeep)
   const uiTurns = new UiTurns(settings.basePath)
   const room = new Room({ bytes: settings.limits.unsentBytes })

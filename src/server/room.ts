@@ -1,5 +1,5 @@
 import { RateLimitedError } from '../base/errors/server-errors.ts'
-import { letOthers } from '../store/log-pages.ts'
+import { yieldToEventLoop } from '../store/log-pages.ts'
 import type { RouteCall } from './route.ts'
 
 export type RoomLimits = {
@@ -216,7 +216,7 @@ export async function inRoom<Answer extends Response | null>(
   const place = await server.room.take(answerBytes, { signal: request.signal, waitMs })
   try {
     // Those that came together would be read in one go, where the store answers at once.
-    await letOthers()
+    await yieldToEventLoop()
     const answer = await handle()
     if (answer) return place.sending(answer)
     place.release()

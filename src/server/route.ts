@@ -9,7 +9,7 @@ import type { Feeds } from './live/feeds.ts'
 import type { Room } from './room.ts'
 import type { ServerSettings } from './server-options.ts'
 import type { UiTurns } from './ui/ui-turns.ts'
-import type { Works } from './upkeep/stream-lines.ts'
+import type { MaintenanceJobs } from './upkeep/stream-lines.ts'
 
 /** One thing the server does: how it is asked for, and what happens. The table of them is what is served, documented and tested. */
 export type Route = {
@@ -53,7 +53,7 @@ export type ServerContext = {
   readonly settings: ServerSettings
   readonly feeds: Feeds
   readonly uiTurns: UiTurns
-  readonly works: Works
+  readonly works: MaintenanceJobs
   readonly room: Room
   readonly routes: readonly Route[]
   readiness(): Promise<Readiness>

@@ -7,7 +7,7 @@ import { InvalidRequestError } from '../base/errors/server-errors.ts'
 import type { Agent } from '../define/agent.ts'
 import { createScope, type Scope } from '../define/scope.ts'
 import type { Runtime } from '../runtime/runtime.ts'
-import { letOthers } from '../store/log-pages.ts'
+import { yieldToEventLoop } from '../store/log-pages.ts'
 import { createHandler, type Handler, loadHono } from './create-handler.ts'
 import { bearerToken, operatorOrBearerToken } from './guard/secret.ts'
 import { LocalToken } from './node/local-token.ts'
@@ -226,7 +226,7 @@ export async function sendResponse(response: Response, outgoing: ServerResponse,
       if (done || outgoing.destroyed) break
       if (!outgoing.write(value)) await drained(outgoing, stallMs)
       // A client that takes everything at once would have the process to itself until the end.
-      await letOthers()
+      await yieldToEventLoop()
     }
     outgoing.end()
   } catch {

@@ -79,13 +79,13 @@ const proof = {}
 type Marked = Change & { [own]?: typeof proof }
 
 /** Marks a change that the engine has built itself: its members are plain values, so the store takes it as it is instead of copying it first. */
-export function ownChange(change: Change): Change {
+export function markOwnerChange(change: Change): Change {
   const marked: Marked = change
   marked[own] = proof
   return marked
 }
 
-export function isOwnChange(change: Change): boolean {
+export function isOwnerChange(change: Change): boolean {
   return (change as Marked | null | undefined)?.[own] === proof
 }
 

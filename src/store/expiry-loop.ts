@@ -1,6 +1,6 @@
 import { Backoff, type Clock } from '../base/clock.ts'
 import { PerdureError } from '../base/errors/perdure-error.ts'
-import { type Logger, sparingly } from '../base/logger.ts'
+import { type Logger, rateLimited } from '../base/logger.ts'
 import { expiredError } from '../log/call-phase.ts'
 import type { Driver, DueCall } from './driver.ts'
 import { prepareChange } from './prepare-change.ts'
@@ -27,7 +27,7 @@ export class ExpiryLoop {
 
   constructor(parts: Parts) {
     this.#parts = parts
-    this.#warn = sparingly(parts.logger, () => parts.clock.now())
+    this.#warn = rateLimited(parts.logger, () => parts.clock.now())
   }
 
   start(): void {

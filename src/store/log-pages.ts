@@ -24,7 +24,7 @@ export async function* pagesAfter(
     yield page
     if (!page.hasMore || !page.last) return
     from = page.last.seq
-    await letOthers()
+    await yieldToEventLoop()
   }
 }
 
@@ -50,7 +50,7 @@ async function* pagesBefore(
     yield page
     if (!page.hasMore || !page.first) return
     end = page.first.seq
-    await letOthers()
+    await yieldToEventLoop()
   }
 }
 
@@ -111,13 +111,13 @@ let othersAt = 0
 let given: Promise<void> = Promise.resolve()
 
 /** All rows of a list that is read page by page. `fetch` gets the last row of the page before; a short page is the last. */
-export async function* pageThrough<Row>(
+export async function* forEachPage<Row>(
   limit: number,
   fetch: (last: Row | null) => Row[] | Promise<Row[]>,
 ): AsyncGenerator<Row> {
   let last: Row | null = null
   for (;;) {
-    await letOthers()
+    await yieldToEventLoop()
     const page: Row[] = await fetch(last)
     yield* page
     if (page.length < limit) return
@@ -129,7 +129,7 @@ export async function* pageThrough<Row>(
  * Lets the rest of the process have its turn, where this has gone on for a while. Of those that call it only one goes on with each turn of the loop: many at once that go
  * on together would keep everybody else waiting for all of them.
  */
-export async function letOthers(): Promise<void> {
+export async function yieldToEventLoop(): Promise<void> {
   if (performance.now() - othersAt < longestMs) return
   given = given.then(() => nextMacrotask())
   await given

@@ -1,9 +1,9 @@
 import { expect, test } from 'vitest'
-import { letOthers, pageThrough } from './log-pages.ts'
+import { forEachPage, yieldToEventLoop } from './log-pages.ts'
 
 test('pages are read until a short one, each after the last row of the one before', async () => {
   const asked: (number | null)[] = []
-  const pages = pageThrough<number>(2, (last) => {
+  const pages = forEachPage<number>(2, (last) => {
     asked.push(last)
     return [1, 2, 3].filter((row) => row > (last ?? 0)).slice(0, 2)
   })
@@ -20,7 +20,7 @@ test('others of the process have their turn, though a backend answers at once', 
     for (const until = performance.now() + 5; performance.now() < until; );
     return last === 20 ? [] : [(last ?? 0) + 1]
   }
-  for await (const _ of pageThrough<number>(1, busy));
+  for await (const _ of forEachPage<number>(1, busy));
   clearInterval(others)
   expect(turns).toBeGreaterThan(1)
 })
@@ -33,7 +33,7 @@ test('of many that read at once, one goes on before others of the process have t
   }
   const reading = async (): Promise<void> => {
     for (let page = 0; page < 5; page++) {
-      await letOthers()
+      await yieldToEventLoop()
       work()
       steps += 1
     }

@@ -9,7 +9,7 @@ import { creatingTypes, isOwnersEvent, wakingTypes } from '../log/event-roles.ts
 import type { NewEvent, Resolution } from '../log/events.ts'
 import { statusOf } from '../log/fsm-state.ts'
 import { checkNewEvent } from '../log/validate-event.ts'
-import { type Change, isOwnChange, type ResolveCall, tellsHowItWent } from './change.ts'
+import { type Change, isOwnerChange, type ResolveCall, tellsHowItWent } from './change.ts'
 import {
   checkDuration,
   checkHolder,
@@ -39,7 +39,7 @@ export type PrepareOptions = {
 
 /** Checks and encodes a change, once for all backends. Throws before anything is written. */
 export function prepareChange(given: Change, options: PrepareOptions = {}): PreparedChange {
-  const isOwn = isOwnChange(given)
+  const isOwn = isOwnerChange(given)
   const change = isOwn ? given : readChange(given)
   if (change.expectedSeq !== undefined) checkWhole('expectedSeq', change.expectedSeq, 0)
   if (change.expectedAt !== undefined) {

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { fakeClock } from '../testing/fake-clock.ts'
-import { type Lease, untilCertain } from './lease.ts'
+import { type Lease, retryUntilAnswered } from './lease.ts'
 
 function leaseOf(renewals: readonly boolean[]) {
   const counts = { renewals: 0 }
@@ -24,13 +24,13 @@ test('what is certain is not renewed', async () => {
     renew: () => Promise.reject(new Error('renewed')),
     lose: () => {},
   }
-  expect(await untilCertain(lease, fakeClock(), () => false)).toBe(true)
+  expect(await retryUntilAnswered(lease, fakeClock(), () => false)).toBe(true)
 })
 
 test('what is not certain is renewed until it is, less and less often', async () => {
   const clock = fakeClock()
   const { lease, counts } = leaseOf([false, false, false, true])
-  const waiting = untilCertain(lease, clock, () => false)
+  const waiting = retryUntilAnswered(lease, clock, () => false)
   await clock.advance(20 + 40 + 79)
   expect(counts.renewals).toBe(3)
   await clock.advance(1)
@@ -42,7 +42,7 @@ test('it ends when it is called off', async () => {
   const clock = fakeClock()
   let isCalledOff = false
   const { lease } = leaseOf([])
-  const waiting = untilCertain(lease, clock, () => isCalledOff)
+  const waiting = retryUntilAnswered(lease, clock, () => isCalledOff)
   await clock.advance(500)
   isCalledOff = true
   await clock.advance(1_000)

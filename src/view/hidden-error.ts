@@ -1,11 +1,11 @@
 import { errorCodes } from '../base/errors/codes.ts'
 import { isFileUrl, withWebUrl } from '../log/blob-ref.ts'
 import { expiredError, interruptedEnd } from '../log/call-phase.ts'
-import type { AssistantPart, EventOf, LogEvent, Outcome, TurnStatus, UserPart } from '../log/events.ts'
+import type { AssistantPart, EventOf, InterruptedEnd, LogEvent, TurnStatus, UserPart } from '../log/events.ts'
 import type { ViewPart } from './view.ts'
 
 /** An error as the log has it. `userFacing`: it is meant for people. */
-export type RecordedError = { readonly error: string; readonly outcome?: Outcome; readonly userFacing?: boolean }
+export type RecordedError = { readonly error: string; readonly outcome?: InterruptedEnd; readonly userFacing?: boolean }
 
 /** What a page is told of an error of a tool: that it failed and whose call it was; the words where they are meant for people, or Perdure's own. */
 export function hiddenError({ error, outcome, userFacing }: RecordedError, what: string): string {

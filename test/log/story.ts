@@ -15,9 +15,9 @@ import {
 import type {
   AssistantMsg,
   AssistantPart,
+  InterruptedEnd,
   LogEvent,
   NewEvent,
-  Outcome,
   Resolution,
   Suspension,
   ToolCallContent,
@@ -72,7 +72,7 @@ export function succeeded(callId: string): NewEvent {
   return toolResult({ callId, ok: true, result: 'done' })
 }
 
-export function failed(callId: string, error: string, outcome?: Outcome): NewEvent {
+export function failed(callId: string, error: string, outcome?: InterruptedEnd): NewEvent {
   return toolResult({ callId, ok: false, error, ...(outcome ? { outcome } : {}) })
 }
 

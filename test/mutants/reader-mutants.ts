@@ -93,7 +93,7 @@ export const readerMutants: readonly Mutant[] = [
   },
   {
     name: 'a client that takes everything at once has the process to itself',
-    edits: [{ file: 'src/server/serve.ts', find: 'await letOthers()', replace: '' }],
+    edits: [{ file: 'src/server/serve.ts', find: 'await yieldToEventLoop()', replace: '' }],
     killedBy: [
       {
         file: 'src/server/send-response.test.ts',

@@ -28,7 +28,7 @@ vi.mock('../../src/base/clock.ts', async (original) => {
 
 vi.mock('../../src/engine/lease/claims.ts', async (original) => {
   const real = await original<typeof import('../../src/engine/lease/claims.ts')>()
-  class LeftAlone extends real.LeftAlone {
+  class SkippedConversations extends real.SkippedConversations {
     readonly #failed = new Set<string>()
 
     override setAside(ref: ConversationRef, error: unknown): void {
@@ -43,7 +43,7 @@ vi.mock('../../src/engine/lease/claims.ts', async (original) => {
       return off.search ? 0 : super.size
     }
   }
-  return { ...real, LeftAlone }
+  return { ...real, SkippedConversations }
 })
 
 const [plain, ...others] = scenarios

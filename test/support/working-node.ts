@@ -6,7 +6,7 @@ import { KeepAlive } from '../../src/engine/held-lease.ts'
 import { Worker } from '../../src/engine/lease/worker.ts'
 import { Channels } from '../../src/engine/live/log-poll.ts'
 import { Scopes } from '../../src/engine/scopes.ts'
-import { ToolPatience } from '../../src/engine/turn/running-calls.ts'
+import { MissingToolTimeouts } from '../../src/engine/turn/running-calls.ts'
 import type { NewEvent } from '../../src/log/events.ts'
 import { ContextMemories } from '../../src/prompt/assemble-prompt.ts'
 import { memoryStore } from '../../src/store/memory/memory-store.ts'
@@ -49,7 +49,7 @@ export function workingNode(flows: readonly Flow[], { maxConcurrentTurns = 256, 
     askAgent: () => async () => null,
     contextMemories: new ContextMemories(),
     scopes: new Scopes(undefined),
-    toolPatience: new ToolPatience(clock, 600_000),
+    toolPatience: new MissingToolTimeouts(clock, 600_000),
   })
   /** Code is given several turns of the event loop before and after. */
   const pass = async (ms: number) => {

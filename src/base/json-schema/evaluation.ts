@@ -1,6 +1,6 @@
 import type { Json } from '../json.ts'
 import type { Issues } from './issues.ts'
-import { type Check, Noted, type SchemaNode, typeOf } from './schema-node.ts'
+import { type Check, EvaluatedParts, type SchemaNode, typeOf } from './schema-node.ts'
 import { maxLevels, type StepBudget, TooComplex } from './step-budget.ts'
 
 const stepsPerNoted = 5
@@ -30,14 +30,14 @@ export class Evaluation {
   }
 
   /** For a value that no schema has looked at yet, or an alternative that begins with what is noted already. */
-  newNoted(before: Noted | null = null): Noted | null {
+  newNoted(before: EvaluatedParts | null = null): EvaluatedParts | null {
     if (!this.#isNoting) return null
     this.steps.take(stepsPerNoted)
-    return new Noted(before)
+    return new EvaluatedParts(before)
   }
 
   /** Applies a schema. Throws `TooComplex`. */
-  apply(node: SchemaNode, value: Json, noted: Noted | null): boolean {
+  apply(node: SchemaNode, value: Json, noted: EvaluatedParts | null): boolean {
     const typed = node.typed[typeOf(value)]
     this.steps.take(1 + node.checks.length + (typed?.length ?? 0))
     if (++this.#level > maxLevels)
@@ -48,7 +48,7 @@ export class Evaluation {
     return fits
   }
 
-  #all(checks: readonly Check[], value: Json, noted: Noted | null): boolean {
+  #all(checks: readonly Check[], value: Json, noted: EvaluatedParts | null): boolean {
     let fits = true
     for (const check of checks) {
       if (check(value, this, noted)) continue
@@ -67,7 +67,7 @@ export class Evaluation {
   }
 
   /** Applies a schema whose answer is asked for, but not what it says about the value. */
-  answers(node: SchemaNode, value: Json, noted: Noted | null): boolean {
+  answers(node: SchemaNode, value: Json, noted: EvaluatedParts | null): boolean {
     const issues = this.#issues
     this.#issues = null
     const fits = this.apply(node, value, noted)

@@ -2,7 +2,7 @@ import type { Json, JsonObject } from '../json.ts'
 import type { Evaluation } from './evaluation.ts'
 import type { NodeBuilder } from './node-builder.ts'
 import { schemaIn, schemasIn } from './read-keyword.ts'
-import type { Noted, SchemaNode } from './schema-node.ts'
+import type { EvaluatedParts, SchemaNode } from './schema-node.ts'
 
 /** Schemas that are applied to the value itself: `not`, `anyOf`, `allOf`, `oneOf`, `if`. */
 export function addLogicKeywords(schema: JsonObject, node: NodeBuilder): void {
@@ -23,7 +23,7 @@ function addAlternatives(schema: JsonObject, node: NodeBuilder): void {
   )
   if (!anyOf && !allOf && !oneOf) return
   node.check((value, evaluation, noted) => {
-    const fitting: Noted[] = []
+    const fitting: EvaluatedParts[] = []
     let fits = true
     if (anyOf) {
       fits = evaluation.alternatives(
@@ -45,8 +45,8 @@ function countFitting(
   enough: number,
   value: Json,
   evaluation: Evaluation,
-  noted: Noted | null,
-  fitting: Noted[],
+  noted: EvaluatedParts | null,
+  fitting: EvaluatedParts[],
 ): number {
   let count = 0
   for (const option of options) {
@@ -63,8 +63,8 @@ function fitsAll(
   options: readonly SchemaNode[],
   value: Json,
   evaluation: Evaluation,
-  noted: Noted | null,
-  fitting: Noted[],
+  noted: EvaluatedParts | null,
+  fitting: EvaluatedParts[],
 ): boolean {
   let fits = true
   for (const option of options) {
@@ -83,8 +83,8 @@ function fitsOne(
   options: readonly SchemaNode[],
   value: Json,
   evaluation: Evaluation,
-  noted: Noted | null,
-  fitting: Noted[],
+  noted: EvaluatedParts | null,
+  fitting: EvaluatedParts[],
 ): boolean {
   let count = 0
   return evaluation.alternatives(

@@ -13,7 +13,7 @@ export type SchemaNode = {
 }
 
 /** Whether a keyword is content with a value. Must take the steps it needs, and tell `evaluation.refuse` why not. */
-export type Check = (value: Json, evaluation: Evaluation, noted: Noted | null) => boolean
+export type Check = (value: Json, evaluation: Evaluation, noted: EvaluatedParts | null) => boolean
 
 export type JsonType = 'null' | 'boolean' | 'number' | 'string' | 'array' | 'object'
 
@@ -42,11 +42,11 @@ const stepsPerKey = 4
  * The properties and items of one value that some schema has looked at: what `unevaluatedProperties` and `unevaluatedItems` leave alone. An alternative
  * notes for itself, sees what was noted before it, and what it noted counts when it fits.
  */
-export class Noted {
+export class EvaluatedParts {
   readonly #keys = new Set<string | number>()
-  readonly #before: Noted | null
+  readonly #before: EvaluatedParts | null
 
-  constructor(before: Noted | null) {
+  constructor(before: EvaluatedParts | null) {
     this.#before = before
   }
 
@@ -56,14 +56,14 @@ export class Noted {
   }
 
   has(key: string | number, steps: StepBudget): boolean {
-    for (let noted: Noted | null = this; noted; noted = noted.#before) {
+    for (let noted: EvaluatedParts | null = this; noted; noted = noted.#before) {
       steps.take(stepsPerKey)
       if (noted.#keys.has(key)) return true
     }
     return false
   }
 
-  addAll(other: Noted, steps: StepBudget): void {
+  addAll(other: EvaluatedParts, steps: StepBudget): void {
     steps.take(1 + stepsPerKey * other.#keys.size)
     for (const key of other.#keys) this.#keys.add(key)
   }

@@ -8,7 +8,7 @@ import type { Explanation } from '../../prompt/explain.ts'
 import type { Conversation } from '../../runtime/conversation.ts'
 import type { ExplanationPage } from '../../runtime/read/explain-log.ts'
 import type { Verbs } from '../../runtime/runtime.ts'
-import { inTime } from '../../server/routes/turns.ts'
+import { withDeadline } from '../../server/routes/turns.ts'
 import type { ConversationRecord } from '../../store/records.ts'
 
 /** Whoever works on it may be another process, or none: then the cancel is durable, and waits. */
@@ -54,7 +54,7 @@ export function localConversation(verbs: Verbs, id: string, agent?: string): Rem
     cancel: (options = {}) =>
       on(async (conversation) => {
         const cancel = async (signal: AbortSignal) => ({ outcome: await conversation.cancel({ ...options, signal }) })
-        return (await inTime(cancel, cancelWaitMs))?.outcome ?? stillEnding(conversation)
+        return (await withDeadline(cancel, cancelWaitMs))?.outcome ?? stillEnding(conversation)
       }),
     approve: (call, options) => on((conversation) => conversation.approve(call, options)),
     deny: (call, options) => on((conversation) => conversation.deny(call, options)),

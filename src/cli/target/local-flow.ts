@@ -6,7 +6,7 @@ import { flowBound, loadFlow } from '../../engine/flow/load-flow.ts'
 import { lineageOf } from '../../runtime/read/lists.ts'
 import { readEvents, readRecord } from '../../runtime/read/read-record.ts'
 import type { Verbs } from '../../runtime/runtime.ts'
-import { inTime } from '../../server/routes/turns.ts'
+import { withDeadline } from '../../server/routes/turns.ts'
 import type { TenantStore } from '../../store/store.ts'
 import { listed } from './local-conversation.ts'
 
@@ -22,7 +22,7 @@ export function localFlow(context: LocalFlowContext, flow: string, id: string): 
   const { verbs, store, waitMs } = context
   const session = () => verbs.flow(flow, id)
   const stands = async (reach: (signal: AbortSignal) => Promise<RemoteStanding>): Promise<RemoteStanding> =>
-    (await inTime(reach, waitMs)) ?? { status: 'running' }
+    (await withDeadline(reach, waitMs)) ?? { status: 'running' }
 
   async function existing(): Promise<FlowState> {
     const loaded = await loadFlow(store, id, flowBound)

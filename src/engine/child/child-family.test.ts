@@ -9,7 +9,7 @@ import type { TurnOptions } from '../../log/events.ts'
 import type { Change } from '../../store/change.ts'
 import type { Store } from '../../store/store.ts'
 import { scriptedModel } from '../../testing/scripted-model.ts'
-import type { LeaseWish } from '../held-lease.ts'
+import type { LeaseRequest } from '../held-lease.ts'
 import { childFamily, type FamilyParts } from './child-family.ts'
 
 const helper = defineAgent({ name: 'helper', model: scriptedModel([]) })
@@ -47,7 +47,7 @@ function parts(): FamilyParts {
       return { ok: true, lastSeq: 1 }
     },
   }
-  const lease = { acquire: () => ({}), got: () => {} } as unknown as LeaseWish
+  const lease = { acquire: () => ({}), got: () => {} } as unknown as LeaseRequest
   return {
     store: { forTenant: (tenant: string) => (tenant === 'acme' ? store : null) } as unknown as Store,
     agents: new Map([boss, helper].map((agent) => [agent.name, agent])) as unknown as FamilyParts['agents'],

@@ -12,7 +12,7 @@ import type { CallState, TurnState } from '../../log/state.ts'
 import { resolveRow } from '../../store/change.ts'
 import type { ConversationRef } from '../../store/records.ts'
 import type { Store, TenantStore } from '../../store/store.ts'
-import type { LeaseWish } from '../held-lease.ts'
+import type { LeaseRequest } from '../held-lease.ts'
 import type { Scopes } from '../scopes.ts'
 import { turnOptions } from '../turn-options.ts'
 import { childMessage, unrecordable } from './child-calls.ts'
@@ -23,7 +23,7 @@ export type FamilyParts = {
   readonly scopes: Scopes
   readonly leaseMs: number
   readonly redact: Redact
-  giving<T>(ref: ConversationRef, agent: string | null, commit: (lease: LeaseWish) => Promise<T>): Promise<T>
+  giving<T>(ref: ConversationRef, agent: string | null, commit: (lease: LeaseRequest) => Promise<T>): Promise<T>
   makeRoom(): () => void
 }
 

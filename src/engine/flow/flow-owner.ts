@@ -7,8 +7,8 @@ import type { Logger } from '../../base/logger.ts'
 import type { Redact } from '../../base/redact/redactor.ts'
 import { tentative } from '../../log/decide.ts'
 import type { LogEvent, NewEvent } from '../../log/events.ts'
-import { type CommitResult, ownChange, placedEvents } from '../../store/change.ts'
-import { type Lease, untilCertain } from '../../store/lease.ts'
+import { type CommitResult, markOwnerChange, placedEvents } from '../../store/change.ts'
+import { type Lease, retryUntilAnswered } from '../../store/lease.ts'
 import { LogReading } from '../../store/log-pages.ts'
 import type { ConversationAttrs } from '../../store/records.ts'
 import type { TenantStore } from '../../store/store.ts'
@@ -22,7 +22,7 @@ import {
   operationId,
   pendingOp,
   redactFlowEvent,
-  sentSettings,
+  writeSentMessages,
 } from './flow-state.ts'
 import { type LoadedFlow, putAway } from './load-flow.ts'
 import { type AskAgent, RunningOps, StoreTime } from './running-ops.ts'
@@ -173,7 +173,7 @@ export class FlowOwner {
     let result: CommitResult
     try {
       const parking = after ? { conversation: this.#attrsAt(after), wakeAt, lease: 'release' as const } : {}
-      const change = ownChange({ events, expectedSeq: this.lastSeq, epoch: this.#lease.epoch, ...parking })
+      const change = markOwnerChange({ events, expectedSeq: this.lastSeq, epoch: this.#lease.epoch, ...parking })
       result = await store.commit(id, change)
     } catch (error) {
       this.#commitFailed(error)
@@ -306,12 +306,12 @@ export class FlowOwner {
 
   #newOps(sent: ReadonlySet<string> = new Set()): RunningOps {
     const { id, warnOfStore, askAgent, clock } = this.#context
-    const mayStart = (signal: AbortSignal) => untilCertain(this.#lease, clock, () => signal.aborted)
+    const mayStart = (signal: AbortSignal) => retryUntilAnswered(this.#lease, clock, () => signal.aborted)
     return new RunningOps({ id, warnOfStore, askAgent, mayStart, wake: () => this.#signal.set() }, new Set(sent))
   }
 
   #attrsAt(after: FlowState): ConversationAttrs {
-    const settings = sentSettings(after, this.#ops.sent)
+    const settings = writeSentMessages(after, this.#ops.sent)
     return { status: statusOf(after), ...(settings ? { settings } : {}) }
   }
 

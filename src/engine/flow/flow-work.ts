@@ -4,10 +4,10 @@ import type { Redact } from '../../base/redact/redactor.ts'
 import type { Lease } from '../../store/lease.ts'
 import type { ConversationRef } from '../../store/records.ts'
 import type { Store } from '../../store/store.ts'
-import type { Hold } from '../held-lease.ts'
+import type { LogOwner } from '../held-lease.ts'
 import { type FlowContext, FlowOwner } from './flow-owner.ts'
 import type { FlowRegistry } from './flow-registry.ts'
-import { openAgentIds, sentIn } from './flow-state.ts'
+import { openAgentIds, readSentMessages } from './flow-state.ts'
 import type { FlowStates } from './load-flow.ts'
 
 export type FlowWork = {
@@ -27,7 +27,7 @@ export async function workOnFlow(
   { tenant, id }: ConversationRef,
   { flows, flowStates, clock, logger, warnOfStore, redact, ...work }: FlowWork,
   lease: Lease,
-  onOwner: (owner: Hold) => Promise<void>,
+  onOwner: (owner: LogOwner) => Promise<void>,
 ): Promise<number | null> {
   const store = work.store.forTenant(tenant)
   const loaded = await flowStates.loadWhole(store, tenant, id)
@@ -49,7 +49,7 @@ export async function workOnFlow(
     askAgent: work.askAgent({ tenant, id }),
   }
   const isWaiting = openAgentIds(loaded.state).length > 0
-  const sent = sentIn(isWaiting ? await store.getConversation(id) : null)
+  const sent = readSentMessages(isWaiting ? await store.getConversation(id) : null)
   const owner = new FlowOwner(context, lease, loaded, sent)
   await onOwner(owner)
   await driveFlow(owner)

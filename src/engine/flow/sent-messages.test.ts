@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import type { LogEvent, NewEvent } from '../../log/events.ts'
-import { foldFlow, openAgentIds, sentIn, sentSettings } from './flow-state.ts'
+import { foldFlow, openAgentIds, readSentMessages, writeSentMessages } from './flow-state.ts'
 
 const agent = { kind: 'agent' as const, agent: 'helper', id: null, message: 'go' }
 const opened = (
@@ -29,14 +29,14 @@ test('a session waits for the messages to agents that have an id and no outcome'
 })
 
 test('those of them that were sent are kept beside the log, and read back', () => {
-  const settings = sentSettings(state, new Set(['s/0/1', 's/0/5', 'other']))
-  expect(sentIn({ settings: settings! })).toEqual(new Set(['s/0/5']))
-  expect(sentSettings(state, new Set(['s/0/1']))).toBe(null)
+  const settings = writeSentMessages(state, new Set(['s/0/1', 's/0/5', 'other']))
+  expect(readSentMessages({ settings: settings! })).toEqual(new Set(['s/0/5']))
+  expect(writeSentMessages(state, new Set(['s/0/1']))).toBe(null)
 })
 
 test('what is not such a list is none', () => {
   for (const settings of [{}, { sentMessages: 's/0/5' }, { sentMessages: [7, null] }])
-    expect(sentIn({ settings })).toEqual(new Set())
-  expect(sentIn({ settings: { sentMessages: ['a', 7] } })).toEqual(new Set(['a']))
-  expect(sentIn(null)).toEqual(new Set())
+    expect(readSentMessages({ settings })).toEqual(new Set())
+  expect(readSentMessages({ settings: { sentMessages: ['a', 7] } })).toEqual(new Set(['a']))
+  expect(readSentMessages(null)).toEqual(new Set())
 })

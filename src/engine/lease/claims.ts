@@ -97,7 +97,7 @@ type Aside = { readonly until: number; readonly failures: number }
  * The conversations a node cannot work on as they are, or was told to let go of: each is left alone until its log grows. And those it has failed to work
  * on: each is set aside, for longer with every failure in a row.
  */
-export class LeftAlone {
+export class SkippedConversations {
   readonly #logger: Logger
   readonly #now: () => number
   readonly #aside = new Map<string, Aside>()

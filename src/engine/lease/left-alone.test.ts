@@ -4,7 +4,7 @@ import { ConversationUnreadableError, StoreError } from '../../base/errors/store
 import type { Logger } from '../../base/logger.ts'
 import { silentLogger } from '../../base/logger.ts'
 import type { WatchedLog } from '../../store/store.ts'
-import { isHopeless, LeftAlone } from './claims.ts'
+import { isHopeless, SkippedConversations } from './claims.ts'
 
 const chat = { tenant: 'acme', id: 'chat' }
 
@@ -12,7 +12,7 @@ function leftAlone() {
   const lines: string[] = []
   const logger: Logger = { ...silentLogger, error: (message, { id } = {}) => lines.push(`${message} ${String(id)}`) }
   let now = 0
-  return { left: new LeftAlone(logger, () => now), lines, pass: (ms: number) => void (now += ms) }
+  return { left: new SkippedConversations(logger, () => now), lines, pass: (ms: number) => void (now += ms) }
 }
 
 test('a conversation is left alone until its log grows, and then is one like any other', () => {

@@ -1,9 +1,9 @@
 import { expect, test } from 'vitest'
 import { silentLogger } from '../../base/logger.ts'
 import { fakeClock } from '../../testing/fake-clock.ts'
-import { type Hold, KeepAlive } from '../held-lease.ts'
+import { KeepAlive, type LogOwner } from '../held-lease.ts'
 import { SideTasks } from '../turn/side-tasks.ts'
-import { letGoInTime } from './shutdown.ts'
+import { releaseAllWithin } from './shutdown.ts'
 
 function closing() {
   const told: string[] = []
@@ -23,7 +23,7 @@ function closing() {
   const keepAlive = new Watched()
   const clock = fakeClock()
   const sideTasks = new SideTasks({ logger, keepAlive })
-  const owner = (name: string, close: () => Promise<void>): Hold => {
+  const owner = (name: string, close: () => Promise<void>): LogOwner => {
     return { lastSeq: 1, isLost: false, problem: null, hint: () => {}, lose: () => void lost.push(name), close }
   }
   return { told, lost, clock, owner, sideTasks, parts: { sideTasks, keepAlive, clock, logger }, isEnded: () => isEnded }
@@ -44,7 +44,7 @@ test('what is held is closed and waited for, with the tasks beside it, and nothi
     closed.push('beside')
     work.resolve()
   })
-  await letGoInTime(held, parts)
+  await releaseAllWithin(held, parts)
   expect(closed).toEqual(['one', 'beside', 'is done'])
   expect([told, lost, isEnded()]).toEqual([[], [], false])
 })
@@ -56,7 +56,7 @@ test('one that cannot be closed is told of, and the others are closed all the sa
     { owner: owner('one', () => Promise.reject(new Error('no'))), done },
     { owner: owner('two', async () => void closed.push('two')), done },
   ]
-  await letGoInTime(held, parts)
+  await releaseAllWithin(held, parts)
   expect([closed, told, lost]).toEqual([['two'], ['error: closing a conversation failed'], []])
 })
 
@@ -68,7 +68,7 @@ test('what is not let go within two seconds is abandoned, and keeps the process 
     { owner: owner('two', async () => {}), done: new Promise(() => {}) },
     { owner: null, done },
   ]
-  const letting = letGoInTime(held, parts).then(() => (isOver = true))
+  const letting = releaseAllWithin(held, parts).then(() => (isOver = true))
   await clock.advance(1_999)
   expect([isOver, lost]).toEqual([false, []])
   await clock.advance(1)

@@ -4,7 +4,7 @@ import type { Snapshots } from '../../snapshot/snapshots.ts'
 import { type ConversationRef, conversationKey } from '../../store/records.ts'
 import type { Store } from '../../store/store.ts'
 import type { WorkingSets } from '../../store/working-sets.ts'
-import type { Hold, KeepAlive } from '../held-lease.ts'
+import type { KeepAlive, LogOwner } from '../held-lease.ts'
 import type { Scopes } from '../scopes.ts'
 import type { SideTasks } from '../turn/side-tasks.ts'
 
@@ -77,13 +77,13 @@ type LetGoParts = {
   readonly logger: Logger
 }
 
-type Held = { readonly owner: Hold | null; readonly done: Promise<unknown> }
+type Held = { readonly owner: LogOwner | null; readonly done: Promise<unknown> }
 
 /**
  * Lets go of all that is held. What a store that does not answer keeps from being let go is abandoned: nothing more is done under its leases, which
  * lapse, and it does not keep the process from ending.
  */
-export async function letGoInTime(held: readonly Held[], parts: LetGoParts): Promise<void> {
+export async function releaseAllWithin(held: readonly Held[], parts: LetGoParts): Promise<void> {
   const { keepAlive, clock, logger } = parts
   const isLetGo = await withTimeout<boolean>(letGo(held, parts), letGoMs, clock, () => false)
   if (isLetGo) return

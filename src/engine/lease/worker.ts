@@ -2,7 +2,7 @@ import { Backoff, monotonic } from '../../base/clock.ts'
 import { PerdureError } from '../../base/errors/perdure-error.ts'
 import { ToolMissingError } from '../../base/errors/runtime-errors.ts'
 import { failpoint } from '../../base/failpoint.ts'
-import { type Logger, sparingly } from '../../base/logger.ts'
+import { type Logger, rateLimited } from '../../base/logger.ts'
 import { uuidV7 } from '../../base/uuid-v7.ts'
 import type { Agent } from '../../define/agent.ts'
 import { type ConversationRef, conversationKey } from '../../store/records.ts'
@@ -10,20 +10,20 @@ import type { WakeHint } from '../../store/store.ts'
 import type { FamilyParts } from '../child/child-family.ts'
 import { type FlowWork, workOnFlow } from '../flow/flow-work.ts'
 import {
-  type GivenLease,
+  type CommittedLog,
+  type GrantedLease,
   type HeldLease,
-  type Hold,
   type KeepAlive,
-  type KnownLog,
-  type LeaseWish,
+  type LeaseRequest,
+  type LogOwner,
   type Moment,
   momentOf,
 } from '../held-lease.ts'
 import { type ConversationWork, type WorkingLease, workOnConversation } from '../turn/conversation-work.ts'
 import { SideTasks } from '../turn/side-tasks.ts'
-import { Claims, isHopeless, LeftAlone } from './claims.ts'
+import { Claims, isHopeless, SkippedConversations } from './claims.ts'
 import { type HeldConversation, LeaseKeeper } from './lease-keeper.ts'
-import { letGoInTime, ShutdownSnapshots, settledWithin } from './shutdown.ts'
+import { releaseAllWithin, ShutdownSnapshots, settledWithin } from './shutdown.ts'
 
 export type WorkerParts = Omit<FlowWork, 'warnOfStore'> &
   Omit<ConversationWork, 'family' | 'sideTasks' | 'isCalledOff' | 'warnOfStore'> & {
@@ -35,9 +35,9 @@ export type WorkerParts = Omit<FlowWork, 'warnOfStore'> &
   }
 
 /** A conversation this process works on. `lease` is null while it is asked for, `owner` while it is being loaded. */
-type Taken = { lease: HeldLease | null; owner: Hold | null; done: Promise<unknown>; hintedSeq: number }
+type Taken = { lease: HeldLease | null; owner: LogOwner | null; done: Promise<unknown>; hintedSeq: number }
 
-type Work = (lease: HeldLease, known: KnownLog | null, entry: Taken) => Promise<void>
+type Work = (lease: HeldLease, known: CommittedLog | null, entry: Taken) => Promise<void>
 
 /** Finds conversations with something to do, takes them, and drives each until it can be let go. */
 export class Worker {
@@ -46,7 +46,7 @@ export class Worker {
   readonly #shutdown: ShutdownSnapshots
   readonly #holder = `runtime-${uuidV7()}`
   readonly #taken = new Map<string, Taken>()
-  readonly #leftAlone: LeftAlone
+  readonly #leftAlone: SkippedConversations
   /** Conversations that verbs of this process are about to take, so that the hint of their own commit starts no search; with the seq last heard of. */
   readonly #expected = new Map<string, { commits: number; hintedSeq: number }>()
   readonly #leases: LeaseKeeper
@@ -70,9 +70,9 @@ export class Worker {
   constructor(parts: WorkerParts) {
     this.#parts = parts
     // By a clock that never goes back: what is set aside must not stay so when the time of day is put right.
-    this.#leftAlone = new LeftAlone(parts.logger, () => monotonic(parts.clock))
-    this.#warnOfStore = sparingly(parts.logger, () => parts.clock.now())
-    this.#tellOfFailure = sparingly(parts.logger, () => parts.clock.now(), 'error')
+    this.#leftAlone = new SkippedConversations(parts.logger, () => monotonic(parts.clock))
+    this.#warnOfStore = rateLimited(parts.logger, () => parts.clock.now())
+    this.#tellOfFailure = rateLimited(parts.logger, () => parts.clock.now(), 'error')
     this.#leases = new LeaseKeeper({
       ...parts,
       holder: this.#holder,
@@ -115,11 +115,11 @@ export class Worker {
   }
 
   /** Runs a commit that gives the conversation something to do, and then takes it; the commit may bring the lease with it. */
-  async giving<T>(ref: ConversationRef, agent: string | null, commit: (lease: LeaseWish) => Promise<T>): Promise<T> {
+  async giving<T>(ref: ConversationRef, agent: string | null, commit: (lease: LeaseRequest) => Promise<T>): Promise<T> {
     const key = conversationKey(ref.tenant, ref.id)
-    let lease: GivenLease | undefined
+    let lease: GrantedLease | undefined
     let askedAt: Moment | undefined
-    const wish: LeaseWish = {
+    const wish: LeaseRequest = {
       acquire: () => {
         const canTake = !this.#taken.has(key) && this.#room > 0 && !this.#isClosed && !this.#leases.isGivingBack(ref)
         if (agent === null || !canTake) return {}
@@ -154,7 +154,7 @@ export class Worker {
    * Takes it, if nobody else has it, and works on it until it is let go; `name` is its agent's or flow's, `lease` one which is ours
    * already. Resolves with what stopped the work, where something did.
    */
-  async take(ref: ConversationRef, name: string, lease?: GivenLease, hintedSeq = 0): Promise<unknown> {
+  async take(ref: ConversationRef, name: string, lease?: GrantedLease, hintedSeq = 0): Promise<unknown> {
     const key = conversationKey(ref.tenant, ref.id)
     const work = this.#workOf(ref, name)
     const taken = this.#taken.get(key)
@@ -245,12 +245,12 @@ export class Worker {
     for (const cancel of this.#cancelTimers) cancel()
     const running = [...this.#taken.values()].map(({ done }) => done)
     await settledWithin(drainMs, [...running, ...this.#sideTasks.running], this.#parts.clock)
-    await letGoInTime([...this.#taken.values()], { ...this.#parts, sideTasks: this.#sideTasks })
+    await releaseAllWithin([...this.#taken.values()], { ...this.#parts, sideTasks: this.#sideTasks })
     this.#leases.stop()
     await this.#shutdown.takeAll()
   }
 
-  async #holding(ref: ConversationRef, entry: Taken, work: Work, known: KnownLog | null): Promise<unknown> {
+  async #holding(ref: ConversationRef, entry: Taken, work: Work, known: CommittedLog | null): Promise<unknown> {
     try {
       entry.lease ??= await this.#claims.take(ref)
       if (entry.lease !== null) {
@@ -312,7 +312,7 @@ export class Worker {
     if (dueInMs !== null && dueInMs <= this.#parts.pollMs) this.#parts.clock.after(dueInMs, () => void this.#look())
   }
 
-  #own(entry: Taken, owner: Hold): void {
+  #own(entry: Taken, owner: LogOwner): void {
     entry.owner = owner
     owner.hint(entry.hintedSeq)
     if (entry.lease?.isLost) owner.lose()

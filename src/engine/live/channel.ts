@@ -2,7 +2,7 @@ import { PerdureError } from '../../base/errors/perdure-error.ts'
 import type { LogEvent } from '../../log/events.ts'
 import type { ConversationState } from '../../log/state.ts'
 import { shownBytes, trimState } from '../../log/trim-state.ts'
-import { letOthers } from '../../store/log-pages.ts'
+import { yieldToEventLoop } from '../../store/log-pages.ts'
 import { bounded, grown, type WorkingSet } from '../../store/working-sets.ts'
 import { Announcer, nothingLive, withLive, withoutSettled } from '../../view/live-parts.ts'
 import type { LiveContent, LiveEvent, View } from '../../view/view.ts'
@@ -190,7 +190,7 @@ export class Channel {
     for (;;) {
       const { state, hasMore } = await this.#readPage()
       if (!hasMore) return state
-      await letOthers()
+      await yieldToEventLoop()
     }
   }
 

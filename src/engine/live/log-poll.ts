@@ -1,6 +1,6 @@
 import { type Clock, systemClock } from '../../base/clock.ts'
 import { PerdureError } from '../../base/errors/perdure-error.ts'
-import { type Logger, sparingly } from '../../base/logger.ts'
+import { type Logger, rateLimited } from '../../base/logger.ts'
 import { readBounds } from '../../store/log-pages.ts'
 import { type ConversationRef, conversationKey } from '../../store/records.ts'
 import { logsPerStatement, type Store, type WatchedLog } from '../../store/store.ts'
@@ -39,7 +39,7 @@ export class LogPoll {
   constructor(parts: Parts, watchers: () => Iterable<Watcher>) {
     this.#parts = parts
     this.#watchers = watchers
-    this.#warn = sparingly(parts.logger, () => parts.clock.now())
+    this.#warn = rateLimited(parts.logger, () => parts.clock.now())
   }
 
   start(): void {

@@ -13,12 +13,12 @@ import type { Store } from '../../store/store.ts'
 import type { WorkingSets } from '../../store/working-sets.ts'
 import { admitChild, parentCallOf } from '../child/child-calls.ts'
 import { childFamily, type FamilyParts } from '../child/child-family.ts'
-import type { KnownLog } from '../held-lease.ts'
+import type { CommittedLog } from '../held-lease.ts'
 import type { Channels } from '../live/log-poll.ts'
 import type { Scopes } from '../scopes.ts'
 import { drive } from './drive.ts'
 import { Owner } from './owner.ts'
-import type { ToolPatience } from './running-calls.ts'
+import type { MissingToolTimeouts } from './running-calls.ts'
 import { generateTitle, needsTitle, summarise } from './side-calls.ts'
 import type { SideTasks } from './side-tasks.ts'
 import type { TurnContext } from './turn-context.ts'
@@ -38,14 +38,14 @@ export type ConversationWork = {
   readonly warnOfStore: Logger['warn']
   readonly redact: Redact
   readonly family: FamilyParts
-  readonly toolPatience: ToolPatience
+  readonly toolPatience: MissingToolTimeouts
   readonly sideTasks: SideTasks
   /** Asked once it is loaded: then it is let go again. */
   readonly isCalledOff: () => boolean
 }
 
 /** What it works under, with what is known where nothing has to be read. */
-export type WorkingLease = { readonly lease: Lease; readonly known: KnownLog | null }
+export type WorkingLease = { readonly lease: Lease; readonly known: CommittedLog | null }
 
 /** Drives a conversation under a lease until it can be let go. */
 export async function workOnConversation(

@@ -10,7 +10,7 @@ import type { DraftCall, MessageOutcome, Outcome, Verdict } from '../../log/sett
 import type { TurnState } from '../../log/state.ts'
 import type { GeneratedFile, MessagePart } from '../../model/message-draft.ts'
 import type { ModelMessage } from '../../model/stream-model.ts'
-import { patiently } from './patiently.ts'
+import { retryStore } from './patiently.ts'
 import { prepareCall } from './prepare-call.ts'
 import { runPostHooks } from './run-hooks.ts'
 import type { TurnContext } from './turn-context.ts'
@@ -126,7 +126,7 @@ async function storeFiles(
     if (part.type !== 'file') return part
     const { data, ...rest } = part
     if (typeof data === 'string') return { ...rest, data }
-    return { ...rest, data: await patiently(() => context.store.putBlob(data, part.mediaType), context, signal) }
+    return { ...rest, data: await retryStore(() => context.store.putBlob(data, part.mediaType), context, signal) }
   })
   return await Promise.all(stored)
 }

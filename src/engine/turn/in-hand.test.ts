@@ -1,9 +1,9 @@
 import { expect, test } from 'vitest'
 import { answer } from '../../../test/log/story.ts'
 import type { Outcome } from '../../log/settle.ts'
-import { InHand } from './in-hand.ts'
+import { PendingOutcomes } from './in-hand.ts'
 
-const plain = new InHand((text) => text)
+const plain = new PendingOutcomes((text) => text)
 const result = (callId: string): Outcome => ({ type: 'result', callId, attempt: 1, result: { ok: true, result: 1 } })
 
 test('outcomes are in hand in their order, until they are settled, and who waits for one is told', () => {
@@ -21,13 +21,13 @@ test('outcomes are in hand in their order, until they are settled, and who waits
 })
 
 test('what is in hand has passed the redactor', () => {
-  const hand = new InHand((text) => text.replaceAll('secret', '[redacted]'))
+  const hand = new PendingOutcomes((text) => text.replaceAll('secret', '[redacted]'))
   hand.add({ type: 'result', callId: 'c1', attempt: 1, result: { ok: false, error: 'a secret' } })
   expect(hand.outcomes()).toMatchObject([{ result: { error: 'a [redacted]' } }])
 })
 
 test('there is only ever one cancel, the last', () => {
-  const hand = new InHand((text) => text)
+  const hand = new PendingOutcomes((text) => text)
   hand.add(result('c1'))
   hand.replaceCancel({ type: 'cancel', turnId: 't1' })
   hand.replaceCancel({ type: 'cancel', turnId: 't2' })

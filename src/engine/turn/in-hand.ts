@@ -11,7 +11,7 @@ import type { TurnContext } from './turn-context.ts'
 type Entry = { readonly outcome: Outcome; readonly settled?: (isCommitted: boolean) => void }
 
 /** What has happened here and is not in the log yet, without the secrets in it. */
-export class InHand {
+export class PendingOutcomes {
   readonly #redact: Redact
   #entries: Entry[] = []
 
@@ -168,12 +168,12 @@ export class Refusals {
   instead(error: PerdureError, outcomes: readonly Outcome[], open: TurnState | null): readonly Outcome[] {
     this.#inARow += 1
     if (errorCodes[error.code].family === 'store' || this.#inARow > mostInARow) throw error
-    return insteadOfRefused(error, outcomes, open)
+    return replaceRefused(error, outcomes, open)
   }
 }
 
 /** The store will never take these outcomes (too large, not JSON): what is true and can be recorded in their place. */
-export function insteadOfRefused(
+export function replaceRefused(
   error: PerdureError,
   outcomes: readonly Outcome[],
   open: TurnState | null,

@@ -5,7 +5,7 @@ import { StoreError } from '../../base/errors/store-errors.ts'
 import type { Outcome } from '../../log/settle.ts'
 import { openTurn } from '../../log/state.ts'
 import { failureReason } from './finish-message.ts'
-import { insteadOfRefused, Refusals } from './in-hand.ts'
+import { Refusals, replaceRefused } from './in-hand.ts'
 
 const error = new PerdureError('event_too_large', 'it has 9 bytes')
 const open = openTurn(stateOf([said('t1')]))
@@ -13,15 +13,15 @@ const result: Outcome = { type: 'result', callId: 'c1', attempt: 2, result: { ok
 
 test('a result that cannot be recorded becomes an error that says that the tool ran, and the turn goes on', () => {
   const problem = 'it ran, but its result cannot be recorded: it has 9 bytes'
-  expect(insteadOfRefused(error, [answer('m1', 1), result], open)).toEqual([
+  expect(replaceRefused(error, [answer('m1', 1), result], open)).toEqual([
     { type: 'result', callId: 'c1', attempt: 2, result: { ok: false, error: problem, outcome: 'ran' } },
   ])
 })
 
 test('without a result, the open turn fails with the code', () => {
   const end = { type: 'end', turnId: 't1', status: 'failed', reason: 'event_too_large' }
-  expect(insteadOfRefused(error, [answer('m1', 1)], open)).toEqual([end])
-  expect(insteadOfRefused(error, [answer('m1', 1)], null)).toEqual([])
+  expect(replaceRefused(error, [answer('m1', 1)], open)).toEqual([end])
+  expect(replaceRefused(error, [answer('m1', 1)], null)).toEqual([])
 })
 
 test('a reason begins with a code', () => {

@@ -5,11 +5,11 @@ import type { ModelRef, UserPart } from '../../log/events.ts'
 import type { ConversationState, TurnState } from '../../log/state.ts'
 import { type Assembly, assemblePrompt, summaryText } from '../../prompt/assemble-prompt.ts'
 import { planSummary } from '../../prompt/budget/prompt-size.ts'
-import { whatReduced } from '../../prompt/budget/reduce.ts'
+import { describeReduction } from '../../prompt/budget/reduce.ts'
 import { type CommonPrefix, commonPrefix, traceOf } from '../../prompt/common-prefix.ts'
 import type { Reduction } from '../../prompt/render/reduction.ts'
 import { blobsNeeded, renderContext } from '../../prompt/render/render-context.ts'
-import { patiently } from './patiently.ts'
+import { retryStore } from './patiently.ts'
 import type { TurnContext } from './turn-context.ts'
 
 export type NextPrompt = {
@@ -40,7 +40,7 @@ export async function nextPrompt(
   const { reduction, estimated } = assembly
   if (assembly.overflow) throw assembly.overflow
   memory.reduction = reduction
-  const news = assembly.hasReduced ? whatReduced(before, reduction) : null
+  const news = assembly.hasReduced ? describeReduction(before, reduction) : null
   if (news) logger.debug('the context was reduced', { tenant, id, news })
   if (!memory.isSummarising && state.lastSeq >= memory.summariseAtSeq) {
     const span = planSummary({ ...assembly.reduced, isSummedUp: agent.context.summarise !== false })
@@ -75,7 +75,7 @@ function assemble(
 /** Whether the store has a newer one than this process knew of. */
 async function findSummary(context: TurnContext, signal: AbortSignal): Promise<boolean> {
   const { memory, store, id } = context
-  const stored = summaryText(await patiently(() => store.latestSummary(id), context, signal))
+  const stored = summaryText(await retryStore(() => store.latestSummary(id), context, signal))
   if (!stored || stored.toSeq <= (memory.latestSummary?.toSeq ?? 0)) return false
   memory.latestSummary = stored
   return true
@@ -104,7 +104,7 @@ async function readBlobs(
 ): Promise<Map<string, Uint8Array>> {
   const blobs = new Map<string, Uint8Array>()
   for (const ref of refs) {
-    const found = blobs.has(ref.blob) ? null : await patiently(() => context.store.getBlob(ref), context, signal)
+    const found = blobs.has(ref.blob) ? null : await retryStore(() => context.store.getBlob(ref), context, signal)
     if (found) blobs.set(ref.blob, found.bytes)
   }
   return blobs

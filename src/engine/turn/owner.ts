@@ -9,15 +9,15 @@ import type { Step } from '../../log/next-step.ts'
 import type { Outcome } from '../../log/settle.ts'
 import { type CallState, type ConversationState, findCall, openTurn } from '../../log/state.ts'
 import { remember } from '../../prompt/assemble-prompt.ts'
-import { type CommitResult, changeFor, ownChange, placedEvents } from '../../store/change.ts'
-import { type Lease, untilCertain } from '../../store/lease.ts'
+import { type CommitResult, changeFor, markOwnerChange, placedEvents } from '../../store/change.ts'
+import { type Lease, retryUntilAnswered } from '../../store/lease.ts'
 import { LogReading } from '../../store/log-pages.ts'
 import type { TenantStore } from '../../store/store.ts'
 import { caughtUp, loadWhole, type WorkingSet, type WorkingSets, withEvents } from '../../store/working-sets.ts'
 import { ChildCalls } from '../child/child-calls.ts'
 import type { Channel } from '../live/channel.ts'
 import { handOverEvents, type LettingGo, lettingGo, lifecycleSnapshot } from './hand-over.ts'
-import { InHand, Refusals, RowGuards } from './in-hand.ts'
+import { PendingOutcomes, Refusals, RowGuards } from './in-hand.ts'
 import { RunningModel } from './model-task.ts'
 import { MissingTools, RunningCalls } from './running-calls.ts'
 import { runCall } from './tool-task.ts'
@@ -31,7 +31,7 @@ export class Owner {
   readonly #workingSets: WorkingSets
   readonly #lease: Lease
   readonly #signal = new Signal()
-  readonly #inHand: InHand
+  readonly #inHand: PendingOutcomes
   readonly #running = new RunningCalls({
     result: (outcome) => this.#take(outcome),
     crashed: (error) => this.#crashed(error),
@@ -52,7 +52,7 @@ export class Owner {
   /** `cached`: what the row says of its state, where that is known; nobody else writes it under this lease. */
   constructor(context: TurnContext, lease: Lease, workingSet: WorkingSet, cached: FsmState | null) {
     this.#context = context
-    this.#inHand = new InHand(context.redact)
+    this.#inHand = new PendingOutcomes(context.redact)
     this.#store = context.store
     this.#channel = context.channel
     this.#workingSets = context.workingSets
@@ -174,7 +174,7 @@ export class Owner {
     failpoint(parks ? 'owner.before_park' : 'owner.before_commit')
     let result: CommitResult
     try {
-      result = await this.#store.commit(id, ownChange(change))
+      result = await this.#store.commit(id, markOwnerChange(change))
     } catch (error) {
       snapshot?.announce()
       await this.#commitFailed(error, events)
@@ -305,7 +305,7 @@ export class Owner {
     }
     const turn = this.state.turns.findLast((candidate) => candidate.turnId === turnId)!
     const run = (signal: AbortSignal) => {
-      const mayStart = () => untilCertain(this.#lease, this.clock, () => this.#isLost || signal.aborted)
+      const mayStart = () => retryUntilAnswered(this.#lease, this.clock, () => this.#isLost || signal.aborted)
       return runCall(call, turn, this.#context, { signal, seq: () => this.state.lastSeq, mayStart })
     }
     this.#running.start(callId, attempt, run)

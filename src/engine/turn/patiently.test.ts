@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { InvalidIdError, StoreError } from '../../base/errors/store-errors.ts'
 import { fakeClock } from '../../testing/fake-clock.ts'
-import { patiently } from './patiently.ts'
+import { retryStore } from './patiently.ts'
 
 function start(failures: readonly Error[]) {
   const clock = fakeClock()
@@ -14,7 +14,7 @@ function start(failures: readonly Error[]) {
     return 'here'
   }
   const warnOfStore = (text: string) => void warnings.push(text)
-  const answer = patiently(ask, { clock, warnOfStore, tenant: 'default', id: 'c1' }, controller.signal)
+  const answer = retryStore(ask, { clock, warnOfStore, tenant: 'default', id: 'c1' }, controller.signal)
   return { clock, warnings, controller, answer, asked: () => asked }
 }
 

@@ -6,7 +6,7 @@ const firstPauseMs = 50
 const longestPauseMs = 5_000
 
 /** Asks the store until it answers: a turn does not fail because the store was away for a moment. Rejects when asking again is in vain. */
-export async function patiently<T>(
+export async function retryStore<T>(
   ask: () => Promise<T>,
   { clock, warnOfStore, tenant, id }: Pick<TurnContext, 'clock' | 'warnOfStore' | 'tenant' | 'id'>,
   signal: AbortSignal,

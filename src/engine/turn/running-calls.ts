@@ -107,7 +107,7 @@ function needsTool(call: CallState): boolean {
 const mostRemembered = 10_000
 
 /** How long this process leaves calls to others whose tool its agents lack. Counted from when it first met the call, by a clock that never goes back. */
-export class ToolPatience {
+export class MissingToolTimeouts {
   readonly #clock: Clock
   readonly #waitMs: number
   /** Until when, by conversation and call. */

@@ -34,7 +34,7 @@ export type Question = {
 }
 
 /** One question to a model beside the turns, without tools and watchers. Empty when nothing came of it. */
-async function askBeside(
+async function callModelOutsideTurn(
   { model, system, text, read, onFailure, ...audited }: Question,
   context: TurnContext,
   signal: AbortSignal,
@@ -116,7 +116,7 @@ function askForTitle(state: ConversationState, context: TurnContext, signal: Abo
     read: titleFrom,
     onFailure: 'no title could be generated',
   }
-  return askBeside(question, context, signal)
+  return callModelOutsideTurn(question, context, signal)
 }
 
 /** False when there is one already, or nothing to name any more. */
@@ -201,7 +201,7 @@ async function sumUp(
     read: (answer: string) => answer.trim().slice(0, budget * summaryShare * charactersPerToken * 3),
     onFailure: 'no summary could be made; trying again later',
   }
-  return askBeside(question, context, signal)
+  return callModelOutsideTurn(question, context, signal)
 }
 
 /** The first summary stands for what the conversation was seeded with, too. */

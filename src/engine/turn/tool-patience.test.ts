@@ -1,12 +1,12 @@
 import { expect, test } from 'vitest'
 import { fakeClock } from '../../testing/fake-clock.ts'
-import { ToolPatience } from './running-calls.ts'
+import { MissingToolTimeouts } from './running-calls.ts'
 
 const ref = { tenant: 't', id: 'c' }
 
 test('a call is left to others for so long from when it was first met, each by itself, whatever the time of day does', async () => {
   const clock = fakeClock()
-  const patience = new ToolPatience(clock, 1_000)
+  const patience = new MissingToolTimeouts(clock, 1_000)
   expect(patience.remainingMs(ref, 'one')).toBe(1_000)
   await clock.advance(400)
   expect(patience.remainingMs(ref, 'one')).toBe(600)
@@ -20,7 +20,7 @@ test('a call is left to others for so long from when it was first met, each by i
 
 test('ten thousand calls are remembered, and then the oldest is met as if for the first time', async () => {
   const clock = fakeClock()
-  const patience = new ToolPatience(clock, 1_000)
+  const patience = new MissingToolTimeouts(clock, 1_000)
   patience.remainingMs(ref, 'oldest')
   await clock.advance(400)
   for (let call = 1; call < 10_000; call++) patience.remainingMs(ref, `call ${call}`)

@@ -151,7 +151,7 @@ function callsOfNewestMessage(turn: TurnState | undefined): Set<string> {
 }
 
 /** What one reduction leaves out that the one before did not, in words. */
-export function whatReduced(before: Reduction, after: Reduction): string {
+export function describeReduction(before: Reduction, after: Reduction): string {
   const news: string[] = []
   const stubs = [...after.stubbed.keys()].filter((callId) => !before.stubbed.has(callId)).length
   if (stubs > 0) news.push(`${stubs} old results became stubs`)

@@ -1,7 +1,7 @@
 import type { UnknownEvent } from '../../base/errors/log-errors.ts'
 import type { LogEvent } from '../../log/events.ts'
 import { knownPart } from '../../log/validate-event.ts'
-import { letOthers, pagesAfter, readBounds } from '../../store/log-pages.ts'
+import { pagesAfter, readBounds, yieldToEventLoop } from '../../store/log-pages.ts'
 import type { EventPage, TenantStore } from '../../store/store.ts'
 import { GatheredEvents, isMessage, sizeOf, TurnEvents } from './turn-events.ts'
 
@@ -87,7 +87,7 @@ async function readBack(store: TenantStore, id: string, { before, limit, maxByte
     if (isWhole || (isFull && events.some(mayBegin)) || turnStarts(events).length > limit)
       return { events, isWhole, unknownEvent }
     cursor = page.first?.seq
-    await letOthers()
+    await yieldToEventLoop()
   }
 }
 

@@ -4,7 +4,7 @@ import { InvalidRequestError, RateLimitedError } from '../../base/errors/server-
 import { ConversationNotFoundError } from '../../base/errors/store-errors.ts'
 import type { Conversation } from '../../runtime/conversation.ts'
 import type { ConversationFilter } from '../../store/records.ts'
-import { empty, existing, fitted, json, pageOf } from '../answer.ts'
+import { empty, json, pageOf, requireConversation, truncateToLimit } from '../answer.ts'
 import { type Cursor, parseCursor } from '../live/frame.ts'
 import { eventStream, eventStreamHeaders } from '../live/subscription.ts'
 import { limit, noBody, object, type Route, type RouteCall, seq, text } from '../route.ts'
@@ -50,7 +50,7 @@ export const conversationRoutes: readonly Route[] = [
     path: '/conversations/:id',
     summary: 'What a list tells of it',
     answer: { status: 200, description: 'The conversation.' },
-    handle: async (call) => json(listed((await existing(call)).record)),
+    handle: async (call) => json(listed((await requireConversation(call)).record)),
   },
   {
     name: 'deleteConversation',
@@ -59,7 +59,7 @@ export const conversationRoutes: readonly Route[] = [
     summary: 'Removes it with everything that belongs to it',
     answer: { status: 204, description: 'It is gone.' },
     async handle(call) {
-      const conversation = await existing(call).then(
+      const conversation = await requireConversation(call).then(
         (found) => found.conversation,
         (error: unknown) => deletable(call, error),
       )
@@ -77,8 +77,8 @@ export const conversationRoutes: readonly Route[] = [
       description: 'The view. `before` asks `history` for the messages before those in it; null when there are none.',
     },
     async handle(call) {
-      const { conversation } = await existing(call)
-      return fitted(call, async (maxBytes) => conversation.view({ maxBytes: maxBytes / 4 }))
+      const { conversation } = await requireConversation(call)
+      return truncateToLimit(call, async (maxBytes) => conversation.view({ maxBytes: maxBytes / 4 }))
     },
   },
   {
@@ -89,8 +89,8 @@ export const conversationRoutes: readonly Route[] = [
     query: object({ before: seq, limit: limit(100) }),
     answer: { status: 200, description: '`before` asks for the page before this one; null when there is none.' },
     async handle(call) {
-      const { conversation } = await existing(call)
-      return fitted(call, async (maxBytes) => conversation.history({ ...call.query, maxBytes }))
+      const { conversation } = await requireConversation(call)
+      return truncateToLimit(call, async (maxBytes) => conversation.history({ ...call.query, maxBytes }))
     },
   },
   {
@@ -101,7 +101,7 @@ export const conversationRoutes: readonly Route[] = [
     query: eventRange,
     answer: pageOfEvents,
     async handle(call) {
-      const { conversation, record } = await existing(call)
+      const { conversation, record } = await requireConversation(call)
       return eventsAnswer(call, call.verbs.inspect(conversation.id), { lastSeq: record.lastSeq })
     },
   },
@@ -113,7 +113,7 @@ export const conversationRoutes: readonly Route[] = [
     body: object({ at: seq, id: text }),
     answer: { status: 201, description: 'The id of the copy.' },
     async handle(call) {
-      const { conversation } = await existing(call)
+      const { conversation } = await requireConversation(call)
       const fork = await conversation.fork(call.body as { at?: number; id?: string })
       return json({ id: fork.id }, 201)
     },
@@ -125,7 +125,7 @@ export const conversationRoutes: readonly Route[] = [
     summary: 'Its direct copies, the newest first',
     query: object({ before: text, limit: limit(200) }),
     answer: pageOfForks,
-    handle: async (call) => forksOf(call, (await existing(call)).conversation),
+    handle: async (call) => forksOf(call, (await requireConversation(call)).conversation),
   },
   {
     name: 'readLineage',
@@ -133,7 +133,7 @@ export const conversationRoutes: readonly Route[] = [
     path: '/conversations/:id/lineage',
     summary: 'Where it was forked from, and so on to the first',
     answer: lineageAnswer,
-    handle: async (call) => lineageOf((await existing(call)).conversation),
+    handle: async (call) => lineageOf((await requireConversation(call)).conversation),
   },
   {
     name: 'continueConversation',
@@ -143,7 +143,7 @@ export const conversationRoutes: readonly Route[] = [
     body: noBody,
     answer: { status: 202, description: 'Whoever has the agent goes on with it.' },
     async handle(call) {
-      await (await existing(call)).conversation.continue()
+      await (await requireConversation(call)).conversation.continue()
       return json({}, 202)
     },
   },
@@ -165,7 +165,7 @@ export const liveRoutes: readonly Route[] = [
     answer: { status: 200, description: 'Server-sent events.', type: 'text/event-stream' },
     async handle(call) {
       const cursor = cursorOf(call)
-      const { conversation } = await existing(call)
+      const { conversation } = await requireConversation(call)
       const { feeds, settings } = call.server
       // Nobody would read it, and so nobody would end it.
       if (call.request.method === 'HEAD') return new Response(null, { headers: eventStreamHeaders })

@@ -1,10 +1,10 @@
 import { NoSessionError } from '../../base/errors/flow-errors.ts'
 import type { Json } from '../../base/json.ts'
 import type { FlowSession } from '../../runtime/flow-session.ts'
-import { empty, fitted, json } from '../answer.ts'
+import { empty, json, truncateToLimit } from '../answer.ts'
 import { anything, limit, noBody, object, type Route, type RouteCall, seq, text } from '../route.ts'
 import { eventRange, eventsAnswer, forksOf, lineageAnswer, lineageOf, pageOfEvents, pageOfForks } from './pages.ts'
-import { inTime } from './turns.ts'
+import { withDeadline } from './turns.ts'
 
 const key = { ...text, description: 'The same key is the same request.' }
 
@@ -75,7 +75,7 @@ export const flowRoutes: readonly Route[] = [
         'Flow, version, input and the outcomes in their order. `after` asks for those after these; absent when there are none.',
     },
     handle: (call) =>
-      fitted(call, async (maxBytes) => {
+      truncateToLimit(call, async (maxBytes) => {
         const session = sessionOf(call)
         const record = await session.record({ ...call.query, maxBytes })
         if (!record) throw new NoSessionError(session.id)
@@ -145,7 +145,7 @@ async function stands(
   { server, request }: RouteCall,
   reach: (signal: AbortSignal) => Promise<unknown>,
 ): Promise<Response> {
-  return json((await inTime(reach, server.settings.limits.waitMs, request.signal)) ?? { status: 'running' })
+  return json((await withDeadline(reach, server.settings.limits.waitMs, request.signal)) ?? { status: 'running' })
 }
 
 /** Of the flow that the path names: a session of another is none of it. */

@@ -1,7 +1,7 @@
 import { TurnNotFoundError } from '../../base/errors/runtime-errors.ts'
 import { FileNotFoundError } from '../../base/errors/server-errors.ts'
 import type { ModelCall, ModelCallRange } from '../../store/records.ts'
-import { existing, json } from '../answer.ts'
+import { json, requireConversation } from '../answer.ts'
 import { limit, object, type Route, type RouteCall, seq, text } from '../route.ts'
 
 export const recordRoutes: readonly Route[] = [
@@ -18,7 +18,7 @@ export const recordRoutes: readonly Route[] = [
         'Without the prompts: ask for one of them. `next` asks for the page after this one; null when there is none.',
     },
     async handle(call) {
-      const { conversation } = await existing(call)
+      const { conversation } = await requireConversation(call)
       const { from, skip = 0, ...bounds } = call.query as ModelCallRange
       const place = from === undefined ? {} : { from, skip }
       const { calls, next } = await pageOfCalls(call, conversation.id, { contexts: false, ...bounds, ...place })
@@ -37,7 +37,7 @@ export const recordRoutes: readonly Route[] = [
       description: 'The attempts of this call. `next` asks for those after these; null when there are none.',
     },
     async handle(call) {
-      const { conversation } = await existing(call)
+      const { conversation } = await requireConversation(call)
       const turnRef = call.params['turnRef']!
       const { calls, next } = await pageOfCalls(call, conversation.id, { turnRef, ...call.query })
       if (calls.length === 0) throw new TurnNotFoundError(conversation.id, turnRef)
@@ -57,7 +57,7 @@ export const recordRoutes: readonly Route[] = [
         'An explanation for each event of the page. `after` asks for the page after this one; null when there is none.',
     },
     async handle(call) {
-      const { conversation } = await existing(call)
+      const { conversation } = await requireConversation(call)
       const turnRef = call.params['turnRef']!
       const page = await call.verbs.inspect(conversation.id).explain(turnRef, call.query)
       if (!page) throw new TurnNotFoundError(conversation.id, turnRef)
@@ -71,7 +71,7 @@ export const recordRoutes: readonly Route[] = [
     summary: 'The state that was kept of it last',
     answer: { status: 200, description: '`snapshot` is null when there is none.' },
     async handle(call) {
-      const { conversation } = await existing(call)
+      const { conversation } = await requireConversation(call)
       return json({ snapshot: await call.verbs.inspect(conversation.id).snapshot() })
     },
   },
@@ -109,7 +109,7 @@ export const fileRoutes: readonly Route[] = [
     summary: 'The bytes of a file that a message of the conversation refers to, by their SHA-256',
     answer: { status: 200, description: 'The file.', type: 'application/octet-stream' },
     async handle(call) {
-      const { conversation } = await existing(call)
+      const { conversation } = await requireConversation(call)
       const blob = call.params['blob']!
       const file = /^[0-9a-f]{64}$/.test(blob) ? await call.verbs.inspect(conversation.id).file(blob) : null
       if (!file) throw new FileNotFoundError(conversation.id)

@@ -8,7 +8,7 @@ import { stateWeight } from '../../log/trim-state.ts'
 import type { Conversation } from '../../runtime/conversation.ts'
 import { GrowingView } from '../../view/growing-view.ts'
 import type { View } from '../../view/view.ts'
-import { existing, json, pageOf } from '../answer.ts'
+import { json, pageOf, requireConversation } from '../answer.ts'
 import { inRoom } from '../room.ts'
 import { anything, limit, object, type Route, type RouteCall, round, seq, text } from '../route.ts'
 
@@ -37,7 +37,7 @@ export const callRoutes: readonly Route[] = [
     body: object({ args: anything, round, key }),
     answer: answered,
     async handle(call) {
-      const { conversation } = await existing(call)
+      const { conversation } = await requireConversation(call)
       const { args } = call.body as { args?: unknown }
       return json(await conversation.approve(refOf(call), { ...keyOf(call), ...(args === undefined ? {} : { args }) }))
     },
@@ -50,7 +50,7 @@ export const callRoutes: readonly Route[] = [
     body: object({ reason: text, round, key }),
     answer: answered,
     async handle(call) {
-      const { conversation } = await existing(call)
+      const { conversation } = await requireConversation(call)
       const { reason } = call.body as { reason?: string }
       const options = { ...keyOf(call), ...(reason === undefined ? {} : { reason }) }
       return json(await conversation.deny(refOf(call), options))
@@ -64,7 +64,7 @@ export const callRoutes: readonly Route[] = [
     body: object({ value: anything, round, key }, ['value']),
     answer: answered,
     async handle(call) {
-      const { conversation } = await existing(call)
+      const { conversation } = await requireConversation(call)
       return json(await conversation.answer(refOf(call), (call.body as { value: unknown }).value, keyOf(call)))
     },
   },
@@ -76,7 +76,7 @@ export const callRoutes: readonly Route[] = [
     body: object({ value: anything, round, key }, ['value']),
     answer: answered,
     async handle(call) {
-      const { conversation } = await existing(call)
+      const { conversation } = await requireConversation(call)
       const { value } = call.body as { value: unknown }
       return json(await call.verbs.resolve(conversation.id, refOf(call), value, keyOf(call)))
     },
@@ -156,7 +156,7 @@ export const turnRoutes: readonly Route[] = [
     query: object({ waitMs: { ...seq, description: 'How long to wait for that. Default: 0.' } }),
     answer: { status: 200, description: 'The outcome, or `status: running` when the time is up.' },
     async handle(call) {
-      const { conversation } = await existing(call)
+      const { conversation } = await requireConversation(call)
       const { waitMs = 0 } = call.query as { waitMs?: number }
       const turnId = call.params['turnId']!
       const most = Math.min(waitMs, call.server.settings.limits.waitMs)
@@ -171,7 +171,7 @@ export const turnRoutes: readonly Route[] = [
     body: object({ turnId: text }),
     answer: { status: 200, description: 'How it ended; null when there was none; `terminating` when that takes long.' },
     async handle(call: RouteCall) {
-      return cancelOpenTurn(call, (await existing(call)).conversation)
+      return cancelOpenTurn(call, (await requireConversation(call)).conversation)
     },
   },
 ]
@@ -183,7 +183,7 @@ export async function cancelOpenTurn(
   const cancel = async (signal: AbortSignal) => ({
     outcome: await conversation.cancel({ ...(body as { turnId?: string }), signal }),
   })
-  const ended = await inTime(cancel, server.settings.limits.waitMs, request.signal)
+  const ended = await withDeadline(cancel, server.settings.limits.waitMs, request.signal)
   return json(ended ?? { outcome: { status: 'terminating' } })
 }
 
@@ -271,7 +271,7 @@ async function hasSettled(
  * What comes of it in time; null when it does not, or when nobody is left to be told. Only the waiting ends then: what was asked for
  * goes on. `wait` must reject with the reason of its signal.
  */
-export async function inTime<T>(
+export async function withDeadline<T>(
   wait: (signal: AbortSignal) => Promise<T>,
   waitMs: number,
   gone?: AbortSignal,

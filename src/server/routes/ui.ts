@@ -5,7 +5,7 @@ import type { WhenBusy } from '../../engine/turn-options.ts'
 import { findTurn, openTurn } from '../../log/state.ts'
 import type { Conversation } from '../../runtime/conversation.ts'
 import { turnIdOf } from '../../runtime/send-message.ts'
-import { empty, existing, fitted } from '../answer.ts'
+import { empty, requireConversation, truncateToLimit } from '../answer.ts'
 import { eventStreamHeaders } from '../live/subscription.ts'
 import { limit, noBody, object, type Route, type RouteCall, seq, text } from '../route.ts'
 import { type ClientMessage, inputOf, readClientMessage } from '../ui/client-message.ts'
@@ -82,7 +82,7 @@ export const uiRoutes: readonly Route[] = [
       const view = await conversation.view()
       const isOpen = ({ metadata }: UiMessage) =>
         metadata?.['status'] === 'running' || metadata?.['status'] === 'waiting'
-      return fitted(call, async (maxBytes) => {
+      return truncateToLimit(call, async (maxBytes) => {
         const page = await call.verbs.inspect(conversation.id).turns({ ...asked, maxBytes })
         const messages = uiMessagesOf(page.turns, view, call.server.uiTurns.fileUrl)
         return {
@@ -142,7 +142,7 @@ async function answerAndStream(call: RouteCall, last: ClientMessage): Promise<Re
 }
 
 async function chatOf(call: RouteCall): Promise<Conversation> {
-  const { conversation, record } = await existing(call)
+  const { conversation, record } = await requireConversation(call)
   const agent = call.params['agent']!
   const { agents } = call.verbs
   if (record.agent !== null && record.agent !== agent) throw new AgentMismatchError(record.id, record.agent, agent)

@@ -178,7 +178,7 @@ function lineOf(type: string, what: object): string {
 const retryAfterMs = 1_000
 
 /** The work of operators that is under way. Each may hold a connection to the store for long, so there are only so many at once. */
-export class Works {
+export class MaintenanceJobs {
   readonly #limit: number
   readonly #underWay = new Set<Promise<unknown>>()
 

@@ -1,10 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Pool, PoolClient } from 'pg'
 import { failpoint } from '../../base/failpoint.ts'
-import { type Logger, sparingly } from '../../base/logger.ts'
+import { type Logger, rateLimited } from '../../base/logger.ts'
 import { discard, loadPg, type Pg, quoteSchema, Slots, sessionSettings, withTimeout } from './connection.ts'
 import { type FailureKind, failureOf, poolBusy } from './failure.ts'
-import { foundVersion, migrate } from './migrate.ts'
+import { migrate, readSchemaVersion } from './migrate.ts'
 
 export type DatabaseOptions = {
   readonly connectionString: string
@@ -47,7 +47,7 @@ export class Database {
 
   constructor(options: DatabaseOptions) {
     this.#options = options
-    this.#warn = sparingly(options.logger, () => performance.now())
+    this.#warn = rateLimited(options.logger, () => performance.now())
     this.schema = quoteSchema(options.schema)
     this.#ordinary = new Slots(Math.max(1, options.max - 1), options.connectTimeoutMs, () => this.#poolBusy())
   }
@@ -125,7 +125,7 @@ export class Database {
     client.on('error', () => {})
     try {
       await client.connect()
-      return await foundVersion(client, this.#options.schema)
+      return await readSchemaVersion(client, this.#options.schema)
     } catch (error) {
       throw failureOf(error, false).error
     } finally {

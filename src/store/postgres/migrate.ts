@@ -76,11 +76,11 @@ async function migrateAlone(client: ClientBase, schema: string): Promise<void> {
 }
 
 async function isCurrent(client: ClientBase, schema: string): Promise<boolean> {
-  return (await foundVersion(client, schema)) === migrations.length
+  return (await readSchemaVersion(client, schema)) === migrations.length
 }
 
 /** Null where nothing was migrated yet. Throws when a newer version of this package was here. */
-export async function foundVersion(client: ClientBase, schema: string): Promise<number | null> {
+export async function readSchemaVersion(client: ClientBase, schema: string): Promise<number | null> {
   const table = `${quoteSchema(schema)}.migrations`
   const { rows } = await client.query<{ found: boolean }>('SELECT to_regclass($1) IS NOT NULL AS found', [table])
   return rows[0]?.found === true ? versionOf(client, schema) : null

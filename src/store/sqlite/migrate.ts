@@ -108,7 +108,7 @@ function openUntouched(path: string, timeout: number): DatabaseSync {
 }
 
 /** The schema of the file as it is, without changing it. Null when there is no file. */
-export function foundVersion(path: string): number | null {
+export function readSchemaVersion(path: string): number | null {
   try {
     const version = peekVersion(path, 1_000)
     if (version !== null && version > knownVersion) throw new SchemaTooNewError(version, knownVersion)

@@ -2,8 +2,8 @@ import type { Json, JsonObject } from '../../base/json.ts'
 import type {
   AssistantPart,
   CallResult,
+  InterruptedEnd,
   NewEvent,
-  Outcome,
   Resolution,
   Suspension,
   SuspensionKind,
@@ -83,7 +83,7 @@ export function resolution(callId: string, content: Partial<Resolution> = {}): E
 
 export function toolResult(
   callId: string,
-  result: CallResult & { outcome?: Outcome } = { ok: true, result: 'done' },
+  result: CallResult & { outcome?: InterruptedEnd } = { ok: true, result: 'done' },
 ): Event<'tool_result'> {
   return { type: 'tool_result', content: { callId, ...result } }
 }

@@ -1,5 +1,5 @@
 import type { StoredCall, StoredEvent, StoredModelCall, StoredSummary } from '../../driver.ts'
-import { pageThrough } from '../../log-pages.ts'
+import { forEachPage } from '../../log-pages.ts'
 import type { ConversationRef } from '../../records.ts'
 import type {
   BlobHead,
@@ -43,7 +43,7 @@ export function postgresReader(
       return (await query<{ count: number }>(statements.count, [tenant]))[0]!.count
     },
     async *conversations(tenant) {
-      const pages = pageThrough<Found>(pageSize, (last) => query(statements.conversations, [tenant, last?.id ?? '']))
+      const pages = forEachPage<Found>(pageSize, (last) => query(statements.conversations, [tenant, last?.id ?? '']))
       for await (const row of pages) {
         latest = { tenant, row }
         yield conversationOf(row)
@@ -64,7 +64,7 @@ export function postgresReader(
       if (!(await find(tenant, id))?.summaries) return []
       return (await query<{ toSeq: number }>(statements.summarySeqs, [tenant, id])).map(({ toSeq }) => toSeq)
     },
-    blobs: (tenant) => pageThrough<BlobHead>(pageSize, (last) => query(statements.blobs, [tenant, last?.hash ?? ''])),
+    blobs: (tenant) => forEachPage<BlobHead>(pageSize, (last) => query(statements.blobs, [tenant, last?.hash ?? ''])),
     async blob(tenant, hash) {
       return (await query<BlobHead>(statements.blob, [tenant, hash]))[0] ?? null
     },
@@ -73,7 +73,7 @@ export function postgresReader(
       return row ? new Uint8Array(row.bytes) : null
     },
     snapshots: (tenant) =>
-      pageThrough(1, (last: { id: string; snapshot: string } | null) =>
+      forEachPage(1, (last: { id: string; snapshot: string } | null) =>
         query(statements.snapshots, [tenant, last?.id ?? '']),
       ),
     async *orphans() {
@@ -190,7 +190,7 @@ async function* rowsOf(
   ): AsyncGenerator<Row> => {
     const limit = pageSizes[name]
     const statement = { name: `upkeep_${name}_of`, text: `${sql} LIMIT ${limit}` }
-    return pageThrough<Row>(limit, (last) => query(statement, [tenant, id, ...after(last)]))
+    return forEachPage<Row>(limit, (last) => query(statement, [tenant, id, ...after(last)]))
   }
   const events = page<StoredEvent>(
     'events',

@@ -1,6 +1,6 @@
 import type { SQLInputValue } from 'node:sqlite'
 import type { StoredEvent, StoredModelCall, StoredSummary } from '../../driver.ts'
-import { pageThrough } from '../../log-pages.ts'
+import { forEachPage } from '../../log-pages.ts'
 import type {
   BlobHead,
   ConversationRow,
@@ -28,7 +28,7 @@ export function sqliteReader(db: Database): UpkeepReader {
       return db.get<{ count: number }>(sql, tenant)!.count
     },
     conversations: (tenant) =>
-      pageThrough<UpkeepConversation>(pageSize, (last) =>
+      forEachPage<UpkeepConversation>(pageSize, (last) =>
         db
           .all<ConversationRecord>(
             `SELECT ${conversationColumns} FROM conversations INDEXED BY conversations_by_id
@@ -50,7 +50,7 @@ export function sqliteReader(db: Database): UpkeepReader {
       return db.all<{ toSeq: number }>(sql, tenant, id).map(({ toSeq }) => toSeq)
     },
     blobs: (tenant) =>
-      pageThrough<BlobHead>(pageSize, (last) =>
+      forEachPage<BlobHead>(pageSize, (last) =>
         db.all(
           `SELECT ${blobColumns} FROM blobs WHERE tenant = ? AND hash > ? ORDER BY hash LIMIT ?`,
           ...[tenant, last?.hash ?? '', pageSize],
@@ -64,7 +64,7 @@ export function sqliteReader(db: Database): UpkeepReader {
       return db.get<{ bytes: Uint8Array }>(sql, tenant, hash)?.bytes ?? null
     },
     snapshots: (tenant) =>
-      pageThrough(1, (last: { id: string; snapshot: string } | null) =>
+      forEachPage(1, (last: { id: string; snapshot: string } | null) =>
         db.all(
           'SELECT id, snapshot FROM snapshots WHERE tenant = ? AND id > ? ORDER BY id LIMIT 1',
           tenant,
@@ -117,7 +117,7 @@ const tables = [
 
 async function* orphans(db: Database): AsyncGenerator<Orphans> {
   for (const [type, table, condition] of tables) {
-    const found = pageThrough<{ cid: number; count: number }>(pageSize, (last) =>
+    const found = forEachPage<{ cid: number; count: number }>(pageSize, (last) =>
       db.all(
         `SELECT cid, count(*) AS count FROM ${table}
          WHERE cid > ? AND ${condition} GROUP BY cid ORDER BY cid LIMIT ?`,
@@ -137,7 +137,7 @@ async function* rowsOf(db: Database, tenant: string, id: string): AsyncGenerator
   if (!head) return
   const { cid } = head
   const page = <Row>(limit: number, sql: string, after: (last: Row | null) => SQLInputValue[]) =>
-    pageThrough<Row>(limit, (last) => db.all(`${sql} LIMIT ${limit}`, cid, ...after(last)))
+    forEachPage<Row>(limit, (last) => db.all(`${sql} LIMIT ${limit}`, cid, ...after(last)))
 
   const events = page<StoredEvent>(
     pageSizes.events,
@@ -146,7 +146,7 @@ async function* rowsOf(db: Database, tenant: string, id: string): AsyncGenerator
   )
   for await (const { seq, at, type, content } of events) yield { type: 'event', row: { seq, at, type, content } }
 
-  const calls = pageThrough(pageSizes.calls, (last: { id: string } | null) =>
+  const calls = forEachPage(pageSizes.calls, (last: { id: string } | null) =>
     callsOfConversation(db, cid, last?.id ?? '', pageSizes.calls),
   )
   for await (const row of calls) yield { type: 'call', row: { ...row, conversationId: id } }

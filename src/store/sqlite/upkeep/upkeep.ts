@@ -6,7 +6,7 @@ import { findConversation, getConversation } from '../conversations.ts'
 import type { Database } from '../database.ts'
 import { insertCall } from '../events.ts'
 import type { GroupCommit } from '../group-commit.ts'
-import { foundVersion, knownVersion } from '../migrate.ts'
+import { knownVersion, readSchemaVersion } from '../migrate.ts'
 import { sqliteReader } from './reader.ts'
 import { blobId, restoreBlob, restoreConversation, restoreSnapshot } from './restore.ts'
 
@@ -48,10 +48,10 @@ export function sqliteUpkeep(connection: Connection, commits: GroupCommit): Upke
         await own.read(renewLog)
       }),
     async schema() {
-      return { found: foundVersion(path), known: knownVersion }
+      return { found: readSchemaVersion(path), known: knownVersion }
     },
     async migrate() {
-      const found = foundVersion(path)
+      const found = readSchemaVersion(path)
       // Opening it migrates.
       await connection.read(() => {})
       return { found, known: knownVersion }
