@@ -8,7 +8,9 @@ import { open, truncate } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
-import { createRuntime, createStore, type Driver, defineAgent, memoryDriver, type Store, StoreError } from 'perdure'
+import { createRuntime, defineAgent, type Store } from 'perdure'
+import { StoreError } from 'perdure/errors'
+import { createStore, type Driver, memoryDriver } from 'perdure/store'
 import { scriptedModel } from 'perdure/testing'
 
 type Entry = { readonly at: number; readonly id: string; readonly method: Write; readonly args: readonly unknown[] }

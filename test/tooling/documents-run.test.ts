@@ -14,6 +14,9 @@ const run = promisify(execFile)
 /** What a reader would import, and where it is before the package is built. */
 const sources: Readonly<Record<string, string>> = {
   perdure: 'src/index.ts',
+  'perdure/log': 'src/log.ts',
+  'perdure/store': 'src/store.ts',
+  'perdure/errors': 'src/errors.ts',
   'perdure/sqlite': 'src/store/sqlite/index.ts',
   'perdure/postgres': 'src/store/postgres/index.ts',
   'perdure/server': 'src/server/index.ts',

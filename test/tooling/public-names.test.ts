@@ -2,7 +2,9 @@ import { readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
 import * as config from '../../src/cli/config.ts'
 import * as client from '../../src/client/index.ts'
+import * as errors from '../../src/errors.ts'
 import * as root from '../../src/index.ts'
+import * as log from '../../src/log.ts'
 import * as server from '../../src/server/index.ts'
 import * as postgres from '../../src/store/postgres/index.ts'
 import * as sqlite from '../../src/store/sqlite/index.ts'
@@ -13,15 +15,21 @@ import * as upkeep from '../../src/upkeep/index.ts'
 test.each([
   ['perdure', ['createRuntime', 'defineAgent', 'defineTool', 'fromAiSdkTools', 'memoryStore'], root],
   ['perdure', ['preHook', 'postHook', 'createHook', 'inject', 'halt', 'regenerate', 'transformChunk'], root],
-  ['perdure', ['createScope', 'systemScope', 'createTurn', 'PerdureError', 'foldEvents', 'nextStep', 'settle'], root],
+  ['perdure', ['createScope', 'systemScope', 'createTurn', 'PerdureError'], root],
+  ['perdure/log', ['foldEvents', 'nextStep', 'settle', 'isRequest', 'requestKind', 'requestPayload'], log],
+  ['perdure/errors', ['PerdureError', 'DeterminismError'], errors],
   ['perdure/server', ['createHandler', 'serve'], server],
   ['perdure/config', ['defineConfig'], config],
   ['perdure/client', ['createClient', 'projectView', 'PerdureError'], client],
-  ['perdure', ['defineFlow', 'isRequest', 'requestKind', 'requestPayload', 'deriveAgent', 'DeterminismError'], root],
+  ['perdure', ['defineFlow', 'deriveAgent'], root],
   ['perdure/upkeep', ['exportStore', 'importStore', 'examineStore', 'migrateStore', 'collectGarbage'], upkeep],
   ['perdure/testing', ['testStore', 'scriptedModel', 'fakeClock', 'untilState', 'expectStablePrefix'], testing],
 ])('%s offers %j', (_, names, module) => {
   expect(names.filter((name) => !(name in module))).toEqual([])
+})
+
+test('the front door has at most 24 values', () => {
+  expect(Object.keys(root).length).toBeLessThanOrEqual(24)
 })
 
 test('each durable store is offered by its own entry', () => {

@@ -1,0 +1,60 @@
+export { type ErrorCode, type ErrorFamily, errorCodes } from './base/errors/codes.ts'
+export {
+  DefinitionError,
+  HookError,
+  InjectionOverflowError,
+  InvalidAnswerError,
+  SchemaNotConvertibleError,
+  SchemaTooComplexError,
+} from './base/errors/definition-errors.ts'
+export {
+  DeterminismError,
+  FlowStepError,
+  NoSessionError,
+  NoSuchAgentError,
+  NoSuchFlowError,
+  NotSuspendedError,
+  SessionExistsError,
+  type WinningAnswer,
+} from './base/errors/flow-errors.ts'
+export {
+  EventInvalidError,
+  EventTooLargeError,
+  EventUnknownError,
+  InvalidValueError,
+} from './base/errors/log-errors.ts'
+export {
+  ContextOverflowError,
+  ModelError,
+  type ModelErrorCode,
+  type ModelErrorDetails,
+  TransformFailedError,
+} from './base/errors/model-errors.ts'
+export { PerdureError, UserFacingError } from './base/errors/perdure-error.ts'
+export {
+  AgentMismatchError,
+  AgentMissingError,
+  BusyError,
+  ChildConversationError,
+  ConversationQuarantinedError,
+  RuntimeClosedError,
+  SnapshotLoadError,
+  TenantMissingError,
+  TurnEndedError,
+  TurnNotFoundError,
+  WatcherLaggedError,
+} from './base/errors/runtime-errors.ts'
+export {
+  CallNotFoundError,
+  ConversationExistsError,
+  ConversationNotFoundError,
+  ConversationUnreadableError,
+  InvalidArgumentError,
+  InvalidIdError,
+  KeyReusedError,
+  MissingDependencyError,
+  SchemaTooNewError,
+  StoreBusyError,
+  StoreClosedError,
+  StoreError,
+} from './base/errors/store-errors.ts'

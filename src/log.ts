@@ -1,0 +1,78 @@
+export type { Json, JsonObject } from './base/json.ts'
+export { isRequest, requestKind, requestPayload } from './define/flow-requests.ts'
+export type { BlobRef } from './log/blob-ref.ts'
+export { type CallEnd, type CallPhase, callEnd, callPhase, effectiveArgs } from './log/call-phase.ts'
+export { childIdOf } from './log/child-call.ts'
+export { decode, encode } from './log/codec.ts'
+export {
+  assistantMsg,
+  cancelRequested,
+  flowContinued,
+  flowEnded,
+  flowOpened,
+  flowOutcome,
+  flowStarted,
+  injection,
+  regeneration,
+  resolution,
+  seeded,
+  suspension,
+  titled,
+  toolCall,
+  toolResult,
+  toolStarted,
+  turnEnded,
+  userMsg,
+  withheld,
+} from './log/event-constructors.ts'
+export type {
+  AssistantMsg,
+  AssistantPart,
+  CallResult,
+  EventContents,
+  EventOf,
+  EventType,
+  Executor,
+  FilePart,
+  FlowEnded,
+  FlowFailure,
+  FlowOp,
+  FlowOpened,
+  FlowOutcome,
+  FlowStarted,
+  IfInterrupted,
+  Injection,
+  LogEvent,
+  ModelRef,
+  NewEvent,
+  Resolution,
+  ResolutionStatus,
+  Suspension,
+  SuspensionKind,
+  TextPart,
+  ToolCallContent,
+  ToolResult,
+  TurnEnded,
+  TurnOptions,
+  TurnStatus,
+  Usage,
+  UserMessage,
+  UserMsg,
+  UserPart,
+  Withheld,
+} from './log/events.ts'
+export { foldEvents } from './log/fold-events.ts'
+export { type ConversationPhase, type ConversationStatus, type FsmState, fsmStateOf } from './log/fsm-state.ts'
+export { nextStep, type Step } from './log/next-step.ts'
+export { type DraftCall, type MessageOutcome, type Outcome, settle, type Verdict } from './log/settle.ts'
+export type { Snapshot, SnapshotCall, SnapshotMessage, SnapshotPart } from './log/snapshot.ts'
+export {
+  baseOf,
+  type CallState,
+  type ConversationState,
+  type Round,
+  type TurnItem,
+  type TurnState,
+} from './log/state.ts'
+export { validateEvent } from './log/validate-event.ts'
+export { explain } from './prompt/explain.ts'

@@ -1,0 +1,58 @@
+export { systemClock } from './base/clock.ts'
+export { consoleLogger } from './base/logger.ts'
+export { uuidV7 } from './base/uuid-v7.ts'
+export type { Change, CommitResult, ResolveCall } from './store/change.ts'
+export { createStore, type StoreOptions } from './store/create-store.ts'
+export type {
+  CommitOutcome,
+  CommitRefusal,
+  Driver,
+  DueCall,
+  ForkOutcome,
+  ForkRequest,
+  PreparedChange,
+  PreparedResolve,
+  StoredAttrs,
+  StoredCall,
+  StoredCallWrite,
+  StoredConversation,
+  StoredEvent,
+  StoredEventRange,
+  StoredInboxCall,
+  StoredModelCall,
+  StoredSummary,
+  Wake,
+} from './store/driver.ts'
+export { memoryDriver } from './store/memory/memory-store.ts'
+export { type ForkPlan, type ForkSource, planFork } from './store/plan-fork.ts'
+export type {
+  ConversationAttrs,
+  ConversationFilter,
+  ConversationKind,
+  ConversationRecord,
+  ConversationRef,
+  FinalStatus,
+  ModelCall,
+  ModelCallRange,
+  NewModelCall,
+  Parent,
+  PendingCall,
+  Summary,
+  ToolCall,
+  ToolCallWrite,
+  UnreadableColumn,
+} from './store/records.ts'
+export { fittingRows, forkParents, mergeSettings, rowBytes } from './store/rows.ts'
+export type {
+  BlobSlice,
+  DueWorkQuery,
+  EventPage,
+  EventPlace,
+  EventRange,
+  Page,
+  PageBounds,
+  Store,
+  TenantStore,
+  Unsubscribe,
+  WakeHint,
+} from './store/store.ts'
