@@ -53,9 +53,9 @@ function problemsOf(app: string): string {
     'package.json': '{ "type": "module" }',
     'app.ts': app,
     'perdure.ts': `
-      export type { Register, Scope } from '${source}/scope/register.ts'
-      export { createScope } from '${source}/scope/create-scope.ts'
-      export { createTurn } from '${source}/hook/turn.ts'`,
+      export type { Register, Scope } from '${source}/define/scope.ts'
+      export { createScope } from '${source}/define/scope.ts'
+      export { createTurn } from '${source}/define/turn.ts'`,
     'tsconfig.json': JSON.stringify({
       extends: join(repository, 'tsconfig.json'),
       compilerOptions: {

@@ -12,6 +12,7 @@ import { keptMutants } from './kept-mutants.ts'
 import { lastingMutants } from './lasting-mutants.ts'
 import { leaseMutants } from './lease-mutants.ts'
 import type { Mutant } from './mutant.ts'
+import { operatorMutants } from './operator-mutants.ts'
 import { poisonMutants } from './poison-mutants.ts'
 import { postgresMutants } from './postgres-mutants.ts'
 import { readerMutants } from './reader-mutants.ts'
@@ -29,6 +30,7 @@ export const mutants: readonly Mutant[] = [
   ...schemaMutants,
   ...sqliteMutants,
   ...postgresMutants,
+  ...operatorMutants,
   ...serverMutants,
   ...upkeepMutants,
   ...trustMutants,
