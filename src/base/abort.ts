@@ -6,7 +6,7 @@ export type Settled<T> =
   | { readonly type: 'aborted' }
 
 /** Waits, one after the other, that end when the signal comes first. One listener serves them all; `stop` takes it away. */
-export class UnlessAborted {
+export class AbortableWaits {
   readonly #signal: AbortSignal
   #giveUp: (() => void) | null = null
 
@@ -36,40 +36,80 @@ export class UnlessAborted {
   readonly #onAbort = (): void => this.#giveUp?.()
 }
 
-/** False when the signal came first. */
-export function pause(delayMs: number, clock: Clock, signal: AbortSignal): Promise<boolean> {
+type PauseOptions = {
+  /** Default: the timers of the process. */
+  readonly clock?: Clock | undefined
+  readonly signal?: AbortSignal | undefined
+  /** Lets the process end before the time has passed. Default: the process stays alive. */
+  readonly unref?: boolean
+}
+
+/** Waits. False when the signal came first. */
+export function pause(ms: number, { clock, signal, unref = false }: PauseOptions = {}): Promise<boolean> {
   return new Promise((resolve) => {
-    const end = (isOver: boolean): void => {
-      signal.removeEventListener('abort', onAbort)
-      resolve(isOver)
+    const over = (): void => {
+      stopListening()
+      resolve(true)
     }
-    const callOff = afterAwaited(delayMs, clock, () => end(true))
-    const onAbort = (): void => {
+    const callOff = clock ? (unref ? clock.after(ms, over) : afterAwaited(ms, clock, over)) : timeout(ms, over, unref)
+    const stopListening = onAbort(signal, () => {
       callOff()
-      end(false)
-    }
-    if (signal.aborted) onAbort()
-    else signal.addEventListener('abort', onAbort)
+      resolve(false)
+    })
   })
+}
+
+/** Without a clock, so that it works in a browser as well, whose timers cannot be unreferenced. */
+function timeout(ms: number, callback: () => void, unref: boolean): () => void {
+  const timer = setTimeout(callback, ms)
+  if (unref) timer.unref()
+  return () => clearTimeout(timer)
+}
+
+/**
+ * Calls back once: when the signal is aborted, or at once where it is already. Returns what stops listening; it must be called where the signal lives
+ * longer than the work.
+ */
+export function onAbort(signal: AbortSignal | undefined, callback: () => void): () => void {
+  if (signal?.aborted) callback()
+  else signal?.addEventListener('abort', callback, { once: true })
+  return () => signal?.removeEventListener('abort', callback)
 }
 
 /** The work, or the signal's reason when that comes first: code of others that does not listen to its signal must not hold up a cancel. */
 export function unlessAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
   return new Promise((resolve, reject) => {
-    const stop = (): void => reject(signal.reason)
-    if (signal.aborted) stop()
-    signal.addEventListener('abort', stop)
+    const stopListening = onAbort(signal, () => reject(signal.reason))
     work.then(
       (value) => {
-        signal.removeEventListener('abort', stop)
+        stopListening()
         resolve(value)
       },
       (error) => {
-        signal.removeEventListener('abort', stop)
+        stopListening()
         reject(error)
       },
     )
   })
+}
+
+/**
+ * What comes of `wait` within `waitMs`; null when it takes longer, or when `gone` is aborted first. Only the waiting ends then: the work goes on. `wait`
+ * must reject with the reason of its signal.
+ */
+export async function withDeadline<T>(
+  wait: (signal: AbortSignal) => Promise<T>,
+  waitMs: number,
+  gone?: AbortSignal,
+): Promise<T | null> {
+  const timeUp = AbortSignal.timeout(waitMs)
+  const signal = gone ? AbortSignal.any([timeUp, gone]) : timeUp
+  try {
+    return await wait(signal)
+  } catch (error) {
+    if (signal.aborted && error === signal.reason) return null
+    throw error
+  }
 }
 
 type LinkedSignal = {
@@ -82,12 +122,10 @@ type LinkedSignal = {
 /** A signal that is aborted with its parent, or on its own. */
 export function linkSignal(parent: AbortSignal): LinkedSignal {
   const controller = new AbortController()
-  const follow = (): void => controller.abort(parent.reason)
-  if (parent.aborted) follow()
-  else parent.addEventListener('abort', follow, { once: true })
+  const unlink = onAbort(parent, () => controller.abort(parent.reason))
   return {
     signal: controller.signal,
     abort: (reason) => controller.abort(reason),
-    unlink: () => parent.removeEventListener('abort', follow),
+    unlink,
   }
 }

@@ -15,7 +15,7 @@ export const systemClock: Clock = {
   now: () => Date.now(),
   monotonic: () => performance.now(),
   after(delayMs, callback) {
-    let timer: NodeJS.Timeout
+    let timer: ReturnType<typeof setTimeout>
     const wait = (remainingMs: number): void => {
       const slice = Math.min(remainingMs, longestTimeoutMs)
       timer = setTimeout(() => (remainingMs > slice ? wait(remainingMs - slice) : callback()), slice)

@@ -1,3 +1,4 @@
+import { pause } from '../base/abort.ts'
 import { PerdureError } from '../base/errors/perdure-error.ts'
 import { checkSignal, readMembers, shown } from '../base/errors/read-given.ts'
 import { RemoteError, ServerUnreachableError } from '../base/errors/server-errors.ts'
@@ -48,10 +49,10 @@ export async function* watchWithMore(
   const { signal, onDisconnect = () => {} } = watching
   let lastId = watching.after === undefined ? null : String(watching.after)
   let failures = 0
-  const comeBack = (error: unknown): Promise<void> => {
+  const comeBack = async (error: unknown): Promise<void> => {
     onDisconnect(error)
     failures += 1
-    return pause(backoffMs(error, failures, watching.backoff), signal)
+    await pause(backoffMs(error, failures, watching.backoff), { signal })
   }
   while (!signal?.aborted) {
     try {
@@ -150,20 +151,6 @@ function backoffMs(error: unknown, failures: number, backoff: Partial<Backoff> =
   const asked = error instanceof RemoteError ? (error.retryAfterMs ?? 0) : 0
   const most = Math.min(mostMs, firstMs * 2 ** Math.min(failures - 1, 20))
   return Math.max(asked, most / 2 + Math.random() * (most / 2))
-}
-
-/** Resolves early when the signal comes. */
-export function pause(ms: number, signal?: AbortSignal): Promise<void> {
-  if (signal?.aborted) return Promise.resolve()
-  return new Promise((resolve) => {
-    const done = (): void => {
-      clearTimeout(timer)
-      signal?.removeEventListener('abort', done)
-      resolve()
-    }
-    const timer = setTimeout(done, ms)
-    signal?.addEventListener('abort', done, { once: true })
-  })
 }
 
 /** One event of a stream. `id` is the last one that was given, also when it came with an earlier event. */

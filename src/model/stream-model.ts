@@ -1,4 +1,4 @@
-import { pause, UnlessAborted } from '../base/abort.ts'
+import { AbortableWaits, pause } from '../base/abort.ts'
 import { TransformFailedError } from '../base/errors/model-errors.ts'
 import type { PerdureError } from '../base/errors/perdure-error.ts'
 import { InvalidArgumentError } from '../base/errors/store-errors.ts'
@@ -67,7 +67,7 @@ export async function streamModel(request: ModelRequest, onChunk: (chunk: Stream
         faults.push({ model, fault: result.fault })
         break
       }
-      if (!(await pause(delayMs, clock, signal))) return message(model, emptyDraft, 'aborted')
+      if (!(await pause(delayMs, { clock, signal }))) return message(model, emptyDraft, 'aborted')
     }
   }
   return { ...message(faults.at(-1)!.model, emptyDraft, 'failed'), error: modelError(faults) }
@@ -117,17 +117,17 @@ async function streamAttempt(
 ): Promise<AttemptEnd> {
   const { signal, clock } = request
   const prompt = typeof request.prompt === 'function' ? request.prompt(model) : request.prompt
-  const unlessAborted = new UnlessAborted(signal)
+  const waits = new AbortableWaits(signal)
   try {
     const opening = callModel(model, prompt, request)
-    const opened = await unlessAborted.wait(() => opening)
-    if (opened.type === 'value') return await readAnswer(opened.value, request, unlessAborted, onChunk)
+    const opened = await waits.wait(() => opening)
+    if (opened.type === 'value') return await readAnswer(opened.value, request, waits, onChunk)
     opening.then(letGo, () => {})
     const result: AttemptResult =
       opened.type === 'aborted' ? opened : { type: 'failed', fault: faultOf(opened.error, clock.now(), request.redact) }
     return { draft: emptyDraft, firstAt: null, result }
   } finally {
-    unlessAborted.stop()
+    waits.stop()
   }
 }
 
@@ -139,7 +139,7 @@ const partsWithoutPause = 256
 async function readAnswer(
   reader: Reader,
   request: ModelRequest,
-  unlessAborted: UnlessAborted,
+  waits: AbortableWaits,
   onChunk: (chunk: StreamChunk) => void,
 ): Promise<AttemptEnd> {
   const { clock } = request
@@ -156,7 +156,7 @@ async function readAnswer(
   try {
     for (let count = 1; ; count++) {
       if (count % partsWithoutPause === 0) await new Promise((resolve) => setImmediate(resolve))
-      const next = await unlessAborted.wait(() => reader.read())
+      const next = await waits.wait(() => reader.read())
       if (next.type === 'aborted') return end(next)
       if (next.type === 'error') return fail(faultOf(next.error, clock.now(), request.redact))
       const added = take(builder, next.value)

@@ -1,3 +1,4 @@
+import { onAbort } from '../base/abort.ts'
 import { RateLimitedError } from '../base/errors/server-errors.ts'
 import { yieldToEventLoop } from '../store/log-pages.ts'
 import type { RouteCall } from './route.ts'
@@ -46,14 +47,12 @@ export class Room {
     this.#waiting.push(waiting)
     this.#watch()
     const giveUp = setTimeout(() => waiting.reject(new RateLimitedError(retryAfterMs, problem)), waitMs)
-    const onAbort = (): void => waiting.reject(new RateLimitedError(retryAfterMs, problem))
-    signal.addEventListener('abort', onAbort, { once: true })
-    if (signal.aborted) onAbort()
+    const ignoreSignal = onAbort(signal, () => waiting.reject(new RateLimitedError(retryAfterMs, problem)))
     try {
       return await waiting.promise
     } finally {
       clearTimeout(giveUp)
-      signal.removeEventListener('abort', onAbort)
+      ignoreSignal()
       this.#waiting = this.#waiting.filter((other) => other !== waiting)
       this.#admit()
     }

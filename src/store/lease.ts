@@ -1,3 +1,4 @@
+import { pause } from '../base/abort.ts'
 import type { Clock } from '../base/clock.ts'
 import { type ConversationRef, conversationKey } from './records.ts'
 import type { WakeHint } from './store.ts'
@@ -25,7 +26,7 @@ export async function retryUntilAnswered(lease: Lease, clock: Clock, isCalledOff
     if (lease.isCertain()) return true
     await lease.renew()
     if (lease.isCertain() || isCalledOff()) continue
-    await new Promise<void>((resolve) => clock.after(pauseMs, resolve))
+    await pause(pauseMs, { clock, unref: true })
   }
   return false
 }

@@ -1,4 +1,5 @@
 import { setImmediate as nextMacrotask } from 'node:timers/promises'
+import { pause } from '../base/abort.ts'
 import { Backoff, type Clock } from '../base/clock.ts'
 import { PerdureError } from '../base/errors/perdure-error.ts'
 import { StoreError } from '../base/errors/store-errors.ts'
@@ -182,7 +183,7 @@ export class LogReading {
 
   async pause(): Promise<void> {
     const { waitMs } = this.#backoff
-    if (waitMs > 0) await new Promise<void>((resolve) => this.#clock.after(waitMs, resolve))
+    if (waitMs > 0) await pause(waitMs, { clock: this.#clock, unref: true })
   }
 
   /** Rejects as `read` does, and then it is still to be read. */

@@ -7,6 +7,7 @@ import {
   type LanguageModelV4GenerateResult,
   type LanguageModelV4StreamPart,
 } from '@ai-sdk/provider'
+import { pause } from '../base/abort.ts'
 import { chunksOf, type ScriptedError, type Step } from './scripted-model-step.ts'
 
 /**
@@ -115,8 +116,8 @@ async function* play(
   yield { type: 'stream-start', warnings: [] }
   yield { type: 'response-metadata', id: `response-${context.n}`, modelId: context.modelId }
   for (const [index, chunk] of [...chunks, end].entries()) {
+    if (index > 0 && delayMs > 0) await pause(delayMs, { signal })
     signal?.throwIfAborted()
-    if (index > 0 && delayMs > 0) await delay(delayMs, signal)
     if (index >= cutAfter)
       throw new TypeError('terminated', { cause: Object.assign(new Error('scripted cut'), { code: 'ECONNRESET' }) })
     yield* chunk
@@ -149,18 +150,4 @@ async function collect(parts: AsyncIterator<LanguageModelV4StreamPart>): Promise
       return { content, finishReason: part.finishReason, usage: part.usage, warnings: [] }
   }
   throw new Error('scriptedModel: a step without an end')
-}
-
-function delay(delayMs: number, signal: AbortSignal | undefined): Promise<void> {
-  return new Promise((resolve, reject) => {
-    const timer = setTimeout(() => {
-      signal?.removeEventListener('abort', onAbort)
-      resolve()
-    }, delayMs)
-    const onAbort = (): void => {
-      clearTimeout(timer)
-      reject(signal?.reason)
-    }
-    signal?.addEventListener('abort', onAbort, { once: true })
-  })
 }

@@ -1,6 +1,6 @@
+import { pause } from '../../base/abort.ts'
 import { PerdureError } from '../../base/errors/perdure-error.ts'
 import type { RemoteConversation } from '../../client/conversation.ts'
-import { pause } from '../../client/watch.ts'
 import { emptyState } from '../../log/state.ts'
 import type { Answered, WinningResolution } from '../../runtime/answer-call.ts'
 import type { WatchEvent } from '../../view/growing-view.ts'
@@ -70,14 +70,14 @@ export function chatPort(target: ChatTarget, id: string, agent?: string): ChatPo
           // A server that was started again has a new token, and writes it a moment after it listens.
           if (code === 'unauthenticated' && isTold && refusals < mostRefusals) {
             refusals += 1
-            await pause(lookAgainMs, signal)
+            await pause(lookAgainMs, { signal })
             continue
           }
           if (code !== 'conversation_not_found') throw error
           if (!isTold) yield { type: 'snapshot', view: viewOf(id, emptyState) }
           isTold = true
           // It may also be begun from elsewhere.
-          await Promise.race([begun.promise, pause(lookAgainMs, signal)])
+          await Promise.race([begun.promise, pause(lookAgainMs, { signal })])
         }
       }
     },

@@ -1,3 +1,4 @@
+import { withDeadline } from '../../base/abort.ts'
 import { TurnNotFoundError, WatcherLaggedError } from '../../base/errors/runtime-errors.ts'
 import { ConversationNotFoundError, InvalidArgumentError } from '../../base/errors/store-errors.ts'
 import type { RemoteConversation } from '../../client/conversation.ts'
@@ -8,7 +9,6 @@ import type { Explanation } from '../../prompt/explain.ts'
 import type { Conversation } from '../../runtime/conversation.ts'
 import type { ExplanationPage } from '../../runtime/read/explain-log.ts'
 import type { Verbs } from '../../runtime/runtime.ts'
-import { withDeadline } from '../../server/routes/turns.ts'
 import type { ConversationRecord } from '../../store/records.ts'
 
 /** Whoever works on it may be another process, or none: then the cancel is durable, and waits. */

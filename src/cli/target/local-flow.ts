@@ -1,3 +1,4 @@
+import { withDeadline } from '../../base/abort.ts'
 import { NoSessionError } from '../../base/errors/flow-errors.ts'
 import type { RemoteFlow, RemoteFlowStatus, RemoteStanding } from '../../client/flow.ts'
 import { tagOf } from '../../define/flow-requests.ts'
@@ -6,7 +7,6 @@ import { flowBound, loadFlow } from '../../engine/flow/load-flow.ts'
 import { lineageOf } from '../../runtime/read/lists.ts'
 import { readEvents, readRecord } from '../../runtime/read/read-record.ts'
 import type { Verbs } from '../../runtime/runtime.ts'
-import { withDeadline } from '../../server/routes/turns.ts'
 import type { TenantStore } from '../../store/store.ts'
 import { listed } from './local-conversation.ts'
 

@@ -1,3 +1,4 @@
+import { onAbort } from '../../base/abort.ts'
 import { childCalls, childIdOf } from '../../log/child-call.ts'
 import type { ConversationState } from '../../log/state.ts'
 import type { Children } from '../../view/view.ts'
@@ -127,15 +128,13 @@ export async function follow<T>({ tenant, id, channels, until, signal, writtenSe
         if (answer !== null) resolve(answer)
       }
       const tree = new ChildTree(channels, tenant, look)
-      const onAbort = (): void => reject(signal.reason)
       const stopListening = channel.listen({ appended: look, replaced: look, failed: reject })
-      signal.addEventListener('abort', onAbort, { once: true })
+      const ignoreSignal = onAbort(signal, () => reject(signal.reason))
       stop = () => {
         stopListening()
         tree.stop()
-        signal.removeEventListener('abort', onAbort)
+        ignoreSignal()
       }
-      if (signal.aborted) onAbort()
       const begin = (): void => {
         isUpToDate = true
         look()

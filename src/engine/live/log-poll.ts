@@ -1,3 +1,4 @@
+import { onAbort } from '../../base/abort.ts'
 import { type Clock, systemClock } from '../../base/clock.ts'
 import { PerdureError } from '../../base/errors/perdure-error.ts'
 import { type Logger, rateLimited } from '../../base/logger.ts'
@@ -135,7 +136,7 @@ export class HintWaiters {
     }
     const listeners = this.#listening.get(key) ?? new Set()
     this.#listening.set(key, listeners.add(tell))
-    signal?.addEventListener('abort', tell)
+    const ignoreSignal = onAbort(signal, tell)
     return {
       next: async (known) => {
         this.#closed.throwIfAborted()
@@ -149,7 +150,7 @@ export class HintWaiters {
         signal?.throwIfAborted()
       },
       stop: () => {
-        signal?.removeEventListener('abort', tell)
+        ignoreSignal()
         listeners.delete(tell)
         if (listeners.size === 0 && this.#listening.get(key) === listeners) this.#listening.delete(key)
       },

@@ -17,7 +17,7 @@ export async function retryStore<T>(
     } catch (error) {
       if (!PerdureError.isInstance(error) || !error.retryable) throw error
       warnOfStore('the store failed; trying again', { tenant, id, error, waitMs: pauseMs })
-      if (!(await pause(pauseMs, clock, signal))) throw error
+      if (!(await pause(pauseMs, { clock, signal }))) throw error
     }
   }
 }

@@ -1,4 +1,4 @@
-import { linkSignal } from '../../base/abort.ts'
+import { linkSignal, onAbort } from '../../base/abort.ts'
 import type { Clock } from '../../base/clock.ts'
 import { HookError, InjectionOverflowError } from '../../base/errors/definition-errors.ts'
 import type { Logger } from '../../base/logger.ts'
@@ -19,7 +19,7 @@ async function runHook(hook: Hook, turn: Turn, { hookTimeoutMs, clock }: RunHook
     abort(new HookError(hook.name, `took longer than ${hookTimeoutMs} ms`))
   })
   const stopped = new Promise<never>((_, reject) => {
-    signal.addEventListener('abort', () => reject(signal.reason), { once: true })
+    onAbort(signal, () => reject(signal.reason))
   })
   try {
     return await Promise.race([run(hook, turnOf({ ...turn, signal })), stopped])

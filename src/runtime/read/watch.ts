@@ -1,3 +1,4 @@
+import { onAbort } from '../../base/abort.ts'
 import { EventUnknownError } from '../../base/errors/log-errors.ts'
 import { checkSignal, readMembers } from '../../base/errors/read-given.ts'
 import { WatcherLaggedError } from '../../base/errors/runtime-errors.ts'
@@ -64,8 +65,7 @@ async function* watchWithMore(watched: Watched, given?: WatchOptions): AsyncGene
   const buffer = new Buffer(id, { events: maxBuffered, bytes: maxBufferedBytes }, after ?? 0)
   const stopListening = channel.listen(buffer)
   const children = new WatchedChildren(channel, channels, tenant, (event) => buffer.next(event))
-  const stop = (): void => buffer.end()
-  signal.addEventListener('abort', stop, { once: true })
+  const ignoreSignal = onAbort(signal, () => buffer.end())
   try {
     if (signal.aborted) return
     let state: ConversationState
@@ -91,7 +91,7 @@ async function* watchWithMore(watched: Watched, given?: WatchOptions): AsyncGene
     }
     yield* buffer.drain()
   } finally {
-    signal.removeEventListener('abort', stop)
+    ignoreSignal()
     stopListening()
     children.stop()
     channels.tidy(tenant, id)

@@ -1,3 +1,4 @@
+import { onAbort } from '../../base/abort.ts'
 import { PerdureError } from '../../base/errors/perdure-error.ts'
 import { RuntimeClosedError } from '../../base/errors/runtime-errors.ts'
 import { InvalidRequestError, RateLimitedError } from '../../base/errors/server-errors.ts'
@@ -174,8 +175,7 @@ export const liveRoutes: readonly Route[] = [
       const { disclosure } = call
       const subscription = await feeds.subscribe({ ref, conversation, disclosure }, cursor)
       if (!subscription) throw new RuntimeClosedError()
-      call.request.signal.addEventListener('abort', () => subscription.close(), { once: true })
-      if (call.request.signal.aborted) subscription.close()
+      onAbort(call.request.signal, () => subscription.close())
       return eventStream(subscription)
     },
   },

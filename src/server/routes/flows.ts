@@ -1,10 +1,10 @@
+import { withDeadline } from '../../base/abort.ts'
 import { NoSessionError } from '../../base/errors/flow-errors.ts'
 import type { Json } from '../../base/json.ts'
 import type { FlowSession } from '../../runtime/flow-session.ts'
 import { empty, json, truncateToLimit } from '../answer.ts'
 import { anything, limit, noBody, object, type Route, type RouteCall, seq, text } from '../route.ts'
 import { eventRange, eventsAnswer, forksOf, lineageAnswer, lineageOf, pageOfEvents, pageOfForks } from './pages.ts'
-import { withDeadline } from './turns.ts'
 
 const key = { ...text, description: 'The same key is the same request.' }
 

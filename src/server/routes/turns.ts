@@ -1,3 +1,4 @@
+import { withDeadline } from '../../base/abort.ts'
 import { TurnNotFoundError } from '../../base/errors/runtime-errors.ts'
 import { SchemaNotAllowedError, TurnOptionsNotAllowedError } from '../../base/errors/server-errors.ts'
 import type { JsonObject } from '../../base/json.ts'
@@ -264,24 +265,5 @@ async function hasSettled(
   } finally {
     if (looking) clearImmediate(looking)
     place.release()
-  }
-}
-
-/**
- * What comes of it in time; null when it does not, or when nobody is left to be told. Only the waiting ends then: what was asked for
- * goes on. `wait` must reject with the reason of its signal.
- */
-export async function withDeadline<T>(
-  wait: (signal: AbortSignal) => Promise<T>,
-  waitMs: number,
-  gone?: AbortSignal,
-): Promise<T | null> {
-  const timeUp = AbortSignal.timeout(waitMs)
-  const signal = gone ? AbortSignal.any([timeUp, gone]) : timeUp
-  try {
-    return await wait(signal)
-  } catch (error) {
-    if (signal.aborted && error === signal.reason) return null
-    throw error
   }
 }

@@ -1,3 +1,4 @@
+import { onAbort } from '../../base/abort.ts'
 import { EventUnknownError, type UnknownEvent } from '../../base/errors/log-errors.ts'
 import { RuntimeClosedError, TurnNotFoundError } from '../../base/errors/runtime-errors.ts'
 import { RateLimitedError } from '../../base/errors/server-errors.ts'
@@ -39,8 +40,7 @@ export async function uiStream(call: RouteCall, streamed: Streamed): Promise<Res
     if (unknownEvent) throw unreadable(conversation.id, unknownEvent)
     throw new TurnNotFoundError(conversation.id, turnId)
   }
-  call.request.signal.addEventListener('abort', () => subscription.close(), { once: true })
-  if (call.request.signal.aborted) subscription.close()
+  onAbort(call.request.signal, () => subscription.close())
   const response = eventStream(subscription)
   for (const [name, value] of Object.entries(uiStreamHeaders)) response.headers.set(name, value)
   return response

@@ -1,3 +1,4 @@
+import { onAbort } from '../../base/abort.ts'
 import { RateLimitedError } from '../../base/errors/server-errors.ts'
 import type { OnProgress, Progress } from '../../upkeep/whole-store.ts'
 import { jsonText } from '../answer.ts'
@@ -24,11 +25,9 @@ export async function streamLines({ request, server }: RouteCall, stream: LineSt
   // Nobody would read it, so it is not begun.
   if (request.method === 'HEAD') return new Response(null, { headers })
   const output = new LineOutput()
-  const leave = (): void => output.leave()
 
   async function finish(): Promise<void> {
-    request.signal.addEventListener('abort', leave, { once: true })
-    if (request.signal.aborted) leave()
+    const ignoreSignal = onAbort(request.signal, () => output.leave())
     const heartbeat = beating(output, stream.heartbeat, settings.limits.heartbeatMs)
     try {
       output.end(await stream.work(output))
@@ -40,7 +39,7 @@ export async function streamLines({ request, server }: RouteCall, stream: LineSt
       output.end(stream.problemLine(problemIn(error)))
     } finally {
       clearInterval(heartbeat)
-      request.signal.removeEventListener('abort', leave)
+      ignoreSignal()
     }
   }
 

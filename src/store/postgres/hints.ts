@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import type { Client, QueryConfig } from 'pg'
+import { pause } from '../../base/abort.ts'
 import type { Logger } from '../../base/logger.ts'
 import type { Unsubscribe, WakeHint } from '../store.ts'
 import { loadPg, socketOf, withTimeout } from './connection.ts'
@@ -71,8 +72,8 @@ export class HintChannel {
     const client = await this.#client?.catch(() => null)
     if (!client) return
     ;(client as Client & Unreferenced).ref()
-    await Promise.race([this.#sending, delay(closeWithinMs)])
-    await Promise.race([client.end().catch(() => {}), delay(closeWithinMs)])
+    await Promise.race([this.#sending, pause(closeWithinMs, { unref: true })])
+    await Promise.race([client.end().catch(() => {}), pause(closeWithinMs, { unref: true })])
     socketOf(client)?.destroy()
   }
 
@@ -110,7 +111,7 @@ export class HintChannel {
         this.#wentDown(error)
       }
       if (this.#isClosed) return
-      await delay(pauseMs)
+      await pause(pauseMs, { unref: true })
     }
   }
 
@@ -188,10 +189,6 @@ export class HintChannel {
 
 /** Missing in the types of `pg`. */
 type Unreferenced = { ref(): void; unref(): void }
-
-function delay(ms: number): Promise<void> {
-  return new Promise((resolve) => setTimeout(resolve, ms).unref())
-}
 
 /** A NOTIFY takes fewer than 8,000 bytes. */
 const maxPayloadBytes = 7_900

@@ -1,6 +1,7 @@
+import { pause } from '../../base/abort.ts'
 import { StoreBusyError, StoreError } from '../../base/errors/store-errors.ts'
 import { Database } from './database.ts'
-import { asStoreError, BusyRetry, busyError, isBusy, isDiskError, isHarmless, pause } from './failure.ts'
+import { asStoreError, BusyRetry, busyError, isBusy, isDiskError, isHarmless } from './failure.ts'
 import { migrate, refuseForeignFile } from './migrate.ts'
 
 /** The one connection of a store: opened by its first use, and again after an error it cannot go on from. */

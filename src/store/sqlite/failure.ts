@@ -138,8 +138,3 @@ export class BusyRetry {
     return shortestMs + Math.random() * Math.min(longestMs, this.#attempts)
   }
 }
-
-/** Keeps the process alive: somebody awaits what comes after it. */
-export function pause(ms: number): Promise<void> {
-  return new Promise((resolve) => setTimeout(resolve, ms))
-}

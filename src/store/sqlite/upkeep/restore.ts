@@ -1,3 +1,4 @@
+import { pause } from '../../../base/abort.ts'
 import { StoreBusyError } from '../../../base/errors/store-errors.ts'
 import { rowSize } from '../../rows.ts'
 import type { ConversationRow, RestoredBlob, RestoredConversation, RestoreOutcome } from '../../upkeep.ts'
@@ -5,7 +6,7 @@ import type { Connection } from '../connection.ts'
 import { findConversation } from '../conversations.ts'
 import type { Database } from '../database.ts'
 import { findCall, insertCall } from '../events.ts'
-import { BusyRetry, isBusy, pause } from '../failure.ts'
+import { BusyRetry, isBusy } from '../failure.ts'
 import type { GroupCommit } from '../group-commit.ts'
 
 /** What is held in memory; a longer conversation is staged in a temporary file first, so that nobody waits while its rows come in. */
