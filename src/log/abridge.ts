@@ -3,28 +3,28 @@ import { isBlobRef } from './blob-ref.ts'
 import type { AssistantPart, LogEvent, UserPart } from './events.ts'
 import type { CallState, TurnItem } from './state.ts'
 
-/** What the beginning of a value may take. */
+/** Limits of what is kept of one long value. */
 const keptCharacters = 400
 const keptMembers = 12
 const keptParts = 8
 
-/** Where something was left out of what was read: how many bytes of it, about. The event itself has all of it. */
+/** About how many bytes were cut from a record. The event in the log is still complete. */
 type Abridged = { readonly leftOut?: number }
 
 /**
- * The beginnings of what is long in an event, so that a reader with little room can go on. Says in `leftOut` how much is missing. Everything that the fold decides
- * on stays.
+ * Cuts long fields of an event to their beginnings, so that a reader with little memory can continue. `leftOut` says how many bytes are missing. Fields that
+ * the fold decides on are never cut.
  */
 export function abridgeEvent<Event extends LogEvent>(event: Event): Event {
   return { ...event, content: abridgeFields(event.content) } as Event
 }
 
-/** The same of what a turn consists of. */
+/** Does the same for one item of a turn. */
 export function abridgeItem<Item extends TurnItem>(item: Item): Item {
   return abridgeFields(item)
 }
 
-/** The same of a call: its arguments, what was asked and answered, and its result. */
+/** Does the same for a call: its arguments, its suspensions and answers, and its result. */
 export function abridgeCall(call: CallState): CallState {
   const rounds = call.rounds.map((round) => ({
     ...abridgeFields(round),
@@ -33,7 +33,7 @@ export function abridgeCall(call: CallState): CallState {
   return { ...abridgeFields(call), rounds, result: call.result && abridgeFields(call.result) }
 }
 
-/** How much is missing of a call. 0: nothing. */
+/** How many bytes were cut from a call; 0 when it is complete. */
 export function leftOutOf(call: CallState): number {
   let bytes = missing(call) + missing(call.result)
   for (const round of call.rounds) bytes += missing(round) + missing(round.resolution)
@@ -44,7 +44,7 @@ function missing(record: object | null): number {
   return (record as Abridged | null)?.leftOut ?? 0
 }
 
-/** The members that may be long, under whichever name an event or a state has them. */
+/** Fields of events and states that can be long, and how each is cut. */
 const longFields: Readonly<Record<string, (value: never) => unknown>> = {
   message: ({ parts }: { parts: readonly UserPart[] }) => ({ parts: abridgeParts(parts) }),
   parts: abridgeParts,
@@ -70,18 +70,18 @@ const longFields: Readonly<Record<string, (value: never) => unknown>> = {
 
 function abridgeFields<T extends object>(record: T): T {
   let leftOut = missing(record)
-  const kept = { ...record } as Record<string, unknown>
+  const shortened = { ...record } as Record<string, unknown>
   for (const [name, value] of Object.entries(record)) {
     const shorten = longFields[name]
     const weight = shorten === undefined || value === null ? 0 : weightOf(value)
     if (!shorten || weight <= keptCharacters) continue
-    kept[name] = shorten(value as never)
-    leftOut += Math.max(0, weight - weightOf(kept[name]))
+    shortened[name] = shorten(value as never)
+    leftOut += Math.max(0, weight - weightOf(shortened[name]))
   }
-  return (leftOut > 0 ? { ...kept, leftOut } : record) as T
+  return (leftOut > 0 ? { ...shortened, leftOut } : record) as T
 }
 
-/** Calls stay, because the fold goes by them; of the rest, the beginnings of the first. */
+/** Keeps every call, because the fold depends on them, and the beginnings of the first few other parts. */
 function abridgeParts<Part extends UserPart | AssistantPart>(parts: readonly Part[]): Part[] {
   let others = 0
   return parts.flatMap((part): Part[] => {
@@ -92,10 +92,10 @@ function abridgeParts<Part extends UserPart | AssistantPart>(parts: readonly Par
   })
 }
 
-/** What says how a call ended comes first, so that it is never what is left out. */
+/** Keys that say how a call ended. They are sorted first, so that they are never the ones cut. */
 const tellingKeys = ['type', 'kind', 'ok', 'usage', 'error', 'reason', 'text', 'result']
 
-/** The beginning of a value: of the same kind, with its first members and characters. */
+/** The beginning of a value: the same kind of value, with its first members and characters. */
 export function abridge(value: Json): Json {
   let [characters, members] = [keptCharacters, keptMembers]
   const shorten = (part: Json): Json => {
@@ -105,19 +105,19 @@ export function abridge(value: Json): Json {
       return kept.length < part.length ? copyOf(`${kept}…`) : part
     }
     if (typeof part !== 'object' || part === null) return part
-    if (Array.isArray(part)) return part.slice(0, Math.max(0, members)).flatMap((member) => taken(member))
+    if (Array.isArray(part)) return part.slice(0, Math.max(0, members)).flatMap((member) => takeMember(member))
     const entries = Object.entries(part).filter(([key]) => key.length <= keptCharacters)
     entries.sort(([one], [other]) => rank(one) - rank(other))
-    return Object.fromEntries(entries.flatMap(([key, member]) => taken(member).map((kept) => [key, kept])))
+    return Object.fromEntries(entries.flatMap(([key, member]) => takeMember(member).map((kept) => [key, kept])))
   }
-  const taken = (member: Json): Json[] => {
+  const takeMember = (member: Json): Json[] => {
     members -= 1
     return members < 0 ? [] : [shorten(member)]
   }
   return shorten(value)
 }
 
-/** Engines let a part of a string share the memory of the whole, and so keep all of it. A copy does not. */
+/** A slice of a string can keep the whole string in memory. A copy does not. */
 function copyOf(text: string): string {
   return JSON.parse(JSON.stringify(text)) as string
 }
@@ -127,7 +127,7 @@ function rank(key: string): number {
   return place < 0 ? tellingKeys.length : place
 }
 
-/** About how many bytes a value takes in memory, and as JSON: many small values weigh more than their text. */
+/** About how many bytes a value takes, in memory or as JSON. Many small values weigh more than their text. */
 export function weightOf(value: unknown): number {
   if (typeof value === 'string') return 16 + value.length
   if (typeof value !== 'object' || value === null) return 8

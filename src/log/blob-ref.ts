@@ -21,31 +21,28 @@ export function isBlobRef(value: unknown): value is BlobRef {
 
 /** The hashes of all blob refs anywhere in a value, each once. */
 export function blobRefsIn(value: Json): string[] {
-  const found = new Set<string>()
-  collect(value, found)
-  return [...found]
+  const hashes = new Set<string>()
+  collect(value, hashes)
+  return [...hashes]
 }
 
-function collect(value: Json, found: Set<string>): void {
+function collect(value: Json, hashes: Set<string>): void {
   if (typeof value !== 'object' || value === null) return
-  if (isBlobRef(value)) found.add(value.blob)
-  for (const member of Object.values(value)) collect(member, found)
+  if (isBlobRef(value)) hashes.add(value.blob)
+  for (const member of Object.values(value)) collect(member, hashes)
 }
 
-/** Longer addresses are files in disguise, or mistakes. */
+/** A longer URL is a file in disguise, or a mistake. */
 const maxUrlLength = 8_192
 
-/**
- * Whether something is an address on the web. Whoever shows a message may make a link of what this says yes to; `javascript:`, `file:` and whatever else a
- * browser or a program takes for an address is none.
- */
+/** Whether the text is an http or https URL. Pages may link to such a URL; they must not link to `javascript:`, `file:` and the like. */
 export function isWebUrl(text: string): boolean {
   if (text.length > maxUrlLength || !URL.canParse(text)) return false
   const { protocol } = new URL(text)
   return protocol === 'http:' || protocol === 'https:'
 }
 
-/** The same, or a file that the address itself holds. */
+/** Whether the text is a web URL or a `data:` URL. */
 export function isFileUrl(text: string): boolean {
   return isDataUrl(text) || isWebUrl(text)
 }
@@ -54,7 +51,7 @@ export function isDataUrl(text: string): boolean {
   return /^data:/i.test(text)
 }
 
-/** A source without an address that is not on the web: pages make a link of it. */
+/** Drops the URL of a source unless it is a web URL, because pages turn it into a link. */
 export function withWebUrl(source: JsonObject): JsonObject {
   const { url, ...rest } = source
   return url === undefined || (typeof url === 'string' && isWebUrl(url)) ? source : rest

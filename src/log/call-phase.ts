@@ -3,8 +3,8 @@ import type { CallState, Round } from './state.ts'
 
 /**
  * Where a call stands.
- * `unasked`: it must suspend (again) before it can go on. `ready`: it may be started. `pending`: somebody has to answer.
- * `started`: a `tool_started` without an end. `recovered`: a person decided about an interrupted call, and no result says so yet.
+ * `unasked`: it must suspend (again) before it can continue. `ready`: it may be started. `pending`: it waits for an answer.
+ * `started`: a `tool_started` without an end. `recovered`: a person decided about an interrupted call, and no result is recorded yet.
  */
 export type CallPhase =
   | { readonly type: 'unasked'; readonly kind: SuspensionKind }
@@ -14,10 +14,10 @@ export type CallPhase =
   | { readonly type: 'recovered'; readonly end: CallEnd }
   | { readonly type: 'ended'; readonly end: CallEnd }
 
-/** How a call ended, as the model and the user read it. `userFacing`: its error is meant for people, so that pages may show it. */
+/** How a call ended, as the model and the user read it. `userFacing`: the error is meant for people, so pages may show it. */
 export type CallEnd = CallResult & { readonly outcome?: InterruptedEnd; readonly userFacing?: true }
 
-/** Where a call is, by the log alone. */
+/** Where a call stands, decided from the log alone. */
 export function callPhase(call: CallState): CallPhase {
   if (call.result) {
     const { seq: _, leftOut: __, ...end } = call.result
@@ -42,13 +42,13 @@ export function callPhase(call: CallState): CallPhase {
   }
 }
 
-/** How a call ended; null while it has not. */
+/** How a call ended; null while it is open. */
 export function callEnd(call: CallState): CallEnd | null {
   const phase = callPhase(call)
   return phase.type === 'ended' ? phase.end : null
 }
 
-/** The arguments a call runs with: the model's, or what a person made of them. */
+/** The arguments a call runs with: the model's, or a person's edit of them. */
 export function effectiveArgs(call: CallState): CallState['args'] {
   const edited = call.rounds.findLast((round) => round.resolution?.edited)?.resolution?.edited
   return edited ? edited.after : call.args
@@ -65,10 +65,10 @@ function endByResolution(call: CallState, round: Round): CallEnd | null {
     if (round.kind === 'recovery') return null
     if (round.kind === 'elicitation') return { ok: true, result: value }
     const end = asCallResult(value)
-    // What a page answered for its own tool it may read; what a child agent failed with comes from tools and providers.
+    // A page may read the error it reported for its own tool. A child agent's error comes from tools and providers, so it stays hidden.
     return end.ok || round.kind === 'sub_agent' ? end : { ...end, userFacing: true }
   }
-  // A call that was started may have had its effect before somebody ended it.
+  // A started call may have had its effect before it was denied, expired or cancelled.
   const unknown = call.attempts > 0 ? { outcome: 'unknown' as const } : {}
   return { ok: false, error: endError(status, value), userFacing: true, ...unknown }
 }
@@ -80,7 +80,10 @@ function endError(status: 'denied' | 'expired' | 'cancelled', value: unknown): s
   return typeof reason === 'string' && reason !== '' ? `tool call denied: ${reason}` : 'tool call denied'
 }
 
-/** Client and child answers are `{ ok, result | error }`; anything else is taken as the result itself. */
+/**
+ * Client and child answers are `{ ok, result
+ * error }`. Any other value is the result itself.
+ */
 function asCallResult(value: CallState['args']): CallResult {
   if (!isObject(value)) return { ok: true, result: value }
   if (value['ok'] === true && 'result' in value) return { ok: true, result: value['result']! }

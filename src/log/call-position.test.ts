@@ -4,7 +4,7 @@ import { callPosition, copyCalls } from './fold-call.ts'
 
 const called = (callId: string) => ({ callId })
 
-/** Calls whose ids are counted when they are looked at. */
+/** Calls that count how often their ids are read. */
 function counted(ids: readonly string[]) {
   const reads = { count: 0 }
   const calls = ids.map((id) => ({

@@ -3,22 +3,22 @@ import { type CallState, type ConversationState, keptMessages, openTurn, type Tu
 
 const prefix = 'child-'
 
-/** The conversation of the child agent that a call starts. Derived, so that starting it twice is starting it once. */
+/** The id of the child conversation that a call starts. It is derived from the call, so starting the child twice starts it once. */
 export function childIdOf(callId: string): string {
   return `${prefix}${callId}`
 }
 
-/** The turn of the child whose end is the result of the call. */
+/** The turn of the child whose end is the call's result. */
 export function childTurnIdOf(callId: string): string {
   return `turn-${callId}`
 }
 
-/** The call whose child has this id, going by the name alone; null when no child has such a name. */
+/** The call that a child conversation belongs to, read from its id; null when the id is not that of a child. */
 export function callIdOfChild(id: string): string | null {
   return id.startsWith(prefix) && id.length > prefix.length ? id.slice(prefix.length) : null
 }
 
-/** The calls that a child agent works on, or will as soon as it is started. */
+/** The calls that a child agent works on, or will work on once it is started. */
 export function childCalls(state: ConversationState): CallState[] {
   return (openTurn(state)?.calls ?? []).filter(isChildCall)
 }
@@ -28,10 +28,10 @@ function isChildCall(call: CallState): boolean {
   return phase.type === 'pending' && phase.round.kind === 'sub_agent'
 }
 
-/** How many levels of child agents there may be below a turn that does not say. */
+/** Default for `maxDepth`: how many levels of child agents a turn may have below it. */
 export const defaultMaxDepth = 4
 
-/** What a child agent may use at most: what is left to the turn that starts it. */
+/** The most a child agent may use: what its parent turn has left. */
 type ChildBudget = { readonly maxDepth: number; readonly maxSteps: number; readonly maxTokens: number }
 
 export function childBudget(turn: TurnState): ChildBudget {
@@ -43,10 +43,10 @@ export function childBudget(turn: TurnState): ChildBudget {
   }
 }
 
-/** Why no child agent may be started, as the model reads it; null when one may. */
+/** Why no child agent may be started, as text for the model; null when one may. */
 export function childRefusal(turn: TurnState): string | null {
   const left = childBudget(turn)
-  if (left.maxDepth < 0) return 'not started: agents may not call each other any deeper (max_depth)'
-  if (left.maxSteps < 1) return 'not started: no steps are left for another agent (max_steps)'
-  return left.maxTokens < 1 ? 'not started: no tokens are left for another agent (max_tokens)' : null
+  if (left.maxDepth < 0) return 'not started: the limit on nested agents is reached (max_depth)'
+  if (left.maxSteps < 1) return 'not started: no steps are left for a child agent (max_steps)'
+  return left.maxTokens < 1 ? 'not started: no tokens are left for a child agent (max_tokens)' : null
 }

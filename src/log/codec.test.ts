@@ -49,7 +49,7 @@ describe('what is encoded comes back', () => {
     expect(flat(decode(encode(value)))).toEqual(flat(value))
   })
 
-  test('a __proto__ key stays a key, and changes nobody', () => {
+  test('a __proto__ key stays a key, and changes no prototype', () => {
     const value = JSON.parse('{"__proto__": {"polluted": true}, "n": -0}')
     const back = decode(encode(value)) as object
     expect(Object.keys(back)).toEqual(['__proto__', 'n'])

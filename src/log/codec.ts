@@ -6,8 +6,8 @@ import type { Json } from '../base/json.ts'
 const maxDepth = 500
 
 /**
- * JSON text that gives back exactly what went in: also -0, lone surrogates, NUL and `__proto__` keys.
- * Throws `InvalidValueError` with the path of what JSON cannot hold; `path` names the root.
+ * Encodes a value as JSON text that decodes to exactly the same value, including -0, lone surrogates, NUL and `__proto__` keys.
+ * Throws `InvalidValueError` with the path of the first value that JSON cannot hold; `path` names the root.
  */
 export function encode(value: unknown, path = 'value'): string {
   try {
@@ -20,7 +20,7 @@ export function encode(value: unknown, path = 'value'): string {
         throw locate(value, path, 0, new Set()) ?? unreadable(path, 'it changes while it is read')
     }
   } catch (error) {
-    // A getter or a proxy, which is code of the caller's, has thrown.
+    // A getter or a proxy of the caller has thrown.
     throw PerdureError.isInstance(error) ? error : unreadable(path, thrownText(error))
   }
 }
@@ -29,7 +29,7 @@ function unreadable(path: string, why: string): InvalidValueError {
   return new InvalidValueError(path, `it cannot be read: ${why}`)
 }
 
-/** Whether `encode` would take it. */
+/** Whether `encode` accepts the value. */
 export function canEncode(value: unknown): boolean {
   try {
     return inspect(value, 0) !== 'refused'
@@ -38,12 +38,12 @@ export function canEncode(value: unknown): boolean {
   }
 }
 
-/** Reads what `encode` wrote. */
+/** Decodes text that `encode` wrote. */
 export function decode(text: string): Json {
   return JSON.parse(text) as Json
 }
 
-/** `negative_zero`: JSON, but `JSON.stringify` would turn a -0 into 0. Fast, because it runs on everything that is stored. */
+/** `negative_zero`: valid JSON, but `JSON.stringify` would turn a -0 into 0. Fast, because it runs on everything that is stored. */
 function inspect(value: unknown, depth: number): 'plain' | 'negative_zero' | 'refused' {
   if (typeof value === 'string' || typeof value === 'boolean' || value === null) return 'plain'
   if (typeof value === 'number') {
@@ -69,7 +69,7 @@ function isPlainObject(value: object): boolean {
   return (prototype === Object.prototype || prototype === null) && Object.getOwnPropertySymbols(value).length === 0
 }
 
-/** Finds what `inspect` refused. */
+/** Finds the value that `inspect` refused. */
 function locate(value: unknown, path: string, depth: number, ancestors: Set<object>): InvalidValueError | null {
   if (typeof value === 'number' && !Number.isFinite(value))
     return new InvalidValueError(path, `${value} is not a JSON number`)
@@ -81,7 +81,7 @@ function locate(value: unknown, path: string, depth: number, ancestors: Set<obje
     return new InvalidValueError(path, `a ${value.constructor?.name ?? 'class instance'} is not a plain object`)
   }
   ancestors.add(value)
-  // One by one: a list with holes may be longer than memory.
+  // One by one: a sparse array may be longer than memory.
   const keys = Array.isArray(value) ? null : Object.keys(value)
   const length = keys ? keys.length : (value as unknown[]).length
   for (let index = 0; index < length; index++) {

@@ -9,7 +9,7 @@ import type { Outcome } from './settle.ts'
 
 const none: ReadonlySet<string> = new Set()
 
-/** The commit as a list of types, and what is to be done then. */
+/** The commit as a list of types, and the step after it. */
 function decided(events: readonly NewEvent[], outcomes: readonly Outcome[] = [], running: ReadonlySet<string> = none) {
   const { events: added, step } = decide(stateOf(events), running, outcomes)
   return { commit: added.map((event) => event.type), step: step.type }
@@ -45,7 +45,7 @@ describe('one commit holds everything that follows', () => {
     })
   })
 
-  test('a message, a call that waits for somebody, and one that does not', () => {
+  test('a message, a call that waits for an answer, and one that does not', () => {
     const outcome = answer('m1', 1, { calls: [draftCall('c1', { gated: true }), draftCall('c2')] })
     expect(decided([said('t1')], [outcome])).toEqual({
       commit: ['assistant_msg', 'tool_call', 'tool_call', 'suspension', 'tool_started'],
@@ -53,7 +53,7 @@ describe('one commit holds everything that follows', () => {
     })
   })
 
-  test('a message whose only call waits for somebody, and letting go', () => {
+  test('a message whose only call waits for an answer, and parking', () => {
     const outcome = answer('m1', 1, { calls: [draftCall('c1', { executor: 'human' })] })
     expect(decided([said('t1')], [outcome])).toEqual({
       commit: ['assistant_msg', 'tool_call', 'suspension'],
@@ -94,7 +94,7 @@ describe('one commit holds everything that follows', () => {
   })
 })
 
-describe('what there is nothing to commit for', () => {
+describe('no commit when', () => {
   test('a turn that has just begun asks the model', () => {
     expect(decided([said('t1')])).toEqual({ commit: [], step: 'model' })
   })
@@ -107,7 +107,7 @@ describe('what there is nothing to commit for', () => {
     })
   })
 
-  test('running calls are waited for; when nobody runs them, they were interrupted', () => {
+  test('running calls are waited for; calls that no process runs were interrupted', () => {
     expect(decided(calling(1), [], new Set(['c1']))).toEqual({ commit: [], step: 'wait' })
     expect(decided(calling(1))).toEqual({ commit: ['tool_result'], step: 'model' })
   })

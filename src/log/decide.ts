@@ -5,17 +5,17 @@ import { type Outcome, settle } from './settle.ts'
 import type { ConversationState } from './state.ts'
 
 export type Decision = {
-  /** To be appended in one commit. */
+  /** Append these in one commit. */
   readonly events: readonly NewEvent[]
-  /** The state once they are. */
+  /** The state after that commit. */
   readonly after: ConversationState
-  /** What to do then; never `commit`. */
+  /** The step after that commit; never `commit`. */
   readonly step: Exclude<Step, { type: 'commit' }>
 }
 
 /**
- * Settles the outcomes in hand and folds what follows from them into the same commit: a message with its calls, suspensions and starts, or a
- * message with the turn's end. A call that is started here counts as running, because it will be as soon as the commit is durable.
+ * Settles the outcomes at hand and adds everything that follows from them to the same commit: a message with its calls, suspensions and starts, or a message
+ * with the turn's end. A call that is started here counts as running, because it will run as soon as the commit is durable.
  */
 export function decide(state: ConversationState, running: ReadonlySet<string>, outcomes: readonly Outcome[]): Decision {
   const events: NewEvent[] = []
@@ -37,13 +37,13 @@ export function decide(state: ConversationState, running: ReadonlySet<string>, o
   }
 }
 
-/** The end of that turn among some events. */
+/** The `turn_ended` of this turn among the events. */
 export function endOf(turnId: string | null, events: readonly NewEvent[]): TurnEnded | null {
   for (const event of events) if (event.type === 'turn_ended' && event.content.turnId === turnId) return event.content
   return null
 }
 
-/** `at` is the store's to give; nothing is decided by it. */
+/** The events as they will stand in the log. `at` is 0: the store assigns it, and no decision depends on it. */
 export function tentative(events: readonly NewEvent[], lastSeq: number): LogEvent[] {
   return events.map((event, index) => ({ ...event, conversationId: '', seq: lastSeq + 1 + index, at: 0 }))
 }

@@ -1,41 +1,41 @@
 import type { EventContents, EventType, NewEvent } from './events.ts'
 import { validateEvent } from './validate-event.ts'
 
-/** A `user_msg`: a person said something. As all of these, throws `EventInvalidError` for a content of another shape. */
+/** A `user_msg`: a message from a person. Like every constructor here, it throws `EventInvalidError` when the content has the wrong shape. */
 export const userMsg = constructorOf('user_msg')
-/** An `assistant_msg`: the model said something, with the ids of its calls. */
+/** An `assistant_msg`: a message from the model, with the ids of its calls. */
 export const assistantMsg = constructorOf('assistant_msg')
-/** A `tool_call`: what is to be run, with the decisions that are taken once. */
+/** A `tool_call`: a call to run, with the decisions that are made once. */
 export const toolCall = constructorOf('tool_call')
 /** A `tool_started`: written before the tool runs. */
 export const toolStarted = constructorOf('tool_started')
-/** A `suspension`: a call waits for somebody. */
+/** A `suspension`: a call waits for an answer. */
 export const suspension = constructorOf('suspension')
-/** A `resolution`: somebody answered, or nobody did in time. */
+/** A `resolution`: the answer to a suspension, or its expiry. */
 export const resolution = constructorOf('resolution')
 /** A `tool_result`: how a call ended. */
 export const toolResult = constructorOf('tool_result')
 /** An `injection`: what a durable hook added to a model call. */
 export const injection = constructorOf('injection')
-/** A `regeneration`: a message that is to be written again, and why. */
+/** A `regeneration`: a message that the model must write again, and why. */
 export const regeneration = constructorOf('regeneration')
-/** A `withheld`: the message after it was not passed by the agent's hooks, so only operators read it. */
+/** A `withheld`: the agent's hooks did not pass the message after it, so only operators read it. */
 export const withheld = constructorOf('withheld')
-/** A `cancel_requested`: somebody wants a turn to end. */
+/** A `cancel_requested`: a request to end a turn. */
 export const cancelRequested = constructorOf('cancel_requested')
 /** A `turn_ended`: how a turn ended. */
 export const turnEnded = constructorOf('turn_ended')
 /** A `titled`: the title of the conversation. */
 export const titled = constructorOf('titled')
-/** A `seeded`: what a conversation begins with; only as the first event. */
+/** A `seeded`: the state a conversation starts from; only valid as the first event. */
 export const seeded = constructorOf('seeded')
 /** A `flow_started`: a session begins. */
 export const flowStarted = constructorOf('flow_started')
-/** A `flow_opened`: the code asked for something. */
+/** A `flow_opened`: the flow's code asked for an operation. */
 export const flowOpened = constructorOf('flow_opened')
-/** A `flow_outcome`: what came of what the code asked for. */
+/** A `flow_outcome`: the outcome of an operation. */
 export const flowOutcome = constructorOf('flow_outcome')
-/** A `flow_continued`: a session goes on with a fresh record. */
+/** A `flow_continued`: a session continues with a fresh record. */
 export const flowContinued = constructorOf('flow_continued')
 /** A `flow_ended`: how a session ended. */
 export const flowEnded = constructorOf('flow_ended')

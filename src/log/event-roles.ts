@@ -1,6 +1,6 @@
 import type { EventType } from './events.ts'
 
-/** Events after which a process that has the agent's code must look at the conversation. */
+/** Events after which a worker with the agent's code must look at the conversation. */
 export const wakingTypes: ReadonlySet<string> = new Set<EventType>([
   'user_msg',
   'resolution',
@@ -11,7 +11,7 @@ export const wakingTypes: ReadonlySet<string> = new Set<EventType>([
 /** Events that may begin a conversation. */
 export const creatingTypes: ReadonlySet<string> = new Set<EventType>(['user_msg', 'seeded', 'flow_started'])
 
-/** Events that need no lease: they ask, answer or name, and the owner decides what follows. All others say what the owner did. */
+/** Events that need no lease: they ask, answer or name, and the owner decides what follows. All other events record what the owner did. */
 const openTypes: ReadonlySet<string> = new Set<EventType>([
   'user_msg',
   'resolution',

@@ -9,12 +9,12 @@ export type LogEvent = NewEvent & {
   readonly at: number
 }
 
-/** An event before the store has given it a place. The union is closed; see `knownPart` for what a reader is shown of a log with others. */
+/** An event before the store assigns its `seq`. The union is closed; `knownPart` says what readers see of a log with other types. */
 export type NewEvent = {
   readonly [Type in keyof EventContents]: { readonly type: Type; readonly content: EventContents[Type] }
 }[keyof EventContents]
 
-/** The closed list of types. An unknown one makes a node let go of the conversation. */
+/** The closed list of event types. A node that reads any other type releases the conversation. */
 export type EventType = keyof EventContents
 
 /** The event of that type. */
@@ -43,7 +43,7 @@ export type EventContents = {
   readonly flow_ended: FlowEnded
 }
 
-/** The content of `user_msg`: a message, and the turn it opens, queues or steers. */
+/** The content of `user_msg`: a message, and the turn that it opens, queues for or steers. */
 export type UserMsg = {
   readonly turnId: string
   readonly message: UserMessage
@@ -52,16 +52,16 @@ export type UserMsg = {
   readonly key?: string
 }
 
-/** What a person said. */
+/** A message from a person. */
 export type UserMessage = { readonly parts: readonly UserPart[] }
 
-/** A part of what a person said. */
+/** A part of a person's message. */
 export type UserPart = TextPart | FilePart
 
 /** Text. */
 export type TextPart = { readonly type: 'text'; readonly text: string; readonly providerMetadata?: JsonObject }
 
-/** A file of a message: bytes live in the store's blobs, a string is a URL. */
+/** A file in a message. A blob ref names bytes in the store; a string is a URL. */
 export type FilePart = {
   readonly type: 'file'
   readonly mediaType: string
@@ -69,23 +69,23 @@ export type FilePart = {
   readonly filename?: string
 }
 
-/** All options of one turn, agent defaults written in at send, so that a deploy cannot change a turn under way. */
+/** All options of one turn. The agent's defaults are written in at `send`, so that a deploy cannot change a running turn. */
 export type TurnOptions = JsonObject & {
   readonly maxSteps?: number
   readonly maxTokens?: number
   readonly maxParallelCalls?: number
-  /** How many levels of child agents there may be below the turn. */
+  /** Most levels of child agents below the turn. */
   readonly maxDepth?: number
   readonly untilTool?: string
   /** JSON Schema of the object that ends the turn; `false` opts out of the agent's default. */
   readonly output?: JsonObject | false
 }
 
-/** The content of `assistant_msg`: a message of the model, whole, cancelled or failed. */
+/** The content of `assistant_msg`: a message from the model, complete, cancelled or failed. */
 export type AssistantMsg = {
   readonly turnId: string
   readonly messageId: string
-  /** The seq its prompt was rendered from. */
+  /** The `seq` that its prompt was rendered from. */
   readonly seen: number
   readonly parts: readonly AssistantPart[]
   readonly model: ModelRef
@@ -98,7 +98,7 @@ export type AssistantMsg = {
 /** Which model wrote a message. */
 export type ModelRef = { readonly provider: string; readonly modelId: string }
 
-/** Tokens, as the provider counts them; what it does not tell is absent. */
+/** Token counts from the provider. A count that the provider does not report is absent. */
 export type Usage = {
   readonly inputTokens?: number
   readonly outputTokens?: number
@@ -107,7 +107,7 @@ export type Usage = {
   readonly reasoningTokens?: number
 }
 
-/** A part of a model's message. Of our own calls only the `callId`; the rest is in `tool_call`. */
+/** A part of a model's message. A call has only its `callId` here; the rest is in its `tool_call` event. */
 export type AssistantPart =
   | TextPart
   | FilePart
@@ -118,7 +118,7 @@ export type AssistantPart =
   | OwnCallPart
   | PlainCallPart
 
-/** A call that the model's host runs; its result comes in the same stream. */
+/** A call that the provider runs. Its result arrives in the same stream. */
 export type ProviderCallPart = {
   readonly type: 'provider_call'
   readonly providerCallId: string
@@ -136,10 +136,10 @@ export type ProviderResultPart = {
   readonly providerMetadata?: JsonObject
 }
 
-/** One of our calls; everything else about it is in its `tool_call` event. */
+/** A call that Perdure runs. Everything else about it is in its `tool_call` event. */
 export type OwnCallPart = { readonly type: 'call'; readonly callId: string; readonly providerMetadata?: JsonObject }
 
-/** A call of a message that was regenerated, halted, cancelled or failed: shown to people, never run, never rendered. */
+/** A call in a message that was regenerated, halted, cancelled or failed: shown to people, never run, never rendered. */
 export type PlainCallPart = {
   readonly type: 'plain_call'
   readonly providerCallId: string
@@ -147,13 +147,13 @@ export type PlainCallPart = {
   readonly args: Json
 }
 
-/** Who runs a call: this process, a person, the page, the host of the model, or another agent. */
+/** Who runs a call: this process, a person, the page, the model provider, or another agent. */
 export type Executor = 'server' | 'human' | 'client' | 'provider' | 'agent'
 
-/** What to do about a call that was started and has no result: tell the model that nobody knows, run it again, or ask a person. */
+/** What to do with a call that was started and has no result: report the unknown outcome to the model, run the call again, or ask a person. */
 export type IfInterrupted = 'report' | 'rerun' | 'ask'
 
-/** A call with the decisions that are taken once, so that a deploy does not change them under a waiting call. */
+/** A call with the decisions that are made once, so that a deploy does not change them while the call waits. */
 export type ToolCallContent = {
   readonly turnId: string
   readonly callId: string
@@ -165,16 +165,16 @@ export type ToolCallContent = {
   readonly ifInterrupted: IfInterrupted
   readonly timeoutMs: number | null
   readonly expiresInMs: number | null
-  /** What a person is shown when the call suspends. */
+  /** What people see when the call suspends. */
   readonly prompt?: Json
-  /** JSON Schema of the answer, for the executors that are answered. */
+  /** JSON Schema of the answer, for executors that answer. */
   readonly schema?: Json
 }
 
-/** What is waited for: a yes or no, an answer, the page, a child agent, or a decision about an interrupted call. */
+/** What a suspended call waits for: a yes or no, an answer, the page, a child agent, or a decision about an interrupted call. */
 export type SuspensionKind = 'approval' | 'elicitation' | 'client_exec' | 'sub_agent' | 'recovery'
 
-/** The content of `suspension`: a call waits for somebody. `expiresInMs` null: for ever. */
+/** The content of `suspension`: a call waits for an answer. `expiresInMs` null: it waits forever. */
 export type Suspension = {
   readonly callId: string
   readonly round: number
@@ -199,12 +199,12 @@ export type Resolution = {
   readonly edited?: { readonly before: Json; readonly after: Json }
 }
 
-/** `unknown`: interrupted, it may have run. `ran`: it ran, but its result could not be recorded. */
+/** `unknown`: the call was interrupted and may have run. `ran`: it ran, but its result could not be recorded. */
 export type InterruptedEnd = 'unknown' | 'ran'
 
 /**
- * The content of `tool_result`: how a call ended that ran, or could not. `userFacing`: the error is meant for people. It is a field and no event of its own, since it changes
- * neither what the log folds to nor what the model reads, and whoever does not know it shows less.
+ * The content of `tool_result`: how a call ended that ran, or that could not run. `userFacing`: the error is meant for people. It is a field rather than an
+ * event type because it changes neither the fold nor what the model reads; a reader that does not know it shows less.
  */
 export type ToolResult = {
   readonly callId: string
@@ -212,10 +212,10 @@ export type ToolResult = {
   readonly userFacing?: true
 } & CallResult
 
-/** What came of a call. */
+/** The result of a call, or its error. */
 export type CallResult = { readonly ok: true; readonly result: Json } | { readonly ok: false; readonly error: string }
 
-/** The content of `injection`: what a durable hook added, also when that was nothing. */
+/** The content of `injection`: what a durable hook added, even when it added nothing. */
 export type Injection = {
   readonly turnId: string
   readonly step: number
@@ -224,8 +224,8 @@ export type Injection = {
 }
 
 /**
- * The content of `withheld`: the message after it was not passed by the agent's post-hooks. The mark comes first, in the same commit, so every
- * prefix of a log that has the message has its mark. `hook` is the one that did not pass it; the agent's first, where no hook was asked.
+ * The content of `withheld`: the agent's post-hooks did not pass the message after it. The mark comes first, in the same commit, so every prefix of a log that
+ * has the message also has its mark. `hook` names the hook that did not pass it, or the agent's first hook where none was asked.
  */
 export type Withheld = { readonly messageId: string; readonly hook: string }
 
@@ -235,7 +235,7 @@ export type TurnStatus = 'completed' | 'cancelled' | 'failed' | 'halted'
 /** The content of `turn_ended`. */
 export type TurnEnded = { readonly turnId: string; readonly status: TurnStatus; readonly reason: string | null }
 
-/** The content of `flow_started`: which code, and with what input. */
+/** The content of `flow_started`: which flow, and its input. */
 export type FlowStarted = {
   readonly flow: string
   readonly version: string
@@ -243,39 +243,39 @@ export type FlowStarted = {
   readonly who: string
 }
 
-/** What a flow asked for. Positions count a session's operations from 1, in the order they were asked for. */
+/** An operation that a flow asked for. Positions count a session's operations from 1, in the order the code asked for them. */
 export type FlowOp =
   | { readonly kind: 'suspend'; readonly tag: Json; readonly schema?: Json }
   | { readonly kind: 'request'; readonly request: string; readonly payload: Json }
   | { readonly kind: 'step'; readonly name: string; readonly input: Json; readonly ifInterrupted: 'rerun' | 'report' }
   | { readonly kind: 'sleep'; readonly ms: number }
-  /** `id`: null for a conversation of its own. */
+  /** `id`: null for a conversation of the flow's own. */
   | { readonly kind: 'agent'; readonly agent: string; readonly id: string | null; readonly message: string }
   | { readonly kind: 'now' | 'random' | 'uuid' }
 
-/** An operation the code has asked for. Those of one commit come before its outcomes, so `asked` holds when all before it is replayed. */
+/** An operation that the code has asked for. In one commit, all of these come before the outcomes, so `asked` holds once everything before it is replayed. */
 export type FlowOpened = {
   readonly position: number
   readonly op: FlowOp
   /** How many operations the code had asked for when this was written. */
   readonly asked: number
-  /** Of a step or a message to an agent: the same in every attempt, and in a fork that finds it under way. */
+  /** For a step or a message to an agent: the same in every attempt, and in a fork that finds the operation running. */
   readonly id?: string
 }
 
-/** What an operation came to. Replay gives them back in the order of the log. */
+/** The outcome of an operation. Replay returns outcomes in the order of the log. */
 export type FlowOutcome = { readonly position: number; readonly who?: string } & (
   | { readonly ok: true; readonly value: Json }
   | FlowFailure
 )
 
-/** `code`: of an error of ours, so that a replay throws one with the same. */
+/** `code`: the code of a Perdure error, so that a replay throws an error with the same code. */
 export type FlowFailure = {
   readonly ok: false
   readonly error: string
   readonly code?: string
   readonly outcome?: InterruptedEnd
-  /** As of `tool_result`. */
+  /** As in `tool_result`. */
   readonly userFacing?: true
 }
 

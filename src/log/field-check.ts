@@ -4,13 +4,13 @@
  */
 export class Check {
   readonly #kind: Kind
-  /** Of a simple value: goes on after "must". */
+  /** The rule of a simple value, as text that follows "must". */
   readonly #rule: string
   readonly #isRight: (value: unknown) => boolean
   readonly #min: number
-  /** The fields of an object; the tag of a union. */
+  /** The field names of an object, or the tag of a union. */
   readonly #names: readonly string[]
-  /** Of the fields, of the items, or of what is wrapped. */
+  /** The checks of the fields, of the items, or of the wrapped value. */
   readonly #checks: readonly Check[]
   readonly #variants: ReadonlyMap<string, Check>
 
@@ -51,7 +51,7 @@ export class Check {
     }
   }
 
-  /** Of a value that does not fit. */
+  /** Describes why the value does not fit. */
   problem(value: unknown, path: string): string {
     switch (this.#kind) {
       case kinds.object: {
@@ -132,12 +132,12 @@ export function problemWith(check: Check, value: unknown, path: string): string 
   return check.fits(value) ? null : check.problem(value, path)
 }
 
-/** One check per field; others are let through, because a newer version may have written them. */
+/** One check per field. Other fields are allowed, because a newer version may have written them. */
 export function object<T>(fields: { readonly [Field in keyof T]-?: Check }): Check {
   return new Check(kinds.object, { names: Object.keys(fields), checks: Object.values<Check>(fields) })
 }
 
-/** An object whose `tag` decides what else it must have. */
+/** An object whose `tag` field decides which other fields it must have. */
 export function union(tag: string, variants: { readonly [name: string]: Check }): Check {
   return new Check(kinds.union, { names: [tag], variants: new Map(Object.entries(variants)) })
 }
@@ -170,10 +170,10 @@ export const text = new Check(kinds.text, { rule: 'be a string' })
 
 export const id = new Check(kinds.id, { rule: 'be a string that is not empty' })
 
-/** Whether it is JSON all the way down is the codec's to say. */
+/** Checks only for presence; the codec checks that a value is JSON all the way down. */
 export const json = new Check(kinds.json, { rule: 'be JSON' })
 
-/** `rule` goes on after "must". */
+/** `rule` is text that follows "must". */
 export function simple(isRight: (value: unknown) => boolean, rule: string): Check {
   return new Check(kinds.simple, { isRight, rule })
 }

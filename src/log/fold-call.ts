@@ -1,7 +1,7 @@
 import type { EventOf, LogEvent } from './events.ts'
 import type { CallState } from './state.ts'
 
-/** The events that are about one call after its `tool_call`. */
+/** The events about one call after its `tool_call`. */
 export type CallEvent = EventOf<'tool_started' | 'suspension' | 'resolution' | 'tool_result'>
 
 export function isCallEvent(event: LogEvent): event is CallEvent {
@@ -37,12 +37,12 @@ export function foldCall(call: CallState, event: CallEvent): CallState {
 
 type Identified = { readonly callId: string }
 
-/** Shorter lists are searched, however often. */
+/** Lists shorter than this are always searched. */
 const shortList = 16
-/** A list that is searched once or twice is not worth an index. */
+/** Searches of a list before it gets an index. */
 const searchesBeforeIndex = 4
 
-/** What a list and its copies know of where calls are. Copies may go on differently, so a position is a guess that is checked. */
+/** Call positions shared by a list and its copies. Copies may grow differently, so a position is a guess that must be checked. */
 type Index = { searches: number; readonly positions: Map<string, number> }
 
 type Indexed = { readonly index: Index; covered: number }
@@ -50,42 +50,42 @@ type Indexed = { readonly index: Index; covered: number }
 const indexed = new WeakMap<readonly Identified[], Indexed>()
 
 /**
- * Where a call is among the calls of a turn; -1 when it is not there. Going over all calls of a message costs no more than their number: a long list that is
- * searched again and again gets an index. Such a list must only grow at its end, and keep each call in its place.
+ * The position of a call among the calls of a turn; -1 when the turn does not have it. Looking up all n calls of a message costs about n: a long list that is
+ * searched repeatedly gets an index. The list must only grow at its end, and calls must keep their positions.
  */
 export function callPosition(calls: readonly Identified[], callId: string): number {
-  if (calls.length < shortList) return searched(calls, callId)
-  const known = indexOf(calls)
-  known.index.searches += 1
-  if (known.index.searches <= searchesBeforeIndex) return searched(calls, callId)
-  const position = covering(known, calls).get(callId)
+  if (calls.length < shortList) return findPosition(calls, callId)
+  const entry = indexOf(calls)
+  entry.index.searches += 1
+  if (entry.index.searches <= searchesBeforeIndex) return findPosition(calls, callId)
+  const position = extendIndex(entry, calls).get(callId)
   if (position === undefined) return -1
-  return calls[position]?.callId === callId ? position : searched(calls, callId)
+  return calls[position]?.callId === callId ? position : findPosition(calls, callId)
 }
 
-/** A list that goes on from another one, with what is known of where its calls are. */
+/** Copies a list together with its index. */
 export function copyCalls<Call extends Identified>(calls: readonly Call[]): Call[] {
   const copy = [...calls]
-  const known = indexed.get(calls)
-  if (known) indexed.set(copy, { ...known })
+  const entry = indexed.get(calls)
+  if (entry) indexed.set(copy, { ...entry })
   return copy
 }
 
-function searched(calls: readonly Identified[], callId: string): number {
+function findPosition(calls: readonly Identified[], callId: string): number {
   return calls.findIndex((call) => call.callId === callId)
 }
 
 function indexOf(calls: readonly Identified[]): Indexed {
-  const known = indexed.get(calls) ?? { index: { searches: 0, positions: new Map() }, covered: 0 }
-  indexed.set(calls, known)
-  return known
+  const entry = indexed.get(calls) ?? { index: { searches: 0, positions: new Map() }, covered: 0 }
+  indexed.set(calls, entry)
+  return entry
 }
 
-function covering(known: Indexed, calls: readonly Identified[]): Map<string, number> {
-  const { positions } = known.index
-  for (; known.covered < calls.length; known.covered++) {
-    const { callId } = calls[known.covered]!
-    if (!positions.has(callId)) positions.set(callId, known.covered)
+function extendIndex(entry: Indexed, calls: readonly Identified[]): Map<string, number> {
+  const { positions } = entry.index
+  for (; entry.covered < calls.length; entry.covered++) {
+    const { callId } = calls[entry.covered]!
+    if (!positions.has(callId)) positions.set(callId, entry.covered)
   }
   return positions
 }

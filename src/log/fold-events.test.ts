@@ -119,9 +119,9 @@ describe('an event that is about nothing in the log', () => {
     ['a resolution of a call that never was', resolved('c9', 'approval'), "call 'c9'"],
     ['a result of a call that never was', succeeded('c9'), "call 'c9'"],
     ['a regeneration of a message that never was', regenerated('m9'), "message 'm9'"],
-    ['a seed in the middle', { type: 'seeded', content: { state: null } }, 'has begun'],
-    ['an event of a session', flowStarted, 'of a session'],
-  ])('%s changes nothing, and is told of', (_, event, why) => {
+    ['a seed in the middle', { type: 'seeded', content: { state: null } }, 'already has events'],
+    ['an event of a session', flowStarted, 'a flow session'],
+  ])('%s changes nothing, and is reported', (_, event, why) => {
     const before = stateOf([said('t1'), replied('t1', 'm1', 1, { calls: ['c1'] }), called('c1')])
     const told: string[] = []
     const after = foldEvents(placed([event], 3), before, ({ seq, type }, problem) =>
@@ -131,7 +131,7 @@ describe('an event that is about nothing in the log', () => {
     expect(told).toEqual([expect.stringMatching(new RegExp(`^4 ${event.type} .*${why}`))])
   })
 
-  test('an event that counts is not told of', () => {
+  test('an event that changes the state is not reported', () => {
     const told: unknown[] = []
     foldEvents(placed(story), undefined, (event) => told.push(event))
     expect(told).toEqual([])
@@ -160,7 +160,7 @@ describe('a message that is withheld', () => {
     expect(stateOf(log)).not.toHaveProperty('withheld')
   })
 
-  test('is none of the others', () => {
+  test('leaves the other messages as they are', () => {
     const shown = stateOf([...log, replied('t1', 'm2', 3)])
     expect(openTurn(shown)!.items.at(-1)).toMatchObject({ messageId: 'm2', parts: [{ text: 'this is m2' }] })
     const other = stateOf([said('t1'), marked('gone'), replied('t1', 'm1', 1)])

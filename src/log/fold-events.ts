@@ -15,9 +15,9 @@ import {
 } from './state.ts'
 
 /**
- * Folds a log to the state it stands for. `base` is the state before the first of `events`: a state folded earlier, or a summary's base.
- * Pure: `base` is not touched. An event that is about something which is not in the state changes nothing, and `onIgnored` is told. Throws on an event of a
- * type it does not know, because what it would decide past one could be wrong.
+ * Folds a log to its state. `base` is the state before the first of `events`: a state folded earlier, or a summary's base.
+ * Pure: `base` is not changed. An event about something that is not in the state changes nothing and is reported to `onIgnored`. Throws on an event of an
+ * unknown type, because any decision past it could be wrong.
  */
 export function foldEvents(
   events: Iterable<LogEvent>,
@@ -29,20 +29,20 @@ export function foldEvents(
   return fold.state()
 }
 
-/** `why` goes on after "it". `missing`: what it is about, where that is not in the state. */
+/** `why` is text that follows "it". `missing`: what the event is about, where the state does not have it. */
 export type OnIgnored = (event: LogEvent, why: string, missing?: Missing) => void
 
 export type Missing = { readonly what: 'turn' | 'call' | 'message'; readonly id: string }
 
-/** A conversation that goes on from a snapshot has its title. */
+/** The title that a conversation takes over from its seed. */
 export function seedTitle(seed: Json): string | null {
   const title = typeof seed === 'object' && seed !== null && 'title' in seed ? seed['title'] : null
   return typeof title === 'string' && title !== '' ? title : null
 }
 
 /**
- * A log while it is folded. Copies a turn the first time it changes, so that folding n events costs n, whatever came before. Must not be used any more once
- * its `state` was taken.
+ * Folds a log event by event. Copies a turn the first time it changes, so folding n events costs n however long the log before them is. Must not be used after
+ * `state` was taken.
  */
 export class Fold {
   readonly #turns: TurnState[]
@@ -137,7 +137,7 @@ export class Fold {
         this.#title = event.content.title
         return
       case 'seeded':
-        if (event.seq !== 1) return this.#onIgnored(event, 'seeds a log that has begun')
+        if (event.seq !== 1) return this.#onIgnored(event, 'seeds a log that already has events')
         this.#seed = event.content.state
         this.#title = seedTitle(event.content.state)
         return
@@ -146,13 +146,13 @@ export class Fold {
       case 'flow_outcome':
       case 'flow_continued':
       case 'flow_ended':
-        return this.#onIgnored(event, 'is of a session, in the log of a conversation')
+        return this.#onIgnored(event, 'belongs to a flow session, but this is the log of a conversation')
       default:
         throw new EventUnknownError(event)
     }
   }
 
-  /** A second call of the same id would take the events of the first. Turns before the newest that was opened have ended, and keep theirs. */
+  /** Ignores a second call with the same id, which would take the events of the first. Turns before the newest opened one have ended and keep their calls. */
   #toolCall(event: EventOf<'tool_call'>): void {
     const { turnId, callId } = event.content
     const turn = this.#turn(event, turnId)
@@ -197,7 +197,7 @@ export class Fold {
     this.#openNext()
   }
 
-  /** Most new turns have a new id. Looking for each among all turns would make a long fold quadratic; most folds have one. */
+  /** Most new turns have a new id. Searching all turns for each one would make a long fold quadratic, so the second lookup builds an index. */
   #newest(turnId: string): TurnState | undefined {
     if (this.#hasLooked) this.#positions ??= new Map(this.#turns.map((turn, position) => [turn.turnId, position]))
     this.#hasLooked = true
@@ -205,7 +205,7 @@ export class Fold {
     return this.#turns.findLast((turn) => turn.turnId === turnId)
   }
 
-  /** Opens the oldest turn of the queue when none is open. One that was cancelled in the queue stays there: it is never rendered. */
+  /** Opens the oldest queued turn when no turn is open. A turn that was cancelled in the queue stays unopened: it is never rendered. */
   #openNext(): void {
     const newest = this.#turns.findLastIndex((turn) => turn.opened)
     if (newest >= 0 && !this.#turns[newest]!.end) return
@@ -224,7 +224,7 @@ export class Fold {
     this.#changeItem(turn, isMessage, (item) => ({ ...item, regeneration: { n, feedback } }))
   }
 
-  /** Marks the message that comes next. One that is there already is found in the newest turn only: a mark must not cost a search of the log. */
+  /** Marks the message that follows. A message before the mark is looked up in the newest turn only, so that a mark never costs a search of the log. */
   #withhold(withheld: Withheld): void {
     const { messageId, hook } = withheld
     const isMessage = messageWith(messageId)

@@ -2,34 +2,34 @@ import type { Json } from '../base/json.ts'
 import { callPhase } from './call-phase.ts'
 import { type CallState, type ConversationState, openTurn, type TurnState } from './state.ts'
 
-/** Where a conversation is, by its log. Live events refine `running`. */
+/** The phase of a conversation, decided from its log. Live events refine `running`. */
 export type ConversationPhase = 'idle' | 'running' | 'awaiting_input' | 'terminating'
 
 /**
- * A cache over the log, so that lists need no fold. The owner writes it with each commit that changes what it says, and when it lets go;
- * `lastSeq` tells how far it was known then. On disagreement the log wins.
+ * A cache over the log, so that lists need no fold. The owner writes it with each commit that changes it, and when it releases the lease; `lastSeq` says how
+ * far the owner had read. On disagreement the log wins.
  */
 export type FsmState = {
   readonly state: ConversationPhase
-  /** The callIds that wait for an answer. */
+  /** The ids of the calls that wait for an answer. */
   readonly pending: Json
   readonly lastSeq: number
 }
 
-/** How a conversation stands in a list. */
+/** The status of a conversation in a list. */
 export type ConversationStatus = 'active' | 'suspended' | 'idle' | 'ended'
 
-/** What lists and inboxes need of a state. */
+/** The cached state that lists and inboxes read. */
 export function fsmStateOf(state: ConversationState): FsmState {
   return { state: phaseOf(state), pending: pendingCallIds(state), lastSeq: state.lastSeq }
 }
 
-/** Whether both read the same to whoever looks at a list. */
+/** Whether a list would show both states the same way. */
 export function saysTheSame(left: FsmState, right: FsmState): boolean {
   return left.state === right.state && JSON.stringify(left.pending) === JSON.stringify(right.pending)
 }
 
-/** How the cached state reads in a list of conversations. */
+/** The status that a list shows for a phase. */
 export function statusOf(phase: ConversationPhase): ConversationStatus {
   if (phase === 'idle') return 'idle'
   return phase === 'awaiting_input' ? 'suspended' : 'active'
@@ -40,7 +40,7 @@ export function phaseOf(state: ConversationState): ConversationPhase {
   return phaseOfTurn(turn, tallyOf(turn?.calls ?? []))
 }
 
-/** How many calls of a turn have not ended, and how many of these wait for an answer. */
+/** How many calls of a turn are open, and how many of those wait for an answer. */
 export type CallTally = { readonly open: number; readonly pending: number }
 
 export function tallyOf(calls: readonly CallState[]): CallTally {
@@ -53,7 +53,7 @@ export function tallyOf(calls: readonly CallState[]): CallTally {
   return { open, pending }
 }
 
-/** Of the open turn, or null where there is none. `awaiting_input` only when nothing runs or can run. */
+/** The phase for the open turn; `turn` is null where there is none. `awaiting_input` only when nothing runs or can run. */
 export function phaseOfTurn(turn: TurnState | null, { open, pending }: CallTally): ConversationPhase {
   if (!turn) return 'idle'
   if (turn.cancel) return 'terminating'

@@ -11,7 +11,7 @@ import { baseOf, stateSince } from './state.ts'
 /** What must hold for every history that people, clients, crashes and one owner can bring about. */
 const tape = fc.noBias(fc.array(fc.nat(5_039), { minLength: 50, maxLength: 400, size: 'max' }))
 const timeout = 60_000
-/** Shrinking a history that never ends takes its time; what was found is told all the same. */
+/** Shrinking a history that never ends takes a while; the failure is reported all the same. */
 const patient = { interruptAfterTimeLimit: timeout, markInterruptAsFailure: true }
 const nothingRuns: ReadonlySet<string> = new Set()
 

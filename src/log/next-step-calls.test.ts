@@ -101,7 +101,7 @@ tell('a gated tool', [
     next: model,
   },
   {
-    name: 'does not start when nobody answered in time',
+    name: 'does not start when no answer came in time',
     log: [...calling({ gated: true }), suspended('c1', 'approval'), resolved('c1', 'approval', 'expired')],
     next: model,
   },
@@ -206,7 +206,7 @@ tell('several calls', [
     next: commit(started('c1'), suspended('c2', 'approval'), suspended('c3', 'elicitation')),
   },
   {
-    name: 'nobody is waited for while something runs',
+    name: 'the turn does not park while something runs',
     log: [...callingMany(1), called('c2', { gated: true }), started('c1'), suspended('c2', 'approval')],
     running: ['c1'],
     next: wait,
@@ -286,7 +286,7 @@ tell('a crash', [
     next: commit(toolResult({ callId: 'c1', ok: true, result: { paid: true } })),
   },
   {
-    name: 'a decision that nobody took in time ends the call',
+    name: 'a decision that expires ends the call',
     log: [...asking(), resolved('c1', 'recovery', 'expired')],
     next: model,
   },

@@ -162,7 +162,7 @@ tell('limits of a turn', [
     next: commit(ended('t1', 'completed', 'until_tool')),
   },
   {
-    name: 'untilTool does not end a turn with a message that nobody has read',
+    name: 'untilTool does not end a turn with a message that the model has not read',
     log: [...aimed, submit, started('c1'), said('t1'), succeeded('c1')],
     next: model('t1', 1),
   },

@@ -18,19 +18,19 @@ export { keptMessages }
 export type Step =
   /** Call the model for this turn; `step` counts the turn's messages so far. */
   | { readonly type: 'model'; readonly turnId: string; readonly step: number }
-  /** Append these: they follow from the log alone. */
+  /** Append these events: they follow from the log alone. */
   | { readonly type: 'commit'; readonly events: readonly NewEvent[] }
-  /** Stop what runs, then settle a `cancel` with what there is of the message. */
+  /** Stop what runs, then settle a `cancel` with the part of the message that has arrived. */
   | { readonly type: 'terminate'; readonly turnId: string }
-  /** Something runs here; its outcome decides. */
+  /** Something runs in this process; its outcome decides. */
   | { readonly type: 'wait' }
-  /** Nothing runs or can run: let go until somebody appends. */
+  /** Nothing runs or can run: release the lease until an event is appended. */
   | { readonly type: 'park'; readonly state: 'idle' | 'awaiting_input' }
 
 const maxAttempts = 3
 const defaultParallelCalls = 8
 
-/** Decides from the log alone. `running` holds the callIds this process is executing: none after a crash. */
+/** Decides from the log alone. `running` holds the ids of the calls that this process executes: none after a crash. */
 export function nextStep(state: ConversationState, running: ReadonlySet<string>): Step {
   const cancelled = queuedTurns(state).filter((turn) => turn.cancel)
   if (cancelled.length > 0) {
@@ -52,7 +52,7 @@ function stepOfCalls(turn: TurnState, running: ReadonlySet<string>): Step | null
     if (running.has(call.callId)) continue
     const phase = callPhase(call)
     if (phase.type === 'pending') isPending = true
-    if (phase.type === 'unasked') events.push(asked(call, phase.kind, turn))
+    if (phase.type === 'unasked') events.push(suspensionOrRefusal(call, phase.kind, turn))
     if (phase.type === 'recovered') events.push(result(call, phase.end))
     if (isDue(call, phase)) {
       if (runningHere >= limit) continue
@@ -67,13 +67,13 @@ function stepOfCalls(turn: TurnState, running: ReadonlySet<string>): Step | null
   return isPending ? { type: 'park', state: 'awaiting_input' } : null
 }
 
-/** Whether its tool is to be run, for the first time or again. */
+/** Whether the call's tool must run now, for the first time or again. */
 export function isDue(call: CallState, phase: CallPhase): boolean {
   if (phase.type === 'ready') return true
   return phase.type === 'started' && call.ifInterrupted === 'rerun' && call.attempts < maxAttempts
 }
 
-/** What is recorded of a started call that nobody runs any more and that is not run again. */
+/** The event for a started call that no process runs any more and that is not run again. */
 export function onInterrupted(call: CallState): NewEvent {
   return call.ifInterrupted === 'ask' ? suspension(call, 'recovery') : result(call, interruptedEnd)
 }
@@ -83,7 +83,7 @@ function stepOfTurn(turn: TurnState): Step {
   const last = messages.at(-1)
   const { maxSteps, maxTokens, untilTool } = turn.options
   if (last?.status === 'failed') return end(turn, 'failed', 'model_failed')
-  // A fork may end between a withheld message and the end of its turn: that turn has no answer yet.
+  // A fork may end between a withheld message and its turn's end: that turn has no answer yet.
   if (last && !last.withheld && !hasNewsAfter(turn, last.seen)) {
     const isDone = turn.calls.some((call) => call.name === untilTool && callEnd(call)?.ok)
     if (isDone) return end(turn, 'completed', 'until_tool')
@@ -99,7 +99,7 @@ function hasNewsAfter(turn: TurnState, seen: number): boolean {
 }
 
 /** A child agent that may not be started is not asked about either. */
-function asked(call: CallState, kind: SuspensionKind, turn: TurnState): NewEvent {
+function suspensionOrRefusal(call: CallState, kind: SuspensionKind, turn: TurnState): NewEvent {
   const refusal = call.executor === 'agent' ? childRefusal(turn) : null
   return refusal === null ? suspension(call, kind) : result(call, { ok: false, error: refusal })
 }
@@ -107,7 +107,7 @@ function asked(call: CallState, kind: SuspensionKind, turn: TurnState): NewEvent
 function suspension(call: CallState, kind: SuspensionKind): NewEvent {
   const { callId, expiresInMs } = call
   const round = call.rounds.length + 1
-  // A child agent's end is its own; only people are given a deadline.
+  // A child agent has no deadline; only people do.
   const expires = kind === 'sub_agent' ? null : expiresInMs
   return {
     type: 'suspension',

@@ -3,7 +3,7 @@ import { encode } from './codec.ts'
 import { type Check, json, list, nullable, object, oneOf, problemWith, text, union, whole } from './field-check.ts'
 import { type Snapshot, type SnapshotCall, type SnapshotMessage, snapshotVersion } from './snapshot.ts'
 
-/** What somebody gives back as a snapshot, brought to this version; or why it cannot be used. It is believed nothing. */
+/** Reads a snapshot that an application gives back and migrates it to this version, or says why it cannot be used. Nothing in it is trusted. */
 export function readSnapshot(
   value: unknown,
 ): { readonly ok: true; readonly snapshot: Snapshot } | { readonly ok: false; readonly problem: string } {
@@ -46,10 +46,10 @@ const check: Check = object<Snapshot>({
 
 type Loose = { readonly [key: string]: unknown }
 
-/** One step for each older version. Must take whatever has that version, however broken; what comes out is checked afterwards. */
+/** One step for each older version. Must accept anything with that version, however broken; the result is checked afterwards. */
 const steps: { readonly [from: number]: (snapshot: Loose) => Loose } = { 1: toVersion2 }
 
-/** Brings a snapshot of an older version to this one. One without a version is of the first. */
+/** Migrates a snapshot from an older version to this one. A snapshot without a version is of the first. */
 function migrateSnapshot(
   value: unknown,
 ): { readonly ok: true; readonly value: unknown } | { readonly ok: false; readonly problem: string } {
@@ -62,13 +62,16 @@ function migrateSnapshot(
     return { ok: false, problem: `'snapshot.version' is ${String(version)}, which no version ever was` }
   }
   if (version > snapshotVersion) {
-    return { ok: false, problem: `it is of version ${version}, and this is version ${snapshotVersion}` }
+    return {
+      ok: false,
+      problem: `its version is ${version}, and the newest that this Perdure reads is ${snapshotVersion}`,
+    }
   }
   for (; version < snapshotVersion; version++) snapshot = { ...steps[version]!(snapshot), version: version + 1 }
   return { ok: true, value: snapshot }
 }
 
-/** The first version had the text of messages only, and said neither where they came from nor how the conversation stood. */
+/** Version 1 had only the text of messages: neither their origin nor the status of the conversation. */
 function toVersion2({ title = null, messages }: Loose): Loose {
   return {
     seq: 0,

@@ -11,10 +11,10 @@ import type {
 import { callPosition } from './fold-call.ts'
 import { type CallState, type ConversationState, findCall, findTurn, type TurnState } from './state.ts'
 
-/** Something that happened outside the log and is not in it yet. */
+/** Something that happened outside the log and is not recorded yet. */
 export type Outcome = MessageOutcome | ResultOutcome | CancelOutcome | EndOutcome | InjectionOutcome | TitleOutcome
 
-/** The model has answered, or failed after it had begun to. */
+/** The model has answered, or failed after it began to answer. */
 export type MessageOutcome = Omit<AssistantMsg, 'status'> & {
   readonly type: 'message'
   readonly status: 'complete' | 'failed'
@@ -22,20 +22,20 @@ export type MessageOutcome = Omit<AssistantMsg, 'status'> & {
   /** Why a failed message failed; the reason of the turn's end. */
   readonly failure?: string
   readonly verdict?: Verdict
-  /** The post-hook that has not passed it. Absent when all have, and on agents that have none. */
+  /** The post-hook that did not pass the message. Absent when all hooks passed it, and for agents without hooks. */
   readonly withheld?: string
 }
 
-/** What a post-hook, or the check of a structured output, made of a message. */
+/** The verdict of a post-hook, or of the check of a structured output, on a message. */
 export type Verdict =
   | { readonly type: 'halt'; readonly reason: string }
   | { readonly type: 'regenerate'; readonly n: number; readonly feedback: string }
   | { readonly type: 'fail'; readonly reason: string }
 
-/** A call of a message. `result` closes it in the same commit: an unknown tool, arguments that do not parse. */
+/** A call in a message. `result` ends it in the same commit: an unknown tool, or arguments that do not parse. */
 export type DraftCall = Omit<ToolCallContent, 'turnId'> & { readonly result?: CallResult }
 
-/** A tool of ours has returned, thrown or timed out. */
+/** A tool in this process has returned, thrown or timed out. */
 export type ResultOutcome = {
   readonly type: 'result'
   readonly callId: string
@@ -43,7 +43,7 @@ export type ResultOutcome = {
   readonly result: CallEnd
 }
 
-/** What ran for a turn with a `cancel_requested` has been stopped. */
+/** Everything that ran for a turn with a `cancel_requested` has stopped. */
 export type CancelOutcome = {
   readonly type: 'cancel'
   readonly turnId: string
@@ -63,8 +63,8 @@ export type InjectionOutcome = Injection & { readonly type: 'injection' }
 export type TitleOutcome = { readonly type: 'title'; readonly title: string }
 
 /**
- * What to append for an outcome in hand. Pure and idempotent: by `messageId`, and by `callId` with `attempt`. So after a conflict the same
- * outcome is settled again on the newer log, and nothing is run twice. Empty when the log has no place for it any more.
+ * The events to append for an outcome. Pure and idempotent: by `messageId`, and by `callId` with `attempt`. After a conflict the same outcome is settled again
+ * on the newer log, and nothing runs twice. Empty when the log has no place for the outcome any more.
  */
 export function settle(state: ConversationState, outcome: Outcome): NewEvent[] {
   switch (outcome.type) {
@@ -78,7 +78,7 @@ export function settle(state: ConversationState, outcome: Outcome): NewEvent[] {
       const turn = liveTurn(state, outcome.turnId)
       if (!turn) return []
       if (turn.cancel) return terminate(turn, null)
-      // Seldom any: a turn ends this way between its calls, unless something broke. A turn never ends over an open call.
+      // Rarely any: a turn ends this way between its calls, unless something broke. A turn must never end over an open call.
       return [...turn.calls.flatMap((call) => cancelCall(call, 'system')), ended(turn, outcome.status, outcome.reason)]
     }
     case 'injection':
@@ -93,12 +93,12 @@ function settleMessage(state: ConversationState, outcome: MessageOutcome): NewEv
   if (!turn || hasMessage(turn, outcome.messageId)) return []
   if (turn.cancel) return terminate(turn, outcome)
   if (outcome.status === 'failed') {
-    const broken = outcome.parts.length > 0 ? recorded(outcome, 'failed') : []
+    const broken = outcome.parts.length > 0 ? messageForRecord(outcome, 'failed') : []
     return [...broken, ended(turn, 'failed', outcome.failure ?? 'model_failed')]
   }
   const { verdict, messageId } = outcome
   if (verdict) {
-    const discarded = recorded(outcome, 'complete')
+    const discarded = messageForRecord(outcome, 'complete')
     if (verdict.type === 'halt') return [...discarded, ended(turn, 'halted', verdict.reason)]
     if (verdict.type === 'fail') return [...discarded, ended(turn, 'failed', verdict.reason)]
     return [...discarded, { type: 'regeneration', content: { messageId, n: verdict.n, feedback: verdict.feedback } }]
@@ -127,7 +127,7 @@ function settleCancel(state: ConversationState, { turnId, partial }: CancelOutco
 
 /** The one commit that answers `cancel_requested`: the partial message, the end of every open call, the end of the turn. */
 function terminate(turn: TurnState, partial: Draft | null): NewEvent[] {
-  const events: NewEvent[] = partial && partial.parts.length > 0 ? recorded(partial, 'cancelled') : []
+  const events: NewEvent[] = partial && partial.parts.length > 0 ? messageForRecord(partial, 'cancelled') : []
   for (const call of turn.calls) events.push(...cancelCall(call, turn.cancel!.who))
   events.push(ended(turn, 'cancelled', null))
   return events
@@ -150,7 +150,7 @@ function cancelCall(call: CallState, who: string): NewEvent[] {
       return [{ type: 'tool_result', content: { callId, ok: false, error, outcome: 'unknown' } }]
     }
     default: {
-      // A rerun that a person granted was started once before.
+      // A rerun that a person approved was already started once.
       const unknown = call.attempts > 0 ? { outcome: 'unknown' as const } : {}
       return [
         { type: 'tool_result', content: { callId, ok: false, error: 'cancelled before it was started', ...unknown } },
@@ -186,7 +186,7 @@ function message(draft: Draft, status: AssistantMsg['status']): AssistantMsg {
 }
 
 /** A message that is not acted on, with its usage. One that no hook has passed comes after its mark, without its object. */
-function recorded(draft: Draft, status: AssistantMsg['status']): NewEvent[] {
+function messageForRecord(draft: Draft, status: AssistantMsg['status']): NewEvent[] {
   const { messageId, withheld: hook } = draft
   const content = { ...message(draft, status), parts: plainParts(draft) }
   if (hook === undefined) return [{ type: 'assistant_msg', content }]

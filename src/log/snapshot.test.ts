@@ -50,7 +50,7 @@ describe('reading a snapshot', () => {
   test.each<[string, unknown, RegExp]>([
     ['nothing', undefined, /undefined is not JSON/],
     ['a function in it', { version: 2, at: () => 1 }, /snapshot\.at: function is not JSON|function/],
-    ['a version to come', { version: 99 }, /version 99, and this is version 2/],
+    ['a version to come', { version: 99 }, /version is 99, and the newest that this Perdure reads is 2/],
     ['half a version', { version: 1.5 }, /no version ever was/],
     [
       'messages of the first version that are none',
@@ -95,7 +95,7 @@ test('a seed keeps the newest messages that fit, and its title', () => {
   expect(seedFrom(snapshot)).toMatchObject({ title: 'T', state: 'idle', messages: [{ at: 3 }, { at: 4 }] })
 })
 
-describe('the moment that a commit is', () => {
+describe('the persistence moment of a commit', () => {
   const ended = (status: 'completed' | 'cancelled' | 'failed' | 'halted'): NewEvent => ({
     type: 'turn_ended',
     content: { turnId: 't', status, reason: null },
@@ -111,7 +111,7 @@ describe('the moment that a commit is', () => {
     expect(lifecycleOf(events, state(user), state(user, ...events))).toEqual({ lifecycle, turnId: 't' })
   })
 
-  test('none, when nothing ended and nobody is waited for', () => {
+  test('is null when nothing ended and no call waits', () => {
     expect(lifecycleOf([user], state(), state(user))).toBeNull()
   })
 })

@@ -3,14 +3,14 @@ import type { ConversationPhase } from './fsm-state.ts'
 
 export const snapshotVersion = 2
 
-/** What a conversation is at one moment, in a form that can be kept anywhere: plain JSON, without ids of people and without scope. */
+/** A conversation at one moment, in a form that can be stored anywhere: plain JSON, without ids of people and without scope. */
 export type Snapshot = {
   readonly version: typeof snapshotVersion
-  /** The last event of the log it was taken from: of two snapshots of one conversation, the one with more is the newer. */
+  /** The last event of the log it was taken from. Of two snapshots of one conversation, the one with the higher `seq` is newer. */
   readonly seq: number
   readonly state: ConversationPhase
   readonly title: string | null
-  /** Stands for the messages before those listed; null when all are. */
+  /** Replaces the messages before those listed; null when all messages are listed. */
   readonly summary: string | null
   readonly messages: readonly SnapshotMessage[]
 }
@@ -23,10 +23,10 @@ export type SnapshotMessage = {
   readonly parts: readonly SnapshotPart[]
 }
 
-/** A part of a message in a snapshot; of files only what they are. */
+/** A part of a message in a snapshot. A file has only its description. */
 export type SnapshotPart =
   | { readonly type: 'text'; readonly text: string }
-  /** Only which kind of file there was. */
+  /** What kind of file it was; the bytes are not kept. */
   | { readonly type: 'file'; readonly mediaType: string; readonly filename: string | null }
   | SnapshotCall
 
@@ -36,8 +36,8 @@ export type SnapshotCall = {
   readonly callId: string
   readonly name: string
   readonly args: Json
-  /** `pending`: it waits for somebody. `open`: it runs, or will. */
+  /** `pending`: it waits for an answer. `open`: it runs, or will run. */
   readonly status: 'ok' | 'error' | 'pending' | 'open'
-  /** What it returned, or the text of the error; null before its end. */
+  /** What the call returned, or the text of its error; null before its end. */
   readonly result: Json
 }

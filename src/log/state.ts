@@ -16,24 +16,24 @@ import type {
 import { callPosition } from './fold-call.ts'
 
 /**
- * What a log folds to. Plain JSON, so that a trimmed copy can be kept as the `base` of a summary.
- * Must be treated as immutable: `foldEvents` shares what did not change.
+ * The state that a log folds to. Plain JSON, so that a trimmed copy can be stored as the `base` of a summary.
+ * Must be treated as immutable: `foldEvents` shares everything that did not change.
  */
 export type ConversationState = {
   readonly lastSeq: number
   readonly title: string | null
   readonly seed: Json
-  /** In the order of their first message, which is the order they open in. Ended ones stay, to be rendered. */
+  /** In the order of their first messages, which is the order they open in. Ended turns stay, because prompts include them. */
   readonly turns: readonly TurnState[]
-  /** The mark of a message that has not come yet. */
+  /** A mark whose message has not come yet. */
   readonly withheld?: Withheld
-  /** The log has messages before those here: a summary stands for them, or they were left out. */
+  /** The log has messages before those here: a summary replaces them, or they were left out. */
   readonly hasOlder?: boolean
-  /** Something was left out of it to keep it small: it can be shown, but no prompt can be rendered from it. See `trimState`. */
+  /** Something was left out to keep the state small: it can be shown, but no prompt can be rendered from it. See `trimState`. */
   readonly isTrimmed?: boolean
 }
 
-/** A turn, as the log tells it. */
+/** A turn, folded from its events. */
 export type TurnState = {
   readonly turnId: string
   readonly firstSeq: number
@@ -44,11 +44,11 @@ export type TurnState = {
   readonly calls: readonly CallState[]
   readonly cancel: { readonly who: string; readonly seq: number } | null
   readonly end: { readonly status: TurnStatus; readonly reason: string | null; readonly seq: number } | null
-  /** Its first items are not here: only what they used, and how many of them were messages of the model that were not regenerated. */
+  /** Set when the first items are left out: the tokens they used, and how many of them were messages that were not regenerated. */
   readonly leftOut?: { readonly usage: Usage; readonly messages: number }
 }
 
-/** What a turn consists of, in the order of the log. `leftOut` here and below: so many bytes are missing, see `abridgeEvent`. */
+/** An item of a turn, in the order of the log. `leftOut`, here and below: how many bytes were cut, see `abridgeEvent`. */
 export type TurnItem = UserItem | AssistantItem | InjectionItem
 
 export type UserItem = {
@@ -65,18 +65,18 @@ export type AssistantItem = Omit<AssistantMsg, 'turnId'> & {
   readonly seq: number
   readonly at: number
   readonly regeneration: { readonly n: number; readonly feedback: string } | null
-  /** The hook that has not passed it. The log keeps what it said; `parts` is empty in a state, and so in everything derived from one. */
+  /** The hook that did not pass the message. The log keeps the text; in a state, and so in everything derived from it, `parts` is empty. */
   readonly withheld?: { readonly hook: string }
   readonly leftOut?: number
 }
 
 export type InjectionItem = Omit<Injection, 'turnId'> & { readonly type: 'injection'; readonly seq: number }
 
-/** A call, as the log tells it. */
+/** A call, folded from its events. */
 export type CallState = Omit<ToolCallContent, 'turnId'> & {
   readonly seq: number
   readonly attempts: number
-  /** Seq of the latest `tool_started`; 0 before the first. */
+  /** `seq` of the latest `tool_started`; 0 before the first. */
   readonly startedSeq: number
   readonly rounds: readonly Round[]
   readonly result:
@@ -111,14 +111,14 @@ export function queuedTurns(state: ConversationState): TurnState[] {
   return state.turns.filter((turn) => !turn.opened && !turn.end)
 }
 
-/** The newest turn of that id. */
+/** The newest turn with that id. */
 export function findTurn(state: ConversationState, turnId: string): TurnState | null {
   return state.turns.findLast((turn) => turn.turnId === turnId) ?? null
 }
 
 export type FoundCall = { readonly turn: TurnState; readonly call: CallState; readonly position: number }
 
-/** In the newest turn that has it. */
+/** Looks in the newest turn that has the call. */
 export function findCall({ turns }: Pick<ConversationState, 'turns'>, callId: string): FoundCall | null {
   for (let index = turns.length - 1; index >= 0; index--) {
     const turn = turns[index]!
@@ -133,12 +133,12 @@ export function keptMessages(turn: Pick<TurnState, 'items'>): AssistantItem[] {
   return turn.items.filter((item) => item.type === 'assistant' && !item.regeneration) as AssistantItem[]
 }
 
-/** What a summary keeps of the state at its end, so that revival does not read what came before it. */
+/** The part of a state that a summary stores, so that revival does not read the log before it. */
 export function baseOf({ hasOlder: _, isTrimmed: __, ...state }: ConversationState): ConversationState {
   return { ...state, turns: state.turns.filter((turn) => !turn.end) }
 }
 
-/** Without the turns that had ended by then: what folding from a summary's base gives. */
+/** The state without the turns that had ended by `toSeq`: the same as folding from a summary's base. */
 export function stateSince(state: ConversationState, toSeq: number): ConversationState {
   const turns = state.turns.filter((turn) => !turn.end || turn.end.seq > toSeq)
   return turns.length === state.turns.length ? state : { ...state, turns }
@@ -146,7 +146,7 @@ export function stateSince(state: ConversationState, toSeq: number): Conversatio
 
 const counters = ['inputTokens', 'outputTokens', 'cacheReadTokens', 'cacheWriteTokens', 'reasoningTokens'] as const
 
-/** What a turn has used: its own messages, and its child agents that have ended. */
+/** The tokens a turn has used: its own messages and the child agents that have ended. */
 export function usageOf({ items, calls, leftOut }: Pick<TurnState, 'items' | 'calls' | 'leftOut'>): Usage {
   const total: { -readonly [Counter in keyof Usage]: Usage[Counter] } = { ...leftOut?.usage }
   const add = (usage: Usage): void => {
@@ -167,7 +167,7 @@ export function tokensUsed(turn: TurnState): number {
   return inputTokens + outputTokens
 }
 
-/** A child's end says what it used; others may have ended the call, and then nothing does. */
+/** A child's result says what it used. A call that ended any other way says nothing. */
 function usageIn(value: Json): Usage {
   const usage = isObject(value) ? value['usage'] : null
   if (!isObject(usage)) return {}

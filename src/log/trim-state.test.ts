@@ -34,7 +34,7 @@ describe('a state that is too large', () => {
     expect(shown(state).before).toBeNull()
   })
 
-  test('loses its oldest ended turns first, and says where they are', () => {
+  test('loses its oldest ended turns first, and sets hasOlder', () => {
     const turns = ['t1', 't2', 't3', 't4'].flatMap((turnId) => [asked(turnId), ended(turnId)])
     const trimmed = trimState(stateOf(turns), 250_000)
     expect(trimmed.turns.map(({ turnId }) => turnId)).toEqual(['t3', 't4'])
@@ -146,7 +146,7 @@ describe('folding within a bound', () => {
     expect(trims).toBeLessThan(20)
   })
 
-  test('of any history tells where it stands, what waits and what it used, and shows the newest of what was said', () => {
+  test('keeps the phase, pending calls, usage and newest messages of any history', () => {
     const tape = fc.array(fc.nat({ max: 10_000 }), { minLength: 10, maxLength: 120 })
     fc.assert(
       fc.property(tape, fc.integer({ min: 1, max: 20_000 }), (numbers, most) => {

@@ -11,12 +11,12 @@ import {
   usageOf,
 } from './state.ts'
 
-/** What of a conversation is shown at once, by default: about so many bytes of its newest messages. */
+/** Default size of what is shown of a conversation at once: about this many bytes of its newest messages. */
 export const shownBytes = 1024 * 1024
 
 const weights = new WeakMap<ConversationState, number>()
 
-/** About what a state takes in memory. Known of what `foldWithin` returns; counted once of others. */
+/** About how many bytes a state takes in memory. States from `foldWithin` carry the figure; others are counted once. */
 export function stateWeight(state: ConversationState): number {
   const known = weights.get(state)
   if (known !== undefined) return known
@@ -27,14 +27,14 @@ export function stateWeight(state: ConversationState): number {
 }
 
 /**
- * Folds events on a state that may not grow without bound: whenever it weighs more than `most`, it is trimmed to `kept`. So a log of any length costs no more
- * than that and one event. Default of `kept`: half of it.
+ * Folds events onto a state of bounded size: whenever the state weighs more than `most`, it is trimmed to `trimTo`. A log of any length costs at most that plus
+ * one event. Default of `trimTo`: half of `most`.
  */
 export function foldWithin(
   events: Iterable<LogEvent>,
   base: ConversationState,
   most: number,
-  kept: number = most / 2,
+  trimTo: number = most / 2,
 ): ConversationState {
   let state = base
   let weight = stateWeight(base)
@@ -51,7 +51,7 @@ export function foldWithin(
     weight += eventOverhead + weightOf(event.content)
     if (weight <= Math.max(most, 2 * left)) continue
     fold()
-    state = trimState(state, kept)
+    state = trimState(state, trimTo)
     weight = stateWeight(state)
     left = weight
   }
@@ -59,14 +59,14 @@ export function foldWithin(
   return state
 }
 
-/** What these events add to a state, about. */
+/** About how many bytes these events add to a state. */
 export function eventsWeight(events: readonly LogEvent[]): number {
   let weight = 0
   for (const event of events) weight += eventOverhead + weightOf(event.content)
   return weight
 }
 
-/** Trimmed to `kept` where it weighs more than `most`, unless a trim of what it came of is known to leave most of it. */
+/** Trims the state to `kept` when it weighs more than `most`, unless an earlier trim showed that most of it must stay. */
 export function boundState(
   state: ConversationState,
   weight: number,
@@ -84,24 +84,24 @@ export function rememberTrim(base: ConversationState, state: ConversationState):
 
 const eventOverhead = 100
 
-/** What the last trim left, of a state and what came of it. Where that is more than the bound, it cannot be left out, and is not tried again with every event. */
+/** What the last trim left over, per state. Where that exceeds the bound, the rest cannot be cut, and trimming is not tried again with every event. */
 const leftByTrim = new WeakMap<ConversationState, number>()
 
 /**
- * The newest of a state, in about so many bytes: without the oldest turns that have ended, without the first items of the turn after them, and with the
- * beginnings of what is long in the rest, the oldest first. What has not ended stays: calls, queued turns, and the newest item. Pure; the same object where it fits.
+ * The newest part of a state, in about `maxBytes`. Drops the oldest ended turns, then the first items of the turn after them, then cuts long fields of the
+ * rest, oldest first. Open calls, queued turns and the newest item always stay. Pure; returns the same object when it fits.
  */
 export function trimState(state: ConversationState, maxBytes: number): ConversationState {
   if (stateWeight(state) <= maxBytes) return state
-  const known = trimmed.get(state)
-  if (known?.maxBytes === maxBytes) return known.state
-  const kept = trimmedTo(state, maxBytes)
-  trimmed.set(state, { maxBytes, state: kept })
-  for (const known of [state, kept]) leftByTrim.set(known, stateWeight(kept))
-  return kept
+  const last = trimmed.get(state)
+  if (last?.maxBytes === maxBytes) return last.state
+  const result = trimmedTo(state, maxBytes)
+  trimmed.set(state, { maxBytes, state: result })
+  for (const known of [state, result]) leftByTrim.set(known, stateWeight(result))
+  return result
 }
 
-/** What a state was trimmed to last: the same is asked for again and again while nothing happens. */
+/** The last trim of a state. Readers ask for the same trim repeatedly while nothing happens. */
 const trimmed = new WeakMap<ConversationState, { readonly maxBytes: number; readonly state: ConversationState }>()
 
 function trimmedTo(state: ConversationState, maxBytes: number): ConversationState {
@@ -133,7 +133,7 @@ class Trim {
   }
 
   state(): ConversationState {
-    // What it was seeded with is for prompts alone.
+    // Only prompts use the seed.
     const trimmed = { ...this.#state, seed: null, turns: this.#turns, isTrimmed: true }
     const state = this.#hasOlder ? { ...trimmed, hasOlder: true } : trimmed
     weights.set(state, this.#weight)
@@ -150,7 +150,7 @@ class Trim {
     this.#turns = this.#turns.slice(dropped)
   }
 
-  /** Only of the first turn: those after it are queued, or what is left of it is little. */
+  /** Drops items of the first turn only: the turns after it are queued, or dropping leaves little of it. */
   dropItems(): void {
     const [turn] = this.#turns
     if (!turn?.opened || !this.#isTooHeavy) return
@@ -179,7 +179,7 @@ class Trim {
     this.#hasOlder = true
   }
 
-  /** The beginnings of what is long, the oldest first. */
+  /** Cuts long fields to their beginnings, oldest first. */
   abridge(isSpared: (call: CallState) => boolean): void {
     for (let index = 0; index < this.#turns.length && this.#isTooHeavy; index++) {
       const turn = this.#turns[index]!
@@ -225,7 +225,7 @@ function callWeight(call: CallState): number {
   return partWeight(call)
 }
 
-/** Parts of a state are never changed, so each is weighed once. */
+/** Parts of a state never change, so each is weighed once. */
 function partWeight(part: object): number {
   const known = partWeights.get(part)
   if (known !== undefined) return known

@@ -19,8 +19,8 @@ import {
 } from './field-check.ts'
 
 /**
- * Returns the event when its content is what its type promises. Throws `EventInvalidError` with the path of the first field that is not, and
- * `EventUnknownError` for a type this version does not know. Takes new events, and events with a place in a log.
+ * Returns the event when its content matches its type. Throws `EventInvalidError` with the path of the first wrong field, and `EventUnknownError` for a type
+ * that this version does not know. Accepts new events and events that have a place in a log.
  */
 export function validateEvent<E extends Log.NewEvent>(event: E): E {
   if (!isKnownType(event.type)) throw new EventUnknownError(event)
@@ -30,8 +30,8 @@ export function validateEvent<E extends Log.NewEvent>(event: E): E {
 }
 
 /**
- * Refuses what no log may hold, before it is written: a type that is not known, which every node of this version would let go of for ever, and a content
- * that is not what its type promises.
+ * Refuses events that no log may hold, before they are written: an unknown type, at which every node of this version would release the conversation for good,
+ * and a content that does not match its type.
  */
 export function checkNewEvent(event: Log.NewEvent): void {
   if (isKnownType(event.type)) validateEvent(event)
@@ -199,7 +199,7 @@ const contentChecks: { readonly [Type in Log.EventType]: Check } = {
   }),
 }
 
-/** The events before the first of a type that this version does not know: what a reader is shown of a log that a later version has written to. */
+/** The events before the first of an unknown type: what readers see of a log that a later version has written to. */
 export function knownPart(events: readonly LogEvent[]): {
   readonly known: readonly LogEvent[]
   readonly unknownEvent: UnknownEvent | null

@@ -9,44 +9,44 @@ export type Lifecycle =
   | 'on_completion'
   | 'on_cancel'
   | 'on_error'
-  /** Nothing can go on until somebody answers. */
+  /** The turn cannot continue until a call is answered. */
   | 'on_interrupt'
-  /** The one that comes after it was announced. */
+  /** The conversation got its title; taken after the title was announced. */
   | 'on_title_generated'
-  /** This process lets go of it: it was stopped, or the runtime is being closed. */
+  /** This process releases the conversation: it was stopped, or the runtime is being closed. */
   | 'on_shutdown'
 
-/** Which snapshot is asked for. */
+/** Identifies a snapshot to load. */
 export type LoadContext = {
   /** The name of the agent. */
   readonly agentId: string
   readonly conversationId: string | null
 }
 
-/** Which snapshot it is, and why it was taken. */
+/** Identifies a snapshot, and says why it was taken. */
 export type PersistContext = LoadContext & { readonly lifecycle: Lifecycle }
 
 /**
- * Where an app keeps snapshots, beside the log and never instead of it. The scope comes first, is the app's own, and is never in the state:
- * it is for finding out whose rows these are. Null: nobody in particular.
+ * Where an application keeps snapshots, beside the log and never instead of it. The scope is the first argument and comes from the application. It is never in
+ * the snapshot: use it to find out whose rows these are. Null: no particular user.
  */
 export type Persistence = {
-  /** What fails, throws or takes too long is logged and changes nothing else. */
+  /** Saves a snapshot. A throw or a timeout is logged and changes nothing else. */
   persistState(scope: Scope | null, state: Snapshot, context: PersistContext): unknown
   /**
-   * Called before the first message of a conversation whose log is empty. Returns what `persistState` was given, in this version or an older
-   * one; null when there is none, or none for this scope. A throw, an error or `{ ok: false, error }` is `snapshot_load_failed`: nothing is sent.
+   * Called before the first message of a conversation whose log is empty. Returns what `persistState` saved, in this version or an older one; null when there
+   * is none, or none for this scope. A throw, an error or `{ ok: false, error }` fails the send with `snapshot_load_failed`.
    */
   loadState(scope: Scope | null, context: LoadContext): Json | undefined | Promise<Json | undefined>
 }
 
-/** What `storeSnapshots` takes. */
+/** Options of `storeSnapshots`. */
 export type StoreSnapshotsOptions = {
-  /** The tenant of a scope; give the runtime's. Default: the scope's `tenant`, else 'default'. */
+  /** Derives the tenant from a scope; must match the runtime's `tenant`. Default: the scope's `tenant`, else 'default'. */
   readonly tenant?: (scope: Scope) => string
 }
 
-/** Keeps snapshots in a store, the newest of each conversation. The tenant is a part of the key: another's are not found. */
+/** Keeps the newest snapshot of each conversation in a store. The tenant is part of the key, so other tenants' snapshots are not found. */
 export function storeSnapshots(store: Store, { tenant = ownTenant }: StoreSnapshotsOptions = {}): Persistence {
   const storeOf = (scope: Scope | null) => store.forTenant(scope === null ? 'default' : tenant(scope))
   return {
@@ -58,16 +58,16 @@ export function storeSnapshots(store: Store, { tenant = ownTenant }: StoreSnapsh
       })
     },
     async loadState(scope, context) {
-      const kept = (await storeOf(scope).getSnapshot(keyOf(context))) as Partial<Kept> | null
-      if (kept?.agentId !== context.agentId || kept.conversationId !== context.conversationId) return null
-      return kept.state ?? null
+      const saved = (await storeOf(scope).getSnapshot(keyOf(context))) as Partial<SavedSnapshot> | null
+      if (saved?.agentId !== context.agentId || saved.conversationId !== context.conversationId) return null
+      return saved.state ?? null
     },
   }
 }
 
-type Kept = LoadContext & { readonly state: Json }
+type SavedSnapshot = LoadContext & { readonly state: Json }
 
-/** Under the id of its conversation, a snapshot is deleted with it. */
+/** Under the conversation's id, a snapshot is deleted together with its conversation. */
 function keyOf({ agentId, conversationId }: LoadContext): string {
   return conversationId ?? `agent:${agentId}`
 }

@@ -22,17 +22,17 @@ import type { Lifecycle, LoadContext, Persistence } from './persistence.ts'
 
 type Parts = { readonly clock: Clock; readonly logger: Logger; readonly timeoutMs: number }
 
-/** What a snapshot is taken of, and for whom. */
+/** The conversation and turn that a snapshot is taken of. */
 export type Subject = {
   readonly agentId: string
   readonly conversationId: string
   readonly workingSet: Pick<WorkingSet, 'state' | 'origin'>
   readonly scopes: ScopeSource
-  /** Whose turn it is about. Default: the one that is open, or was last. */
+  /** The turn it is about. Default: the open turn, else the last one. */
   readonly turnId?: string
 }
 
-/** Hands snapshots to the app and takes them back. The app's code is waited for, but not for ever, and it decides nothing. */
+/** Passes snapshots to the application and loads them again. The application's code gets a time limit, and its result changes no decision of the turn. */
 export class Snapshots {
   readonly #persistence: Persistence
   readonly #parts: Parts
@@ -42,10 +42,10 @@ export class Snapshots {
     this.#parts = parts
   }
 
-  /** Does not reject, and does not take longer than the time it was given. */
+  /** Never rejects, and never takes longer than its timeout. */
   async persist(lifecycle: Lifecycle, subject: Subject): Promise<void> {
     const { agentId, conversationId, workingSet } = subject
-    // Deleted meanwhile: it must not come back as a snapshot.
+    // Deleted meanwhile: a snapshot must not bring it back.
     if (workingSet.state.lastSeq === 0) return
     try {
       const failure = await this.#within(this.#persisted(lifecycle, subject))
@@ -55,7 +55,7 @@ export class Snapshots {
     }
   }
 
-  /** What the log of a conversation is to begin with; null when it begins empty. Rejects when the app does not say. */
+  /** The seed for the log of a new conversation; null when the log starts empty. Rejects when the application does not answer. */
   async load(scope: Scope | null, context: LoadContext): Promise<Json> {
     let loaded: unknown
     try {
@@ -91,11 +91,11 @@ export class Snapshots {
   }
 }
 
-/** An error that the app returned instead of throwing it, as such or as `{ ok: false, error }`. */
+/** An error that the application returned instead of throwing it, as an `Error` or as `{ ok: false, error }`. */
 function failureIn(result: unknown, verb: string): unknown {
   if (result instanceof Error) return result
   const { ok, error } = Object(result) as { ok?: unknown; error?: unknown }
-  return ok === false ? (error ?? new Error(`${verb} said that it failed`)) : null
+  return ok === false ? (error ?? new Error(`${verb} reported a failure`)) : null
 }
 
 function actingTurn(state: ConversationState, turnId: string | undefined): TurnState | null {
@@ -103,7 +103,7 @@ function actingTurn(state: ConversationState, turnId: string | undefined): TurnS
   return openTurn(state) ?? state.turns.findLast((turn) => turn.opened) ?? null
 }
 
-/** A copy: whoever gets it may do with it what they like. */
+/** Takes a snapshot. It is a copy, so the application may change it. */
 export function takeSnapshot({ state, origin }: Pick<WorkingSet, 'state' | 'origin'>): Snapshot {
   const seed = origin.summary ? null : seedOf(state)
   const snapshot: Snapshot = {
@@ -117,7 +117,7 @@ export function takeSnapshot({ state, origin }: Pick<WorkingSet, 'state' | 'orig
   return decode(encode(snapshot)) as unknown as Snapshot
 }
 
-/** What a conversation was seeded with is a part of it, until a summary stands for it. */
+/** The seed belongs to the conversation until a summary replaces it. */
 function seedOf({ seed }: ConversationState): Snapshot | null {
   const read = seed === null ? null : readSnapshot(seed)
   return read?.ok ? read.snapshot : null
@@ -127,7 +127,7 @@ function messageOf({ role, at, parts }: ViewMessage): SnapshotMessage {
   return { role, at, parts: (parts as readonly ViewPart[]).flatMap(partOf) }
 }
 
-/** Reasoning, sources and what the model's host did are left out. */
+/** Leaves out reasoning, sources and calls that the provider ran. */
 function partOf(part: ViewPart): SnapshotPart[] {
   switch (part.type) {
     case 'text':
@@ -147,10 +147,10 @@ function callOf({ callId, name, args, phase, end }: ViewCall): SnapshotCall {
   return end.ok ? { ...call, status: 'ok', result: end.result } : { ...call, status: 'error', result: end.error }
 }
 
-/** How much of a snapshot a log takes, in characters: it is in every prompt until the first summary. */
+/** Characters of a snapshot that are used as a seed: it is in every prompt until the first summary. */
 const mostCharacters = 48_000
 
-/** What a log is seeded with: the newest messages that fit, as they were. Calls that were open have no end here. */
+/** What a log is seeded with: the newest messages that fit, unchanged. Calls that were open have no end here. */
 export function seedFrom(snapshot: Snapshot): Json {
   const { version, seq, title, summary } = snapshot
   const kept: SnapshotMessage[] = []

@@ -90,7 +90,7 @@ test.each(stories)('%s', (_, events, expected) => {
   expect(announced(events)).toEqual(expected)
 })
 
-test('those who watch get an event as it is, and of a message that is withheld only that there was one', () => {
+test('watchers get each event unchanged, and a withheld message without its text', () => {
   const [asked, mark, message, other] = placed([
     said('t1'),
     marked('m1'),
@@ -104,13 +104,13 @@ test('those who watch get an event as it is, and of a message that is withheld o
   expect(shown[2]).toEqual({ ...message, content: { ...content, parts: [] } })
 })
 
-test('an event that is not known is not announced past', () => {
+test('an event of an unknown type stops the announcer', () => {
   const [unknown] = placed([{ type: 'from_the_future', content: {} } as unknown as NewEvent], 1)
   const announcer = new Announcer(stateOf([said('t1')]))
   expect(() => announcer.next(unknown!)).toThrow(expect.objectContaining({ code: 'event_unknown' }))
 })
 
-test('over any events, one announcer tells what a new one for each event would', () => {
+test('one announcer over many events announces the same as a new one for each event', () => {
   fc.assert(
     fc.property(fc.oneof(anyConversation, anyEvents), fc.nat(), (events, cut) => {
       const log = placed(events)

@@ -68,7 +68,7 @@ const events = placed(story)
 const whole = foldEvents(events)
 
 describe('what a page is told of a failure', () => {
-  test('has nothing that was thrown or answered, by whatever way it goes', () => {
+  test('contains nothing that was thrown or answered, on any path', () => {
     expect(JSON.stringify(discloseEvents(events, hidden))).not.toContain('hunter2')
     expect(JSON.stringify(discloseView(viewOf('c', whole), hidden))).not.toContain('hunter2')
     expect(JSON.stringify(discloseMessages(viewOf('c', whole).messages, hidden))).not.toContain('hunter2')
@@ -82,7 +82,7 @@ describe('what a page is told of a failure', () => {
     expect(discloseEvents([later], everything)).toEqual([later])
   })
 
-  test('leaves word of what this version cannot read', () => {
+  test('still says which event this version cannot read', () => {
     const view = { ...viewOf('c', whole), unknownEvent: { seq: 99, type: 'note', needs: '0.3.0' } }
     expect(discloseView(view, hidden).unknownEvent).toEqual(view.unknownEvent)
   })
@@ -106,7 +106,7 @@ describe('what a page is told of a failure', () => {
     expect(shown.log.turns[0]?.end?.reason).toBe('model_rejected')
   })
 
-  test('does not change when it is told again', () => {
+  test('does not change when it is disclosed twice', () => {
     const once = discloseEvents(events, hidden)
     expect(discloseEvents(once, hidden)).toEqual(once)
     const view = discloseView(viewOf('c', whole), hidden)
@@ -179,7 +179,7 @@ describe('what a page is told of a failure', () => {
   })
 })
 
-test('whoever may know everything gets the very objects', () => {
+test('full disclosure returns the same objects', () => {
   const view = viewOf('c', whole)
   expect(discloseView(view, everything)).toBe(view)
   expect(discloseState(whole, everything)).toBe(whole)
@@ -202,7 +202,7 @@ function endsOf({ messages }: ReturnType<typeof viewOf>): Record<string, unknown
   return Object.fromEntries(calls.map(({ callId, end }) => [callId, end && !end.ok ? end.error : end]))
 }
 
-test('a message that no hook has passed is empty in events, whatever a page begins with, and as it is for operators', () => {
+test('a message that no hook has passed is empty in events, wherever a page starts, and complete for operators', () => {
   const log = placed([said('t1'), marked('m1'), replied('t1', 'm1', 1, { object: 42 }), ended('t1', 'halted', 'no')])
   const shown = discloseEvents(log, hidden)
   expect(shown[2]!.content).toMatchObject({ messageId: 'm1', parts: [] })
@@ -212,7 +212,7 @@ test('a message that no hook has passed is empty in events, whatever a page begi
   expect(discloseEvents(log, { errors: false, withheld: true })[2]).toEqual(log[2])
 })
 
-test('what a page may not open is taken out of what was injected, and the rest stays the very object', () => {
+test('URLs that a page must not open are dropped from injections, and the rest stays the same object', () => {
   const injected = (data: string): NewEvent => {
     const parts = [{ type: 'file', mediaType: 'image/png', data }] as const
     return { type: 'injection', content: { turnId: 't1', step: 1, hook: 'h', parts } }

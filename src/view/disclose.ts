@@ -12,37 +12,35 @@ import type {
 import type { CallState, ConversationState, Round, TurnItem, TurnState } from '../log/state.ts'
 import { isKnownType } from '../log/validate-event.ts'
 import type { WatchEvent } from './growing-view.ts'
-import { hiddenChildError, hiddenError, hiddenReason, safePart, withoutWithheld } from './hidden-error.ts'
+import { hiddenChildError, hiddenError, hiddenReason, hideWithheld, safePart } from './hidden-error.ts'
 import type { LiveEvent, View, ViewMessage, ViewPart } from './view.ts'
 import { viewOf } from './view-of.ts'
 
 /**
- * What leaves the server. Everything a page is sent passes one of the functions below, and nothing else decides what it may know. Each gives
- * back the very object it was given where there is nothing to hide, and what was disclosed already does not change again.
+ * What leaves the server. Everything sent to a page passes through one of the functions below, and they alone decide what it contains. Each returns the same
+ * object when there is nothing to hide. Disclosing twice gives the same result as disclosing once.
  */
 export type Disclosure = {
-  /** What tools, providers and hooks said when they failed. Without it a page is told that they failed, and by which call or code. */
+  /** The error texts of tools, providers and hooks. Without it a page learns only that something failed, and its call id or error code. */
   readonly errors: boolean
-  /** In events of the log, what a message says that no hook has passed. Without it such messages are empty; views never have it. */
+  /** The text of messages that no hook has passed, in log events. Without it such messages are empty. Views never contain that text. */
   readonly withheld: boolean
 }
 
-/** For operators, and for whoever runs the code. */
+/** For operators, and for the application's own code. */
 export const everything: Disclosure = { errors: true, withheld: true }
 
-/**
- * Events of the log, in their order; `before` is the one before the first. Folding them gives what `discloseState` gives of the whole.
- */
+/** Discloses log events, in their order; `before` is the event before the first. Folding the result gives the same as `discloseState` of the whole log. */
 export function discloseEvents(
   events: readonly LogEvent[],
   disclosure: Disclosure,
   before: LogEvent | null = null,
 ): LogEvent[] {
-  const shown = disclosure.withheld ? events : withoutWithheld(events, before)
+  const shown = disclosure.withheld ? events : hideWithheld(events, before)
   return Array.from(shown, (event) => discloseEvent(event, disclosure))
 }
 
-/** What `watch` yields. */
+/** Discloses what `watch` yields. */
 export function discloseWatched(event: WatchEvent, disclosure: Disclosure): WatchEvent {
   if (event.type === 'snapshot') {
     const view = discloseView(event.view, disclosure)
@@ -51,7 +49,7 @@ export function discloseWatched(event: WatchEvent, disclosure: Disclosure): Watc
   return 'content' in event ? discloseEvent(event, disclosure) : discloseLive(event, disclosure)
 }
 
-/** A live event. */
+/** Discloses a live event. */
 export function discloseLive(event: LiveEvent, { errors }: Disclosure): LiveEvent {
   if (errors) return event
   switch (event.type) {
@@ -64,7 +62,7 @@ export function discloseLive(event: LiveEvent, { errors }: Disclosure): LiveEven
   }
 }
 
-/** A view, with the log it is computed from. */
+/** Discloses a view, including the log it is computed from. */
 export function discloseView(view: View, disclosure: Disclosure): View {
   const log = discloseState(view.log, disclosure)
   if (log === view.log) return view
@@ -72,14 +70,14 @@ export function discloseView(view: View, disclosure: Disclosure): View {
   return { ...viewOf(view.conversationId, log, view), ...(unknownEvent ? { unknownEvent } : {}) }
 }
 
-/** A folded log. */
+/** Discloses a folded log. */
 export function discloseState(state: ConversationState, disclosure: Disclosure): ConversationState {
   const turns = mapped(state.turns, (turn) => discloseTurn(turn, disclosure))
   const seed = discloseSnapshot(state.seed, disclosure)
   return turns === state.turns && seed === state.seed ? state : { ...state, turns, seed }
 }
 
-/** A folded turn. */
+/** Discloses a folded turn. */
 export function discloseTurn(turn: TurnState, disclosure: Disclosure): TurnState {
   const items = mapped(turn.items, (item) => discloseItem(item, disclosure))
   if (disclosure.errors) return items === turn.items ? turn : { ...turn, items }
@@ -89,20 +87,20 @@ export function discloseTurn(turn: TurnState, disclosure: Disclosure): TurnState
   return calls === turn.calls && items === turn.items && end === turn.end ? turn : { ...turn, calls, items, end }
 }
 
-/** What a person said. */
+/** Discloses a person's message. */
 export function discloseSaid<Said extends { readonly message: UserMessage }>(said: Said): Said {
   const message = withParts(said.message, safePart)
   return message === said.message ? said : { ...said, message }
 }
 
-/** Messages as people see them, without the log they come from. */
+/** Discloses messages of a view. */
 export function discloseMessages(messages: readonly ViewMessage[], disclosure: Disclosure): readonly ViewMessage[] {
   return mapped(messages, (message) =>
     message.role === 'user' ? withParts(message, safePart) : withParts(message, partOf(disclosure)),
   )
 }
 
-/** How a turn stands: of one that failed, its code. */
+/** Discloses the outcome of a turn. For a failed turn only the code is left. */
 export function discloseOutcome<O extends { readonly status: string; readonly reason?: string | null }>(
   outcome: O,
   { errors }: Disclosure,
@@ -112,19 +110,19 @@ export function discloseOutcome<O extends { readonly status: string; readonly re
   return { ...outcome, reason: hiddenReason(status, reason) }
 }
 
-/** How a session stands. */
+/** Discloses the status of a flow session. */
 export function discloseStanding<S extends { readonly status: string }>(standing: S, { errors }: Disclosure): S {
   return errors ? standing : withoutFlowError(standing)
 }
 
-/** What operations of a session came to. */
+/** Discloses the outcome of an operation of a flow session. */
 export function discloseFlowOutcome<O extends FlowOutcome>(outcome: O, { errors }: Disclosure): O {
   if (errors) return outcome
   if (outcome.ok) return { ...outcome, value: withoutAnswerReason(outcome.value) }
   return { ...outcome, error: hiddenError(outcome, `step '${outcome.position}'`) }
 }
 
-/** The answer that counts, told to those who came later. */
+/** Discloses the answer that won, for callers that answered later. */
 export function discloseResolution<R extends Pick<Resolution, 'status' | 'value'>>(
   resolution: R,
   callId: string,
@@ -135,7 +133,7 @@ export function discloseResolution<R extends Pick<Resolution, 'status' | 'value'
   return value === resolution.value ? resolution : { ...resolution, value }
 }
 
-/** A snapshot of a conversation, of whatever version, also as `storeSnapshots` keeps it. */
+/** Discloses a snapshot of any version, including those that `storeSnapshots` keeps. */
 export function discloseSnapshot(snapshot: Json, disclosure: Disclosure): Json {
   if (disclosure.errors || !isObject(snapshot)) return snapshot
   const inner = snapshot['state']
@@ -153,7 +151,7 @@ export function discloseSnapshot(snapshot: Json, disclosure: Disclosure): Json {
   return messages === kept ? snapshot : { ...snapshot, messages }
 }
 
-/** One event, of a log whose withheld messages are empty where they must be. */
+/** Discloses one event of a log whose withheld messages are already empty where they must be. */
 export function discloseEvent(event: LogEvent, disclosure: Disclosure): LogEvent {
   switch (event.type) {
     case 'user_msg': {
@@ -174,7 +172,7 @@ export function discloseEvent(event: LogEvent, disclosure: Disclosure): LogEvent
 }
 
 function withoutErrors(event: LogEvent, disclosure: Disclosure): LogEvent {
-  // What a later version wrote may hold what it would hide.
+  // An event of a later version may hold something that version would hide.
   if (!isKnownType(event.type)) return { ...(event as LogEvent), content: {} } as unknown as LogEvent
   switch (event.type) {
     case 'tool_result': {
@@ -211,7 +209,7 @@ function withoutFlowError<Ended extends { readonly status: string }>(ended: Ende
   return userFacing === true ? ended : { ...ended, error: flowFailed }
 }
 
-/** What a flow was told of an agent's turn that failed. */
+/** Hides the reason in an agent's answer when its turn failed. */
 function withoutAnswerReason(value: Json): Json {
   if (!isObject(value) || value['status'] !== 'failed' || typeof value['reason'] !== 'string') return value
   const isAnswer = Object.keys(value).length === 4 && 'text' in value && 'object' in value
@@ -230,7 +228,7 @@ function withoutError<End extends CallEnd>(end: End, callId: string): End {
   return error === end.error ? end : { ...end, error }
 }
 
-/** Only a child agent's answer holds words of a failure; the others are what a person or a page said. */
+/** Only a child agent's answer can hold the text of a failure; other answers come from a person or a page. */
 function withoutRoundError(round: Round, callId: string): Round {
   if (round.kind !== 'sub_agent' || round.resolution?.status !== 'resolved') return round
   const value = withoutChildError(round.resolution.value, `call '${callId}'`)
@@ -256,7 +254,7 @@ function partOf({ errors }: Disclosure): ChangePart {
   return (part) => (errors ? safePart(part) : withoutPartError(safePart(part)))
 }
 
-/** Of what the model's host ran, and of calls as a view has them. */
+/** Hides errors of calls that the provider ran, and of calls in a view. */
 function withoutPartError<Part extends AnyPart>(part: Part): Part {
   if (part.type === 'provider_result' && part.isError) {
     const error = typeof part.result === 'string' ? part.result : ''
@@ -282,13 +280,13 @@ function isObject(value: Json): value is JsonObject {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
-/** The very object where no part of it changed. */
+/** Returns the same object when no part changed. */
 function withParts<Whole extends { readonly parts: readonly AnyPart[] }>(whole: Whole, change: ChangePart): Whole {
   const parts = mapped(whole.parts, (part) => change(part))
   return parts === whole.parts ? whole : { ...whole, parts }
 }
 
-/** The same list where nothing in it changed. */
+/** Returns the same list when no member changed. */
 function mapped<T>(list: readonly T[], change: (member: T) => T): readonly T[] {
   let isSame = true
   const changed = list.map((member) => {

@@ -8,16 +8,16 @@ import type { LiveEvent, View } from './view.ts'
 import { isSettled, viewOf } from './view-of.ts'
 
 /**
- * A view that takes events one by one, and is worked out when it is asked for. Working it out costs as much as it shows: whoever takes many events at once asks
- * for it once. `seq` and `drafts` are always up to date.
+ * A view that takes events one at a time and is computed when read. Computing it costs as much as it shows, so apply a batch of events first and read `view`
+ * once. `seq` and `drafts` are always up to date.
  */
 export class GrowingView {
   #view: View
   #log: ConversationState
   #live: LiveParts
-  /** Events of the log that are not in `#log` yet. */
+  /** Log events that are not in `#log` yet. */
   #waiting: LogEvent[] = []
-  /** More has changed than drafts. */
+  /** Whether more than drafts has changed. */
   #isStale = false
 
   constructor(view: View) {
@@ -26,7 +26,7 @@ export class GrowingView {
     this.#live = view
   }
 
-  /** The last event in it. */
+  /** The last event in the view. */
   get seq(): number {
     return this.#log.lastSeq + this.#waiting.length
   }
@@ -35,7 +35,7 @@ export class GrowingView {
     return this.#live.drafts
   }
 
-  /** What the view is computed from. Costs less than the view. */
+  /** The state that the view is computed from. Cheaper to read than `view`. */
   get log(): ConversationState {
     if (this.#waiting.length > 0) {
       const events = this.#waiting
@@ -45,7 +45,7 @@ export class GrowingView {
     return this.#log
   }
 
-  /** The same object as long as nothing changes. */
+  /** The same object until something changes. */
   get view(): View {
     if (this.#isStale) this.#view = viewOf(this.#view.conversationId, this.log, this.#live)
     else if (this.#live.drafts !== this.#view.drafts) this.#view = { ...this.#view, drafts: this.#live.drafts }
@@ -54,7 +54,7 @@ export class GrowingView {
     return this.#view
   }
 
-  /** As `projectView`. Throws on an event of a type that is not known, and is then as it was before. */
+  /** Applies one event, as `projectView` does. Throws on an event of an unknown type and is then unchanged. */
   take(event: WatchEvent): void {
     if (event.type === 'snapshot') this.#begin(event.view)
     else if ('content' in event) this.#append(event)
@@ -90,8 +90,8 @@ export class GrowingView {
 export type WatchEvent = { readonly type: 'snapshot'; readonly view: View } | LogEvent | LiveEvent
 
 /**
- * Applies one event to a view. Pure. A view that grows too large is trimmed to its newest messages: then `before` says where those before it are. An event that is in the view already changes nothing; neither does one past a gap (`view.seq` then stays
- * behind, and the reader should watch anew).
+ * Applies one event to a view. Pure. A view that grows too large is trimmed to its newest messages; `before` then says where the older ones are. An event that
+ * is already in the view changes nothing. Neither does an event past a gap: `view.seq` stays behind, and the reader should start a new watch.
  */
 export function projectView(view: View, event: WatchEvent): View {
   const growing = new GrowingView(view)

@@ -26,7 +26,7 @@ test('the progress of a call replaces what was told of it before, and of no othe
   expect(again.progress).toEqual({ c1: 'more', c2: { done: 'c2' } })
 })
 
-test('an activity is shown while it lasts, and any other state is none', () => {
+test('an activity is shown while it lasts, and other states clear it', () => {
   for (const state of ['preparing', 'streaming', 'executing_tools'] as const) {
     const busy = live(nothingLive, { type: 'state_changed', state })
     expect(busy.activity).toBe(state)
@@ -36,12 +36,12 @@ test('an activity is shown while it lasts, and any other state is none', () => {
   expect(live(nothingLive, { type: 'state_changed', state: 'idle' as never })).toBe(nothingLive)
 })
 
-test('children are shown as they were told last', () => {
+test('children are shown as last announced', () => {
   const children = { waiting: [{ id: 'child' }], pending: [] } as never
   expect(live(nothingLive, { type: 'children_changed', ...(children as object) } as never).children).toEqual(children)
 })
 
-test('what only announces what the log says changes nothing', () => {
+test('events that only announce what the log says change nothing', () => {
   expect(live(writing, { type: 'turn_started', turnId: 't1' } as never)).toBe(writing)
 })
 
@@ -63,7 +63,7 @@ test.each([
   expect(settled(left, event)).toBe(left)
 })
 
-test('with its turn go its drafts, what is done and all progress', () => {
+test('the end of a turn clears its drafts, activity and progress', () => {
   const busy = live(writing, { type: 'state_changed', state: 'streaming' })
   expect(settled(busy, ended('t1'))).toMatchObject({ activity: null, progress: {}, drafts: [{ messageId: 'm2' }] })
   expect(settled(busy, cancelled('t1'))).toBe(busy)

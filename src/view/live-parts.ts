@@ -3,17 +3,17 @@ import type { EventOf, LogEvent } from '../log/events.ts'
 import { Fold } from '../log/fold-events.ts'
 import { type CallTally, type ConversationPhase, phaseOfTurn, tallyOf } from '../log/fsm-state.ts'
 import type { CallState, ConversationState, FoundCall } from '../log/state.ts'
-import { emptied } from './hidden-error.ts'
+import { withoutContent } from './hidden-error.ts'
 import type { Activity, Children, Draft, DraftPart, LiveContent, LiveEvent, View } from './view.ts'
 
-/** What a view shows beside its log. */
+/** The parts of a view that are not computed from its log. */
 export type LiveParts = Pick<View, 'activity' | 'drafts' | 'progress' | 'children'>
 
 export const noChildren: Children = { waiting: [], pending: [] }
 
 export const nothingLive: LiveParts = { activity: null, drafts: [], progress: {}, children: noChildren }
 
-/** With what a live event tells. The same object when it tells nothing that is kept. */
+/** Adds a live event. Returns the same object when the event changes nothing here. */
 export function withLive(parts: LiveParts, event: LiveEvent): LiveParts {
   switch (event.type) {
     case 'text_delta':
@@ -35,17 +35,17 @@ export function withLive(parts: LiveParts, event: LiveEvent): LiveParts {
       return { ...parts, children: { waiting, pending } }
     }
     default:
-      // The others announce what the log says.
+      // The other live events announce what the log says.
       return parts
   }
 }
 
-/** Without what a committed event makes a thing of the past. */
+/** Drops what a committed event makes obsolete. */
 export function withoutSettled(parts: LiveParts, event: LogEvent): LiveParts {
   switch (event.type) {
     case 'assistant_msg':
       return withoutDrafts(parts, ({ messageId }) => messageId === event.content.messageId)
-    // A call that begins anew, waits for somebody or has ended is not where it was.
+    // A call that starts again, suspends or ends is no longer at its last progress.
     case 'tool_started':
     case 'suspension':
     case 'resolution':
@@ -72,7 +72,7 @@ function isActivity(state: string): state is Activity {
 
 export type DeltaEvent = Extract<LiveEvent, { type: 'text_delta' | 'reasoning_delta' | 'tool_input_delta' }>
 
-/** Text is shown as it comes, whatever else comes with it. */
+/** Whether the event carries text that is shown as it arrives. */
 export function isTextDelta(event: { readonly type: string }): boolean {
   return event.type === 'text_delta' || event.type === 'reasoning_delta'
 }
@@ -81,10 +81,7 @@ export function isDelta(event: { readonly type: string }): event is DeltaEvent {
   return isTextDelta(event) || event.type === 'tool_input_delta'
 }
 
-/**
- * Adds a delta to the message it belongs to. Deltas of one message come in order; one that is there already, or that follows one that is
- * not, changes nothing.
- */
+/** Adds a delta to its draft. The deltas of one message come in order; a delta that is already there, or that follows a missing one, changes nothing. */
 export function appendDelta(drafts: readonly Draft[], event: DeltaEvent): readonly Draft[] {
   const { turnId, messageId, n } = event
   const known = drafts.find((draft) => draft.messageId === messageId)
@@ -112,12 +109,12 @@ type Announced = {
 }
 
 /**
- * Goes over committed events one after the other and says what is told of each, so that every node announces the same whoever committed them. The calls of the
- * open turn are counted once; after that, an event costs the same however many there are.
+ * Turns committed events into live events, one after the other, so that every node announces the same no matter which node committed them. The calls of the
+ * open turn are counted once; after that, an event costs the same however many calls there are.
  */
 export class Announcer {
   readonly #fold: Fold
-  /** The first seq of the open turn; null where none is open. */
+  /** The first `seq` of the open turn; null when no turn is open. */
   #openSeq: number | null = null
   #openTurnId: string | null = null
   #tally: CallTally = { open: 0, pending: 0 }
@@ -132,7 +129,7 @@ export class Announcer {
     return this.#fold.lastSeq
   }
 
-  /** With all events so far. Must be the last that is asked for. */
+  /** The state with all events so far. Must be the last method called. */
   state(): ConversationState {
     return this.#fold.state()
   }
@@ -152,12 +149,12 @@ export class Announcer {
     if (this.#phase !== phaseBefore) contents.push({ type: 'state_changed', state: this.#phase })
     const { conversationId, seq } = event
     return {
-      shown: isWithheld ? emptied(event as EventOf<'assistant_msg'>) : event,
+      shown: isWithheld ? withoutContent(event as EventOf<'assistant_msg'>) : event,
       live: contents.map((content) => ({ conversationId, seq, ...content })),
     }
   }
 
-  /** `before` and `after`: the call that the last event was about. */
+  /** `before` and `after`: the call of the last event. */
   #phaseNow(before: FoundCall | null, after: FoundCall | null): ConversationPhase {
     const turn = this.#fold.openTurn()
     const tallyIn = (found: FoundCall | null) =>

@@ -29,7 +29,7 @@ function viewOfLog(events: readonly Filmed[]): View {
   return viewOf(filmedId, foldEvents(events.filter(isLogged)))
 }
 
-/** What somebody is shown who joins after these events. */
+/** The view of a reader who joins after these events. */
 function snapshotAfter(events: readonly Filmed[]): View {
   let live = nothingLive
   for (const event of events) live = isLogged(event) ? withoutSettled(live, event) : withLive(live, event)
@@ -37,7 +37,7 @@ function snapshotAfter(events: readonly Filmed[]): View {
 }
 
 describe('for any interleaving of log and live events', { timeout }, () => {
-  test('the tail makes of the empty view what is folded from the log', () => {
+  test('applying the tail to an empty view gives the view folded from the log', () => {
     const seen = new Set<string>()
     fc.assert(
       fc.property(tape, liveTape, (numbers, moreNumbers) => {
@@ -52,7 +52,7 @@ describe('for any interleaving of log and live events', { timeout }, () => {
     }
   })
 
-  test('who joins at any moment is shown what everybody sees by then, and sees the same ever after', () => {
+  test('a reader who joins at any moment sees what the others see, then and afterwards', () => {
     let drafts = 0
     let progress = 0
     fc.assert(
@@ -113,7 +113,7 @@ describe('for any interleaving of log and live events', { timeout }, () => {
   })
 })
 
-test('a snapshot takes the place of whatever there was', () => {
+test('a snapshot replaces the view', () => {
   const other = viewOf('other', emptyState)
   expect(projectView(empty, { type: 'snapshot', view: other })).toBe(other)
 })

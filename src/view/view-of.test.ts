@@ -25,7 +25,7 @@ function shown(...events: NewEvent[]) {
   return viewOf('story', stateOf(events))
 }
 
-test('nothing is an idle conversation without messages', () => {
+test('an empty log is an idle conversation without messages', () => {
   expect(viewOf('story', emptyState)).toEqual({
     conversationId: 'story',
     seq: 0,
@@ -51,7 +51,7 @@ describe('messages', () => {
     ])
   })
 
-  test('that were written anew are not shown', () => {
+  test('that were regenerated are not shown', () => {
     const { messages } = shown(said('t1'), replied('t1', 'm1', 1), regenerated('m1'), replied('t1', 'm2', 3))
     expect(messages.map((message) => ('messageId' in message ? message.messageId : ''))).toEqual(['', 'm2'])
   })

@@ -8,7 +8,7 @@ import { shownBytes, trimState } from '../log/trim-state.ts'
 import { type LiveParts, noChildren, nothingLive } from './live-parts.ts'
 import type { Children, LeftOut, PendingItem, View, ViewCall, ViewMessage, ViewPart } from './view.ts'
 
-/** The view of a folded log, with what is live beside it. */
+/** The view of a folded log, combined with its live parts. */
 export function viewOf(conversationId: string, log: ConversationState, live: LiveParts = nothingLive): View {
   const children = openChildren(log, live.children)
   const phase = phaseOf(log)
@@ -30,7 +30,7 @@ export function viewOf(conversationId: string, log: ConversationState, live: Liv
   }
 }
 
-/** What of the conversation itself waits for somebody. A call that a child agent works on does not. */
+/** The conversation's own calls that wait for an answer. A call that a child agent works on is not one of them. */
 export function pendingItems(conversationId: string, log: ConversationState): PendingItem[] {
   const turn = openTurn(log)
   if (!turn) return []
@@ -48,13 +48,13 @@ export function pendingItems(conversationId: string, log: ConversationState): Pe
   })
 }
 
-/** Whether nothing runs or can run, here or in a child agent, until somebody answers. */
+/** Whether nothing runs or can run, here or in a child agent, until a call is answered. */
 export function isWaiting(log: ConversationState, { waiting }: Pick<Children, 'waiting'>): boolean {
   const waitingCalls = new Set(waiting)
   return phaseOf(log) === 'awaiting_input' && childCalls(log).every(({ callId }) => waitingCalls.has(callId))
 }
 
-/** Without the children whose calls have ended since. */
+/** Drops children whose calls have ended. */
 function openChildren(log: ConversationState, { waiting, pending }: Children): Children {
   if (waiting.length === 0 && pending.length === 0) return noChildren
   const open = new Set(childCalls(log).map(({ callId }) => callId))
@@ -64,7 +64,7 @@ function openChildren(log: ConversationState, { waiting, pending }: Children): C
   }
 }
 
-/** A draft whose message is in the log, or whose turn has ended without it. */
+/** Whether the draft's message is in the log, or its turn has ended without it. */
 export function isSettled(log: ConversationState, draft: { turnId: string; messageId: string }): boolean {
   const turn = log.turns.findLast((candidate) => candidate.turnId === draft.turnId)
   if (!turn || turn.end) return true
@@ -143,7 +143,7 @@ function shownPhase(phase: ReturnType<typeof callPhase>['type']): ViewCall['phas
   return phase === 'started' ? 'running' : 'waiting'
 }
 
-/** The newest of a view, made of about so many bytes of its log. The same object where it fits. */
+/** Trims a view to its newest messages: about `maxBytes` of its log. Returns the same object when it fits. */
 export function trimView(view: View, maxBytes: number): View {
   const log = trimState(view.log, maxBytes)
   if (log === view.log) return view
@@ -152,8 +152,8 @@ export function trimView(view: View, maxBytes: number): View {
 }
 
 /**
- * Where the child agents of a conversation stand, and theirs. `stateOf` is null for one that is not there yet, or not known. All that waits is told, but of what
- * is long only the beginnings where it would take more than about `maxBytes`.
+ * The child agents of a conversation and their descendants: which wait, and for what. `stateOf` returns null for a child that does not exist yet or is not
+ * known. Every pending call is listed; where they would take more than about `maxBytes`, long fields are cut to their beginnings.
  */
 export function childrenOf(
   conversationId: string,
@@ -164,7 +164,7 @@ export function childrenOf(
   const waiting: string[] = []
   const pending: PendingItem[] = []
   const calls = childCalls(state)
-  // Half for the child itself, and half for those below it.
+  // Half for the child itself, half for its descendants.
   const share = maxBytes / calls.length / 2
   for (const { callId } of calls) {
     const childId = childIdOf(callId)

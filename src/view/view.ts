@@ -5,34 +5,34 @@ import type { AssistantMsg, AssistantPart, Executor, SuspensionKind, UserPart } 
 import type { ConversationPhase } from '../log/fsm-state.ts'
 import type { ConversationState } from '../log/state.ts'
 
-/** What a person is shown of a conversation: the working set of its log, and what is known of the message being written. */
+/** What people see of a conversation: its recent messages, and the message being written. */
 export type View = {
   readonly conversationId: string
-  /** The last event in it. */
+  /** The last event in the view. */
   readonly seq: number
   readonly title: string | null
   readonly state: ConversationPhase
   readonly activity: Activity | null
   readonly messages: readonly ViewMessage[]
-  /** Pass it to `history` for the messages before these; null when there are none. */
+  /** Pass it to `history` to read older messages; null when there are none. */
   readonly before: number | null
-  /** What waits for somebody, here and in child agents. */
+  /** The calls that wait for an answer, here and in child agents. */
   readonly pending: readonly PendingItem[]
   readonly children: Children
-  /** Messages being written. Gone when they are committed or withdrawn. */
+  /** Messages being written. A draft disappears when its message is committed or withdrawn. */
   readonly drafts: readonly Draft[]
   /** The latest progress of each running call. */
   readonly progress: { readonly [callId: string]: Json }
-  /** What the rest is computed from. */
+  /** The folded log that the rest is computed from. */
   readonly log: ConversationState
-  /** Where the log goes on with an event that this version does not know: the view ends before it. Absent where all was read. */
+  /** Set when the log continues with an event that this version does not know: the view ends before it. */
   readonly unknownEvent?: UnknownEvent
 }
 
-/** A message, as people see it. */
+/** A message as people see it. */
 export type ViewMessage = ViewUserMessage | ViewAssistantMessage
 
-/** A message of a person. */
+/** A person's message. */
 export type ViewUserMessage = {
   readonly role: 'user'
   readonly turnId: string
@@ -41,11 +41,11 @@ export type ViewUserMessage = {
   readonly who: string
   readonly parts: readonly UserPart[]
   readonly isQueued: boolean
-  /** These are only the beginnings of its parts: about so many bytes are missing. The event at `seq` has all of it. */
+  /** Set when parts are cut to their beginnings: about how many bytes are missing. The event at `seq` is complete. */
   readonly leftOut?: number
 }
 
-/** A message of the model, as people see it: what was regenerated is not in the view. */
+/** A message from the model. A message that was regenerated is not in the view. */
 export type ViewAssistantMessage = {
   readonly role: 'assistant'
   readonly turnId: string
@@ -53,19 +53,19 @@ export type ViewAssistantMessage = {
   readonly seq: number
   readonly at: number
   readonly status: AssistantMsg['status']
-  /** Empty where it is withheld. */
+  /** Empty when the message is withheld. */
   readonly parts: readonly ViewPart[]
   readonly object?: Json
-  /** The hook that has not passed it. */
+  /** The hook that did not pass the message. */
   readonly withheld?: { readonly hook: string }
-  /** As of a user's message; of calls, each says it for itself. */
+  /** As in a user's message. Calls have a `leftOut` of their own. */
   readonly leftOut?: number
 }
 
-/** A part of a message; calls with all that is known of them. */
+/** A part of a message. A call includes its status and result. */
 export type ViewPart = Exclude<AssistantPart, { type: 'call' }> | ViewCall
 
-/** A call within a message, with where it is and how it ended. */
+/** A call within a message: its phase, and how it ended. */
 export type ViewCall = {
   readonly type: 'call'
   readonly callId: string
@@ -78,10 +78,10 @@ export type ViewCall = {
   readonly leftOut?: LeftOut
 }
 
-/** Only the beginnings of what is long are shown: about so many bytes are missing. These events of the log have all of it. */
+/** Set when long fields are cut to their beginnings: about how many bytes are missing, and which log events are complete. */
 export type LeftOut = { readonly bytes: number; readonly seqs: readonly number[] }
 
-/** A call somebody has to answer. Pass it to `approve`, `deny` or `answer`. */
+/** A call that waits for an answer. Pass it to `approve`, `deny` or `answer`. */
 export type PendingItem = {
   readonly conversationId: string
   readonly turnId: string
@@ -93,32 +93,32 @@ export type PendingItem = {
   readonly prompt: Json
   readonly schema: Json
   readonly expiresAt: number | null
-  /** From the conversation somebody talks to, over the calls of child agents, down to this call. */
+  /** From the conversation the user talks to, through the calls of child agents, down to this call. */
   readonly path: CallPath
-  /** Of `args`, `prompt` and `schema`. */
+  /** Covers `args`, `prompt` and `schema`. */
   readonly leftOut?: LeftOut
 }
 
-/** From the conversation somebody talks to, down to a call of a child agent. */
+/** From the conversation the user talks to, down to a call of a child agent. */
 export type CallPath = readonly { readonly conversationId: string; readonly callId: string }[]
 
-/** Where the child agents of a conversation stand. */
+/** The state of a conversation's child agents. */
 export type Children = {
-  /** The calls whose child cannot go on, nor anything below it, until somebody answers. */
+  /** The calls whose child, with everything below it, cannot continue until a call is answered. */
   readonly waiting: readonly string[]
   readonly pending: readonly PendingItem[]
 }
 
-/** What is known of a message that is being written. */
+/** A message that is being written. */
 export type Draft = {
   readonly turnId: string
   readonly messageId: string
-  /** How many deltas are in it. */
+  /** How many deltas it contains. */
   readonly n: number
   readonly parts: readonly DraftPart[]
 }
 
-/** A part of it: what has come so far. */
+/** A part of a draft: what has arrived so far. */
 export type DraftPart = {
   readonly type: 'text' | 'reasoning' | 'tool_input'
   readonly part: string
@@ -126,12 +126,12 @@ export type DraftPart = {
   readonly name?: string
 }
 
-/** Finer than what the log yields; known only where the turn runs. */
+/** Finer than the phase in the log; known only on the node that runs the turn. */
 export type Activity = 'preparing' | 'streaming' | 'executing_tools'
 
 /**
- * Broadcast, never committed; losing one loses nothing. `seq` is the log position it was sent at. `n` counts the deltas of one message from 1,
- * so that a reader who joined late knows which it has.
+ * Broadcast, never committed; losing one loses nothing. `seq` is the log position when it was sent. `n` counts the deltas of one message from 1, so that a
+ * reader who joins late knows which ones it has.
  */
 export type LiveEvent = { readonly conversationId: string; readonly seq: number } & LiveContent
 
@@ -148,7 +148,7 @@ export type LiveContent =
   | { readonly type: 'tool_call_resolved'; readonly callId: string; readonly result: Json }
   | { readonly type: 'tool_call_errored'; readonly callId: string; readonly error: string; readonly userFacing?: true }
   | { readonly type: 'suspended'; readonly callId: string; readonly round: number; readonly kind: SuspensionKind }
-  /** A child agent has begun or ceased to wait for somebody; told to whoever watches the conversation that called it. */
+  /** A child agent has started or stopped waiting for an answer. Sent to watchers of the parent conversation. */
   | (Children & { readonly type: 'children_changed' })
   | { readonly type: 'turn_completed'; readonly turnId: string }
   | { readonly type: 'turn_failed'; readonly turnId: string; readonly reason: string | null }

@@ -4,7 +4,7 @@ import { simulate } from '../../test/log/simulate.ts'
 import { ended, marked, placed, replied, said } from '../../test/log/story.ts'
 import type { LogEvent } from '../log/events.ts'
 import { foldEvents } from '../log/fold-events.ts'
-import { withoutWithheld } from './hidden-error.ts'
+import { hideWithheld } from './hidden-error.ts'
 
 const log = placed([
   said('t1'),
@@ -16,8 +16,8 @@ const log = placed([
   ended('t2'),
 ])
 
-test('of a message that is withheld there is only that it was, and what it used', () => {
-  const shown = [...withoutWithheld(log)]
+test('a withheld message keeps only its mark and its usage', () => {
+  const shown = [...hideWithheld(log)]
   expect(shown.map(({ seq, type }) => [seq, type])).toEqual(log.map(({ seq, type }) => [seq, type]))
   expect(shown[2]!.content).toMatchObject({ messageId: 'm1', parts: [], usage: { outputTokens: 5 } })
   expect(shown[2]!.content).not.toHaveProperty('object')
@@ -26,16 +26,16 @@ test('of a message that is withheld there is only that it was, and what it used'
 
 test('events of which none is withheld are as they were', () => {
   const rest = log.slice(3)
-  expect([...withoutWithheld(rest)]).toEqual(rest)
+  expect([...hideWithheld(rest)]).toEqual(rest)
 })
 
 test('a page that begins with the message needs the event before it', () => {
-  const first = (before: LogEvent) => [...withoutWithheld(log.slice(2), before)][0]!.content
+  const first = (before: LogEvent) => [...hideWithheld(log.slice(2), before)][0]!.content
   expect(first(log[1]!)).toMatchObject({ parts: [] })
   expect(first(log[0]!)).toMatchObject({ parts: [{ text: 'this is m1' }] })
 })
 
-test('over every history, pages of any size fold to what the whole log folds to, and tell nothing that is withheld', () => {
+test('over every history, pages of any size fold to what the whole log folds to, and contain nothing that is withheld', () => {
   const tape = fc.noBias(fc.array(fc.nat(5_039), { minLength: 50, maxLength: 300, size: 'max' }))
   let withheld = 0
   fc.assert(
@@ -43,7 +43,7 @@ test('over every history, pages of any size fold to what the whole log folds to,
       const whole = simulate(numbers).log
       const paged: LogEvent[] = []
       for (let at = 0; at < whole.length; at += size) {
-        paged.push(...withoutWithheld(whole.slice(at, at + size), whole[at - 1]))
+        paged.push(...hideWithheld(whole.slice(at, at + size), whole[at - 1]))
       }
       expect(foldEvents(paged)).toEqual(foldEvents(whole))
       for (const event of whole) {

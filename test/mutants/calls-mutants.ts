@@ -13,7 +13,7 @@ export const callsMutants: readonly Mutant[] = [
     edits: [
       {
         file: 'src/log/fold-call.ts',
-        find: 'return calls[position]?.callId === callId ? position : searched(calls, callId)',
+        find: 'return calls[position]?.callId === callId ? position : findPosition(calls, callId)',
         replace: 'return position',
       },
     ],
@@ -26,15 +26,15 @@ export const callsMutants: readonly Mutant[] = [
     edits: [
       {
         file: 'src/log/fold-call.ts',
-        find: 'if (known.index.searches <= searchesBeforeIndex)',
-        replace: 'if (known.index.searches > 0)',
+        find: 'if (entry.index.searches <= searchesBeforeIndex)',
+        replace: 'if (entry.index.searches > 0)',
       },
     ],
     killedBy: [positions('looking for every call of a long list looks at each only a few times')],
   },
   {
     name: 'a copy of a list of calls begins without what is known of it',
-    edits: [{ file: 'src/log/fold-call.ts', find: 'if (known) indexed.set(copy, { ...known })', replace: '' }],
+    edits: [{ file: 'src/log/fold-call.ts', find: 'if (entry) indexed.set(copy, { ...entry })', replace: '' }],
     killedBy: [positions('copies that go on from a list know where its calls are')],
   },
   {

@@ -107,7 +107,7 @@ overStores('what a child agent may use', (story) => {
     const runtime = story.start({ agents: [boss] })
     const turn = await runtime.conversation('c1', { agent: 'boss' }).send('go')
     expect(await turn.outcome()).toMatchObject({ status: 'completed' })
-    const error = 'not started: agents may not call each other any deeper (max_depth)'
+    const error = 'not started: the limit on nested agents is reached (max_depth)'
     expect(toolResults(model, 2)).toEqual([['delegate', { type: 'error-text', value: error }]])
     expect(await runtime.conversations({ agent: 'leaf' })).toEqual([])
     await until(async () => (await runtime.conversations({ agent: 'middle' }))[0]?.status === 'idle')

@@ -62,8 +62,8 @@ test('a call that is made twice is, and so is a seed in the middle and an event 
   ]
   expect((await findingsIn(odd)).map(({ problem }) => problem)).toEqual([
     "event 3 (tool_call) makes call 'c1', which the log has already",
-    'event 4 (seeded) seeds a log that has begun',
-    'event 5 (flow_ended) is of a session, in the log of a conversation',
+    'event 4 (seeded) seeds a log that already has events',
+    'event 5 (flow_ended) belongs to a flow session, but this is the log of a conversation',
   ])
 })
 

@@ -6,7 +6,7 @@ import { foldWithin } from '../../log/trim-state.ts'
 import { knownPart } from '../../log/validate-event.ts'
 import { pagesAfter } from '../../store/log-pages.ts'
 import type { EventPage, EventRange, TenantStore } from '../../store/store.ts'
-import { withoutWithheld } from '../../view/hidden-error.ts'
+import { hideWithheld } from '../../view/hidden-error.ts'
 
 /** Tells which events of a log are about some turns, given all of them in their order. */
 export class TurnEvents {
@@ -147,7 +147,7 @@ export async function* shownPages(
 ): AsyncGenerator<EventPage, void, void> {
   for await (const page of pages) {
     const before = await eventBefore((range) => store.streamEvents(id, range), startOf(page))
-    yield { ...page, events: { [Symbol.iterator]: () => withoutWithheld(page.events, before) } }
+    yield { ...page, events: { [Symbol.iterator]: () => hideWithheld(page.events, before) } }
   }
 }
 

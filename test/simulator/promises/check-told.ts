@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { LogEvent } from '../../../src/log/events.ts'
-import { withoutWithheld } from '../../../src/view/hidden-error.ts'
+import { hideWithheld } from '../../../src/view/hidden-error.ts'
 import type { Told } from '../scenarios/scenario.ts'
 
 /** Whatever somebody was told is in the log. */
@@ -24,7 +24,7 @@ function isTrue(told: Told, log: readonly LogEvent[]): boolean {
           type === 'turn_ended' && content.turnId === told.turnId && content.status === told.status,
       )
     case 'seen':
-      return isDeepStrictEqual([...withoutWithheld(log)][told.event.seq - 1], told.event)
+      return isDeepStrictEqual([...hideWithheld(log)][told.event.seq - 1], told.event)
   }
 }
 
