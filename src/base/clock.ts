@@ -80,8 +80,22 @@ export class Signal {
   }
 }
 
-const firstMs = 50
-const longestMs = 5_000
+/** The delay after a first failure, and the longest. */
+export type DelayBounds = { readonly firstMs: number; readonly mostMs: number }
+
+/** How long to wait after so many failures in a row: doubles from `firstMs` up to `mostMs`. */
+export function delayAfter(failures: number, { firstMs, mostMs }: DelayBounds): number {
+  // Zero times infinity is not a number.
+  return Math.min(mostMs, firstMs * 2 ** Math.min(failures - 1, 52))
+}
+
+/** Somewhere in the upper half of a delay, so that callers that failed together do not come back together. */
+export function jittered(delayMs: number, random: () => number = Math.random): number {
+  return delayMs * (1 - random() / 2)
+}
+
+/** How long a store is left alone after a failure. */
+export const storeDelays: DelayBounds = { firstMs: 50, mostMs: 5_000 }
 
 /** How long a store that failed is left alone: longer with every failure until it takes a write, since a full disk can still be read. */
 export class Backoff {
@@ -94,8 +108,8 @@ export class Backoff {
   }
 
   failed(): void {
-    this.#waitMs = Math.min(firstMs * 2 ** this.#failures, longestMs)
     this.#failures += 1
+    this.#waitMs = delayAfter(this.#failures, storeDelays)
   }
 
   hasRead(): void {

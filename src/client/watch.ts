@@ -1,4 +1,5 @@
 import { pause } from '../base/abort.ts'
+import { type DelayBounds, delayAfter, jittered } from '../base/clock.ts'
 import { PerdureError } from '../base/errors/perdure-error.ts'
 import { checkSignal, readMembers, shown } from '../base/errors/read-given.ts'
 import { RemoteError, ServerUnreachableError } from '../base/errors/server-errors.ts'
@@ -14,7 +15,7 @@ export type WatchOptions = {
   readonly after?: number | string
   readonly signal?: AbortSignal
   /** How long to wait before coming back. Default: 100 ms, doubling up to 5 s. */
-  readonly backoff?: Partial<Backoff>
+  readonly backoff?: Partial<DelayBounds>
   /** A connection that is silent for longer is given up: heartbeats come more often. Default: 45,000. */
   readonly silentMs?: number
   /** Told whenever a connection was lost, and why. */
@@ -143,14 +144,11 @@ async function* connection(
   }
 }
 
-type Backoff = { readonly firstMs: number; readonly mostMs: number }
-
-/** Doubles with each failure; somewhere in the upper half of that, so that not everybody comes back at once. */
-function backoffMs(error: unknown, failures: number, backoff: Partial<Backoff> = {}): number {
+/** At least as long as the server asked for. */
+function backoffMs(error: unknown, failures: number, backoff: Partial<DelayBounds> = {}): number {
   const { firstMs = 100, mostMs = 5_000 } = backoff
   const asked = error instanceof RemoteError ? (error.retryAfterMs ?? 0) : 0
-  const most = Math.min(mostMs, firstMs * 2 ** Math.min(failures - 1, 20))
-  return Math.max(asked, most / 2 + Math.random() * (most / 2))
+  return Math.max(asked, jittered(delayAfter(failures, { firstMs, mostMs })))
 }
 
 /** One event of a stream. `id` is the last one that was given, also when it came with an earlier event. */

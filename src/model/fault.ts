@@ -1,3 +1,4 @@
+import { delayAfter, jittered } from '../base/clock.ts'
 import { ModelError, type ModelErrorCode } from '../base/errors/model-errors.ts'
 import { isRecord, textOf } from '../base/json.ts'
 import type { Redact } from '../base/redact/redactor.ts'
@@ -128,8 +129,8 @@ export function decideRetry(
 ): number | null {
   if (policy === false || !fault.isRetryable || attempt >= policy.maxAttempts) return null
   if (fault.retryAfterMs !== null) return Math.min(fault.retryAfterMs, longestRetryAfterMs)
-  const delayMs = Math.min(policy.baseMs * 2 ** (attempt - 1), policy.maxMs)
-  return Math.round(delayMs * (1 - random() / 2))
+  const delayMs = delayAfter(attempt, { firstMs: policy.baseMs, mostMs: policy.maxMs })
+  return Math.round(jittered(delayMs, random))
 }
 
 export type ModelFault = { readonly model: ModelRef; readonly fault: Fault }

@@ -1,5 +1,5 @@
 import { pause } from '../base/abort.ts'
-import type { Clock } from '../base/clock.ts'
+import { type Clock, delayAfter } from '../base/clock.ts'
 import { type ConversationRef, conversationKey } from './records.ts'
 import type { WakeHint } from './store.ts'
 
@@ -14,19 +14,18 @@ export type Lease = {
   lose(): void
 }
 
-const shortestMs = 20
-const longestMs = 1_000
+const renewalDelays = { firstMs: 20, mostMs: 1_000 }
 
 /**
  * For what must not begin once another process may have the conversation. True: it may, now; what follows must not wait for anything. False: whoever waited
  * does not want to any more. In between the lease is renewed, for as long as the store takes.
  */
 export async function retryUntilAnswered(lease: Lease, clock: Clock, isCalledOff: () => boolean): Promise<boolean> {
-  for (let pauseMs = shortestMs; !isCalledOff(); pauseMs = Math.min(longestMs, pauseMs * 2)) {
+  for (let failures = 1; !isCalledOff(); failures += 1) {
     if (lease.isCertain()) return true
     await lease.renew()
     if (lease.isCertain() || isCalledOff()) continue
-    await pause(pauseMs, { clock, unref: true })
+    await pause(delayAfter(failures, renewalDelays), { clock, unref: true })
   }
   return false
 }

@@ -7,8 +7,8 @@ export const lastingMutants: readonly Mutant[] = [
     edits: [
       {
         file: 'src/engine/lease/claims.ts',
-        find: 'until: this.#now() + Math.min(longestMs, firstMs * 2 ** (failures - 1))',
-        replace: 'until: this.#now() + Math.min(longestMs, firstMs) * 0',
+        find: 'until: this.#now() + delayAfter(failures, delays)',
+        replace: 'until: this.#now() + delayAfter(failures, delays) * 0',
       },
     ],
     killedBy: [
@@ -23,8 +23,8 @@ export const lastingMutants: readonly Mutant[] = [
     edits: [
       {
         file: 'src/engine/lease/claims.ts',
-        find: 'firstMs * 2 ** (failures - 1)',
-        replace: 'firstMs * failures ** 0',
+        find: 'delayAfter(failures, delays)',
+        replace: 'delayAfter(1, delays)',
       },
     ],
     killedBy: [

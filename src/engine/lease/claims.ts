@@ -1,4 +1,4 @@
-import type { Clock } from '../../base/clock.ts'
+import { type Clock, delayAfter, storeDelays } from '../../base/clock.ts'
 import { PerdureError } from '../../base/errors/perdure-error.ts'
 import { StoreError } from '../../base/errors/store-errors.ts'
 import type { Logger } from '../../base/logger.ts'
@@ -88,8 +88,8 @@ export class Claims {
 }
 
 /** How long a conversation is set aside after a first failure, and at most. What may pass by itself is tried sooner. */
-const passing = { firstMs: 50, longestMs: 5_000 }
-const lasting = { firstMs: 1_000, longestMs: 60_000 }
+const passing = storeDelays
+const lasting = { firstMs: 1_000, mostMs: 60_000 }
 
 type Aside = { readonly until: number; readonly failures: number }
 
@@ -121,8 +121,8 @@ export class SkippedConversations {
   setAside({ tenant, id }: ConversationRef, error: unknown): void {
     const key = conversationKey(tenant, id)
     const failures = (this.#aside.get(key)?.failures ?? 0) + 1
-    const { firstMs, longestMs } = PerdureError.isInstance(error) && error.retryable ? passing : lasting
-    this.#aside.set(key, { until: this.#now() + Math.min(longestMs, firstMs * 2 ** (failures - 1)), failures })
+    const delays = PerdureError.isInstance(error) && error.retryable ? passing : lasting
+    this.#aside.set(key, { until: this.#now() + delayAfter(failures, delays), failures })
     this.#problems.set(key, PerdureError.isInstance(error) ? error : new StoreError(errorText(error), { cause: error }))
   }
 

@@ -1,4 +1,5 @@
 import type { LanguageModelV4Prompt } from '@ai-sdk/provider'
+import { retryStore } from '../../base/retry.ts'
 import { modelRef } from '../../define/language-model.ts'
 import type { BlobRef } from '../../log/blob-ref.ts'
 import type { ModelRef, UserPart } from '../../log/events.ts'
@@ -9,7 +10,6 @@ import { describeReduction } from '../../prompt/budget/reduce.ts'
 import { type CommonPrefix, commonPrefix, traceOf } from '../../prompt/common-prefix.ts'
 import type { Reduction } from '../../prompt/render/reduction.ts'
 import { blobsNeeded, renderContext } from '../../prompt/render/render-context.ts'
-import { retryStore } from './patiently.ts'
 import type { TurnContext } from './turn-context.ts'
 
 export type NextPrompt = {

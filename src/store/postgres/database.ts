@@ -1,5 +1,6 @@
-import { setTimeout as sleep } from 'node:timers/promises'
 import type { Pool, PoolClient } from 'pg'
+import { pause } from '../../base/abort.ts'
+import { jittered } from '../../base/clock.ts'
 import { failpoint } from '../../base/failpoint.ts'
 import { type Logger, rateLimited } from '../../base/logger.ts'
 import { discard, loadPg, type Pg, quoteSchema, Slots, sessionSettings, withTimeout } from './connection.ts'
@@ -160,7 +161,7 @@ export class Database {
         if (kind === 'lost') maybeDone = failure
         const isLast = attempt >= retryDelaysMs.length || performance.now() > until
         if (isLast || !canRepeat(kind, whenLost)) throw maybeDone ?? failure
-        await pause(attempt)
+        await pause(jittered(retryDelaysMs[attempt] ?? 0))
       }
     }
   }
@@ -256,11 +257,6 @@ export class Database {
 function canRepeat(kind: FailureKind, whenLost: WhenLost): boolean {
   if (kind === 'refused') return false
   return kind !== 'lost' || whenLost === 'repeat'
-}
-
-async function pause(attempt: number): Promise<void> {
-  const delayMs = retryDelaysMs[attempt] ?? 0
-  await sleep(delayMs / 2 + (Math.random() * delayMs) / 2)
 }
 
 /** Whole numbers as numbers: all of ours are safe integers. */

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
-import { InvalidIdError, StoreError } from '../../base/errors/store-errors.ts'
-import { fakeClock } from '../../testing/fake-clock.ts'
-import { retryStore } from './patiently.ts'
+import { fakeClock } from '../testing/fake-clock.ts'
+import { InvalidIdError, StoreError } from './errors/store-errors.ts'
+import { retryStore } from './retry.ts'
 
 function start(failures: readonly Error[]) {
   const clock = fakeClock()
