@@ -1,6 +1,7 @@
 import { readMembers, shown } from '../base/errors/read-given.ts'
 import { TenantMissingError } from '../base/errors/runtime-errors.ts'
 import { InvalidArgumentError } from '../base/errors/store-errors.ts'
+import { Lru } from '../base/lru.ts'
 import { type BuiltinScope, type Scope, type ScopeSource, systemScope } from '../define/scope.ts'
 import { callPosition } from '../log/fold-call.ts'
 import type { TurnState } from '../log/state.ts'
@@ -14,7 +15,7 @@ const most = 10_000
 
 /** Scopes of those who acted in this process, while their turn may still need them. After a crash they are restored from the stored id. */
 export class Scopes {
-  readonly #remembered = new Map<string, Scope>()
+  readonly #remembered = new Lru<Scope>({ entries: most })
   readonly #restore: RestoreScope | undefined
 
   constructor(restore: RestoreScope | undefined) {
@@ -58,9 +59,7 @@ export class Scopes {
   }
 
   #remember(key: string, scope: Scope): void {
-    this.#remembered.delete(key)
     this.#remembered.set(key, scope)
-    if (this.#remembered.size > most) this.#remembered.delete(this.#remembered.keys().next().value!)
   }
 
   async #recall(key: string, tenant: string, who: string): Promise<Scope> {

@@ -1,5 +1,6 @@
 import type { LanguageModelV4Prompt } from '@ai-sdk/provider'
 import { ContextOverflowError } from '../base/errors/model-errors.ts'
+import { Lru } from '../base/lru.ts'
 import type { Agent } from '../define/agent.ts'
 import type { ModelRef, UserPart } from '../log/events.ts'
 import { type ConversationState, stateSince, type TurnState } from '../log/state.ts'
@@ -161,19 +162,16 @@ export function summaryText(summary: Pick<Summary, 'toSeq' | 'version' | 'conten
 
 /** The memories of the conversations used last. */
 export class ContextMemories {
-  readonly #kept = new Map<string, ContextMemory>()
-  readonly #limit: number
+  readonly #kept: Lru<ContextMemory>
 
   constructor(limit = 200) {
-    this.#limit = limit
+    this.#kept = new Lru({ entries: limit })
   }
 
   of(tenant: string, id: string): ContextMemory {
     const key = conversationKey(tenant, id)
     const memory = this.#kept.get(key) ?? { ...beginning(), isSummarising: false, isTitling: false }
-    this.#kept.delete(key)
     this.#kept.set(key, memory)
-    if (this.#kept.size > this.#limit) this.#kept.delete(this.#kept.keys().next().value!)
     return memory
   }
 }

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { isStillThere, logPages, pagesAfter, pagesFrom } from './log-pages.ts'
+import { isSameLog, isStillThere, logPages, pagesAfter, pagesFrom } from './log-pages.ts'
 import type { EventPage, EventRange, TenantStore } from './store.ts'
 
 /** A log of so many events, which gives two of them at a time. */
@@ -57,4 +57,12 @@ test('a log is still there when the event at that place is of that time', async 
   expect(await isStillThere(store, 'c', { seq: 3, at: 30 })).toBe(true)
   expect(await isStillThere(store, 'c', { seq: 3, at: 31 })).toBe(false)
   expect(await isStillThere(store, 'c', { seq: 6, at: 60 })).toBe(false)
+})
+
+test('a page is of the log that is known when it begins with the event that is known', () => {
+  const known = { seq: 3, at: 30 }
+  expect(isSameLog(known, { first: { seq: 3, at: 30 } })).toBe(true)
+  expect(isSameLog(known, { first: { seq: 3, at: 31 } })).toBe(false)
+  expect(isSameLog(known, { first: { seq: 4, at: 30 } })).toBe(false)
+  expect(isSameLog(known, { first: null })).toBe(false)
 })

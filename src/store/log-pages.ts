@@ -64,10 +64,14 @@ export function logPages(
   return range.after === undefined ? pagesBefore(store, id, range) : pagesAfter(store, id, range)
 }
 
-/** Whether a log that was read in several pages is still the one that the first of them was of: it may have been deleted and begun anew. */
-export async function isStillThere(store: TenantStore, id: string, { seq, at }: EventPlace): Promise<boolean> {
-  const { first } = await store.pageEvents(id, { after: seq - 1, before: seq + 1 })
-  return first?.at === at
+/** Whether a page that begins at a known event is of the log it is known from: that may have been deleted, and another begun under its name. */
+export function isSameLog({ seq, at }: EventPlace, { first }: Pick<EventPage, 'first'>): boolean {
+  return first?.seq === seq && first.at === at
+}
+
+/** Whether a log that was read in several pages is still the one that the first of them was of. */
+export async function isStillThere(store: TenantStore, id: string, known: EventPlace): Promise<boolean> {
+  return isSameLog(known, await store.pageEvents(id, { after: known.seq - 1, before: known.seq + 1 }))
 }
 
 /** What a driver read, as a page of the range it was asked for. */

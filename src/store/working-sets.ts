@@ -1,11 +1,11 @@
 import type { UnknownEvent } from '../base/errors/log-errors.ts'
-import { WeightedLru } from '../base/weighted-lru.ts'
+import { Lru } from '../base/lru.ts'
 import type { LogEvent } from '../log/events.ts'
 import { foldEvents } from '../log/fold-events.ts'
 import { type ConversationState, emptyState } from '../log/state.ts'
 import { boundState, eventsWeight, foldWithin, rememberTrim, shownBytes, stateWeight } from '../log/trim-state.ts'
 import { knownPart } from '../log/validate-event.ts'
-import { isStillThere, pagesAfter, pagesFrom, readBounds } from './log-pages.ts'
+import { isSameLog, isStillThere, pagesAfter, pagesFrom, readBounds } from './log-pages.ts'
 import { conversationKey, type Summary, usableBase } from './records.ts'
 import type { EventPage, EventPlace, TenantStore } from './store.ts'
 
@@ -38,12 +38,12 @@ type Limits = { readonly sets?: number; readonly bytes?: number }
  * together are no larger than a bound.
  */
 export class WorkingSets {
-  readonly #kept: WeightedLru<WorkingSet>
+  readonly #kept: Lru<WorkingSet>
   /** Logs that are being read from their beginning, each once however many ask for it. */
   readonly #loading = new Map<string, Promise<unknown>>()
 
   constructor({ sets = 200, bytes = 64 * 1024 * 1024 }: Limits = {}) {
-    this.#kept = new WeightedLru({ entries: sets, bytes }, weightOfSet)
+    this.#kept = new Lru({ entries: sets, bytes, weigh: weightOfSet })
   }
 
   /** Up to date with the store. Of a large one only what is shown: see `ConversationState.isTrimmed`. */
@@ -180,7 +180,7 @@ async function readOn(
   for await (const page of pages) {
     isOnePage = first === null
     first ??= page.first
-    if (expected && (first?.seq !== expected.seq || first.at !== expected.at)) return null
+    if (expected && !isSameLog(expected, { first })) return null
     const state = foldWithin(page.events, workingSet.state, within.most, within.kept)
     workingSet = { ...workingSet, state, lastAt: page.last?.at ?? workingSet.lastAt, weight: stateWeight(state) }
   }

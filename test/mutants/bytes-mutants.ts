@@ -320,11 +320,11 @@ export const bytesMutants: readonly Mutant[] = [
     name: 'the kept working sets are counted, and not weighed',
     edits: [
       {
-        file: 'src/base/weighted-lru.ts',
-        find: ' || this.#bytes > this.#limits.bytes)',
+        file: 'src/base/lru.ts',
+        find: ' || this.#bytes > this.#maxBytes)',
         replace: ')',
       },
     ],
-    killedBy: [{ file: 'src/base/weighted-lru.test.ts', test: 'up to a number of bytes, but always the newest' }],
+    killedBy: [{ file: 'src/base/lru.test.ts', test: 'up to a number of bytes, but always the newest' }],
   },
 ]

@@ -1,4 +1,5 @@
 import { answerMutants } from './answer-mutants.ts'
+import { baseMutants } from './base-mutants.ts'
 import { bytesMutants } from './bytes-mutants.ts'
 import { cacheMutants } from './cache-mutants.ts'
 import { callsMutants } from './calls-mutants.ts'
@@ -49,6 +50,7 @@ export const mutants: readonly Mutant[] = [
   ...withheldMutants,
   ...disclosureMutants,
   ...leaseMutants,
+  ...baseMutants,
   ...lastingMutants,
   ...poisonMutants,
 ]

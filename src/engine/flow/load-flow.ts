@@ -1,7 +1,7 @@
 import type { Json } from '../../base/json.ts'
-import { WeightedLru } from '../../base/weighted-lru.ts'
+import { Lru } from '../../base/lru.ts'
 import { abridge, weightOf } from '../../log/abridge.ts'
-import { isStillThere, pagesAfter, pagesFrom, readBounds } from '../../store/log-pages.ts'
+import { isSameLog, isStillThere, pagesAfter, pagesFrom, readBounds } from '../../store/log-pages.ts'
 import { conversationKey, type Summary } from '../../store/records.ts'
 import type { EventPage, TenantStore } from '../../store/store.ts'
 import { type FlowState, foldFlow, openOps, type RecordedOp, type RecordedOutcome } from './flow-state.ts'
@@ -134,10 +134,10 @@ function partWeight(part: object): number {
 
 /** Keeps the records of the sessions used last, so that going on with one reads only what is new. None that is kept is larger than `flowBound`. */
 export class FlowStates {
-  readonly #kept: WeightedLru<LoadedFlow>
+  readonly #kept: Lru<LoadedFlow>
 
   constructor({ entries = 200, bytes = 32 * 1024 * 1024 } = {}) {
-    this.#kept = new WeightedLru({ entries, bytes }, ({ state }) => flowWeight(state))
+    this.#kept = new Lru({ entries, bytes, weigh: ({ state }) => flowWeight(state) })
   }
 
   /** Up to date with the store. Null when there is no session of that id. Of a large one only what is shown: see `FlowState.isTrimmed`. */
@@ -175,6 +175,6 @@ async function caughtUp(
 ): Promise<LoadedFlow | null> {
   const { lastSeq } = known.state
   const page = await store.pageEvents(id, { ...readBounds, after: lastSeq - 1, keep: 'oldest' })
-  if (page.first?.seq !== lastSeq || page.first.at !== known.lastAt) return null
+  if (known.lastAt === null || !isSameLog({ seq: lastSeq, at: known.lastAt }, page)) return null
   return readFlow(known, pagesFrom(store, id, page), within)
 }

@@ -1,5 +1,6 @@
 import { type Clock, withTimeout } from '../../base/clock.ts'
 import type { Logger } from '../../base/logger.ts'
+import { Lru } from '../../base/lru.ts'
 import type { Snapshots } from '../../snapshot/snapshots.ts'
 import { type ConversationRef, conversationKey } from '../../store/records.ts'
 import type { Store } from '../../store/store.ts'
@@ -26,7 +27,7 @@ const most = 200
 /** Takes a snapshot of what this process has worked on lately when it lets go of it: best effort, like everything at a shutdown. */
 export class ShutdownSnapshots {
   readonly #parts: Parts
-  readonly #workedOn = new Map<string, ConversationRef & { readonly agentId: string }>()
+  readonly #workedOn = new Lru<ConversationRef & { readonly agentId: string }>({ entries: most })
 
   constructor(parts: Parts) {
     this.#parts = parts
@@ -35,14 +36,11 @@ export class ShutdownSnapshots {
   /** It is being worked on. */
   remember(ref: ConversationRef, agentId: string): void {
     if (!this.#parts.snapshots) return
-    const key = keyOf(ref)
-    this.#workedOn.delete(key)
-    this.#workedOn.set(key, { ...ref, agentId })
-    if (this.#workedOn.size > most) this.#workedOn.delete(this.#workedOn.keys().next().value!)
+    this.#workedOn.set(keyOf(ref), { ...ref, agentId })
   }
 
   async takeAll(): Promise<void> {
-    await Promise.all([...this.#workedOn.values()].map((ref) => this.take(ref)))
+    await Promise.all(this.#workedOn.values().map((ref) => this.take(ref)))
   }
 
   async take(ref: ConversationRef): Promise<void> {

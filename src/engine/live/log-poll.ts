@@ -2,7 +2,7 @@ import { onAbort } from '../../base/abort.ts'
 import { type Clock, systemClock } from '../../base/clock.ts'
 import { PerdureError } from '../../base/errors/perdure-error.ts'
 import { type Logger, rateLimited } from '../../base/logger.ts'
-import { readBounds } from '../../store/log-pages.ts'
+import { isSameLog, readBounds } from '../../store/log-pages.ts'
 import { type ConversationRef, conversationKey } from '../../store/records.ts'
 import { logsPerStatement, type Store, type WatchedLog } from '../../store/store.ts'
 import { bound, loadWhole, type WorkingSet, type WorkingSets, withEvents } from '../../store/working-sets.ts'
@@ -208,8 +208,8 @@ export class Channels {
     if (!known) return { ...(await this.#workingSets.load(store, tenant, id)), events: null }
     const { lastSeq } = known.state
     const page = await store.pageEvents(id, { ...readBounds, after: Math.max(0, lastSeq - 1), keep: 'oldest' })
-    const isSameLog = lastSeq === 0 || (page.first?.seq === lastSeq && page.first.at === known.lastAt)
-    if (!isSameLog) return { ...(await loadWhole(store, id, bound)), events: null }
+    if (lastSeq > 0 && !isSameLog({ seq: lastSeq, at: known.lastAt }, page))
+      return { ...(await loadWhole(store, id, bound)), events: null }
     const events = lastSeq === 0 ? [...page.events] : [...page.events].slice(1)
     // A page has room for the event that is known and for any other. Where it has nothing new there is nothing, though a large event may make it say that more may follow.
     return { ...withEvents(known, events), events, hasMore: page.hasMore && events.length > 0 }

@@ -1,5 +1,6 @@
 import { type Clock, monotonic } from '../../base/clock.ts'
 import { ToolMissingError } from '../../base/errors/runtime-errors.ts'
+import { Lru } from '../../base/lru.ts'
 import { callEnd, callPhase } from '../../log/call-phase.ts'
 import { isDue } from '../../log/next-step.ts'
 import type { ResultOutcome } from '../../log/settle.ts'
@@ -111,7 +112,7 @@ export class MissingToolTimeouts {
   readonly #clock: Clock
   readonly #waitMs: number
   /** Until when, by conversation and call. */
-  readonly #until = new Map<string, number>()
+  readonly #until = new Lru<number>({ entries: mostRemembered })
 
   constructor(clock: Clock, waitMs: number) {
     this.#clock = clock
@@ -122,9 +123,9 @@ export class MissingToolTimeouts {
   remainingMs({ tenant, id }: ConversationRef, callId: string): number {
     const key = JSON.stringify([conversationKey(tenant, id), callId])
     const now = monotonic(this.#clock)
-    const until = this.#until.get(key) ?? now + this.#waitMs
-    this.#until.set(key, until)
-    if (this.#until.size > mostRemembered) this.#until.delete(this.#until.keys().next().value!)
+    const known = this.#until.get(key)
+    const until = known ?? now + this.#waitMs
+    if (known === undefined) this.#until.set(key, until)
     return Math.max(0, until - now)
   }
 }

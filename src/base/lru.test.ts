@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest'
-import { WeightedLru } from './weighted-lru.ts'
+import { Lru } from './lru.ts'
 
 const words = (limits: { entries?: number; bytes?: number }) =>
-  new WeightedLru<string>({ entries: 10, bytes: 100, ...limits }, (word) => word.length)
+  new Lru<string>({ entries: 10, bytes: 100, ...limits, weigh: (word) => word.length })
 
 test('what was set last stays, up to a number of entries', () => {
   const kept = words({ entries: 2 })
@@ -29,4 +29,15 @@ test('what is set again counts once, and what is deleted not at all', () => {
   expect(kept.bytes).toBe(1)
   kept.delete('a')
   expect(kept.bytes).toBe(0)
+})
+
+test('without weights only their number counts, and what is set again is the newest', () => {
+  const kept = new Lru<number>({ entries: 2 })
+  kept.set('a', 1)
+  kept.set('b', 2)
+  kept.get('a')
+  kept.set('b', 3)
+  kept.set('a', 4)
+  kept.set('c', 5)
+  expect([kept.values(), kept.get('b')]).toEqual([[4, 5], undefined])
 })
