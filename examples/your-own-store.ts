@@ -9,8 +9,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { createRuntime, defineAgent, type Store } from 'perdure'
-import { StoreError } from 'perdure/errors'
-import { createStore, type Driver, memoryDriver } from 'perdure/store'
+import { createStore, type Driver, memoryDriver, StoreError } from 'perdure/store'
 import { scriptedModel } from 'perdure/testing'
 
 type Entry = { readonly at: number; readonly id: string; readonly method: Write; readonly args: readonly unknown[] }

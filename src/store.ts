@@ -1,4 +1,5 @@
 export { systemClock } from './base/clock.ts'
+export { StoreError } from './base/errors/store-errors.ts'
 export { consoleLogger } from './base/logger.ts'
 export { uuidV7 } from './base/uuid-v7.ts'
 export type { Change, CommitResult, ResolveCall } from './store/change.ts'
