@@ -1,7 +1,10 @@
 import type { Case, Mutant } from './mutant.ts'
 
 const memory = (test: string): Case => ({ file: 'src/store/memory/memory-store.test.ts', test })
-const model: Case = { file: 'test/model/model.test.ts', test: 'the memory store does what the model does' }
+const reference: Case = {
+  file: 'test/reference-store/reference-store.test.ts',
+  test: 'the memory store does what the reference store does',
+}
 
 /** Bugs that let a cache, a summary or a repair overrule the log. */
 export const cacheMutants: readonly Mutant[] = [
@@ -16,7 +19,7 @@ export const cacheMutants: readonly Mutant[] = [
     ],
     killedBy: [
       memory('a summary that reaches past the end of the log is refused, and what comes later is read'),
-      model,
+      reference,
     ],
   },
   {

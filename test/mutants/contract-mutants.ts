@@ -1,7 +1,10 @@
 import type { Case, Mutant } from './mutant.ts'
 
 const memory = (test: string): Case => ({ file: 'src/store/memory/memory-store.test.ts', test })
-const model: Case = { file: 'test/model/model.test.ts', test: 'the memory store does what the model does' }
+const reference: Case = {
+  file: 'test/reference-store/reference-store.test.ts',
+  test: 'the memory store does what the reference store does',
+}
 
 /** Bugs in what the store's verbs promise to programs that call them from outside. */
 export const contractMutants: readonly Mutant[] = [
@@ -33,7 +36,7 @@ export const contractMutants: readonly Mutant[] = [
     ],
     killedBy: [
       memory('a call that waits for elicitation and is ended as errored reads as an error, with the reason'),
-      model,
+      reference,
     ],
   },
   {
@@ -63,7 +66,7 @@ export const contractMutants: readonly Mutant[] = [
     ],
     killedBy: [
       memory('a call that waits for approval and is ended as errored reads as an error, with the reason'),
-      model,
+      reference,
     ],
   },
   {
@@ -75,7 +78,7 @@ export const contractMutants: readonly Mutant[] = [
         replace: '',
       },
     ],
-    killedBy: [memory('a commit whose row and event tell different ends is refused'), model],
+    killedBy: [memory('a commit whose row and event tell different ends is refused'), reference],
   },
   {
     name: 'the doctor takes the row of an errored call for damaged',
@@ -121,7 +124,7 @@ export const contractMutants: readonly Mutant[] = [
         replace: "  if (event.type !== ('from_the_future' as never)) checkNewEvent(isOwn ?",
       },
     ],
-    killedBy: [memory('an event whose type makes no sense is refused with its name (1: from_the_future)'), model],
+    killedBy: [memory('an event whose type makes no sense is refused with its name (1: from_the_future)'), reference],
   },
   {
     name: 'the content of an event is taken as it is',
@@ -132,7 +135,10 @@ export const contractMutants: readonly Mutant[] = [
         replace: 'if (!isKnownType(event.type)) throw',
       },
     ],
-    killedBy: [memory('an event whose content.callId makes no sense is refused with its name (18: resolution)'), model],
+    killedBy: [
+      memory('an event whose content.callId makes no sense is refused with its name (18: resolution)'),
+      reference,
+    ],
   },
   {
     name: 'memory: anybody writes what an owner did, though a lease is live',
@@ -143,7 +149,7 @@ export const contractMutants: readonly Mutant[] = [
         replace: 'hasOtherPending',
       },
     ],
-    killedBy: [memory('tool_result needs the epoch while a lease is live'), model],
+    killedBy: [memory('tool_result needs the epoch while a lease is live'), reference],
   },
   {
     name: 'sqlite: anybody writes what an owner did, though a call is pending',
@@ -186,7 +192,7 @@ export const contractMutants: readonly Mutant[] = [
         replace: '!options.endsCall && !change.calls && change.events.some(isOwnersEvent)',
       },
     ],
-    killedBy: [memory('tool_result needs the epoch while a lease is live'), model],
+    killedBy: [memory('tool_result needs the epoch while a lease is live'), reference],
   },
   {
     name: 'postgres: a change that only appends is not asked for its epoch',

@@ -1,8 +1,11 @@
 import type { Case, Mutant } from './mutant.ts'
 
 const conformance = 'src/store/memory/memory-store.test.ts'
-const found = (test: string): Case => ({ file: 'test/model/found-by-the-model.test.ts', test })
-const model = { file: 'test/model/model.test.ts', test: 'the memory store does what the model does' }
+const found = (test: string): Case => ({ file: 'test/reference-store/found-by-random-commands.test.ts', test })
+const reference = {
+  file: 'test/reference-store/reference-store.test.ts',
+  test: 'the memory store does what the reference store does',
+}
 
 /** Bugs in what all stores share, and in the memory store. */
 export const seamMutants: readonly Mutant[] = [
@@ -26,7 +29,7 @@ export const seamMutants: readonly Mutant[] = [
         replace: "return 'plain'",
       },
     ],
-    killedBy: [{ file: 'src/log/codec.test.ts', test: 'minus zero deep inside' }, model],
+    killedBy: [{ file: 'src/log/codec.test.ts', test: 'minus zero deep inside' }, reference],
   },
   {
     name: 'the size of an event is counted in characters',
@@ -86,7 +89,7 @@ export const seamMutants: readonly Mutant[] = [
     ],
     killedBy: [
       { file: conformance, test: 'a call that was started, and one of a child agent, ends as unknown' },
-      model,
+      reference,
     ],
   },
   {
@@ -115,7 +118,7 @@ export const seamMutants: readonly Mutant[] = [
     ],
     killedBy: [
       { file: conformance, test: 'the same key with the same digest is the same request, with another it is refused' },
-      model,
+      reference,
     ],
   },
   {

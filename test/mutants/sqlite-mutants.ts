@@ -2,9 +2,9 @@ import type { Case, Mutant } from './mutant.ts'
 
 const suite = (test: string): Case => ({ file: 'src/store/sqlite/sqlite-store.test.ts', test })
 const group = (test: string): Case => ({ file: 'src/store/sqlite/group-commit.test.ts', test })
-const model = {
-  file: 'test/model/model.test.ts',
-  test: 'SQLite does what the model does, also when it is opened twice and reopened',
+const reference = {
+  file: 'test/reference-store/reference-store.test.ts',
+  test: 'SQLite does what the reference store does, also when it is opened twice and reopened',
 }
 
 export const sqliteMutants: readonly Mutant[] = [
@@ -57,7 +57,7 @@ export const sqliteMutants: readonly Mutant[] = [
         replace: 'AND seq > ? AND seq <= ?',
       },
     ],
-    killedBy: [suite('bounds are exclusive, and a limit keeps the newest of the range in ascending order'), model],
+    killedBy: [suite('bounds are exclusive, and a limit keeps the newest of the range in ascending order'), reference],
   },
   {
     name: 'sqlite: a limit keeps the oldest',
@@ -174,7 +174,7 @@ export const sqliteMutants: readonly Mutant[] = [
     edits: [
       { file: 'src/store/sqlite/records.ts', find: 'WHERE blobs.bid = ? AND pins = 0', replace: 'WHERE blobs.bid = ?' },
     ],
-    killedBy: [suite('a blob that was put again waits for its second event'), model],
+    killedBy: [suite('a blob that was put again waits for its second event'), reference],
   },
   {
     name: 'sqlite: a commit that wakes a conversation forgets the lease it takes or gives back',

@@ -1,5 +1,5 @@
 /**
- * A time the model knows only to lie within bounds: a real store reads its own clock. The first value seen narrows it to a point, and
+ * A time the reference knows only to lie within bounds: a real store reads its own clock. The first value seen narrows it to a point, and
  * from then on it must be exactly that. One object is shared where the contract says that two times are the same.
  */
 export class Span {

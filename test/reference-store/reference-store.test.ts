@@ -3,11 +3,11 @@ import { freshDatabase } from '../setup/fresh-database.ts'
 import { type Backend, memoryBackend, postgresBackend, sqliteBackend } from './backends.ts'
 import { checkStore } from './check-store.ts'
 
-/** The long runs are `node test/model/run.ts --store sqlite --ops 50000 --seed 7`. */
-const seed = Number(process.env['PERDURE_MODEL_SEED'] ?? 20_301)
+/** The long runs are `node test/reference-store/run.ts --store sqlite --ops 50000 --seed 7`. */
+const seed = Number(process.env['PERDURE_REFERENCE_SEED'] ?? 20_301)
 const generousMs = 120_000
 
-test('the memory store does what the model does', { timeout: generousMs }, async () => {
+test('the memory store does what the reference store does', { timeout: generousMs }, async () => {
   const tally = await checkStore(memoryBackend, { operations: 6000, seed })
   expect(tally.operations).toBeGreaterThanOrEqual(6000)
   expect(tally.expiries).toBeGreaterThan(0)
@@ -23,7 +23,7 @@ describe('a durable store', () => {
   })
   afterAll(() => sqlite?.destroy())
 
-  test('SQLite does what the model does, also when it is opened twice and reopened', {
+  test('SQLite does what the reference store does, also when it is opened twice and reopened', {
     timeout: generousMs,
   }, async () => {
     const tally = await checkStore(() => sqlite, { operations: 3000, seed })
@@ -32,7 +32,7 @@ describe('a durable store', () => {
     expect(tally.expiries).toBeGreaterThan(0)
   })
 
-  test('Postgres does what the model does, also when it is opened twice and reopened', {
+  test('Postgres does what the reference store does, also when it is opened twice and reopened', {
     timeout: generousMs,
   }, async () => {
     const tally = await checkStore(() => postgres, { operations: 2000, seed })

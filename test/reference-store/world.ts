@@ -13,7 +13,7 @@ import { type Call, Contract, Refused } from './contract/state.ts'
 import { isHostile } from './generate/values.ts'
 import type { Tally } from './tally.ts'
 
-/** A store under test and the model of what it must hold, side by side. */
+/** A store under test and the reference for what it must hold, side by side. */
 export class World {
   readonly contract = new Contract()
   readonly holdings: Holdings[] = []
@@ -45,9 +45,12 @@ export class World {
     return this.holdings[via % this.holdings.length]!
   }
 
-  /** Runs the same thing on the store and on the model; they must return the same or refuse with the same code. */
-  async act<T>(real: () => Promise<T>, model: (at: Span, actual: T | undefined) => unknown): Promise<T | undefined> {
-    return this.check(await this.observe(real), model)
+  /** Runs the same thing on the store and on the reference; they must return the same or refuse with the same code. */
+  async act<T>(
+    real: () => Promise<T>,
+    reference: (at: Span, actual: T | undefined) => unknown,
+  ): Promise<T | undefined> {
+    return this.check(await this.observe(real), reference)
   }
 
   async observe<T>(real: () => Promise<T>): Promise<Observed<T>> {
@@ -59,10 +62,10 @@ export class World {
   /** For what was observed earlier, as several at once. */
   async check<T>(
     { outcome, at }: Observed<T>,
-    model: (at: Span, actual: T | undefined) => unknown,
+    reference: (at: Span, actual: T | undefined) => unknown,
   ): Promise<T | undefined> {
     const actual = outcome.ok ? outcome.value : undefined
-    this.same(outcome, await settle(async () => model(at, actual)))
+    this.same(outcome, await settle(async () => reference(at, actual)))
     await this.#learn()
     return actual
   }
@@ -162,7 +165,7 @@ export type Observed<T> = { readonly outcome: Outcome<T>; readonly at: Span }
 
 type Outcome<T> = { readonly ok: true; readonly value: T } | { readonly ok: false; readonly code: string }
 
-/** The store and the model disagree. */
+/** The store and the reference disagree. */
 export class Mismatch extends Error {}
 
 async function settle<T>(work: () => Promise<T>): Promise<Outcome<T>> {

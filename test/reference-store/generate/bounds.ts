@@ -6,7 +6,7 @@ export const listBounds = fc.record(
   { requiredKeys: [] },
 )
 
-/** Events of the model are small: some pages hold one, some several, some all. */
+/** Events of the reference store are small: some pages hold one, some several, some all. */
 export const eventBounds = fc.record(
   { limit: fc.integer({ min: 1, max: 6 }), maxBytes: fc.constantFrom(1, 60, 150, 400, 1_000, 1_000_000_000) },
   { requiredKeys: [] },

@@ -2,7 +2,7 @@ import type { NewEvent } from '../../../src/log/events.ts'
 import { commit } from '../contract/commit.ts'
 import type { World } from '../world.ts'
 
-/** Appends to the log in the store and in the model. */
+/** Appends to the log in the store and in the reference. */
 export async function appendEvent(
   world: World,
   { tenant, id, via }: { tenant: string; id: string; via: number },

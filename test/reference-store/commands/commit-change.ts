@@ -8,7 +8,7 @@ import { learnQuarantine, quarantined, takeLease } from './take-lease.ts'
 
 type Place = { readonly tenant: string; readonly id: string; readonly via: number }
 
-/** Commits to the store and to the model. */
+/** Commits to the store and to the reference. */
 export async function commitChange(world: World, place: Place, change: Change): Promise<CommitResult | undefined> {
   const observed = await world.observe(() => world.handle(place.tenant, place.via).commit(place.id, change))
   return checkCommit(world, place, change, observed)
@@ -28,7 +28,7 @@ export async function checkCommit(
   })
 }
 
-/** What the store must answer; the model has made the change when it was accepted. */
+/** What the store must answer; the reference has made the change when it was accepted. */
 function expectedCommit(
   world: World,
   place: Place,

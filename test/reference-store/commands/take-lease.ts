@@ -20,7 +20,7 @@ export function takeLease(
   return epoch
 }
 
-/** The model has quarantined it, and now learns the epoch, which only the record tells. */
+/** The reference has quarantined it, and now learns the epoch, which only the record tells. */
 export async function learnQuarantine(world: World, { tenant, id, via }: Place): Promise<void> {
   const conversation = world.contract.tenant(tenant).conversations.get(id)
   if (conversation?.lease?.epoch !== unknownEpoch) return

@@ -40,10 +40,10 @@ export function memoryBackend(): Backend {
 }
 
 export async function sqliteBackend(): Promise<Backend> {
-  const folder = await mkdtemp(join(tmpdir(), 'perdure-model-'))
+  const folder = await mkdtemp(join(tmpdir(), 'perdure-reference-'))
   return {
     ...realTime,
-    open: () => sqliteStore({ path: join(folder, 'model.db'), logger: silentLogger }),
+    open: () => sqliteStore({ path: join(folder, 'reference.db'), logger: silentLogger }),
     destroy: () => rm(folder, { recursive: true, force: true }),
   }
 }

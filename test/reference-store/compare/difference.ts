@@ -10,7 +10,7 @@ export class Exact {
   }
 }
 
-/** Where `actual` is not what the model expects; null when it is. Learns the times it meets. */
+/** Where `actual` is not what the reference expects; null when it is. Learns the times it meets. */
 export function difference(actual: unknown, expected: unknown, path = 'result'): string | null {
   if (expected instanceof Span) return at(path, expected.learn(actual))
   if (expected instanceof Exact) return exactDifference(actual, expected.value, path)

@@ -13,7 +13,7 @@ import {
 import { agents, tenants } from './generate/names.ts'
 import { Mismatch, type World } from './world.ts'
 
-/** Compares everything a store holds with everything the model does. */
+/** Compares everything a store holds with everything the reference does. */
 export async function checkpoint(world: World, via: number): Promise<void> {
   for (const name of tenants) await checkTenant(world, name, via)
   const query = { agents, limit: 1000 }

@@ -2,7 +2,7 @@ import type fc from 'fast-check'
 import { show } from '../compare/show.ts'
 import type { World } from '../world.ts'
 
-/** A kind of command: what it is given, and what it does to the store and the model. */
+/** A kind of command: what it is given, and what it does to the store and the reference. */
 export type CommandKind<Args> = {
   readonly name: string
   /** How often, beside the others. Default: 4. */

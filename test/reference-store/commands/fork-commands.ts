@@ -46,7 +46,7 @@ export const forkCommands = [
 
 type Forked = { name: string; id: string; newId: string; at: number; now: Parameters<typeof fork>[2]['now'] }
 
-/** The ids of open calls are the store's to choose, so they are read first; everything else must be as the model says. */
+/** The ids of open calls are the store's to choose, so they are read first; everything else must be as the reference says. */
 async function compareFork(world: World, { name, id, newId, at, now }: Forked): Promise<void> {
   const tenant = world.contract.tenant(name)
   const source = tenant.conversations.get(id)!

@@ -16,7 +16,7 @@ export type CheckOptions = {
 /** A backend for a sequence of commands; a durable one may be the same again, because each sequence begins by emptying it. */
 export type BackendFactory = () => Backend
 
-/** Runs random commands against a store and the model until so many have run. Throws on a difference, with the shrunk commands. */
+/** Runs random commands against a store and the reference until so many have run. Throws on a difference, with the shrunk commands. */
 export async function checkStore(
   backend: BackendFactory,
   options: CheckOptions,

@@ -7,7 +7,7 @@ type Place = { readonly tenant: string; readonly id: string; readonly via: numbe
 
 type Acquire = Place & { readonly holder: string; readonly ttlMs: number }
 
-/** Takes a lease in the store and in the model. */
+/** Takes a lease in the store and in the reference. */
 export async function acquire(world: World, request: Acquire): Promise<{ epoch: number } | null | undefined> {
   const { tenant, id, via, holder, ttlMs } = request
   return world.act(
@@ -28,7 +28,7 @@ export async function claimLease(world: World, request: Acquire & { readonly sus
   )
 }
 
-/** What the store must answer; the model has the lease then. */
+/** What the store must answer; the reference has the lease then. */
 async function claimed(
   world: World,
   { tenant, id, via, holder, ttlMs, suspects }: Acquire & { readonly suspects: boolean },

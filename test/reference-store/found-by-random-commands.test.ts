@@ -16,7 +16,8 @@ let created = 0
 const stores: Record<string, () => Store> = {
   memory: () => memoryStore(),
   sqlite: () => sqliteStore({ path: join(folder, `${++created}.db`) }),
-  postgres: () => postgresStore({ connectionString: inject('postgresUrl'), schema: `found_by_the_model_${++created}` }),
+  postgres: () =>
+    postgresStore({ connectionString: inject('postgresUrl'), schema: `found_by_random_commands_${++created}` }),
 }
 
 describe.each(Object.keys(stores))('%s', (name) => {
