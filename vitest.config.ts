@@ -1,19 +1,23 @@
 import { availableParallelism } from 'node:os'
+import { join } from 'node:path'
 import { defineConfig } from 'vitest/config'
 import { perdureEntries } from './test/setup/perdure-entries.ts'
 import { plainSummaryReporter } from './test/setup/plain-summary-reporter.ts'
+import { testProjects } from './test/setup/test-projects.ts'
 
 export default defineConfig({
   // Examples import the package as its users do.
   resolve: { alias: perdureEntries() },
   test: {
-    include: ['src/**/*.test.ts', 'test/**/*.test.ts'],
+    projects: testProjects().map((project) => ({ extends: true, test: project })),
     globalSetup: ['test/setup/postgres.ts'],
     // Nothing is asserted about time; a busy machine may take long.
     // Many tests wait for other processes, so two run side by side even on a small machine.
     maxWorkers: Math.max(2, availableParallelism() - 1),
     testTimeout: 30_000,
     hookTimeout: 60_000,
+    // For the processes that tests start: without it, each compiles all sources again.
+    env: { NODE_COMPILE_CACHE: join(import.meta.dirname, '.tmp', 'compile-cache') },
     reporters: ['default', plainSummaryReporter()],
   },
 })

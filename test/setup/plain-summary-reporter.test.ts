@@ -9,15 +9,16 @@ test('a run ends with how many tests ran on which store, and how many passed and
     passed('test/stories/approval.test.ts', 'an approval (sqlite) > is given once'),
     passed('src/store/sqlite/group-commit.test.ts', 'commits share a sync'),
     { state: 'failed', file: 'test/stories/approval.test.ts', name: 'an approval (postgres) > is given once' },
+    passed('test/reference-store/found-by-random-commands.test.ts', 'memory > a lease that is lost is told of'),
     passed('src/log/codec.test.ts', 'values come back'),
     passed('src/prompt/context-memory.test.ts', 'a memory goes on'),
     passed('test/tooling/documents.test.ts', 'the links of docs/api/perdure-sqlite.md lead somewhere'),
     { state: 'skipped', file: 'test/stories/approval.test.ts', name: 'an approval (memory) > survives' },
   ]
   expect(summaryLines(tests, 0)).toEqual([
-    'tests per store: memory 1, sqlite 2, postgres 1; 3 others need no store, or do not name theirs',
+    'tests per store: memory 2, sqlite 2, postgres 1; 3 others need no store, or do not name theirs',
     'tests not run: 1',
-    '6 passed, 1 failed',
+    '7 passed, 1 failed',
   ])
 })
 

@@ -2,7 +2,7 @@ import type { Reporter, TestCase, TestModule } from 'vitest/node'
 
 /** How tests name their store. Paths and names that only contain the word do not count, nor does what is remembered. */
 const stores = {
-  memory: /\(memory\)|\bmemory store\b/i,
+  memory: /\(memory\)|^memory >|\bmemory store\b/i,
   sqlite: /(?<![\w/-])sqlite(?![\w.-])/i,
   postgres: /(?<![\w/-])postgres(?![\w.-])/i,
 }
@@ -39,7 +39,7 @@ export function summaryLines(tests: readonly ToldTest[], broken: number): string
 
 /** By the name of the test and its suites, or by the folder of the adapter it is beside. A test of two stores counts for both. */
 function isOn({ file, name }: ToldTest, store: StoreName): boolean {
-  return file.includes(`stores/${store}/`) || stores[store].test(name)
+  return file.includes(`store/${store}/`) || stores[store].test(name)
 }
 
 function toldTest(test: TestCase): ToldTest {
