@@ -1,4 +1,3 @@
-import { randomUUID } from 'node:crypto'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -18,6 +17,7 @@ import { prepareChange } from '../../src/store/prepare-change.ts'
 import { sqliteStore } from '../../src/store/sqlite/index.ts'
 import { sqliteDriver } from '../../src/store/sqlite/sqlite-store.ts'
 import type { Store } from '../../src/store/store.ts'
+import { giveBackSchema, takeSchema } from '../setup/spare-schemas.ts'
 
 export type StoryContext = {
   readonly name: 'memory' | 'sqlite' | 'postgres'
@@ -46,12 +46,14 @@ function context(name: StoryContext['name']): StoryContext {
   const stores = new Set<Store>()
   const runtimes = new Set<Runtime>()
   const folders = new Set<string>()
+  const schemas = new Set<string>()
 
-  afterEach(async () => {
+  afterEach(async ({ task }) => {
     for (const runtime of runtimes) await runtime.close({ drainMs: 0 })
     for (const store of stores) await store.close()
     for (const folder of folders) rmSync(folder, { recursive: true })
-    for (const set of [runtimes, stores, folders]) set.clear()
+    if (task.result?.state !== 'fail') for (const schema of schemas) await giveBackSchema(schema)
+    for (const set of [runtimes, stores, folders, schemas]) set.clear()
   })
 
   function open(place: string): Store {
@@ -66,7 +68,12 @@ function context(name: StoryContext['name']): StoryContext {
   const story: StoryContext = {
     name,
     openStore: () => {
-      if (name !== 'sqlite') return open(`story_${randomUUID().replaceAll('-', '')}`)
+      if (name === 'memory') return open('memory')
+      if (name === 'postgres') {
+        const schema = takeSchema()
+        schemas.add(schema)
+        return open(schema)
+      }
       const folder = mkdtempSync(join(tmpdir(), 'perdure-story-'))
       folders.add(folder)
       return open(join(folder, 'agents.db'))
