@@ -1,15 +1,19 @@
 import { availableParallelism } from 'node:os'
 import { join } from 'node:path'
 import { defineConfig } from 'vitest/config'
+import { chosenStores, leavingOut } from './test/setup/chosen-stores.ts'
 import { perdureEntries } from './test/setup/perdure-entries.ts'
 import { plainSummaryReporter } from './test/setup/plain-summary-reporter.ts'
 import { testProjects } from './test/setup/test-projects.ts'
+
+const { testNamePattern, exclude } = leavingOut(chosenStores())
 
 export default defineConfig({
   // Examples import the package as its users do.
   resolve: { alias: perdureEntries() },
   test: {
-    projects: testProjects().map((project) => ({ extends: true, test: project })),
+    projects: testProjects(exclude).map((project) => ({ extends: true, test: project })),
+    ...(testNamePattern && { testNamePattern }),
     globalSetup: ['test/setup/postgres.ts'],
     // Nothing is asserted about time; a busy machine may take long.
     // Many tests wait for other processes, so two run side by side even on a small machine.

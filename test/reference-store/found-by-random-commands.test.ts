@@ -20,7 +20,7 @@ const stores: Record<string, () => Store> = {
     postgresStore({ connectionString: inject('postgresUrl'), schema: `found_by_random_commands_${++created}` }),
 }
 
-describe.each(Object.keys(stores))('%s', (name) => {
+describe.each(Object.keys(stores))('found by random commands (%s)', (name) => {
   const story = (title: string, tell: (store: Store) => Promise<void>) =>
     test(title, async () => {
       const store = stores[name]!()

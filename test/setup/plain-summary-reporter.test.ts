@@ -9,7 +9,10 @@ test('a run ends with how many tests ran on which store, and how many passed and
     passed('test/stories/approval.test.ts', 'an approval (sqlite) > is given once'),
     passed('src/store/sqlite/group-commit.test.ts', 'commits share a sync'),
     { state: 'failed', file: 'test/stories/approval.test.ts', name: 'an approval (postgres) > is given once' },
-    passed('test/reference-store/found-by-random-commands.test.ts', 'memory > a lease that is lost is told of'),
+    passed(
+      'test/reference-store/found-by-random-commands.test.ts',
+      'found by random commands (memory) > a lease that is lost is told of',
+    ),
     passed('src/log/codec.test.ts', 'values come back'),
     passed('src/prompt/context-memory.test.ts', 'a memory goes on'),
     passed('test/tooling/documents.test.ts', 'the links of docs/api/perdure-sqlite.md lead somewhere'),

@@ -1,15 +1,5 @@
 import type { Reporter, TestCase, TestModule } from 'vitest/node'
-
-/** How tests name their store. Paths and names that only contain the word do not count, nor does what is remembered. */
-const stores = {
-  memory: /\(memory\)|^memory >|\bmemory store\b/i,
-  sqlite: /(?<![\w/-])sqlite(?![\w.-])/i,
-  postgres: /(?<![\w/-])postgres(?![\w.-])/i,
-}
-
-type StoreName = keyof typeof stores
-
-const storeNames = Object.keys(stores) as StoreName[]
+import { isOn, storeNames } from './chosen-stores.ts'
 
 /** Ends the output of a run with lines that scripts can read: what ran on which store, then `N passed, N failed`. */
 export function plainSummaryReporter(): Reporter {
@@ -35,11 +25,6 @@ export function summaryLines(tests: readonly ToldTest[], broken: number): string
     `tests not run: ${tests.length - ran.length}`,
     `${count('passed')} passed, ${count('failed') + broken} failed`,
   ]
-}
-
-/** By the name of the test and its suites, or by the folder of the adapter it is beside. A test of two stores counts for both. */
-function isOn({ file, name }: ToldTest, store: StoreName): boolean {
-  return file.includes(`store/${store}/`) || stores[store].test(name)
 }
 
 function toldTest(test: TestCase): ToldTest {

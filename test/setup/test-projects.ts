@@ -22,14 +22,14 @@ export type TestProject = {
  * The tests in three groups, as in `npx vitest run --project unit`. A file of `unit` or `stories` that replaces what others share runs with
  * the programs.
  */
-export function testProjects(): TestProject[] {
+export function testProjects(leftOut: readonly string[] = []): TestProject[] {
   const alone = globSync(everything, { cwd: root }).filter((file) =>
     replacesShared(readFileSync(join(root, file), 'utf8')),
   )
   return [
-    { name: 'unit', include: everything, exclude: [...stories, ...programs, ...alone], isolate: false },
-    { name: 'stories', include: stories, exclude: alone, isolate: false },
-    { name: 'programs', include: [...programs, ...alone], exclude: [], isolate: true },
+    { name: 'unit', include: everything, exclude: [...stories, ...programs, ...alone, ...leftOut], isolate: false },
+    { name: 'stories', include: stories, exclude: [...alone, ...leftOut], isolate: false },
+    { name: 'programs', include: [...programs, ...alone], exclude: [...leftOut], isolate: true },
   ]
 }
 
