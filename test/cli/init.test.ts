@@ -57,7 +57,7 @@ test('the agent of a new project asks for approval, and goes on when it has it',
 })
 
 test('a new project passes its type check', async () => {
-  const tsc = join(repository, 'node_modules', '.bin', 'tsc')
+  const tsc = join(repository, 'node_modules', 'typescript', 'bin', 'tsc')
   writeFileSync(
     join(project, 'wrong.ts'),
     `import { support } from './agents/support.ts'\nexport const wrong: number = support.name\n`,

@@ -53,7 +53,7 @@ test('the list of pages names each of them', () => {
 
 function emitDeclarations(): void {
   const args = ['-p', 'tsconfig.build.json', '--emitDeclarationOnly', '--outDir', emitted]
-  const compiler = join(root, 'node_modules', '.bin', 'tsc')
+  const compiler = join(root, 'node_modules', 'typescript', 'bin', 'tsc')
   const { status, stdout } = spawnSync(process.execPath, [compiler, ...args], { cwd: root, encoding: 'utf8' })
   if (status !== 0) throw new Error(`The compiler refused the source:\n${stdout}`)
 }

@@ -89,7 +89,7 @@ async function filesWithErrors(workspace: Workspace, batch: readonly Candidate[]
 }
 
 function compilerOutput(root: string): Promise<string> {
-  const compiler = join(root, 'node_modules', '.bin', 'tsc')
+  const compiler = join(root, 'node_modules', 'typescript', 'bin', 'tsc')
   return new Promise((resolve, reject) => {
     execFile(
       compiler,
