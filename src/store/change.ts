@@ -8,48 +8,45 @@ import type { ConversationAttrs, FinalStatus, ToolCallWrite } from './records.ts
 
 /**
  * One transaction on one conversation. Checks run in this order: key, epoch, expectedSeq with expectedAt and expectedAgent, resolve.
- * Events that say what the owner of the log did (all but `user_msg`, `resolution`, `cancel_requested`, `titled`, `seeded`, `flow_started` and
- * `flow_outcome`) need its `epoch` while a lease is live, or a call is pending that the change does not end: without one they are refused with `OwnerOnlyError`.
- * A change without `epoch` that carries a `user_msg`, `seeded` or `flow_started` creates the conversation where there is none.
+ * Events that record what the log's owner did (all but `user_msg`, `resolution`, `cancel_requested`, `titled`, `seeded`, `flow_started` and `flow_outcome`)
+ * need its `epoch` while a lease is live, or while a call is pending that the change does not end. Without one they are refused with `OwnerOnlyError`.
+ * A change without `epoch` that carries a `user_msg`, `seeded` or `flow_started` creates the conversation if it does not exist.
  */
 export type Change = {
   readonly events: readonly NewEvent[]
-  /** The last seq the change was decided on. */
+  /** The last `seq` the change was decided on. */
   readonly expectedSeq?: number
-  /** The time of the event at `expectedSeq`: tells the log from a later one of the same name that is as long. Refused as `seq`. */
+  /** The time of the event at `expectedSeq`. It tells the log from a later one with the same name and length. Refused as `seq`. */
   readonly expectedAt?: number
-  /** The agent it was decided on that the conversation has: somebody may have given it to another without a trace in its log. Refused as `seq`. */
+  /** The agent of the conversation when the change was decided: another process may have changed it without a trace in the log. Refused as `seq`. */
   readonly expectedAgent?: string
   /** The lease the change was decided under. */
   readonly epoch?: number
-  /** Makes the change happen once: a known key returns its first seq, and nothing is written. */
+  /** Makes the change happen once: for a known key, its first `seq` is returned and nothing is written. */
   readonly key?: string
-  /**
-   * Its key where it has none: nobody asks for it but the store itself, which may send a change again whose acknowledgement was lost. A store
-   * that never does leaves it out.
-   */
+  /** The key of a change that has none. Only the store uses it, to resend a change whose acknowledgement was lost. Stores that never resend ignore it. */
   readonly resendKey?: string
-  /** What the key stands for. The same key with another digest is `KeyReusedError`. */
+  /** What the key was used for. The same key with another digest is `KeyReusedError`. */
   readonly digest?: string
   /** Call rows to write; each may carry `expiresInMs`, and the store's clock sets the deadline. */
   readonly calls?: readonly ToolCallWrite[]
-  /** Guards, and the rows they end. The caller puts the `resolution` events in `events`. */
+  /** Pending calls that must still be open, and how their rows end. The caller adds the `resolution` events to `events`. */
   readonly resolve?: readonly ResolveCall[]
   readonly fsmState?: FsmState
-  /** Default: now when an event wakes, otherwise as it was. */
+  /** Default: now when an event wakes the conversation, otherwise unchanged. */
   readonly wakeAt?: 'now' | { readonly inMs: number } | null
-  /** Only with `epoch`: nobody else's lease is given back. */
+  /** Only with `epoch`, so that no other holder's lease is released. */
   readonly lease?: 'release'
   /**
-   * Takes the lease in the same transaction, when nobody has it; the result then has its `epoch`. A change that is known by its key takes none; it has the
-   * epoch of the first time, and the lease is renewed, as long as that lease is still this holder's. So it can be repeated when its answer was lost.
+   * Takes the lease in the same transaction if it is free; the result then has its `epoch`. A change with a known key takes no lease. It returns the epoch of
+   * the first time and renews that lease, as long as this holder still has it. So the change can be repeated when its acknowledgement was lost.
    */
   readonly acquire?: { readonly holder: string; readonly ttlMs: number } & ClaimOptions
   /** Upserted like `putConversation`, in the same transaction. */
   readonly conversation?: ConversationAttrs
 }
 
-/** Ends the round of a pending call; refused as `stale` when it has ended. */
+/** Ends the round of a pending call; refused as `stale` when the round has ended. */
 export type ResolveCall = {
   readonly callId: string
   readonly round: number
@@ -57,28 +54,28 @@ export type ResolveCall = {
   readonly result: Json
 }
 
-/** How a commit went. Nothing was written unless it is `ok`; a conflict is ordinary: read what was missed and settle again. */
+/** The result of a commit. Nothing is written unless it is `ok`. A conflict is ordinary: read the new events and settle again. */
 export type CommitResult =
   /**
-   * `seq`: of the commit's last event; the log's last where it had none. `at`: the time of the commit and of its events, by the
-   * store's clock, where the store tells; not for a change that was known by its key.
+   * `seq`: of the commit's last event, or the log's last where the commit had none. `at`: the time of the commit and its events, by the store's clock, where
+   * the store reports it; absent for a known key.
    */
   | { readonly ok: true; readonly seq: number; readonly at?: number; readonly epoch?: number }
   | {
       readonly ok: false
       readonly conflict: 'seq' | 'epoch' | 'stale'
       readonly lastSeq: number
-      /** The resolution that a stale one lost to. */
+      /** The resolution that won against a stale one. */
       readonly winner?: LogEvent
     }
 
 const own = Symbol('own')
-/** Callers can forge neither the symbol nor this object, so a proxy that answers every read is not taken for our own. */
+/** Callers can forge neither the symbol nor this object, so a proxy that answers every read does not pass as a change of the engine. */
 const proof = {}
 
 type Marked = Change & { [own]?: typeof proof }
 
-/** Marks a change that the engine has built itself: its members are plain values, so the store takes it as it is instead of copying it first. */
+/** Marks a change that the engine built itself. Its members are plain values, so the store uses it as it is instead of copying it first. */
 export function markOwnerChange(change: Change): Change {
   const marked: Marked = change
   marked[own] = proof
@@ -89,7 +86,7 @@ export function isOwnerChange(change: Change): boolean {
   return (change as Marked | null | undefined)?.[own] === proof
 }
 
-/** Committed events with the place and time the store gave them; null when that has to be read. */
+/** Committed events with their `seq` and `at`; null when those must be read from the store. */
 export function placedEvents(
   conversationId: string,
   events: readonly NewEvent[],
@@ -101,7 +98,7 @@ export function placedEvents(
   return events.map((event, index) => ({ ...event, conversationId, seq: after + 1 + index, at }))
 }
 
-/** The round of a call that is ended, how, and by whom. */
+/** The round of a call that ends, how it ends, and who ended it. */
 type CallEnding = {
   readonly callId: string
   readonly round: number
@@ -112,9 +109,9 @@ type CallEnding = {
 }
 
 /**
- * What the log says when a pending call is ended by its id. The log has no word for `errored`, so an approval is denied, and everything else ends with an
- * error result: never with an answer, and never with a run. Whatever part of these events a fork copies, and whatever the call waits for in truth where
- * its row is wrong, the call does not read as granted.
+ * The events for ending a pending call by its id. The log has no `errored` status, so an approval is denied, and every other kind gets an error result: never
+ * an answer, never a run. A fork may copy only part of these events, and the row may be wrong about what the call waits for; even then the call does not read
+ * as granted.
  */
 export function eventsOfEnd({ callId, round, kind, status, value, who }: CallEnding): NewEvent[] {
   const resolution = (logged: ResolutionStatus, told: Json): NewEvent => ({
@@ -124,20 +121,20 @@ export function eventsOfEnd({ callId, round, kind, status, value, who }: CallEnd
   if (status !== 'errored') return [resolution(status, value)]
   const denied = resolution('denied', loggedError(kind, value))
   if (kind === 'approval') return [denied]
-  // Only a call that was started is recovered, and it may have taken effect.
+  // Only started calls are recovered, so the call may have taken effect.
   const unknown = kind === 'recovery' ? { outcome: 'unknown' as const } : {}
   const result = { callId, ok: false as const, error: errorIn(value), ...unknown }
   // The result ends the call; the resolution after it says who closed the round.
   return [{ type: 'tool_result', content: result }, denied]
 }
 
-/** The value of the resolution for a row that was ended as `errored` with this result: a denial is read as a text, or by its `reason`. */
+/** The value of the resolution for a row that ended as `errored` with this result. A denial is read as text, or by its `reason`. */
 export function loggedError(kind: SuspensionKind, value: Json): Json {
   if (kind !== 'approval' || value === null || typeof value === 'string') return value
   return isText(fieldOf(value, 'reason')) ? value : { reason: errorIn(value) }
 }
 
-/** The page and the child agent answer with how the call went; to all others `ok` is a word like any other. */
+/** Whether the answer reports success or failure: a page and a child agent do. For other kinds `ok` is a plain field. */
 export function tellsHowItWent(kind: SuspensionKind): boolean {
   return kind === 'client_exec' || kind === 'sub_agent'
 }
@@ -157,7 +154,7 @@ function fieldOf(value: Json, name: string): Json | undefined {
   return isObject && Object.hasOwn(value, name) ? (value as { readonly [key: string]: Json })[name] : undefined
 }
 
-/** The rows that go with events: a call row for each suspension, a guard for each resolution, the title. `after` is the state with them. */
+/** The rows that go with events: a call row for each suspension, a guard for each resolution, the title. `after` is the state including the events. */
 export function changeFor(
   events: readonly NewEvent[],
   after: ConversationState,

@@ -5,10 +5,10 @@ import type { ConversationFilter, ModelCallRange } from './records.ts'
 import type { BlobSlice, DueWorkQuery, EventRange, Page, PageBounds, WatchedLog } from './store.ts'
 
 const maxIdBytes = 255
-/** A hundred years: longer is a mistake in the unit. */
+/** A hundred years. A longer duration is a mistake in the unit. */
 const maxDurationMs = 3_155_760_000_000
 
-/** Ids, keys, tenants, holders: what is compared and indexed as it is. */
+/** Checks ids, keys, tenants and holders, which are compared and indexed as they are. */
 export function checkId(name: string, value: unknown): asserts value is string {
   if (typeof value !== 'string')
     throw new InvalidIdError(name, `is a ${value === null ? 'null' : typeof value}, not a string`)
@@ -20,25 +20,25 @@ export function checkId(name: string, value: unknown): asserts value is string {
   if (bytes > maxIdBytes) throw new InvalidIdError(name, `has ${bytes} bytes`)
 }
 
-/** The same for what is made now and named in addresses. Those that are there already, under whatever id, go on. */
+/** The same for new ids, which appear in URLs. Existing ids of any form keep working. */
 export function checkNewId(name: string, value: unknown): asserts value is string {
   checkId(name, value)
   if (isDotSegment(value)) throw new InvalidIdError(name, `is '${value}', which no path of a URL can hold`)
 }
 
-/** Steps of a path: whoever reads a URL takes them out, however they are encoded. */
+/** Path segments that URL parsers remove, however they are encoded. */
 export function isDotSegment(id: string): boolean {
   return id === '.' || id === '..'
 }
 
-/** Who has a lease. */
+/** Checks the holder of a lease. */
 export function checkHolder(holder: unknown): asserts holder is string {
   checkId('holder', holder)
   if (holder === quarantineHolder)
     throw new InvalidArgumentError('holder', `must not be '${holder}', which stands for nobody`)
 }
 
-/** Whether a claim may take what has lapses. */
+/** Checks whether a claim may take conversations with lapsed leases. */
 export function checkSuspects(suspects: unknown): asserts suspects is boolean | undefined {
   if (suspects !== undefined && typeof suspects !== 'boolean')
     throw new InvalidArgumentError('suspects', 'must be true or false')
@@ -62,10 +62,10 @@ export function checkOneOf<T extends string>(name: string, value: unknown, allow
   }
 }
 
-/** More than anybody has, and few enough to be looked at one by one: a list with holes may be longer than memory. */
+/** Far more than any caller needs, and few enough to visit one by one: a sparse array may be longer than memory. */
 const mostItems = 100_000
 
-/** A copy of a list, with undefined where it has holes: most methods of lists pass over them. */
+/** Copies a list, with undefined in place of holes, which most array methods skip. */
 export function readList<T>(name: string, given: readonly T[]): T[] {
   return readGiven(name, () => {
     if (!Array.isArray(given)) throw new InvalidArgumentError(name, 'must be a list')
@@ -76,10 +76,10 @@ export function readList<T>(name: string, given: readonly T[]): T[] {
 }
 
 export const maxEventBytes = 1024 * 1024
-/** A fork gives the open calls of an event other ids, which may be longer. */
+/** A fork gives the open calls in an event new ids, which may be longer. */
 export const maxStoredEventBytes = maxEventBytes + 64 * 1024
 
-/** Ranges and pages as callers give them: checked, and read once. */
+/** Reads a range or page from the caller: each member is read once and checked. */
 export function readRange(given: EventRange | undefined): EventRange {
   const range = readMembers('range', given, ['after', 'before', 'keep', 'limit', 'maxBytes'])
   if (range.after !== undefined) checkWhole('after', range.after, 0)
@@ -124,7 +124,7 @@ export function readSlice(given: BlobSlice): BlobSlice {
   return { from, length }
 }
 
-/** The agents that the caller has code for, each a name of its own. */
+/** The agents that the caller has code for, without duplicates. */
 export function readDueWork(given: DueWorkQuery): DueWorkQuery {
   const { agents, limit, suspects, leaseMs } = readMembers('query', given, ['agents', 'limit', 'suspects', 'leaseMs'])
   checkWhole('limit', limit, 1)
@@ -139,7 +139,7 @@ export function readDueWork(given: DueWorkQuery): DueWorkQuery {
   }
 }
 
-/** The leases that a holder knows of, and up to where it knows their logs. */
+/** The leases that a holder knows, and how far it knows their logs. */
 export function readKnownLeases(given: readonly KnownLease[]): KnownLease[] {
   return readList('known', given).map((lease) => {
     const { tenant, id, epoch, seq } = readMembers<KnownLease, keyof KnownLease>('known', lease, leaseNames)
@@ -153,7 +153,7 @@ export function readKnownLeases(given: readonly KnownLease[]): KnownLease[] {
 
 const leaseNames = ['tenant', 'id', 'epoch', 'seq'] as const
 
-/** The logs that a watcher knows of, and up to where. */
+/** The logs that a watcher knows, and how far. */
 export function readWatchedLogs(given: readonly WatchedLog[]): WatchedLog[] {
   return readList('watched', given).map((log) => {
     const { tenant, id, seq, at, status } = readMembers<WatchedLog, keyof WatchedLog>('watched', log, watchedNames)

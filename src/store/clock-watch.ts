@@ -1,25 +1,25 @@
-/** A clock that goes back by less is not one that was put back: processes on one machine, or a server that corrects itself. */
+/** A smaller step back is normal: several processes on one machine, or a server that corrects its clock. */
 const toleranceMs = 1_000
 
-/** How a look found the store's clock: `first` where nothing is known of it before, `back` where it was later at the look before. */
-export type ClockNews = 'first' | 'back' | 'goes on'
+/** What a query for work learned about the store's clock. `first`: there is no earlier reading. `back`: an earlier reading was later. */
+export type ClockNews = 'first' | 'back' | 'forward'
 
-/** Notices that the clock of a store was put back, by the times of its looks for work. Such a look must put right what `Driver.dueWork` says. */
+/** Detects that a store's clock was put back, from the times of its queries for work. Such a query must then repair what `Driver.dueWork` describes. */
 export class ClockWatch {
   #last: number | null = null
 
   newsAt(now: number): ClockNews {
     if (this.#last === null) return 'first'
-    return now < this.#last - toleranceMs ? 'back' : 'goes on'
+    return now < this.#last - toleranceMs ? 'back' : 'forward'
   }
 
-  /** All is right at this time. Must not be told before: what failed is done with the next look. */
+  /** Everything is repaired as of this time. Must not be called earlier: a repair that failed is tried again with the next query. */
   isRightAt(now: number): void {
     this.#last = now
   }
 }
 
-/** How long a lease may last that another process took, as seen by one with leases of `leaseMs`. What lasts longer was taken by a clock that was ahead. */
+/** The longest lease another process can have, as seen by a process with leases of `leaseMs`. A longer lease was taken by a clock that was ahead. */
 export function longestLease(leaseMs: number): number {
   return 3 * leaseMs
 }

@@ -11,21 +11,21 @@ import { logsPerStatement, type Store, type TenantStore } from './store.ts'
 import { createTenantStore } from './tenant-store.ts'
 import type { Upkeep } from './upkeep.ts'
 
-/** What every store takes. */
+/** Options of every store. */
 export type StoreOptions = {
   /** False: `putModelCall` does nothing. Default: true. */
   readonly audit?: boolean
   /**
-   * False: calls past their deadline are left to the other processes that have the store open, so that looking at it changes nothing. For
-   * upkeep; a store that conversations run on must expire. Default: true.
+   * False: calls past their deadline are left to the other processes that have the store open, so that reading the store changes nothing. For maintenance; a
+   * store that runs conversations must expire calls. Default: true.
    */
   readonly expiry?: boolean
   readonly logger?: Logger
 }
 
-/** What all handles of one store share. */
+/** Shared by all handles of one store. */
 export type StoreContext = {
-  /** The driver, refused once the store is closed. */
+  /** The driver. Its methods are refused once the store is closed. */
   readonly driver: Driver
   readonly audit: boolean
   readonly logger: Logger
@@ -35,7 +35,7 @@ export type StoreContext = {
   readonly damage: DamageLog
 }
 
-/** Builds a store over a driver: everything that is the same for all backends happens here. `clock` only times the polling. */
+/** Builds a store over a driver. Everything that is the same for all backends happens here. `clock` only times the polling. */
 export function createStore(driver: Driver, options: StoreOptions = {}, clock: Clock = systemClock): Store {
   const gate = new Gate()
   const logger = safeLogger(options.logger)
@@ -111,7 +111,7 @@ function refOf({ tenant, id }: ConversationRef): ConversationRef {
 
 const keptHandles = 100
 
-/** Handles hold nothing of their own; those used last are kept because each verb asks for one. */
+/** Handles have no state of their own. The most recent ones are cached because each verb asks for one. */
 class TenantHandles {
   readonly #context: StoreContext
   readonly #kept = new Map<string, TenantStore>()
@@ -133,7 +133,7 @@ class TenantHandles {
 
 type Method = (this: object, ...args: unknown[]) => unknown
 
-/** Counts what is under way, so that closing waits for it and nothing new begins. */
+/** Counts running operations, so that closing waits for them and new ones are refused. */
 class Gate {
   #isShut = false
   #underWay = 0
@@ -152,7 +152,7 @@ class Gate {
     })
   }
 
-  /** False when it was shut already. */
+  /** False when it was already shut. */
   shut(): boolean {
     const wasOpen = !this.#isShut
     this.#isShut = true
@@ -177,7 +177,7 @@ class Gate {
 
 const remembered = 1_000
 
-/** Tells of each damaged conversation once, however often it is listed. */
+/** Logs each damaged conversation once, however often it is listed. */
 export class DamageLog {
   readonly #logger: Logger
   readonly #told = new Set<string>()
@@ -195,7 +195,7 @@ export class DamageLog {
   }
 }
 
-/** Tells those who wait for news in this process of what upkeep brings back. */
+/** Sends wake hints in this process for what maintenance restores. */
 function watchedUpkeep(upkeep: Upkeep, { hints, expiry }: { hints: HintBus; expiry: ExpiryLoop }): Upkeep {
   return {
     snapshot: (work) => upkeep.snapshot(work),

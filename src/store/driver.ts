@@ -21,32 +21,33 @@ import type {
 import type { Upkeep } from './upkeep.ts'
 
 /**
- * What a backend implements. `createStore` turns it into a `Store` and does once, for all backends, what does not depend on the backend:
- * validation, encoding, limits, the expiry loop, hints within the process. So a driver only sees checked arguments, holds text, and decides
- * nothing but what needs its transaction. Free text (names, titles, all JSON) arrives encoded; ids arrive as they are.
+ * What a backend implements. `createStore` turns it into a `Store` and does everything that does not depend on the backend: validation, encoding,
+ * limits, the expiry loop, hints within the process. So a driver sees only checked arguments, holds text, and decides only what needs its
+ * transaction. Free text (names, titles, all JSON) arrives encoded; ids arrive as they are.
  *
  * Obligations: every method is atomic; a durable driver resolves only when the data is on disk; time is the backend's clock in milliseconds;
  * failures of the backend are `StoreError`s.
  */
 export type Driver = {
   readonly durable: boolean
-  /** Whether it sends a change again when its acknowledgement was lost: then it needs a key for each. Default: false. */
+  /** Whether the driver resends a change when its acknowledgement was lost. It then needs a key for each change. Default: false. */
   readonly resends?: boolean
   /**
-   * Order of checks: key, epoch or `needsFree`, expectedSeq with expectedAt and expectedAgent, resolve; then, where there is no conversation, `creates`; then the owner
-   * of each call row.
-   * No digest is a digest of its own. A `turn_ended` forgets the lapses of the lease. A new conversation is of kind 'conversation', idle, with settings `{}`, and null in all else.
+   * Order of checks: key, epoch or `needsFree`, expectedSeq with expectedAt and expectedAgent, resolve; then, where there is no conversation, `creates`; then
+   * the owner of each call row.
+   * A missing digest is a digest of its own. A `turn_ended` forgets the lapses of the lease. A new conversation has kind 'conversation', status idle, settings
+   * `{}`, and null everywhere else.
    */
   commit(tenant: string, id: string, change: PreparedChange): Promise<CommitOutcome>
-  /** Bounded by the bytes of `content`. Must not read more than it returns into memory: a log may be larger than that. */
+  /** Bounded by the bytes of `content`. Must not read more into memory than it returns: a log may be larger than memory. */
   readEvents(tenant: string, id: string, range: StoredEventRange): Promise<StoredEvent[]>
-  /** One consistent read. Of the events after the summary, the oldest that `bounds` allow. */
+  /** One consistent read. Returns the oldest events after the summary that `bounds` allow. */
   loadSince(
     tenant: string,
     id: string,
     bounds?: PageBounds,
   ): Promise<{ summary: StoredSummary | null; events: StoredEvent[] }>
-  /** Refuses one that reaches past the end of the log, in the same transaction. */
+  /** Must refuse a summary past the end of the log, in the same transaction. */
   putSummary(tenant: string, id: string, summary: StoredSummary): Promise<SummaryOutcome>
   latestSummary(tenant: string, id: string): Promise<StoredSummary | null>
   getConversation(tenant: string, id: string): Promise<ReadConversation | null>
@@ -59,9 +60,9 @@ export type Driver = {
     filter: ConversationFilter & { limit: number },
   ): Promise<StoredConversation[] | null>
   /**
-   * With all that belongs to it and the conversations whose parent has a `callId` in it, recursively. Returns how many were removed.
-   * Where there is no conversation, a snapshot under its id is removed all the same. What is begun anew under the id must have later times than what
-   * was deleted, however soon it comes: a process that knew the one tells it from the other by nothing but `seq` and time.
+   * Deletes a conversation with all its rows, and recursively the conversations whose parent has a `callId` in it. Returns how many were removed.
+   * Where there is no conversation, a snapshot under its id is removed all the same. A new conversation under the id must have later times than the deleted
+   * one, however soon it is created: a process that knew the old one can tell them apart only by `seq` and time.
    */
   deleteConversation(tenant: string, id: string): Promise<number>
   deleteTenant(tenant: string): Promise<number>
@@ -70,18 +71,18 @@ export type Driver = {
   pendingCalls(tenant: string, id: string): Promise<StoredCall[]>
   /** Newest first: by `createdAt`, then by the bytes of the id. Null when `before` names no call. Bounded by the bytes of `name`, `args`, `prompt` and `title`. */
   inbox(tenant: string, page: Page & { limit: number }): Promise<StoredInboxCall[] | null>
-  /** Sets or (null) clears the deadline of a pending call; of an ended one, nothing. */
+  /** Sets the deadline of a pending call, or clears it (null). Does nothing to an ended call. */
   setDeadline(tenant: string, id: string, callId: string, inMs: number | null): Promise<'ok' | 'ended' | 'unknown'>
   /** Pending calls of any tenant whose deadline has passed, and how long until the next one that has not. */
   dueCalls(limit: number): Promise<{ due: DueCall[]; nextInMs: number | null }>
   /** False when there is no conversation. */
   putModelCall(tenant: string, id: string, call: StoredModelCall): Promise<boolean>
-  /** Ordered by the bytes of `turnRef`, then as they were put. Bounded by the bytes of what is JSON in a row. */
+  /** Ordered by the bytes of `turnRef`, then by insertion. Bounded by the bytes of the JSON in a row. */
   modelCalls(tenant: string, id: string, range: ModelCallRange): Promise<(StoredModelCall & { at: number })[]>
   gcModelCalls(tenant: string, id: string, ttlMs: number): Promise<number>
   /** Reads the source, calls `planFork`, writes the copy: one transaction. Order of checks: missing, exists, past the end. */
   fork(tenant: string, id: string, newId: string, request: ForkRequest): Promise<ForkOutcome>
-  /** See `judgeClaim` for what it makes of the lease it finds. A holder may claim what it has, under a new epoch. */
+  /** `judgeClaim` decides what happens to the lease it finds. A holder may claim a lease it already has, under a new epoch. */
   claimLease(
     tenant: string,
     id: string,
@@ -89,45 +90,47 @@ export type Driver = {
     ttlMs: number,
     options: Required<ClaimOptions>,
   ): Promise<ClaimOutcome>
-  /** Forgets the lapses as well. */
+  /** Also forgets the lapses. */
   releaseLease(tenant: string, id: string, epoch: number): Promise<void>
-  /** Forgets that the lease of this epoch lapsed, where that is remembered: see `withoutLapse`. */
+  /** Forgets that the lease of this epoch lapsed, if that is recorded: see `withoutLapse`. */
   takeBackLapse(tenant: string, id: string, epoch: number): Promise<void>
   /** Ends a quarantine and forgets the lapses. False when it was not quarantined. */
   unquarantine(tenant: string, id: string): Promise<boolean>
   /** Extends the leases in `known` that the holder still has, lapsed or not, and no others. Must be one statement: see `leaseNews`. */
   renewLeases(holder: string, ttlMs: number, known: readonly KnownLease[]): Promise<LeaseNews>
   /**
-   * What may be worked on now, that which is due first in front. Where the clock was put back (see `ClockWatch`), what was due by then stays due: a wake-up that is not later than the
-   * last write of its row, and that of a conversation that is held. And a lease that lasts longer than any could, by `leaseMs`, is cut: its holder, if it lives, renews it.
+   * The conversations that may be worked on now, the longest due first. Where the clock was put back (see `ClockWatch`), work that was due stays due: a wake-up
+   * not later than the last write of its row, and the wake-up of a held conversation. A lease longer than any could be, by `leaseMs`, is cut; a living holder
+   * renews it.
    */
   dueWork(query: DueWorkQuery): Promise<ConversationRef[]>
   /**
-   * The places in the list, from 0, of those that are not as they are known: the log ends elsewhere, the event at `seq` has another time, or, where a status is
-   * known, it is another or the conversation is quarantined. One that is not there ends at 0 and has no status. Must be one statement: it is asked again and again about all that is watched.
+   * The positions in the list, from 0, of the logs that differ from what the watcher knows: the log ends elsewhere, the event at `seq` has another time, or,
+   * where a status is given, the status differs or the conversation is quarantined. A missing conversation ends at 0 and has no status. Must be one statement:
+   * it runs repeatedly for all watched logs.
    */
   movedLogs(watched: readonly WatchedLog[]): Promise<number[]>
   /** Adds one pin to the blob, so that it is not removed before an event refers to it. A known blob keeps its media type. */
   putBlob(tenant: string, hash: string, bytes: Uint8Array, mediaType: string): Promise<void>
-  /** With `slice` no more than those bytes are in memory. */
+  /** With `slice`, must hold no more than those bytes in memory. */
   getBlob(tenant: string, hash: string, slice?: BlobSlice): Promise<{ bytes: Uint8Array; mediaType: string } | null>
   putSnapshot(tenant: string, id: string, snapshot: string): Promise<void>
   getSnapshot(tenant: string, id: string): Promise<string | null>
-  /** Tells of logs that other processes (or stores of this process) have made grow. Called once, when somebody first listens. */
+  /** Reports logs that other processes (or other stores of this process) have extended. Called once, at the first subscription. */
   watchOthers(emit: (hint: WakeHint) => void): Unsubscribe
-  /** So that the store can be copied, examined and tidied whole. A driver may do without. */
+  /** For export, examination and cleanup of the whole store. Optional. */
   readonly upkeep?: Upkeep
-  /** Called once, when nothing is under way any more. */
+  /** Called once, when no operation is running any more. */
   close(): Promise<void>
 }
 
-/** An event as a driver holds it. */
+/** An event as a driver stores it. */
 export type StoredEvent = { readonly seq: number; readonly at: number; readonly type: string; readonly content: string }
 
-/** `type`: only these. */
+/** `type`: only events of this type. */
 export type StoredEventRange = EventRange & { readonly type?: string }
 
-/** A summary as a driver holds it. */
+/** A summary as a driver stores it. */
 export type StoredSummary = {
   readonly fromSeq: number
   readonly toSeq: number
@@ -136,7 +139,7 @@ export type StoredSummary = {
   readonly base: string | null
 }
 
-/** A conversation as a driver holds it; JSON as text. */
+/** A conversation as a driver stores it; JSON as text. */
 export type StoredConversation = {
   readonly id: string
   readonly kind: ConversationKind
@@ -149,15 +152,15 @@ export type StoredConversation = {
   readonly lastSeq: number
   readonly createdAt: number
   readonly updatedAt: number
-  /** Null unless it is quarantined; then since when, and the epoch of the lease that stands for it. */
+  /** Null unless the conversation is quarantined; then since when, and the epoch of the quarantine lease. */
   readonly quarantinedAt: number | null
   readonly quarantineEpoch: number | null
 }
 
-/** With what the engine plans a message on: see `StoredAttrs.idleSeq`. */
+/** Includes what the engine needs to plan a message: see `StoredAttrs.idleSeq`. */
 export type ReadConversation = StoredConversation & { readonly idleSeq: number }
 
-/** Only what is given is written; `settings` merge shallowly (`mergeSettings`). */
+/** Only members that are present are written; `settings` merge shallowly (`mergeSettings`). */
 export type StoredAttrs = {
   readonly kind?: ConversationKind
   readonly agent?: string
@@ -165,23 +168,23 @@ export type StoredAttrs = {
   readonly settings?: string
   readonly fsmState?: string
   /**
-   * The seq at which the change leaves the log with nothing open, by whoever knows the log; 0: something is. Kept apart from `fsmState`, which anybody may
-   * write. 0 in a new conversation, in a fork and in one that is restored.
+   * The `seq` at which the change leaves the log without an open turn, set by a process that knows the log; 0: a turn is open. Kept apart from `fsmState`,
+   * which any process may write. 0 in a new, forked or restored conversation.
    */
   readonly idleSeq?: number
   readonly title?: string | null
   readonly parent?: string
-  /** Given with `parent`: its id again, when this is a child agent of it, else null. Deletion follows it. */
+  /** Set together with `parent`: the parent's id when this is its child agent, else null. Deletion follows it. */
   readonly childOf?: string | null
 }
 
-/** A call row as a driver holds it. */
+/** A call row as a driver stores it. */
 export type StoredCall = Omit<ToolCall, 'name' | 'args' | 'result' | 'prompt'> & {
   readonly name: string
   readonly args: string
   readonly result: string | null
   readonly prompt: string | null
-  /** Seq of the resolution that ended the row's round. */
+  /** `seq` of the resolution that ended the row's round. */
   readonly resolvedSeq: number | null
 }
 
@@ -192,7 +195,7 @@ export type StoredInboxCall = StoredCall & {
   readonly quarantinedAt: number | null
 }
 
-/** Replaces the whole row but `createdAt`. `resolvedAt` is now when the status is final, else null. */
+/** Replaces the whole row except `createdAt`. `resolvedAt` is now when the status is final, else null. */
 export type StoredCallWrite = Pick<
   StoredCall,
   'id' | 'name' | 'executor' | 'status' | 'args' | 'result' | 'round' | 'kind' | 'prompt'
@@ -201,7 +204,7 @@ export type StoredCallWrite = Pick<
 /** A pending call whose deadline has passed. */
 export type DueCall = ConversationRef & Pick<ToolCall, 'round' | 'kind'> & { readonly callId: string }
 
-/** A row of the audit as a driver holds it. */
+/** An audit row as a driver stores it. */
 export type StoredModelCall = {
   readonly turnRef: string
   readonly renderedContext: string | null
@@ -216,20 +219,20 @@ export type StoredModelCall = {
   readonly at: number | null
 }
 
-/** A change as a driver gets it: checked, encoded, with all defaults written in. */
+/** A change as a driver gets it: checked, encoded, with all defaults filled in. */
 export type PreparedChange = {
   readonly events: readonly { readonly type: string; readonly content: string }[]
-  /** Hashes the events refer to. For each the tenant has: refer to it from this conversation, and take one pin away. */
+  /** Hashes that the events refer to. For each one that the tenant has: refer to it from this conversation, and remove one pin. */
   readonly blobs: readonly string[]
   readonly expectedSeq: number | null
-  /** Only with `expectedSeq`: the time of that event must be this, or it is another log. */
+  /** Only with `expectedSeq`: the event there must have this time, or it is another log. */
   readonly expectedAt: number | null
   /** Only with `expectedSeq`: the conversation must have this agent. */
   readonly expectedAgent: string | null
   readonly epoch: number | null
   /**
-   * It has events that only an owner writes, and no epoch: refuse (`owned`) while a lease is live, or a call of the
-   * conversation is pending that the change does not end by `resolve`.
+   * The change has events that only an owner writes, and no epoch. Refuse it (`owned`) while a lease is live, or while a call of the conversation is pending
+   * that the change does not end by `resolve`.
    */
   readonly needsFree: boolean
   readonly key: string | null
@@ -241,56 +244,55 @@ export type PreparedChange = {
   readonly wake: Wake
   readonly releasesLease: boolean
   /**
-   * Take the lease for this holder, when the change is made and no lease is live, as a claim does; a claim that gets none does not keep the change from
-   * being made. A change that is known by its key is told the epoch it got the first
-   * time while that lease is this holder's, and the lease is renewed: so the key is kept with that epoch.
+   * Take the lease for this holder when the change is written and no lease is live, as a claim does. A claim that gets no lease does not prevent the change.
+   * For a known key, return the epoch of the first time while that lease is still this holder's, and renew it: so the epoch is stored with the key.
    */
   readonly acquires: { readonly holder: string; readonly ttlMs: number; readonly suspects: boolean } | null
-  /** Whether it may bring a conversation into being. */
+  /** Whether the change may create the conversation. */
   readonly creates: boolean
 }
 
-/** Writes status, result, `resolvedAt` and `resolvedSeq`; `expiresAt` stays, as what the deadline was. */
+/** Writes status, result, `resolvedAt` and `resolvedSeq`; `expiresAt` stays, as a record of the deadline. */
 export type PreparedResolve = {
   readonly callId: string
   readonly round: number
   readonly status: FinalStatus
   readonly result: string
-  /** Which of the change's events is its resolution; null when none is. */
+  /** The index of its resolution among the change's events; null when there is none. */
   readonly eventIndex: number | null
   /** Refuse (stale) unless the deadline has passed by the backend's clock. */
   readonly onlyWhenDue: boolean
 }
 
 /**
- * `in`: wake in so many ms, and a dormant fork is dormant no longer. `expiry`: now, with status active; but a dormant fork is left alone.
- * `clear`: no wake-up. `keep`: as it was.
+ * `in`: wake in `ms`, which also ends the dormancy of a fork. `expiry`: wake now, with status active, but leave a dormant fork alone.
+ * `clear`: no wake-up. `keep`: unchanged.
  */
 export type Wake = { readonly type: 'in'; readonly ms: number } | { readonly type: 'expiry' | 'clear' | 'keep' }
 
-/** How a commit went, as a driver tells it. Nothing was written unless it is `ok`. */
+/** The outcome of a commit, as a driver returns it. Nothing is written unless it is `ok`. */
 export type CommitOutcome =
-  /** `at`: the time the events were given; absent when there were none, or a known key was met. `epoch`: of the lease that came with it. */
+  /** `at`: the time of the events; absent when there were none, or the key was known. `epoch`: of the lease that was taken with it. */
   { readonly type: 'ok'; readonly seq: number; readonly at?: number; readonly epoch?: number } | CommitRefusal
 
 /** Why nothing was written. */
 export type CommitRefusal =
   | { readonly type: 'seq' | 'epoch'; readonly lastSeq: number }
-  /** `needsFree`, and it is not. */
+  /** `needsFree` is set, and the conversation has an owner or a pending call. */
   | { readonly type: 'owned' }
   /** The first guard that failed. */
   | { readonly type: 'stale'; readonly lastSeq: number; readonly callId: string; readonly round: number }
   | { readonly type: 'key_reused' }
-  /** There is no conversation, and the change does not create one. */
+  /** The conversation does not exist, and the change does not create it. */
   | { readonly type: 'missing' }
-  /** A call row of that id belongs to another conversation of the tenant. */
+  /** A call row with that id belongs to another conversation of the tenant. */
   | { readonly type: 'call_elsewhere'; readonly callId: string }
 
-/** `at` null: all of it. `agent` null: the source's. */
+/** `at` null: the whole log. `agent` null: the source's agent. */
 export type ForkRequest = { readonly at: number | null; readonly agent: string | null }
 
-/** How a summary went; `pastEnd` is the last seq of the log. */
+/** The outcome of `putSummary`; `pastEnd` is the last `seq` of the log. */
 export type SummaryOutcome = 'ok' | 'missing' | { readonly pastEnd: number }
 
-/** How a fork went; `pastEnd` is the last seq of the source. */
+/** The outcome of a fork; `pastEnd` is the last `seq` of the source. */
 export type ForkOutcome = 'ok' | 'missing' | 'exists' | { readonly pastEnd: number }

@@ -6,15 +6,15 @@ import type { Driver, DueCall } from './driver.ts'
 import { prepareChange } from './prepare-change.ts'
 import type { Unsubscribe, WakeHint } from './store.ts'
 
-/** How late a deadline that another process set can be noticed. */
+/** The longest delay for a deadline that another process set. */
 const pollMs = 500
 const batchSize = 100
 
 type Parts = { readonly driver: Driver; readonly clock: Clock; readonly logger: Logger; readonly hints: HintBus }
 
 /**
- * Ends the calls whose deadline has passed. The query is the truth: one timer for the earliest known deadline makes it punctual, a slow
- * poll finds what other processes scheduled. Several processes may do this at once; the guard of the commit lets one win.
+ * Ends the calls whose deadline has passed. The query decides: a timer for the earliest known deadline makes it punctual, and a slow poll finds deadlines from
+ * other processes. Several processes may do this at once; the commit's guard lets one win.
  */
 export class ExpiryLoop {
   readonly #parts: Parts
@@ -41,7 +41,7 @@ export class ExpiryLoop {
     this.#cancelTimer = null
   }
 
-  /** A deadline was set: look again no later than in `ms`. */
+  /** A deadline was set: query again within `ms`. */
   within(ms: number): void {
     if (this.#isStopped) return
     const at = this.#parts.clock.now() + ms
@@ -70,11 +70,11 @@ export class ExpiryLoop {
     }
   }
 
-  /** Returns how long until the next deadline. */
+  /** Returns the time until the next deadline. */
   async #expireDue(): Promise<number> {
     const { due, nextInMs } = await this.#parts.driver.dueCalls(batchSize)
     const results = await Promise.allSettled(due.map((call) => this.#expire(call)))
-    // One that fails stays due, and must not be tried without a pause.
+    // A call that failed to expire stays due, and must not be retried without a pause.
     if (results.some(({ status }) => status === 'rejected')) this.#backoff.failed()
     else {
       this.#backoff.hasRead()
@@ -104,7 +104,7 @@ export class ExpiryLoop {
 
 type Listener = (hint: WakeHint) => void
 
-/** Passes hints to listeners; begins to watch other processes when the first one comes. */
+/** Passes hints to listeners. Starts watching other processes at the first subscription. */
 export class HintBus {
   readonly #listeners = new Set<Listener>()
   readonly #watchOthers: (emit: Listener) => Unsubscribe
@@ -131,7 +131,7 @@ export class HintBus {
     for (const listener of this.#listeners) this.#tell(listener, hint)
   }
 
-  /** What was written is written: a listener that fails must not make its commit look failed. */
+  /** The commit is already durable: a listener that throws must not make it look failed. */
   #tell(listener: Listener, hint: WakeHint): void {
     try {
       listener(hint)

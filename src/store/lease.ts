@@ -3,22 +3,22 @@ import { type Clock, delayAfter } from '../base/clock.ts'
 import { type ConversationRef, conversationKey } from './records.ts'
 import type { WakeHint } from './store.ts'
 
-/** A lease as those who work under it see it. */
+/** A lease, as work that depends on it sees it. */
 export type Lease = {
   readonly epoch: number
-  /** Whether no other process can have taken it, by this machine's own clocks: it was asked for less than its time ago. */
+  /** Whether no other process can have taken the lease, by this machine's own clock: it was requested less than its duration ago. */
   isCertain(): boolean
-  /** Renews it, so that it is certain again. Does not reject; `isCertain` tells what came of it. */
+  /** Renews the lease, so that it is certain again. Never rejects; `isCertain` says whether it worked. */
   renew(): Promise<void>
-  /** Another process has it. */
+  /** Another process has the lease. */
   lose(): void
 }
 
 const renewalDelays = { firstMs: 20, mostMs: 1_000 }
 
 /**
- * For what must not begin once another process may have the conversation. True: it may, now; what follows must not wait for anything. False: whoever waited
- * does not want to any more. In between the lease is renewed, for as long as the store takes.
+ * For work that must not start once another process may hold the conversation. True: it may start now, and must start without awaiting anything. False: the
+ * caller called it off. Until then the lease is renewed, for as long as the store takes.
  */
 export async function retryUntilAnswered(lease: Lease, clock: Clock, isCalledOff: () => boolean): Promise<boolean> {
   for (let failures = 1; !isCalledOff(); failures += 1) {
@@ -30,23 +30,23 @@ export async function retryUntilAnswered(lease: Lease, clock: Clock, isCalledOff
   return false
 }
 
-/** A lease by its conversation and epoch. */
+/** A lease, by its conversation and epoch. */
 export type LeaseRef = ConversationRef & { readonly epoch: number }
 
-/** A lease as its holder knows it: `seq` is how far it knows the log. */
+/** A lease as its holder knows it; `seq` is how far the holder knows the log. */
 export type KnownLease = LeaseRef & { readonly seq: number }
 
-/** What a renewal found to be other than the holder knew. Empty lists when nothing is. */
+/** How a renewal's findings differ from what the holder knows. Lists are empty when nothing differs. */
 export type LeaseNews = {
-  /** No longer the holder's: another has taken the conversation, or it was deleted. */
+  /** No longer the holder's: another holder took the conversation, or it was deleted. */
   readonly lost: readonly LeaseRef[]
   /** Renewed, and the log is longer than the holder knows. */
   readonly grown: readonly WakeHint[]
-  /** Under the holder's name, and it does not know of them. They were not renewed. */
+  /** Under the holder's name, but unknown to it. They were not renewed. */
   readonly strays: readonly LeaseRef[]
 }
 
-/** For drivers that have read all rows under a holder's name. Those it knows must have been renewed. */
+/** For drivers that have read all rows under a holder's name. The known ones must already be renewed. */
 export function leaseNews(known: readonly KnownLease[], rows: readonly KnownLease[]): LeaseNews {
   const found = new Map(rows.map((row) => [row.epoch, row]))
   const knownEpochs = new Set(known.map(({ epoch }) => epoch))
@@ -66,7 +66,7 @@ function leaseRef({ tenant, id, epoch }: LeaseRef): LeaseRef {
 
 type Held = LeaseRef & { readonly holder: string }
 
-/** Remembers the leases taken through this store, so that one that was let go is never told of as lost. */
+/** Remembers the leases taken through this store, so that a released lease is never reported as lost. */
 export class HeldLeases {
   readonly #byEpoch = new Map<number, Held>()
   readonly #byConversation = new Map<string, number>()
@@ -80,7 +80,7 @@ export class HeldLeases {
     this.#byEpoch.set(held.epoch, held)
   }
 
-  /** Nothing happens when that conversation is not held under this epoch. */
+  /** Does nothing when the conversation is not held under this epoch. */
   remove({ tenant, id, epoch }: LeaseRef): void {
     const held = this.#byEpoch.get(epoch)
     if (held?.tenant !== tenant || held.id !== id) return
@@ -89,8 +89,8 @@ export class HeldLeases {
   }
 
   /**
-   * Runs what lets go of a lease. It may be gone long before its acknowledgement is here, and is not told of as lost meanwhile. It is kept
-   * where the work fails or answers that it has not let go.
+   * Runs work that releases a lease. The lease may be gone long before the acknowledgement arrives, and is not reported as lost meanwhile. It is kept when the
+   * work fails or answers that it did not release it.
    */
   async lettingGo<T>(lease: LeaseRef, release: () => Promise<T>, hasLetGo: (answer: T) => boolean): Promise<T> {
     this.#beingLetGo.add(lease.epoch)
@@ -103,18 +103,18 @@ export class HeldLeases {
     }
   }
 
-  /** All of a holder, as if it knew all of their logs. */
+  /** All leases of a holder, as if it knew all of their logs. */
   of(holder: string): KnownLease[] {
     const held = [...this.#byEpoch.values()].filter((candidate) => candidate.holder === holder)
     return held.map(({ tenant, id, epoch }) => ({ tenant, id, epoch, seq: Number.MAX_SAFE_INTEGER }))
   }
 
-  /** Those that were not let go of meanwhile. */
+  /** The leases that were not released meanwhile. */
   still<Lease extends LeaseRef>(leases: readonly Lease[]): Lease[] {
     return leases.filter(({ epoch }) => this.#byEpoch.has(epoch))
   }
 
-  /** Those that are gone without having been let go of. */
+  /** The leases that are gone without a release. */
   lost(leases: readonly LeaseRef[]): LeaseRef[] {
     return this.still(leases).filter(({ epoch }) => !this.#beingLetGo.has(epoch))
   }
@@ -124,41 +124,41 @@ function keyOf({ tenant, id, holder }: Held): string {
   return conversationKey(tenant, id) + holder
 }
 
-/** A lease that lapsed without a release so soon after it was claimed may have lapsed because its conversation killed the process. */
+/** A lease that lapsed this soon after its claim, without a release, may have lapsed because its conversation killed the process. */
 export const lapseWithinMs = 5 * 60_000
 
-/** With so many lapses in a row a conversation is quarantined. */
+/** A conversation is quarantined after this many lapses in a row. */
 export const mostLapses = 5
 
-/** Who holds a conversation that is quarantined: no process has this name, and the lease does not lapse. So nothing but its end is special. */
+/** The holder of a quarantined conversation: no process has this name, and the lease does not lapse. Otherwise it is an ordinary lease. */
 export const quarantineHolder = 'quarantined'
 export const quarantineUntil = Number.MAX_SAFE_INTEGER
 
-/** What a claim is asked for. */
+/** Options of a claim. */
 export type ClaimOptions = {
-  /** False: a conversation whose last leases lapsed is left alone. Default: true. */
+  /** False: leave conversations whose last leases lapsed alone. Default: true. */
   readonly suspects?: boolean
 }
 
-/** How a claim went. */
+/** The outcome of a claim. */
 export type ClaimOutcome =
   /** `lapses`: how many leases on it have lapsed in a row, each without a release and soon after its claim. */
   | { readonly type: 'taken'; readonly epoch: number; readonly lapses: number }
-  /** The lapse that this claim found was one too many: from now on no process takes it, until a person releases it. */
+  /** The lapse that this claim found was one too many: no process takes the conversation until a person releases it. */
   | { readonly type: 'quarantined' }
-  /** It has lapses, and the claim was asked to leave such alone. */
+  /** The conversation has lapses, and the claim was told to leave such conversations alone. */
   | { readonly type: 'suspect' }
-  /** Another has it, it is quarantined, or it is not there. */
+  /** Another holder has it, it is quarantined, or it does not exist. */
   | { readonly type: 'held' }
 
-/** A lease as a driver holds it. */
+/** A lease as a driver stores it. */
 export type StoredLease = {
   readonly holder: string
   readonly epoch: number
   readonly until: number
-  /** Null where a version that did not know of it has claimed it. */
+  /** Null when an older version, without this column, claimed it. */
   readonly claimedAt: number | null
-  /** The epochs of the leases before it that lapsed. */
+  /** The epochs of the earlier leases that lapsed. */
   readonly lapsed: readonly number[]
 }
 
@@ -169,7 +169,7 @@ type Claim = {
   readonly suspects: boolean
 }
 
-/** What a claim makes of the lease it finds, for drivers that decide in code. `lease` is what it becomes; null: it stays as it is. */
+/** Decides what a claim does to the lease it finds, for drivers that decide in code. `lease` is what it becomes; null: it stays as it is. */
 export function judgeClaim(
   found: StoredLease | null,
   claim: Claim,
@@ -187,7 +187,7 @@ export function judgeClaim(
   return { outcome: { type: 'taken', epoch, lapses: lapsed.length }, lease }
 }
 
-/** One that takes back its own lease lives, so its lease did not lapse because it died. */
+/** A holder that reclaims its own lease is alive, so the lease did not lapse because it died. */
 function hasLapsedSoon(found: StoredLease, holder: string, now: number): boolean {
   const { until, claimedAt } = found
   return found.holder !== holder && until <= now && claimedAt !== null && until - claimedAt <= lapseWithinMs
@@ -197,14 +197,14 @@ function quarantineLease(epoch: number, lapsed: readonly number[], now: number):
   return { holder: quarantineHolder, epoch, until: quarantineUntil, claimedAt: now, lapsed }
 }
 
-/** Whether a claim by somebody else would find lapses. */
+/** Whether a claim by another holder would find lapses. */
 export function isSuspect(found: StoredLease | null, now: number): boolean {
   return found !== null && (found.lapsed.length > 0 || hasLapsedSoon(found, '', now))
 }
 
 /**
- * What becomes of a lease when a holder that lost an earlier one tells that it lives. Where that makes the lapses too few for a quarantine, the
- * conversation can be claimed again.
+ * The lease after a holder that lost an earlier one reports that it is alive. If that leaves too few lapses for a quarantine, the conversation can be claimed
+ * again.
  */
 export function withoutLapse(found: StoredLease, epoch: number): StoredLease {
   const lapsed = found.lapsed.filter((candidate) => candidate !== epoch)

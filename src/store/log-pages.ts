@@ -10,10 +10,10 @@ import type { StoredEvent } from './driver.ts'
 import { decodeEvent } from './rows.ts'
 import type { EventPage, EventPlace, EventRange, TenantStore } from './store.ts'
 
-/** How much of a log is in memory at once while it is read through. Two events of any size fit: one that is known, to tell the log by, and the next. */
+/** How much of a log is in memory at once while it is read. Two events of any size fit: a known one that identifies the log, and the next. */
 export const readBounds = { limit: 1_000, maxBytes: 3 * 1024 * 1024 }
 
-/** A log onwards from `after`, however long it is, page by page. The first page is there also when it is empty. */
+/** Pages of a log from `after` onwards, however long it is. The first page comes even when it is empty. */
 export async function* pagesAfter(
   store: TenantStore,
   id: string,
@@ -29,7 +29,7 @@ export async function* pagesAfter(
   }
 }
 
-/** The rest of what a page begins, the page itself first. */
+/** The given page, then the pages after it. */
 export async function* pagesFrom(
   store: TenantStore,
   id: string,
@@ -39,7 +39,7 @@ export async function* pagesFrom(
   if (first.hasMore && first.last) yield* pagesAfter(store, id, { after: first.last.seq })
 }
 
-/** A log back from `before`, else from its end, page by page, each in its own order. */
+/** Pages of a log backwards from `before`, or from its end; within a page events ascend. */
 async function* pagesBefore(
   store: TenantStore,
   id: string,
@@ -55,7 +55,7 @@ async function* pagesBefore(
   }
 }
 
-/** A log by pages: onwards from `after` where it is given, else back from the end. */
+/** Pages of a log: onwards from `after` when it is given, else backwards from the end. */
 export function logPages(
   store: TenantStore,
   id: string,
@@ -64,17 +64,17 @@ export function logPages(
   return range.after === undefined ? pagesBefore(store, id, range) : pagesAfter(store, id, range)
 }
 
-/** Whether a page that begins at a known event is of the log it is known from: that may have been deleted, and another begun under its name. */
+/** Whether a page that starts at a known event is of the same log: the log may have been deleted, and another created under its name. */
 export function isSameLog({ seq, at }: EventPlace, { first }: Pick<EventPage, 'first'>): boolean {
   return first?.seq === seq && first.at === at
 }
 
-/** Whether a log that was read in several pages is still the one that the first of them was of. */
+/** Whether a log that was read in several pages is still the same log. */
 export async function isStillThere(store: TenantStore, id: string, known: EventPlace): Promise<boolean> {
   return isSameLog(known, await store.pageEvents(id, { after: known.seq - 1, before: known.seq + 1 }))
 }
 
-/** What a driver read, as a page of the range it was asked for. */
+/** The rows that a driver read, as a page of the requested range. */
 export function eventPage(id: string, rows: readonly StoredEvent[], range: EventRange): EventPage {
   return {
     events: { [Symbol.iterator]: () => decoded(id, rows) },
@@ -102,20 +102,20 @@ function hasMore(
   return rows.length === limit || (maxBytes !== undefined && mayBeCut(rows, maxBytes))
 }
 
-/** A page has as many events as fit, so one that has room for the largest was not cut. A UTF-16 unit has at most three bytes in UTF-8. */
+/** A page has as many events as fit, so one with room for the largest event was not cut. A UTF-16 unit has at most three bytes in UTF-8. */
 function mayBeCut(rows: readonly StoredEvent[], maxBytes: number): boolean {
   let units = 0
   for (const { content } of rows) units += content.length
   return units * 3 + maxStoredEventBytes > maxBytes
 }
 
-/** A backend that answers at once would keep everybody else of the process waiting until the last page. */
+/** A backend that answers immediately would keep the rest of the process waiting until the last page. */
 const longestMs = 10
 let othersAt = 0
-/** The turn of the loop that was given away last. */
+/** Resolves when the last caller that yielded may continue. */
 let given: Promise<void> = Promise.resolve()
 
-/** All rows of a list that is read page by page. `fetch` gets the last row of the page before; a short page is the last. */
+/** All rows of a list that is read page by page. `fetch` gets the last row of the previous page; a short page is the last. */
 export async function* forEachPage<Row>(
   limit: number,
   fetch: (last: Row | null) => Row[] | Promise<Row[]>,
@@ -131,8 +131,8 @@ export async function* forEachPage<Row>(
 }
 
 /**
- * Lets the rest of the process have its turn, where this has gone on for a while. Of those that call it only one goes on with each turn of the loop: many at once that go
- * on together would keep everybody else waiting for all of them.
+ * Yields to the event loop when this process has been busy for a while. Only one caller continues per turn of the loop: if many continued together, the rest of
+ * the process would wait for all of them.
  */
 export async function yieldToEventLoop(): Promise<void> {
   if (performance.now() - othersAt < longestMs) return
@@ -141,7 +141,7 @@ export async function yieldToEventLoop(): Promise<void> {
   othersAt = performance.now()
 }
 
-/** When whoever holds a log has to read it again: others have appended to it, or the store has failed, and is left alone for a while first. */
+/** Tracks when a lease holder must re-read its log: after another process has appended to it, or after the store has failed, which is first given a pause. */
 export class LogReading {
   readonly #clock: Clock
   readonly #backoff = new Backoff()
@@ -153,22 +153,22 @@ export class LogReading {
     this.#clock = clock
   }
 
-  /** Whatever has been heard of it, it must be read. */
+  /** Whether the log must be read no matter which hints arrived. */
   get isDemanded(): boolean {
     return this.#isDemanded
   }
 
-  /** 0 when the last thing that was tried went well. */
+  /** 0 when the last attempt succeeded. */
   get waitMs(): number {
     return this.#backoff.waitMs
   }
 
-  /** What the store failed with, until it takes a write. */
+  /** The store's last failure, until a write succeeds. */
   get problem(): PerdureError | null {
     return this.#problem
   }
 
-  /** Somebody appended. */
+  /** Another process appended events. */
   hint(seq: number): void {
     this.#hintedSeq = Math.max(this.#hintedSeq, seq)
   }
@@ -190,10 +190,10 @@ export class LogReading {
     if (waitMs > 0) await pause(waitMs, { clock: this.#clock, unref: true })
   }
 
-  /** Rejects as `read` does, and then it is still to be read. */
+  /** Rejects as `read` does; the log must then still be read. */
   async run(read: () => Promise<void>): Promise<void> {
     const hintedSeq = this.#hintedSeq
-    // The log that is read now has all that was heard of by now, or that was of one which is no more.
+    // The read covers everything hinted so far. A hint past it was about a log that no longer exists.
     this.#hintedSeq = 0
     try {
       await read()
@@ -210,7 +210,7 @@ export class LogReading {
     this.#backoff.hasWritten()
   }
 
-  /** The store failed: what is known may be wrong. */
+  /** The store failed: what is known of the log may be wrong. */
   hasFailed(error: unknown): void {
     this.#problem = PerdureError.isInstance(error) ? error : new StoreError(errorText(error), { cause: error })
     this.#isDemanded = true

@@ -12,21 +12,21 @@ import { decodeEvent } from './rows.ts'
 /** What a driver reads for a fork. */
 export type ForkSource = {
   readonly conversation: StoredConversation
-  /** The latest with `toSeq <= at`. */
+  /** The latest summary with `toSeq <= at`. */
   readonly summary: StoredSummary | null
-  /** Those after the summary, up to and including `at`. */
+  /** The events after the summary, up to and including `at`. */
   readonly events: readonly StoredEvent[]
   readonly pending: readonly StoredCall[]
   readonly at: number
-  /** Whose the copy is; null: the source's. */
+  /** The agent of the copy; null: the source's. */
   readonly agent: string | null
 }
 
 /** What a driver writes for a fork. */
 export type ForkPlan = {
-  /** Copied events whose content is another in the fork; all others are copied as they are, with their `at`. */
+  /** Copied events whose content differs in the fork. All others are copied unchanged, with their `at`. */
   readonly replaced: readonly { readonly seq: number; readonly content: string }[]
-  /** Appended after the copied ones, with the time of the fork. */
+  /** Appended after the copied events, with the time of the fork. */
   readonly appended: readonly { readonly type: string; readonly content: string }[]
   /** Rows of the calls that are still open, with their old deadlines. */
   readonly calls: readonly StoredCall[]
@@ -37,8 +37,8 @@ export type ForkPlan = {
 }
 
 /**
- * What a fork consists of. Open calls get fresh ids, so that an answer in one conversation never reaches the other; what was started, or is
- * a child agent's, belongs to the source and is closed as unknown.
+ * Plans a fork. Open calls get new ids, so that an answer in one conversation never reaches the other. A call that was started, or that a child agent works on,
+ * belongs to the source and is closed as unknown.
  */
 export function planFork(source: ForkSource, newId: string, freshId: () => string): ForkPlan {
   const { conversation, at } = source
@@ -78,7 +78,7 @@ export function planFork(source: ForkSource, newId: string, freshId: () => strin
   }
 }
 
-/** A turn's end closes all its calls and a summary ends with a turn, so open calls began after it. */
+/** The end of a turn closes all its calls, and a summary ends with a turn, so open calls started after it. */
 function openCalls(events: readonly LogEvent[]): Map<string, CallState> {
   const calls = new Map<string, CallState>()
   for (const event of events) {
@@ -112,7 +112,7 @@ function rename(event: LogEvent, fresh: ReadonlyMap<string, string>): LogEvent {
   return { ...event, content: { ...event.content, parts: renamed } }
 }
 
-/** The source's row where it is in the same round, because a deadline may have been moved; else what the log says. */
+/** The source's row when it is in the same round, because its deadline may have been moved; else what the log says. */
 function rowOf(call: CallState, conversationId: string, id: string, row: StoredCall | undefined): StoredCall {
   const round = call.rounds.at(-1)!
   if (row?.round === round.round) return { ...row, id, conversationId }
@@ -138,7 +138,7 @@ function placed(events: readonly NewEvent[], conversationId: string, at: number)
   return events.map((event, index) => ({ ...event, conversationId, seq: at + 1 + index, at: 0 }))
 }
 
-/** Null where the log cannot be folded from what is at hand: the copy is as good as its source, and the cache is only a cache. */
+/** Null when the log cannot be folded from the rows at hand. The copy is then as good as its source, and the state is only a cache. */
 function foldedState(summary: StoredSummary | null, events: readonly LogEvent[]) {
   try {
     if (events.some((event) => event.type.startsWith('flow_'))) return null

@@ -30,9 +30,9 @@ export type PrepareOptions = {
   readonly creates?: boolean
   /** The change is an expiry: refused before the deadline, and it leaves a dormant fork alone. */
   readonly isExpiry?: boolean
-  /** The change ends a pending call by its id: its result needs no lease, because the guard of the call decides. */
+  /** The change ends a pending call by its id. Its result needs no lease, because the guard of the call decides. */
   readonly endsCall?: boolean
-  /** The driver sends changes again. */
+  /** The driver resends changes. */
   readonly resends?: boolean
   readonly onLargeEvent?: (type: string, bytes: number) => void
 }
@@ -75,7 +75,7 @@ export function prepareChange(given: Change, options: PrepareOptions = {}): Prep
   const isWaking = change.events.some((event) => wakingTypes.has(event.type))
   const wake = wakeOf(change, isWaking, options.isExpiry ?? false)
   const fsmState = change.fsmState ?? change.conversation?.fsmState
-  // Weakest first: what woke it, what the owner found it to be, what the caller says.
+  // Weakest first: the wake-up, the state the owner computed, the caller's attributes.
   const status = isWaking && wake.type === 'in' ? { status: 'active' as const } : {}
   const cached = fsmState ? { status: statusOf(fsmState.state) } : {}
   const attrs = {
@@ -103,18 +103,18 @@ export function prepareChange(given: Change, options: PrepareOptions = {}): Prep
   }
 }
 
-/** One that takes the lease always has a key: a repeat without one would not find out that it did. */
+/** A change that takes the lease always has a key: without one, a repeat could not learn that the first attempt took it. */
 function resendKeyOf({ resendKey, acquire }: Change): string | null {
   return resendKey ?? (acquire ? `acquire/${uuidV7()}` : null)
 }
 
-/** Only a change that was decided on a known log tells where nothing is open: a message is planned on it. */
+/** Only a change that was decided on a known log says where no turn is open: messages are planned on it. */
 function idleSeqOf({ fsmState, epoch, expectedSeq }: Change): Pick<StoredAttrs, 'idleSeq'> {
   if (!fsmState || (epoch === undefined && expectedSeq === undefined)) return {}
   return { idleSeq: fsmState.state === 'idle' ? fsmState.lastSeq : 0 }
 }
 
-/** Two writes of one row in one change would depend on how a backend orders them. */
+/** The result of two writes to one row in one change would depend on the backend's order. */
 function checkDistinct(name: string, callIds: readonly string[] = []): void {
   if (new Set(callIds).size < callIds.length) throw new InvalidArgumentError(name, 'must not name a call twice')
 }
@@ -126,7 +126,7 @@ function encodeEvent(
   { onLargeEvent }: PrepareOptions,
 ): { type: string; content: string } {
   const content = encode(event.content, 'content')
-  // Of what comes from outside, what will be read is checked: a member that is not enumerable is not written.
+  // For events from outside, the decoded text is checked, because it is what will be read: members that are not enumerable are not written.
   checkNewEvent(isOwn ? event : ({ type: event.type, content: decode(content) } as NewEvent))
   // A UTF-16 unit has at most three bytes in UTF-8.
   const bytes = content.length * 3 > largeEventBytes ? Buffer.byteLength(content) : 0
@@ -174,7 +174,7 @@ function encodeAttrs(attrs: ConversationAttrs): StoredAttrs {
   return stored
 }
 
-/** In this order, which `forkParents` relies on. */
+/** Members in this order, which `forkParents` relies on. */
 function encodeParent({ id, at, callId }: Parent): string {
   return encode({ id, ...(at === undefined ? {} : { at }), ...(callId === undefined ? {} : { callId }) })
 }
@@ -212,7 +212,7 @@ function encodeCall(call: ToolCallWrite): StoredCallWrite {
 
 export const finalStatuses = ['resolved', 'errored', 'denied', 'expired', 'cancelled'] as const
 
-/** A row that reads as an error beside an event that grants or answers would hide that the call goes on. */
+/** A row that reads as an error beside an event that grants or answers would hide that the call continues. */
 function checkSameEnd({ callId, status }: ResolveCall, { kind, status: logged }: Resolution): void {
   const isError = status === 'errored' && (logged === 'denied' || (logged === 'resolved' && tellsHowItWent(kind)))
   if (status === logged || isError) return
@@ -238,7 +238,7 @@ function encodeResolves({ resolve = [], events }: Change, onlyWhenDue: boolean):
 
 type PlacedResolution = { readonly index: number; readonly content: Resolution }
 
-/** The first of each round of each call. */
+/** The first resolution of each round of each call. */
 function resolutionsIn(events: readonly NewEvent[]): Map<string, PlacedResolution> {
   const resolutions = new Map<string, PlacedResolution>()
   for (const [index, { type, content }] of events.entries()) {
@@ -254,8 +254,8 @@ function roundKey(callId: string, round: number): string {
 }
 
 /**
- * A change as a caller gave it. Each member is read once, so that what is checked is what is written, whatever a getter would tell the next time. The
- * members of members are checked by whoever encodes them.
+ * Copies a change from a caller. Each member is read once, so that what is checked is what is written, even if a getter returns something else next time.
+ * Nested members are checked when they are encoded.
  */
 function readChange(given: Change): Change {
   const { events, calls, resolve, acquire, wakeAt, conversation, ...change } = membersOf('change', given, ofChange)
@@ -285,7 +285,7 @@ function readAttrs(given: ConversationAttrs): ConversationAttrs {
   return parent === undefined ? attrs : { ...attrs, parent: membersOf('parent', parent, ofParent) }
 }
 
-/** What a caller left out is missed by the checks, which know what has to be there. */
+/** A member that the caller left out is reported by the checks, which know what is required. */
 function membersOf<T extends object>(name: string, given: T, members: readonly (keyof T & string)[]): T {
   return readMembers(name, given ?? null, members) as T
 }
@@ -335,7 +335,7 @@ const ofConversation = namesOf<ConversationAttrs>({
 
 const ofParent = namesOf<Parent>({ id: true, at: true, callId: true })
 
-/** The compiler asks for each of them. */
+/** The compiler requires every name. */
 function namesOf<T>(names: Readonly<Record<keyof T & string, true>>): readonly (keyof T & string)[] {
   return Object.keys(names) as (keyof T & string)[]
 }

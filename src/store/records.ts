@@ -7,11 +7,11 @@ import type { PageBounds } from './store.ts'
 /** A conversation of any tenant. */
 export type ConversationRef = { readonly tenant: string; readonly id: string }
 
-/** What is known of a conversation without reading its log. */
+/** A conversation's columns, readable without its log. */
 export type ConversationRecord = {
   readonly id: string
   readonly kind: ConversationKind
-  /** The name of the agent or flow whose code works on it; null until somebody said. */
+  /** The name of the agent or flow whose code works on it; null until it is set. */
   readonly agent: string | null
   readonly status: ConversationStatus
   readonly settings: JsonObject
@@ -21,28 +21,22 @@ export type ConversationRecord = {
   readonly lastSeq: number
   readonly createdAt: number
   readonly updatedAt: number
-  /**
-   * Only while it is quarantined: no process works on it, because the last five that did ended under it. `epoch` is what a commit must name to
-   * write as its owner.
-   */
+  /** Only while it is quarantined: no process works on it, because the last five that did died. A commit must name `epoch` to write as its owner. */
   readonly quarantine?: { readonly at: number; readonly epoch: number }
-  /**
-   * Only in lists: what of it is damaged in the store and stands here as if it were empty. Absent where all could be read. The doctor says what
-   * to do (`perdure doctor`).
-   */
+  /** Only in lists: the columns that are damaged in the store and shown as empty. Absent when all could be read. `perdure doctor` says what to do. */
   readonly unreadable?: readonly UnreadableColumn[]
 }
 
-/** What is stored as JSON, and may be damaged. */
+/** The columns stored as JSON, which may be damaged. */
 export type UnreadableColumn = 'settings' | 'fsmState' | 'title' | 'parent'
 
-/** What a log is of. */
+/** Whether a log is of a conversation or of a flow session. */
 export type ConversationKind = 'conversation' | 'flow'
 
-/** Where a conversation came from: `at` is set for a fork, `callId` for a child agent. */
+/** The origin of a conversation: `at` is set for a fork, `callId` for a child agent. */
 export type Parent = { readonly id: string; readonly at?: number; readonly callId?: string }
 
-/** What `putConversation` takes: only what is given is written; `settings` merge shallowly. */
+/** What `putConversation` takes. Only members that are present are written; `settings` merge shallowly. */
 export type ConversationAttrs = {
   readonly kind?: ConversationKind
   readonly agent?: string
@@ -53,25 +47,25 @@ export type ConversationAttrs = {
   readonly parent?: Parent
 }
 
-/** `before` is the id of the last conversation of the page before. */
+/** `before` is the id of the last conversation of the previous page. */
 export type ConversationFilter = PageBounds & {
   readonly status?: ConversationStatus
   readonly agent?: string
-  /** Only the direct forks of this one. */
+  /** Only the direct forks of this conversation. */
   readonly forkOf?: string
   readonly before?: string
 }
 
 let last = { tenant: '', id: '', key: '["",""]' }
 
-/** One text for a conversation of a tenant, to keep things by. */
+/** One string for a conversation of a tenant, for use as a key in maps. */
 export function conversationKey(tenant: string, id: string): string {
-  // It is mostly asked for several times in a row.
+  // It is usually asked for several times in a row.
   if (last.tenant !== tenant || last.id !== id) last = { tenant, id, key: JSON.stringify([tenant, id]) }
   return last.key
 }
 
-/** The row of a call that has suspended: a cache over the log that makes inboxes and deadlines one query. Describes the latest round. */
+/** The row of a suspended call: a cache over the log that makes inboxes and deadlines one query. Describes the latest round. */
 export type ToolCall = {
   readonly id: string
   readonly conversationId: string
@@ -91,7 +85,7 @@ export type ToolCall = {
 /** How a call row ends. */
 export type FinalStatus = 'resolved' | 'errored' | 'denied' | 'expired' | 'cancelled'
 
-/** What an upsert gives. Defaults: status pending, round 1, kind approval, executor server, everything else null or empty. */
+/** The members of an upsert. Defaults: status pending, round 1, kind approval, executor server, everything else null or empty. */
 export type ToolCallWrite = {
   readonly id: string
   readonly name?: string
@@ -109,11 +103,11 @@ export type ToolCallWrite = {
 export type PendingCall = ToolCall & {
   readonly agent: string | null
   readonly title: string | null
-  /** Only while its conversation is quarantined: an answer is taken, and nothing goes on until a person releases it. */
+  /** Only while its conversation is quarantined: an answer is accepted, but the turn does not continue until a person releases it. */
   readonly quarantinedAt?: number
 }
 
-/** An audit row: exactly what one model call was given, and what came of it. */
+/** An audit row: the exact input of one model call, and its result. */
 export type ModelCall = {
   readonly turnRef: string
   readonly renderedContext: Json
@@ -129,29 +123,29 @@ export type ModelCall = {
 /** Missing fields are null (`status`: 'ok'); `at` is now by the store's clock. */
 export type NewModelCall = Partial<ModelCall> & Pick<ModelCall, 'turnRef'>
 
-/** Which rows of the audit. Default: all. */
+/** Selects audit rows. Default: all. */
 export type ModelCallRange = PageBounds & {
-  /** Only those of this call. */
+  /** Only the rows of this call. */
   readonly turnRef?: string
-  /** Only those of this call and of the calls after it. */
+  /** Only the rows of this call and of later calls. */
   readonly from?: string
-  /** How many of the first are left out: with `from`, a page goes on where the one before ended. */
+  /** How many rows to skip at the start. With `from`, a page continues where the previous one ended. */
   readonly skip?: number
-  /** False: `renderedContext`, which may be long, is not read, and null. Default: true. */
+  /** False: `renderedContext`, which may be long, is not read and is null. Default: true. */
   readonly contexts?: boolean
 }
 
-/** A derived text that stands for a span of the log. `toSeq` ends a turn. */
+/** A derived text that replaces a span of the log. `toSeq` ends a turn. */
 export type Summary = {
   readonly fromSeq: number
   readonly toSeq: number
   readonly content: Json
   readonly version: number
-  /** Title, last seq and unfinished turns at `toSeq`, so that revival reads nothing before it. */
+  /** Title, last `seq` and unfinished turns at `toSeq`, so that revival reads nothing before it. */
   readonly base: ConversationState | null
 }
 
-/** What a log can be read on from after a summary: null where its base is not a state at `toSeq`, and then the log is read whole. */
+/** The state to continue from after a summary; null when its base is not a state at `toSeq`, and the whole log must be read. */
 export function usableBase({ base, toSeq }: Pick<Summary, 'base' | 'toSeq'>): ConversationState | null {
   return base?.lastSeq === toSeq && Array.isArray(base.turns) ? base : null
 }

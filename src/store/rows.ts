@@ -31,8 +31,8 @@ export function decodeEvent(conversationId: string, { seq, at, type, content }: 
 }
 
 /**
- * The encoded parents of the direct forks of a conversation are those from `from` up to but not including `to`, by their bytes: `at` begins
- * with a digit, and the colon comes right after the digits.
+ * The encoded parents of a conversation's direct forks are those from `from` up to but not including `to`, by their bytes: `at` starts with a digit, and the
+ * colon comes right after the digits.
  */
 export function forkParents(id: string): { readonly from: string; readonly to: string } {
   const from = `{"id":${encode(id)},"at":`
@@ -130,7 +130,7 @@ function decodeOptional(text: string | null) {
 }
 
 /**
- * The encoded settings of a conversation with these added: the new ones win, key by key. For drivers. Throws where the current ones are damaged, so nothing
+ * Merges settings into the encoded settings of a conversation: the new ones win, key by key. For drivers. Throws when the current ones are damaged, so nothing
  * may have been written by then.
  */
 export function mergeSettings(current: string, added: string): string {
@@ -139,14 +139,14 @@ export function mergeSettings(current: string, added: string): string {
   return encode({ ...(settings as JsonObject), ...(decode(added) as JsonObject) })
 }
 
-/** Throws `ConversationUnreadableError` where a column is damaged. */
+/** Throws `ConversationUnreadableError` when a column is damaged. */
 export function decodeConversation(row: StoredConversation): ConversationRecord {
   const { unreadable, ...record } = listConversation(row)
   if (unreadable) throw new ConversationUnreadableError(row.id, unreadable)
   return record
 }
 
-/** For lists, which one damaged row must not keep from everybody: what cannot be read is named, and stands as if it were empty. */
+/** For lists, which one damaged row must not break: an unreadable column is named, and shown as empty. */
 export function listConversation({
   idleSeq: _,
   ...row
@@ -172,7 +172,7 @@ export function listConversation({
   return unreadable.length === 0 ? record : { ...record, unreadable }
 }
 
-/** Undefined when it is not JSON. */
+/** Undefined when the text is not JSON. */
 export function decoded(text: string): Json | undefined {
   try {
     return decode(text)
@@ -181,16 +181,14 @@ export function decoded(text: string): Json | undefined {
   }
 }
 
-/** About what a row takes in memory. */
+/** About how many bytes a row takes in memory. */
 export function rowSize({ row }: ConversationRow): number {
   let size = 100
   for (const value of Object.values(row)) if (typeof value === 'string') size += value.length
   return size
 }
 
-/**
- * The first of the rows, as many as the bounds allow, and at least one where there is one. Takes one row more than it returns, at most. For drivers.
- */
+/** The first rows, as many as the bounds allow, and at least one where there is one. Takes at most one row more than it returns. For drivers. */
 export function fittingRows<Row>(
   rows: Iterable<Row>,
   { limit = Number.POSITIVE_INFINITY, maxBytes = Number.POSITIVE_INFINITY }: PageBounds,
@@ -207,7 +205,7 @@ export function fittingRows<Row>(
   return kept
 }
 
-/** What counts of each kind of row; see the methods of `Driver`. */
+/** What counts towards the byte bound for each kind of row; see the methods of `Driver`. */
 export const rowBytes = {
   event: ({ content }: StoredEvent) => bytesIn(content),
   conversation: ({ title, parent, fsmState, settings }: StoredConversation) =>

@@ -26,34 +26,36 @@ export type Store = TenantStore & {
   readonly durable: boolean
   /** The same data for one tenant; the root's own methods act on tenant 'default'. Does no I/O. */
   forTenant(tenant: string): TenantStore
-  /** Conversations of any tenant whose wake-up is due and that nobody holds, the longest due first. */
+  /** Conversations of any tenant whose wake-up is due and that have no holder, the longest due first. */
   dueWork(query: DueWorkQuery): Promise<ConversationRef[]>
-  /** Extends every lease this holder took through this store; returns those it no longer has. */
+  /** Extends every lease that this holder took through this store; returns those it no longer has. */
   renewLeases(holder: string, ttlMs: number): Promise<ConversationRef[]>
   /**
-   * Extends the leases that the holder says it knows, lapsed or not, and tells what is otherwise than it knows. A lease under its name that it
-   * does not name is not extended: its acknowledgement was lost, and the holder must release it, or it lapses.
+   * Extends the leases that the holder names, lapsed or not, and returns how they differ from what it knows. A lease under its name that it does not name is
+   * not extended: its acknowledgement was lost, and the holder must release it or let it lapse.
    */
   keepLeases(holder: string, ttlMs: number, known: readonly KnownLease[]): Promise<LeaseNews>
-  /** Hints that a log has grown, also in other processes. They may be late, doubled or lost: the log is the truth. */
+  /** Hints that a log has grown, here or in another process. Hints may be late, duplicated or lost: the log is the truth. */
   onWake(listener: (hint: WakeHint) => void): Unsubscribe
-  /** Those of the logs that are not as they are known any more: for watchers, in case a hint was lost. One statement for each 1,000. */
+  /** The logs that differ from what the watcher knows, in case a hint was lost. One statement for each 1,000. */
   movedLogs(watched: readonly WatchedLog[]): Promise<ConversationRef[]>
-  /** Removes everything of a tenant; returns how many conversations there were. */
+  /** Removes everything of a tenant; returns how many conversations it had. */
   deleteTenant(tenant: string): Promise<number>
-  /** For copying, examining and tidying all of it: see `perdure/upkeep`. Absent where the backend does not offer it. */
+  /** For export, examination and cleanup of the whole store: see `perdure/upkeep`. Absent when the backend does not offer it. */
   readonly upkeep?: Upkeep
-  /** Must finish what was begun. Later calls are refused with `StoreClosedError`; a second close does nothing. */
+  /** Must finish running operations. Later calls are refused with `StoreClosedError`; a second close does nothing. */
   close(): Promise<void>
 }
 
-/** Whose conversations the asking process has code for, and how many it takes. */
+/** The agents that the calling process has code for, and how many conversations it takes. */
 export type DueWorkQuery = {
   readonly agents: readonly string[]
   readonly limit: number
-  /** How many at most of those whose last leases lapsed: see `claimLease`. Default: as many as there are. */
+  /** The most conversations whose last leases lapsed: see `claimLease`. Default: no limit. */
   readonly suspects?: number
-  /** How long the leases of whoever asks last. Where the store's clock was put back, no lease lasts longer than three times that. Default: leases are left as they are. */
+  /**
+   * How long the caller's leases last. Where the store's clock was put back, no lease lasts longer than three times that. Default: leases are left as they are.
+   */
   readonly leaseMs?: number
 }
 
@@ -63,39 +65,39 @@ export type WakeHint = ConversationRef & { readonly seq: number }
 /** Ends a subscription. Calling it again does nothing. */
 export type Unsubscribe = () => void
 
-/** A store, as far as one tenant can see. What is not there and what is another's are the same. */
+/** A store as one tenant sees it. Another tenant's data looks the same as missing data. */
 export type TenantStore = {
-  /** Appends one event and creates the conversation where there is none. Returns the assigned seq. */
+  /** Appends one event and creates the conversation if it does not exist. Returns the assigned `seq`. */
   appendEvent(id: string, event: NewEvent): Promise<number>
   streamEvents(id: string, range?: EventRange): Promise<LogEvent[]>
-  /** The same, for what may be long: its events are decoded as they are reached, and it says whether to read on. */
+  /** The same for long ranges: events are decoded as they are reached, and the page says whether there are more. */
   pageEvents(id: string, range: EventRange): Promise<EventPage>
   /** What revival reads: the latest summary, and the events after it. */
   loadSince(id: string): Promise<{ summary: Summary | null; events: LogEvent[] }>
-  /** The same, with the oldest of the events as a page. Read on with `pageEvents`. */
+  /** The same, with the oldest of those events as a page. Read on with `pageEvents`. */
   pageSince(id: string, bounds: PageBounds): Promise<{ summary: Summary | null; page: EventPage }>
 
-  /** Keyed by `toSeq`; the same `toSeq` replaces. Refused when it reaches past the end of the log. */
+  /** Keyed by `toSeq`; the same `toSeq` replaces. Refused past the end of the log. */
   putSummary(id: string, summary: Summary): Promise<void>
   latestSummary(id: string): Promise<Summary | null>
 
   /** Upserts; `settings` merge shallowly, everything else replaces. */
   putConversation(id: string, attrs: ConversationAttrs): Promise<void>
   getConversation(id: string): Promise<ConversationRecord | null>
-  /** What lists show until a commit says something else. Nothing is decided on it. */
+  /** Sets what lists show until the next commit. No decision depends on it. */
   putFsmState(id: string, fsmState: FsmState): Promise<void>
-  /** What a message is planned on. Null when there is no conversation. */
+  /** What a message is planned on. Null when the conversation does not exist. */
   standing(id: string): Promise<Standing | null>
 
-  /** Inserts or replaces; a new call is pending unless it says otherwise. */
+  /** Inserts or replaces a row; a new call is pending unless stated otherwise. */
   upsertToolCall(id: string, call: ToolCallWrite): Promise<void>
   getToolCall(callId: string): Promise<ToolCall | null>
   /** Oldest first. */
   pendingToolCalls(id: string): Promise<ToolCall[]>
   /**
-   * Ends a pending call and appends its `resolution` in one transaction. Of all callers in all processes one gets 'ok'. `resolved` answers: an approval is
-   * granted unless the result is `false`. `errored` ends the call with an error that the model reads, and never runs it: an approval is denied with the
-   * result as its reason, everything else gets an error result. The row keeps status and result as given. Default of `who`: 'system'.
+   * Ends a pending call and appends its `resolution` in one transaction. Among all callers in all processes, exactly one gets 'ok'. `resolved` answers the
+   * call: an approval is granted unless the result is `false`. `errored` ends the call with an error that the model reads, and never runs it: an approval is
+   * denied with the result as its reason, every other kind gets an error result. The row keeps status and result as given. Default of `who`: 'system'.
    */
   resolveToolCall(
     callId: string,
@@ -103,43 +105,46 @@ export type TenantStore = {
     result: Json,
     options?: { readonly who?: string },
   ): Promise<'ok' | 'stale'>
-  /** Sets the deadline to `timeoutMs` from now by the store's clock. Nothing happens when the call has ended. */
+  /** Sets the deadline to `timeoutMs` from now by the store's clock. Does nothing when the call has ended. */
   scheduleExpiry(id: string, callId: string, timeoutMs: number): Promise<void>
   cancelExpiry(id: string, callId: string): Promise<void>
 
   putModelCall(id: string, call: NewModelCall): Promise<void>
-  /** Ordered by `turnRef`, then by the order they were put in. */
+  /** Ordered by `turnRef`, then by insertion. */
   modelCalls(id: string, range?: ModelCallRange): Promise<ModelCall[]>
-  /** Removes the rows older than `ttlMs`; returns how many. */
+  /** Removes rows older than `ttlMs`; returns how many. */
   gcModelCalls(id: string, ttlMs: number): Promise<number>
 
-  /** The atomic primitive behind everything: all of a change, or nothing of it. */
+  /** The atomic primitive behind everything: writes the whole change, or nothing. */
   commit(id: string, change: Change): Promise<CommitResult>
   /** Newest first. */
   listConversations(filter?: ConversationFilter): Promise<ConversationRecord[]>
-  /** With its events, calls, summaries, keys, audit, snapshot and child agents; never its forks. False when there was none. */
+  /** Deletes the conversation with its events, calls, summaries, keys, audit, snapshot and child agents; never its forks. False when there was none. */
   deleteConversation(id: string): Promise<boolean>
-  /** Everything that waits for somebody in this tenant, newest first. `before` is the id of the last call of the page before. */
+  /** All calls of this tenant that wait for an answer, newest first. `before` is the id of the last call of the previous page. */
   pendingInbox(page?: Page): Promise<PendingCall[]>
-  /** Copies the log up to `at` (inclusive; default: all of it) to a new conversation that does nothing by itself. `agent`: whose it is from then on. */
+  /**
+   * Copies the log up to `at` (inclusive; default: the whole log) to a new conversation, which stays dormant until it gets a message or an answer. `agent`: its
+   * agent from then on.
+   */
   fork(id: string, newId: string, options?: { readonly at?: number; readonly agent?: string }): Promise<void>
 
-  /** Null when another holder has it, it is quarantined, or there is no such conversation. Each acquisition has a greater epoch. */
+  /** Null when another holder has it, it is quarantined, or it does not exist. Each acquisition has a greater epoch. */
   acquireLease(id: string, holder: string, ttlMs: number): Promise<{ epoch: number } | null>
   /**
-   * As `acquireLease`, and tells what it found. A lease that lapsed without a release, within five minutes of its claim, is remembered until the
-   * conversation is released or a turn of it ends; with the fifth in a row it is quarantined instead of taken.
+   * Like `acquireLease`, but says what it found. A lease that lapsed within five minutes of its claim, without a release, is remembered until the conversation
+   * is released or one of its turns ends. The fifth in a row quarantines the conversation.
    */
   claimLease(id: string, holder: string, ttlMs: number, options?: ClaimOptions): Promise<ClaimOutcome>
-  /** Nothing happens when the epoch is not the current one. */
+  /** Does nothing when the epoch is not the current one. */
   releaseLease(id: string, epoch: number): Promise<void>
-  /** A holder that lost this lease tells that it lives: the lapse was not the conversation's doing. */
+  /** A holder that lost this lease reports that it is alive: the conversation did not cause the lapse. */
   takeBackLapse(id: string, epoch: number): Promise<void>
-  /** Lets processes work on it again. False when it was not quarantined. */
+  /** Ends the quarantine, so that processes work on it again. False when it was not quarantined. */
   unquarantine(id: string): Promise<boolean>
 
   putBlob(bytes: Uint8Array, mediaType: string): Promise<BlobRef>
-  /** With `slice` only those of its bytes: fewer at its end, and none after it. */
+  /** With `slice`, only those bytes: fewer at the end of the blob, none past it. */
   getBlob(ref: BlobRef, slice?: BlobSlice): Promise<{ bytes: Uint8Array; mediaType: string } | null>
 
   putSnapshot(id: string, snapshot: Json): Promise<void>
@@ -149,7 +154,7 @@ export type TenantStore = {
 /** How much of a list is read at once: whole rows, and at least one where there is one. Default: no bound. */
 export type PageBounds = {
   readonly limit?: number
-  /** By the bytes of what is stored of each row as JSON. */
+  /** Counts the bytes that each row stores as JSON. */
   readonly maxBytes?: number
 }
 
@@ -161,24 +166,26 @@ export type EventRange = PageBounds & {
   readonly keep?: 'newest' | 'oldest'
 }
 
-/** Some of a log. */
+/** A part of a log. */
 export type EventPage = {
-  /** In their order. Each is decoded when it is reached, so that a page costs its text and one event. */
+  /** In ascending order. Each event is decoded when it is reached, so that a page costs its text and one event. */
   readonly events: Iterable<LogEvent>
-  /** Null where it is empty. */
+  /** Null when the page is empty. */
   readonly first: EventPlace | null
   readonly last: EventPlace | null
-  /** False: the range has no others. True: it may have. */
+  /** False: the range has no more events. True: it may have. */
   readonly hasMore: boolean
 }
 
-/** Some of the bytes of a blob: so many of them, from the one at `from`, counted from 0. */
+/** A range of a blob's bytes: `length` bytes from position `from`, counted from 0. */
 export type BlobSlice = { readonly from: number; readonly length: number }
 
-/** Where an event is: two logs that had the same name do not have the same time in one place. */
+/** The position and time of an event. Two logs that had the same name never have the same time at one position. */
 export type EventPlace = { readonly seq: number; readonly at: number }
 
-/** Whose a conversation is, where its log ends, and whether nothing was open there, as the commit that brought it there said: never `putFsmState`. */
+/**
+ * The agent of a conversation, the end of its log, and whether no turn was open there. Written by the commit that ended the log there, never by `putFsmState`.
+ */
 export type Standing = {
   readonly agent: string | null
   readonly lastSeq: number
@@ -186,17 +193,17 @@ export type Standing = {
   readonly isQuarantined: boolean
 }
 
-/** `before` is the id of the last item of the page before. Default of `limit`: 100. */
+/** `before` is the id of the last item of the previous page. Default of `limit`: 100. */
 export type Page = PageBounds & { readonly before?: string }
 
-/** A log as its watcher knows it: up to `seq`, whose event has the time `at`. 0: it was not there. */
+/** A log as its watcher knows it: up to `seq`, whose event has the time `at`. 0: it did not exist. */
 export type WatchedLog = ConversationRef & {
   readonly seq: number
-  /** Null: not known. With the seq it tells a log from a later one of the same name. */
+  /** Null: not known. Together with `seq` it tells a log from a later one with the same name. */
   readonly at: number | null
-  /** How it stood in lists, and it was not quarantined. Null: that does not matter. */
+  /** Its status in lists, when it was not quarantined. Null: the status does not matter. */
   readonly status: ConversationStatus | null
 }
 
-/** How many logs a driver is asked about at once, at most. */
+/** The most logs per call of a driver. */
 export const logsPerStatement = 1_000

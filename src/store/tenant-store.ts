@@ -51,7 +51,7 @@ import type { BlobSlice, TenantStore } from './store.ts'
 
 const defaultPage = 100
 
-/** The handle of one tenant: checks, encodes, and names the tenant in every call to the driver. */
+/** The handle of one tenant: checks, encodes, and passes the tenant to every call of the driver. */
 export function createTenantStore(context: StoreContext, tenant: string): TenantStore {
   const { driver, hints, leases, expiry } = context
   const { resends = false } = driver
@@ -103,7 +103,7 @@ export function createTenantStore(context: StoreContext, tenant: string): Tenant
     }
   }
 
-  /** The resolution of that round. The row knows it unless the call has gone on to another round. */
+  /** The resolution of that round. The row has it unless the call has moved on to another round. */
   async function findWinner(id: string, callId: string, round: number): Promise<LogEvent | null> {
     const row = await driver.getCall(tenant, callId)
     if (!row || row.conversationId !== id) return null
@@ -120,7 +120,7 @@ export function createTenantStore(context: StoreContext, tenant: string): Tenant
     )
   }
 
-  /** For the methods that create the conversation and cannot conflict. */
+  /** For methods that create the conversation and cannot conflict. */
   async function write(id: string, change: Change): Promise<number> {
     const result = await commit(id, change, { creates: true })
     if (!result.ok) throw new Error(`unconditional commit to '${id}' met a conflict: ${result.conflict}`)
@@ -346,7 +346,7 @@ export function createTenantStore(context: StoreContext, tenant: string): Tenant
   }
 }
 
-/** `mergeSettings` does not know whose they are. */
+/** Adds the conversation's id, which `mergeSettings` does not know. */
 function unmerged(id: string, error: unknown): never {
   throw error instanceof ConversationUnreadableError ? new ConversationUnreadableError(id, error.columns) : error
 }

@@ -1,67 +1,67 @@
 import type { StoredCall, StoredConversation, StoredEvent, StoredModelCall, StoredSummary } from './driver.ts'
 
 /**
- * What a store may offer beside its contract, so that it can be copied, examined and tidied whole. It speaks in stored rows: text that the
- * codec made. Optional; what needs it says so where it is missing.
+ * What a store may offer beside its contract, so that the whole store can be exported, examined and cleaned up. It works on stored rows: text that the codec
+ * made. Optional; functions that need it throw when it is missing.
  */
 export type Upkeep = {
-  /** Everything `work` reads is of one moment, however long it takes. Must not keep others from writing. */
+  /** Everything that `work` reads is from one moment, however long it takes. Must not keep other processes from writing. */
   snapshot<T>(work: (reader: UpkeepReader) => Promise<T>): Promise<T>
 
   /**
-   * Writes a conversation back exactly as it was read: times, deadlines, wake-up and all; without a lease. All of it or nothing: also when `rows`
-   * throws, which is thrown on. `exists` is told before any row is taken.
+   * Writes a conversation back exactly as it was read, with times, deadlines and wake-up, but without a lease. Writes all of it or nothing, also when `rows`
+   * throws; that error is rethrown. `exists` is returned before any row is read.
    */
   restoreConversation(
     tenant: string,
     conversation: RestoredConversation,
     rows: AsyncIterable<ConversationRow>,
   ): Promise<RestoreOutcome>
-  /** A known blob keeps what it has, but for the greater number of pins. */
+  /** A known blob keeps its data and the greater number of pins. */
   restoreBlob(tenant: string, blob: RestoredBlob): Promise<void>
-  /** False when there is one under this id; it is left as it is. */
+  /** False when there is already a snapshot under this id; it is left as it is. */
   restoreSnapshot(tenant: string, id: string, snapshot: string): Promise<boolean>
 
   /**
-   * Replaces what is derived from the log, in one transaction. Writes nothing when the log or the row is not what it was rebuilt from (`moved`), or while
-   * somebody has a live lease (`held`), unless that is a quarantine.
+   * Replaces what is derived from the log, in one transaction. Writes nothing when the log or the row has changed since (`moved`), or while a holder has a live
+   * lease (`held`), unless that lease is a quarantine.
    */
   rebuild(tenant: string, id: string, rebuilt: Rebuilt): Promise<'ok' | 'moved' | 'held'>
 
-  /** Removes what nothing can reach any more, or only counts it. At most `limit` rows, so that it does not hold others up. */
+  /** Removes unreachable rows, or only counts them. At most `limit` rows, so that other writers are not held up. */
   collect(request: CollectRequest): Promise<Collected>
-  /** Gives back the room that removed rows took, where the backend does not do so by itself. */
+  /** Returns the space of removed rows to the disk, where the backend does not do so itself. */
   compact?(): Promise<void>
 
-  /** Looks without changing anything. `found` is null where there is no store yet; `known` is what this version writes. */
+  /** Reads the schema versions without changing anything. `found` is null when there is no store yet; `known` is what this version writes. */
   schema(): Promise<SchemaVersions>
-  /** Brings the schema to `known`, as the first use of the store does. */
+  /** Migrates the schema to `known`, as the first use of the store does. */
   migrate(): Promise<SchemaVersions>
 }
 
 export type SchemaVersions = { readonly found: number | null; readonly known: number }
 
-/** All of a conversation's own row, but for what follows from its events and who works on it. */
+/** A conversation's own row, without what follows from its events and without its lease. */
 export type RestoredConversation = Omit<StoredConversation, 'lastSeq' | 'quarantinedAt' | 'quarantineEpoch'> & {
   readonly childOf: string | null
   readonly wakeAt: number | null
   readonly isDormant: boolean
 }
 
-/** A row that belongs to a conversation. They come in the order of these types, and within a type in the order of their keys. */
+/** A row of a conversation. Rows come in the order of these types, and within a type in the order of their keys. */
 export type ConversationRow =
   | { readonly type: 'event'; readonly row: StoredEvent }
   | { readonly type: 'call'; readonly row: StoredCall }
   | { readonly type: 'summary'; readonly row: StoredSummary }
   | { readonly type: 'key'; readonly row: StoredKey }
-  /** By the bytes of `turnRef`, then as they were put. */
+  /** By the bytes of `turnRef`, then by insertion. */
   | { readonly type: 'model_call'; readonly row: StoredModelCall & { readonly at: number } }
   | { readonly type: 'blob_ref'; readonly row: StoredBlobRef }
 
 export type RestoreOutcome =
   | { readonly type: 'ok'; readonly seq: number }
   | { readonly type: 'exists' }
-  /** A call of this id belongs to another conversation of the tenant. */
+  /** A call with this id belongs to another conversation of the tenant. */
   | { readonly type: 'call_exists'; readonly callId: string }
   /** A row refers to a blob that the tenant does not have. */
   | { readonly type: 'blob_missing'; readonly hash: string }
@@ -73,9 +73,9 @@ export type RestoredBlob = {
   readonly bytes: Uint8Array
 }
 
-/** What is absent stays as it is. */
+/** Absent members stay as they are. */
 export type Rebuilt = {
-  /** As the reader gave them, of the row this was rebuilt from. */
+  /** The values in the row that this was rebuilt from. */
   readonly expected: { readonly lastSeq: number; readonly updatedAt: number }
   readonly columns: {
     readonly kind?: StoredConversation['kind']
@@ -95,9 +95,9 @@ export type Rebuilt = {
 }
 
 /**
- * `model_calls`: audit rows older than `olderThanMs`. `blobs`: those nothing refers to and nobody pins. `pins`: all pins, so that the next
- * `blobs` finds what was uploaded and never sent; only while nothing is being sent. Of conversations that are gone: `derived_orphans`, the rows of calls and refs
- * to blobs; `orphans`, keys, summaries and audit rows, unless there are events left to which they may belong.
+ * `model_calls`: audit rows older than `olderThanMs`. `blobs`: blobs without references and pins. `pins`: all pins, so that the next `blobs` finds files that
+ * were uploaded and never sent; only while no messages are being sent. For deleted conversations: `derived_orphans`, the rows of calls and of references to
+ * blobs; `orphans`, keys, summaries and audit rows, unless events are left that they may belong to.
  */
 export type CollectRequest = {
   readonly what: 'model_calls' | 'blobs' | 'pins' | 'orphans' | 'derived_orphans'
@@ -107,42 +107,42 @@ export type CollectRequest = {
   readonly isDryRun: boolean
 }
 
-/** `bytes`: of the blobs. */
+/** `bytes`: the total size of the blobs. */
 export type Collected = { readonly rows: number; readonly bytes: number }
 
 /** Reads one moment of a whole store. Lists are in the order of the bytes of their ids, and are read in pages, whatever their length. */
 export type UpkeepReader = {
-  /** By the store's clock, when the moment was taken. */
+  /** The time of the snapshot, by the store's clock. */
   readonly now: number
-  /** The greatest epoch that was ever given. */
+  /** The greatest epoch ever granted. */
   readonly lastEpoch: number
-  /** Those that have anything. */
+  /** The tenants that have any data. */
   tenants(): AsyncIterable<string>
-  /** How many conversations there are, of one tenant or (null) of all. */
+  /** How many conversations one tenant has, or (null) all tenants. */
   count(tenant: string | null): Promise<number>
   conversations(tenant: string): AsyncIterable<UpkeepConversation>
   conversation(tenant: string, id: string): Promise<UpkeepConversation | null>
   rows(tenant: string, id: string): AsyncIterable<ConversationRow>
-  /** The row of a call, whatever its conversation. */
+  /** The row of a call, in any conversation. */
   call(tenant: string, callId: string): Promise<StoredCall | null>
-  /** Where its summaries end. */
+  /** The `toSeq` of each of its summaries. */
   summarySeqs(tenant: string, id: string): Promise<number[]>
   blobs(tenant: string): AsyncIterable<BlobHead>
   blob(tenant: string, hash: string): Promise<BlobHead | null>
-  /** Null when the bytes are not there. */
+  /** Null when the bytes are missing. */
   blobBytes(tenant: string, hash: string): Promise<Uint8Array | null>
-  /** Also those without a conversation. */
+  /** Includes snapshots without a conversation. */
   snapshots(tenant: string): AsyncIterable<{ readonly id: string; readonly snapshot: string }>
-  /** Rows whose conversation is gone, and refs whose blob is, counted by table and owner. `rows` does not give them. */
+  /** Rows whose conversation is gone, and references whose blob is gone, counted by table and owner. `rows` does not return them. */
   orphans(): AsyncIterable<Orphans>
 }
 
 export type UpkeepConversation = RestoredConversation & {
   /** See `StoredAttrs`. */
   readonly idleSeq: number
-  /** As the row has it. */
+  /** As stored in the row. */
   readonly lastSeq: number
-  /** As the row has them: all null when nobody works on it. */
+  /** As stored in the row: all null when no process holds it. */
   readonly leaseHolder: string | null
   readonly leaseEpoch: number | null
   readonly leaseUntil: number | null
@@ -164,7 +164,7 @@ export type BlobHead = {
 
 export type Orphans = {
   readonly table: ConversationRow['type']
-  /** What the rows name as their conversation: an id where the backend keeps it, else its own number. */
+  /** What the rows name as their conversation: an id where the backend stores it, else an internal number. */
   readonly owner: string
   readonly count: number
 }

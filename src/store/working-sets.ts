@@ -9,24 +9,24 @@ import { isSameLog, isStillThere, pagesAfter, pagesFrom, readBounds } from './lo
 import { conversationKey, type Summary, usableBase } from './records.ts'
 import type { EventPage, EventPlace, TenantStore } from './store.ts'
 
-/** A folded log, and the time of its last event: with the seq it tells whether the log is still the same one. */
+/** A folded log, and the time of its last event. Together with the `seq`, that time says whether the log is still the same one. */
 export type WorkingSet = {
   readonly state: ConversationState
   readonly lastAt: number
   readonly origin: Origin
-  /** The agent that works on it, where this process has seen that. */
+  /** The agent that works on it, if this process has seen it. */
   readonly agent?: string
-  /** About what the state takes in memory, where that is known. */
+  /** About how many bytes the state takes in memory, if known. */
   readonly weight?: number
 }
 
-/** What stands for the turns a working set may not have. The same object for as long as it is the same log with the same beginning. */
+/** The summary that replaces the turns a working set does not have. The same object as long as it is the same log with the same start. */
 export type Origin = { readonly summary: Pick<Summary, 'toSeq' | 'version' | 'content'> | null }
 
-/** When a working set weighs more than `most`, it is trimmed to `kept`. */
+/** A working set that weighs more than `most` is trimmed to `kept`. */
 export type Bound = { readonly most: number; readonly kept: number }
 
-/** For readers that need no more than what is shown, and can go on faster with all of it. */
+/** For readers that need only what is shown, but continue faster with the whole log. */
 export const bound: Bound = { most: 8 * 1024 * 1024, kept: shownBytes }
 
 const boundless: Bound = { most: Number.POSITIVE_INFINITY, kept: Number.POSITIVE_INFINITY }
@@ -34,22 +34,22 @@ const boundless: Bound = { most: Number.POSITIVE_INFINITY, kept: Number.POSITIVE
 type Limits = { readonly sets?: number; readonly bytes?: number }
 
 /**
- * Keeps the working sets of the conversations used last, so that going on with one reads only what is new. None that is kept is larger than `bound`, and all
- * together are no larger than a bound.
+ * Caches the working sets of recently used conversations, so that continuing one reads only new events. No cached set exceeds `bound`, nor does their total
+ * exceed a bound.
  */
 export class WorkingSets {
   readonly #kept: Lru<WorkingSet>
-  /** Logs that are being read from their beginning, each once however many ask for it. */
+  /** Logs that are being read from the start; concurrent callers share one read. */
   readonly #loading = new Map<string, Promise<unknown>>()
 
   constructor({ sets = 200, bytes = 64 * 1024 * 1024 }: Limits = {}) {
     this.#kept = new Lru({ entries: sets, bytes, weigh: weightOfSet })
   }
 
-  /** Up to date with the store. Of a large one only what is shown: see `ConversationState.isTrimmed`. */
+  /** Up to date with the store. A large one has only what is shown: see `ConversationState.isTrimmed`. */
   async load(store: TenantStore, tenant: string, id: string): Promise<WorkingSet> {
     const key = conversationKey(tenant, id)
-    // What was written since that reading began is read when it is over. Of many that waited for it, one may have begun the next.
+    // Events written since that read started are read after it. Of several waiting callers, one may have started the next read.
     for (let loading = this.#loading.get(key); loading; loading = this.#loading.get(key)) await loading
     const kept = this.#kept.get(key)
     const loaded = (kept && (await caughtUp(store, id, kept, bound))) ?? (await this.#loadOnce(store, key, id))
@@ -57,7 +57,7 @@ export class WorkingSets {
     return loaded
   }
 
-  /** The same, with all that prompts are rendered from, however large it is. */
+  /** The same, with everything that prompts are rendered from, however large. */
   async loadWhole(store: TenantStore, tenant: string, id: string): Promise<WorkingSet> {
     const kept = this.peek(tenant, id)
     const known = kept && !kept.state.isTrimmed ? await caughtUp(store, id, kept) : null
@@ -66,7 +66,7 @@ export class WorkingSets {
     return loaded
   }
 
-  /** As it was when it was used last; it may have grown, or be gone. */
+  /** As of its last use; it may have grown, or be gone. */
   peek(tenant: string, id: string): WorkingSet | null {
     return this.#kept.get(conversationKey(tenant, id)) ?? null
   }
@@ -117,7 +117,7 @@ export async function caughtUp(
   return readOn(store, id, known, pagesAfter(store, id, { after: expected.seq - 1 }), { within, expected })
 }
 
-/** From the latest summary on. Default: nothing is left out. */
+/** Reads from the latest summary on. Default: nothing is left out. */
 export async function loadWhole(store: TenantStore, id: string, within: Bound = boundless): Promise<WorkingSet> {
   return readWhole(store, id, within, (pages) => pages)
 }
@@ -158,7 +158,7 @@ async function readWhole(
     const origin = { summary }
     const usable = summary && usableBase(summary)
     const base = usable && { ...usable, hasOlder: true }
-    // Without a base nothing can be decided from what comes after the summary alone.
+    // Without a base, the events after the summary are not enough to decide anything.
     const pages = summary && !base ? pagesAfter(store, id) : pagesFrom(store, id, page)
     const begun = { state: base ?? emptyState, lastAt: 0, origin }
     const loaded = await readOn(store, id, begun, readable(pages), { within })
@@ -166,7 +166,7 @@ async function readWhole(
   }
 }
 
-/** Folds the pages. Null when they are not of one log, because it was deleted meanwhile, or do not begin with `expected`. */
+/** Folds the pages. Null when they are not of one log, because it was deleted meanwhile, or do not start with `expected`. */
 async function readOn(
   store: TenantStore,
   id: string,
@@ -191,7 +191,7 @@ export function withEvents(known: WorkingSet, events: readonly LogEvent[]): Work
   return grown(known, events, foldEvents(events, known.state), events.at(-1)?.at ?? known.lastAt)
 }
 
-/** The working set after these events; the caller has folded them already. */
+/** The working set after these events, which the caller has already folded. */
 export function grown(
   known: WorkingSet,
   events: readonly LogEvent[],

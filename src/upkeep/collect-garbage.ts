@@ -3,38 +3,40 @@ import type { Store } from '../store/store.ts'
 import type { Collected, CollectRequest } from '../store/upkeep.ts'
 import { upkeepOf } from './whole-store.ts'
 
-/** What `collectGarbage` removes beside what nothing can reach. */
+/** What `collectGarbage` removes beside unreachable rows. */
 export type GarbageOptions = {
-  /** Only this one's; rows of conversations that are gone name none, and stay. Default: all. */
+  /** Only this tenant. Rows of deleted conversations name no tenant and stay. Default: all tenants. */
   readonly tenant?: string
-  /** Audit rows older than this go. Default: they stay. */
+  /** Removes audit rows older than this. Default: they stay. */
   readonly auditOlderThanMs?: number
-  /** Files that were uploaded and never sent go, too. Only while nothing is being sent: an upload under way looks the same. Default: they stay. */
+  /**
+   * Also removes files that were uploaded and never sent. Use it only while no messages are being sent: an upload in progress looks the same. Default: false.
+   */
   readonly unsent?: boolean
-  /** Gives back room on the disk, where the backend does not do so by itself; it rewrites the file. Default: false. */
+  /** Returns free space to the disk, where the backend does not do so itself; this rewrites the database file. Default: false. */
   readonly compact?: boolean
   /** Only counts. Default: false. */
   readonly dryRun?: boolean
-  /** Ends the work between two portions; what was removed is gone. */
+  /** Stops the work between two batches. Rows that were removed stay removed. */
   readonly signal?: AbortSignal
 }
 
-/** What was removed, or would be. */
+/** What was removed, or would be removed. */
 export type Garbage = {
   readonly modelCalls: number
-  /** Blobs that nothing refers to, with their size. */
+  /** Blobs without references, and their size. */
   readonly blobs: number
   readonly blobBytes: number
-  /** Pins of uploads; the blobs they kept are among the blobs, unless it only counted. */
+  /** Upload pins. The blobs they kept are counted as blobs, except in a dry run. */
   readonly pins: number
-  /** Rows of conversations that are gone. */
+  /** Rows of deleted conversations. */
   readonly orphans: number
   readonly isCompacted: boolean
 }
 
 const batchSize = 500
 
-/** Removes what provably nobody needs any more, a little at a time, so that others are not held up. */
+/** Removes rows that are provably unreachable, in small batches, so that other writers are not held up. */
 export async function collectGarbage(
   store: Pick<Store, 'upkeep'>,
   { tenant, auditOlderThanMs, unsent = false, compact = false, dryRun = false, signal }: GarbageOptions = {},

@@ -6,18 +6,18 @@ import { hashIn, idIn } from './import-rows.ts'
 import { ImportSource } from './import-source.ts'
 import { upkeepOf } from './whole-store.ts'
 
-/** What one of two has and the other has not, or has otherwise. */
+/** Something that only one side has, or that differs. */
 export type Difference = {
   readonly tenant: string
   readonly what: 'blob' | 'conversation' | 'snapshot'
   readonly id: string
-  /** `store`: only the store has it. `export`: only the export. `both`: they differ. */
+  /** `store`: only the store has it. `export`: only the export has it. `both`: they differ. */
   readonly has: 'store' | 'export' | 'both'
 }
 
 /**
- * Compares a store with an export, item by item in their common order, in flat memory. Nothing yielded means: identical, but for leases. What `onDifference` returns
- * is waited for.
+ * Compares a store with an export, item by item in their common order, in constant memory. When nothing is reported, both are identical apart from leases.
+ * Waits for the promise that `onDifference` returns.
  */
 export async function differencesWith(
   store: Pick<Store, 'upkeep'>,
@@ -29,16 +29,16 @@ export async function differencesWith(
     const ours = contentOfStore(reader, tenant ?? null)
     const theirs = contentOfExport(chunks)
     let count = 0
-    const tell = async ({ tenant: of, what, id }: ContentItem, has: Difference['has']): Promise<void> => {
+    const report = async ({ tenant: of, what, id }: ContentItem, has: Difference['has']): Promise<void> => {
       count += 1
       await onDifference({ tenant: of, what, id, has })
     }
     let [left, right] = [await ours.next(), await theirs.next()]
     while (!left.done || !right.done) {
       const order = left.done ? 1 : right.done ? -1 : Buffer.compare(left.value.key, right.value.key)
-      if (order < 0) await tell(left.value!, 'store')
-      else if (order > 0) await tell(right.value!, 'export')
-      else if (left.value!.digest !== right.value!.digest) await tell(left.value!, 'both')
+      if (order < 0) await report(left.value!, 'store')
+      else if (order > 0) await report(right.value!, 'export')
+      else if (left.value!.digest !== right.value!.digest) await report(left.value!, 'both')
       if (order <= 0) left = await ours.next()
       if (order >= 0) right = await theirs.next()
     }
@@ -46,12 +46,12 @@ export async function differencesWith(
   })
 }
 
-/** One thing of a store's content, with its place in the order of exports. */
+/** One item of a store's content, with its place in the order of exports. */
 type ContentItem = {
   readonly tenant: string
   readonly what: 'blob' | 'conversation' | 'snapshot'
   readonly id: string
-  /** Sorts by its bytes as exports do. */
+  /** Sorts by bytes, as exports do. */
   readonly key: Buffer
   readonly digest: string
 }
@@ -97,7 +97,7 @@ async function* contentOfExport(chunks: AsyncIterable<Uint8Array | string>): Asy
 const places = { blob: 0, conversation: 1, snapshot: 2 }
 
 function item(tenant: string, what: ContentItem['what'], id: string, digest: string): ContentItem {
-  // Ids have no NUL, so that it ends a tenant before any longer one.
+  // Ids contain no NUL, so a tenant sorts before every longer name that starts with it.
   return { tenant, what, id, key: Buffer.from(`${tenant}\0${places[what]}${id}`), digest }
 }
 

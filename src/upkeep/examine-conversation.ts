@@ -15,31 +15,31 @@ import { compareCall, ExpectedBlobRefs, ExpectedCalls } from './expected-calls.t
 import { type Finding, type FindingCode, finding } from './finding.ts'
 import { type Folded, IgnoredEvents, LogFold } from './log-fold.ts'
 
-/** What the log of a conversation says, as far as it is needed to judge its other rows. */
+/** The facts in a conversation's log that its other rows are checked against. */
 export type LogFacts = {
   readonly lastSeq: number
   readonly lastAt: number
-  /** Null when it cannot be folded. */
+  /** Null when the log cannot be folded. */
   readonly folded: Folded | null
-  /** The title that an event of this log gave, and where. */
+  /** The title set by an event of this log, and its `seq`. */
   readonly title: { readonly text: string; readonly seq: number } | null
-  /** The last event that anybody may append and that wakes; and the last that only an owner appends. */
+  /** The last waking event that needs no lease; and the last event that only the owner appends. */
   readonly lastWaking: { readonly seq: number; readonly at: number } | null
   readonly lastOwned: number
-  /** What the cached state must be, at the seq it says it is of. */
+  /** What the cached state must be at the `seq` it claims. */
   readonly fsmAtCached: FsmState | null
-  /** What it must say where the owner has appended since. */
+  /** What the cached state must say if the owner has appended since. */
   readonly fsmAtOwned: FsmState | null
 }
 
-/** `expiresAt`: of the row, where it is that of the round that waits. Deadlines can be moved without a trace in the log, so a repair keeps them. */
+/** `deadline`: the deadline in the row, where it belongs to the pending round. Deadlines can be moved without a trace in the log, so a repair keeps them. */
 export type CallProblem = {
   readonly callId: string
   readonly isUnlogged: boolean
   readonly deadline?: { readonly expiresAt: number | null }
 }
 
-/** What of a conversation's own rows has to be rebuilt, beside its columns. */
+/** The conversation's own rows that must be rebuilt, beside its columns. */
 export type RowProblems = {
   readonly calls: CallProblem[]
   readonly bases: { toSeq: number; base: string }[]
@@ -50,7 +50,7 @@ export type RowProblems = {
 const foreignTypes = new Set(['user_msg', 'resolution', 'cancel_requested', 'titled', 'seeded'])
 const pastDueMs = 60_000
 
-/** Is told of the rows of one conversation, events first, and judges them against the log. */
+/** Receives the rows of one conversation, events first, and checks them against the log. */
 export class ConversationExaminer {
   readonly conversation: UpkeepConversation
   readonly tenant: string
@@ -90,7 +90,7 @@ export class ConversationExaminer {
     const onWatched = (seq: number, folded: Folded): void => {
       if (folded.kind !== 'conversation') return
       if (seq === cachedSeq) this.#fsmAtCached = fsmStateOf(folded.state)
-      // Of a turn that is too large to be held, only its beginnings are known.
+      // Only part of a turn that is too large for memory is known.
       if (summarySeqs.includes(seq) && !folded.state.isTrimmed) this.#bases.set(seq, encode(baseOf(folded.state)))
     }
     const watched = new Set([cachedSeq, ...summarySeqs])
@@ -121,7 +121,7 @@ export class ConversationExaminer {
     }
   }
 
-  /** To be called after all rows. `hasBlob` is asked about what events refer to without a row that says so. */
+  /** Must be called after all rows. `hasBlob` is called for blobs that events refer to without a row. */
   async end(hasBlob: (hash: string) => Promise<boolean>): Promise<LogFacts> {
     const folded = this.#foldedLog()
     const owned = this.#fold.atLandmark
@@ -135,7 +135,7 @@ export class ConversationExaminer {
     if (this.#isIntact) {
       for (const ref of this.#refs.withoutRow()) {
         if (!(await hasBlob(ref.hash))) continue
-        this.add('blob_ref_missing', `event ${ref.firstSeq} refers to blob ${ref.hash}, and no row says so`)
+        this.add('blob_ref_missing', `event ${ref.firstSeq} refers to blob ${ref.hash}, but that reference has no row`)
         this.problems.refs.push(ref)
       }
     }
@@ -151,7 +151,7 @@ export class ConversationExaminer {
     }
   }
 
-  /** The whole rows of the calls that were wanted. */
+  /** The complete rows of the wanted calls. */
   wholeCalls(): ReadonlyMap<string, StoredCall> {
     return this.#calls.whole()
   }
@@ -160,7 +160,7 @@ export class ConversationExaminer {
     this.findings.push(finding(code, { tenant: this.tenant, conversation: this.conversation.id }, problem))
   }
 
-  /** Null where it is not, and that is told of. */
+  /** Null when the text is not JSON, which is reported. */
   mustBeReadable<T>(name: string, text: string | null): T | null {
     const value = text === null ? null : decoded(text)
     if (value === undefined) this.add('row_unreadable', `its ${name} is not JSON`)
@@ -195,9 +195,9 @@ export class ConversationExaminer {
       this.add('event_unreadable', `event ${row.seq} (${row.type}) is not JSON`)
       return null
     }
-    // Before anything walks over it, which may be as deep as it likes.
+    // Checked before anything walks over it: it may be nested without limit.
     if (!canEncode(event.content)) {
-      this.add('event_invalid', `event ${row.seq} (${row.type}) has a value that no log can hold`)
+      this.add('event_invalid', `event ${row.seq} (${row.type}) has a value that a log cannot hold`)
       return null
     }
     try {
@@ -253,12 +253,12 @@ export class ConversationExaminer {
   #summary({ toSeq, base }: StoredSummary): void {
     const folded = this.#foldedLog()
     if (toSeq > this.#seq) {
-      this.add('summary_misplaced', `the summary to seq ${toSeq} reaches past the end at ${this.#seq}`)
+      this.add('summary_misplaced', `the summary to seq ${toSeq} reaches past the log's end at ${this.#seq}`)
       return
     }
     const expected = this.#bases.get(toSeq) ?? null
     if (folded?.kind !== 'conversation' || expected === null || isSame(base, expected)) return
-    this.add('summary_base_differs', `the summary to seq ${toSeq} goes on from another state than the log has there`)
+    this.add('summary_base_differs', `the summary to seq ${toSeq} starts from a state that differs from the log's`)
     this.problems.bases.push({ toSeq, base: expected })
   }
 
@@ -271,7 +271,7 @@ export class ConversationExaminer {
   }
 }
 
-/** Null when it is not what a cached state looks like. */
+/** Null when the text does not have the shape of a cached state. */
 function readFsm(text: string | null): FsmState | null {
   try {
     const value = text === null ? null : (decode(text) as Partial<FsmState> | null)
@@ -290,7 +290,7 @@ function isSame(text: string | null, expected: string): boolean {
   }
 }
 
-/** Without the advice, which here is another. */
+/** Drops the advice of the message, which does not apply here. */
 function plain(message: string): string {
   return message.replace(/\. [A-Z].*$/, '')
 }

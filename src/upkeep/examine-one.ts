@@ -5,58 +5,58 @@ import { type ConversationState, findTurn } from '../log/state.ts'
 import { decoded } from '../store/rows.ts'
 import type { Rebuilt, UpkeepReader } from '../store/upkeep.ts'
 import type { ConversationExaminer } from './examine-conversation.ts'
-import { judgeColumns } from './judge-columns.ts'
+import { checkColumns } from './judge-columns.ts'
 import { isWhole } from './log-fold.ts'
 
-/** Judges a conversation whose rows have all been told, also by what is around it. Returns what its columns must be. */
+/** Finishes the examination of a conversation after its last row, with its parent and children. Returns what its columns must be. */
 export async function finishExamination(
   reader: UpkeepReader,
-  examined: ConversationExaminer,
+  examiner: ConversationExaminer,
   agents: ReadonlySet<string> | null = null,
 ): Promise<Rebuilt['columns']> {
-  const { tenant, parent } = examined
-  const facts = await examined.end(async (hash) => (await reader.blob(tenant, hash)) !== null)
+  const { tenant, parent } = examiner
+  const facts = await examiner.end(async (hash) => (await reader.blob(tenant, hash)) !== null)
   if (parent?.callId !== undefined && !(await reader.conversation(tenant, parent.id))) {
-    examined.add('parent_missing', `it is a child agent of '${parent.id}', which is gone`)
+    examiner.add('parent_missing', `it is a child agent of '${parent.id}', which is gone`)
   }
   const { folded } = facts
-  await examined.ignored.tell(reader, examined, folded)
-  const isOwing = folded?.kind === 'conversation' && (await owesFamily(reader, examined, folded.state))
-  const columns = judgeColumns(examined, facts, {
+  await examiner.ignored.report(reader, examiner, folded)
+  const isOwing = folded?.kind === 'conversation' && (await owesFamily(reader, examiner, folded.state))
+  const columns = checkColumns(examiner, facts, {
     now: reader.now,
     lastEpoch: reader.lastEpoch,
     isOwing,
     agents,
   })
-  judgeWhatStays(examined, columns)
+  checkUnlogged(examiner, columns)
   return columns
 }
 
-/** What no log gives back must be readable as it is. */
-function judgeWhatStays(examined: ConversationExaminer, { title, fsmState }: Rebuilt['columns']): void {
-  const { conversation } = examined
-  if (title === undefined) examined.mustBeReadable('title', conversation.title)
-  if (fsmState === undefined) examined.mustBeReadable('cached state', conversation.fsmState)
+/** Values that no log can restore must at least be readable. */
+function checkUnlogged(examiner: ConversationExaminer, { title, fsmState }: Rebuilt['columns']): void {
+  const { conversation } = examiner
+  if (title === undefined) examiner.mustBeReadable('title', conversation.title)
+  if (fsmState === undefined) examiner.mustBeReadable('cached state', conversation.fsmState)
 }
 
 /**
- * Compares a conversation with its parent and its child agents. True when it has to act for one of them: start a child, tell the parent how
- * it ended, or end because its call has.
+ * Compares a conversation with its parent and its child agents. True when it still has to act for one of them: start a child, report its result to the parent,
+ * or end because its call has ended.
  */
 async function owesFamily(
   reader: UpkeepReader,
-  examined: ConversationExaminer,
+  examiner: ConversationExaminer,
   state: ConversationState,
 ): Promise<boolean> {
-  return (await owesParent(reader, examined, state)) || (await owesChild(reader, examined, state))
+  return (await owesParent(reader, examiner, state)) || (await owesChild(reader, examiner, state))
 }
 
 async function owesParent(
   reader: UpkeepReader,
-  examined: ConversationExaminer,
+  examiner: ConversationExaminer,
   state: ConversationState,
 ): Promise<boolean> {
-  const { tenant, parent, conversation } = examined
+  const { tenant, parent, conversation } = examiner
   const turn = parent?.callId === undefined ? null : findTurn(state, childTurnIdOf(parent.callId))
   if (!parent?.callId || !turn || conversation.agent === null) return false
   const call = await reader.call(tenant, parent.callId)
@@ -64,27 +64,32 @@ async function owesParent(
   const isPending = call.status === 'pending'
   if (!turn.end) return !isPending && !turn.cancel
   if (isPending) return true
-  const isTold = call.status === 'resolved' || call.status === 'errored'
-  // A call that ended in some other way cancels the child, which has then nothing to tell.
-  if (isTold && turn.end.status !== 'cancelled' && isWhole(turn)) {
-    const told = call.result === null ? null : decoded(call.result)
+  const hasResult = call.status === 'resolved' || call.status === 'errored'
+  // A call that ended in another way cancels the child, which then has nothing to report.
+  if (hasResult && turn.end.status !== 'cancelled' && isWhole(turn)) {
+    const recorded = call.result === null ? null : decoded(call.result)
     const result = childResult(conversation.agent, turn, turn.end)
-    if (!isDeepStrictEqual(told, result) && !isUnrecordable(told)) {
-      examined.add(
+    if (!isDeepStrictEqual(recorded, result) && !isUnrecordable(recorded)) {
+      examiner.add(
         'parent_disagrees',
-        `its turn '${turn.turnId}' ${turn.end.status}, and call '${parent.callId}' of '${parent.id}' was told something else`,
+        `its turn '${turn.turnId}' ${turn.end.status}, and call '${parent.callId}' of '${parent.id}' has another result`,
       )
     }
   }
   return false
 }
 
-/** A result that is too large for the parent's log is told as an error. */
-function isUnrecordable(told: unknown): boolean {
-  return typeof told === 'object' && told !== null && 'error' in told && String(told.error).startsWith(unrecordable)
+/** A result too large for the parent's log is recorded as an error. */
+function isUnrecordable(recorded: unknown): boolean {
+  return (
+    typeof recorded === 'object' &&
+    recorded !== null &&
+    'error' in recorded &&
+    String(recorded.error).startsWith(unrecordable)
+  )
 }
 
-/** A child agent that is waited for and was never started. */
+/** A child agent that its parent waits for and that was never started. */
 async function owesChild(
   reader: UpkeepReader,
   { tenant }: ConversationExaminer,

@@ -9,27 +9,27 @@ import { type Finding, finding } from './finding.ts'
 import { type Repair, repairConversation } from './repair-conversation.ts'
 import { type OnProgress, upkeepOf } from './whole-store.ts'
 
-/** What `examineStore` looks at, what it may do, and who is told. */
+/** What `examineStore` reads, whether it repairs, and its callbacks. */
 export type ExamineOptions = {
-  /** Only this one. Default: all. */
+  /** Only this tenant. Default: all tenants. */
   readonly tenant?: string
-  /** Rebuilds what is derived where it differs, conversation by conversation; never touches events. Default: it only looks. */
+  /** Rebuilds derived rows that differ from the log, one conversation at a time; never changes events. Default: false. */
   readonly repair?: boolean
-  /** The agents there is code for, and `flow:<name>` of flows: work for others is told of. Default: nobody says. */
+  /** The agents that have code, and `flow:<name>` for flows. Work for any other agent is reported. Default: not checked. */
   readonly agents?: readonly string[]
-  /** What it returns is waited for. */
+  /** Waits for the returned promise. */
   readonly onFinding?: (finding: Finding) => unknown
-  /** What it returns is waited for. */
+  /** Waits for the returned promise. */
   readonly onRepair?: (repair: Repair) => unknown
   readonly onProgress?: OnProgress
-  /** Ends the work between two conversations, or in a long one; what was repaired stays. */
+  /** Stops between two conversations, or within a long one. Finished repairs stay. */
   readonly signal?: AbortSignal
 }
 
-/** What `examineStore` found: after the repair, where there was one. */
+/** What `examineStore` found; after the repair, where there was one. */
 export type Examination = {
   readonly conversations: number
-  /** Of all that the store holds, as `exportStore` has it. */
+  /** The digest of everything in the store, as `exportStore` computes it. */
   readonly digest: string
   readonly faults: number
   readonly notices: number
@@ -37,8 +37,8 @@ export type Examination = {
 }
 
 /**
- * Reads all of a store as it is at one moment, and judges every row by the log it belongs to. With `repair` it rebuilds what is derived, and looks again. Safe
- * while others work on the store: a conversation that somebody holds is left to them.
+ * Reads a whole store at one moment and checks every row against its log. With `repair` it rebuilds derived rows and examines the store again. Safe while other
+ * processes use the store: a conversation with a lease is left to its holder.
  */
 export async function examineStore(store: Pick<Store, 'upkeep'>, options: ExamineOptions = {}): Promise<Examination> {
   const { tenant, repair, onRepair, signal } = options
@@ -80,18 +80,18 @@ function examine(
     const total = await reader.count(tenant ?? null)
     let [faults, notices, rows] = [0, 0, 0]
     let current = ''
-    let examined: ConversationExaminer | null = null
-    const tell = async (found: Finding): Promise<void> => {
+    let examiner: ConversationExaminer | null = null
+    const report = async (found: Finding): Promise<void> => {
       if (found.severity === 'fault') faults += 1
       else notices += 1
       also(found)
       await onFinding?.(found)
     }
-    const tellProgress = (): void => {
+    const reportProgress = (): void => {
       signal?.throwIfAborted()
       onProgress?.({ done: writer.conversations, total, rows })
     }
-    tellProgress()
+    reportProgress()
     await walkStore(reader, tenant ?? null, {
       tenant(found) {
         current = found
@@ -99,39 +99,41 @@ function examine(
       },
       async blob(blob, bytes) {
         signal?.throwIfAborted()
-        for (const found of judgeBlob(current, blob, bytes)) await tell(found)
+        for (const found of blobFindings(current, blob, bytes)) await report(found)
         await writer.blob(blob, bytes)
       },
       async conversation(conversation, of) {
         const summarySeqs = await reader.summarySeqs(of, conversation.id)
-        examined = new ConversationExaminer(conversation, of, { now: reader.now, summarySeqs })
+        examiner = new ConversationExaminer(conversation, of, { now: reader.now, summarySeqs })
         await writer.conversation(conversation, of)
       },
       row(row) {
         rows += 1
-        if (rows % 1_000 === 0) tellProgress()
-        examined!.row(row)
+        if (rows % 1_000 === 0) reportProgress()
+        examiner!.row(row)
         return writer.row(row)
       },
       async conversationEnd() {
-        await finishExamination(reader, examined!, agents ? new Set(agents) : null)
-        for (const found of examined!.findings) await tell(found)
+        await finishExamination(reader, examiner!, agents ? new Set(agents) : null)
+        for (const found of examiner!.findings) await report(found)
         await writer.conversationEnd()
-        tellProgress()
+        reportProgress()
       },
       async snapshot(id, snapshot) {
         if (!isJson(snapshot)) {
-          await tell(finding('snapshot_unreadable', { tenant: current, conversation: id }, 'its snapshot is not JSON'))
+          await report(
+            finding('snapshot_unreadable', { tenant: current, conversation: id }, 'its snapshot is not JSON'),
+          )
         }
         await writer.snapshot(id, snapshot)
       },
     })
-    if (tenant === undefined) for await (const orphans of reader.orphans()) await tell(judgeOrphans(orphans))
+    if (tenant === undefined) for await (const orphans of reader.orphans()) await report(orphansFinding(orphans))
     return { conversations: writer.conversations, digest: await writer.end(), faults, notices }
   })
 }
 
-function* judgeBlob(
+function* blobFindings(
   tenant: string,
   { hash, pins, references }: BlobHead,
   bytes: Uint8Array | null,
@@ -139,14 +141,14 @@ function* judgeBlob(
   const place = { tenant, conversation: null }
   if (!bytes) yield finding('blob_lost', place, `the bytes of blob ${hash} are gone`)
   else if (createHash('sha256').update(bytes).digest('hex') !== hash) {
-    yield finding('blob_damaged', place, `blob ${hash} has other bytes than its name says`)
+    yield finding('blob_damaged', place, `blob ${hash} does not match its hash`)
   }
   if (references === 0 && pins <= 0) {
-    yield finding('blob_unreferenced', place, `nothing refers to blob ${hash}, and nobody pins it`)
+    yield finding('blob_unreferenced', place, `blob ${hash} has no reference and no pin`)
   }
 }
 
-function judgeOrphans({ table, owner, count }: Orphans): Finding {
+function orphansFinding({ table, owner, count }: Orphans): Finding {
   const place = { tenant: null, conversation: null }
   const problem = `${count} rows (${table}) belong to '${owner}', which is gone${table === 'blob_ref' ? ', or their blob is' : ''}`
   if (table === 'event') return finding('orphaned_events', place, problem)

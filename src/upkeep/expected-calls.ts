@@ -12,32 +12,32 @@ import type { StoredCall, StoredEvent } from '../store/driver.ts'
 import { decoded } from '../store/rows.ts'
 import type { FindingCode } from './finding.ts'
 
-/** What the log says about one row. Small: of its texts there is a digest. */
+/** What the row of one call must be, according to the log. Small: it has a digest of the texts. */
 type ExpectedCall = {
   readonly id: string
-  /** Of name, args, prompt and result. */
+  /** Covers name, args, prompt and result. */
   readonly digest: string
   readonly status: StoredCall['status']
-  /** A row may also say `errored`: ending by id tells the two apart in the row alone. */
+  /** The row may also say `errored`: for a call that was ended by id, only the row tells the two apart. */
   readonly mayBeErrored: boolean
   readonly executor: StoredCall['executor']
   readonly round: number
   readonly kind: StoredCall['kind']
   readonly expiresAt: number | null
-  /** When it suspended; the first is when its row was made, but in a fork it may be a later one. */
+  /** When the call suspended. The row was made at the first of these, or in a fork at a later one. */
   readonly suspendedAt: readonly number[]
   readonly resolvedAt: number | null
   readonly resolvedSeq: number | null
 }
 
-/** A text of a row. Whole only where the row is wanted: calls that wait may have more of it than fits into memory. */
+/** A text of a row. `whole` only where the row is wanted: pending calls may have more text than fits into memory. */
 type Text = { readonly digest: string; readonly whole: string | null }
 
 type Tracked = {
-  /** Without what is long in it. */
+  /** With long fields cut. */
   call: CallState
   readonly name: Text
-  /** The arguments it would run with now, and those it had when it suspended last. */
+  /** The arguments it would run with now, and those of its latest suspension. */
   args: Text
   suspendedArgs: Text
   prompt: Text
@@ -45,9 +45,9 @@ type Tracked = {
   isRowInFork: boolean
 }
 
-/** Follows a log, and tells what the rows of its calls must be. */
+/** Follows a log and computes what the rows of its calls must be. */
 export class ExpectedCalls {
-  /** Up to there the log was copied: rows exist for what was pending then, and what suspended later. */
+  /** The log was copied up to this `seq`: rows exist for the calls that were pending then, and for those that suspended later. */
   readonly #forkedAt: number | null
   readonly #wanted: ReadonlySet<string>
   readonly #open = new Map<string, Tracked>()
@@ -55,7 +55,7 @@ export class ExpectedCalls {
   readonly #whole = new Map<string, StoredCall>()
   readonly #conversationId: string
 
-  /** `wanted`: the calls whose whole rows are kept. */
+  /** `wanted`: the calls whose complete rows are kept. */
   constructor(conversationId: string, forkedAt: number | null, wanted: ReadonlySet<string> = new Set()) {
     this.#conversationId = conversationId
     this.#forkedAt = forkedAt
@@ -71,14 +71,14 @@ export class ExpectedCalls {
     } else if (event.type === 'turn_ended') this.#settle()
   }
 
-  /** By call id. To be called after the last event. */
+  /** The rows by call id. Must be called after the last event. */
   rows(): ReadonlyMap<string, ExpectedCall> {
     for (const tracked of this.#open.values()) this.#note(tracked)
     this.#open.clear()
     return this.#rows
   }
 
-  /** Those of `wanted` that have a row; to be called after `rows`. */
+  /** The complete rows of the wanted calls. Must be called after `rows`. */
   whole(): ReadonlyMap<string, StoredCall> {
     return this.#whole
   }
@@ -94,9 +94,9 @@ export class ExpectedCalls {
       tracked.prompt = this.#text(callId, event.content.prompt)
       tracked.result = null
     } else if (event.type === 'resolution') {
-      const taken = call.rounds.find(({ resolution }) => resolution?.seq === event.seq)
-      if (taken?.resolution?.edited) tracked.args = this.#text(callId, taken.resolution.edited.after)
-      if (taken && taken === last) tracked.result = this.#text(callId, event.content.value)
+      const answered = call.rounds.find(({ resolution }) => resolution?.seq === event.seq)
+      if (answered?.resolution?.edited) tracked.args = this.#text(callId, answered.resolution.edited.after)
+      if (answered && answered === last) tracked.result = this.#text(callId, event.content.value)
     }
   }
 
@@ -118,7 +118,7 @@ export class ExpectedCalls {
     return { digest: digestOf(text), whole: this.#wanted.has(callId) ? text : null }
   }
 
-  /** A turn has ended, and with it most of what is followed. */
+  /** Records and drops the ended calls of a turn that has ended. */
   #settle(): void {
     for (const [callId, tracked] of this.#open) {
       if (callPhase(tracked.call).type !== 'ended') continue
@@ -155,13 +155,13 @@ export class ExpectedCalls {
   }
 }
 
-/** A child agent's call belongs to the conversation it was forked from. */
+/** A child agent's call stays with the conversation that was forked. */
 function wasPending(call: CallState): boolean {
   const phase = callPhase(call)
   return phase.type === 'pending' && phase.round.kind !== 'sub_agent'
 }
 
-/** As `eventsOfEnd` writes it; before there was one, an error was a `resolved` of the system. */
+/** As `eventsOfEnd` writes it. Older logs record an error as a `resolved` by the system. */
 function mayBeErrored({ rounds, result }: CallState): boolean {
   const { kind, resolution } = rounds.at(-1)!
   if (resolution?.status === 'resolved') return resolution.who === 'system'
@@ -202,7 +202,7 @@ function rowOf({ call }: Tracked, conversationId: string): Row {
   }
 }
 
-/** How a row differs from what the log says; null when it does not. A deadline may have been moved, so it is told apart. */
+/** How a row differs from the log; null when it does not. A deadline may have been moved on purpose, so it is reported separately. */
 export function compareCall(
   row: StoredCall,
   expected: ExpectedCall,
@@ -220,32 +220,32 @@ export function compareCall(
   if (row.expiresAt === expected.expiresAt) return null
   return {
     what: 'deadline',
-    how: `expires at ${named(row.expiresAt)}; when it began to wait it was to expire at ${named(expected.expiresAt)}`,
+    how: `expires at ${named(row.expiresAt)}; the deadline of its suspension is ${named(expected.expiresAt)}`,
   }
 }
 
-/** The row of a call that was ended as an error has what the caller gave; the log has what it was made of. */
+/** The row of a call that ended with an error holds the caller's value; the log holds the recorded result. */
 function asLogged(row: StoredCall): StoredCall {
-  const given = row.result === null ? undefined : decoded(row.result)
-  return given === undefined ? row : { ...row, result: encode(loggedError(row.kind, given)) }
+  const result = row.result === null ? undefined : decoded(row.result)
+  return result === undefined ? row : { ...row, result: encode(loggedError(row.kind, result)) }
 }
 
 function named(at: number | null): string {
   return at === null ? 'no time' : String(at)
 }
 
-/** What is wrong with a row, and the seq it must have; null where there must be none. */
+/** A wrong reference row, and the `seq` it must have; null when it must not exist. */
 type Misfit = { readonly code: FindingCode; readonly problem: string; readonly firstSeq: number | null }
 
-/** Which blobs a conversation refers to, by its events, and so what the rows that say so must be. Events come first. */
+/** The blobs that a conversation's events refer to, and so the reference rows it must have. Events come first. */
 export class ExpectedBlobRefs {
-  /** `from`: the first seq of the commit that may have brought the reference. */
+  /** `from`: the first `seq` of the commit that may have added the reference. */
   readonly #used = new Map<string, { readonly seq: number; readonly from: number }>()
   readonly #rows = new Set<string>()
   #at = 0
   #runFrom = 1
 
-  /** `event` is null where the row cannot be read. */
+  /** `event` is null when the row cannot be read. */
   event({ seq, at, content }: StoredEvent, event: LogEvent | null): void {
     if (at !== this.#at) this.#runFrom = seq
     this.#at = at
@@ -255,22 +255,22 @@ export class ExpectedBlobRefs {
     }
   }
 
-  /** `forkedAt` is 0 for what is no fork. */
+  /** `forkedAt` is 0 for a conversation that is not a fork. */
   row(hash: string, firstSeq: number, forkedAt: number): Misfit | null {
     this.#rows.add(hash)
     const used = this.#used.get(hash)
     if (!used) {
-      // A fork copies those of the commit it cuts through, too.
+      // A fork also copies references of the commit that it cuts in two.
       if (firstSeq <= forkedAt) return null
-      const problem = `a row says that seq ${firstSeq} refers to blob ${hash}, and no event does`
+      const problem = `a row says that seq ${firstSeq} refers to blob ${hash}, but no event does`
       return { code: 'blob_ref_unneeded', problem, firstSeq: null }
     }
     if (firstSeq <= used.seq && firstSeq >= used.from) return null
-    const problem = `blob ${hash} is first referred to by event ${used.seq}, its row says ${firstSeq}`
+    const problem = `event ${used.seq} is the first to refer to blob ${hash}, but its row says ${firstSeq}`
     return { code: 'blob_ref_differs', problem, firstSeq: used.seq }
   }
 
-  /** What is referred to without a row that says so. */
+  /** References in events that have no row. */
   *withoutRow(): Generator<{ readonly hash: string; readonly firstSeq: number }> {
     for (const [hash, { seq }] of this.#used) if (!this.#rows.has(hash)) yield { hash, firstSeq: seq }
   }

@@ -1,11 +1,11 @@
 import { encode } from '../log/codec.ts'
 import type { BlobHead, ConversationRow, RestoredConversation } from '../store/upkeep.ts'
 
-/** Counted up when a line changes in a way that an older version would misread. */
+/** Increased when a line changes in a way that an older version would misread. */
 export const exportVersion = 1
 export const exportFormat = 'perdure.export'
 
-/** No time and no version of the package: the same data gives the same bytes. */
+/** Has no time and no package version: the same data gives the same bytes. */
 export function headerLine(tenant: string | null): string {
   return line({ format: exportFormat, version: exportVersion, tenant })
 }
@@ -86,8 +86,8 @@ export function endLine(end: {
 type Plain = { readonly [name: string]: string | number | boolean | null }
 
 /**
- * `texts` are put in as the JSON they are, where reading and writing them again gives the same text, which it does for all that the codec
- * wrote; any other text is put in as a string under another name. What is null is left out: `null` is a value of its own.
+ * `texts` are JSON and are written as such when decoding and encoding them gives the same text, which holds for everything the codec wrote. Any other text is
+ * written as a string under another name. Nulls are left out: `null` is a value of its own.
  */
 function line(plain: Plain, texts: { readonly [name: string]: string | null } = {}): string {
   let text = JSON.stringify(plain).slice(0, -1)

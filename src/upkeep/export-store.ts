@@ -15,9 +15,9 @@ import {
 } from './export-line.ts'
 import { type OnProgress, upkeepOf } from './whole-store.ts'
 
-/** What of a store is exported, and who is told. */
+/** What `exportStore` exports, and its progress callback. */
 export type ExportOptions = {
-  /** Only this one. Default: all. */
+  /** Only this tenant. Default: all tenants. */
   readonly tenant?: string
   readonly onProgress?: OnProgress
 }
@@ -25,12 +25,12 @@ export type ExportOptions = {
 /** What `exportStore` wrote. */
 export type Exported = {
   readonly conversations: number
-  /** Of all that is exported. Equal data has the same, on whatever backend it is. */
+  /** The digest of everything exported. Equal data has an equal digest, on any backend. */
   readonly digest: string
 }
 
 /**
- * Writes everything in a store as JSON lines, as it is at one moment, while others go on writing. Leases are left out. The same data gives the same
+ * Writes everything in a store as JSON lines, as it is at one moment, while other processes keep writing. Leases are left out. The same data gives the same
  * bytes. Needs as much memory as the largest blob.
  */
 export async function exportStore(
@@ -43,8 +43,8 @@ export async function exportStore(
     const writer = new ExportWriter(sink)
     const total = await reader.count(tenant ?? null)
     let rows = 0
-    const tell = (): void => onProgress?.({ done: writer.conversations, total, rows })
-    tell()
+    const reportProgress = (): void => onProgress?.({ done: writer.conversations, total, rows })
+    reportProgress()
     writer.header(headerLine(tenant ?? null))
     await walkStore(reader, tenant ?? null, {
       tenant: (found) => writer.tenant(found),
@@ -52,12 +52,12 @@ export async function exportStore(
       conversation: (conversation, of) => writer.conversation(conversation, of),
       row(row) {
         rows += 1
-        if (rows % 1_000 === 0) tell()
+        if (rows % 1_000 === 0) reportProgress()
         return writer.row(row)
       },
       async conversationEnd() {
         await writer.conversationEnd()
-        tell()
+        reportProgress()
       },
       snapshot: (id, snapshot) => writer.snapshot(id, snapshot),
     })
@@ -68,10 +68,10 @@ export async function exportStore(
 const bytesPerLine = 192 * 1024
 const bytesPerWrite = 64 * 1024
 
-/** Gets text in pieces; what it returns is waited for, so that a slow reader slows the export and fills no memory. */
+/** Receives text in pieces. The export waits for the returned promise, so a slow reader slows it down instead of filling memory. */
 export type Sink = (text: string) => void | Promise<void>
 
-/** Writes what it is told of as lines of an export, and counts and hashes them. */
+/** Writes everything it visits as lines of an export, and counts and hashes them. */
 export class ExportWriter implements Required<Visitor> {
   readonly #sink: Sink
   readonly #whole = createHash('sha256')
@@ -90,7 +90,7 @@ export class ExportWriter implements Required<Visitor> {
     return this.#conversations
   }
 
-  /** Of the conversation that ended last. */
+  /** The digest of the conversation that ended last. */
   get conversationDigest(): string {
     return this.#conversationDigest
   }
@@ -100,7 +100,7 @@ export class ExportWriter implements Required<Visitor> {
   }
 
   async blob(...[blob, bytes]: Parameters<NonNullable<Visitor['blob']>>) {
-    // Without its bytes it is lost; the doctor tells.
+    // A blob without bytes is lost; the doctor reports it.
     if (!bytes) return
     await this.#write(blobLine(blob, bytes.byteLength))
     for (let from = 0; from < bytes.byteLength; from += bytesPerLine) {
@@ -130,12 +130,12 @@ export class ExportWriter implements Required<Visitor> {
     return this.#write(snapshotLine(id, snapshot))
   }
 
-  /** Before anything else, and not part of what is hashed. */
+  /** Must come first; it is not part of the digest. */
   header(line: string) {
     this.#buffer += line
   }
 
-  /** Must be called last. Returns the digest of all that the store holds. */
+  /** Must be called last. Returns the digest of everything in the store. */
   async end(): Promise<string> {
     const sha256 = this.#whole.digest('hex')
     this.#buffer += endLine({ conversations: this.#conversations, lines: this.#lines, sha256 })
@@ -158,12 +158,12 @@ export class ExportWriter implements Required<Visitor> {
   }
 }
 
-/** Told of everything in a store, in one order that does not depend on the backend. What it returns is waited for. */
+/** Visits everything in a store, in one order that does not depend on the backend. The walk waits for returned promises. */
 type Visitor = {
   tenant?(tenant: string): Wait
   blob?(blob: BlobHead, bytes: Uint8Array | null): Wait
   conversation?(conversation: UpkeepConversation, tenant: string): Wait
-  /** Of the conversation told of last. */
+  /** A row of the conversation visited last. */
   row?(row: ConversationRow): Wait
   conversationEnd?(): Wait
   snapshot?(id: string, snapshot: string): Wait
@@ -171,7 +171,7 @@ type Visitor = {
 
 type Wait = void | Promise<void>
 
-/** `tenant` null: all of them. Of each tenant first the blobs, so that what refers to them comes later. */
+/** `tenant` null: all tenants. The blobs of a tenant come first, before the rows that refer to them. */
 export async function walkStore(reader: UpkeepReader, tenant: string | null, visitor: Visitor): Promise<void> {
   for await (const found of reader.tenants()) {
     if (tenant === null || tenant === found) await walkTenant(reader, found, visitor)

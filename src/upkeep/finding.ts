@@ -1,20 +1,20 @@
-/** Something that is not as it must be. */
+/** A problem found in a store. */
 export type Finding = {
   readonly code: FindingCode
   /** What is wrong, with its ids. */
   readonly problem: string
   /** What to do about it. */
   readonly advice: string
-  /** `notice`: it harms nothing, and is not counted as a fault. */
+  /** `notice`: harmless, and not counted as a fault. */
   readonly severity: 'fault' | 'notice'
-  /** Whether it follows from the log, so that a repair rebuilds it. */
+  /** Whether it can be rebuilt from the log by a repair. */
   readonly isDerived: boolean
   readonly tenant: string | null
-  /** The id of the conversation; null when it is about none. */
+  /** The conversation's id; null when the finding is about no conversation. */
   readonly conversation: string | null
 }
 
-/** What can be found. */
+/** The codes of all findings. */
 export type FindingCode = keyof typeof findingCodes
 
 type Meaning = { readonly advice: string; readonly isDerived?: true; readonly isNotice?: true }
@@ -22,13 +22,15 @@ type Meaning = { readonly advice: string; readonly isDerived?: true; readonly is
 const rebuild = 'Run doctor with --repair'
 const restore = 'Restore the conversation from a backup, or delete it'
 
-/** Every finding there is, with what to do. Those that are derived are rebuilt from the log by a repair. */
+/** Every finding, with advice. Derived ones are rebuilt from the log by a repair. */
 export const findingCodes = {
   seq_gap: { advice: restore },
   event_unreadable: { advice: restore },
   event_invalid: { advice: restore },
   event_unknown: { advice: 'Upgrade perdure: a newer version wrote it' },
-  event_ignored: { advice: 'Find what wrote it; nothing acts on it, and the rest of the log holds' },
+  event_ignored: {
+    advice: 'Find the program that wrote it; the event has no effect, and the rest of the log is valid',
+  },
   log_unfoldable: { advice: restore },
   row_unreadable: { advice: restore },
   last_seq_differs: { advice: rebuild, isDerived: true },
@@ -42,11 +44,11 @@ export const findingCodes = {
   call_row_differs: { advice: rebuild, isDerived: true },
   call_row_unlogged: { advice: rebuild, isDerived: true },
   deadline_differs: { advice: 'Set it with scheduleExpiry, unless it was moved on purpose', isNotice: true },
-  call_past_due: { advice: 'Open the store with any process: it ends the call within a second', isNotice: true },
-  agent_missing: { advice: 'Send to it with an agent, or delete it' },
-  agent_unknown: { advice: 'Run the code that has it, or have another agent go on from a fork' },
-  parent_disagrees: { advice: 'Compare both logs: the parent has acted on what it was told, so nothing is changed' },
-  parent_missing: { advice: 'Delete it: nobody waits for this child agent any more' },
+  call_past_due: { advice: 'Open the store in any process; it ends the call within a second', isNotice: true },
+  agent_missing: { advice: 'Send it a message with an agent, or delete it' },
+  agent_unknown: { advice: 'Run the code that defines the agent, or continue with another agent from a fork' },
+  parent_disagrees: { advice: 'Compare both logs: the parent has acted on its result, so a repair changes nothing' },
+  parent_missing: { advice: 'Delete it: no parent waits for this child agent any more' },
   summary_misplaced: { advice: restore },
   summary_base_differs: { advice: rebuild, isDerived: true },
   key_misplaced: { advice: restore },
@@ -56,11 +58,11 @@ export const findingCodes = {
   blob_lost: { advice: 'Restore the blob from a backup' },
   blob_damaged: { advice: 'Restore the blob from a backup' },
   blob_unreferenced: { advice: 'Run gc', isNotice: true },
-  snapshot_unreadable: { advice: 'Put the snapshot again, or delete its conversation' },
+  snapshot_unreadable: { advice: 'Save the snapshot again, or delete its conversation' },
   quarantined: {
-    advice: 'Find out what ends its processes, then release it with perdure unquarantine, or cancel its turn',
+    advice: 'Find out why its processes died, then release it with perdure unquarantine, or cancel its turn',
   },
-  lease_absurd: { advice: 'Stop the process that holds it, or wait until the lease lapses' },
+  lease_absurd: { advice: 'Stop the process that holds it, or wait until the lease expires' },
   orphaned_events: { advice: 'Restore the conversation they belong to from a backup' },
   orphaned_derived_rows: { advice: rebuild, isDerived: true },
   orphaned_rows: { advice: 'Run gc' },

@@ -2,7 +2,7 @@ import { ImportInvalidError, ImportTooNewError } from '../base/errors/store-erro
 import { encode } from '../log/codec.ts'
 import { exportFormat, exportVersion, textSuffix } from './export-line.ts'
 
-/** A line that has been read as JSON. Reads its fields, and says where one is not what it must be. */
+/** A line of an export, parsed as JSON. Reads its fields, and throws with the line number when one is wrong. */
 export class ImportLine {
   readonly number: number
   readonly text: string
@@ -98,10 +98,10 @@ export class ImportLine {
 export type Line = { readonly number: number; readonly text: string }
 
 const newline = 0x0a
-/** Far more than any row is; without it, input that is no text would be gathered for ever. */
+/** Far longer than any row; without it, input that is not text would be buffered forever. */
 const longestLine = 256 * 1024 * 1024
 
-/** The lines of a stream of bytes, with their newline, which only a cut-off one lacks. Refuses what is not UTF-8. */
+/** Splits a stream of bytes into lines, with their newlines; only a cut-off last line has none. Refuses bytes that are not UTF-8. */
 export async function* readLines(chunks: AsyncIterable<Uint8Array | string>): AsyncGenerator<Line> {
   let number = 0
   let rest: Uint8Array[] = []
@@ -120,7 +120,7 @@ export async function* readLines(chunks: AsyncIterable<Uint8Array | string>): As
       bytes = bytes.subarray(end + 1)
     }
     if (bytes.byteLength === 0) continue
-    // A copy: whoever gave the chunk may use its memory again.
+    // A copy: the caller may reuse the chunk's memory.
     rest.push(Uint8Array.from(bytes))
     length += bytes.byteLength
     if (length > longestLine) throw new ImportInvalidError(number + 1, `it is longer than ${longestLine} bytes`)

@@ -22,7 +22,7 @@ export function conversationIn(line: ImportLine): RestoredConversation {
   }
 }
 
-/** Null when the line is no row of a conversation. */
+/** Null when the line is not a row of a conversation. */
 export function rowIn(line: ImportLine, conversationId: string): ConversationRow | null {
   const type = line.type
   switch (type) {
@@ -73,7 +73,7 @@ export function rowIn(line: ImportLine, conversationId: string): ConversationRow
   }
 }
 
-/** Whoever reads a log by pages relies on it that no event is larger. */
+/** Readers that page through a log rely on this limit. */
 function eventContentIn(line: ImportLine): string {
   const content = line.json('content')
   if (Buffer.byteLength(content) > maxStoredEventBytes) throw line.invalid("'content' is larger than an event may be")

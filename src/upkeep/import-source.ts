@@ -4,7 +4,7 @@ import type { ConversationRow } from '../store/upkeep.ts'
 import { ImportLine, type Line, readLines } from './import-line.ts'
 import { rowIn } from './import-rows.ts'
 
-/** The lines of an export one after the other, checked against what the export says of itself. */
+/** The lines of an export in order, checked against its counts and digests. */
 export class ImportSource {
   readonly #lines: AsyncGenerator<Line>
   readonly #whole = createHash('sha256')
@@ -20,7 +20,7 @@ export class ImportSource {
     line.checkHeader()
   }
 
-  /** Null after the line that ends the export. Throws when that line does not come, or says something else than what came. */
+  /** Null after the line that ends the export. Throws when that line is missing or does not match the lines before it. */
   async next(): Promise<ImportLine | null> {
     const line = await this.#take()
     if (line.type !== 'end') {
@@ -28,14 +28,14 @@ export class ImportSource {
       return line
     }
     if (line.whole('lines') !== this.#count || line.string('sha256') !== this.#whole.digest('hex')) {
-      throw line.invalid('it tells of other lines than those before it')
+      throw line.invalid('its count or digest does not match the lines before it')
     }
     const more = await this.#lines.next()
     if (!more.done) throw new ImportInvalidError(more.value.number, 'it comes after the end of the export')
     return null
   }
 
-  /** The rows that follow the line of a conversation. Throws where they are not those that were exported. */
+  /** The rows after a conversation's line. Throws when they do not match the digest in the export. */
   async *rows(conversation: ImportLine): AsyncGenerator<ConversationRow> {
     const digest = createHash('sha256').update(conversation.text)
     const id = conversation.string('id')
@@ -81,6 +81,6 @@ export class ImportSource {
 function checkEnd(line: ImportLine, expected: { readonly rows: number; readonly sha256: string }): void {
   if (line.type !== 'conversation_end') throw line.invalid(`it is a '${line.type}' among the rows of a conversation`)
   if (line.whole('rows') !== expected.rows || line.string('sha256') !== expected.sha256) {
-    throw line.invalid('the rows of the conversation it ends are not those that were exported')
+    throw line.invalid('the rows of this conversation do not match their count or digest')
   }
 }

@@ -174,7 +174,7 @@ describe('an import', () => {
     }
   })
 
-  test('and an export tell how far they are', async () => {
+  test('and an export report progress', async () => {
     const store = open()
     const importing: Progress[] = []
     await importText(store, text, { onProgress: (progress) => importing.push(progress) })
@@ -220,7 +220,7 @@ function endsIn(before: string): number {
   return before.split('"line":"conversation_end"').length - 1
 }
 
-/** Whatever is there is what was exported. */
+/** Everything that exists is complete and unchanged. */
 async function expectWholes(store: ReturnType<typeof open>): Promise<void> {
   const there = (await exported(store)).split('\n').filter((line) => line.includes('"line":"conversation_end"'))
   for (const line of there) expect(lines).toContain(line)

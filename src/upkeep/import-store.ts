@@ -8,9 +8,9 @@ import { conversationIn, hashIn, idIn } from './import-rows.ts'
 import { ImportSource } from './import-source.ts'
 import { type OnProgress, upkeepOf } from './whole-store.ts'
 
-/** What to do with what is there already, and who is told. */
+/** What to do with conversations that exist already, and a progress callback. */
 export type ImportOptions = {
-  /** Leaves what the store has as it is, and goes on; so an import that broke off can be begun again. Default: it is refused. */
+  /** Skips conversations that the store has already, so that an interrupted import can be run again. Default: an existing conversation is refused. */
   readonly skipExisting?: boolean
   readonly onProgress?: OnProgress
 }
@@ -18,13 +18,13 @@ export type ImportOptions = {
 /** What `importStore` wrote. */
 export type Imported = { readonly conversations: number; readonly skipped: number }
 
-/** Conversations up to this size are written several at a time; a longer one alone, as it is read. */
+/** Conversations up to this size are written several at a time; a longer one is written alone, as it is read. */
 const heldBytes = 256 * 1024
 const atOnce = 16
 
 /**
- * Reads an export into a store, each conversation whole or not at all, with its times, deadlines and wake-up: what was due goes on as soon as a
- * runtime opens the store. Rejects with the first line that is not as it was exported; what came before it stays.
+ * Reads an export into a store, each conversation whole or not at all, with its times, deadlines and wake-ups: due work continues as soon as a runtime opens
+ * the store. Rejects at the first line that does not match the export; conversations before it stay.
  */
 export async function importStore(
   store: Pick<Store, 'upkeep'>,
@@ -51,7 +51,7 @@ export async function importStore(
   }
 }
 
-/** Writes what is read, several conversations at once. */
+/** Writes conversations as they are read, several at once. */
 class Restoring {
   readonly #upkeep: Upkeep
   readonly #options: ImportOptions
@@ -104,7 +104,7 @@ class Restoring {
     }
     const bytes = Buffer.concat(parts)
     if (bytes.byteLength !== size || createHash('sha256').update(bytes).digest('hex') !== hash) {
-      throw line.invalid(`blob ${hash} has other bytes than its name says; examine the store it is from`)
+      throw line.invalid(`blob ${hash} does not match its hash; examine the store it was exported from`)
     }
     await this.#upkeep.restoreBlob(tenant, {
       hash,
@@ -134,7 +134,7 @@ class Restoring {
     await this.settled()
     const rest = joined(held, rows)
     await this.#restore(line, tenant, conversation, rest)
-    // One that was skipped has not been read.
+    // A skipped conversation still has unread rows.
     for await (const _ of rest);
   }
 
@@ -157,11 +157,11 @@ class Restoring {
   ): Promise<void> {
     const counted = this.#counted(rows)
     const outcome = await this.#upkeep.restoreConversation(tenant, conversation, counted)
-    this.#judge(line, tenant, conversation.id, outcome)
-    this.#tell()
+    this.#checkOutcome(line, tenant, conversation.id, outcome)
+    this.#reportProgress()
   }
 
-  #judge(line: ImportLine, tenant: string, id: string, outcome: RestoreOutcome): void {
+  #checkOutcome(line: ImportLine, tenant: string, id: string, outcome: RestoreOutcome): void {
     switch (outcome.type) {
       case 'ok':
         this.#conversations += 1
@@ -182,12 +182,12 @@ class Restoring {
   async *#counted(rows: AsyncIterable<ConversationRow>): AsyncGenerator<ConversationRow> {
     for await (const row of rows) {
       this.#rows += 1
-      if (this.#rows % 1_000 === 0) this.#tell()
+      if (this.#rows % 1_000 === 0) this.#reportProgress()
       yield row
     }
   }
 
-  #tell(): void {
+  #reportProgress(): void {
     this.#options.onProgress?.({ done: this.#conversations + this.#skipped, total: null, rows: this.#rows })
   }
 }

@@ -9,26 +9,26 @@ import type { ConversationExaminer, LogFacts } from './examine-conversation.ts'
 
 type Columns = { -readonly [Name in keyof Rebuilt['columns']]: Rebuilt['columns'][Name] }
 
-/** Longer than any wake-up of a conversation is put off, with room for clocks that differ. */
+/** Longer than any wake-up is delayed, with room for clocks that differ. */
 const soonMs = 60_000
 const longestLeaseMs = 86_400_000
 
 type Surroundings = {
   readonly now: number
   readonly lastEpoch: number
-  /** Whether its parent or a child agent needs something of it. */
+  /** Whether its parent or a child agent still needs something from it. */
   readonly isOwing: boolean
-  /** Those there is code for; null when nobody says. */
+  /** The agents that have code; null when that is not known. */
   readonly agents: ReadonlySet<string> | null
 }
 
-/** Judges the columns of a conversation by its log, tells of those that differ, and returns what they must be. */
-export function judgeColumns(
-  examined: ConversationExaminer,
+/** Checks the columns of a conversation against its log, reports those that differ, and returns what they must be. */
+export function checkColumns(
+  examiner: ConversationExaminer,
   facts: LogFacts,
   { now, lastEpoch, isOwing, agents }: Surroundings,
 ): Columns {
-  const { conversation, parent } = examined
+  const { conversation, parent } = examiner
   const columns: Columns = {}
   const set = <Name extends keyof Columns>(
     name: Name,
@@ -36,11 +36,11 @@ export function judgeColumns(
     value: Columns[Name],
     problem: string,
   ): void => {
-    examined.add(code, problem)
+    examiner.add(code, problem)
     columns[name] = value
   }
 
-  judgeLease(examined, now, lastEpoch)
+  checkLease(examiner, now, lastEpoch)
   if (conversation.lastSeq !== facts.lastSeq) {
     set(
       'lastSeq',
@@ -69,11 +69,11 @@ export function judgeColumns(
       `it is filed as a ${conversation.kind}, its log is that of a ${folded.kind}`,
     )
   }
-  const title = titleOf(examined, facts)
+  const title = titleOf(examiner, facts)
   if (title !== null && conversation.title !== title) {
     set('title', 'title_differs', title, `its title is ${conversation.title}, the log says ${title}`)
   }
-  const fsm = folded.kind === 'flow' ? flowFsmOf(examined) : fsmOf(examined, facts, folded.state)
+  const fsm = folded.kind === 'flow' ? flowFsmOf(examiner) : fsmOf(examiner, facts, folded.state)
   if (fsm !== 'as it is') {
     set(
       'fsmState',
@@ -87,12 +87,12 @@ export function judgeColumns(
       'idleSeq',
       'fsm_state_differs',
       0,
-      `its row says that nothing is open at ${conversation.idleSeq}, the log has a turn`,
+      `its row says that no turn is open at ${conversation.idleSeq}, but the log has one`,
     )
   }
-  const cached = fsm === 'as it is' ? examined.cached : fsm
+  const cached = fsm === 'as it is' ? examiner.cached : fsm
   const allowed =
-    folded.kind === 'flow' ? flowStatuses(examined, folded.state) : conversationStatuses(examined, facts, cached)
+    folded.kind === 'flow' ? flowStatuses(examiner, folded.state) : conversationStatuses(examiner, facts, cached)
   if (!allowed.includes(conversation.status)) {
     set('status', 'status_differs', allowed[0]!, `its status is '${conversation.status}', the log says '${allowed[0]}'`)
   }
@@ -102,42 +102,42 @@ export function judgeColumns(
     const isLate = conversation.wakeAt === null || conversation.wakeAt > Math.max(now, wakeAt) + soonMs
     if (isLate) {
       const when = conversation.wakeAt === null ? 'nothing wakes it' : `it is only woken at ${conversation.wakeAt}`
-      set('wakeAt', 'wake_up_missing', wakeAt, `there is work to do since ${wakeAt}, and ${when}`)
+      set('wakeAt', 'wake_up_missing', wakeAt, `it has had work to do since ${wakeAt}, but ${when}`)
     }
     const { agent } = conversation
-    if (agent === null) examined.add('agent_missing', 'there is work to do, and it names no agent')
+    if (agent === null) examiner.add('agent_missing', 'it has work to do, but names no agent')
     else if (agents && !agents.has(agent)) {
-      examined.add('agent_unknown', `there is work to do for '${agent}', which the config does not have`)
+      examiner.add('agent_unknown', `it has work to do for '${agent}', which the config does not have`)
     }
   }
   return columns
 }
 
-/** The encoded title that the log gives; null where it gives none. A fork has its source's title until it is given one. */
+/** The encoded title that the log gives; null where it gives none. A fork keeps its source's title until it gets its own. */
 function titleOf({ forkedAt }: ConversationExaminer, { title, folded }: LogFacts): string | null {
   if (title && title.seq > (forkedAt ?? 0)) return encode(title.text)
   const seeded = folded?.kind === 'conversation' && !title ? folded.state.title : null
   return forkedAt === null ? (title ? encode(title.text) : seeded === null ? null : encode(seeded)) : null
 }
 
-/** The cache may lag behind what others append; behind what its owner appends only where it still says the same. */
+/** The cache may lag behind events from outside. It may lag behind the owner's events only while it still says the same. */
 function fsmOf(
   { conversation, cached }: ConversationExaminer,
   { lastOwned, fsmAtCached, fsmAtOwned }: LogFacts,
   state: ConversationState,
 ): FsmState | null | 'as it is' {
-  const isTold = cached !== null && (cached.lastSeq >= lastOwned || (fsmAtOwned && saysTheSame(cached, fsmAtOwned)))
-  if (isTold && isDeepStrictEqual(cached, fsmAtCached)) return 'as it is'
+  const isUpToDate = cached !== null && (cached.lastSeq >= lastOwned || (fsmAtOwned && saysTheSame(cached, fsmAtOwned)))
+  if (isUpToDate && isDeepStrictEqual(cached, fsmAtCached)) return 'as it is'
   if (conversation.fsmState === null && lastOwned === 0) return 'as it is'
   return fsmStateOf(state)
 }
 
-/** A message that finds it so would not be refused. Of an earlier seq it means nothing. */
+/** Whether a message would wrongly be accepted as if nothing were open. An `idleSeq` before the log's end means nothing. */
 function isWronglyIdle(idleSeq: number, state: ConversationState): boolean {
   return idleSeq > 0 && idleSeq === state.lastSeq && fsmStateOf(state).state !== 'idle'
 }
 
-/** A session has none. */
+/** A session has no cached state. */
 function flowFsmOf({ conversation }: ConversationExaminer): null | 'as it is' {
   return conversation.fsmState === null ? 'as it is' : null
 }
@@ -152,7 +152,7 @@ function conversationStatuses(
   const written: Status = cached ? statusOf(cached.state) : 'idle'
   const isWoken = lastWaking !== null && lastWaking.seq > (cached?.lastSeq ?? 0)
   if (!isWoken || conversation.isDormant) return [written]
-  // What expired in an untouched fork did not wake it.
+  // A call that expired in an untouched fork did not wake it.
   return forkedAt === null ? ['active'] : ['active', written]
 }
 
@@ -165,7 +165,7 @@ function flowStatuses({ conversation, forkedAt }: ConversationExaminer, state: F
   return isParked ? [waits] : [waits, 'active']
 }
 
-/** Since when there is work to do; null where there is none. */
+/** Since when the conversation has had work to do; null when it has none. */
 function conversationWake(state: ConversationState, facts: LogFacts, isOwing: boolean): number | null {
   const isParked = nextStep(state, new Set()).type === 'park'
   return isParked && !isOwing ? null : (facts.lastWaking?.at ?? facts.lastAt)
@@ -182,19 +182,19 @@ function flowWake(state: FlowState | null, facts: LogFacts): number | null {
   return dueAt.length === 0 ? null : Math.min(...dueAt)
 }
 
-function judgeLease(examined: ConversationExaminer, now: number, lastEpoch: number): void {
-  const { leaseHolder, leaseEpoch, leaseUntil, quarantinedAt } = examined.conversation
+function checkLease(examiner: ConversationExaminer, now: number, lastEpoch: number): void {
+  const { leaseHolder, leaseEpoch, leaseUntil, quarantinedAt } = examiner.conversation
   if (quarantinedAt !== null) {
-    examined.add('quarantined', 'no process works on it, because the last ones that did ended under it')
+    examiner.add('quarantined', 'no process works on it, because the last ones that did died')
     return
   }
   const parts = [leaseHolder, leaseEpoch, leaseUntil]
   const isHalf = parts.some((part) => part === null) && parts.some((part) => part !== null)
-  if (isHalf) examined.add('lease_absurd', 'its lease has no holder, no epoch or no end')
+  if (isHalf) examiner.add('lease_absurd', 'its lease has no holder, no epoch or no end')
   else if ((leaseEpoch ?? 0) > lastEpoch) {
-    examined.add('lease_absurd', `its lease has epoch ${leaseEpoch}, and ${lastEpoch} is the greatest that was given`)
+    examiner.add('lease_absurd', `its lease has epoch ${leaseEpoch}, but the highest epoch granted is ${lastEpoch}`)
   } else if ((leaseUntil ?? 0) > now + longestLeaseMs) {
-    examined.add('lease_absurd', `its lease runs until ${leaseUntil}, more than a day from now`)
+    examiner.add('lease_absurd', `its lease runs until ${leaseUntil}, more than a day from now`)
   }
 }
 

@@ -12,7 +12,7 @@ vi.mock('../log/fold-events.ts', { spy: true })
 
 afterEach(() => vi.clearAllMocks())
 
-/** One long turn, with somebody adding to it every now and then, as many turns, or both. */
+/** One long turn with added messages, many short turns, or both. */
 const turn = (turnId: string, replies: number): NewEvent[] => [
   said(turnId),
   ...Array.from({ length: replies }, (_, n) => (n % 7 === 6 ? said(turnId) : replied(turnId, `${turnId}-${n}`, 1))),
@@ -21,7 +21,7 @@ const turn = (turnId: string, replies: number): NewEvent[] => [
 const log = [...turn('short', 1), ...turn('long', 70), ...Array.from({ length: 20 }, (_, n) => turn(`t${n}`, 1)).flat()]
 const events = log.map((event, index) => ({ ...event, conversationId: 'chat', seq: index + 1, at: 1 }) as LogEvent)
 
-test('the state at the last landmark is told, wherever the log ends and whatever else is watched', () => {
+test('reports the state at the last landmark, wherever the log ends and whatever else is watched', () => {
   for (let length = 1; length <= events.length; length++) {
     const begun = events.slice(0, length)
     const fold = new LogFold(new Set([length - 3]), () => {})

@@ -10,21 +10,21 @@ import { decodeEvent } from '../store/rows.ts'
 import type { UpkeepReader } from '../store/upkeep.ts'
 import type { ConversationExaminer } from './examine-conversation.ts'
 
-/** What a log folds to so far. */
+/** The state that a log has folded to so far. */
 export type Folded =
   | { readonly kind: 'conversation'; readonly state: ConversationState }
   | { readonly kind: 'flow'; readonly state: FlowState | null }
 
 const batchSize = 32
 const keptTurns = 8
-/** A batch ends with the event that makes it larger: events take up to twenty times their bytes when they are decoded. */
+/** A batch ends with the event that takes it past this size: decoded events take up to twenty times their bytes. */
 const batchBytes = 256 * 1024
-/** What a state may take, and what it is trimmed to then. Several logs may be examined at once. */
+/** The most a state may weigh, and what it is then trimmed to. Several logs may be examined at once. */
 const bounds = { most: 4 * 1024 * 1024, kept: 2 * 1024 * 1024 }
 
 /**
- * Folds a log of any length in little memory: turns that have ended are let go, as a summary lets them go. A turn that is still large by itself is trimmed to what
- * the rules go by: its state then says that it `isTrimmed`, and its contents must not be compared.
+ * Folds a log of any length in little memory. Ended turns are dropped, as a summary drops them. A turn that is large by itself is trimmed to what the rules
+ * need: its state then `isTrimmed`, and its contents must not be compared.
  */
 export class LogFold {
   readonly #watched: ReadonlySet<number>
@@ -34,14 +34,14 @@ export class LogFold {
   #batchBytes = 0
   #folded: Folded = { kind: 'conversation', state: emptyState }
   #problem: string | null = null
-  /** How much of the batch reaches up to its last landmark. */
+  /** How much of the batch comes up to its last landmark. */
   #untilLandmark = 0
   #atLandmark: Folded | null = null
   #seed: ConversationState['seed'] = null
-  /** Of the state, about. */
+  /** About how much the state weighs. */
   #weight = 0
 
-  /** `onWatched` is told of the state right after these seqs; 0 is before the first. `onIgnored`: see `foldEvents`. */
+  /** `onWatched` receives the state right after each of these seqs; 0 is before the first event. `onIgnored`: see `foldEvents`. */
   constructor(
     watched: ReadonlySet<number>,
     onWatched: (seq: number, folded: Folded) => void,
@@ -52,7 +52,7 @@ export class LogFold {
     this.#onIgnored = onIgnored
   }
 
-  /** Why it cannot be folded; null as long as it can. */
+  /** Why the log cannot be folded; null while it can. */
   get problem(): string | null {
     return this.#problem
   }
@@ -62,11 +62,11 @@ export class LogFold {
     return this.#atLandmark
   }
 
-  /** Of all landmarks only the last counts. Stopping at each would copy a long turn for every event of it. */
+  /** Only the last landmark counts. Stopping at each one would copy a long turn for every event in it. */
   event(event: LogEvent, isLandmark = false): void {
     if (event.seq === 1) {
       if (event.type === 'flow_started') this.#folded = { kind: 'flow', state: null }
-      this.#tell(0)
+      this.#notifyWatched(0)
     }
     this.#batch.push(event)
     if (isLandmark) this.#untilLandmark = this.#batch.length
@@ -74,7 +74,7 @@ export class LogFold {
     const isFull = this.#batch.length >= batchSize || this.#batchBytes > batchBytes
     if (!isFull && !this.#watched.has(event.seq)) return
     this.#flush()
-    this.#tell(event.seq)
+    this.#notifyWatched(event.seq)
   }
 
   end(): Folded {
@@ -82,7 +82,7 @@ export class LogFold {
     return this.#folded
   }
 
-  #tell(seq: number): void {
+  #notifyWatched(seq: number): void {
     if (this.#watched.has(seq) && this.#problem === null) this.#onWatched(seq, this.#folded)
   }
 
@@ -107,7 +107,7 @@ export class LogFold {
           ? { kind: 'flow', state: this.#flow(events, this.#folded.state) }
           : { kind: 'conversation', state: this.#conversation(events, this.#folded.state) }
     } catch (error) {
-      // A content that is not what its type promises may break the fold in any way.
+      // A content that does not match its type may break the fold in any way.
       if (!PerdureError.isInstance(error) && !(error instanceof TypeError)) throw error
       this.#problem = error.message
     }
@@ -137,8 +137,8 @@ function withoutEnded(state: ConversationState, isLarge: boolean): ConversationS
   const most = isLarge ? 1 : keptTurns * 2
   if (state.turns.length <= most) return state
   const recent = new Set(state.turns.slice(isLarge ? -1 : -keptTurns))
-  const kept = new Set(baseOf(state).turns)
-  const turns = state.turns.filter((turn) => recent.has(turn) || kept.has(turn))
+  const unfinished = new Set(baseOf(state).turns)
+  const turns = state.turns.filter((turn) => recent.has(turn) || unfinished.has(turn))
   return turns.length === state.turns.length ? state : { ...state, turns }
 }
 
@@ -147,7 +147,7 @@ export function isWhole({ leftOut, items, calls }: TurnState): boolean {
   return !leftOut && items.every((item) => !('leftOut' in item)) && calls.every((call) => leftOutOf(call) === 0)
 }
 
-/** What was left out has ended since, and is let go with its turn. */
+/** Clears the trimmed mark once every cut part belonged to a turn that has ended. */
 function asIfWhole(
   { isTrimmed: _, hasOlder: __, ...state }: ConversationState,
   seed: ConversationState['seed'],
@@ -164,36 +164,38 @@ type Ignored = {
 
 const mostKept = 1_000
 
-/** The events of one log that its fold passed over. */
+/** The events of one log that its fold ignored. */
 export class IgnoredEvents {
-  readonly #kept: Ignored[] = []
+  readonly #ignored: Ignored[] = []
   #left = 0
 
   add({ seq, type }: LogEvent, why: string, missing?: Missing): void {
-    if (this.#kept.length < mostKept) this.#kept.push({ seq, type, why, missing: missing ? nameOf(missing) : null })
+    if (this.#ignored.length < mostKept)
+      this.#ignored.push({ seq, type, why, missing: missing ? nameOf(missing) : null })
     else this.#left += 1
   }
 
   /**
-   * Tells of those that are about nothing in the log. The doctor folds a log of any length in little memory and lets go of turns that have ended, so what
-   * such an event names is looked for in the log itself.
+   * Reports the events that are about nothing in the log. The doctor drops ended turns to fold in little memory, so what such an event names is looked up in
+   * the log itself.
    */
-  async tell(reader: UpkeepReader, examined: ConversationExaminer, folded: Folded | null): Promise<void> {
-    const wanted = new Set(this.#kept.flatMap(({ missing }) => missing ?? []))
-    const places = wanted.size === 0 ? new Map<string, number>() : await firstPlaces(reader, examined, wanted)
-    for (const { seq, type, why, missing } of this.#kept) {
+  async report(reader: UpkeepReader, examiner: ConversationExaminer, folded: Folded | null): Promise<void> {
+    const wanted = new Set(this.#ignored.flatMap(({ missing }) => missing ?? []))
+    const places = wanted.size === 0 ? new Map<string, number>() : await firstPlaces(reader, examiner, wanted)
+    for (const { seq, type, why, missing } of this.#ignored) {
       const place = missing === null ? undefined : places.get(missing)
-      if (place === undefined || place > seq) examined.add('event_ignored', `event ${seq} (${type}) ${why}`)
+      if (place === undefined || place > seq) examiner.add('event_ignored', `event ${seq} (${type}) ${why}`)
     }
     const mark = folded?.kind === 'conversation' ? folded.state.withheld : undefined
-    // A fork may begin between a mark and its message.
-    if (mark && examined.forkedAt === null)
-      examined.add('event_ignored', `message '${mark.messageId}' is withheld, and never came`)
-    if (this.#left > 0) examined.add('event_ignored', `${this.#left} more events are about nothing in the log`)
+    // A fork may start between a mark and its message.
+    if (mark && examiner.forkedAt === null)
+      examiner.add('event_ignored', `message '${mark.messageId}' is withheld, and never came`)
+    if (this.#left > 0)
+      examiner.add('event_ignored', `${this.#left} more events are about something that is not in the log`)
   }
 }
 
-/** Where each of these turns, calls and messages came into the log. */
+/** Where each of these turns, calls and messages first appears in the log. */
 async function firstPlaces(
   reader: UpkeepReader,
   { tenant, conversation }: ConversationExaminer,

@@ -5,16 +5,16 @@ import { finishExamination } from './examine-one.ts'
 /** What a repair did to one conversation, or why it did nothing. */
 export type Repair = {
   readonly tenant: string | null
-  /** Null when it is about rows of conversations that are gone. */
+  /** Null for rows of deleted conversations. */
   readonly id: string | null
-  /** `held`: somebody works on it; `moved`: it changed each time it was looked at; `nothing`: by now there is nothing to do. */
+  /** `held`: a process has its lease. `moved`: it changed during every attempt. `nothing`: it needs no repair any more. */
   readonly outcome: 'repaired' | 'held' | 'moved' | 'nothing'
   readonly did: readonly string[]
 }
 
 const attempts = 5
 
-/** Examines a conversation anew and rebuilds in one transaction what differs from its log, as long as neither changes under it. */
+/** Examines a conversation again and rebuilds whatever differs from its log, in one transaction that fails if the conversation changed meanwhile. */
 export async function repairConversation(
   upkeep: Upkeep,
   { tenant, id }: { readonly tenant: string; readonly id: string },
@@ -23,7 +23,7 @@ export async function repairConversation(
     const plan = await upkeep.snapshot((reader) => planRepair(reader, tenant, id))
     if (!plan) return { tenant, id, outcome: 'nothing', did: [] }
     const outcome = await upkeep.rebuild(tenant, id, plan.rebuilt)
-    // Durable from here: what is derived is what the log says.
+    // Durable from here: the derived rows match the log.
     if (outcome === 'ok') return { tenant, id, outcome: 'repaired', did: plan.did }
     if (outcome === 'held') return { tenant, id, outcome, did: [] }
   }
@@ -32,13 +32,13 @@ export async function repairConversation(
 
 type Plan = { readonly rebuilt: Rebuilt; readonly did: readonly string[] }
 
-/** Null when nothing is to be rebuilt. */
+/** Null when there is nothing to rebuild. */
 async function planRepair(reader: UpkeepReader, tenant: string, id: string): Promise<Plan | null> {
-  const first = await examined(reader, tenant, id, new Set())
+  const first = await examineConversation(reader, tenant, id, new Set())
   if (!first) return null
   const wanted = new Set(first.examiner.problems.calls.filter((call) => !call.isUnlogged).map(({ callId }) => callId))
-  // A second time where rows have to be written whole: the first keeps none of them.
-  const { examiner, columns } = wanted.size === 0 ? first : (await examined(reader, tenant, id, wanted))!
+  // Examined a second time to write complete rows: the first pass keeps none.
+  const { examiner, columns } = wanted.size === 0 ? first : (await examineConversation(reader, tenant, id, wanted))!
   const { conversation, problems, findings } = examiner
   const did = findings.filter((found) => found.isDerived).map(({ code, problem }) => `${code}: ${problem}`)
   if (did.length === 0) return null
@@ -58,7 +58,7 @@ async function planRepair(reader: UpkeepReader, tenant: string, id: string): Pro
   }
 }
 
-async function examined(reader: UpkeepReader, tenant: string, id: string, wanted: ReadonlySet<string>) {
+async function examineConversation(reader: UpkeepReader, tenant: string, id: string, wanted: ReadonlySet<string>) {
   const conversation = await reader.conversation(tenant, id)
   if (!conversation) return null
   const summarySeqs = await reader.summarySeqs(tenant, id)

@@ -8,18 +8,18 @@ export function upkeepOf(store: Pick<Store, 'upkeep'>): Upkeep {
   return store.upkeep
 }
 
-/** How far long work is. `total` is null where it is not known beforehand. */
+/** Progress of a long job. `total` is null when it is not known beforehand. */
 export type Progress = { readonly done: number; readonly total: number | null; readonly rows: number }
 
 /** Called often; must return fast. */
 export type OnProgress = (progress: Progress) => void
 
-/** The schema of a store: the one it had (null: there was no store yet), and the one this version writes. */
+/** The schema versions of a store: what it had (null: the store did not exist), and what this version writes. */
 export type Migration = { readonly from: number | null; readonly to: number; readonly isCurrent: boolean }
 
 /**
- * Brings the schema of a store to what this version writes, as its first use would, so that a deploy can do it before its nodes start. With `check` it only
- * looks. A schema that is newer than this version is refused with `schema_too_new`. Open the store with `expiry: false`, or opening it migrates.
+ * Migrates a store's schema to the one this version writes, as the first use would, so that a deploy can do it before its nodes start. With `check` it only
+ * looks. Refuses a schema newer than this version with `schema_too_new`. Open the store with `expiry: false`; otherwise opening it migrates it.
  */
 export async function migrateStore(
   store: Pick<Store, 'upkeep'>,
@@ -30,7 +30,7 @@ export async function migrateStore(
   return { from: found, to: known, isCurrent: found === known }
 }
 
-/** Has processes work again on a conversation or session that is quarantined. False when it is not. */
+/** Releases a conversation or session from quarantine, so that processes work on it again. False when it is not quarantined. */
 export async function unquarantine(store: Pick<Store, 'forTenant'>, { tenant, id }: ConversationRef): Promise<boolean> {
   const handle = store.forTenant(tenant)
   if (await handle.unquarantine(id)) return true

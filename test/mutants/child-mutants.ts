@@ -70,8 +70,8 @@ export const childMutants: readonly Mutant[] = [
     edits: [
       {
         file: 'src/upkeep/examine-one.ts',
-        find: '!isDeepStrictEqual(told, result) &&',
-        replace: 'told === undefined &&',
+        find: '!isDeepStrictEqual(recorded, result) &&',
+        replace: 'recorded === undefined &&',
       },
     ],
     killedBy: [doctor('a child that ended in another way than its parent was told is found')],

@@ -105,8 +105,8 @@ export const clockMutants: readonly Mutant[] = [
     edits: [
       {
         file: 'src/store/clock-watch.ts',
-        find: "return now < this.#last - toleranceMs ? 'back' : 'goes on'",
-        replace: "return now < toleranceMs - this.#last ? 'back' : 'goes on'",
+        find: "return now < this.#last - toleranceMs ? 'back' : 'forward'",
+        replace: "return now < toleranceMs - this.#last ? 'back' : 'forward'",
       },
     ],
     killedBy: [watch('a clock that was put back is noticed once, and the first look knows nothing of what was before')],

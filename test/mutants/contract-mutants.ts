@@ -258,7 +258,7 @@ export const contractMutants: readonly Mutant[] = [
     edits: [
       {
         file: 'src/upkeep/examine-one.ts',
-        find: '  await examined.ignored.tell(reader, examined, folded)\n',
+        find: '  await examiner.ignored.report(reader, examiner, folded)\n',
         replace: '',
       },
     ],
@@ -274,8 +274,8 @@ export const contractMutants: readonly Mutant[] = [
     edits: [
       {
         file: 'src/upkeep/log-fold.ts',
-        find: 'if (place === undefined || place > seq) examined',
-        replace: 'if (place !== seq) examined',
+        find: 'if (place === undefined || place > seq) examiner',
+        replace: 'if (place !== seq) examiner',
       },
     ],
     killedBy: [

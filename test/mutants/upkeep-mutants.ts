@@ -97,8 +97,8 @@ export const upkeepMutants: readonly Mutant[] = [
     edits: [
       {
         file: 'src/upkeep/judge-columns.ts',
-        find: 'if (isTold && isDeepStrictEqual(cached, fsmAtCached))',
-        replace: 'if (isTold)',
+        find: 'if (isUpToDate && isDeepStrictEqual(cached, fsmAtCached))',
+        replace: 'if (isUpToDate)',
       },
     ],
     killedBy: [corrupted],

@@ -97,7 +97,7 @@ describe('a command says on a server what it says on its store', () => {
   test('and a server tells of work that its own config has no code for', async () => {
     const { code, stdout } = await perdure(['doctor', ...main.ways.server])
     expect(code).toBe(1)
-    expect(stdout).toContain("fault agent_unknown default/due: there is work to do for 'echo'")
+    expect(stdout).toContain("fault agent_unknown default/due: it has work to do for 'echo'")
   })
 
   test.each(['store', 'server'] as const)(

@@ -71,5 +71,5 @@ test('very many are told of by their number', async () => {
   const many = Array.from({ length: 1_500 }, (_, index) => succeeded(`gone-${index}`))
   const found = await findingsIn([said('t1'), ...many])
   expect(found).toHaveLength(1_001)
-  expect(found.at(-1)?.problem).toBe('500 more events are about nothing in the log')
+  expect(found.at(-1)?.problem).toBe('500 more events are about something that is not in the log')
 })

@@ -200,7 +200,7 @@ export function memoryDriver(clock: Pick<Clock, 'now'> = systemClock, newId: () 
     async dueWork({ agents, limit, suspects = limit, leaseMs }) {
       const now = clock.now()
       const news = clockWatch.newsAt(now)
-      if (news !== 'goes on') putRight(tables, now, news, leaseMs)
+      if (news !== 'forward') putRight(tables, now, news, leaseMs)
       clockWatch.isRightAt(now)
       const due: { tenant: string; id: string; wakeAt: number; isSuspect: boolean }[] = []
       for (const [tenant, { conversations }] of tables.tenants()) {

@@ -128,7 +128,7 @@ export function leases(database: Database): Pick<Driver, Methods> {
       let rows = await look()
       const { now } = rows[0]!
       const news = clockWatch.newsAt(now)
-      if (news !== 'goes on') {
+      if (news !== 'forward') {
         await correct(news, leaseMs)
         rows = await look()
       }

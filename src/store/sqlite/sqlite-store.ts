@@ -97,7 +97,7 @@ export function sqliteDriver({ path, busyTimeoutMs, logger }: SqliteDriverOption
     async dueWork(query) {
       const now = Date.now()
       const news = clockWatch.newsAt(now)
-      if (news !== 'goes on') await commits.write((db) => putRight(db, news, query.leaseMs))
+      if (news !== 'forward') await commits.write((db) => putRight(db, news, query.leaseMs))
       clockWatch.isRightAt(now)
       return connection.read((db) => dueWork(db, query))
     },
