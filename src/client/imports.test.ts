@@ -1,8 +1,12 @@
 import { readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
+import { fileURLToPath } from 'node:url'
 import { expect, test } from 'vitest'
 
-test('the client is made of nothing but this package and the web platform', () => {
+/** Imports nothing itself, and runs wherever there is JavaScript. */
+const parser = 'eventsource-parser'
+
+test('the client is made of nothing but this package, a parser of events and the web platform', () => {
   const files = new Set<string>()
   const foreign: string[] = []
   const visit = (file: string): void => {
@@ -13,12 +17,14 @@ test('the client is made of nothing but this package and the web platform', () =
     for (const [statement, specifier] of code.matchAll(/^(?:import|export)\s[^;'"]*?from '([^']+)'/gm)) {
       if (isTypeOnly(statement)) continue
       if (specifier!.startsWith('.')) visit(join(dirname(file), specifier!))
+      else if (specifier === parser) visit(fileURLToPath(import.meta.resolve(parser)))
       else foreign.push(`${file} imports ${specifier}`)
     }
   }
   visit('src/client/index.ts')
   expect(foreign).toEqual([])
   expect([...files]).toContain('src/view/growing-view.ts')
+  expect([...files]).toContainEqual(expect.stringContaining(`node_modules/${parser}/`))
 })
 
 function isTypeOnly(statement: string): boolean {

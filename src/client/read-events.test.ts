@@ -25,7 +25,38 @@ test('what does not end with an empty line is no event', async () => {
   expect(await read([new TextEncoder().encode('data: half')])).toEqual([])
 })
 
-test('whoever leaves early lets go of the connection', async () => {
+test('an event that does not end is given up at its limit, in one line or in many, and its connection is let go', async () => {
+  for (const piece of ['data: xxxxxxxx', 'data: xxxxxxxx\n']) {
+    let pulled = 0
+    let isCancelled = false
+    const body = new ReadableStream<Uint8Array>(
+      {
+        pull(controller) {
+          pulled += 1
+          if (pulled > 1_000) controller.close()
+          else controller.enqueue(new TextEncoder().encode(piece))
+        },
+        cancel() {
+          isCancelled = true
+        },
+      },
+      { highWaterMark: 0 },
+    )
+    await expect(readEvents(body, () => {}, 1_000).next()).rejects.toMatchObject({ code: 'server_unreachable' })
+    expect(pulled).toBeLessThan(130)
+    expect(isCancelled).toBe(true)
+  }
+})
+
+test('fields that are not known, and a time to retry that is no number, are passed over', async () => {
+  const text = 'unknown: 1\nretry: soon\n\nfoo\ndata: 1\n\nid: a\0b\ndata: 2\n\n'
+  expect(await read([new TextEncoder().encode(text)])).toEqual([
+    { id: null, data: '1' },
+    { id: null, data: '2' },
+  ])
+})
+
+test('a reader that leaves early lets go of the connection', async () => {
   let isCancelled = false
   const body = new ReadableStream<Uint8Array>({
     start: (controller) => controller.enqueue(new TextEncoder().encode('data: 1\n\ndata: 2\n\n')),

@@ -1,3 +1,4 @@
+import { createParser } from 'eventsource-parser'
 import { pause } from '../base/abort.ts'
 import { type DelayBounds, delayAfter, jittered } from '../base/clock.ts'
 import { PerdureError } from '../base/errors/perdure-error.ts'
@@ -154,63 +155,41 @@ function backoffMs(error: unknown, failures: number, backoff: Partial<DelayBound
 /** One event of a stream. `id` is the last one that was given, also when it came with an earlier event. */
 export type ServerSentEvent = { readonly id: string | null; readonly data: string }
 
+/** A server whose event is longer is not waited for: it might go on for ever. Snapshots have at most 4 MiB unless the server raises its limit. */
+const mostEventCharacters = 64 * 1024 * 1024
+
 /** Reads server-sent events as they come, those that come together at once; only what ends with an empty line is an event. `onBytes` is called for whatever comes. */
 export async function* readEvents(
   body: ReadableStream<Uint8Array>,
   onBytes: () => void = () => {},
+  maxCharacters = mostEventCharacters,
 ): AsyncGenerator<readonly ServerSentEvent[], void, void> {
   const reader = body.getReader()
   const decoder = new TextDecoder()
-  const lines = new Lines()
   let id: string | null = null
-  let data: string[] = []
+  let events: ServerSentEvent[] = []
+  const parser = createParser({
+    maxBufferSize: maxCharacters,
+    onEvent: (event) => {
+      id = event.id ?? id
+      events.push({ id, data: event.data })
+    },
+    // Fields that it does not know are no reason to stop.
+    onError: ({ type }) => {
+      if (type === 'max-buffer-size-exceeded')
+        throw new ServerUnreachableError(`it sent an event of more than ${maxCharacters} characters`)
+    },
+  })
   try {
     for (;;) {
       const { done, value } = await reader.read()
       if (done) return
       onBytes()
-      const events: ServerSentEvent[] = []
-      for (const line of lines.push(decoder.decode(value, { stream: true }))) {
-        if (line === '') {
-          if (data.length > 0) events.push({ id, data: data.join('\n') })
-          data = []
-          continue
-        }
-        const [field, text] = fieldOf(line)
-        if (field === 'data') data.push(text)
-        else if (field === 'id' && !text.includes('\0')) id = text
-      }
+      events = []
+      parser.feed(decoder.decode(value, { stream: true }))
       if (events.length > 0) yield events
     }
   } finally {
     reader.cancel().catch(() => {})
   }
-}
-
-/** Cuts text into lines, whatever pieces it comes in. */
-class Lines {
-  /** Pieces of a line whose end has not come: joined once, however many there are. */
-  #rest: string[] = []
-  #endedWithReturn = false
-
-  push(text: string): string[] {
-    if (text === '') return []
-    const given = this.#endedWithReturn && text.startsWith('\n') ? text.slice(1) : text
-    this.#endedWithReturn = text.endsWith('\r')
-    const pieces = given.split(/\r\n|\r|\n/)
-    const last = pieces.pop()!
-    if (pieces.length > 0) {
-      pieces[0] = this.#rest.join('') + pieces[0]
-      this.#rest = []
-    }
-    if (last !== '') this.#rest.push(last)
-    return pieces
-  }
-}
-
-function fieldOf(line: string): [string, string] {
-  const colon = line.indexOf(':')
-  if (colon < 0) return [line, '']
-  const text = line.slice(colon + 1)
-  return [line.slice(0, colon), text.startsWith(' ') ? text.slice(1) : text]
 }

@@ -73,4 +73,14 @@ export const baseMutants: readonly Mutant[] = [
       },
     ],
   },
+  {
+    name: 'client: an event that never ends is read for ever',
+    edits: [{ file: 'src/client/watch.ts', find: '    maxBufferSize: maxCharacters,\n', replace: '' }],
+    killedBy: [
+      {
+        file: 'src/client/read-events.test.ts',
+        test: 'an event that does not end is given up at its limit, in one line or in many, and its connection is let go',
+      },
+    ],
+  },
 ]
