@@ -90,7 +90,7 @@ function Part({ part, answer }: PartProps) {
 
 async function messagesOf(api: string, id: string): Promise<UIMessage[]> {
   const response = await fetch(`${api}/${id}/messages`)
-  // A chat that nobody has said anything in is not there yet.
+  // A chat without messages does not exist yet.
   return response.ok ? (await response.json()).messages : []
 }
 

@@ -6,14 +6,14 @@ import type { ConversationRecord } from '../store/records.ts'
 import type { Page } from '../store/store.ts'
 import type { RouteCall } from './route.ts'
 
-/** What goes to the socket at once: a client that is slow holds back the rest. */
+/** Size of one write to the socket. The next piece waits until a slow client has read this one. */
 const pieceBytes = 64 * 1024
 
 export function json(value: unknown, status = 200): Response {
   return bytesAnswer([Buffer.from(jsonText(value))], { 'content-type': 'application/json' }, status)
 }
 
-/** An answer of bytes that are there already, sent piece by piece. */
+/** A response with a known length, sent in pieces. */
 export function bytesAnswer(
   parts: readonly Uint8Array[],
   headers: Readonly<Record<string, string>>,
@@ -44,26 +44,29 @@ function* piecesOf(parts: readonly Uint8Array[]): Generator<Uint8Array, void> {
   }
 }
 
-/** Values from the log must come out as they went in, so they are written with its codec. */
+/** Encodes with the log's codec, so values from the log keep their exact form. */
 export function jsonText(value: unknown): string {
-  return encode(plain(value))
+  return encode(withoutUndefined(value))
 }
 
 export function empty(): Response {
   return new Response(null, { status: 204 })
 }
 
-/** Without members that are undefined, as JSON has it. */
-function plain(value: unknown): unknown {
-  if (Array.isArray(value)) return value.map(plain)
+/** Drops undefined members, as JSON.stringify does. */
+function withoutUndefined(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(withoutUndefined)
   if (typeof value !== 'object' || value === null) return value
   const kept = Object.entries(value).filter(([, member]) => member !== undefined)
-  return Object.fromEntries(kept.map(([key, member]) => [key, plain(member)]))
+  return Object.fromEntries(kept.map(([key, member]) => [key, withoutUndefined(member)]))
 }
 
-const leastBytes = 16 * 1024
+const minBytes = 16 * 1024
 
-/** An answer that is made of as much as it is told. How much that takes as JSON is only known when it is written: where it is too much, it is made of less. */
+/**
+ * Builds a response from at most `maxBytes` of source data. The encoded size is known only afterwards, so the limit is
+ * halved until the response fits.
+ */
 export async function truncateToLimit(
   { server }: Pick<RouteCall, 'server'>,
   make: (maxBytes: number) => Promise<unknown>,
@@ -73,12 +76,12 @@ export async function truncateToLimit(
     const made = await make(Math.floor(maxBytes))
     await yieldToEventLoop()
     const body = Buffer.from(jsonText(made))
-    if (body.byteLength > answerBytes && maxBytes > leastBytes) continue
+    if (body.byteLength > answerBytes && maxBytes > minBytes) continue
     return bytesAnswer([body], { 'content-type': 'application/json' })
   }
 }
 
-/** The conversation of a path. Throws when this caller has none of that id, whoever else has. */
+/** The conversation named in the path. Throws when the caller's tenant has no conversation with this id. */
 export async function requireConversation({
   verbs,
   params,
@@ -89,7 +92,9 @@ export async function requireConversation({
   return { conversation: verbs.conversation(id), record }
 }
 
-/** A page of a list, as many as fit in an answer, and the id to go on from; null when there is no more. */
+/**
+ * One page of a list, cut to fit the response, and the id to pass as `before` for the next page. Null: no more pages.
+ */
 export async function pageOf<Item extends { readonly id: string }>(
   { query, server }: Pick<RouteCall, 'query' | 'server'>,
   defaultLimit: number,
@@ -103,7 +108,7 @@ export async function pageOf<Item extends { readonly id: string }>(
   })
   const last = items.at(-1)
   if (!last) return { items, before: null }
-  // A short page may have been cut for its bytes.
+  // A page with fewer items than `limit` may have been cut to fit the byte limit.
   const hasMore = items.length === limit || (await read({ before: last.id, limit: 1, maxBytes: 1 })).length > 0
   return { items, before: hasMore ? last.id : null }
 }

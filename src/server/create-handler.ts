@@ -2,11 +2,11 @@ import { DefinitionError } from '../base/errors/definition-errors.ts'
 import { MissingDependencyError } from '../base/errors/store-errors.ts'
 import type { Agent } from '../define/agent.ts'
 import type { Runtime } from '../runtime/runtime.ts'
+import { ByteBudget } from './byte-budget.ts'
 import { type Answer, dispatch, routeRequests } from './dispatch.ts'
 import { checkHost, checkOrigin, checkPath, checkSize, corsHeaders, preflight } from './guard/read-body.ts'
 import { Feeds } from './live/feeds.ts'
 import { logFailure, problemOf } from './problem.ts'
-import { Room } from './room.ts'
 import type { ServerContext } from './route.ts'
 import { allRoutes } from './routes/all-routes.ts'
 import { type ServerOptions, type ServerSettings, settingsOf } from './server-options.ts'
@@ -14,17 +14,20 @@ import { operatorProblems, serverProblems } from './server-problems.ts'
 import { UiTurns } from './ui/ui-turns.ts'
 import { MaintenanceJobs } from './upkeep/stream-lines.ts'
 
-/** Answers requests of the web platform, whatever server they come from. Never rejects. */
+/** Handles web `Request`s from any server. Never rejects. */
 export type Handler = ((request: Request) => Promise<Response>) & {
-  /** Ends the live streams, which would otherwise go on for as long as their clients stay. */
+  /** Ends the live streams, which otherwise last as long as their clients stay connected. */
   close(): void
-  /** Resolves when no work of an operator uses the store any more. Such work ends with the connection that asked for it. */
+  /** Resolves when no maintenance job uses the store. A job ends with the connection that started it. */
   settled(): Promise<void>
-  /** Who watches now, and the conversations that are kept in memory for it. */
+  /** Connected live clients, and conversations kept in memory for them. */
   streams(): { readonly clients: number; readonly conversations: number }
 }
 
-/** The runtime over HTTP. Throws `DefinitionError` without `authenticate`: whoever mounts it may be reached by anybody. */
+/**
+ * Serves a runtime over HTTP. Throws `DefinitionError` without `authenticate`, because a mounted handler may be
+ * reachable by anyone.
+ */
 export function createHandler<Agents extends readonly Agent[]>(
   runtime: Pick<Runtime<Agents>, 'as' | 'readiness'>,
   options: ServerOptions,
@@ -32,37 +35,45 @@ export function createHandler<Agents extends readonly Agent[]>(
   const { authenticate } = Object(options) as ServerOptions
   const problems = [...serverProblems(options), ...operatorProblems(options)]
   if (!authenticate || problems.length > 0)
-    throw new DefinitionError('The server', [...missing(authenticate), ...problems])
+    throw new DefinitionError('The server', [...missingAuthenticate(authenticate), ...problems])
   const settings = settingsOf(options, authenticate)
   const feeds = new Feeds(settings.limits, settings.logger)
-  const works = new MaintenanceJobs(settings.limits.upkeep)
+  const maintenanceJobs = new MaintenanceJobs(settings.limits.upkeep)
   const routes = allRoutes.filter(({ isForOperators }) => !isForOperators || settings.upkeep)
   const uiTurns = new UiTurns(settings.basePath)
-  const room = new Room({ bytes: settings.limits.unsentBytes })
-  const server: ServerContext = { settings, feeds, works, room, uiTurns, routes, readiness: () => runtime.readiness() }
+  const byteBudget = new ByteBudget({ bytes: settings.limits.unsentBytes })
+  const server: ServerContext = {
+    settings,
+    feeds,
+    maintenanceJobs,
+    byteBudget,
+    uiTurns,
+    routes,
+    readiness: () => runtime.readiness(),
+  }
   const answer = loadHono().then((Hono) =>
     routeRequests(new Hono(), routes, settings.basePath, (route, params, request) =>
       dispatch(route, params, request, runtime as unknown as Pick<Runtime, 'as'>, server),
     ),
   )
-  // Told with the first request, when nobody waits for it before.
+  // A failed import of hono is reported with the first request.
   answer.catch(() => {})
   const handle = (request: Request): Promise<Response> => handleRequest(request, answer, settings)
   return Object.assign(handle, {
     close: () => feeds.close(),
-    settled: () => works.settled(),
+    settled: () => maintenanceJobs.settled(),
     streams: () => ({ clients: feeds.subscribers, conversations: feeds.size }),
   })
 }
 
-function missing(authenticate: unknown): string[] {
+function missingAuthenticate(authenticate: unknown): string[] {
   if (authenticate) return []
   return [
-    "'authenticate' is missing; pass (request) => scope, or use serve, which answers this machine alone without it",
+    "'authenticate' is missing; pass (request) => scope, or use serve, which needs none to answer this machine only",
   ]
 }
 
-/** An optional peer: only whoever serves needs it. */
+/** An optional peer dependency, loaded only by servers. */
 export async function loadHono(): Promise<typeof import('hono').Hono> {
   try {
     return (await import('hono')).Hono
@@ -71,7 +82,7 @@ export async function loadHono(): Promise<typeof import('hono').Hono> {
   }
 }
 
-/** What holds for every request, whatever its route. Never rejects. */
+/** Checks and headers that apply to every route. Never rejects. */
 async function handleRequest(request: Request, answer: Promise<Answer>, settings: ServerSettings): Promise<Response> {
   const response = await checked(request, answer, settings).catch((error: unknown) => {
     logFailure(error, request, settings)

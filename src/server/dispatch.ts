@@ -23,12 +23,12 @@ import {
   discloseWatched,
   everything,
 } from '../view/disclose.ts'
+import { withinByteBudget } from './byte-budget.ts'
 import { identifyCaller } from './guard/identify-caller.ts'
 import { checkMediaType, readBody } from './guard/read-body.ts'
-import { inRoom } from './room.ts'
-import { checkBody, noQuery, type Route, type RouteCall, readQuery, type ServerContext } from './route.ts'
+import { checkBody, emptyQuery, type Route, type RouteCall, readQuery, type ServerContext } from './route.ts'
 
-/** Takes a request through its route: who it is, what is asked, and then what happens. */
+/** Runs one request through its route: identify the caller, read the query and body, call the handler. */
 export async function dispatch(
   route: Route,
   params: Readonly<Record<string, string>>,
@@ -39,24 +39,24 @@ export async function dispatch(
   const { settings } = server
   const { scope, isOperator } = await identifyCaller(request, route, settings)
   const disclosure: Disclosure = isOperator ? everything : { errors: settings.showErrors, withheld: false }
-  const verbs = scope === null ? nobody : disclosedVerbs(runtime.as(scope), disclosure)
-  const query = await readQuery(route.query ?? noQuery, new URL(request.url))
+  const verbs = scope === null ? noVerbs : disclosedVerbs(runtime.as(scope), disclosure)
+  const query = await readQuery(route.query ?? emptyQuery, new URL(request.url))
   if (route.takesLines) checkMediaType(request, 'application/x-ndjson')
   const body = route.body ? await checkBody(route.body, await readBody(request, settings.limits)) : null
   const call: RouteCall = { verbs, disclosure, params, query, body, request, server }
-  return isLarge(route) ? inRoom(call, () => route.handle(call)) : route.handle(call)
+  return isLarge(route) ? withinByteBudget(call, () => route.handle(call)) : route.handle(call)
 }
 
-/** Whatever a route reads may be large, unless it is said not to be; what is streamed has limits of its own. */
+/** GET responses may be large unless the route says otherwise. Streams have limits of their own. */
 function isLarge({ method, isPublic, isForOperators, waits, answer }: Route): boolean {
   const isStreamed = answer.type === 'text/event-stream'
   return method === 'GET' && !isPublic && !isForOperators && !waits && !isStreamed
 }
 
-/** A public route that acts is a mistake, and must not act as anybody; nor does an operator. */
-const nobody = new Proxy({} as Verbs, {
+/** Stands in for the verbs on public and operator routes: those have no scope, so any use is a bug in the route. */
+const noVerbs = new Proxy({} as Verbs, {
   get() {
-    throw new Error('this route has no identity to act with')
+    throw new Error('this route has no scope to act with')
   },
 })
 
@@ -64,7 +64,7 @@ export type Answer = (request: Request) => Promise<Response>
 
 type Handle = (route: Route, params: Readonly<Record<string, string>>, request: Request) => Promise<Response>
 
-/** Finds the route of a request. What is thrown passes through. */
+/** Maps requests to routes. Errors pass through to the caller. */
 export function routeRequests(app: Hono, routes: readonly Route[], basePath: string, handle: Handle): Answer {
   for (const route of routes) {
     app.on(route.method, basePath + route.path, (context) => handle(route, context.req.param(), context.req.raw))
@@ -85,8 +85,8 @@ export function routeRequests(app: Hono, routes: readonly Route[], basePath: str
 }
 
 /**
- * The only verbs that routes get: what they read has passed `view/disclose.ts`. Each member is listed, so that a new verb does not compile before it
- * is said what may leave by it.
+ * The only verbs that routes get: everything they return has passed `view/disclose.ts`. Each member is listed, so a new
+ * verb does not compile until its disclosure is decided.
  */
 function disclosedVerbs(verbs: Verbs, disclosure: Disclosure): Verbs {
   return {
@@ -99,7 +99,7 @@ function disclosedVerbs(verbs: Verbs, disclosure: Disclosure): Verbs {
     flow: ((flow: string, id: string) => sessionOf(verbs.flow(flow, id), disclosure)) as Verbs['flow'],
     resolve: async (id, call, value, options) =>
       answered(await verbs.resolve(id, call, value, options), call, disclosure),
-    // Records and pending calls hold nothing that failed: `listed` keeps to itself what is wrong with a record.
+    // Records and pending calls contain no error text: `listEntry` shows only the code of a problem.
     conversations: (filter) => verbs.conversations(filter),
     inbox: (page) => verbs.inbox(page),
     unquarantine: (id) => verbs.unquarantine(id),
@@ -140,7 +140,7 @@ function conversationOf(handle: Conversation, disclosure: Disclosure): Conversat
     async *watch(options) {
       for await (const event of handle.watch(options)) yield discloseWatched(event, disclosure)
     },
-    // Model calls are refused as a whole to whoever may not read prompts.
+    // Model calls need no filter: `readsPrompts` routes refuse callers who may not read prompts.
     modelCalls: (range) => handle.modelCalls(range),
     explain: (modelCall) => handle.explain(modelCall),
     fork: (async (options) => conversationOf(await handle.fork(options), disclosure)) as Conversation['fork'],
@@ -178,7 +178,7 @@ function inspectionOf(inspection: Inspection, disclosure: Disclosure): Inspectio
   return {
     ref: inspection.ref,
     record: () => inspection.record(),
-    // Model calls are refused as a whole to whoever may not read prompts.
+    // Model calls need no filter: `readsPrompts` routes refuse callers who may not read prompts.
     modelCalls: (range) => inspection.modelCalls(range),
     explain: (turnRef, range) => inspection.explain(turnRef, range),
     snapshot: async () => discloseSnapshot(await inspection.snapshot(), disclosure),

@@ -4,7 +4,7 @@ import { MethodNotAllowedError, RateLimitedError, ServerFailedError } from '../b
 import { UpkeepUnsupportedError } from '../base/errors/store-errors.ts'
 import type { ServerSettings } from './server-options.ts'
 
-/** The answer for whatever was thrown: its code and advice, or nothing but that the server failed. */
+/** The response for an error: its code and advice, or only that the server failed. */
 export function problemOf(error: unknown): Response {
   const body = problemIn(error)
   return new Response(JSON.stringify(body), {
@@ -13,7 +13,7 @@ export function problemOf(error: unknown): Response {
   })
 }
 
-/** What a caller is told of it. */
+/** The body of an error response (RFC 9457). */
 export type Problem = {
   readonly type: string
   readonly title: string
@@ -33,15 +33,16 @@ export function problemIn(error: unknown): Problem {
     status,
     code: known.code,
     detail: isTold ? known.message : (hidden[known.code] ?? new ServerFailedError().message),
-    // This server may be closing, but there will be another.
+    // When this server is closing, a retry may reach another one.
     retryable: known.retryable || status === 503,
   }
 }
 
-/** Messages of these may name files, hosts or statements: what a caller may know is said here. */
+/** The original messages may name files, hosts or SQL. Clients get these texts instead. */
 const hidden: Partial<Record<string, string>> = {
-  conversation_unreadable: 'The conversation is damaged in the store. Have whoever runs the server run perdure doctor.',
-  snapshot_load_failed: 'What is kept of the conversation could not be loaded. Nothing was sent. Try again.',
+  conversation_unreadable:
+    'The conversation is damaged in the store. Ask the operator of the server to run perdure doctor.',
+  snapshot_load_failed: 'The snapshot of the conversation could not be loaded. Nothing was sent. Try again.',
   store_failed: 'The store failed, and the change may have been made. Read the log, or send the same key again.',
   store_busy: 'The store is busy. Nothing was written. Try again.',
   store_closed: 'The server is shutting down. Try again.',
@@ -55,12 +56,12 @@ function headersOf(error: unknown): Record<string, string> {
   return PerdureError.isInstance(error) && error.code === 'unauthenticated' ? { 'www-authenticate': 'Bearer' } : {}
 }
 
-/** Only what whoever runs the server must know of. Never a header, a body or a query: they may hold secrets. */
+/** Logs failures of the server. Must not log headers, bodies or queries: they may contain secrets. */
 export function logFailure(error: unknown, request: Request, { logger }: Pick<ServerSettings, 'logger'>): void {
   if (PerdureError.isInstance(error) && errorCodes[error.code]?.status < 500) return
   const details = { method: request.method, path: new URL(request.url).pathname, error }
-  // Whoever closes a runtime knows; clients come back once more before they are told.
+  // Expected while a runtime closes; clients reconnect once before they give up.
   if (PerdureError.isInstance(error) && error.code === 'runtime_closed')
-    logger.debug('a request came too late', details)
+    logger.debug('a request arrived after the runtime closed', details)
   else logger.error('a request failed', details)
 }

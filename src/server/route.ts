@@ -5,42 +5,42 @@ import { validate } from '../define/validate.ts'
 import type { Readiness } from '../runtime/readiness.ts'
 import type { Verbs } from '../runtime/runtime.ts'
 import type { Disclosure } from '../view/disclose.ts'
+import type { ByteBudget } from './byte-budget.ts'
 import type { Feeds } from './live/feeds.ts'
-import type { Room } from './room.ts'
 import type { ServerSettings } from './server-options.ts'
 import type { UiTurns } from './ui/ui-turns.ts'
 import type { MaintenanceJobs } from './upkeep/stream-lines.ts'
 
-/** One thing the server does: how it is asked for, and what happens. The table of them is what is served, documented and tested. */
+/** One operation of the server. The table of routes is what the server serves, documents and tests. */
 export type Route = {
-  /** Unique; the operationId of the OpenAPI document. */
+  /** Unique. The operationId in the OpenAPI document. */
   readonly name: string
   readonly method: 'GET' | 'POST' | 'DELETE'
-  /** As in '/conversations/:id'. */
+  /** For example '/conversations/:id'. */
   readonly path: string
   readonly summary: string
-  /** Object schemas: what is not in them is refused. Texts of a query become numbers where its schema says so. */
+  /** Object schemas. Unknown members are refused. Query values are converted to numbers where the schema says so. */
   readonly query?: JsonObject
   readonly body?: JsonObject
-  /** The body is JSON lines, of any length, that the route reads by itself as they come. */
+  /** The body is JSON lines of any length. The route reads them as they arrive. */
   readonly takesLines?: boolean
-  /** What an answer that went well looks like. */
+  /** The response on success. */
   readonly answer: { readonly status: number; readonly description: string; readonly type?: string }
-  /** Waits for something to happen before it answers, and must not hold room for a large answer meanwhile. */
+  /** Waits for an event before it responds. Must not reserve memory for a large response while it waits. */
   readonly waits?: boolean
-  /** Needs no identity. Must tell nothing about anybody. */
+  /** Needs no authentication. Must not return anything that belongs to a tenant. */
   readonly isPublic?: boolean
-  /** For whoever looks after the whole store; not there unless the server is given `upkeep`. Acts as nobody. */
+  /** For operators of the whole store. Served only with the option `upkeep`, and without a scope. */
   readonly isForOperators?: boolean
-  /** Shows what models were given: for operators, and for whoever `showPrompts` lets. */
+  /** Returns prompts: for operators, and for callers that `showPrompts` allows. */
   readonly readsPrompts?: boolean
   handle(call: RouteCall): Promise<Response>
 }
 
 export type RouteCall = {
-  /** Of whoever sent the request. Must not be used by public routes, nor by those for operators. */
+  /** Act with the scope of the caller. Must not be used by public routes or operator routes. */
   readonly verbs: Verbs
-  /** What they disclose. Streams that are shared are shared by those who are told the same. */
+  /** What `verbs` disclose. Callers share a live feed only if it is the same for both. */
   readonly disclosure: Disclosure
   readonly params: Readonly<Record<string, string>>
   readonly query: Readonly<Record<string, unknown>>
@@ -53,13 +53,13 @@ export type ServerContext = {
   readonly settings: ServerSettings
   readonly feeds: Feeds
   readonly uiTurns: UiTurns
-  readonly works: MaintenanceJobs
-  readonly room: Room
+  readonly maintenanceJobs: MaintenanceJobs
+  readonly byteBudget: ByteBudget
   readonly routes: readonly Route[]
   readiness(): Promise<Readiness>
 }
 
-/** An object that has these members and no others. */
+/** The schema of an object with these members and no others. */
 export function object(properties: JsonObject, required: readonly string[] = []): JsonObject {
   return { type: 'object', properties, required, additionalProperties: false }
 }
@@ -68,24 +68,24 @@ export const text = { type: 'string', minLength: 1 }
 export const anything: JsonObject = { description: 'Any JSON value.' }
 export const seq = { type: 'integer', minimum: 0, maximum: Number.MAX_SAFE_INTEGER }
 export const round = { type: 'integer', minimum: 1, maximum: 1_000_000, description: 'Default: 1.' }
-export const noQuery = object({})
-export const noBody = object({})
+export const emptyQuery = object({})
+export const emptyBody = object({})
 
 export function limit(most: number): JsonObject {
   return { type: 'integer', minimum: 1, maximum: most }
 }
 
-/** Checks a body against the schema its route gives. */
+/** Checks a body against the schema of its route. */
 export async function checkBody(schema: JsonObject, body: unknown): Promise<unknown> {
   return checked('body', schema, body)
 }
 
-/** The query of a URL with numbers where its schema wants them. A name that comes twice is refused. */
+/** Reads the query of a URL, with numbers where the schema wants them. A repeated name is refused. */
 export async function readQuery(schema: JsonObject, url: URL): Promise<Readonly<Record<string, unknown>>> {
   const properties = (schema['properties'] ?? {}) as Readonly<Record<string, JsonObject>>
   const query: Record<string, unknown> = Object.create(null)
   for (const [name, text] of url.searchParams) {
-    if (name in query) throw new InvalidRequestError('query', `${name}: it is given twice`)
+    if (name in query) throw new InvalidRequestError('query', `${name}: it appears twice`)
     const isNumber = Object.hasOwn(properties, name) && properties[name]?.['type'] === 'integer'
     query[name] = isNumber && /^\d{1,15}$/.test(text) ? Number(text) : text
   }

@@ -16,34 +16,37 @@ import { problemOf } from './problem.ts'
 import { type Authenticate, defaultLimits, type ServerOptions } from './server-options.ts'
 import { serverProblems } from './server-problems.ts'
 
-/** What `serve` takes. */
+/** Options of `serve`. */
 export type ServeOptions = ServerOptions & {
-  /** Default: 4111. 0 takes a free one. */
+  /** Default: 4111. 0 picks a free port. */
   readonly port?: number
   /** Default: 127.0.0.1. Any other address needs `authenticate`. */
   readonly host?: string
-  /** Who this machine acts as where `authenticate` is not asked. Default: the user 'local'. */
+  /** The scope of requests from this machine when there is no `authenticate`. Default: the user 'local'. */
   readonly localScope?: Scope
   /**
-   * A file that gets the address and a secret of this run; whoever brings it acts as `localScope`. Everybody else needs `authenticate`. With `upkeep`, it gets a second
-   * secret, for operators.
+   * A file for the server's address and a secret that is new on each start. Requests with this secret act as
+   * `localScope`; all others need `authenticate`. With `upkeep`, the file also contains a second secret for operators.
    */
   readonly localTokenFile?: string
 }
 
-/** A server that listens. */
+/** A running server. */
 export type Server = {
   readonly url: string
   readonly port: number
-  /** Who watches now, and the conversations that are kept in memory for it. */
+  /** Connected live clients, and conversations kept in memory for them. */
   streams(): { readonly clients: number; readonly conversations: number }
-  /** Takes no more requests, ends the live streams, and waits up to `drainMs` for the rest, which is then cut off. The runtime stays open. */
+  /**
+   * Stops accepting requests, ends live streams and waits up to `drainMs` for running requests; then closes their
+   * connections. The runtime stays open.
+   */
   close(options?: { readonly drainMs?: number }): Promise<void>
 }
 
 const ownAddresses = ['127.0.0.1', '::1', 'localhost']
 
-/** Serves a runtime on Node. Closed by default: this machine alone, unless somebody says who may come in. */
+/** Serves a runtime with Node's HTTP server. Without `authenticate` it answers this machine only. */
 export async function serve<Agents extends readonly Agent[]>(
   runtime: Pick<Runtime<Agents>, 'as' | 'readiness'>,
   options: ServeOptions = {},
@@ -62,7 +65,7 @@ export async function serve<Agents extends readonly Agent[]>(
   const authenticate = authenticatorOf(options, token)
   const handler = createHandler(runtime, { ...options, ...upkeepOf(options, token), authenticate })
   const { headerBytes, stallMs } = { ...defaultLimits, ...options.limits }
-  // How long a body may take is for the guard that reads it: an import may take its time.
+  // No request timeout: `readBody` limits how long a body may take, and an import may take longer.
   const server = createServer({ maxHeaderSize: headerBytes, requestTimeout: 0, headersTimeout: 15_000 })
   readBeforeClosing(server)
   server.on('request', requestListener(handler, { stallMs, isClosing: () => !server.listening }))
@@ -102,7 +105,7 @@ function authenticatorOf({ authenticate, localScope }: ServeOptions, token: Loca
   return (request) => {
     const given = bearerToken(request)
     if (token.isOfUser(given)) return local
-    // Whatever `authenticate` makes of tokens: this one acts as nobody.
+    // The operator token never acts as a user, even if `authenticate` would accept it.
     return token.isOfOperator(given) ? null : (authenticate?.(request) ?? null)
   }
 }
@@ -124,13 +127,13 @@ function upkeepOf({ upkeep }: ServeOptions, token: LocalToken | null): Pick<Serv
 const uploadGraceMs = 1_000
 
 type ListenerOptions = {
-  /** How long a client may take nothing of its answer. */
+  /** How long a client may read nothing before it is disconnected. */
   readonly stallMs: number
-  /** Then a connection goes with its answer: a client that came back on it would only be sent away. */
+  /** While closing, each connection ends with its response. */
   readonly isClosing: () => boolean
 }
 
-/** Lets a handler answer what a server of Node receives. */
+/** Connects a handler to Node's HTTP server. */
 function requestListener(
   handler: Handler,
   { stallMs, isClosing }: ListenerOptions,
@@ -153,11 +156,11 @@ async function answer(
 ): Promise<void> {
   const gone = new AbortController()
   outgoing.once('close', () => gone.abort())
-  // A connection that breaks is seen as `close`.
+  // A broken connection also emits `close`.
   incoming.on('error', () => {})
   outgoing.on('error', () => {})
   const response = await responseTo(handler, incoming, gone.signal)
-  // Node would close the connection with the answer, where that was asked for: see `endUpload`.
+  // Prevents Node from closing the connection with the response: see `endUpload`.
   if (!incoming.complete) outgoing.setHeader('connection', 'keep-alive')
   await sendResponse(response, outgoing, stallMs)
 }
@@ -173,8 +176,8 @@ async function responseTo(handler: Handler, incoming: IncomingMessage, signal: A
 }
 
 /**
- * It was answered before all of it came. The rest is read and dropped for a moment, and then cut off: a connection that is closed on what was not read is reset, and the
- * answer is lost with it.
+ * The response was sent before the whole body arrived. Closing a connection with unread data resets it, and the client
+ * would lose the response. So the rest is read and dropped for a moment first.
  */
 function endUpload(incoming: IncomingMessage): void {
   incoming.removeAllListeners('data').resume()
@@ -183,11 +186,11 @@ function endUpload(incoming: IncomingMessage): void {
   }, uploadGraceMs).unref()
 }
 
-/** A request of Node as one of the web platform. Throws when it cannot be one. */
+/** Converts a Node request to a web `Request`. Throws `InvalidRequestError` when it cannot be one. */
 function requestOf(incoming: IncomingMessage, signal: AbortSignal): Request {
   const { method = 'GET', url = '/', headers } = incoming
   const target = `http://${headers.host ?? ''}${url}`
-  // Nothing but a path: '*' and whole URLs are for proxies. Bytes as they are would be taken for letters of their own.
+  // Only paths: '*' and absolute URLs are for proxies, and raw non-ASCII bytes have no defined encoding.
   if (!/^\/[\x21-\x7e]*$/.test(url) || !URL.canParse(target)) throw new InvalidRequestError('URL', 'it is not a path')
   const hasBody = method !== 'GET' && method !== 'HEAD'
   const body = hasBody ? { body: Readable.toWeb(incoming) as ReadableStream, duplex: 'half' } : {}
@@ -205,8 +208,8 @@ function headersOf({ rawHeaders }: IncomingMessage): Headers {
 }
 
 /**
- * Writes a response out, no faster than the client reads, and cuts it off when the client has taken nothing for `stallMs`. Resolves when that is over,
- * however it ended.
+ * Writes a response no faster than the client reads, and disconnects a client that has read nothing for `stallMs`.
+ * Resolves when the response has ended, whether or not it was sent whole.
  */
 export async function sendResponse(response: Response, outgoing: ServerResponse, stallMs: number): Promise<void> {
   outgoing.writeHead(response.status, Object.fromEntries(response.headers))
@@ -217,7 +220,7 @@ export async function sendResponse(response: Response, outgoing: ServerResponse,
   const reader = response.body.getReader()
   const stop = (): void => void reader.cancel().catch(() => {})
   outgoing.once('close', stop)
-  // The source gives up on a client that does not read: its connection goes, also in the middle of a write.
+  // The body's source gave up on a stalled client. Closing the connection also ends a pending write.
   reader.closed.catch(() => outgoing.destroy())
   outgoing.flushHeaders()
   try {
@@ -225,26 +228,26 @@ export async function sendResponse(response: Response, outgoing: ServerResponse,
       const { done, value } = await reader.read()
       if (done || outgoing.destroyed) break
       if (!outgoing.write(value)) await drained(outgoing, stallMs)
-      // A client that takes everything at once would have the process to itself until the end.
+      // A fast client must not keep the event loop busy until its response is complete.
       await yieldToEventLoop()
     }
     outgoing.end()
   } catch {
-    // What was sent so far cannot be taken back; the client sees a connection that broke off.
+    // The status is already sent. The client sees a broken connection.
     outgoing.destroy()
   } finally {
     outgoing.off('close', stop)
   }
 }
 
-/** Or closed: then nobody will ever read. */
+/** Waits until the client can take more, or the connection is closed. */
 async function drained(outgoing: ServerResponse, stallMs: number): Promise<void> {
   const { socket } = outgoing
   if (outgoing.destroyed || !socket) return
   const settled = new AbortController()
   const { signal } = settled
   const cutOff = (): void => void outgoing.destroy()
-  // The socket itself sees each byte that goes, where a write is over only with its last one.
+  // The socket sees every byte that leaves. A write callback fires only after the last one.
   socket.setTimeout(stallMs, cutOff)
   try {
     await Promise.race([once(outgoing, 'drain', { signal }), once(outgoing, 'close', { signal })])

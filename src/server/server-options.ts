@@ -4,108 +4,125 @@ import type { Scope } from '../define/scope.ts'
 import type { Store } from '../store/store.ts'
 import { isSameSecret, operatorOrBearerToken } from './guard/secret.ts'
 
-/** What `createHandler` and `serve` take. Everything is closed until it is opened here. */
+/** Options of `createHandler` and `serve`. Access is denied unless it is granted here. */
 export type ServerOptions = {
-  /** Says who sent a request, and is the only source of identity. Null refuses it; so does a throw, which is logged. */
+  /**
+   * Returns the scope of a request. It is the only source of identity. Null refuses the request; so does a throw, which
+   * is logged.
+   */
   readonly authenticate?: Authenticate
-  /** Names this server answers for, with or without a port. Default: the names of this machine to itself. */
+  /** Host names that this server answers to, with or without a port. Default: localhost, 127.0.0.1 and [::1]. */
   readonly allowedHosts?: readonly string[]
-  /** Origins of other pages that may call this server, as in 'https://app.example.com'. Default: none. */
+  /** Other origins whose pages may call this server, such as 'https://app.example.com'. Default: none. */
   readonly allowedOrigins?: readonly string[]
-  /** Asked once for each request, after `authenticate`. Default: everything may pass. */
+  /** Called once per request, after `authenticate`. Default: no limit. */
   readonly rateLimit?: RateLimit
-  /** Where the handler is mounted, as in '/api/agents'. Default: the root. */
+  /** The path that the handler is mounted at, such as '/api/agents'. Default: the root. */
   readonly basePath?: string
   readonly limits?: Partial<Limits>
   /**
-   * Whether a message may come with `output`, `untilTool`, `maxSteps` and `maxTokens`. The last two only lower what the agent allows. False refuses a
-   * message with any of them. Default: true.
+   * Whether a message may set `output`, `untilTool`, `maxSteps` and `maxTokens`. The last two can only lower the
+   * agent's limits. False refuses messages with any of them. Default: true.
    */
   readonly turnOptions?: boolean
   /**
-   * Whether callers may send a JSON Schema of their own along, as `output` of a message. It is checked within a budget of steps, but what it says is handed
-   * to the model. Default: false.
+   * Whether callers may send their own JSON Schema as `output` of a message. Checking it has a limited cost, but its
+   * text goes to the model. Default: false.
    */
   readonly callerSchemas?: boolean
-  /** Lets operators export, import, examine and tidy the whole store. Default: there are no such routes. */
+  /** Lets operators export, import, examine and clean up the whole store. Default: these routes do not exist. */
   readonly upkeep?: UpkeepOptions
   /**
-   * Whether pages are shown what tools, steps, hooks and providers said when they failed, secrets taken out. Default: false. They are told that it failed, with the
-   * id of the call or the code; the words only where they are meant for people: see `UserFacingError`.
+   * Whether clients see the error texts of tools, steps, hooks and providers, with secrets redacted. Default: false.
+   * Then they see that something failed, with the call's id or the error code, and the text of a `UserFacingError`.
    */
   readonly showErrors?: boolean
   /**
-   * Who may read what models were given, system prompts among it: everybody, or those for whom a function returns `true`; a throw refuses, and is logged. Default: false.
-   * Operators may.
+   * Who may read the prompts sent to models, including system prompts: all users, or those for whom the function
+   * returns `true`. A throw refuses the request and is logged. Operators always may. Default: false.
    */
   readonly showPrompts?: boolean | ((scope: Scope, request: Request) => boolean | Promise<boolean>)
   readonly logger?: Logger
 }
 
-/** Who may look after a store over HTTP. They see and change all tenants, so no user of a tenant is one by being that. */
+/**
+ * Who may maintain a store over HTTP. Operators see and change all tenants, so no tenant's user is an operator by
+ * default.
+ */
 export type UpkeepOptions = {
-  /** The one that the runtime works on. */
+  /** The store of the runtime. */
   readonly store: Pick<Store, 'upkeep' | 'forTenant'>
   /**
-   * Whether an operator sent a request. Anything but `true` refuses it; so does a throw, which is logged. Asked on routes for operators, and on others where a user
-   * brings the header `perdure-operator` as well: see `operatorToken`. With `localTokenFile` of `serve`, whoever brings the operator token of that file is an operator, too.
+   * Whether an operator sent the request. Anything but `true` refuses it; so does a throw, which is logged. Called on
+   * operator routes, and on other routes when the request has the header `perdure-operator`: see `operatorToken`. With
+   * `localTokenFile` of `serve`, the operator token in that file is accepted too.
    */
   readonly isOperator?: IsOperator
-  /** Whoever brings this one is an operator, too. Must not be empty. Without it, `isOperator` or `localTokenFile` is needed. */
+  /**
+   * Requests with this token come from an operator. Must not be empty. Without it, `isOperator` or `localTokenFile` is
+   * needed.
+   */
   readonly operatorToken?: string
-  /** The agents there is code for, and `flow:<name>` of flows: an examination tells of work for others. Default: nobody says. */
+  /**
+   * Agents that have code, and flows as `flow:<name>`. An examination reports work for all others. Default: it reports
+   * none.
+   */
   readonly agents?: readonly string[]
 }
 
 /** Tells whether an operator sent a request. */
 export type IsOperator = (request: Request) => boolean | Promise<boolean>
 
-/** Tells who sent a request. Null or undefined: nobody, and it is refused. */
+/** Returns the scope of a request. Null or undefined refuses it. */
 export type Authenticate = (request: Request) => Scope | null | undefined | Promise<Scope | null | undefined>
 
-/** `scope` is null when the request was not authenticated, and for routes of operators, who act as nobody. */
+/** `scope` is null when the request is not authenticated, and on operator routes, which have no scope. */
 export type RateLimit = (asked: {
   readonly request: Request
   readonly scope: Scope | null
   readonly route: string
 }) => RateVerdict | Promise<RateVerdict>
 
-/** Whether a request may pass, and if not, when to try again. */
+/** Whether a request may pass, and when to retry if not. */
 export type RateVerdict = { readonly allowed: true } | { readonly allowed: false; readonly retryAfterMs: number }
 
-/** What a request, and a live stream, may take of this server. */
+/** What one request or live stream may cost this server. */
 export type Limits = {
-  /** Of a body that is JSON. What an operator imports may be longer. */
+  /** Size of a JSON body. An import may be larger. */
   readonly bodyBytes: number
-  /** How long such a body may take to come. */
+  /** Time for a JSON body to arrive. */
   readonly bodyMs: number
   readonly headerBytes: number
   readonly urlBytes: number
-  /** How deeply JSON may be nested. */
+  /** Nesting depth of JSON. */
   readonly depth: number
   /**
-   * Of an answer that shows a log, a list or an audit: what does not fit is on the next page, and says so. A single event is sent whole, whatever this says. A
-   * view or a snapshot of a live stream is made of about a quarter of it, because it holds what it shows several times.
+   * Size of a response that shows a log, a list or an audit. The rest is on the next page, and the response says so. A
+   * single event is always sent whole. A view or the snapshot of a live stream is built from about a quarter of this,
+   * because it contains its data several times.
    */
   readonly answerBytes: number
-  /** Of all such answers together that are being read, or that clients have not taken yet. Others wait; who takes nothing is cut off for them. */
+  /**
+   * Size of all such responses that are being built or sent. Further requests wait, and stalled clients are
+   * disconnected for them.
+   */
   readonly unsentBytes: number
-  /** What may wait for one client of a live stream before it is closed. */
+  /** Bytes that may wait for one client of a live stream. Beyond that, the stream is closed. */
   readonly streamBytes: number
-  /** Live streams at once. */
+  /** Live streams at the same time. */
   readonly streams: number
-  /** How often an idle live stream shows that it lives. */
+  /** How often an idle live stream sends a heartbeat. */
   readonly heartbeatMs: number
-  /** How long what was live is kept for a client that comes back. */
+  /** How long a feed is kept in memory for clients that reconnect. */
   readonly lingerMs: number
-  /** The longest a request waits for a turn or a session. */
+  /** The longest time that a request waits for a turn or a session. */
   readonly waitMs: number
   /**
-   * How long a client of `serve` may take nothing of what is sent to it, and an operator bring nothing of an import, before it is cut off. What moves
-   * is not, however slow and however long.
+   * How long a client of `serve` may read nothing of its response, or an import may send nothing, before it is
+   * disconnected. A connection that makes progress is never cut off.
    */
   readonly stallMs: number
-  /** Exports, imports and other work of operators at once. */
+  /** Exports, imports and other maintenance jobs at the same time. */
   readonly upkeep: number
 }
 
@@ -126,7 +143,7 @@ export const defaultLimits: Limits = {
   upkeep: 4,
 }
 
-/** With every default written in. */
+/** Options with all defaults filled in. */
 export type ServerSettings = Required<Omit<ServerOptions, 'limits' | 'rateLimit' | 'upkeep'>> & {
   readonly limits: Limits
   readonly rateLimit: RateLimit | null
@@ -150,7 +167,7 @@ export function settingsOf(options: ServerOptions, authenticate: Authenticate): 
   }
 }
 
-/** A token is enough; without one, `isOperator` says. */
+/** Accepts the operator token, or whatever `isOperator` accepts. */
 function isOperatorOf({ isOperator = () => false, operatorToken }: UpkeepOptions): IsOperator {
   if (operatorToken === undefined) return isOperator
   return (request) => isSameSecret(operatorOrBearerToken(request) ?? '', operatorToken) || isOperator(request)

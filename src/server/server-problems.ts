@@ -2,7 +2,10 @@ import { unknownKeys } from '../base/errors/read-given.ts'
 import type { ServeOptions } from './serve.ts'
 import { defaultLimits, type UpkeepOptions } from './server-options.ts'
 
-/** What is wrong with the options of a server. A misspelt `authenticate` must not let everybody in, so unknown keys are. */
+/**
+ * Lists what is wrong with the options of a server. Unknown keys are problems, because a misspelt `authenticate` must
+ * not leave a server open.
+ */
 export function serverProblems(options: unknown): string[] {
   const {
     authenticate,
@@ -28,26 +31,26 @@ export function serverProblems(options: unknown): string[] {
     const { operatorToken } = upkeep
     if (operatorToken !== undefined && (typeof operatorToken !== 'string' || operatorToken.trim() === ''))
       problems.push(
-        "'upkeep.operatorToken' is empty or no text, and would be a secret that anybody has; set it to a long random text",
+        "'upkeep.operatorToken' is empty or not a string, so anyone could know it; set it to a long random string",
       )
   }
   const isOperator = upkeep?.isOperator
   for (const [name, given] of Object.entries({ authenticate, rateLimit, 'upkeep.isOperator': isOperator })) {
     if (given !== undefined && typeof given !== 'function') problems.push(`'${name}' must be a function`)
   }
-  // Text such as 'false' must not open anything.
+  // A string such as 'false' must not count as true.
   if (showErrors !== undefined && typeof showErrors !== 'boolean') problems.push("'showErrors' must be true or false")
   if (showPrompts !== undefined && typeof showPrompts !== 'boolean' && typeof showPrompts !== 'function')
     problems.push("'showPrompts' must be true, false or a function")
   return problems
 }
 
-/** Where nobody could be an operator, `upkeep` is a mistake. */
+/** `upkeep` without any way to be an operator is a mistake. */
 export function operatorProblems(options: unknown): string[] {
   const { upkeep } = Object(options) as Partial<ServeOptions>
   if (!upkeep || upkeep.isOperator || upkeep.operatorToken !== undefined) return []
   return [
-    "'upkeep' has no 'isOperator', so that nobody could use it; pass (request) => boolean, operatorToken, or localTokenFile to serve",
+    "'upkeep' has no 'isOperator', so no caller could use it; pass (request) => boolean, operatorToken, or localTokenFile to serve",
   ]
 }
 

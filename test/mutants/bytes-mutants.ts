@@ -277,7 +277,7 @@ export const bytesMutants: readonly Mutant[] = [
     edits: [
       {
         file: 'src/server/live/frame.ts',
-        find: 'if (frame.byteLength <= mostBytes || maxBytes < leastBytes) return frame',
+        find: 'if (frame.byteLength <= maxFrameBytes || maxBytes < minBytes) return frame',
         replace: "return frameOf({ type: 'snapshot', view }, cursor) ?? frame",
       },
     ],
@@ -298,23 +298,23 @@ export const bytesMutants: readonly Mutant[] = [
     name: 'a client that takes nothing keeps its room',
     edits: [
       {
-        file: 'src/server/room.ts',
+        file: 'src/server/byte-budget.ts',
         find: '.sort((one, other) => one.movedAt - other.movedAt)[0]?.cutOff()',
         replace: '.sort((one, other) => one.movedAt - other.movedAt)',
       },
     ],
-    killedBy: [room('a client that takes nothing is cut off for those that wait; one that takes something is not')],
+    killedBy: [room('a stalled client is cut off for those that wait; one that makes progress is not')],
   },
   {
     name: 'the room of an answer is free before its client has it',
     edits: [
       {
-        file: 'src/server/room.ts',
+        file: 'src/server/byte-budget.ts',
         find: '    this.#bytes = bytes\n    this.#movedAt = performance.now()',
         replace: '    this.#bytes = 0\n    this.#movedAt = performance.now()',
       },
     ],
-    killedBy: [room('who finds no room waits until an answer was taken, in the order they came')],
+    killedBy: [room('a request waits until a response was received, in the order of arrival')],
   },
   {
     name: 'the kept working sets are counted, and not weighed',

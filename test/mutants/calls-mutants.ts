@@ -157,8 +157,8 @@ export const callsMutants: readonly Mutant[] = [
     edits: [
       {
         file: 'src/server/live/feed.ts',
-        find: 'else this.#telling ??= setImmediate(() => this.#tell())',
-        replace: 'else this.#tell()',
+        find: 'else this.#scheduledNotify ??= setImmediate(() => this.#notifyFollowers())',
+        replace: 'else this.#notifyFollowers()',
       },
     ],
     killedBy: [watched('a page that shows very many calls costs a few views, and is told of all of them')],
@@ -209,7 +209,11 @@ export const callsMutants: readonly Mutant[] = [
   {
     name: 'progress of a call that ends in the same moment is not told',
     edits: [
-      { file: 'src/server/live/feed.ts', find: 'if (this.#untold.has(callOf(event))) this.#tell()', replace: '' },
+      {
+        file: 'src/server/live/feed.ts',
+        find: 'if (this.#unsentProgress.has(callOf(event))) this.#notifyFollowers()',
+        replace: '',
+      },
     ],
     killedBy: [{ file: 'test/server/ui-chat.test.ts', test: 'progress of a tool is told while it runs' }],
   },

@@ -134,7 +134,7 @@ const rows: readonly Row[] = [
     'src/server/guard/identify-caller.ts',
     "  if (isSameSecret(bearerToken(request) ?? '', upkeep?.operatorToken ?? '')) return null\n",
     '  if (isSameSecret(bearerToken(request) ?? "", upkeep?.operatorToken ?? "")) return {} as Scope\n',
-    operators('an operator token that authenticate would take for a user acts as nobody'),
+    operators('an operator token that authenticate would accept as a user has no scope'),
   ],
   [
     'two empty secrets are the same',

@@ -16,14 +16,14 @@ const removed: readonly (readonly [name: string, file: string, find: string, rep
     'src/server/guard/identify-caller.ts',
     'return (await ask()) === true',
     'return Boolean(await ask())',
-    operators('not whoever isOperator answers with text, and nothing of a body is waited for'),
+    operators('not a caller for whom isOperator returns text, and nothing of a body is waited for'),
   ],
   [
     'a throw makes an operator',
     'src/server/guard/identify-caller.ts',
     '    return false\n',
     '    return true\n',
-    operators('not whoever makes isOperator throw, and nothing of a body is waited for'),
+    operators('not a caller for whom isOperator throws, and nothing of a body is waited for'),
   ],
   [
     'the rate limit is not asked about operators',
@@ -68,11 +68,11 @@ const removed: readonly (readonly [name: string, file: string, find: string, rep
     operators('and no more than that, however much authenticate and isOperator let in'),
   ],
   [
-    'upkeep may be open to nobody',
+    'upkeep may be open to no caller',
     'src/server/server-problems.ts',
     'if (!upkeep || upkeep.isOperator || upkeep.operatorToken !== undefined) return []',
     'if (upkeep !== null) return []',
-    operators('upkeep that nobody could use is a mistake, as is a misspelt option of it'),
+    operators('upkeep without a way to be an operator is a mistake, as is a misspelt option of it'),
   ],
   [
     'any content type is an export',
@@ -84,7 +84,7 @@ const removed: readonly (readonly [name: string, file: string, find: string, rep
   [
     'a body may take for ever',
     'src/server/guard/read-body.ts',
-    'Promise.race([reader.read().catch(brokeOff), late])',
+    'Promise.race([reader.read().catch(throwAborted), late])',
     'Promise.race([reader.read()])',
     operators('is cut off where it is JSON'),
   ],
@@ -119,7 +119,7 @@ const removed: readonly (readonly [name: string, file: string, find: string, rep
   [
     'a migration is nobody to wait for',
     'src/server/routes/store.ts',
-    'json(await call.server.works.run(() => migrateStore(upkeepIn(call).store)))',
+    'json(await call.server.maintenanceJobs.run(() => migrateStore(upkeepIn(call).store)))',
     'json(await migrateStore(upkeepIn(call).store))',
     operators('the end of the server waits for a migration, whose client may be gone'),
   ],

@@ -56,13 +56,13 @@ export const readerMutants: readonly Mutant[] = [
     name: 'how turns stand is read without room for it',
     edits: [
       {
-        file: 'src/server/room.ts',
-        find: 'const place = await server.room.take(answerBytes, { signal: request.signal, waitMs })',
+        file: 'src/server/byte-budget.ts',
+        find: 'const place = await server.byteBudget.reserve(answerBytes, { signal: request.signal, waitMs })',
         replace:
-          "const isOutcome = request.url.includes('/outcome')\n  const place = await server.room.take(isOutcome ? 0 : answerBytes, { signal: request.signal, waitMs })",
+          "const isOutcome = request.url.includes('/outcome')\n  const place = await server.byteBudget.reserve(isOutcome ? 0 : answerBytes, { signal: request.signal, waitMs })",
       },
     ],
-    killedBy: [answers('whoever asks how a turn stands takes room for it like any other')],
+    killedBy: [answers('a request for the outcome of a turn reserves memory like any other')],
   },
   {
     name: 'those who wait for a turn hold as much room as an answer',

@@ -201,7 +201,7 @@ const removed: readonly (readonly [name: string, file: string, find: string, rep
     'src/server/problem.ts',
     '(hidden[known.code] ?? new ServerFailedError().message)',
     '(hidden[known.code] ?? String(error))',
-    probe('not whoever makes authenticate throw, and the answer does not say why'),
+    probe('not a caller for whom authenticate throws, and the response does not say why'),
   ],
   [
     'the whole URL is logged',
@@ -264,7 +264,7 @@ const removed: readonly (readonly [name: string, file: string, find: string, rep
     'src/server/live/subscription.ts',
     '    this.#onClose()\n',
     '',
-    live('a client that went frees what it held, and so does a feed that nobody watches'),
+    live('a client that left frees its memory, and so does a feed without clients'),
   ],
 ]
 

@@ -223,7 +223,7 @@ function asked(length: number): NewEvent {
 const waiting = (id: string): string => `/conversations/${id}/turns/t1/outcome?waitMs=25000`
 const moment = (): Promise<unknown> => new Promise((resolve) => setTimeout(resolve, 300))
 
-test('whoever asks how a turn stands takes room for it like any other', async () => {
+test('a request for the outcome of a turn reserves memory like any other', async () => {
   const { server, store } = await startServer({ serve: { limits: { answerBytes, unsentBytes: answerBytes } } })
   await fill(store, 'long', longTurn(20))
   await fill(store, 'large', [asked(75_000)])

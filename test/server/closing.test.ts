@@ -6,7 +6,7 @@ import { until } from '../stories/until.ts'
 import { startServer } from './start-server.ts'
 
 test.each(['', 'Connection: close\r\n'])(
-  'an answer that comes before the end of a body reaches whoever is still sending (%j)',
+  'a response that is sent before the end of a body reaches a client that is still sending (%j)',
   async (connection) => {
     const { server } = await startServer({ serve: { authenticate: () => null } })
     const socket = connect(server.port, '127.0.0.1').pause()

@@ -48,7 +48,7 @@ test.each(killers)(
   },
 )
 
-/** A message that nobody has answered yet, with its own schema. */
+/** A message without an answer yet, with its own schema. */
 async function storeTurn(path: string, output: JsonObject): Promise<void> {
   const store = sqliteStore({ path, logger: silentLogger })
   const message = { parts: [{ type: 'text' as const, text: 'Hi' }] }

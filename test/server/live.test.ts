@@ -24,7 +24,7 @@ test('a page opened in the middle of a message gets the text so far, and then th
   page.cut()
 })
 
-test('whoever was cut off anywhere goes on after the last event it got, with no gap and no repeat', async () => {
+test('a client that was cut off anywhere continues after its last event, with no gap and no repeat', async () => {
   const { client, server, model } = await startPaced()
   const url = `${server.url}/conversations/c/live`
   await client.conversation('c', { agent: 'helper' }).send('Hi')
@@ -110,7 +110,7 @@ test('heartbeats come while nothing happens', async () => {
   await reader.cancel()
 })
 
-test('a client that went frees what it held, and so does a feed that nobody watches', async () => {
+test('a client that left frees its memory, and so does a feed without clients', async () => {
   const { client, server, model } = await startPaced({ limits: { lingerMs: 20 } })
   await client.conversation('c', { agent: 'helper' }).send('Hi')
   const call = await model.called(1)

@@ -102,7 +102,7 @@ describe('a request with two identities', () => {
 
   test.each<[string, Record<string, string>, number, number]>([
     // What is asked of the user's routes, and of the operators'.
-    ['nobody', {}, 401, 403],
+    ['an anonymous caller', {}, 401, 403],
     ['a user', { authorization: bearer(ofUser) }, 200, 403],
     ['an operator alone', { 'perdure-operator': bearer(ofOperator) }, 401, 200],
     ['an operator where a user stands', { authorization: bearer(ofOperator) }, 401, 200],
@@ -127,7 +127,7 @@ describe('a request with two identities', () => {
     }
   })
 
-  test('an operator token that authenticate would take for a user acts as nobody', async () => {
+  test('an operator token that authenticate would accept as a user has no scope', async () => {
     const lax = () => createScope({ user: 'anybody' }) as Scope
     const { server } = await startServer({
       serve: (store) => ({ authenticate: lax, upkeep: { store, operatorToken: ofOperator } }),

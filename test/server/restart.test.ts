@@ -4,7 +4,7 @@ import { serve } from '../../src/server/index.ts'
 import { pacedModel } from '../stories/paced-model.ts'
 import { startServer } from './start-server.ts'
 
-test('whoever watches comes back by itself when the server was closed and started anew', async () => {
+test('a watcher reconnects by itself after the server was closed and started again', async () => {
   const model = pacedModel()
   const { client, runtime, server } = await startServer({ model })
   const chat = client.conversation('c', { agent: 'helper' })
@@ -26,7 +26,7 @@ test('whoever watches comes back by itself when the server was closed and starte
   expect(types).toContain('assistant_msg')
 })
 
-test('an event about nothing keeps nobody from watching the log', async () => {
+test('an event about nothing does not stop a client from watching the log', async () => {
   const { client, store } = await startServer()
   await store.appendEvent('c', { type: 'titled', content: { title: 'T' } })
   await store.putConversation('c', { agent: 'helper' })

@@ -30,7 +30,7 @@ describe('where it listens', () => {
 
 describe('who may come in', () => {
   test.each([
-    ['nobody', {}],
+    ['an anonymous caller', {}],
     ['a wrong token', { authorization: 'Bearer wrong' }],
     ['a prefix of the token', { authorization: `Bearer ${secret.slice(0, -1)}` }],
     ['the token and more', { authorization: `Bearer ${secret}x` }],
@@ -49,12 +49,12 @@ describe('who may come in', () => {
     ['text', 'ada'],
     ['true', true],
     ['zero', 0],
-  ])('not whoever authenticate answers with %s', async (_, scope) => {
+  ])('not a caller for whom authenticate returns %s', async (_, scope) => {
     const { server } = await startServer({ serve: { authenticate: () => scope as never } })
     expect((await fetch(`${server.url}/conversations`)).status).toBe(401)
   })
 
-  test('not whoever makes authenticate throw, and the answer does not say why', async () => {
+  test('not a caller for whom authenticate throws, and the response does not say why', async () => {
     const { server } = await startServer({
       serve: {
         authenticate: () => {
@@ -167,7 +167,7 @@ describe('pages of other origins', () => {
     expect(answer.status).toBe(403)
   })
 
-  test('are told by a preflight, which lists nobody by default and never everybody', async () => {
+  test('are listed by a preflight, which lists none by default and never all', async () => {
     const { server } = await startServer({ serve: { allowedOrigins: ['https://app.example.com'] } })
     const ask = (origin: string) =>
       fetch(`${server.url}/conversations`, {

@@ -17,7 +17,7 @@ export async function connect(url: string, lastId: string | null = null): Promis
   const headers: Record<string, string> = lastId === null ? {} : { 'last-event-id': lastId }
   const response = await fetch(url, { headers, signal: controller.signal })
   if (!response.ok) throw new Error(`${response.status}: ${await response.text()}`)
-  // Taken hold of at once: a body that nobody reads is cancelled when its response is collected.
+  // Gets a reader at once: an unread body is cancelled when its response is garbage collected.
   const events = oneByOne(readEvents(response.body!.pipeThrough(new TransformStream())))
   const next = async (): Promise<Received | null> => {
     const { done, value } = (await events.next()) as IteratorResult<ServerSentEvent>

@@ -10,7 +10,7 @@ import { scriptedModel } from '../../src/testing/scripted-model.ts'
 import { startServer } from './start-server.ts'
 
 type Case =
-  /** What the path must name, and the body that would change it. The answer is the same whether it is somebody else's or nobody's. */
+  /** What the path must name, and the body that would change it. The response is the same whether it belongs to another tenant or to none. */
   | { readonly body?: unknown }
   /** What is not for users of any tenant: the answer to them is the same, whatever they ask for. */
   | { readonly isForOperators: true; readonly body?: unknown }
@@ -112,7 +112,7 @@ describe("what is another tenant's is answered byte for byte as what does not ex
     const body = (cases[name] as { body?: unknown }).body
     const owner = await ask(server.port, 'theirs', route, ids, route.method === 'GET' ? undefined : { nonsense: 1 })
     const foreign = await ask(server.port, 'mine', route, ids, body)
-    // Another tenant that has no such thing anywhere: the same names, and nobody has them.
+    // Another tenant: the same names, and none of them exists.
     const { server: emptyServer } = await startServer({ serve: { authenticate, showPrompts: true } })
     const missing = await ask(emptyServer.port, 'mine', route, ids, body)
     expect(foreign).toBe(missing)

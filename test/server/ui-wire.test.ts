@@ -148,7 +148,7 @@ test('what is not a chat is refused in words', async () => {
     [api, { messages: [{ id: 'no-turn', role: 'assistant', parts: [] }] }, 404, 'turn_not_found'],
     [api, { messages: [user('Hi', 'm4')] }, 409, 'conversation_busy'],
     [api, { messages: [user('Hi', 'user-1')], trigger: 'regenerate-message' }, 409, 'turn_ended'],
-    [`${server.url}/ui/nobody`, { id: 'd', messages: [user('Hi')] }, 404, 'agent_missing'],
+    [`${server.url}/ui/missing`, { id: 'd', messages: [user('Hi')] }, 404, 'agent_missing'],
     [api, { id: 'd', messages: [{ id: 't', role: 'assistant', parts: [] }] }, 404, 'conversation_not_found'],
   ]
   for (const [url, body, status, code] of refused) {
@@ -196,7 +196,7 @@ test('a client that does not read is cut off, one that went frees everything, an
   stalled.destroy()
 })
 
-test('whoever joins while much is written gets all of it, in order', async () => {
+test('a client that joins while much is written gets all of it, in order', async () => {
   const words = Array.from({ length: 300 }, (_, n) => `w${n} `)
   const { server, runtime } = await startServer({ model: scriptedModel({ text: words, delayMs: 1 }) })
   const turn = await runtime.conversation('c', { agent: 'helper' }).send('Tell')

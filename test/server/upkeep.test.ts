@@ -30,16 +30,16 @@ function serveOperators(serve: ServeOptions = {}) {
 describe('who may look after the store', () => {
   test.each([
     ['a user of a tenant', isOperator],
-    ['whoever isOperator answers with text', (() => 'yes') as never],
-    ['whoever isOperator answers with an object', (() => ({})) as never],
-    ['whoever isOperator promises too much', (async () => 1) as never],
+    ['a caller for whom isOperator returns text', (() => 'yes') as never],
+    ['a caller for whom isOperator returns an object', (() => ({})) as never],
+    ['a caller for whom isOperator resolves with 1', (async () => 1) as never],
     [
-      'whoever makes isOperator throw',
+      'a caller for whom isOperator throws',
       () => {
         throw new Error('SELECT * FROM operators')
       },
     ],
-    ['whoever makes isOperator reject', () => Promise.reject(new Error('SELECT * FROM operators'))],
+    ['a caller for whom isOperator rejects', () => Promise.reject(new Error('SELECT * FROM operators'))],
   ])('not %s, and nothing of a body is waited for', async (_, isOneOf) => {
     const { server } = await startServer({
       serve: (store) => ({ authenticate, upkeep: { store, isOperator: isOneOf } }),
@@ -74,7 +74,7 @@ describe('who may look after the store', () => {
     expect(logged.join()).not.toMatch(/secret|tenant=a/)
   })
 
-  test('an operator acts as nobody: what belongs to tenants is refused as to any stranger', async () => {
+  test('an operator has no scope: what belongs to tenants is refused as to any stranger', async () => {
     const { server } = await serveOperators({ authenticate: () => null })
     expect((await fetch(`${server.url}/store/migration`, { headers: asOperator })).status).toBe(200)
     expect((await fetch(`${server.url}/conversations`, { headers: asOperator })).status).toBe(401)
@@ -113,7 +113,7 @@ describe('who may look after the store', () => {
     rmSync(folder, { recursive: true })
   })
 
-  test('upkeep that nobody could use is a mistake, as is a misspelt option of it', async () => {
+  test('upkeep without a way to be an operator is a mistake, as is a misspelt option of it', async () => {
     const { runtime, store } = await startServer()
     expect(() => createHandler(runtime, { authenticate, upkeep: { store } })).toThrow(/'upkeep' has no 'isOperator'/)
     await expect(serve(runtime, { port: 0, upkeep: { store } })).rejects.toThrow(/localTokenFile/)

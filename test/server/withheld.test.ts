@@ -121,7 +121,7 @@ test('pages of events begin and end anywhere, and none tells what was withheld',
   }
 })
 
-test('a live stream withdraws what it showed, and whoever comes back anywhere is told nothing of it', async () => {
+test('a live stream withdraws what it showed, and a client that reconnects anywhere never sees it', async () => {
   const { chat, url } = await startHalted()
   const live = `${url}/conversations/c/live`
   const page = await connect(live)

@@ -40,7 +40,7 @@ async function identified({
 const upkeep = { operatorToken: 'boss' } as NonNullable<ServerOptions['upkeep']>
 const asBoss = { 'perdure-operator': 'Bearer boss' }
 
-test('a public route asks nobody', async () => {
+test('a public route needs no authentication', async () => {
   const unasked = () => {
     throw new Error('asked')
   }
@@ -51,12 +51,12 @@ test('a public route asks nobody', async () => {
   })
 })
 
-test('whoever is authenticated acts; whatever is no object is nobody', async () => {
+test('an authenticated caller has a scope; anything but an object is refused', async () => {
   expect(await identified({})).toEqual({ scope: ann, isOperator: false })
   for (const given of [null, 'ann', true]) expect(await identified({ given })).toBe('unauthenticated')
 })
 
-test("an operator's token where a user's stands acts as nobody", async () => {
+test("an operator's token sent as a user's has no scope", async () => {
   expect(await identified({ upkeep, headers: { authorization: 'Bearer boss' } })).toBe('unauthenticated')
   expect(await identified({ upkeep, headers: { authorization: 'Bearer other' } })).toEqual({
     scope: ann,

@@ -10,7 +10,7 @@ import type { Json } from '../../base/json.ts'
 import { decode } from '../../log/codec.ts'
 import type { Limits } from '../server-options.ts'
 
-/** The JSON a request brings; an empty body is an empty object. */
+/** The JSON body of a request. An empty body reads as an empty object. */
 export async function readBody(request: Request, limits: Limits): Promise<Json> {
   const { depth } = limits
   checkMediaType(request, 'application/json')
@@ -36,7 +36,7 @@ const mediaTypes = {
 async function readText(request: Request, { bodyBytes: limit, bodyMs }: Limits): Promise<string> {
   if (Number(request.headers.get('content-length') ?? 0) > limit) throw new RequestTooLargeError('body', limit)
   if (!request.body) return ''
-  const bytes = await gathered(request.body.getReader(), limit, bodyMs)
+  const bytes = await readAll(request.body.getReader(), limit, bodyMs)
   try {
     return new TextDecoder('utf-8', { fatal: true }).decode(bytes)
   } catch {
@@ -44,7 +44,7 @@ async function readText(request: Request, { bodyBytes: limit, bodyMs }: Limits):
   }
 }
 
-async function gathered(
+async function readAll(
   reader: ReadableStreamDefaultReader<Uint8Array>,
   limit: number,
   limitMs: number,
@@ -57,7 +57,7 @@ async function gathered(
   })
   try {
     for (;;) {
-      const { done, value } = await Promise.race([reader.read().catch(brokeOff), late])
+      const { done, value } = await Promise.race([reader.read().catch(throwAborted), late])
       if (done) return Buffer.concat(chunks)
       bytes += value.byteLength
       if (bytes > limit) {
@@ -71,12 +71,12 @@ async function gathered(
   }
 }
 
-/** What comes of a body whose client has gone: no failure of the server. */
-function brokeOff(): never {
+/** The client disconnected while sending: a client error, not a failure of the server. */
+function throwAborted(): never {
   throw new InvalidRequestError('body', 'it broke off')
 }
 
-/** Before it is parsed: what walks over the value later may recurse. */
+/** Runs before parsing, because code that walks the value may recurse. */
 function checkDepth(text: string, limit: number): void {
   let depth = 0
   let isInString = false
@@ -96,13 +96,13 @@ function checkDepth(text: string, limit: number): void {
 const [quote, backslash, openBracket, closeBracket, openBrace, closeBrace] = [0x22, 0x5c, 0x5b, 0x5d, 0x7b, 0x7d]
 
 /**
- * What a client brings, for as long as it brings something: any byte within `stallMs` of being waited for will do. Whoever stops reading must not let go of
- * the connection: the answer is still to be sent on it.
+ * Yields the body in chunks, and throws when no byte arrives within `stallMs`. Must not cancel the reader when the
+ * consumer stops early: the response still goes out on this connection.
  */
 export async function* bodyChunks({ body }: Request, stallMs: number): AsyncGenerator<Uint8Array> {
   const reader = body?.getReader()
   while (reader) {
-    const { done, value } = await unlessStalled(reader.read().catch(brokeOff), stallMs)
+    const { done, value } = await unlessStalled(reader.read().catch(throwAborted), stallMs)
     if (done) return
     yield value
   }
@@ -120,7 +120,7 @@ async function unlessStalled<T>(coming: Promise<T>, stallMs: number): Promise<T>
   }
 }
 
-/** A name that somebody points at this machine must not make a browser talk to it: only known hosts are answered. */
+/** Protects against DNS rebinding: a name that an attacker points at this machine must not let a browser talk to it. */
 export function checkHost(request: Request, allowed: readonly string[]): void {
   const host = normalised(hostOf(request))
   const isAllowed = allowed.some((name) => {
@@ -142,19 +142,19 @@ function hasPort(host: string): boolean {
   return /:\d+$/.test(host) && withoutPort(host) !== host
 }
 
-/** Also of '[::1]:80'. */
+/** Also for '[::1]:80'. */
 function withoutPort(host: string): string {
   return host.replace(/^(\[[^\]]*\]|[^:]*):\d+$/, '$1')
 }
 
-/** Pages of other origins may not call, unless they are listed. Call it after the host was checked. */
+/** Refuses pages of other origins unless they are listed. Must run after `checkHost`. */
 export function checkOrigin(request: Request, allowed: readonly string[]): void {
   const origin = request.headers.get('origin')
   if (origin !== null) {
     if (!allowed.includes(origin) && !isOwn(origin, request)) throw new OriginNotAllowedError()
     return
   }
-  // Requests that carry no origin, such as those of images, still say that they come from elsewhere.
+  // Requests without an Origin header, such as those for images, still send sec-fetch-site.
   if (request.headers.get('sec-fetch-site') === 'cross-site') throw new OriginNotAllowedError()
 }
 
@@ -164,7 +164,7 @@ function isOwn(origin: string, request: Request): boolean {
   return (protocol === 'http:' || protocol === 'https:') && host === hostOf(request).toLowerCase()
 }
 
-/** For pages that are listed: what lets their browser hand them the answer. */
+/** Lets the browser hand responses to pages of listed origins. */
 export function corsHeaders(request: Request, allowed: readonly string[]): Record<string, string> {
   const origin = request.headers.get('origin')
   if (origin === null || !allowed.includes(origin)) return {}
@@ -190,7 +190,7 @@ export function preflight(request: Request, allowed: readonly string[]): Respons
   })
 }
 
-/** Refuses what does not stand for text: two ids would look the same, or one would be another than was meant. */
+/** Refuses paths that are not UTF-8: two ids could look the same, or decode to a different id. */
 export function checkPath(request: Request): void {
   const { pathname, search } = new URL(request.url)
   if (!isText(pathname)) throw new InvalidRequestError('path', 'it has bytes that are not UTF-8')
@@ -206,7 +206,7 @@ function isText(encoded: string): boolean {
   }
 }
 
-/** Before anything of the request is looked at closely. */
+/** Must run before the other checks. */
 export function checkSize(request: Request, { urlBytes, headerBytes }: Limits): void {
   if (request.url.length > urlBytes) throw new RequestTooLargeError('URL', urlBytes)
   let bytes = 0

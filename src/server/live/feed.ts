@@ -9,22 +9,27 @@ import type { Limits } from '../server-options.ts'
 import { type Cursor, catchUp, frameOf, heartbeat, snapshotFrame } from './frame.ts'
 import { Subscription } from './subscription.ts'
 
-/** How long a client may be ahead of us: it was told by another node, and our hint is on its way. */
+/**
+ * A client that was connected to another node may be ahead of this one. This is how long to wait for the wake-up hint.
+ */
 const behindMs = 2_000
-const mostBuffered = 100_000
+const maxBuffered = 100_000
 
-/** Somebody who is told what is shown by now, in whatever form they send it on. Must not throw. */
+/** Receives views of a conversation as it changes. Must not throw. */
 export type Follower = {
   next(view: View): void
-  /** Nothing has happened for a while. */
+  /** Called when nothing has happened for a heartbeat interval. */
   beat(frame: Uint8Array): void
-  /** No more will come. */
+  /** Called once, after the last view. */
   end(): void
 }
 
 export type Followed = { readonly view: View; stop(): void }
 
-/** One conversation for all who watch it over this server: watched once, written out once, sent to each. */
+/**
+ * The live feed of one conversation, shared by all its clients on this server: it watches once, encodes each event
+ * once, and sends the same bytes to every client.
+ */
 export class Feed {
   readonly #conversation: Conversation
   readonly #limits: Limits
@@ -37,11 +42,11 @@ export class Feed {
   readonly #ready: Promise<void>
   readonly #recent: Recent
   #shown: GrowingView | null = null
-  /** What followers were told last. */
-  #told: View | null = null
-  #telling: NodeJS.Immediate | null = null
-  /** Calls whose progress followers have not been told. Their next event takes it away. */
-  readonly #untold = new Set<string | undefined>()
+  /** The view that followers received last. */
+  #lastSent: View | null = null
+  #scheduledNotify: NodeJS.Immediate | null = null
+  /** Calls with progress that followers have not seen. The call's next event would remove it from the view. */
+  readonly #unsentProgress = new Set<string | undefined>()
   #lastAt: number | null = null
   #snapshot: { readonly view: View; readonly frame: Uint8Array } | null = null
   #isEnded = false
@@ -49,7 +54,7 @@ export class Feed {
   #heartbeats: NodeJS.Timeout
   #whenGrown = new Set<() => void>()
 
-  /** `onIdle` is called whenever nobody is left. */
+  /** `onIdle` is called each time the last client leaves. */
   constructor(conversation: Conversation, limits: Limits, logger: Logger, onIdle: () => void) {
     this.#conversation = conversation
     this.#limits = limits
@@ -71,11 +76,14 @@ export class Feed {
     return this.#subscriptions.size + this.#followers.size
   }
 
-  /** Goes on after `cursor`, or begins with a snapshot. Null when the server is closing; throws when the log cannot be read. */
+  /**
+   * Continues after `cursor`, or begins with a snapshot. Null when the server is closing. Throws when the log cannot be
+   * read.
+   */
   async subscribe(cursor: Cursor | null): Promise<Subscription | null> {
     await this.#ready
     const from = cursor && (await this.#isOfThisLog(cursor)) ? cursor : null
-    // From here on nothing is awaited, so nothing can come between what was missed and what will be pushed.
+    // No await from here on: no event may come between the missed frames and the pushed ones.
     if (this.#failure !== null) throw this.#failure
     if (this.#isEnded || !this.#shown) return null
     const { view } = this.#shown
@@ -90,14 +98,17 @@ export class Feed {
     return subscription
   }
 
-  /** Tells of what is shown now, which has the log up to `seq`, and of what is shown after it: at once while text comes, otherwise once for all events of a moment. Null when the server is closing. */
+  /**
+   * Sends the current view, which includes the log up to `seq`, and every later view to `follower`. Text deltas are
+   * sent at once; other events are sent once per event loop tick. Null when the server is closing.
+   */
   async follow(seq: number, follower: Follower): Promise<Followed | null> {
     await this.#ready
     if (seq > this.#seq) await this.#grownTo(seq)
-    // From here on nothing is awaited, so nothing can come between the view and those that will be told.
+    // No await from here on: no event may come between this view and the next ones.
     if (this.#failure !== null) throw this.#failure
     if (this.#isEnded || !this.#shown) return null
-    this.#tell()
+    this.#notifyFollowers()
     const { view } = this.#shown
     follower.next(view)
     this.#followers.add(follower)
@@ -114,19 +125,19 @@ export class Feed {
 
   async #run(ready: () => void): Promise<void> {
     try {
-      for await (const event of this.#conversation.watch({ signal: this.#stop.signal, maxBuffered: mostBuffered })) {
+      for await (const event of this.#conversation.watch({ signal: this.#stop.signal, maxBuffered: maxBuffered })) {
         if (this.#shown) this.#take(event, this.#shown)
         else if (event.type === 'snapshot') {
           this.#lastAt = (await this.#eventAt(event.view.seq))?.at ?? null
           this.#shown = new GrowingView(event.view)
-          this.#told = event.view
+          this.#lastSent = event.view
           ready()
         }
       }
     } catch (error) {
-      // Whoever watches comes back, and is told then if it cannot be read at all.
+      // Clients reconnect, and get the error then if the log cannot be read at all.
       this.#failure = error
-      this.#logger.warn('a live stream ended', { id: this.#conversation.id, error })
+      this.#logger.warn('a live stream failed', { id: this.#conversation.id, error })
     } finally {
       this.#end()
       ready()
@@ -134,8 +145,8 @@ export class Feed {
   }
 
   #take(event: WatchEvent, shown: GrowingView): void {
-    if (this.#untold.has(callOf(event))) this.#tell()
-    if (event.type === 'tool_progress') this.#untold.add(event.callId)
+    if (this.#unsentProgress.has(callOf(event))) this.#notifyFollowers()
+    if (event.type === 'tool_progress') this.#unsentProgress.add(event.callId)
     shown.take(event)
     this.#snapshot = null
     if (event.type === 'snapshot') this.#lastAt = null
@@ -145,19 +156,22 @@ export class Feed {
     const frame = isSnapshot ? snapshotFrame(event.view, cursor, this.#limits.answerBytes) : frameOf(event, cursor)
     this.#recent.push(frame)
     for (const subscription of this.#subscriptions) subscription.push(frame)
-    if (isTextDelta(event)) this.#tell()
-    else this.#telling ??= setImmediate(() => this.#tell())
+    if (isTextDelta(event)) this.#notifyFollowers()
+    else this.#scheduledNotify ??= setImmediate(() => this.#notifyFollowers())
     for (const grown of this.#whenGrown) grown()
   }
 
-  /** A commit may have thousands of events, and a view costs as much as it shows: it is worked out once for all that came in one turn of the event loop. */
-  #tell(): void {
-    if (this.#telling) clearImmediate(this.#telling)
-    this.#telling = null
-    this.#untold.clear()
+  /**
+   * Building a view costs as much as its size, and a commit may have thousands of events. So it is built once per event
+   * loop tick.
+   */
+  #notifyFollowers(): void {
+    if (this.#scheduledNotify) clearImmediate(this.#scheduledNotify)
+    this.#scheduledNotify = null
+    this.#unsentProgress.clear()
     const view = this.#shown?.view ?? null
-    if (!view || view === this.#told) return
-    this.#told = view
+    if (!view || view === this.#lastSent) return
+    this.#lastSent = view
     for (const follower of [...this.#followers]) follower.next(view)
   }
 
@@ -165,14 +179,14 @@ export class Feed {
     return this.#shown?.seq ?? 0
   }
 
-  /** Of everything that was taken up to now. */
+  /** The cursor after all events received so far. */
   #cursor(index = this.#recent.lastIndex): Cursor {
     const draft = this.#shown!.drafts.at(-1) ?? null
     const place = { feed: this.#name, index }
     return { seq: this.#seq, at: this.#lastAt, draft, place }
   }
 
-  /** Many may come at the same moment, as after a restart. */
+  /** Cached: many clients may connect at the same moment, as after a restart. */
   #snapshotFrame(view: View): Uint8Array {
     if (this.#snapshot?.view !== view)
       this.#snapshot = { view, frame: snapshotFrame(view, this.#cursor(), this.#limits.answerBytes) }
@@ -213,27 +227,27 @@ export class Feed {
   #end(): void {
     if (this.#isEnded) return
     this.#isEnded = true
-    this.#tell()
+    this.#notifyFollowers()
     clearInterval(this.#heartbeats)
     for (const watching of [...this.#subscriptions, ...this.#followers]) watching.end()
     for (const grown of this.#whenGrown) grown()
   }
 }
 
-/** The call that an event of the log is about. */
+/** The call that a log event belongs to. */
 function callOf(event: WatchEvent): string | undefined {
   return 'content' in event && 'callId' in event.content ? event.content.callId : undefined
 }
 
-/** The newest frames of a feed, numbered from 1, up to a number of bytes. */
+/** The newest frames of a feed, numbered from 1 and limited in bytes. */
 class Recent {
-  readonly #mostBytes: number
+  readonly #maxBytes: number
   #frames: Uint8Array[] = []
   #bytes = 0
   #lastIndex = 0
 
-  constructor(mostBytes: number) {
-    this.#mostBytes = mostBytes
+  constructor(maxBytes: number) {
+    this.#maxBytes = maxBytes
   }
 
   get lastIndex(): number {
@@ -244,10 +258,10 @@ class Recent {
     this.#lastIndex += 1
     this.#frames.push(frame)
     this.#bytes += frame.byteLength
-    while (this.#bytes > this.#mostBytes) this.#bytes -= this.#frames.shift()!.byteLength
+    while (this.#bytes > this.#maxBytes) this.#bytes -= this.#frames.shift()!.byteLength
   }
 
-  /** Null when what follows is not all there. */
+  /** Null when some of the frames after `index` are no longer here. */
   after(index: number): readonly Uint8Array[] | null {
     const missed = this.#lastIndex - index
     if (missed < 0 || missed > this.#frames.length) return null

@@ -7,14 +7,19 @@ import { Feed, type Followed, type Follower } from './feed.ts'
 import type { Cursor } from './frame.ts'
 import type { Subscription } from './subscription.ts'
 
-/** What is watched: `conversation` must disclose what `disclosure` says, to all who share the feed. */
+/**
+ * What a feed watches. `conversation` must disclose exactly what `disclosure` says, since all clients share the feed.
+ */
 export type Watched = {
   readonly ref: ConversationRef
   readonly conversation: Conversation
   readonly disclosure: Disclosure
 }
 
-/** The feeds of this server. One that nobody watches stays a while, so that who was cut off finds its place again. */
+/**
+ * All live feeds of a server. A feed without clients is kept for `lingerMs`, so a client that reconnects can continue
+ * where it was.
+ */
 export class Feeds {
   readonly #limits: Limits
   readonly #logger: Logger
@@ -27,14 +32,14 @@ export class Feeds {
     this.#logger = logger
   }
 
-  /** Streams that are open now. */
+  /** Open streams. */
   get subscribers(): number {
     let total = 0
     for (const feed of this.#feeds.values()) total += feed.subscribers
     return total
   }
 
-  /** Feeds in memory now. */
+  /** Feeds in memory. */
   get size(): number {
     return this.#feeds.size
   }
@@ -44,7 +49,7 @@ export class Feeds {
     return this.#with(watched, (feed) => feed.subscribe(cursor))
   }
 
-  /** As `Feed.follow`. Null when the server is closing. Throws when the log cannot be read. */
+  /** See `Feed.follow`. Null when the server is closing. Throws when the log cannot be read. */
   async follow(watched: Watched, seq: number, follower: Follower): Promise<Followed | null> {
     return this.#with(watched, (feed) => feed.follow(seq, follower))
   }

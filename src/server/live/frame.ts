@@ -8,25 +8,25 @@ import { jsonText } from '../answer.ts'
 
 const encoder = new TextEncoder()
 
-/** One event as it goes over the wire, whoever it goes to. */
+/** Encodes one event as a server-sent event. All clients get the same bytes. */
 export function frameOf(event: WatchEvent, cursor: Cursor): Uint8Array {
   return encoder.encode(`id: ${formatCursor(cursor)}\ndata: ${dataOf(event)}\n\n`)
 }
 
-const leastBytes = 4 * 1024
+const minBytes = 4 * 1024
 
-/** A snapshot in a frame of no more than so many bytes: of a view that is larger, its newest messages. */
-export function snapshotFrame(view: View, cursor: Cursor, mostBytes: number): Uint8Array {
-  // A view holds what it shows several times.
-  for (let maxBytes = mostBytes / 4; ; maxBytes /= 2) {
+/** A snapshot frame of at most `maxFrameBytes`. A larger view is cut to its newest messages. */
+export function snapshotFrame(view: View, cursor: Cursor, maxFrameBytes: number): Uint8Array {
+  // A view contains its data several times.
+  for (let maxBytes = maxFrameBytes / 4; ; maxBytes /= 2) {
     const frame = frameOf({ type: 'snapshot', view: trimView(view, maxBytes) }, cursor)
-    if (frame.byteLength <= mostBytes || maxBytes < leastBytes) return frame
+    if (frame.byteLength <= maxFrameBytes || maxBytes < minBytes) return frame
   }
 }
 
 export const heartbeat = encoder.encode(':\n\n')
 
-/** Tells clients how soon to come back. */
+/** Tells clients how long to wait before they reconnect. */
 export const greeting = encoder.encode('retry: 1000\n\n')
 
 function dataOf(event: WatchEvent): string {
@@ -35,12 +35,13 @@ function dataOf(event: WatchEvent): string {
 }
 
 /**
- * How far a client has read, as the id of the last event it was sent: the log up to `seq`, the message being written up to its nth delta, and
- * the very event in the feed it came from. With the feed gone, the rest still tells where to go on.
+ * How far a client has read, sent as the id of each server-sent event: the log up to `seq`, the message being written
+ * up to its nth delta, and the index of the event in its feed. When the feed is gone, the first two still say where to
+ * continue.
  */
 export type Cursor = {
   readonly seq: number
-  /** When the event at `seq` was appended: tells whether the log is still the same one. */
+  /** When the event at `seq` was appended. A different time means a different log under the same id. */
   readonly at: number | null
   readonly draft: { readonly messageId: string; readonly n: number } | null
   readonly place: { readonly feed: string; readonly index: number } | null
@@ -52,7 +53,7 @@ function formatCursor({ seq, at, draft, place }: Cursor): string {
   return `${seq}${time}${written}${place ? `@${place.feed}.${place.index}` : ''}`
 }
 
-/** Null when it is none. A bare seq is one, too. */
+/** Null when the text is not a cursor. A bare seq is valid. */
 export function parseCursor(text: string): Cursor | null {
   const match = pattern.exec(text)
   if (!match) return null
@@ -67,19 +68,20 @@ export function parseCursor(text: string): Cursor | null {
 
 const pattern = /^(\d{1,15})(?:-([0-9a-z]{1,9}))?(?:~([\w-]{1,64})~(\d{1,15}))?(?:@([0-9a-z]{1,16})\.(\d{1,15}))?$/
 
-/** What a client that reads slowly has waiting for it. */
+/** Page size, which bounds what waits for a slow client. */
 const page = { limit: 200, maxBytes: 256 * 1024 }
 
 /**
- * What a client missed whose place is not in the feed any more: the withdrawal of text that is gone, the log since then, and where anything is
- * live, a snapshot of no more than `mostBytes` that has it. `view` and `now` are of the same moment; what comes after it is in the feed.
+ * What a client missed when its place is no longer in the feed: the withdrawal of a draft that is gone, the log since
+ * the cursor, and a snapshot of at most `maxFrameBytes` if anything is live. `view` and `now` must belong to the same
+ * moment; the feed has everything after it.
  */
 export async function* catchUp(
   conversation: Pick<Conversation, 'events'>,
   cursor: Cursor,
   view: View,
   now: Cursor,
-  mostBytes: number,
+  maxFrameBytes: number,
 ): AsyncGenerator<Uint8Array, void, void> {
   const { conversationId } = view
   const [behind, written] = [{ ...cursor, draft: null, place: null }, cursor.draft?.messageId]
@@ -90,15 +92,15 @@ export async function* catchUp(
   }
   for (let after = cursor.seq; after < view.seq; ) {
     const events = await conversation.events({ ...page, after, before: view.seq + 1 })
-    // It was deleted under our feet; the feed tells.
+    // The conversation was deleted meanwhile. The feed reports it.
     if (events.length === 0) break
     for (const event of events) yield frameOf(event, { ...behind, seq: event.seq, at: event.at })
     after = events.at(-1)!.seq
   }
-  if (cursor.place || isLive(view)) yield snapshotFrame(view, now, mostBytes)
+  if (cursor.place || isLive(view)) yield snapshotFrame(view, now, maxFrameBytes)
 }
 
-/** Still being written, or in the log. */
+/** The message is still being written, or is in the log. */
 function isKnown({ drafts, log }: View, messageId: string): boolean {
   const isCommitted = log.turns.some(({ items }) =>
     items.some((item) => item.type === 'assistant' && item.messageId === messageId),

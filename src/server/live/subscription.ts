@@ -1,26 +1,26 @@
-import { StalledClientError } from '../room.ts'
+import { StalledClientError } from '../byte-budget.ts'
 import { greeting } from './frame.ts'
 
 const batchBytes = 32 * 1024
 
 /**
- * What one client has not been sent yet. It holds references to frames that all clients share, up to a number of bytes; a client that reads
- * more slowly than that is dropped, and comes back with the id of the last frame it got.
+ * The frames that one client has not received yet. They are references to frames that all clients share, up to a limit
+ * in bytes. A client that falls further behind is disconnected, and reconnects with the id of its last frame.
  */
 export class Subscription {
-  readonly #mostBytes: number
+  readonly #maxBytes: number
   readonly #onClose: () => void
   #first: AsyncIterator<Uint8Array> | null
   #queue: Uint8Array[] = []
   #bytes = 0
   #wake: (() => void) | null = null
   #state: 'open' | 'ended' | 'closed' = 'open'
-  /** Set by whoever writes to the client: called when it must be cut off, also in the middle of a write. */
+  /** Set by the response: disconnects the client, even during a write. */
   onDrop: () => void = () => {}
 
-  /** `first` is sent before anything that is pushed. */
-  constructor(mostBytes: number, first: AsyncIterable<Uint8Array> | null, onClose: () => void) {
-    this.#mostBytes = mostBytes
+  /** `first` is sent before any pushed frame. */
+  constructor(maxBytes: number, first: AsyncIterable<Uint8Array> | null, onClose: () => void) {
+    this.#maxBytes = maxBytes
     this.#first = first ? first[Symbol.asyncIterator]() : null
     this.#onClose = onClose
   }
@@ -31,8 +31,8 @@ export class Subscription {
 
   push(frame: Uint8Array): void {
     if (this.#state !== 'open') return
-    // A single frame may be larger than the limit: it must get through somehow.
-    if (this.#queue.length > 0 && this.#bytes + frame.byteLength > this.#mostBytes) {
+    // A single frame may exceed the limit, and must still be sent.
+    if (this.#queue.length > 0 && this.#bytes + frame.byteLength > this.#maxBytes) {
       this.close()
       this.onDrop()
       return
@@ -42,18 +42,18 @@ export class Subscription {
     this.#wake?.()
   }
 
-  /** Only where nothing else shows that the connection lives. */
+  /** Skipped when other frames already show that the connection is alive. */
   beat(frame: Uint8Array): void {
     if (this.#queue.length === 0 && this.#first === null) this.push(frame)
   }
 
-  /** No more will come; what is there is still sent. */
+  /** Ends the stream after the queued frames. */
   end(): void {
     if (this.#state === 'open') this.#state = 'ended'
     this.#wake?.()
   }
 
-  /** Frees everything. */
+  /** Ends the stream and drops the queued frames. */
   close(): void {
     if (this.#state === 'closed') return
     this.#state = 'closed'
@@ -66,7 +66,7 @@ export class Subscription {
     this.#onClose()
   }
 
-  /** As much as may be written at once; null at the end. */
+  /** As many frames as fit in one write. Null at the end. */
   async read(): Promise<Uint8Array | null> {
     while (this.#first) {
       const { done, value } = await this.#first.next()
@@ -105,18 +105,18 @@ function joined(frames: readonly Uint8Array[], bytes: number): Uint8Array {
   return whole
 }
 
-/** The answer that goes on for as long as the client stays and keeps up. */
+/** The response of a live stream. It lasts until the client leaves or falls too far behind. */
 export function eventStream(subscription: Subscription): Response {
   const body = new ReadableStream<Uint8Array>(
     {
       start(controller) {
         controller.enqueue(greeting)
-        // Whoever pipes this must let go of the connection, also while it waits for a client that does not read.
+        // An error closes the connection even while a write waits for the client.
         subscription.onDrop = () => controller.error(new StalledClientError())
       },
       async pull(controller) {
         const chunk = await subscription.read()
-        // Dropped or cancelled meanwhile: the controller knows already.
+        // Dropped or cancelled meanwhile. The controller already knows.
         if (subscription.isClosed) return
         if (chunk) controller.enqueue(chunk)
         else {

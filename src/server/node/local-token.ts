@@ -4,16 +4,19 @@ import { chmod, mkdir, readFile, rename, rm, writeFile } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import { isSameSecret, requireSecret } from '../guard/secret.ts'
 
-/** What tools on the same machine need to talk to a server: read it from its file. */
+/** How tools on the same machine reach a server. Read it with `readLocalAccess`. */
 export type LocalAccess = {
   readonly url: string
-  /** Of whoever acts as `localScope`. */
+  /** Acts as `localScope`. */
   readonly token: string
-  /** Of whoever looks after the whole store, and good for nothing else; only where the server is given `upkeep`. */
+  /** Opens the operator routes and nothing else. Only with `upkeep`. */
   readonly operatorToken?: string
 }
 
-/** Secrets of this run, for whoever can read a file of its owner: one to act with, and another to look after the store. */
+/**
+ * The secrets of one server run, written to a file that only its owner can read: one for `localScope`, one for
+ * operators.
+ */
 export class LocalToken {
   readonly #file: string
   readonly #token = newSecret()
@@ -32,7 +35,7 @@ export class LocalToken {
     return given !== null && this.#operatorToken !== null && isSameSecret(given, this.#operatorToken)
   }
 
-  /** Readable by its owner alone, from the first moment on. */
+  /** Writes the file. Only its owner can read it, from the moment it exists. */
   async write(url: string): Promise<void> {
     await makeFolder(dirname(this.#file), { mode: 0o700 })
     const draft = `${this.#file}.${process.pid}.${randomBytes(4).toString('hex')}`
@@ -43,14 +46,16 @@ export class LocalToken {
     await rename(draft, this.#file)
   }
 
-  /** Unless another server has written its own there. */
+  /** Keeps the file when another server has written its own there. */
   async remove(): Promise<void> {
     const access = await readLocalAccess(this.#file).catch(() => null)
     if (access && isSameSecret(access.token, this.#token)) await rm(this.#file, { force: true })
   }
 }
 
-/** Reads what `serve` wrote to `localTokenFile`. Rejects where there is no such file: then no such server runs. */
+/**
+ * Reads what `serve` wrote to `localTokenFile`. Rejects when there is no file, which means that no server is running.
+ */
 export async function readLocalAccess(file: string): Promise<LocalAccess> {
   const access = JSON.parse(await readFile(file, 'utf8')) as LocalAccess
   for (const name of ['token', 'operatorToken'] as const)
@@ -63,8 +68,8 @@ function newSecret(): string {
 }
 
 /**
- * Makes a folder, with those above it that are missing. Node's own `recursive` never comes to an end where a folder is there and takes
- * none, as /proc does: it makes the one above again and again.
+ * Creates a folder and its missing parents. Node's `recursive` option loops forever under a folder that accepts no
+ * children, such as /proc.
  */
 export async function makeFolder(path: string, options: { readonly mode?: number } = {}): Promise<void> {
   const above = dirname(path)
@@ -72,7 +77,7 @@ export async function makeFolder(path: string, options: { readonly mode?: number
   try {
     await mkdir(path, options)
   } catch (error) {
-    // It was there, or somebody else was faster.
+    // It existed, or another process created it first.
     if (!statSync(path, { throwIfNoEntry: false })?.isDirectory()) throw error
   }
 }

@@ -7,7 +7,7 @@ import { makeFolder } from './local-token.ts'
 const folder = mkdtempSync(join(tmpdir(), 'perdure-make-folder-'))
 afterAll(() => rmSync(folder, { recursive: true }))
 
-test('a folder is made with those above it, whoever else makes them, and one that is there is left alone', async () => {
+test('a folder is created with its missing parents, also by several callers at once, and an existing one is left alone', async () => {
   const path = join(folder, 'a', 'b', 'c')
   await Promise.all(Array.from({ length: 5 }, () => makeFolder(path, { mode: 0o700 })))
   expect([join(folder, 'a'), path].map((made) => statSync(made).mode & 0o777)).toEqual([0o700, 0o700])

@@ -20,7 +20,7 @@ const openApiRoutes: readonly Route[] = [
   },
 ]
 
-/** The document of a table of routes, from the schemas that check what comes in. */
+/** The OpenAPI document of a table of routes, from the schemas that check requests. */
 function openApiOf(routes: readonly Route[], basePath: string): JsonObject {
   const paths: Record<string, Record<string, JsonObject>> = {}
   for (const route of routes) {
@@ -88,18 +88,18 @@ const healthRoutes: readonly Route[] = [
     name: 'health',
     method: 'GET',
     path: '/health',
-    summary: 'Whether the process answers, whatever its store does',
+    summary: 'Whether the process answers, even if its store does not',
     isPublic: true,
-    answer: { status: 200, description: 'It does.' },
+    answer: { status: 200, description: 'The process is up.' },
     handle: async () => json({ status: 'ok' }),
   },
   {
     name: 'ready',
     method: 'GET',
     path: '/ready',
-    summary: 'Whether the store answers and the worker finds its work',
+    summary: 'Whether the store answers and the worker can find work',
     isPublic: true,
-    answer: { status: 200, description: 'It can do its work. Otherwise `not_ready`, which says what is missing.' },
+    answer: { status: 200, description: 'The process can work. Otherwise the error `not_ready` says what is missing.' },
     async handle({ server }) {
       const { isReady, store, worker } = await server.readiness()
       if (!isReady) throw new NotReadyError(store, worker)
@@ -108,7 +108,7 @@ const healthRoutes: readonly Route[] = [
   },
 ]
 
-/** The table of everything the server does; those for operators only where it is given `upkeep`. Each route needs a case in the tenancy test. */
+/** All routes. Operator routes are served only with `upkeep`. Each route needs a case in the tenancy test. */
 export const allRoutes: readonly Route[] = [
   ...healthRoutes,
   ...openApiRoutes,

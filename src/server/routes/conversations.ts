@@ -8,14 +8,14 @@ import type { ConversationFilter } from '../../store/records.ts'
 import { empty, json, pageOf, requireConversation, truncateToLimit } from '../answer.ts'
 import { type Cursor, parseCursor } from '../live/frame.ts'
 import { eventStream, eventStreamHeaders } from '../live/subscription.ts'
-import { limit, noBody, object, type Route, type RouteCall, seq, text } from '../route.ts'
+import { emptyBody, limit, object, type Route, type RouteCall, seq, text } from '../route.ts'
 import {
   eventRange,
   eventsAnswer,
   forksOf,
   lineageAnswer,
   lineageOf,
-  listed,
+  listEntry,
   pageOfEvents,
   pageOfForks,
 } from './pages.ts'
@@ -27,38 +27,38 @@ export const conversationRoutes: readonly Route[] = [
     name: 'listConversations',
     method: 'GET',
     path: '/conversations',
-    summary: 'Conversations, the newest first',
+    summary: 'Conversations, newest first',
     query: object({
       status: { enum: ['active', 'suspended', 'idle', 'ended'] },
       agent: text,
-      forkOf: { ...text, description: 'Only the direct forks of this one.' },
+      forkOf: { ...text, description: 'Only direct forks of this conversation.' },
       before: text,
       limit: limit(200),
     }),
-    answer: { status: 200, description: '`before` asks for the page after this one; null when there is none.' },
+    answer: { status: 200, description: 'Pass `before` for the next page; null when there is none.' },
     async handle(call) {
       const { verbs, query } = call
       const filter = query as ConversationFilter
       const { items, before } = await pageOf(call, pageOfConversations, (page) =>
         verbs.conversations({ ...filter, ...page }),
       )
-      return json({ conversations: items.map(listed), before })
+      return json({ conversations: items.map(listEntry), before })
     },
   },
   {
     name: 'getConversation',
     method: 'GET',
     path: '/conversations/:id',
-    summary: 'What a list tells of it',
+    summary: 'The list entry of one conversation',
     answer: { status: 200, description: 'The conversation.' },
-    handle: async (call) => json(listed((await requireConversation(call)).record)),
+    handle: async (call) => json(listEntry((await requireConversation(call)).record)),
   },
   {
     name: 'deleteConversation',
     method: 'DELETE',
     path: '/conversations/:id',
-    summary: 'Removes it with everything that belongs to it',
-    answer: { status: 204, description: 'It is gone.' },
+    summary: 'Deletes a conversation and everything that belongs to it',
+    answer: { status: 204, description: 'It was deleted.' },
     async handle(call) {
       const conversation = await requireConversation(call).then(
         (found) => found.conversation,
@@ -72,10 +72,10 @@ export const conversationRoutes: readonly Route[] = [
     name: 'viewConversation',
     method: 'GET',
     path: '/conversations/:id/view',
-    summary: 'What a person is shown of it now',
+    summary: 'The current view of a conversation',
     answer: {
       status: 200,
-      description: 'The view. `before` asks `history` for the messages before those in it; null when there are none.',
+      description: 'The view. Pass `before` to `history` for older messages; null when there are none.',
     },
     async handle(call) {
       const { conversation } = await requireConversation(call)
@@ -86,9 +86,9 @@ export const conversationRoutes: readonly Route[] = [
     name: 'readHistory',
     method: 'GET',
     path: '/conversations/:id/history',
-    summary: 'Messages by pages of whole turns, the newest first; a turn that does not fit goes on on the next page',
+    summary: 'Messages in pages of whole turns, newest first; a turn that does not fit continues on the next page',
     query: object({ before: seq, limit: limit(100) }),
-    answer: { status: 200, description: '`before` asks for the page before this one; null when there is none.' },
+    answer: { status: 200, description: 'Pass `before` for the page of older messages; null when there is none.' },
     async handle(call) {
       const { conversation } = await requireConversation(call)
       return truncateToLimit(call, async (maxBytes) => conversation.history({ ...call.query, maxBytes }))
@@ -98,7 +98,7 @@ export const conversationRoutes: readonly Route[] = [
     name: 'readEvents',
     method: 'GET',
     path: '/conversations/:id/events',
-    summary: 'The log: onwards from `after`, else the newest',
+    summary: 'The log: events after `after`, or the newest',
     query: eventRange,
     answer: pageOfEvents,
     async handle(call) {
@@ -110,7 +110,7 @@ export const conversationRoutes: readonly Route[] = [
     name: 'forkConversation',
     method: 'POST',
     path: '/conversations/:id/fork',
-    summary: 'A copy up to `at`, which does nothing by itself',
+    summary: 'Copies a conversation up to the event `at`; the copy does nothing until it is continued or sent to',
     body: object({ at: seq, id: text }),
     answer: { status: 201, description: 'The id of the copy.' },
     async handle(call) {
@@ -123,7 +123,7 @@ export const conversationRoutes: readonly Route[] = [
     name: 'listForks',
     method: 'GET',
     path: '/conversations/:id/forks',
-    summary: 'Its direct copies, the newest first',
+    summary: 'The direct forks of a conversation, newest first',
     query: object({ before: text, limit: limit(200) }),
     answer: pageOfForks,
     handle: async (call) => forksOf(call, (await requireConversation(call)).conversation),
@@ -132,7 +132,7 @@ export const conversationRoutes: readonly Route[] = [
     name: 'readLineage',
     method: 'GET',
     path: '/conversations/:id/lineage',
-    summary: 'Where it was forked from, and so on to the first',
+    summary: 'The conversations it was forked from, back to the first',
     answer: lineageAnswer,
     handle: async (call) => lineageOf((await requireConversation(call)).conversation),
   },
@@ -140,9 +140,9 @@ export const conversationRoutes: readonly Route[] = [
     name: 'continueConversation',
     method: 'POST',
     path: '/conversations/:id/continue',
-    summary: 'Goes on with what the log says is to be done',
-    body: noBody,
-    answer: { status: 202, description: 'Whoever has the agent goes on with it.' },
+    summary: 'Continues with the next step of the log',
+    body: emptyBody,
+    answer: { status: 202, description: 'A process that has the agent continues it.' },
     async handle(call) {
       await (await requireConversation(call)).conversation.continue()
       return json({}, 202)
@@ -150,7 +150,7 @@ export const conversationRoutes: readonly Route[] = [
   },
 ]
 
-/** A damaged one is there all the same, and deleting it is a way to be rid of it. */
+/** A damaged conversation still exists, and deleting it must be possible. */
 function deletable({ verbs, params }: RouteCall, error: unknown): Conversation {
   if (!PerdureError.isInstance(error) || error.code !== 'conversation_unreadable') throw error
   return verbs.conversation(params['id'] ?? '')
@@ -161,14 +161,16 @@ export const liveRoutes: readonly Route[] = [
     name: 'live',
     method: 'GET',
     path: '/conversations/:id/live',
-    summary: 'What happens, as it happens: a snapshot, or what came after the id of the last event',
-    query: object({ after: { ...text, description: 'As the header last-event-id, which wins; a bare seq will do.' } }),
+    summary: 'Live events: a snapshot first, or everything after the last event id',
+    query: object({
+      after: { ...text, description: 'Like the header last-event-id, which takes precedence; a bare seq is valid.' },
+    }),
     answer: { status: 200, description: 'Server-sent events.', type: 'text/event-stream' },
     async handle(call) {
       const cursor = cursorOf(call)
       const { conversation } = await requireConversation(call)
       const { feeds, settings } = call.server
-      // Nobody would read it, and so nobody would end it.
+      // A HEAD request opens no stream.
       if (call.request.method === 'HEAD') return new Response(null, { headers: eventStreamHeaders })
       if (feeds.subscribers >= settings.limits.streams) throw new RateLimitedError(1_000)
       const { ref } = call.verbs.inspect(conversation.id)
@@ -185,6 +187,6 @@ function cursorOf({ request, query }: RouteCall): Cursor | null {
   const given = request.headers.get('last-event-id') || (query['after'] as string | undefined)
   if (given === undefined) return null
   const cursor = parseCursor(given)
-  if (!cursor) throw new InvalidRequestError('event id', 'it is none that this server gave')
+  if (!cursor) throw new InvalidRequestError('event id', 'it was not issued by this server')
   return cursor
 }

@@ -3,14 +3,15 @@ import { NoSessionError } from '../../base/errors/flow-errors.ts'
 import type { Json } from '../../base/json.ts'
 import type { FlowSession } from '../../runtime/flow-session.ts'
 import { empty, json, truncateToLimit } from '../answer.ts'
-import { anything, limit, noBody, object, type Route, type RouteCall, seq, text } from '../route.ts'
+import { anything, emptyBody, limit, object, type Route, type RouteCall, seq, text } from '../route.ts'
 import { eventRange, eventsAnswer, forksOf, lineageAnswer, lineageOf, pageOfEvents, pageOfForks } from './pages.ts'
 
-const key = { ...text, description: 'The same key is the same request.' }
+const key = { ...text, description: 'A repeated key repeats the request without effect.' }
 
 const standing = {
   status: 200,
-  description: 'Where it stands once it waits for somebody or has ended; `status: running` when that takes long.',
+  description:
+    'The state of the session once it waits for input or has ended; `status: running` when that takes longer.',
 }
 
 export const flowRoutes: readonly Route[] = [
@@ -23,7 +24,7 @@ export const flowRoutes: readonly Route[] = [
     answer: standing,
     handle: async (call) => {
       const { input = null, ...options } = call.body as { input?: Json; key?: string }
-      return stands(call, (signal) => sessionOf(call).start(input, { ...options, signal }))
+      return standingWithinLimit(call, (signal) => sessionOf(call).start(input, { ...options, signal }))
     },
   },
   {
@@ -35,29 +36,30 @@ export const flowRoutes: readonly Route[] = [
     answer: standing,
     handle: async (call) => {
       const { value, ...options } = call.body as { value: unknown; seq?: number; key?: string }
-      return stands(call, (signal) => sessionOf(call).resume(value, { ...options, signal }))
+      return standingWithinLimit(call, (signal) => sessionOf(call).resume(value, { ...options, signal }))
     },
   },
   {
     name: 'continueFlow',
     method: 'POST',
     path: '/flows/:flow/sessions/:id/continue',
-    summary: 'Goes on with what the record says is to be done; for forks',
-    body: noBody,
+    summary: 'Continues with the next step of the record; for forks',
+    body: emptyBody,
     answer: standing,
-    handle: async (call) => stands(call, (signal) => sessionOf(call).continue({ signal })),
+    handle: async (call) => standingWithinLimit(call, (signal) => sessionOf(call).continue({ signal })),
   },
   {
     name: 'flowStatus',
     method: 'GET',
     path: '/flows/:flow/sessions/:id',
-    summary: 'Where a session stands',
-    answer: { status: 200, description: 'Its status, all that it waits for, and its result.' },
+    summary: 'The state of a session',
+    answer: { status: 200, description: 'Its status, everything it waits for, and its result.' },
     async handle(call) {
       const session = sessionOf(call)
       const status = await session.status()
       if (status === 'none') throw new NoSessionError(session.id)
-      // Awaited together: one that is awaited after another has failed would reject unheard, and end the process.
+      // Awaited together: if one failed before the next was awaited, the next rejection would be unhandled and end the
+      // process.
       const reads = [session.pending(), session.suspensions(), session.result()] as const
       const [pending, suspensions, result] = await Promise.all(reads)
       return json({ id: session.id, status, pending, suspensions, result })
@@ -67,12 +69,12 @@ export const flowRoutes: readonly Route[] = [
     name: 'flowRecord',
     method: 'GET',
     path: '/flows/:flow/sessions/:id/record',
-    summary: 'What a session consists of',
+    summary: 'The record of a session',
     query: object({ after: seq }),
     answer: {
       status: 200,
       description:
-        'Flow, version, input and the outcomes in their order. `after` asks for those after these; absent when there are none.',
+        'Flow, version, input and outcomes in order. Pass `after` for the next page; absent when there is none.',
     },
     handle: (call) =>
       truncateToLimit(call, async (maxBytes) => {
@@ -86,11 +88,11 @@ export const flowRoutes: readonly Route[] = [
     name: 'flowEvents',
     method: 'GET',
     path: '/flows/:flow/sessions/:id/events',
-    summary: 'The log of a session: onwards from `after`, else the newest',
+    summary: 'The log of a session: events after `after`, or the newest',
     query: eventRange,
     answer: pageOfEvents,
     async handle(call) {
-      const session = await existingSession(call)
+      const session = await requireSession(call)
       return eventsAnswer(call, call.verbs.inspect(session.id))
     },
   },
@@ -98,24 +100,24 @@ export const flowRoutes: readonly Route[] = [
     name: 'flowForks',
     method: 'GET',
     path: '/flows/:flow/sessions/:id/forks',
-    summary: 'Its direct copies, the newest first',
+    summary: 'The direct forks of a session, newest first',
     query: object({ before: text, limit: limit(200) }),
     answer: pageOfForks,
-    handle: async (call) => forksOf(call, await existingSession(call)),
+    handle: async (call) => forksOf(call, await requireSession(call)),
   },
   {
     name: 'flowLineage',
     method: 'GET',
     path: '/flows/:flow/sessions/:id/lineage',
-    summary: 'Where it was forked from, and so on to the first',
+    summary: 'The sessions it was forked from, back to the first',
     answer: lineageAnswer,
-    handle: async (call) => lineageOf(await existingSession(call)),
+    handle: async (call) => lineageOf(await requireSession(call)),
   },
   {
     name: 'forkFlow',
     method: 'POST',
     path: '/flows/:flow/sessions/:id/fork',
-    summary: 'A copy up to `at`, which does nothing by itself',
+    summary: 'Copies a session up to the event `at`; the copy does nothing until it is continued',
     body: object({ id: text, at: seq }, ['id']),
     answer: { status: 201, description: 'The id of the copy.' },
     async handle(call) {
@@ -127,8 +129,8 @@ export const flowRoutes: readonly Route[] = [
     name: 'deleteFlow',
     method: 'DELETE',
     path: '/flows/:flow/sessions/:id',
-    summary: 'Removes a session with everything that belongs to it',
-    answer: { status: 204, description: 'It is gone.' },
+    summary: 'Deletes a session and everything that belongs to it',
+    answer: { status: 204, description: 'It was deleted.' },
     async handle(call) {
       const session = sessionOf(call)
       if ((await session.status()) === 'none' || !(await session.delete())) throw new NoSessionError(session.id)
@@ -141,15 +143,15 @@ function sessionOf({ verbs, params }: RouteCall): FlowSession<unknown, Json> {
   return verbs.flow(params['flow']!, params['id']!)
 }
 
-async function stands(
+async function standingWithinLimit(
   { server, request }: RouteCall,
   reach: (signal: AbortSignal) => Promise<unknown>,
 ): Promise<Response> {
   return json((await withDeadline(reach, server.settings.limits.waitMs, request.signal)) ?? { status: 'running' })
 }
 
-/** Of the flow that the path names: a session of another is none of it. */
-async function existingSession(call: RouteCall): Promise<FlowSession<unknown, Json>> {
+/** A session of another flow counts as missing. */
+async function requireSession(call: RouteCall): Promise<FlowSession<unknown, Json>> {
   const session = sessionOf(call)
   if ((await session.status()) === 'none') throw new NoSessionError(session.id)
   return session

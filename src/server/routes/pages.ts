@@ -16,10 +16,13 @@ export const eventRange: JsonObject = object({ after: seq, before: seq, limit: l
 export const pageOfEvents = {
   status: 200,
   description:
-    'Events in their order. Where not all fit, `after` asks for the page after this one, or `before` for the one before it; null when there is none.',
+    'Events in order. Pass `after` for the next page, or `before` for the previous one; null when there is none.',
 }
 
-/** A page of a log: onwards from `after` where it is given, else the newest. Each event is written out as it is read, so that a page costs its bytes and one event. */
+/**
+ * A page of a log: events after `after`, or the newest. Each event is encoded as it is read, so a page costs its own
+ * bytes plus one decoded event.
+ */
 export async function eventsAnswer(
   { query, server }: RouteCall,
   { pages }: Inspection,
@@ -40,26 +43,29 @@ type Written = { readonly seq: number; readonly bytes: Uint8Array }
 
 class EventsPage {
   readonly #limit: number
-  readonly #mostBytes: number
-  readonly #isOnwards: boolean
+  readonly #maxBytes: number
+  readonly #isForward: boolean
   #kept: Written[] = []
   #bytes = 0
   #isFull = false
 
-  constructor(most: number, mostBytes: number, isOnwards: boolean) {
+  constructor(most: number, maxBytes: number, isForward: boolean) {
     this.#limit = most
-    this.#mostBytes = mostBytes
-    this.#isOnwards = isOnwards
+    this.#maxBytes = maxBytes
+    this.#isForward = isForward
   }
 
-  /** There is more than it holds. */
+  /** There are more events than the page holds. */
   get isFull(): boolean {
     return this.#isFull
   }
 
-  /** Those that come next: after what is there, or before it. Does not wait: an event may take twenty times its bytes while it is decoded, and readers that wait together would all hold one. */
+  /**
+   * Adds the next events in reading order. Must stay synchronous: a decoded event may take twenty times its encoded
+   * size, and readers that await together would each hold one.
+   */
   add(events: Iterable<LogEvent>): void {
-    if (this.#isOnwards) {
+    if (this.#isForward) {
       for (const event of events) if (!this.#keep(written(event))) return
       return
     }
@@ -68,17 +74,17 @@ class EventsPage {
   }
 
   parts(): Uint8Array[] {
-    const inOrder = this.#isOnwards ? this.#kept : this.#kept.toReversed()
+    const inOrder = this.#isForward ? this.#kept : this.#kept.toReversed()
     return inOrder.flatMap(({ bytes }, index) => (index === 0 ? [bytes] : [comma, bytes]))
   }
 
   cursors(): { readonly after: number | null; readonly before: number | null } {
     const last = this.#isFull ? (this.#kept.at(-1)?.seq ?? null) : null
-    return this.#isOnwards ? { after: last, before: null } : { after: null, before: last }
+    return this.#isForward ? { after: last, before: null } : { after: null, before: last }
   }
 
   #keep(event: Written): boolean {
-    const isTooMuch = this.#bytes + event.bytes.byteLength > this.#mostBytes
+    const isTooMuch = this.#bytes + event.bytes.byteLength > this.#maxBytes
     this.#isFull = this.#kept.length === this.#limit || (this.#kept.length > 0 && isTooMuch)
     if (this.#isFull) return false
     this.#kept.push(event)
@@ -97,7 +103,7 @@ const forksPerPage = 50
 
 export const pageOfForks = {
   status: 200,
-  description: '`before` asks for the page after this one; null when there is none.',
+  description: 'Pass `before` for the next page; null when there is none.',
 }
 
 export async function forksOf(
@@ -105,12 +111,13 @@ export async function forksOf(
   forked: { forks(page?: Page): Promise<ConversationRecord[]> },
 ): Promise<Response> {
   const { items, before } = await pageOf(call, forksPerPage, (page) => forked.forks(page))
-  return json({ forks: items.map(listed), before })
+  return json({ forks: items.map(listEntry), before })
 }
 
 export const lineageAnswer = {
   status: 200,
-  description: 'Ids, and up to which event they were copied. `hasMore`: ask for the lineage of the last of them.',
+  description:
+    'Ids, each with the event it was copied up to. `hasMore`: read the lineage of the last one for the rest.',
 }
 
 const ancestorsPerPage = 1_000
@@ -120,14 +127,14 @@ export async function lineageOf(forked: Pick<Conversation, 'lineage'>): Promise<
   return json({ lineage, hasMore: lineage.length === ancestorsPerPage })
 }
 
-/** What a list tells of a conversation or session. */
-export function listed(record: ListedConversation) {
+/** The list entry of a conversation or session. */
+export function listEntry(record: ListedConversation) {
   const { id, kind, agent, status, title, parent, lastSeq, createdAt, updatedAt, quarantine, unreadable, problem } =
     record
   const told = {
     ...(quarantine ? { quarantinedAt: quarantine.at } : {}),
     ...(unreadable ? { unreadable } : {}),
-    // Its text may have what the record holds.
+    // The problem's text may quote the record.
     ...(problem ? { problem: { code: problem.code } } : {}),
   }
   return { id, kind, agent, status, title, parent, lastSeq, createdAt, updatedAt, ...told }

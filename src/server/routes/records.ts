@@ -9,13 +9,13 @@ export const recordRoutes: readonly Route[] = [
     name: 'listModelCalls',
     method: 'GET',
     path: '/conversations/:id/model-calls',
-    summary: 'The model calls that the audit kept, for operators and whoever may read prompts',
+    summary: 'The audited model calls, for operators and users who may read prompts',
     readsPrompts: true,
     query: object({ from: text, skip: seq, limit: limit(1000) }),
     answer: {
       status: 200,
       description:
-        'Without the prompts: ask for one of them. `next` asks for the page after this one; null when there is none.',
+        'Model calls without their prompts. Pass the members of `next` for the next page; null when there is none.',
     },
     async handle(call) {
       const { conversation } = await requireConversation(call)
@@ -29,12 +29,12 @@ export const recordRoutes: readonly Route[] = [
     name: 'getModelCall',
     method: 'GET',
     path: '/conversations/:id/model-calls/:turnRef',
-    summary: 'Exactly what the model was given, in each attempt, for operators and whoever may read prompts',
+    summary: 'The exact prompt of each attempt, for operators and users who may read prompts',
     readsPrompts: true,
     query: object({ skip: seq }),
     answer: {
       status: 200,
-      description: 'The attempts of this call. `next` asks for those after these; null when there are none.',
+      description: 'The attempts of this call. Pass the members of `next` for the next page; null when there is none.',
     },
     async handle(call) {
       const { conversation } = await requireConversation(call)
@@ -48,13 +48,12 @@ export const recordRoutes: readonly Route[] = [
     name: 'explainModelCall',
     method: 'GET',
     path: '/conversations/:id/model-calls/:turnRef/explain',
-    summary: 'How each event of the log was in its prompt, and why, for operators and whoever may read prompts',
+    summary: 'How each event appeared in the prompt, and why, for operators and users who may read prompts',
     readsPrompts: true,
     query: object({ after: seq, limit: limit(1000) }),
     answer: {
       status: 200,
-      description:
-        'An explanation for each event of the page. `after` asks for the page after this one; null when there is none.',
+      description: 'An explanation of each event on the page. Pass `after` for the next page; null when there is none.',
     },
     async handle(call) {
       const { conversation } = await requireConversation(call)
@@ -68,7 +67,7 @@ export const recordRoutes: readonly Route[] = [
     name: 'readSnapshot',
     method: 'GET',
     path: '/conversations/:id/snapshot',
-    summary: 'The state that was kept of it last',
+    summary: 'The latest snapshot of a conversation',
     answer: { status: 200, description: '`snapshot` is null when there is none.' },
     async handle(call) {
       const { conversation } = await requireConversation(call)
@@ -81,7 +80,7 @@ const callsPerPage = 200
 
 type Next = { readonly from: string; readonly skip: number }
 
-/** As many model calls as fit, and where those after them begin. */
+/** As many model calls as fit, and where the next page begins. */
 async function pageOfCalls(
   { verbs, server }: RouteCall,
   id: string,
@@ -92,7 +91,7 @@ async function pageOfCalls(
   const last = calls.at(-1)
   if (!last) return { calls, next: null }
   const ofLast = calls.filter(({ turnRef }) => turnRef === last.turnRef).length
-  // What was skipped is of the call that the page begins with.
+  // `skip` counts attempts of the call that the page begins with.
   const isSameCall = (range.turnRef ?? range.from) === last.turnRef
   const skipped = isSameCall ? (range.skip ?? 0) : 0
   const next = { from: last.turnRef, skip: ofLast + skipped }
@@ -106,7 +105,7 @@ export const fileRoutes: readonly Route[] = [
     name: 'readFile',
     method: 'GET',
     path: '/conversations/:id/files/:blob',
-    summary: 'The bytes of a file that a message of the conversation refers to, by their SHA-256',
+    summary: 'A file that a message of the conversation refers to, by its SHA-256',
     answer: { status: 200, description: 'The file.', type: 'application/octet-stream' },
     async handle(call) {
       const { conversation } = await requireConversation(call)
@@ -118,7 +117,7 @@ export const fileRoutes: readonly Route[] = [
   },
 ]
 
-/** Read no faster than the client takes it. */
+/** Reads no faster than the client. */
 function streamOf(pieces: AsyncIterable<Uint8Array>): ReadableStream<Uint8Array> {
   const iterator = pieces[Symbol.asyncIterator]()
   return new ReadableStream<Uint8Array>(
@@ -135,8 +134,8 @@ function streamOf(pieces: AsyncIterable<Uint8Array>): ReadableStream<Uint8Array>
 }
 
 /**
- * Whoever sent a file chose its type. Only what a browser shows without running anything keeps it; the rest, and that is HTML and SVG, is
- * for download.
+ * The sender of a file chose its type. Only types that a browser displays without running anything are kept. All
+ * others, such as HTML and SVG, are downloads.
  */
 function headersOf(mediaType: string): Record<string, string> {
   const [type = ''] = mediaType.toLowerCase().split(';')

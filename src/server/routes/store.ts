@@ -6,23 +6,25 @@ import { importStore } from '../../upkeep/import-store.ts'
 import { migrateStore, unquarantine } from '../../upkeep/whole-store.ts'
 import { json } from '../answer.ts'
 import { bodyChunks } from '../guard/read-body.ts'
-import { noBody, object, type Route, type RouteCall, seq, text } from '../route.ts'
+import { emptyBody, object, type Route, type RouteCall, seq, text } from '../route.ts'
 import type { UpkeepOptions } from '../server-options.ts'
 import { linesType, streamLines, streamWork } from '../upkeep/stream-lines.ts'
 
-const ofOneTenant = object({ tenant: { ...text, description: 'Only this one. Default: all.' } })
+const ofOneTenant = object({ tenant: { ...text, description: 'Only this tenant. Default: all.' } })
 const lines = (description: string) => ({ status: 200, description, type: linesType })
 
-/** What operators do with the whole store. */
+/** Operator routes: maintenance of the whole store. */
 export const storeRoutes: readonly Route[] = [
   {
     name: 'exportStore',
     method: 'GET',
     path: '/store/export',
-    summary: 'One moment of the whole store, for operators',
+    summary: 'Exports a consistent state of the whole store, for operators',
     isForOperators: true,
     query: ofOneTenant,
-    answer: lines('The export. Without its last line, `end`, it is not whole; a last line `problem` says why.'),
+    answer: lines(
+      'The export. It is complete only with the last line `end`; a last line `problem` says why it is not.',
+    ),
     async handle(call) {
       let conversations = 0
       return streamLines(call, {
@@ -44,12 +46,14 @@ export const storeRoutes: readonly Route[] = [
     name: 'importStore',
     method: 'POST',
     path: '/store/import',
-    summary: 'Writes an export back, each conversation whole or not at all, for operators',
+    summary: 'Imports an export, each conversation atomically, for operators',
     isForOperators: true,
     takesLines: true,
-    query: object({ skipExisting: { enum: ['true', 'false'], description: 'Leaves what is there. Default: false.' } }),
+    query: object({
+      skipExisting: { enum: ['true', 'false'], description: 'Skips conversations that exist. Default: false.' },
+    }),
     answer: lines(
-      'Progress, and last the result or the problem. Without a last line, nobody knows; what was imported stays.',
+      'Progress, then the result or the problem. Without either, the import may be incomplete; imported conversations stay.',
     ),
     handle: (call) =>
       streamWork(call, ({ onProgress }) =>
@@ -63,31 +67,31 @@ export const storeRoutes: readonly Route[] = [
     name: 'examineStore',
     method: 'GET',
     path: '/store/examination',
-    summary: 'Judges every row of the store by its log, for operators',
+    summary: 'Checks every row of the store against its log, for operators',
     isForOperators: true,
     query: ofOneTenant,
-    answer: lines('Findings and progress, and last the result or the problem.'),
+    answer: lines('Findings and progress, then the result or the problem.'),
     handle: (call) => examination(call, call.query, false),
   },
   {
     name: 'repairStore',
     method: 'POST',
     path: '/store/repair',
-    summary: 'Also rebuilds what is derived from the logs, for operators',
+    summary: 'Checks the store and rebuilds what is derived from the logs, for operators',
     isForOperators: true,
     body: ofOneTenant,
-    answer: lines('Findings, repairs and progress, and last the result or the problem.'),
+    answer: lines('Findings, repairs and progress, then the result or the problem.'),
     handle: (call) => examination(call, call.body, true),
   },
   {
     name: 'compareStore',
     method: 'POST',
     path: '/store/comparison',
-    summary: 'Compares the store with the export that is sent, for operators',
+    summary: 'Compares the store with the export in the body, for operators',
     isForOperators: true,
     takesLines: true,
     query: ofOneTenant,
-    answer: lines('A line for each difference, and last the number of them or the problem.'),
+    answer: lines('A line for each difference, then their number or the problem.'),
     handle: (call) =>
       streamWork(call, async ({ tell }) => {
         const differences = await differencesWith(
@@ -103,7 +107,7 @@ export const storeRoutes: readonly Route[] = [
     name: 'unquarantine',
     method: 'POST',
     path: '/store/unquarantine',
-    summary: 'Has processes work again on a conversation or session that is quarantined, for operators',
+    summary: 'Lets processes work on a quarantined conversation or session again, for operators',
     isForOperators: true,
     body: object({ id: text, tenant: { ...text, description: "Default: 'default'." } }, ['id']),
     answer: { status: 200, description: '`unquarantined`: false when it is not quarantined.' },
@@ -116,7 +120,7 @@ export const storeRoutes: readonly Route[] = [
     name: 'checkSchema',
     method: 'GET',
     path: '/store/migration',
-    summary: 'The schema that the store has, and the one this version writes, for operators',
+    summary: 'The schema version of the store, and the one this release writes, for operators',
     isForOperators: true,
     answer: { status: 200, description: '`from`, `to`, and whether they are the same.' },
     handle: async (call) => json(await migrateStore(upkeepIn(call).store, { check: true })),
@@ -125,26 +129,29 @@ export const storeRoutes: readonly Route[] = [
     name: 'migrateStore',
     method: 'POST',
     path: '/store/migration',
-    summary: 'Brings the schema of the store up to date, for operators',
+    summary: 'Migrates the schema of the store, for operators',
     isForOperators: true,
-    body: noBody,
+    body: emptyBody,
     answer: { status: 200, description: '`from`, `to`, and whether they were the same.' },
-    handle: async (call) => json(await call.server.works.run(() => migrateStore(upkeepIn(call).store))),
+    handle: async (call) => json(await call.server.maintenanceJobs.run(() => migrateStore(upkeepIn(call).store))),
   },
   {
     name: 'collectGarbage',
     method: 'POST',
     path: '/store/garbage',
-    summary: 'Removes what nobody needs any more, or only counts it, for operators',
+    summary: 'Removes data that nothing refers to, or only counts it, for operators',
     isForOperators: true,
     body: object({
-      tenant: { ...text, description: 'Only this one. Default: all.' },
-      auditOlderThanMs: { ...seq, description: 'Audit rows older than this. Default: they stay.' },
-      unsent: { type: 'boolean', description: 'Files that were uploaded and never sent; only while nothing is sent.' },
-      compact: { type: 'boolean', description: 'Rewrites an SQLite file; the server answers nobody meanwhile.' },
-      dryRun: { type: 'boolean', description: 'Only counts.' },
+      tenant: { ...text, description: 'Only this tenant. Default: all.' },
+      auditOlderThanMs: { ...seq, description: 'Also removes audit rows older than this. Default: they stay.' },
+      unsent: {
+        type: 'boolean',
+        description: 'Also removes files that were uploaded but never sent. Only while no messages are being sent.',
+      },
+      compact: { type: 'boolean', description: 'Rewrites an SQLite file; the server answers no requests meanwhile.' },
+      dryRun: { type: 'boolean', description: 'Counts without removing.' },
     }),
-    answer: lines('Empty lines while it works, and last the result or the problem.'),
+    answer: lines('Empty lines while it works, then the result or the problem.'),
     handle: (call) =>
       streamWork(call, ({ signal }) => collectGarbage(upkeepIn(call).store, { ...Object(call.body), signal })),
   },
@@ -165,7 +172,7 @@ function examination(call: RouteCall, asked: unknown, repair: boolean): Promise<
   )
 }
 
-/** Routes for operators are only there with it. */
+/** Operator routes exist only with `upkeep`. */
 function upkeepIn({ server }: RouteCall): UpkeepOptions {
   return server.settings.upkeep!
 }

@@ -10,14 +10,14 @@ import type { Conversation } from '../../runtime/conversation.ts'
 import { GrowingView } from '../../view/growing-view.ts'
 import type { View } from '../../view/view.ts'
 import { json, pageOf, requireConversation } from '../answer.ts'
-import { inRoom } from '../room.ts'
+import { withinByteBudget } from '../byte-budget.ts'
 import { anything, limit, object, type Route, type RouteCall, round, seq, text } from '../route.ts'
 
 const pageOfCalls = 50
-const key = { ...text, description: 'The same key is the same answer: a retry hears `accepted` again.' }
+const key = { ...text, description: 'A repeated key repeats the answer: a retry gets `accepted` again.' }
 const answered = {
   status: 200,
-  description: '`accepted`, or who answered first, when, and with what.',
+  description: '`accepted`, or the answer that came first, with its sender and time.',
 }
 
 export const callRoutes: readonly Route[] = [
@@ -25,16 +25,16 @@ export const callRoutes: readonly Route[] = [
     name: 'inbox',
     method: 'GET',
     path: '/inbox',
-    summary: 'Everything that waits for somebody, the newest first',
+    summary: 'All calls that wait for an answer, newest first',
     query: object({ before: text, limit: limit(200) }),
-    answer: { status: 200, description: '`before` asks for the page after this one; null when there is none.' },
+    answer: { status: 200, description: 'Pass `before` for the next page; null when there is none.' },
     handle: async (call) => json(await pageOf(call, pageOfCalls, (page) => call.verbs.inbox(page))),
   },
   {
     name: 'approveCall',
     method: 'POST',
     path: '/conversations/:id/calls/:callId/approve',
-    summary: 'Lets a gated call run, with other arguments where they are given',
+    summary: 'Approves a gated call, optionally with other arguments',
     body: object({ args: anything, round, key }),
     answer: answered,
     async handle(call) {
@@ -47,7 +47,7 @@ export const callRoutes: readonly Route[] = [
     name: 'denyCall',
     method: 'POST',
     path: '/conversations/:id/calls/:callId/deny',
-    summary: 'Refuses a gated call',
+    summary: 'Denies a gated call',
     body: object({ reason: text, round, key }),
     answer: answered,
     async handle(call) {
@@ -73,7 +73,7 @@ export const callRoutes: readonly Route[] = [
     name: 'resolveCall',
     method: 'POST',
     path: '/conversations/:id/calls/:callId/resolve',
-    summary: 'Answers whatever waits: true or false for an approval, else the value that was asked for',
+    summary: 'Answers any waiting call: true or false for an approval, otherwise the requested value',
     body: object({ value: anything, round, key }, ['value']),
     answer: answered,
     async handle(call) {
@@ -102,7 +102,7 @@ const part: JsonObject = {
         type: { const: 'file' },
         mediaType: text,
         filename: text,
-        data: { ...text, description: 'The URL of the file, with http or https; a data: URL brings it along.' },
+        data: { ...text, description: 'An http, https or data: URL of the file.' },
       },
       ['type', 'mediaType', 'data'],
     ),
@@ -119,24 +119,27 @@ export const turnRoutes: readonly Route[] = [
     name: 'sendMessage',
     method: 'POST',
     path: '/conversations/:id/messages',
-    summary: 'Appends a message, and creates the conversation where there is none',
+    summary: 'Appends a message, and creates the conversation if it does not exist',
     body: object(
       {
         message: messageSchema,
-        agent: { ...text, description: 'Needed for the first message.' },
-        key: { ...text, description: 'The same key is the same turn. May come as the header idempotency-key.' },
+        agent: { ...text, description: 'Required for the first message.' },
+        key: {
+          ...text,
+          description: 'A repeated key returns the same turn. May be sent as the header idempotency-key.',
+        },
         whenBusy: { enum: ['reject', 'queue', 'interrupt', 'steer'] },
         output: {
           anyOf: [{ type: 'object' }, { const: false }],
-          description: "A JSON Schema, where the server has `callerSchemas`; false opts out of the agent's.",
+          description: "A JSON Schema, if the server has `callerSchemas`; false turns off the agent's.",
         },
         untilTool: text,
-        maxSteps: { ...limit(1_000_000), description: 'At most what the agent allows.' },
-        maxTokens: { ...limit(Number.MAX_SAFE_INTEGER), description: 'At most what the agent allows.' },
+        maxSteps: { ...limit(1_000_000), description: "At most the agent's limit." },
+        maxTokens: { ...limit(Number.MAX_SAFE_INTEGER), description: "At most the agent's limit." },
       },
       ['message'],
     ),
-    answer: { status: 202, description: 'The message is durable; the turn it belongs to goes on by itself.' },
+    answer: { status: 202, description: 'The message is durable; its turn continues by itself.' },
     async handle({ verbs, params, body, request, server }) {
       const { message, agent, ...options } = body as SendBody
       if (!server.settings.turnOptions) refuseTurnOptions(options)
@@ -152,25 +155,28 @@ export const turnRoutes: readonly Route[] = [
     name: 'turnOutcome',
     method: 'GET',
     path: '/conversations/:id/turns/:turnId/outcome',
-    summary: 'How a turn stands when it cannot go on by itself',
+    summary: 'The outcome of a turn that has ended or waits for input',
     waits: true,
-    query: object({ waitMs: { ...seq, description: 'How long to wait for that. Default: 0.' } }),
+    query: object({ waitMs: { ...seq, description: 'How long to wait for it. Default: 0.' } }),
     answer: { status: 200, description: 'The outcome, or `status: running` when the time is up.' },
     async handle(call) {
       const { conversation } = await requireConversation(call)
       const { waitMs = 0 } = call.query as { waitMs?: number }
       const turnId = call.params['turnId']!
       const most = Math.min(waitMs, call.server.settings.limits.waitMs)
-      return (await outcomeInTime(call, conversation, turnId, most)) ?? json({ status: 'running', turnId })
+      return (await outcomeWithin(call, conversation, turnId, most)) ?? json({ status: 'running', turnId })
     },
   },
   {
     name: 'cancelTurn',
     method: 'POST',
     path: '/conversations/:id/cancel',
-    summary: 'Ends the open turn, or the one named',
+    summary: 'Cancels the open turn, or the named one',
     body: object({ turnId: text }),
-    answer: { status: 200, description: 'How it ended; null when there was none; `terminating` when that takes long.' },
+    answer: {
+      status: 200,
+      description: 'Its outcome; null when no turn was open; `terminating` when that takes longer.',
+    },
     async handle(call: RouteCall) {
       return cancelOpenTurn(call, (await requireConversation(call)).conversation)
     },
@@ -195,15 +201,18 @@ function refuseTurnOptions(options: SendOptions): void {
   if (given.length > 0) throw new TurnOptionsNotAllowedError(given)
 }
 
-/** How a turn stands when it cannot go on by itself, within so long; null when that takes longer. Many may wait: what they read and hold meanwhile comes from the room of all answers. */
-async function outcomeInTime(
+/**
+ * The outcome of a turn that ended or waits for input, as soon as there is one; null after `waitMs`. Many requests may
+ * wait at once, so everything they read or hold is counted in the byte budget.
+ */
+async function outcomeWithin(
   call: RouteCall,
   conversation: Conversation,
   turnId: string,
   waitMs: number,
 ): Promise<Response | null> {
   const answerNow = (): Promise<Response | null> =>
-    inRoom(call, async () => {
+    withinByteBudget(call, async () => {
       const outcome = await outcomeNow(conversation, turnId)
       return outcome && json(outcome)
     })
@@ -212,24 +221,24 @@ async function outcomeInTime(
   return (await hasSettled(call, conversation, turnId, waitMs)) ? answerNow() : null
 }
 
-/** Null while the turn goes on by itself. */
+/** Null while the turn is running. */
 async function outcomeNow(conversation: Conversation, turnId: string): Promise<TurnOutcome | null> {
   const view = await conversation.view()
-  if (findTurn(view.log, turnId)?.end === null) return waitingIn(view, turnId)
-  // What is shown of a large conversation may not have the turn, or all of its last message.
+  if (findTurn(view.log, turnId)?.end === null) return waitingOutcome(view, turnId)
+  // The view of a large conversation may lack the turn, or a part of its last message.
   const ended = await conversation.turn(turnId).outcome()
   if (ended.status !== 'detached') return ended
   const { log, unknownEvent } = await conversation.view()
-  // It may well be there, behind an event that this node does not know.
+  // The turn may come after an event that this node does not know.
   if (unknownEvent || findTurn(log, turnId)) return ended
   throw new TurnNotFoundError(conversation.id, turnId)
 }
 
-function waitingIn({ conversationId, log, children }: View, turnId: string): TurnOutcome | null {
+function waitingOutcome({ conversationId, log, children }: View, turnId: string): TurnOutcome | null {
   return outcomeOf(conversationId, log, turnId, children)
 }
 
-/** Whether there is something to tell before the time is up, or others need the room. */
+/** Whether the turn settles before the time is up, or before others need the memory. */
 async function hasSettled(
   { request, server }: RouteCall,
   conversation: Conversation,
@@ -239,7 +248,7 @@ async function hasSettled(
   const enough = new AbortController()
   const signal = AbortSignal.any([AbortSignal.timeout(waitMs), request.signal, enough.signal])
   const { answerBytes, waitMs: longest } = server.settings.limits
-  const place = await server.room.take(answerBytes, { signal: request.signal, waitMs: longest })
+  const reservation = await server.byteBudget.reserve(answerBytes, { signal: request.signal, waitMs: longest })
   let looking: NodeJS.Immediate | null = null
   let isSettled = false
   try {
@@ -250,11 +259,11 @@ async function hasSettled(
       const view = shown?.view
       if (!view || (known && view.log === known.log && view.children === known.children)) return
       known = view
-      isSettled = findTurn(view.log, turnId)?.end !== null || waitingIn(view, turnId) !== null
+      isSettled = findTurn(view.log, turnId)?.end !== null || waitingOutcome(view, turnId) !== null
       if (isSettled) enough.abort()
-      else place.keep(stateWeight(view.log), () => enough.abort())
+      else reservation.keep(stateWeight(view.log), () => enough.abort())
     }
-    // Once for all that comes in one turn of the event loop: a commit may have thousands of events.
+    // Looks once per event loop tick, because a commit may have thousands of events.
     for await (const event of conversation.watch({ signal })) {
       if (shown) shown.take(event)
       else if (event.type === 'snapshot') shown = new GrowingView(event.view)
@@ -264,6 +273,6 @@ async function hasSettled(
     return isSettled
   } finally {
     if (looking) clearImmediate(looking)
-    place.release()
+    reservation.release()
   }
 }

@@ -7,27 +7,30 @@ import type { Conversation } from '../../runtime/conversation.ts'
 import { turnIdOf } from '../../runtime/send-message.ts'
 import { empty, requireConversation, truncateToLimit } from '../answer.ts'
 import { eventStreamHeaders } from '../live/subscription.ts'
-import { limit, noBody, object, type Route, type RouteCall, seq, text } from '../route.ts'
+import { emptyBody, limit, object, type Route, type RouteCall, seq, text } from '../route.ts'
 import { type ClientMessage, inputOf, readClientMessage } from '../ui/client-message.ts'
 import { answerClaims } from '../ui/ui-call-of.ts'
 import { isUnkeyedId, type UiMessage, uiMessagesOf } from '../ui/ui-message-of.ts'
 import { uiStream, uiStreamHeaders } from '../ui/ui-stream.ts'
 import { cancelOpenTurn } from './turns.ts'
 
-const chunks = { enum: ['v6', 'v7'], description: 'v7 also sends chunks that clients of AI SDK 6 end at. Default: v6.' }
+const chunks = {
+  enum: ['v6', 'v7'],
+  description: 'v7 also sends chunks that clients of AI SDK 6 do not accept. Default: v6.',
+}
 const answer = { status: 200, description: 'A UI message stream of the AI SDK.', type: 'text/event-stream' }
 
-/** What `useChat` with `DefaultChatTransport({ api: '/ui/<agent>' })` asks for, and what pages need beside it. */
+/** The routes of `useChat` with `DefaultChatTransport({ api: '/ui/<agent>' })`, and what else a page needs. */
 export const uiRoutes: readonly Route[] = [
   {
     name: 'uiSend',
     method: 'POST',
     path: '/ui/:agent',
-    summary: 'Sends the newest message of a chat, or answers what it waits for, and streams the turn',
+    summary: 'Sends the newest message of a chat, or answers its waiting calls, and streams the turn',
     query: object({ chunks }),
     body: object(
       {
-        id: { ...text, description: 'Of the conversation.' },
+        id: { ...text, description: 'The id of the conversation.' },
         messages: { type: 'array', minItems: 1, description: 'UI messages of the AI SDK; only the last one is read.' },
         trigger: { enum: ['submit-message', 'regenerate-message'] },
         messageId: text,
@@ -42,7 +45,7 @@ export const uiRoutes: readonly Route[] = [
       const named = { ...call, params: { ...call.params, id } }
       if (last.role === 'user') return sendAndStream(named, last, { trigger, ...(whenBusy ? { whenBusy } : {}) })
       if (last.role === 'assistant' && trigger === 'submit-message') return answerAndStream(named, last)
-      throw new InvalidRequestError('body', 'the last message is not of a user')
+      throw new InvalidRequestError('body', 'the last message is not from a user')
     },
   },
   {
@@ -54,7 +57,7 @@ export const uiRoutes: readonly Route[] = [
     answer,
     async handle(call) {
       const conversation = await chatOf(call)
-      // Nobody would read it, and so nobody would end it.
+      // A HEAD request opens no stream.
       if (call.request.method === 'HEAD')
         return new Response(null, { headers: { ...eventStreamHeaders, ...uiStreamHeaders } })
       const view = await conversation.view()
@@ -66,16 +69,16 @@ export const uiRoutes: readonly Route[] = [
     name: 'uiMessages',
     method: 'GET',
     path: '/ui/:agent/:id/messages',
-    summary: 'The messages of a chat as they are in the log, by pages of whole turns, the newest first',
+    summary: 'The messages of a chat from the log, in pages of whole turns, newest first',
     query: object({
       before: seq,
       limit: limit(100),
       open: {
         enum: ['true', 'false'],
-        description: 'Whether the message of the open turn is among them. Default: true.',
+        description: 'Whether to include the message of the open turn. Default: true.',
       },
     }),
-    answer: { status: 200, description: '`before` asks for the page before this one; null when there is none.' },
+    answer: { status: 200, description: 'Pass `before` for the page of older messages; null when there is none.' },
     async handle(call) {
       const conversation = await chatOf(call)
       const { open = 'true', ...asked } = call.query as { open?: string; before?: number; limit?: number }
@@ -96,9 +99,12 @@ export const uiRoutes: readonly Route[] = [
     name: 'uiCancel',
     method: 'POST',
     path: '/ui/:agent/:id/cancel',
-    summary: 'Ends the open turn; to stop reading a stream does not',
-    body: noBody,
-    answer: { status: 200, description: 'How it ended; null when there was none; `terminating` when that takes long.' },
+    summary: 'Cancels the open turn; closing a stream does not',
+    body: emptyBody,
+    answer: {
+      status: 200,
+      description: 'Its outcome; null when no turn was open; `terminating` when that takes longer.',
+    },
     handle: async (call) => cancelOpenTurn(call, await chatOf(call)),
   },
 ]
@@ -110,7 +116,7 @@ type SendBody = {
   readonly whenBusy?: WhenBusy
 }
 
-/** The message's id is its key, so sending it twice is sending it once. */
+/** The message's id is its key, so sending it twice has no further effect. */
 async function sendAndStream(
   call: RouteCall,
   last: ClientMessage,
@@ -125,7 +131,7 @@ async function sendAndStream(
   return uiStream(call, { conversation, turnId, seq: now, held: null })
 }
 
-/** A page asks for it also when it could not send, or lost its stream: only an answer that is there is not written anew. */
+/** `useChat` also asks for this after a failed send or a lost stream. Only a finished answer is refused. */
 async function refuseEnded(call: RouteCall, conversation: Conversation, { id }: ClientMessage): Promise<void> {
   const record = await call.verbs.inspect(conversation.id).record()
   if (!record) return

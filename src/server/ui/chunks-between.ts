@@ -5,20 +5,23 @@ import type { Standing, UiCall, UiChunk, UiPart, UiStep, UiText, UiTurn } from '
 
 export type Between = {
   readonly chunks: readonly UiChunk[]
-  /** What the client shows then: pass it as `before` the next time. */
+  /** What the client shows after these chunks. Pass it as `before` the next time. */
   readonly shown: UiTurn | null
-  /** Nothing more follows until somebody acts; or it cannot be shown in this stream, which an `error` says. */
+  /**
+   * The stream ends: the turn has ended or waits for input, or it cannot be shown in this stream, which an `error`
+   * chunk says.
+   */
   readonly isOver: boolean
 }
 
 export type BetweenOptions = {
-  /** Whether the client knows the chunks of version 7. */
+  /** Whether the client accepts the chunks of version 7. */
   readonly isV7: boolean
-  /** Whether this is where a stream begins. Default: when nothing is shown yet. */
+  /** Whether the stream begins here. Default: when nothing is shown yet. */
   readonly isFirst?: boolean
 }
 
-/** What a client that shows `before` must be sent to show `after`. Pure. Null as `after`: the turn is gone. */
+/** The chunks that bring a client from `before` to `after`. Pure. `after` is null when the turn is gone. */
 export function chunksBetween(before: UiTurn | null, after: UiTurn | null, options: BetweenOptions): Between {
   if (!after) return { chunks: [withdrawal], shown: null, isOver: true }
   const { isV7, isFirst = before === null } = options
@@ -26,7 +29,7 @@ export function chunksBetween(before: UiTurn | null, after: UiTurn | null, optio
   const chunks: UiChunk[] = isFirst
     ? [{ type: 'start', messageId: turnId, messageMetadata: { status: 'running', ...leftOutOf(after) } }]
     : []
-  // Steps that are not here any more are still shown.
+  // The client still shows steps that are no longer in the view.
   const gone = before ? Math.max(0, after.stepsBefore - before.stepsBefore) : 0
   const {
     chunks: changes,
@@ -39,7 +42,7 @@ export function chunksBetween(before: UiTurn | null, after: UiTurn | null, optio
   chunks.push(...changes)
   if (isWithdrawn) return { chunks: [...chunks, withdrawal], shown: null, isOver: true }
   chunks.push(...progressBetween(before?.progress ?? {}, after.progress))
-  chunks.push(...elsewhereBetween(before?.elsewhere ?? [], after.elsewhere))
+  chunks.push(...childQuestionsBetween(before?.childQuestions ?? [], after.childQuestions))
   const shown = steps === after.steps ? after : { ...after, steps }
   if (standing.status === 'running') return { chunks, shown, isOver: false }
   if (steps.length > 0) chunks.push({ type: 'finish-step' })
@@ -48,10 +51,10 @@ export function chunksBetween(before: UiTurn | null, after: UiTurn | null, optio
 
 const withdrawal: UiChunk = {
   type: 'error',
-  errorText: 'What was shown of this message was withdrawn. Resume to see it as it is.',
+  errorText: 'A part of this message was withdrawn. Resume the stream to see the current message.',
 }
 
-/** Tells a page that it does not get all of the turn; the log has the rest. */
+/** Tells a page that the turn is incomplete; the log has the rest. */
 export function leftOutOf({ steps, stepsBefore }: UiTurn): { readonly leftOut?: true } {
   return stepsBefore > 0 || steps.some(({ isAbridged }) => isAbridged) ? { leftOut: true } : {}
 }
@@ -86,8 +89,8 @@ function progressBetween(before: UiTurn['progress'], after: UiTurn['progress']):
   )
 }
 
-/** What waits in child agents is theirs to keep, so it is told and not made a part of the message. */
-function elsewhereBetween(before: readonly PendingItem[], after: readonly PendingItem[]): UiChunk[] {
+/** Questions of child agents belong to their own conversations, so they are sent as transient data, not as parts. */
+function childQuestionsBetween(before: readonly PendingItem[], after: readonly PendingItem[]): UiChunk[] {
   if (before === after) return []
   const [known, wanted] = [new Set(before.map(nameOf)), new Set(after.map(nameOf))]
   return [
@@ -108,19 +111,21 @@ function nameOf({ callId, round }: PendingItem): string {
 
 type StepsBetween = {
   readonly chunks: readonly UiChunk[]
-  /** What is shown then. */
+  /** What the client shows after the chunks. */
   readonly steps: readonly UiStep[]
-  /** What was shown is not so any more, and this client cannot be told. */
+  /** Something shown was withdrawn, and this client has no chunk for that. */
   readonly isWithdrawn: boolean
 }
 
 type StepsOptions = {
   readonly isV7: boolean
-  /** Whether the client shows steps before these. Default: false. */
+  /** Whether the client shows earlier steps. Default: false. */
   readonly hasEarlier?: boolean
 }
 
-/** What the steps of a message need to become others. Only the newest may be withdrawn, and only from clients of version 7. */
+/**
+ * The chunks that turn one list of steps into another. Only the newest step can be withdrawn, and only with version 7.
+ */
 function stepsBetween(
   before: readonly UiStep[],
   after: readonly UiStep[],
@@ -135,33 +140,33 @@ function stepsBetween(
       chunks.push(...changes)
       continue
     }
-    const isEmptied = shown.messageId === emptied.messageId
-    if (!isEmptied) chunks.push(...closing(shown))
+    const isWithdrawnStep = shown.messageId === withdrawnStep.messageId
+    if (!isWithdrawnStep) chunks.push(...closing(shown))
     if (!isV7 || index < before.length - 1) return { chunks, steps: after, isWithdrawn: true }
-    if (!isEmptied) chunks.push({ type: 'reset-step' })
-    if (step) chunks.push(...(partsBetween(nothing, step, isV7) ?? []))
+    if (!isWithdrawnStep) chunks.push({ type: 'reset-step' })
+    if (step) chunks.push(...(partsBetween(emptyStep, step, isV7) ?? []))
   }
   for (const [index, step] of after.entries()) {
     if (index < before.length) continue
     if (index > 0 || hasEarlier) chunks.push({ type: 'finish-step' })
-    chunks.push({ type: 'start-step' }, ...(partsBetween(nothing, step, isV7) ?? []))
+    chunks.push({ type: 'start-step' }, ...(partsBetween(emptyStep, step, isV7) ?? []))
   }
-  const steps = after.length < before.length ? [...after, emptied] : after
+  const steps = after.length < before.length ? [...after, withdrawnStep] : after
   return { chunks, steps, isWithdrawn: false }
 }
 
-const nothing: UiStep = { messageId: '', parts: [] }
+const emptyStep: UiStep = { messageId: '', parts: [] }
 
-/** A step whose content was taken back; the next one takes its place. */
-const emptied: UiStep = { messageId: ':emptied', parts: [] }
+/** A step that was withdrawn. The next step takes its place. */
+const withdrawnStep: UiStep = { messageId: ':emptied', parts: [] }
 
-/** Null when what is shown cannot become this. */
+/** Null when the parts on screen cannot become these. */
 function partsBetween(before: UiStep, { messageId, parts, isAbridged }: UiStep, isV7: boolean): UiChunk[] | null {
   const shown = new Map(before.parts.map((part) => [part.key, part]))
   const keys = new Set(parts.map(({ key }) => key))
   const chunks: UiChunk[] = []
   for (const part of parts) {
-    // What is shown whole stays so.
+    // Keep the full text on screen: the part here is cut short.
     if (isAbridged && isSameStage(shown.get(part.key), part)) continue
     const known = shown.get(part.key) ?? sameRefused(part, shown, keys)
     if (known) shown.delete(known.key)
@@ -182,7 +187,7 @@ function isSameStage(before: UiPart | undefined, after: UiPart): boolean {
   return before.kind !== 'call' || (after.kind === 'call' && before.stage.type === after.stage.type)
 }
 
-/** Brings one part to what it is now. Null when it cannot become that. */
+/** The chunks that update one part. Null when that is impossible. */
 function partBetween(before: UiPart | null, after: UiPart, messageId: string, isV7: boolean): UiChunk[] | null {
   if (before === after) return []
   switch (after.kind) {
@@ -191,10 +196,10 @@ function partBetween(before: UiPart | null, after: UiPart, messageId: string, is
       return textBetween(before?.kind === after.kind ? before : null, after, messageId)
     case 'call': {
       const known = before?.kind === 'call' ? before : null
-      // What was never made has no id in the log: it keeps the one it is shown under.
+      // A call that was never made has no id in the log. It keeps the one it is shown under.
       return callChunks(known, after.stage.type === 'refused' && known ? { ...after, key: known.key } : after, isV7)
     }
-    case 'thing':
+    case 'attachment':
       return before ? [] : [after.chunk]
     case 'question': {
       const isSame = before?.kind === 'question' && before.data.status === after.data.status
@@ -208,9 +213,9 @@ function textBetween(before: UiText | null, after: UiText, messageId: string): U
   const id = idOf(after, messageId)
   if (before?.isDone) return before.text === text || kind === 'reasoning' ? [] : null
   const shown = before?.text ?? ''
-  // Text that is still written only grows; what is committed may be other text altogether.
+  // Text being written only grows. The committed text may differ.
   const isGrown = after.isDone ? text.startsWith(shown) : text.length >= shown.length
-  // What is shown of reasoning while it is written may be less or other than what was thought.
+  // Streamed reasoning may be shorter than the final reasoning, or differ from it.
   if (!isGrown && kind === 'text') return null
   const chunks: UiChunk[] = before ? [] : [{ type: `${kind}-start`, id }]
   const delta = isGrown ? text.slice(shown.length) : ''
@@ -233,13 +238,13 @@ function idOf({ key }: UiText, messageId: string): string {
   return `${messageId}:${key}`
 }
 
-/** The call that a page saw being written, and that was then not made. */
+/** The call that a page saw being written and that was then not made. */
 function sameRefused(part: UiPart, shown: Map<string, UiPart>, keys: ReadonlySet<string>): UiPart | undefined {
   if (part.kind !== 'call' || part.stage.type !== 'refused') return undefined
   return shown.values().find((other) => other.kind === 'call' && other.name === part.name && !keys.has(other.key))
 }
 
-/** A call whose input did not come whole is none, and the log has nothing of it. */
+/** A call whose input never became complete does not exist in the log. */
 function cutOff({ key, name, stage }: UiCall): UiChunk {
   const input = stage.type === 'writing' ? stage.text : null
   return {
@@ -247,6 +252,6 @@ function cutOff({ key, name, stage }: UiCall): UiChunk {
     toolCallId: key,
     toolName: name,
     input,
-    errorText: 'This call was cut off while it was written, and not made.',
+    errorText: 'The model stopped before this call was complete. It was not made.',
   }
 }

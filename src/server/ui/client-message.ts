@@ -2,7 +2,7 @@ import { InvalidRequestError } from '../../base/errors/server-errors.ts'
 import type { Json, JsonObject } from '../../base/json.ts'
 import type { InputPart } from '../../engine/turn-options.ts'
 
-/** A message as a page has it. Nothing in it is true only because it is there. */
+/** A message as the page sent it. Must not be trusted: the log decides. */
 export type ClientMessage = {
   readonly id: string
   readonly role: 'system' | 'user' | 'assistant'
@@ -17,16 +17,16 @@ export type ClientToolPart = ClientPart & {
   readonly approval: { readonly id: string; readonly approved: boolean | null; readonly reason?: string } | null
 }
 
-const mostParts = 10_000
+const maxParts = 10_000
 
-/** Looks at each part once: a body may be full of them. */
+/** Checks each part once, because a body may have many. */
 export function readClientMessage(value: Json): ClientMessage {
   const { id, role, parts } = Object(value) as { readonly [key: string]: Json | undefined }
-  if (typeof id !== 'string' || id === '') throw refused('id', 'it must be some text')
+  if (typeof id !== 'string' || id === '') throw refused('id', 'it must be a non-empty string')
   if (role !== 'system' && role !== 'user' && role !== 'assistant')
     throw refused('role', "it must be 'system', 'user' or 'assistant'")
-  if (!Array.isArray(parts) || parts.length > mostParts)
-    throw refused('parts', `it must be a list of at most ${mostParts} parts`)
+  if (!Array.isArray(parts) || parts.length > maxParts)
+    throw refused('parts', `it must be a list of at most ${maxParts} parts`)
   if (!parts.every((part) => typeof (Object(part) as { type?: unknown }).type === 'string'))
     throw refused('parts', 'each must have a type')
   return { id, role, parts: parts as readonly ClientPart[] }
@@ -36,7 +36,7 @@ function refused(member: string, problem: string): InvalidRequestError {
   return new InvalidRequestError('body', `'${member}' of the last message: ${problem}`)
 }
 
-/** Parts of calls, whatever their tools are called. Null for any other. */
+/** The tool call in a part, for any tool name. Null for other parts. */
 export function toolPart(part: ClientPart): ClientToolPart | null {
   const { type, toolCallId, state, approval } = part
   if (!type.startsWith('tool-') && type !== 'dynamic-tool') return null
@@ -44,7 +44,7 @@ export function toolPart(part: ClientPart): ClientToolPart | null {
   return { ...part, toolCallId, state, approval: approvalOf(approval) } as ClientToolPart
 }
 
-/** What a person says in a message: its text and files. What else a page keeps in it is the page's own. */
+/** The text and files of a user's message. Other parts are ignored. */
 export function inputOf({ parts }: ClientMessage): InputPart[] {
   return parts.flatMap((part): InputPart[] => {
     if (part.type === 'text' && typeof part['text'] === 'string') return [{ type: 'text', text: part['text'] }]

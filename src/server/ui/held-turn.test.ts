@@ -20,7 +20,7 @@ const call = (stage: UiCall['stage'], more: Partial<UiCall> = {}): UiCall => ({
 function turnOf(...steps: UiStep['parts'][]): UiTurn {
   const shown = steps.map((parts, index) => ({ messageId: `m${index + 1}`, parts }))
   const standing = { status: 'running', reason: null, finishReason: 'stop' } as const
-  return { turnId: 't1', steps: shown, stepsBefore: 0, standing, progress: {}, elsewhere: [] }
+  return { turnId: 't1', steps: shown, stepsBefore: 0, standing, progress: {}, childQuestions: [] }
 }
 
 const held = (...parts: ClientPart[]): ClientMessage => ({ id: 't1', role: 'assistant', parts })
@@ -100,7 +100,7 @@ describe('a page is sent', () => {
       ['tool-input-available'],
     ],
     [
-      'that somebody else approved what it denied',
+      'that another person approved what it denied',
       held(step, tool('approval-responded', { approval: { id: 'c1:1', approved: false } })),
       turnOf([call({ type: 'ready' }, { approval: approved })]),
       ['tool-approval-request', 'tool-input-available'],

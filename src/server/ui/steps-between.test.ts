@@ -12,7 +12,7 @@ const step = (messageId: string, ...parts: UiStep['parts']): UiStep => ({ messag
 
 function turnOf(steps: UiStep[], more: Partial<UiTurn> = {}): UiTurn {
   const standing = { status: 'running', reason: null, finishReason: 'stop' } as const
-  return { turnId: 't1', steps, stepsBefore: 0, standing, progress: {}, elsewhere: [], ...more }
+  return { turnId: 't1', steps, stepsBefore: 0, standing, progress: {}, childQuestions: [], ...more }
 }
 
 function between(before: UiTurn | null, after: UiTurn, isV7 = false): readonly UiChunk[] {

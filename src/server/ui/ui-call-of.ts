@@ -20,12 +20,12 @@ export function uiCallOf(call: CallState, providerMetadata?: JsonObject): UiCall
   }
 }
 
-/** Names a round, so that a second click never lands in the next one. */
+/** Names one round of a call, so a second click cannot answer the next round. */
 export function roundId(callId: string, round: number): string {
   return `${callId}:${round}`
 }
 
-/** What a person was asked about a call, in the order it was asked. */
+/** The questions asked about calls, in the order in which they were asked. */
 export function questionsOf(calls: readonly CallState[]): UiQuestion[] {
   const asked = calls.flatMap((call) => call.rounds.map((round) => ({ call, round })))
   return asked
@@ -82,8 +82,9 @@ function approvalOf({ callId, rounds }: CallState): UiApproval | null {
 }
 
 /**
- * Takes what a page says of calls as answers to those that wait for one, and as nothing else. Who comes too late is not told here: the
- * stream shows how the call was answered. Throws when an answer is not what was asked for; those before it stand.
+ * Answers waiting calls with what the page claims about them, and ignores every other claim. A late answer is not an
+ * error: the stream shows how the call was answered. Throws when an answer does not fit the question; earlier answers
+ * stand.
  */
 export async function answerClaims(conversation: Conversation, view: View, message: ClientMessage): Promise<void> {
   for (const part of message.parts) {
@@ -93,7 +94,7 @@ export async function answerClaims(conversation: Conversation, view: View, messa
   }
 }
 
-/** Calls of child agents are not parts of the message: they are answered in their own conversations. */
+/** Calls of child agents are answered in their own conversations. */
 function isAbout(item: PendingItem, { toolCallId }: ClientToolPart, view: View, turnId: string): boolean {
   return item.conversationId === view.conversationId && item.callId === toolCallId && item.turnId === turnId
 }
@@ -123,8 +124,8 @@ async function answer(conversation: Conversation, item: PendingItem, claim: Clie
 }
 
 /**
- * Brings the part of a call from what a page has of it to what is true. A page runs a client tool whenever its input is made available, so the
- * input of one that is not to be run now, or has been, comes as if it were still being written.
+ * The chunks that bring a call on a page up to date. A page runs a client tool as soon as its input is available. So
+ * the input of a call that must not run now is sent as if it were still being written.
  */
 export function callChunks(before: UiCall | null, after: UiCall, isV7: boolean): UiChunk[] {
   if (!before || before.stage.type === 'writing') return wholeCall(before, after, isV7)
@@ -158,7 +159,7 @@ function wholeCall(before: UiCall | null, after: UiCall, isV7: boolean): UiChunk
   ]
 }
 
-/** `isTold`: the page knows from another chunk that the call goes on. */
+/** `isTold`: another chunk has already said that the call continues. */
 function stageChunks(call: UiCall, isTold: boolean): UiChunk[] {
   const { stage, key: toolCallId } = call
   const run = call.isProviderRun ? ({ providerExecuted: true } as const) : {}

@@ -44,7 +44,7 @@ describe('a call is shown', () => {
     ],
     ['waiting for approval', gated, { state: 'approval-requested', approval: { id: 'c1:1' } }],
     [
-      'approved, and as it runs: with the arguments that somebody made of it',
+      'approved, and as it runs: with the edited arguments',
       [
         ...gated,
         resolved('c1', 'approval', 'resolved', { value: true, edited: { before: { cents: 5 }, after: { cents: 4 } } }),
@@ -62,7 +62,7 @@ describe('a call is shown', () => {
       { state: 'output-denied', approval: { id: 'c1:1', approved: false } },
     ],
     [
-      'expired, which nobody decided',
+      'expired without a decision',
       [...gated, resolved('c1', 'approval', 'expired')],
       { state: 'output-error', errorText: 'tool call expired: no response', approval: { id: 'c1:1' } },
     ],
@@ -90,7 +90,7 @@ describe('a call is shown', () => {
       { state: 'output-available', output: 'blue' },
     ],
     [
-      'interrupted, and approved before: for somebody to say what to do',
+      'interrupted, and approved before: a person must decide',
       [...gated, resolved('c1', 'approval'), started('c1'), suspended('c1', 'recovery', { round: 2 })],
       { state: 'input-available', approval: { id: 'c1:1', approved: true } },
     ],

@@ -6,7 +6,7 @@ import { leftOutOf, metadataOf } from './chunks-between.ts'
 import type { UiCall, UiPart, UiTurn } from './ui-turn.ts'
 import { type FileUrl, uiTurnFrom } from './ui-turn-of.ts'
 
-/** What `useChat` takes as its messages. */
+/** A message as `useChat` takes it. */
 export type UiMessage = {
   readonly id: string
   readonly role: 'user' | 'assistant'
@@ -16,7 +16,7 @@ export type UiMessage = {
 
 type Place = Pick<View, 'conversationId' | 'state'>
 
-/** The messages of turns as they are in the log. */
+/** The messages of turns, from the log. */
 export function uiMessagesOf(turns: readonly TurnRecord[], place: Place, fileUrl: FileUrl): UiMessage[] {
   return turns.flatMap(({ turn, said, cutAt }) => {
     const shown = uiTurnFrom(turn, place, fileUrl)
@@ -27,12 +27,12 @@ export function uiMessagesOf(turns: readonly TurnRecord[], place: Place, fileUrl
   })
 }
 
-/** Of a turn that is too long for a page; the rest of it is a message of its own on the page after this one. */
+/** The first part of a turn that is too long for one page. The rest is a message of its own on the next page. */
 function beginningOf(turn: UiTurn, cutAt: number): UiMessage {
   return { ...uiMessageOf(turn), id: `${turn.turnId}:${cutAt}`, metadata: { status: 'continued' } }
 }
 
-/** What a page has in the end that was sent all of a turn. */
+/** The message that a page shows after it has received all of a turn. */
 export function uiMessageOf(turn: UiTurn): UiMessage {
   const { turnId, steps, standing } = turn
   const parts = steps.flatMap(({ messageId, parts: shown }) => [
@@ -42,7 +42,7 @@ export function uiMessageOf(turn: UiTurn): UiMessage {
   return { id: turnId, role: 'assistant', metadata: { ...metadataOf(standing), ...leftOutOf(turn) }, parts }
 }
 
-/** The id a message has where it was not sent with one. */
+/** The id of a message that was sent without a key. */
 const unkeyed = /^user-\d+$/
 
 export function isUnkeyedId(id: string): boolean {
@@ -68,7 +68,7 @@ function partOf(part: UiPart, messageId: string): JsonObject {
       const state = isDone ? 'done' : 'streaming'
       return { ...named, text, state, ...(providerMetadata ? { providerMetadata } : {}) }
     }
-    case 'thing':
+    case 'attachment':
       return part.chunk
     case 'question':
       return { type: 'data-question', id: part.key, data: part.data }

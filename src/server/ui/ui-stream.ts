@@ -16,13 +16,16 @@ import { doneFrame, framesOf, type UiFrame } from './ui-turns.ts'
 export type Streamed = {
   readonly conversation: Conversation
   readonly turnId: string
-  /** Where the log was when this was asked: nothing older is told. */
+  /** The end of the log at the time of the request. Older views are not sent. */
   readonly seq: number
-  /** What the client shows of the turn. Null: nothing, all of it is sent. */
+  /** What the client already shows of the turn. Null: nothing, so everything is sent. */
   readonly held: ClientMessage | null
 }
 
-/** A turn as a UI message stream, until it waits for somebody or has ended. The turn does not care whether anybody reads. */
+/**
+ * Streams a turn as UI message chunks until it ends or waits for input. The turn continues whether or not anyone reads
+ * it.
+ */
 export async function uiStream(call: RouteCall, streamed: Streamed): Promise<Response> {
   const { conversation, turnId, seq } = streamed
   const { feeds, settings } = call.server
@@ -36,7 +39,7 @@ export async function uiStream(call: RouteCall, streamed: Streamed): Promise<Res
   if (!findTurn(followed.view.log, turnId)) {
     followed.stop()
     const { unknownEvent } = followed.view
-    // It may well be there, behind an event that this node does not know.
+    // The turn may come after an event that this node does not know.
     if (unknownEvent) throw unreadable(conversation.id, unknownEvent)
     throw new TurnNotFoundError(conversation.id, turnId)
   }
@@ -52,13 +55,13 @@ function unreadable(conversationId: string, { seq, type, needs }: UnknownEvent):
 
 export const uiStreamHeaders = { 'x-vercel-ai-ui-message-stream': 'v1' }
 
-/** One client, as far as it has been sent. */
+/** One client and what it has been sent. */
 class UiClient {
   readonly #call: RouteCall
   readonly #turnId: string
   readonly #subscription: Subscription
   readonly #isV7: boolean
-  /** What it says it shows, until it was sent the first of what it lacks. */
+  /** What the client says it shows, until the first frame is sent. */
   #held: ClientMessage | null
   #shown: UiTurn | null = null
   #isOver = false
@@ -71,7 +74,7 @@ class UiClient {
     this.#isV7 = call.query['chunks'] === 'v7'
   }
 
-  /** What cannot be written out ends this client alone, and not those that watch with it. */
+  /** A turn that cannot be encoded ends this client only, not the others on the same feed. */
   next(view: View): void {
     if (this.#isOver) return
     const { uiTurns, settings } = this.#call.server
@@ -79,8 +82,12 @@ class UiClient {
       const turn = uiTurns.of(view, this.#turnId)
       if (turn !== 'between') this.#send(this.#frame(turn))
     } catch (error) {
-      settings.logger.error('a turn could not be shown', { id: view.conversationId, turnId: this.#turnId, error })
-      this.#end(errorFrame('This turn cannot be shown here. Read the log of the conversation.'))
+      settings.logger.error('a turn could not be encoded for a UI stream', {
+        id: view.conversationId,
+        turnId: this.#turnId,
+        error,
+      })
+      this.#end(errorFrame('This turn cannot be shown. Read the log of the conversation.'))
     }
   }
 
@@ -98,7 +105,7 @@ class UiClient {
     this.#held = null
     if (!held || !turn) return uiTurns.frame(this.#shown, turn, this.#isV7)
     const known = heldTurn(held, turn)
-    // It shows what is not so: only a stream that it resumes can begin anew.
+    // The client shows something wrong. Only a resumed stream can start over.
     return known ? uiTurns.ownFrame(known, turn, this.#isV7) : uiTurns.frame(null, null, this.#isV7)
   }
 
@@ -122,14 +129,14 @@ function errorFrame(errorText: string): Uint8Array {
 }
 
 /**
- * What a page that goes on with a message shows of its turn, so that it can be sent the rest. The page's own claims about calls are in it, to be
- * put right. Null when it shows something that cannot be put right: it must begin anew.
+ * What a page that continues a message shows of its turn, so that only the rest is sent. Includes the page's own claims
+ * about calls, which later chunks correct. Null when something shown cannot be corrected: the page must start over.
  */
 export function heldTurn({ parts }: ClientMessage, truth: UiTurn): UiTurn | null {
   const held = splitSteps(parts).slice(truth.stepsBefore)
   const steps = held.map((step, index) => heldStep(step, truth.steps[index], index === held.length - 1))
   if (steps.some((step) => step === null)) return null
-  return { ...truth, steps: steps as UiStep[], progress: {}, elsewhere: [] }
+  return { ...truth, steps: steps as UiStep[], progress: {}, childQuestions: [] }
 }
 
 function splitSteps(parts: readonly ClientPart[]): ClientPart[][] {
@@ -141,7 +148,7 @@ function splitSteps(parts: readonly ClientPart[]): ClientPart[][] {
   return steps
 }
 
-/** What is missing can be added to the last step, and to no other. */
+/** Missing parts can be added only to the last step. */
 function heldStep(held: readonly ClientPart[], truth: UiStep | undefined, isLast: boolean): UiStep | null {
   if (!truth) return null
   const left = [...held]
@@ -169,7 +176,7 @@ function isSame(held: ClientPart, { kind, key, ...part }: UiPart, isAbridged = f
       return held.type === 'reasoning'
     case 'call':
       return toolPart(held)?.toolCallId === key
-    case 'thing':
+    case 'attachment':
       return held.type === (part as { chunk: { type: string } }).chunk.type
     case 'question':
       return held.type === 'data-question' && held['id'] === key
@@ -177,7 +184,7 @@ function isSame(held: ClientPart, { kind, key, ...part }: UiPart, isAbridged = f
 }
 
 function heldPart(held: ClientPart, part: UiPart): UiPart | null {
-  // What is still being written cannot go on in another stream.
+  // A part that is still being written cannot continue in another stream.
   if (part.kind === 'text' || part.kind === 'reasoning') return part.isDone ? part : null
   if (part.kind === 'question') return { ...part, data: { ...part.data, status: statusOf(held) } }
   return part.kind === 'call' ? claimed(toolPart(held)!, part) : part

@@ -6,12 +6,12 @@ import { type AssistantItem, findTurn, keptMessages, openTurn, type TurnState } 
 import { codeOf } from '../../view/hidden-error.ts'
 import type { Draft, DraftPart, View } from '../../view/view.ts'
 import { questionsOf, uiCallOf } from './ui-call-of.ts'
-import type { FinishReason, Standing, ThingChunk, UiCall, UiPart, UiStep, UiText, UiTurn } from './ui-turn.ts'
+import type { AttachmentChunk, FinishReason, Standing, UiCall, UiPart, UiStep, UiText, UiTurn } from './ui-turn.ts'
 
-/** Where the bytes of a conversation's file are to be had. */
+/** The URL of a file in a conversation. */
 export type FileUrl = (conversationId: string, blob: string) => string
 
-/** What is to be shown of a turn. Null when the view has none of that id; 'between' in the middle of a commit. */
+/** What a page shows of a turn. Null when the view has no such turn; 'between' in the middle of a commit. */
 export function uiTurnOf(view: View, turnId: string, fileUrl: FileUrl): UiTurn | 'between' | null {
   const turn = findTurn(view.log, turnId)
   if (!turn) return null
@@ -25,11 +25,11 @@ export function uiTurnOf(view: View, turnId: string, fileUrl: FileUrl): UiTurn |
     stepsBefore: turn.leftOut?.messages ?? 0,
     standing: standingOf(turn, view.state),
     progress: isOpen ? view.progress : {},
-    elsewhere: isOpen ? view.children.pending : [],
+    childQuestions: isOpen ? view.children.pending : [],
   }
 }
 
-/** The same of a turn that need not be in the view, from the log alone. */
+/** The same for a turn that need not be in the view, from the log alone. */
 export function uiTurnFrom(
   turn: TurnState,
   { conversationId, state }: Pick<View, 'conversationId' | 'state'>,
@@ -38,12 +38,12 @@ export function uiTurnFrom(
   const written = stepsOf(turn, conversationId, fileUrl)
   if (!written) return null
   const standing = standingOf(turn, state)
-  return { turnId: turn.turnId, steps: written, stepsBefore: 0, standing, progress: {}, elsewhere: [] }
+  return { turnId: turn.turnId, steps: written, stepsBefore: 0, standing, progress: {}, childQuestions: [] }
 }
 
 const steps = new WeakMap<FileUrl, WeakMap<TurnState, readonly UiStep[]>>()
 
-/** A turn stays the same object while only deltas come, of which there may be thousands. */
+/** Cached: the turn stays the same object while deltas arrive, and there may be thousands. */
 function stepsOf(turn: TurnState, conversationId: string, fileUrl: FileUrl): readonly UiStep[] | null {
   const known = steps.get(fileUrl) ?? new WeakMap<TurnState, readonly UiStep[]>()
   steps.set(fileUrl, known)
@@ -57,11 +57,11 @@ function stepsOf(turn: TurnState, conversationId: string, fileUrl: FileUrl): rea
 }
 
 /**
- * Pages that send by themselves once all calls of the last step have ended would do so for ever after a turn that ends with calls: it ends with
- * a step that has none.
+ * Pages that send automatically when all calls of the last step have ended would do so forever after a turn that ends
+ * with calls. So such a turn ends with an empty step.
  */
 function withClosingStep({ turnId, end }: TurnState, written: readonly UiStep[]): readonly UiStep[] {
-  // Of a turn that was cut short a page may show a call that is not in the log.
+  // A page may show a call of a cancelled turn that is not in the log.
   const endsWithCalls = written.at(-1)?.parts.some(({ kind }) => kind === 'call') || end?.status !== 'completed'
   return end && written.length > 0 && endsWithCalls ? [...written, { messageId: `${turnId}:end`, parts: [] }] : written
 }
@@ -69,7 +69,7 @@ function withClosingStep({ turnId, end }: TurnState, written: readonly UiStep[])
 function standingOf(turn: TurnState, state: View['state']): Standing {
   const finishReason = finishReasonOf(keptMessages(turn).at(-1)?.finishReason ?? 'other')
   if (!turn.end) {
-    // A queued turn waits for whatever the open one waits for.
+    // A queued turn waits for the same input as the open one.
     return state === 'awaiting_input'
       ? { status: 'waiting', reason: null, finishReason: 'tool-calls' }
       : { status: 'running', reason: null, finishReason }
@@ -92,10 +92,10 @@ function finishReasonOf(reason: string): FinishReason {
 
 const finishReasons = new Set<string>(['stop', 'length', 'content-filter', 'tool-calls', 'error'])
 
-/** Where the bytes of a file are to be had. */
+/** The URL of a file. */
 type BlobUrl = (blob: string) => string
 
-/** The messages of a turn that are in the log. Null in the middle of a commit, when a message is there and its calls are not yet. */
+/** The committed messages of a turn. Null in the middle of a commit, when a message has arrived without its calls. */
 function writtenSteps(turn: TurnState, blobUrl: BlobUrl): readonly UiStep[] | null {
   const messages = keptMessages(turn)
   const known = new Set(turn.calls.map(({ callId }) => callId))
@@ -104,8 +104,8 @@ function writtenSteps(turn: TurnState, blobUrl: BlobUrl): readonly UiStep[] | nu
 }
 
 /**
- * A message being written. Its parts are known by their place among those of their kind, which is all that is left of them when the message
- * is committed.
+ * A message being written. A part is identified by its position among parts of its kind, because that is all that
+ * remains of it when the message is committed.
  */
 function draftStep({ messageId, parts }: Draft): UiStep {
   const whole = new Map<string, DraftPart>()
@@ -128,7 +128,7 @@ function draftText({ type, part, text }: DraftPart, texts: readonly DraftPart[])
 
 const draftCalls = new WeakMap<DraftPart, UiCall>()
 
-/** A message may be written with thousands of calls, of which a delta changes one. */
+/** Cached: a message may have thousands of calls, and a delta changes one. */
 function draftCall(written: DraftPart): UiCall {
   const { part, text, name = '' } = written
   const call = draftCalls.get(written) ?? { ...bareCall, key: part, name, stage: { type: 'writing', text } }
@@ -148,13 +148,13 @@ const bareCall = {
   isProviderRun: false,
 } as const satisfies Partial<UiCall>
 
-/** What is seen while it is written comes first, because that is where a page has it; the rest follows. */
+/** Parts that were streamed come first, in the order in which the page has them. Other parts follow. */
 function writtenStep(
   { messageId, parts, withheld, leftOut }: AssistantItem,
   turn: TurnState,
   blobUrl: BlobUrl,
 ): UiStep {
-  // Another step than its draft, so that all that a page shows of the draft is withdrawn, reasoning and calls too.
+  // A new step id, so that the page withdraws everything it shows of the draft, including reasoning and calls.
   if (withheld) return { messageId: `${messageId}:withheld`, parts: [] }
   const texts = { text: 0, reasoning: 0, sealed: 0 }
   const shown: UiPart[] = []
@@ -185,7 +185,7 @@ function writtenText({ type, text, providerMetadata }: Block, key: string): UiTe
   return { kind: type, key, text, isDone: true, ...(metadata ? { providerMetadata: metadata } : {}) }
 }
 
-/** `id` names the part among all of the turn: the ids that providers give come again. */
+/** `id` is unique in the turn. Ids from providers may repeat. */
 function otherPart(
   part: Exclude<AssistantPart, Block | { type: 'call' }>,
   id: string,
@@ -196,11 +196,11 @@ function otherPart(
     case 'file': {
       const { mediaType, data } = part
       const url = typeof data === 'string' ? data : blobUrl(data.blob)
-      return [{ kind: 'thing', key: id, chunk: { type: 'file', url, mediaType } }]
+      return [{ kind: 'attachment', key: id, chunk: { type: 'file', url, mediaType } }]
     }
     case 'source': {
       const chunk = sourceChunk(part.source, id)
-      return chunk ? [{ kind: 'thing', key: id, chunk }] : []
+      return chunk ? [{ kind: 'attachment', key: id, chunk }] : []
     }
     case 'plain_call': {
       const errorText = 'This call was not made.'
@@ -225,7 +225,7 @@ function providerStage(end: AssistantPart | undefined): UiCall['stage'] {
   return { type: 'error', errorText: typeof end.result === 'string' ? end.result : JSON.stringify(end.result) }
 }
 
-function sourceChunk(source: JsonObject, id: string): ThingChunk | null {
+function sourceChunk(source: JsonObject, id: string): AttachmentChunk | null {
   const sourceId = textOf(source['id']) ?? id
   const title = textOf(source['title'])
   const url = textOf(source['url'])
@@ -242,7 +242,7 @@ function textOf(value: Json | undefined): string | null {
   return typeof value === 'string' ? value : null
 }
 
-/** Clients end at metadata of any other form. */
+/** Clients reject metadata of any other form. */
 function metadataOf(metadata: JsonObject | undefined): JsonObject | undefined {
   const kept = Object.entries(metadata ?? {}).filter(
     ([, value]) => typeof value === 'object' && value !== null && !Array.isArray(value),

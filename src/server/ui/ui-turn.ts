@@ -2,21 +2,21 @@ import type { Json, JsonObject } from '../../base/json.ts'
 import type { SuspensionKind, TurnStatus } from '../../log/events.ts'
 import type { PendingItem } from '../../view/view.ts'
 
-/** What a UI message is to show of one turn: a step for each message of the model. Plain data, and a function of the view alone. */
+/** What a UI message shows of one turn: one step per model message. Plain data, computed from the view alone. */
 export type UiTurn = {
   /** Also the id of the UI message. */
   readonly turnId: string
   readonly steps: readonly UiStep[]
-  /** How many steps before these are not shown, because the turn is long. */
+  /** How many earlier steps are left out because the turn is long. */
   readonly stepsBefore: number
   readonly standing: Standing
   /** The latest progress of each call that runs. */
   readonly progress: { readonly [callId: string]: Json }
-  /** What child agents wait for; it is in their logs, not in this one. */
-  readonly elsewhere: readonly PendingItem[]
+  /** Questions of child agents. They are in the logs of the children. */
+  readonly childQuestions: readonly PendingItem[]
 }
 
-/** `reason` of a failed turn is only its code: the rest may name what a page must not know. */
+/** For a failed turn, `reason` is only the error code: the text may contain what a page must not see. */
 export type Standing = {
   readonly status: 'running' | 'waiting' | TurnStatus
   readonly reason: string | null
@@ -26,12 +26,12 @@ export type Standing = {
 export type UiStep = {
   readonly messageId: string
   readonly parts: readonly UiPart[]
-  /** Only the beginnings of what is long in it are here: a page that shows all of it may keep that. */
+  /** Long parts are cut short here. A page that shows them whole may keep them. */
   readonly isAbridged?: boolean
 }
 
-/** `key` is unique in its step, and the same before and after the message is committed. */
-export type UiPart = UiText | UiCall | UiThing | UiQuestion
+/** `key` is unique within its step, and stays the same when the message is committed. */
+export type UiPart = UiText | UiCall | UiAttachment | UiQuestion
 
 export type UiText = {
   readonly kind: 'text' | 'reasoning'
@@ -41,9 +41,9 @@ export type UiText = {
   readonly providerMetadata?: JsonObject
 }
 
-export type UiThing = { readonly kind: 'thing'; readonly key: string; readonly chunk: ThingChunk }
+export type UiAttachment = { readonly kind: 'attachment'; readonly key: string; readonly chunk: AttachmentChunk }
 
-/** Something that is asked with a form. */
+/** A question that is asked with a form. */
 export type UiQuestion = { readonly kind: 'question'; readonly key: string; readonly data: Question }
 
 export type Question = JsonObject & {
@@ -60,17 +60,19 @@ export type UiCall = {
   readonly name: string
   readonly input: Json
   readonly stage: CallStage
-  /** The newest approval it was asked for. */
+  /** The newest approval requested for the call. */
   readonly approval: UiApproval | null
-  /** Whether the page may run it or fill it in at some time; then its input is only made available when that time has come. */
+  /**
+   * Whether the page may have to run the call or answer it. Its input becomes available only when that time has come.
+   */
   readonly isForPage: boolean
   readonly isProviderRun: boolean
   readonly providerMetadata?: JsonObject
 }
 
 /**
- * `writing`: its input comes in. `held`: nobody is to act on it now. `ready`: it runs. `awaited`: somebody else is to run it or to answer. `asked`:
- * somebody is to approve it. `refused`: the model wrote it and it was never made.
+ * `writing`: the input is arriving. `held`: must not be acted on yet. `ready`: running. `awaited`: a client runs it or
+ * a person answers it. `asked`: waits for approval. `refused`: the model wrote it, but it was never made.
  */
 export type CallStage =
   | { readonly type: 'writing'; readonly text: string }
@@ -78,12 +80,12 @@ export type CallStage =
   | { readonly type: 'output'; readonly output: Json }
   | { readonly type: 'error' | 'refused'; readonly errorText: string }
 
-/** `approved` is null until somebody has answered, and when nobody did in time. */
+/** `approved` is null until the approval is answered, and when it expired. */
 export type UiApproval = { readonly id: string; readonly approved: boolean | null; readonly reason?: string }
 
 /**
- * One piece of a UI message stream, as every version 6 of the AI SDK reads it. The union is closed: a client ends at a chunk it does not know, and
- * the first ones also at a member they do not know. The last two came with version 7, and are only sent to who asked for them.
+ * One chunk of a UI message stream of AI SDK 6. The union is closed: a client fails on an unknown chunk, and early
+ * versions also on an unknown member. The last two came with version 7 and are sent only on request.
  */
 export type UiChunk =
   | { readonly type: 'start'; readonly messageId: string; readonly messageMetadata: JsonObject }
@@ -99,7 +101,7 @@ export type UiChunk =
   | (ToolOutput & { readonly type: 'tool-output-available'; readonly output: Json })
   | (ToolOutput & { readonly type: 'tool-output-error'; readonly errorText: string })
   | { readonly type: 'tool-output-denied'; readonly toolCallId: string }
-  | ThingChunk
+  | AttachmentChunk
   | { readonly type: `data-${string}`; readonly id: string; readonly data: JsonObject; readonly transient?: true }
   | { readonly type: 'message-metadata'; readonly messageMetadata: JsonObject }
   | { readonly type: 'finish'; readonly finishReason: FinishReason; readonly messageMetadata: JsonObject }
@@ -113,8 +115,8 @@ export type UiChunk =
       readonly reason?: string
     }
 
-/** Parts that come whole. */
-export type ThingChunk =
+/** Parts that are sent in one chunk. */
+export type AttachmentChunk =
   | { readonly type: 'source-url'; readonly sourceId: string; readonly url: string; readonly title?: string }
   | {
       readonly type: 'source-document'

@@ -6,7 +6,10 @@ import { type FileUrl, uiTurnOf } from './ui-turn-of.ts'
 
 export type UiFrame = Omit<Between, 'chunks'> & { readonly bytes: Uint8Array }
 
-/** What the clients of one server are sent: those that show the same need the same, which is worked out and written once. */
+/**
+ * Encoded frames for the clients of one server. Clients that show the same state need the same frame, which is encoded
+ * once.
+ */
 export class UiTurns {
   readonly fileUrl: FileUrl
   readonly #turns = new WeakMap<View, Map<string, UiTurn | 'between' | null>>()
@@ -37,7 +40,7 @@ export class UiTurns {
     return frame
   }
 
-  /** For a client that says what it shows: its own alone. */
+  /** The first frame for a client that says what it shows. Not shared. */
   ownFrame(held: UiTurn, after: UiTurn, isV7: boolean): UiFrame {
     return written(chunksBetween(held, after, { isV7, isFirst: true }))
   }

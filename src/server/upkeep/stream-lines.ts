@@ -8,31 +8,34 @@ import type { RouteCall } from '../route.ts'
 export const linesType = 'application/x-ndjson'
 
 export type LineStream = {
-  /** Asked when the first line is there. */
+  /** Called when the first line is ready. */
   headers?(): Readonly<Record<string, string>>
-  /** The last line of an answer that has begun when the work fails. Whoever reads no last line has not got all. */
+  /** The last line when the work fails after the response has begun. A response without a last line is incomplete. */
   problemLine(problem: Problem): string
-  /** What shows that the work goes on while there is nothing to tell. Default: nothing does. */
+  /** Sent while there is nothing to report, to show that the work continues. Default: nothing is sent. */
   readonly heartbeat?: string
-  /** Returns the last line, which tells that it is done; empty where it has written that itself. Must end soon after the client is gone. */
+  /** Returns the last line, or '' when the work has written it. Must end soon after the client disconnects. */
   work(output: LineOutput): Promise<string>
 }
 
-/** Answers with the lines of long work. What fails before the first line is told as any other failure. A client that goes away stops the work. */
+/**
+ * Responds with the output of long work, line by line. A failure before the first line becomes an error response. The
+ * work stops when the client disconnects.
+ */
 export async function streamLines({ request, server }: RouteCall, stream: LineStream): Promise<Response> {
-  const { settings, works } = server
+  const { settings, maintenanceJobs } = server
   const headers = { 'content-type': linesType, 'x-accel-buffering': 'no' }
-  // Nobody would read it, so it is not begun.
+  // A HEAD request starts no work.
   if (request.method === 'HEAD') return new Response(null, { headers })
   const output = new LineOutput()
 
   async function finish(): Promise<void> {
     const ignoreSignal = onAbort(request.signal, () => output.leave())
-    const heartbeat = beating(output, stream.heartbeat, settings.limits.heartbeatMs)
+    const heartbeat = startHeartbeat(output, stream.heartbeat, settings.limits.heartbeatMs)
     try {
       output.end(await stream.work(output))
     } catch (error) {
-      // Nobody is left to be told.
+      // There is no client to report to.
       if (output.gone.aborted) return
       if (!output.hasBegun) throw error
       logFailure(error, request, settings)
@@ -43,18 +46,18 @@ export async function streamLines({ request, server }: RouteCall, stream: LineSt
     }
   }
 
-  await Promise.race([output.begun, works.run(finish)])
+  await Promise.race([output.begun, maintenanceJobs.run(finish)])
   return new Response(output.body, { headers: { ...headers, ...stream.headers?.() } })
 }
 
-function beating(output: LineOutput, text: string | undefined, everyMs: number): NodeJS.Timeout | undefined {
+function startHeartbeat(output: LineOutput, text: string | undefined, everyMs: number): NodeJS.Timeout | undefined {
   return text === undefined ? undefined : setInterval(() => output.offer(text), everyMs)
 }
 
-/** Lines on their way to a client that reads them at its own pace. */
+/** Lines for a client that reads at its own pace. */
 class LineOutput {
   readonly body: ReadableStream<Uint8Array<ArrayBuffer>>
-  /** Aborted when the client is gone. */
+  /** Aborted when the client has disconnected. */
   readonly gone: AbortSignal
   /** Resolves with the first line. */
   readonly begun: Promise<void>
@@ -90,7 +93,7 @@ class LineOutput {
     return this.#hasBegun
   }
 
-  /** Resolves when the client has taken it and wants more. Rejects when it is gone. */
+  /** Resolves when the client has read the text and wants more. Rejects when it has disconnected. */
   async write(text: string): Promise<void> {
     this.#put(text)
     while (!this.#isWanted) {
@@ -101,12 +104,12 @@ class LineOutput {
     }
   }
 
-  /** For what may be left out: written only where the client waits for something. */
+  /** Writes the text only if the client is waiting; otherwise drops it. */
   offer(text: string): void {
     if ((this.#isWanted || !this.#hasBegun) && !this.gone.aborted) this.#put(text)
   }
 
-  /** What was written before is still read. */
+  /** The client still receives what was written before. */
   end(lastText: string): void {
     if (this.gone.aborted) return
     if (lastText !== '') this.#put(lastText)
@@ -114,7 +117,7 @@ class LineOutput {
     this.#begun()
   }
 
-  /** The client is gone. */
+  /** Must be called when the client has disconnected. */
   leave(): void {
     const reason = new Error('the client is gone')
     this.#leaving.abort(reason)
@@ -137,16 +140,16 @@ class LineOutput {
 
 const progressMs = 200
 
-/** What long work tells, one line of JSON each: what it found or did on the way, how far it is, and at last the result or the problem. */
+/** Reports of long work, one JSON line each: findings and changes, progress, and finally the result or the problem. */
 type WorkLines = {
-  /** What it returns must be waited for, so that a slow reader slows the work and fills no memory. */
+  /** Must be awaited, so that a slow reader slows down the work instead of filling memory. */
   tell(type: 'finding' | 'repair' | 'difference', what: object): Promise<void>
   readonly onProgress: OnProgress
-  /** Aborted when the client is gone. */
+  /** Aborted when the client has disconnected. */
   readonly signal: AbortSignal
 }
 
-/** Answers with what `work` tells, and with what it returns as the result. */
+/** Responds with the reports of `work`, followed by its result. */
 export function streamWork(call: RouteCall, work: (lines: WorkLines) => Promise<object>): Promise<Response> {
   let toldAt = 0
   let latest: Progress | null = null
@@ -176,7 +179,10 @@ function lineOf(type: string, what: object): string {
 
 const retryAfterMs = 1_000
 
-/** The work of operators that is under way. Each may hold a connection to the store for long, so there are only so many at once. */
+/**
+ * The maintenance jobs of operators that are running. Each may hold a store connection for a long time, so their number
+ * is limited.
+ */
 export class MaintenanceJobs {
   readonly #limit: number
   readonly #underWay = new Set<Promise<unknown>>()
@@ -187,7 +193,7 @@ export class MaintenanceJobs {
 
   run<T>(work: () => Promise<T>): Promise<T> {
     if (this.#underWay.size >= this.#limit) {
-      const problem = `As much work of operators goes on as limits.upkeep (${this.#limit}) lets; wait for some to end`
+      const problem = `Too many maintenance jobs are running (limits.upkeep is ${this.#limit})`
       throw new RateLimitedError(retryAfterMs, problem)
     }
     const task = work().finally(() => this.#underWay.delete(task))
@@ -195,7 +201,7 @@ export class MaintenanceJobs {
     return task
   }
 
-  /** Resolves when nothing uses the store any more. */
+  /** Resolves when no job uses the store. */
   async settled(): Promise<void> {
     while (this.#underWay.size > 0) await Promise.allSettled(this.#underWay)
   }

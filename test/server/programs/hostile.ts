@@ -86,7 +86,7 @@ const addresses = [
   'https://user:pass@example.com',
 ]
 
-/** A message: text, or a file at an address that nobody should open. */
+/** A message: text, or a file at an address that must not be opened. */
 export function hostileMessage(random: SeededRandom): unknown {
   if (random.chance(0.7)) return 'Hi'
   return [

@@ -26,7 +26,7 @@ export type ServerMessage =
 export type ServerState = {
   readonly rss: number
   readonly clients: number
-  /** The longest it listened to nobody since it was asked last, */
+  /** The longest that it was busy since the last request. */
   readonly deafMs: number
   /** and the longest of that in which it had the processor: the rest is other programs, and the disk. */
   readonly busyMs: number

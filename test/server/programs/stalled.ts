@@ -18,7 +18,7 @@ export type StalledOptions = {
 const pieceBytes = 16 * 1024
 const megabyte = 1024 * 1024
 
-/** Clients that open a stream and never read it, while much is published: memory stays bounded, and whoever does read gets all of it in time. */
+/** Clients that open a stream and never read it, while much is published: memory stays bounded, and clients that read get everything in time. */
 export async function stalled(options: StalledOptions): Promise<Finding> {
   const { clients, bytes, mostGrowthMb, mostP99Ms } = options
   const folder = mkdtempSync(join(tmpdir(), 'perdure-stalled-'))

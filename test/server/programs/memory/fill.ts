@@ -130,7 +130,7 @@ function* shatteredTurn(results: number): Generator<Commit> {
   }
 }
 
-/** Many calls that wait for somebody, with arguments of a megabyte each. */
+/** Many calls that wait for an answer, with arguments of a megabyte each. */
 async function fillCalls(store: Store, id: string, calls: number): Promise<void> {
   const callIds = Array.from({ length: calls }, (_, n) => `waiting-call-${n}`)
   await fill(store, id, [

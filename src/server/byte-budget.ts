@@ -3,47 +3,46 @@ import { RateLimitedError } from '../base/errors/server-errors.ts'
 import { yieldToEventLoop } from '../store/log-pages.ts'
 import type { RouteCall } from './route.ts'
 
-export type RoomLimits = {
-  /** Of all answers together, from when they are read until their clients have taken them. */
+export type ByteBudgetLimits = {
+  /** Shared by all responses, from the first read until their clients have received them. */
   readonly bytes: number
-  /** How many answers are read and written out at once. Default: 8. */
+  /** How many responses are built at once. Default: 8. */
   readonly atOnce?: number
-  /** A client that has taken nothing for so long is cut off when others need its room. Default: 2,000. */
+  /** A client that has read nothing for this long may be cut off to free memory for others. Default: 2,000. */
   readonly graceMs?: number
 }
 
-const lookAgainMs = 250
+const stallCheckMs = 250
 const retryAfterMs = 1_000
 
 /**
- * Room in memory for answers that may be large. Whoever wants some waits until there is. Clients that do not take theirs keep nobody waiting for long: the one
- * that has stood still longest is cut off.
+ * Limits the memory used by large responses. A request waits until its reservation fits. When the limit is reached, the
+ * client that has stalled longest is disconnected.
  */
-export class Room {
-  readonly #limits: Required<RoomLimits>
-  readonly #places = new Set<Place>()
-  #waiting: Waiting[] = []
+export class ByteBudget {
+  readonly #limits: Required<ByteBudgetLimits>
+  readonly #reservations = new Set<Reservation>()
+  #waiting: Waiter[] = []
   #timer: NodeJS.Timeout | null = null
 
-  constructor({ bytes, atOnce = 8, graceMs = 2_000 }: RoomLimits) {
+  constructor({ bytes, atOnce = 8, graceMs = 2_000 }: ByteBudgetLimits) {
     this.#limits = { bytes, atOnce, graceMs }
   }
 
-  /** Bytes that are taken now. */
-  get taken(): number {
+  get reservedBytes(): number {
     let total = 0
-    for (const { bytes } of this.#places) total += bytes
+    for (const { bytes } of this.#reservations) total += bytes
     return total
   }
 
-  /** Resolves when there is room. Throws `RateLimitedError` when there is none in time, and when the signal says that nobody waits any more. */
-  async take(
+  /** Waits for memory. Throws `RateLimitedError` after `waitMs`, or when the signal aborts. */
+  async reserve(
     bytes: number,
     { signal, waitMs }: { readonly signal: AbortSignal; readonly waitMs: number },
-  ): Promise<Place> {
+  ): Promise<Reservation> {
     const wanted = Math.min(bytes, this.#limits.bytes)
-    if (this.#waiting.length === 0 && this.#hasRoomFor(wanted)) return this.#add(wanted)
-    const waiting = new Waiting(wanted)
+    if (this.#waiting.length === 0 && this.#fits(wanted)) return this.#add(wanted)
+    const waiting = new Waiter(wanted)
     this.#waiting.push(waiting)
     this.#watch()
     const giveUp = setTimeout(() => waiting.reject(new RateLimitedError(retryAfterMs, problem)), waitMs)
@@ -58,24 +57,24 @@ export class Room {
     }
   }
 
-  #hasRoomFor(bytes: number): boolean {
+  #fits(bytes: number): boolean {
     let building = 0
-    for (const place of this.#places) if (place.isBuilding) building += 1
-    return building < this.#limits.atOnce && this.taken + bytes <= this.#limits.bytes
+    for (const reservation of this.#reservations) if (reservation.isBuilding) building += 1
+    return building < this.#limits.atOnce && this.reservedBytes + bytes <= this.#limits.bytes
   }
 
-  #add(bytes: number): Place {
-    const place = new Place(bytes, (isGone) => {
-      if (isGone) this.#places.delete(place)
+  #add(bytes: number): Reservation {
+    const reservation = new Reservation(bytes, (isGone) => {
+      if (isGone) this.#reservations.delete(reservation)
       this.#admit()
     })
-    this.#places.add(place)
-    return place
+    this.#reservations.add(reservation)
+    return reservation
   }
 
-  /** In the order they came, so that a large one is not passed by for ever. */
+  /** First come, first served, so small requests cannot starve a large one. */
   #admit(): void {
-    for (let next = this.#waiting[0]; next && this.#hasRoomFor(next.bytes); next = this.#waiting[0]) {
+    for (let next = this.#waiting[0]; next && this.#fits(next.bytes); next = this.#waiting[0]) {
       this.#waiting.shift()
       next.resolve(this.#add(next.bytes))
     }
@@ -85,22 +84,22 @@ export class Room {
   }
 
   #watch(): void {
-    this.#timer ??= setInterval(() => this.#cutOffStalled(), lookAgainMs).unref()
+    this.#timer ??= setInterval(() => this.#cutOffStalled(), stallCheckMs).unref()
   }
 
   #cutOffStalled(): void {
     const [next] = this.#waiting
-    if (!next || this.taken + next.bytes <= this.#limits.bytes) return
+    if (!next || this.reservedBytes + next.bytes <= this.#limits.bytes) return
     const since = performance.now() - this.#limits.graceMs
-    const stalled = [...this.#places].filter(({ isBuilding, movedAt }) => !isBuilding && movedAt < since)
+    const stalled = [...this.#reservations].filter(({ isBuilding, movedAt }) => !isBuilding && movedAt < since)
     stalled.sort((one, other) => one.movedAt - other.movedAt)[0]?.cutOff()
   }
 }
 
-const problem = 'As many large answers are on their way as limits.unsentBytes lets; wait for some to be taken'
+const problem = 'Too many large responses are waiting for their clients (limits.unsentBytes)'
 
-/** The room of one answer: while it is made, and until it was taken. */
-export class Place {
+/** Memory reserved for one response, from reading its data until the client has received it. */
+export class Reservation {
   readonly #onChange: (isGone: boolean) => void
   #bytes: number
   #isBuilding = true
@@ -124,7 +123,7 @@ export class Place {
     return this.#movedAt
   }
 
-  /** Its client is cut off, and the room is free. */
+  /** Disconnects the client and frees the memory. */
   cutOff(): void {
     this.#cutOff()
     this.release()
@@ -136,7 +135,10 @@ export class Place {
     this.#onChange(true)
   }
 
-  /** Nothing is read until something happens. It keeps what it holds meanwhile, and `giveUp` is called when it has done so for long and others need room. */
+  /**
+   * Keeps `bytes` while the request waits for an event. `giveUp` is called when it has waited past the grace time and
+   * others need the memory.
+   */
   keep(bytes: number, giveUp: () => void): void {
     this.#isBuilding = false
     this.#bytes = bytes
@@ -144,8 +146,8 @@ export class Place {
     this.#onChange(false)
   }
 
-  /** The answer is made. It keeps the room it needs until its client has it. */
-  sending(response: Response): Response {
+  /** Keeps only the size of the finished response until the client has received it. */
+  holdUntilSent(response: Response): Response {
     const bytes = Number(response.headers.get('content-length') ?? this.#bytes)
     if (!response.body || bytes === 0) {
       this.release()
@@ -155,11 +157,11 @@ export class Place {
     this.#bytes = bytes
     this.#movedAt = performance.now()
     this.#onChange(false)
-    return new Response(this.#followed(response.body.getReader()), response)
+    return new Response(this.#tracked(response.body.getReader()), response)
   }
 
-  /** Whoever pipes it takes the next piece when the client has room for it. */
-  #followed(reader: ReadableStreamDefaultReader<Uint8Array>): ReadableStream<Uint8Array> {
+  /** Each pull means that the client has room for another piece. */
+  #tracked(reader: ReadableStreamDefaultReader<Uint8Array>): ReadableStream<Uint8Array> {
     return new ReadableStream<Uint8Array>(
       {
         start: (controller) => {
@@ -186,42 +188,45 @@ export class Place {
   }
 }
 
-/** Ends the response of a client that does not take it; nobody is told of it but whoever pipes the response. */
+/** Ends the response of a stalled client. Only the code that pipes the response sees it. */
 export class StalledClientError extends Error {
   override readonly name = 'StalledClientError'
 }
 
-class Waiting {
+class Waiter {
   readonly bytes: number
-  readonly promise: Promise<Place>
-  readonly resolve: (place: Place) => void
+  readonly promise: Promise<Reservation>
+  readonly resolve: (reservation: Reservation) => void
   readonly reject: (reason: unknown) => void
 
   constructor(bytes: number) {
     this.bytes = bytes
-    const { promise, resolve, reject } = Promise.withResolvers<Place>()
+    const { promise, resolve, reject } = Promise.withResolvers<Reservation>()
     this.promise = promise
     this.resolve = resolve
     this.reject = reject
   }
 }
 
-/** Nothing is read before there is room for it, and none is held longer than its client needs. Null, where nothing can be answered yet, needs none. */
-export async function inRoom<Answer extends Response | null>(
+/**
+ * Reserves memory before `handle` reads anything, and holds it until the client has received the response. A null
+ * result frees it at once.
+ */
+export async function withinByteBudget<Answer extends Response | null>(
   { request, server }: Pick<RouteCall, 'request' | 'server'>,
   handle: () => Promise<Answer>,
 ): Promise<Response | (Answer & null)> {
   const { answerBytes, waitMs } = server.settings.limits
-  const place = await server.room.take(answerBytes, { signal: request.signal, waitMs })
+  const reservation = await server.byteBudget.reserve(answerBytes, { signal: request.signal, waitMs })
   try {
-    // Those that came together would be read in one go, where the store answers at once.
+    // A store that answers synchronously would otherwise serve all waiting requests in one tick.
     await yieldToEventLoop()
     const answer = await handle()
-    if (answer) return place.sending(answer)
-    place.release()
+    if (answer) return reservation.holdUntilSent(answer)
+    reservation.release()
     return answer as Answer & null
   } catch (error) {
-    place.release()
+    reservation.release()
     throw error
   }
 }
