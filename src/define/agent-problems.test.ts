@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest'
 import { z } from 'zod'
 import { scriptedModel } from '../testing/scripted-model.ts'
-import { agentProblems } from './agent-problems.ts'
 import { preHook } from './create-hook.ts'
+import { agentProblems } from './define-agent.ts'
 import { defineTool } from './define-tool.ts'
 
 const model = scriptedModel([])

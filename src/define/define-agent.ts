@@ -1,5 +1,8 @@
 import { DefinitionError } from '../base/errors/definition-errors.ts'
+import { unknownKeys } from '../base/errors/read-given.ts'
+import { errorText } from '../base/redact/redactor.ts'
 import { defaultMaxDepth } from '../log/child-call.ts'
+import { checkNewId } from '../store/checks.ts'
 import {
   type Agent,
   type AgentOutput,
@@ -12,11 +15,11 @@ import {
   type Reveal,
   type TitleSettings,
 } from './agent.ts'
-import { agentProblems } from './agent-problems.ts'
 import { createHook, type Hook, type HookAttributes } from './create-hook.ts'
-import type { ChunkTransformer, LanguageModel, ModelSettings } from './language-model.ts'
-import { type Schema, type SchemaOutput, toJsonSchema } from './schema.ts'
-import type { Tool } from './tool.ts'
+import { type ChunkTransformer, isLanguageModel, type LanguageModel, type ModelSettings } from './language-model.ts'
+import { isSchema, type Schema, type SchemaOutput, toJsonSchema } from './schema.ts'
+import { isTool, type Tool } from './tool.ts'
+import { retentionProblems } from './tool-problems.ts'
 import type { Turn } from './turn.ts'
 
 /** What `defineAgent` takes. */
@@ -136,4 +139,171 @@ export function deriveAgent<
 ): Agent<Name, Tools, Out extends Schema ? SchemaOutput<Out> : AgentOutput<A>>
 export function deriveAgent(agent: Agent, overrides: AgentOverrides): Agent {
   return defineAgent({ ...(agentAttributes(agent) as AgentAttributes), ...overrides })
+}
+
+type Given = { readonly [key: string]: unknown }
+
+/** All that is wrong with what `defineAgent` was given. The types refuse most of it, but not everybody has them. */
+export function agentProblems(attributes: unknown): string[] {
+  if (typeof attributes !== 'object' || attributes === null) return ['it must be an object']
+  const agent = attributes as Given
+  return [
+    ...unknownKeys(agent, agentKeys),
+    ...basicProblems(agent),
+    ...modelProblems(agent),
+    ...toolProblems(agent),
+    ...hookProblems(agent),
+    ...numberProblems(agent, agentNumbers),
+    ...retryProblems(agent),
+    ...contextProblems(agent),
+  ]
+}
+
+const agentKeys = [
+  'name',
+  'model',
+  'fallbackModels',
+  'settings',
+  'instructions',
+  'tools',
+  'hooks',
+  'transformChunk',
+  'output',
+  'untilTool',
+  'maxSteps',
+  'maxTokens',
+  'maxParallelCalls',
+  'maxDepth',
+  'maxRegenerations',
+  'hookTimeoutMs',
+  'reveal',
+  'retry',
+  'context',
+  'audit',
+  'title',
+]
+
+/** The least each may be. */
+const agentNumbers = {
+  maxSteps: 1,
+  maxTokens: 1,
+  maxParallelCalls: 1,
+  maxDepth: 0,
+  maxRegenerations: 0,
+  hookTimeoutMs: 1,
+}
+const retryNumbers = { maxAttempts: 1, baseMs: 0, maxMs: 0 }
+const contextNumbers = { workingBudget: 1, ceiling: 1, injectionReserve: 0, windowTurns: 1 }
+
+function basicProblems(given: Given): string[] {
+  const { name, instructions = '', transformChunk, output, audit = 'off', reveal = 'live' } = given
+  const problems: string[] = []
+  try {
+    checkNewId('name', name)
+  } catch (error) {
+    problems.push(errorText(error))
+  }
+  if (typeof instructions !== 'string' && typeof instructions !== 'function') {
+    problems.push("'instructions' must be a string or a function of the turn")
+  }
+  if (transformChunk !== undefined && typeof transformChunk !== 'function') {
+    problems.push("'transformChunk' must be a function of a chunk")
+  }
+  if (output !== undefined && !isSchema(output)) problems.push("'output' must be a Standard Schema or a JSON Schema")
+  if (!['off', 'records', 'full'].includes(audit as string)) {
+    problems.push(`'audit' must be one of off, records, full, not ${String(audit)}`)
+  }
+  if (!['live', 'judged'].includes(reveal as string)) {
+    problems.push(`'reveal' must be one of live, judged, not ${String(reveal)}`)
+  }
+  return problems
+}
+
+function modelProblems({ model, fallbackModels = [], settings = {}, title }: Given): string[] {
+  const problems = unknownKeys(settings, [
+    'temperature',
+    'maxOutputTokens',
+    'providerOptions',
+    'toolChoice',
+    'reasoning',
+  ]).map((problem) => `'settings': ${problem}`)
+  if (!isLanguageModel(model)) problems.push(`'model' ${notAModel}`)
+  if (!Array.isArray(fallbackModels)) problems.push("'fallbackModels' must be a list")
+  else if (!fallbackModels.every(isLanguageModel)) problems.push(`each of 'fallbackModels' ${notAModel}`)
+  if (title === undefined || typeof title === 'boolean') return problems
+  problems.push(...unknownKeys(title, ['model', 'instructions']).map((problem) => `'title': ${problem}`))
+  const { model: titleModel } = Object(title) as Given
+  if (titleModel !== undefined && !isLanguageModel(titleModel)) problems.push(`'title.model' ${notAModel}`)
+  return problems
+}
+
+const notAModel = "must be an AI SDK language model of specification v3 or v4, as in anthropic('...'), not its name"
+
+function toolProblems({ tools = [], untilTool, settings }: Given): string[] {
+  if (!Array.isArray(tools)) return ["'tools' must be a list; for AI SDK tools use fromAiSdkTools(...)"]
+  const problems = tools.flatMap((tool, index) =>
+    isTool(tool) ? [] : [`tools[${index}] was not made by defineTool or fromAiSdkTools`],
+  )
+  const names = tools.filter(isTool).map((tool) => tool.name)
+  const available = names.length > 0 ? `available: ${names.join(', ')}` : 'it has no tools'
+  for (const name of repeated(names)) problems.push(`there are several tools named '${name}'`)
+  if (untilTool !== undefined && !names.includes(untilTool as string)) {
+    problems.push(`'untilTool' names no tool of it: ${String(untilTool)} (${available})`)
+  }
+  const { toolName } = Object((Object(settings) as Given)['toolChoice']) as Given
+  if (toolName !== undefined && !names.includes(toolName as string)) {
+    problems.push(`'settings.toolChoice' names no tool of it: ${String(toolName)} (${available})`)
+  }
+  return problems
+}
+
+function hookProblems({ hooks = [] }: Given): string[] {
+  if (!Array.isArray(hooks)) return ["'hooks' must be a list"]
+  const problems = hooks.flatMap((hook: HookAttributes, index) => {
+    try {
+      createHook(hook)
+      return []
+    } catch (error) {
+      return DefinitionError.isInstance(error) ? [`hooks[${index}]: ${error.message}`] : [`hooks[${index}] is no hook`]
+    }
+  })
+  // A durable hook is known again by its name.
+  const names = hooks.map((hook) => String(Object(hook).name))
+  for (const name of repeated(names)) problems.push(`there are several hooks named '${name}'`)
+  return problems
+}
+
+function retryProblems({ retry = {} }: Given): string[] {
+  if (retry === false) return []
+  return [...unknownKeys(retry, Object.keys(retryNumbers)), ...numberProblems(Object(retry), retryNumbers)].map(
+    (problem) => `'retry': ${problem}`,
+  )
+}
+
+function contextProblems({ context = {} }: Given): string[] {
+  const problems = unknownKeys(context, [...Object.keys(contextNumbers), 'retention', 'summarise', 'tokenizer'])
+  const given = Object(context) as Given
+  problems.push(...numberProblems(given, contextNumbers))
+  const { retention, summarise, tokenizer } = given
+  if (retention !== undefined) problems.push(...retentionProblems('retention', retention))
+  if (tokenizer !== undefined && typeof tokenizer !== 'function')
+    problems.push("'tokenizer' must be a function of text")
+  if (summarise !== undefined && summarise !== false) {
+    problems.push(...unknownKeys(summarise, ['model', 'instructions']))
+    const { model } = Object(summarise) as Given
+    if (model !== undefined && !isLanguageModel(model)) problems.push(`'summarise.model' ${notAModel}`)
+  }
+  return problems.map((problem) => `'context': ${problem}`)
+}
+
+function numberProblems(given: Given, least: { readonly [key: string]: number }): string[] {
+  return Object.entries(least).flatMap(([key, min]) => {
+    const value = given[key]
+    if (value === undefined || (Number.isSafeInteger(value) && (value as number) >= min)) return []
+    return [`'${key}' must be a whole number of at least ${min}, not ${String(value)}`]
+  })
+}
+
+function repeated(names: readonly string[]): string[] {
+  return [...new Set(names.filter((name, index) => names.indexOf(name) !== index))]
 }

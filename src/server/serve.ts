@@ -1,5 +1,5 @@
 import { once } from 'node:events'
-import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
+import { createServer, type IncomingMessage, type Server as NodeServer, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { Readable } from 'node:stream'
 import { DefinitionError } from '../base/errors/definition-errors.ts'
@@ -11,7 +11,6 @@ import { yieldToEventLoop } from '../store/log-pages.ts'
 import { createHandler, type Handler, loadHono } from './create-handler.ts'
 import { bearerToken, operatorOrBearerToken } from './guard/secret.ts'
 import { LocalToken } from './node/local-token.ts'
-import { readBeforeClosing } from './node/read-before-closing.ts'
 import { problemOf } from './problem.ts'
 import { type Authenticate, defaultLimits, type ServerOptions } from './server-options.ts'
 import { serverProblems } from './server-problems.ts'
@@ -255,4 +254,17 @@ async function drained(outgoing: ServerResponse, stallMs: number): Promise<void>
     settled.abort()
     socket.setTimeout(0, cutOff)
   }
+}
+
+/**
+ * Node checks its keep-alive timers before it reads from sockets. After the process was busy, it would close
+ * connections whose next request arrived in time. This reads once more before it closes an idle connection.
+ */
+export function readBeforeClosing(server: NodeServer): void {
+  server.on('timeout', (socket) => {
+    setImmediate(() => {
+      // Reading a request resets the timeout.
+      if (socket.timeout !== 0) socket.destroy()
+    })
+  })
 }

@@ -40,14 +40,14 @@ export const readerMutants: readonly Mutant[] = [
     name: 'an idle connection is closed on a request that has come',
     edits: [
       {
-        file: 'src/server/node/read-before-closing.ts',
+        file: 'src/server/serve.ts',
         find: 'if (socket.timeout !== 0) socket.destroy()',
         replace: 'socket.destroy()',
       },
     ],
     killedBy: [
       {
-        file: 'src/server/node/read-before-closing.test.ts',
+        file: 'src/server/read-before-closing.test.ts',
         test: 'a request that came in time is answered, though the process was too busy to see it',
       },
     ],

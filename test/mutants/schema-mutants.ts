@@ -24,7 +24,7 @@ const removed: readonly (readonly [name: string, file: string, find: string, rep
   ],
   [
     'unique items are not counted',
-    'src/base/json-schema/collection-keywords.ts',
+    'src/base/json-schema/applicator-keywords.ts',
     "    steps.take(typeof item === 'string' ? 8 + stepsOfText(item) : 8)\n",
     '',
     costs('unique numbers'),
@@ -38,14 +38,14 @@ const removed: readonly (readonly [name: string, file: string, find: string, rep
   ],
   [
     'properties are not counted',
-    'src/base/json-schema/collection-keywords.ts',
+    'src/base/json-schema/applicator-keywords.ts',
     '  evaluation.steps.take(1 + 3 * keys.length)\n',
     '',
     costs('properties'),
   ],
   [
     'required properties are not counted',
-    'src/base/json-schema/collection-keywords.ts',
+    'src/base/json-schema/applicator-keywords.ts',
     '  evaluation.steps.take(names.length)\n',
     '',
     costs('required properties'),

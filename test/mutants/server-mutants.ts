@@ -22,14 +22,14 @@ const removed: readonly (readonly [name: string, file: string, find: string, rep
   ],
   [
     'nobody gets in',
-    'src/server/guard/identify-caller.ts',
+    'src/server/dispatch.ts',
     'if (!route.isForOperators && !scope) throw new UnauthenticatedError()',
     '',
     probe('not nobody'),
   ],
   [
     'text is a scope',
-    'src/server/guard/identify-caller.ts',
+    'src/server/dispatch.ts',
     "typeof given === 'object' && given !== null",
     'Boolean(given)',
     probe('not whoever authenticate answers with text'),
@@ -58,14 +58,14 @@ const removed: readonly (readonly [name: string, file: string, find: string, rep
   ],
   [
     'the rate limit is not asked',
-    'src/server/guard/identify-caller.ts',
+    'src/server/dispatch.ts',
     'if (verdict && !verdict.allowed)',
     'if (false as boolean && verdict && !verdict.allowed)',
     probe('the rate limit is asked about everybody, also strangers'),
   ],
   [
     'the rate limit is not asked about strangers',
-    'src/server/guard/identify-caller.ts',
+    'src/server/dispatch.ts',
     'await settings.rateLimit?.(',
     'scope && await settings.rateLimit?.(',
     probe('the rate limit is asked about everybody, also strangers'),

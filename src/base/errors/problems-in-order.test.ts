@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { agentProblems } from '../../define/agent-problems.ts'
+import { agentProblems } from '../../define/define-agent.ts'
 import { defineFlow } from '../../define/define-flow.ts'
 import { createScope } from '../../define/scope.ts'
 import { toolProblems } from '../../define/tool-problems.ts'

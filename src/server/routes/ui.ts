@@ -10,8 +10,8 @@ import { eventStreamHeaders } from '../live/subscription.ts'
 import { emptyBody, limit, object, type Route, type RouteCall, seq, text } from '../route.ts'
 import { type ClientMessage, inputOf, readClientMessage } from '../ui/client-message.ts'
 import { answerClaims } from '../ui/ui-call-of.ts'
-import { isUnkeyedId, type UiMessage, uiMessagesOf } from '../ui/ui-message-of.ts'
 import { uiStream, uiStreamHeaders } from '../ui/ui-stream.ts'
+import { isUnkeyedId, type UiMessage, uiMessagesOf } from '../ui/ui-turn-of.ts'
 import { cancelOpenTurn } from './turns.ts'
 
 const chunks = {

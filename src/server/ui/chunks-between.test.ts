@@ -6,10 +6,9 @@ import { openTurn } from '../../log/state.ts'
 import type { View } from '../../view/view.ts'
 import { chunksBetween } from './chunks-between.ts'
 import type { ClientMessage } from './client-message.ts'
-import { uiMessageOf } from './ui-message-of.ts'
 import { heldTurn } from './ui-stream.ts'
 import type { UiChunk, UiTurn } from './ui-turn.ts'
-import { uiTurnOf } from './ui-turn-of.ts'
+import { uiMessageOf, uiTurnOf } from './ui-turn-of.ts'
 
 const timeout = 60_000
 const patient = { interruptAfterTimeLimit: timeout, markInterruptAsFailure: true }

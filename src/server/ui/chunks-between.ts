@@ -27,7 +27,7 @@ export function chunksBetween(before: UiTurn | null, after: UiTurn | null, optio
   const { isV7, isFirst = before === null } = options
   const { turnId, standing } = after
   const chunks: UiChunk[] = isFirst
-    ? [{ type: 'start', messageId: turnId, messageMetadata: { status: 'running', ...leftOutOf(after) } }]
+    ? [{ type: 'start', messageId: turnId, messageMetadata: { status: 'running', ...leftOutMetadata(after) } }]
     : []
   // The client still shows steps that are no longer in the view.
   const gone = before ? Math.max(0, after.stepsBefore - before.stepsBefore) : 0
@@ -55,16 +55,16 @@ const withdrawal: UiChunk = {
 }
 
 /** Tells a page that the turn is incomplete; the log has the rest. */
-export function leftOutOf({ steps, stepsBefore }: UiTurn): { readonly leftOut?: true } {
+export function leftOutMetadata({ steps, stepsBefore }: UiTurn): { readonly leftOut?: true } {
   return stepsBefore > 0 || steps.some(({ isAbridged }) => isAbridged) ? { leftOut: true } : {}
 }
 
-export function metadataOf({ status, reason }: Standing): JsonObject {
+export function standingMetadata({ status, reason }: Standing): JsonObject {
   return reason === null ? { status } : { status, reason }
 }
 
 function endOf(standing: Standing): UiChunk[] {
-  const messageMetadata = metadataOf(standing)
+  const messageMetadata = standingMetadata(standing)
   switch (standing.status) {
     case 'failed': {
       const errorText = `The turn failed (${standing.reason}). Send the message again.`

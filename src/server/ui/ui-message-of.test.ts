@@ -14,8 +14,7 @@ import {
 } from '../../../test/log/story.ts'
 import type { NewEvent } from '../../log/events.ts'
 import { viewOf } from '../../view/view-of.ts'
-import { uiMessageOf } from './ui-message-of.ts'
-import { uiTurnOf } from './ui-turn-of.ts'
+import { uiMessageOf, uiTurnOf } from './ui-turn-of.ts'
 
 function shown(...events: NewEvent[]) {
   const turn = uiTurnOf(viewOf('story', stateOf(events)), 't1', (_, blob) => `/files/${blob}`)

@@ -2,7 +2,7 @@ import { once } from 'node:events'
 import { createServer } from 'node:http'
 import { type AddressInfo, connect, type Socket } from 'node:net'
 import { afterEach, expect, test } from 'vitest'
-import { readBeforeClosing } from './read-before-closing.ts'
+import { readBeforeClosing } from './serve.ts'
 
 const keepAlive = { keepAliveTimeout: 50, keepAliveTimeoutBuffer: 0 }
 const server = createServer(keepAlive, (_, response) => {

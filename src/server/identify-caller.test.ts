@@ -1,9 +1,9 @@
 import { expect, test } from 'vitest'
-import type { Logger } from '../../base/logger.ts'
-import { silentLogger } from '../../base/logger.ts'
-import type { Route } from '../route.ts'
-import { type ServerOptions, settingsOf } from '../server-options.ts'
-import { type Caller, identifyCaller } from './identify-caller.ts'
+import type { Logger } from '../base/logger.ts'
+import { silentLogger } from '../base/logger.ts'
+import { type Caller, identifyCaller } from './dispatch.ts'
+import type { Route } from './route.ts'
+import { type ServerOptions, settingsOf } from './server-options.ts'
 
 const route: Route = {
   name: 'look',
