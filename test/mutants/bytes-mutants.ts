@@ -9,7 +9,7 @@ const inMemory = (test: string): Case => ({ file: memory, test })
 const bounded = (test: string): Case => ({ file: 'test/stories/bounded-reads.test.ts', test })
 const trimming = (test: string): Case => ({ file: 'src/log/trim-state.test.ts', test })
 const answers = (test: string): Case => ({ file: 'test/server/answer-bytes.test.ts', test })
-const room = (test: string): Case => ({ file: 'src/server/room.test.ts', test })
+const room = (test: string): Case => ({ file: 'src/server/byte-budget.test.ts', test })
 
 /** Bugs in what bounds answers in bytes. */
 export const bytesMutants: readonly Mutant[] = [
@@ -261,7 +261,7 @@ export const bytesMutants: readonly Mutant[] = [
     edits: [
       {
         file: 'src/server/answer.ts',
-        find: 'if (body.byteLength > answerBytes && maxBytes > leastBytes) continue',
+        find: 'if (body.byteLength > answerBytes && maxBytes > minBytes) continue',
         replace: '',
       },
       {

@@ -118,8 +118,8 @@ const rows: readonly Row[] = [
   [
     'explanations of prompts are for every user',
     'src/server/routes/conversations.ts',
-    "prompt, and why, for operators and whoever may read prompts',\n    readsPrompts: true,",
-    "prompt, and why, for operators and whoever may read prompts',",
+    "prompt, and why, for operators and users who may read prompts',\n    readsPrompts: true,",
+    "prompt, and why, for operators and users who may read prompts',",
     operators('is read by three routes'),
   ],
   [

@@ -57,9 +57,9 @@ export const readerMutants: readonly Mutant[] = [
     edits: [
       {
         file: 'src/server/byte-budget.ts',
-        find: 'const place = await server.byteBudget.reserve(answerBytes, { signal: request.signal, waitMs })',
+        find: 'const reservation = await server.byteBudget.reserve(answerBytes, { signal: request.signal, waitMs })',
         replace:
-          "const isOutcome = request.url.includes('/outcome')\n  const place = await server.byteBudget.reserve(isOutcome ? 0 : answerBytes, { signal: request.signal, waitMs })",
+          "const isOutcome = request.url.includes('/outcome')\n  const reservation = await server.byteBudget.reserve(isOutcome ? 0 : answerBytes, { signal: request.signal, waitMs })",
       },
     ],
     killedBy: [answers('a request for the outcome of a turn reserves memory like any other')],
@@ -69,8 +69,8 @@ export const readerMutants: readonly Mutant[] = [
     edits: [
       {
         file: 'src/server/routes/turns.ts',
-        find: 'place.keep(stateWeight(view.log), () => enough.abort())',
-        replace: 'place.keep(answerBytes, () => {})',
+        find: 'reservation.keep(stateWeight(view.log), () => enough.abort())',
+        replace: 'reservation.keep(answerBytes, () => {})',
       },
     ],
     killedBy: [answers('those who wait for a turn hold what they know of it, and make room where others need it')],

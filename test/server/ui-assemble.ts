@@ -97,7 +97,7 @@ export function essence(message: ClientMessage & { metadata?: JsonObject }, hasA
 function essenceOf(part: JsonObject, hasApprovals: boolean): JsonObject[] {
   const { rawInput: _, ...kept } = part
   const errorText = String(part['errorText'] ?? '')
-  if (errorText.startsWith('This call was cut off')) return []
+  if (errorText.startsWith('The model stopped before this call')) return []
   if (errorText.startsWith('This call was not made')) return [{ type: part['type']!, errorText }]
   const approval = part['approval'] as JsonObject | undefined
   return [approval && !hasApprovals ? { ...kept, approval: { id: approval['id']! } } : kept]
