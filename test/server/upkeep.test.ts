@@ -268,7 +268,7 @@ describe('what is streamed', () => {
     const { server } = await startServer({ serve: { limits: { upkeep: 1 }, upkeep: { store, isOperator } } })
     const first = await ask(server.port, '/store/export')
     const second = await fetch(`${server.url}/store/export`, { headers: asOperator })
-    const told = { code: 'rate_limited', retryable: true, detail: expect.stringContaining('limits.upkeep (1)') }
+    const told = { code: 'rate_limited', retryable: true, detail: expect.stringContaining('limits.upkeep is 1') }
     expect([second.status, await second.json()]).toMatchObject([429, told])
     first.destroy()
     await until(async () => (await fetch(`${server.url}/store/migration`, { headers: asOperator })).ok)
