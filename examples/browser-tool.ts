@@ -1,6 +1,6 @@
 /**
  * A tool that runs in the browser: the model asks where the user is, the page answers. The part under 'in the browser' is what a page has;
- * it needs nothing but `perdure/client`. The server needs the package hono.
+ * it needs nothing but `perdure/client`.
  */
 import assert from 'node:assert/strict'
 import { createRuntime, defineAgent, defineTool, memoryStore } from 'perdure'

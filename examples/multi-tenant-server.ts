@@ -1,6 +1,6 @@
 /**
  * One server, many customers. Whoever sends a request is told by its token and by nothing else; the tenant of that identity is part of
- * every key in the store; and what is another tenant's looks exactly like what does not exist. The server needs the package hono.
+ * every key in the store; and what is another tenant's looks exactly like what does not exist.
  */
 import assert from 'node:assert/strict'
 import { createRuntime, createScope, defineAgent, defineTool, memoryStore, type Scope } from 'perdure'

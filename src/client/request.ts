@@ -1,3 +1,4 @@
+import { PerdureError } from '../base/errors/perdure-error.ts'
 import { readGiven, shown } from '../base/errors/read-given.ts'
 import { RemoteError, type RemoteProblem, ServerUnreachableError } from '../base/errors/server-errors.ts'
 import { InvalidArgumentError, InvalidIdError } from '../base/errors/store-errors.ts'
@@ -48,6 +49,8 @@ export async function request(options: ClientOptions, path: string, ask: Ask = {
     response = await send(url, init)
   } catch (cause) {
     signal?.throwIfAborted()
+    // A `fetch` that asks routes of this process: the error is not about reaching them.
+    if (PerdureError.isInstance(cause)) throw cause
     throw new ServerUnreachableError(problemOf(cause), { cause })
   }
   if (!response.ok) throw await errorOf(response)

@@ -1,5 +1,5 @@
+import { Hono } from 'hono'
 import { DefinitionError } from '../base/errors/definition-errors.ts'
-import { MissingDependencyError } from '../base/errors/store-errors.ts'
 import type { Agent } from '../define/agent.ts'
 import type { Runtime } from '../runtime/runtime.ts'
 import { ByteBudget } from './byte-budget.ts'
@@ -32,6 +32,22 @@ export function createHandler<Agents extends readonly Agent[]>(
   runtime: Pick<Runtime<Agents>, 'as' | 'readiness'>,
   options: ServerOptions,
 ): Handler {
+  const { answer, settings, ...parts } = openRoutes(runtime, options)
+  const handle = (request: Request): Promise<Response> => handleRequest(request, answer, settings)
+  return Object.assign(handle, parts)
+}
+
+type OpenRoutes = Pick<Handler, 'close' | 'settled' | 'streams'> & {
+  readonly settings: ServerSettings
+  /** Rejects with the error itself, and checks neither host nor origin: for requests of this process's own code. */
+  readonly answer: Answer
+}
+
+/** The routes of a runtime, without what guards them from a network. */
+export function openRoutes<Agents extends readonly Agent[]>(
+  runtime: Pick<Runtime<Agents>, 'as' | 'readiness'>,
+  options: ServerOptions,
+): OpenRoutes {
   const { authenticate } = Object(options) as ServerOptions
   const problems = [...serverProblems(options), ...operatorProblems(options)]
   if (!authenticate || problems.length > 0)
@@ -51,19 +67,16 @@ export function createHandler<Agents extends readonly Agent[]>(
     routes,
     readiness: () => runtime.readiness(),
   }
-  const answer = loadHono().then((Hono) =>
-    routeRequests(new Hono(), routes, settings.basePath, (route, params, request) =>
-      dispatch(route, params, request, runtime as unknown as Pick<Runtime, 'as'>, server),
-    ),
+  const answer = routeRequests(new Hono(), routes, settings.basePath, (route, params, request) =>
+    dispatch(route, params, request, runtime as unknown as Pick<Runtime, 'as'>, server),
   )
-  // A failed import of hono is reported with the first request.
-  answer.catch(() => {})
-  const handle = (request: Request): Promise<Response> => handleRequest(request, answer, settings)
-  return Object.assign(handle, {
+  return {
+    settings,
+    answer,
     close: () => feeds.close(),
     settled: () => maintenanceJobs.settled(),
     streams: () => ({ clients: feeds.subscribers, conversations: feeds.size }),
-  })
+  }
 }
 
 function missingAuthenticate(authenticate: unknown): string[] {
@@ -73,17 +86,8 @@ function missingAuthenticate(authenticate: unknown): string[] {
   ]
 }
 
-/** An optional peer dependency, loaded only by servers. */
-export async function loadHono(): Promise<typeof import('hono').Hono> {
-  try {
-    return (await import('hono')).Hono
-  } catch (cause) {
-    throw new MissingDependencyError('hono', 'The server', cause)
-  }
-}
-
 /** Checks and headers that apply to every route. Never rejects. */
-async function handleRequest(request: Request, answer: Promise<Answer>, settings: ServerSettings): Promise<Response> {
+async function handleRequest(request: Request, answer: Answer, settings: ServerSettings): Promise<Response> {
   const response = await checked(request, answer, settings).catch((error: unknown) => {
     logFailure(error, request, settings)
     return problemOf(error)
@@ -96,13 +100,13 @@ async function handleRequest(request: Request, answer: Promise<Answer>, settings
   return response
 }
 
-async function checked(request: Request, answer: Promise<Answer>, settings: ServerSettings): Promise<Response> {
+async function checked(request: Request, answer: Answer, settings: ServerSettings): Promise<Response> {
   checkSize(request, settings.limits)
   checkHost(request, settings.allowedHosts)
   checkOrigin(request, settings.allowedOrigins)
   checkPath(request)
   if (request.method === 'OPTIONS') return preflight(request, settings.allowedOrigins)
-  return (await answer)(request)
+  return answer(request)
 }
 
 const alwaysSent = {

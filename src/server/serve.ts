@@ -8,7 +8,7 @@ import type { Agent } from '../define/agent.ts'
 import { createScope, type Scope } from '../define/scope.ts'
 import type { Runtime } from '../runtime/runtime.ts'
 import { yieldToEventLoop } from '../store/log-pages.ts'
-import { createHandler, type Handler, loadHono } from './create-handler.ts'
+import { createHandler, type Handler } from './create-handler.ts'
 import { bearerToken, operatorOrBearerToken } from './guard/secret.ts'
 import { LocalToken } from './node/local-token.ts'
 import { problemOf } from './problem.ts'
@@ -58,7 +58,6 @@ export async function serve<Agents extends readonly Agent[]>(
       `it may not listen on '${host}' without 'authenticate'; pass (request) => scope`,
     ])
   }
-  await loadHono()
   const hasOperators = options.upkeep !== undefined
   const token = localTokenFile === undefined ? null : new LocalToken(localTokenFile, { hasOperators })
   const authenticate = authenticatorOf(options, token)

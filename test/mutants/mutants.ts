@@ -4,6 +4,7 @@ import { bytesMutants } from './bytes-mutants.ts'
 import { cacheMutants } from './cache-mutants.ts'
 import { callsMutants } from './calls-mutants.ts'
 import { childMutants } from './child-mutants.ts'
+import { cliMutants } from './cli-mutants.ts'
 import { clockMutants } from './clock-mutants.ts'
 import { contractMutants } from './contract-mutants.ts'
 import { coreMutants } from './core-mutants.ts'
@@ -39,6 +40,7 @@ export const mutants: readonly Mutant[] = [
   ...coreMutants,
   ...childMutants,
   ...contractMutants,
+  ...cliMutants,
   ...clockMutants,
   ...cacheMutants,
   ...doorMutants,

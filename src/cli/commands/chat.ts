@@ -10,7 +10,6 @@ import { atTerminal, Screen, screenLogger } from '../chat/screen.ts'
 import { Transcript } from '../chat/transcript.ts'
 import { command, exitCodes, Interrupted } from '../command.ts'
 import type { Output } from '../output.ts'
-import { openLocalTarget } from '../target/local-target.ts'
 import { openTarget, type Target } from '../target/open-target.ts'
 import { type TargetArgs, targetArgs, userNameOf } from '../target/target-args.ts'
 import { commandLine } from '../transcript/pending-lines.ts'
@@ -42,10 +41,7 @@ type ChatArgs = TargetArgs & { readonly id?: string | undefined; readonly agent?
 /** Opens what the arguments name, and talks to a conversation of it until the person leaves or the input ends. */
 async function runChat(args: ChatArgs, output: Output, signal: AbortSignal): Promise<void> {
   const screen = new Screen(output.isJson ? { write: () => true } : process.stdout, output.colours)
-  const target =
-    args.url === undefined
-      ? await openLocalTarget(args, output, { work: true, create: true, logger: screenLogger(screen) })
-      : await openTarget(args, output)
+  const target = await openTarget(args, output, { work: true, create: true, logger: screenLogger(screen) })
   try {
     const id = args.id ?? `chat-${uuidV7().slice(-8)}`
     const agent = await agentOf(target, id, args.agent)

@@ -41,10 +41,7 @@ async function serveNearby(
   try {
     return await serve(runtime, { ...options, port })
   } catch (error) {
-    const { code, message } = error as NodeJS.ErrnoException
-    // The demo is worth playing without its server.
-    if (code === 'missing_dependency') return { url: `none. ${message}`, close: async () => {} }
-    if (code !== 'EADDRINUSE') throw error
+    if ((error as NodeJS.ErrnoException).code !== 'EADDRINUSE') throw error
     return serve(runtime, { ...options, port: 0 })
   }
 }

@@ -108,13 +108,15 @@ export const flowsShow = command({
     ['flows show import import-7', 'its status, what it waits for, and its record'],
     ['flows show import import-7 --json', 'for a script'],
   ],
-  run: ({ args, output }) =>
-    withTarget(args, output, async (target) => {
+  run: ({ args, output }) => {
+    const work = async (target: Target) => {
       const session = target.flow(args.flow, args.session)
       const [status, record] = await Promise.all([session.status(), session.record()])
       output.result({ ...status, record }, () => lines(status, record, output, { ...args, isFull: args.full ?? false }))
       return exitCodes.ok
-    }),
+    }
+    return withTarget(args, output, work, { readsFlow: args.flow })
+  },
 })
 
 type Shown = TargetArgs & { readonly flow: string; readonly isFull: boolean }

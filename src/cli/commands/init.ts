@@ -39,7 +39,7 @@ function packageJson({ name, perdure }: ProjectOptions): string {
       inbox: 'perdure inbox',
       typecheck: 'tsc',
     },
-    dependencies: { hono: '^4.6.0', perdure, zod: '^4.0.0' },
+    dependencies: { perdure, zod: '^4.0.0' },
     devDependencies: { '@types/node': '^24.0.0', typescript: '^5.9.0 || ^7.0.0' },
   }
   return `${JSON.stringify(content, null, 2)}\n`

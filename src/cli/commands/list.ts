@@ -26,12 +26,12 @@ export const list = command({
     withTarget(args, output, async (target) => {
       const { status, agent, before } = args
       const limit = countOf('limit', args.limit) ?? 50
-      const page = await target.conversations({
-        ...(status ? { status } : {}),
-        ...(agent ? { agent } : {}),
-        ...(before ? { before } : {}),
-        limit,
+      const filter = { ...(status ? { status } : {}), ...(agent ? { agent } : {}) }
+      const found = await upTo(limit, before, async (page) => {
+        const { conversations, before: next } = await target.conversations({ ...filter, ...page })
+        return { items: conversations, before: next }
       })
+      const page = { conversations: found.items, before: found.before }
       output.result(page, () => {
         if (page.conversations.length === 0) return ['There are no conversations.']
         const rows = page.conversations.map((record) => [
@@ -73,7 +73,7 @@ export const inbox = command({
   run: ({ args, output }) =>
     withTarget(args, output, async (target) => {
       const limit = countOf('limit', args.limit) ?? 50
-      const page = await target.inbox({ limit, ...(args.before ? { before: args.before } : {}) })
+      const page = await upTo(limit, args.before, (asked) => target.inbox(asked))
       output.result(page, () => {
         if (page.items.length === 0) return ['Nothing waits for anybody.']
         const rows = page.items.map((item) => [
@@ -93,3 +93,22 @@ export const inbox = command({
       return exitCodes.ok
     }),
 })
+
+/** The most that a server lists at once. */
+const mostAtOnce = 200
+
+/** Reads as many pages as `limit` items take. `before` asks for the page after them; null when there is none. */
+async function upTo<Item>(
+  limit: number,
+  before: string | undefined,
+  read: (page: { limit: number; before?: string }) => Promise<{ items: readonly Item[]; before: string | null }>,
+): Promise<{ items: readonly Item[]; before: string | null }> {
+  const items: Item[] = []
+  for (let cursor: string | null = before ?? null; ; ) {
+    const most = Math.min(limit - items.length, mostAtOnce)
+    const page = await read({ limit: most, ...(cursor === null ? {} : { before: cursor }) })
+    items.push(...page.items)
+    cursor = page.before
+    if (cursor === null || items.length >= limit) return { items, before: cursor }
+  }
+}

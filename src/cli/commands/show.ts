@@ -2,6 +2,8 @@ import { NoModelCallsError } from '../../base/errors/cli-errors.ts'
 import type { UnknownEvent } from '../../base/errors/log-errors.ts'
 import { packageVersion } from '../../base/errors/perdure-error.ts'
 import type { RemoteConversation } from '../../client/conversation.ts'
+import type { HistoryPage } from '../../runtime/read/history.ts'
+import type { ViewMessage } from '../../view/view.ts'
 import { command, countOf, exitCodes } from '../command.ts'
 import type { Output } from '../output.ts'
 import { type Target, withTarget } from '../target/open-target.ts'
@@ -44,7 +46,7 @@ async function read(target: Target, id: string, { limit, before }: { limit: numb
   const record = await conversation.record()
   const [view, history, forks] = await Promise.all([
     conversation.view(),
-    conversation.history({ limit, ...(before === undefined ? {} : { before }) }),
+    newestTurns(conversation, limit, before),
     conversation.forks({ limit: 20 }),
   ])
   const { state, activity, pending, unknownEvent } = view
@@ -57,6 +59,20 @@ async function read(target: Target, id: string, { limit, before }: { limit: numb
     pending,
     ...(unknownEvent ? { unknownEvent } : {}),
     forks: forks.map((fork) => ({ id: fork.id, at: fork.parent?.at ?? null })),
+  }
+}
+
+/** The most turns that a server reads at once. */
+const mostTurns = 100
+
+async function newestTurns(conversation: RemoteConversation, turns: number, before: number | undefined) {
+  const messages: ViewMessage[] = []
+  for (let [left, cursor] = [turns, before ?? null]; ; left -= mostTurns) {
+    const limit = Math.min(left, mostTurns)
+    const page: HistoryPage = await conversation.history({ limit, ...(cursor === null ? {} : { before: cursor }) })
+    messages.unshift(...page.messages)
+    cursor = page.before
+    if (cursor === null || left <= mostTurns) return { messages, before: cursor }
   }
 }
 

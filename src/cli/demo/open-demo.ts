@@ -12,7 +12,7 @@ import { sqliteStore } from '../../store/sqlite/sqlite-store.ts'
 import type { Store } from '../../store/store.ts'
 import type { ChatTarget } from '../chat/chat-port.ts'
 import { unlessUnwritable } from '../output.ts'
-import { localConversation } from '../target/local-conversation.ts'
+import { clientOf } from '../target/store-target.ts'
 import type { DemoModels } from './demo-models.ts'
 import { orders, researcherTools, supportTools, type ToolSurroundings } from './support-tools.ts'
 
@@ -52,14 +52,17 @@ export async function openDemo(options: DemoOptions): Promise<Demo> {
   // A file that is no store is told of once, here, and not by everything that looks into it.
   await store.listConversations({ limit: 1 })
   const runtime: Runtime = createRuntime({ agents, flows: [returnFlow(pace)], store, logger, leaseMs, work })
-  const verbs = runtime.as(createScope({ user }) as Scope)
+  const scope = createScope({ user }) as Scope
+  const verbs = runtime.as(scope)
+  const target = clientOf(runtime, { store, scope, logger, work })
   return {
     store,
     runtime,
     verbs,
     ledgerFile,
-    target: { conversation: (id, { agent } = {}) => localConversation(verbs, id, agent) },
+    target,
     async close({ drainMs = 3_000 } = {}) {
+      target.close()
       await runtime.close({ drainMs })
       await store.close()
     },

@@ -1,15 +1,16 @@
 import { CommandLineError } from '../../base/errors/cli-errors.ts'
 import type { Client } from '../../client/create-client.ts'
 import type { Output } from '../output.ts'
-import type { LocalTargetOptions } from './local-target.ts'
+import { serverAccess } from './server-access.ts'
+import type { StoreTargetOptions } from './store-target.ts'
 import type { TargetArgs } from './target-args.ts'
 
-/** Opens what the arguments name, runs `work` on it, and closes it in any case. */
+/** Opens the target that the arguments name, runs `work` on it, and always closes it. */
 export async function withTarget<T>(
   args: TargetArgs,
   output: Pick<Output, 'isVerbose'>,
   work: (target: Target) => Promise<T>,
-  options: LocalTargetOptions = {},
+  options: StoreTargetOptions = {},
 ): Promise<T> {
   const target = await openTarget(args, output, options)
   try {
@@ -22,22 +23,30 @@ export async function withTarget<T>(
 export async function openTarget(
   args: TargetArgs,
   output: Pick<Output, 'isVerbose'>,
-  options: LocalTargetOptions = {},
+  options: StoreTargetOptions = {},
 ): Promise<Target> {
-  // Each only where it is needed: a runtime is a lot to load for one request.
-  if (args.url === undefined) return (await import('./local-target.ts')).openLocalTarget(args, output, options)
+  // Loaded only for a store: a request to a server needs no runtime.
+  if (args.url === undefined) return (await import('./store-target.ts')).openStoreTarget(args, output, options)
   for (const name of ['store', 'config', 'tenant', 'who'] as const) {
     if (args[name] !== undefined) throw new CommandLineError(`--${name} is for a store, and --url names a server`)
   }
-  return (await import('./remote-target.ts')).openRemoteTarget(args.url, args['token-file'])
+  return openServerTarget(args.url, args['token-file'])
 }
 
-/** What a command works on: the verbs of `perdure/client`, whether a server answers them or this process on a store. */
+/** A running server. */
+export async function openServerTarget(url: string, tokenFile?: string): Promise<Target> {
+  const { address, token, operatorToken } = await serverAccess(url, tokenFile)
+  const { createClient } = await import('../../client/create-client.ts')
+  const client = createClient({ url: address.href, token, operatorToken })
+  return { ...client, kind: 'server', place: address.href, agents: null, close: async () => {} }
+}
+
+/** What a command works on: the verbs of `perdure/client`, answered by a server or by this process on a store. */
 export type Target = Pick<Client, 'conversation' | 'conversations' | 'inbox' | 'flow'> & {
   readonly kind: 'store' | 'server'
-  /** For people, without credentials. */
+  /** Shown to people: has no credentials in it. */
   readonly place: string
-  /** The names of the agents whose code is here; null where only the server knows. */
+  /** The names of the agents whose code is here; null on a server, which keeps them to itself. */
   readonly agents: readonly string[] | null
   close(): Promise<void>
 }

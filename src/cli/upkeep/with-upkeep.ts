@@ -1,5 +1,6 @@
 import type { ArgsDef, ParsedArgs } from 'citty'
 import { CommandLineError } from '../../base/errors/cli-errors.ts'
+import { silentLogger } from '../../base/logger.ts'
 import type { ConversationRef } from '../../store/records.ts'
 import type { Garbage, GarbageOptions } from '../../upkeep/collect-garbage.ts'
 import type { Difference } from '../../upkeep/differences-with.ts'
@@ -61,12 +62,42 @@ export async function withUpkeep<T>(
 }
 
 async function openUpkeep(args: UpkeepArgs, create: boolean): Promise<UpkeepTarget> {
-  // Each only where it is needed: a store is a lot to load for one request.
-  if (args.url === undefined) return (await import('./local-upkeep.ts')).openLocalUpkeep(args, { create })
+  if (args.url === undefined) return openStoreUpkeep(args, create)
   for (const name of ['store', 'config'] as const) {
     if (args[name] !== undefined) throw new CommandLineError(`--${name} is for a store, and --url names a server`)
   }
   return (await import('./remote-upkeep.ts')).openRemoteUpkeep(args.url, args['token-file'])
+}
+
+/**
+ * Opens the store only for maintenance: deadlines are left to the processes that work on it. Not through the routes of a server: they hide the words of
+ * a store that fails, and hold every line of an export twice.
+ */
+async function openStoreUpkeep(args: UpkeepArgs, create: boolean): Promise<UpkeepTarget> {
+  const [upkeep, { unquarantine }, { openStore }, { agentNames }] = await Promise.all([
+    import('../../upkeep/index.ts'),
+    import('../../upkeep/whole-store.ts'),
+    import('../target/open-store.ts'),
+    import('../load-config.ts'),
+  ])
+  const { store, place, loaded } = await openStore(args, { logger: silentLogger, create, expiry: false })
+  const agents = loaded ? { agents: agentNames(loaded.config) } : {}
+  return {
+    place,
+    exportTo: (write, options) => upkeep.exportStore(store, write, options),
+    async importFrom(chunks, options) {
+      const imported = await upkeep.importStore(store, chunks, options)
+      // An empty export writes nothing, and must still leave a store behind.
+      await upkeep.migrateStore(store)
+      return imported
+    },
+    examine: (options) => upkeep.examineStore(store, { ...options, ...agents }),
+    compareWith: (chunks, onDifference, options) => upkeep.differencesWith(store, chunks, onDifference, options),
+    unquarantine: (ref) => unquarantine(store, ref),
+    migrate: (options) => upkeep.migrateStore(store, options),
+    collectGarbage: (options) => upkeep.collectGarbage(store, options),
+    close: () => store.close(),
+  }
 }
 
 export function tenantOf({ tenant }: UpkeepArgs): { readonly tenant?: string } {

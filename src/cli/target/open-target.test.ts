@@ -5,7 +5,7 @@ import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, beforeEach, expect, test, vi } from 'vitest'
-import { openRemoteTarget } from './remote-target.ts'
+import { openServerTarget } from './open-target.ts'
 
 let server: Server
 let url: string
@@ -42,40 +42,40 @@ function tokenFileFor(address: string): string {
 }
 
 test('the token of a file goes to the server that wrote it', async () => {
-  await (await openRemoteTarget(`${url}/`, tokenFileFor(url))).conversations()
+  await (await openServerTarget(`${url}/`, tokenFileFor(url))).conversations()
   expect(seen).toEqual(['Bearer secret'])
 })
 
 test('and to no other, also not to the same one by another name', async () => {
   const other = url.replace('127.0.0.1', 'localhost')
-  const opening = openRemoteTarget(other, tokenFileFor(url))
+  const opening = openServerTarget(other, tokenFileFor(url))
   await expect(opening).rejects.toThrow(`--token-file is of the server at ${url}; pass its address as --url`)
   const here = vi.spyOn(process, 'cwd').mockReturnValue(folder)
   mkdirSync(join(folder, '.perdure'), { recursive: true })
   renameSync(tokenFileFor('http://127.0.0.1:1'), join(folder, '.perdure', 'server.json'))
-  await (await openRemoteTarget(url)).conversations()
+  await (await openServerTarget(url)).conversations()
   here.mockRestore()
   expect(seen).toEqual([undefined])
 })
 
 test('that of the environment comes first', async () => {
   vi.stubEnv('PERDURE_TOKEN', 'mine')
-  await (await openRemoteTarget(url, tokenFileFor(url))).conversations()
+  await (await openServerTarget(url, tokenFileFor(url))).conversations()
   expect(seen).toEqual(['Bearer mine'])
 })
 
 test.each(['PERDURE_TOKEN', 'PERDURE_OPERATOR_TOKEN'])('an empty %s is a mistake', async (name) => {
   vi.stubEnv(name, '')
-  await expect(openRemoteTarget(url, tokenFileFor(url))).rejects.toThrow(`${name} is set and empty`)
+  await expect(openServerTarget(url, tokenFileFor(url))).rejects.toThrow(`${name} is set and empty`)
   expect(seen).toEqual([])
 })
 
 test("an operator's token goes beside the other: of the environment, or of the file where that says who acts", async () => {
-  await (await openRemoteTarget(url, tokenFileFor(url))).conversations()
+  await (await openServerTarget(url, tokenFileFor(url))).conversations()
   vi.stubEnv('PERDURE_TOKEN', 'mine')
-  await (await openRemoteTarget(url, tokenFileFor(url))).conversations()
+  await (await openServerTarget(url, tokenFileFor(url))).conversations()
   vi.stubEnv('PERDURE_OPERATOR_TOKEN', 'ours')
-  await (await openRemoteTarget(url, tokenFileFor(url))).conversations()
+  await (await openServerTarget(url, tokenFileFor(url))).conversations()
   expect(seenOfOperators).toEqual(['Bearer secret-of-operators', undefined, 'Bearer ours'])
 })
 
@@ -83,16 +83,16 @@ test.each(['hidden\n', 'hid den', 'hidd\u20acn'])(
   'one that cannot be sent is told, and not shown: %j',
   async (token) => {
     vi.stubEnv('PERDURE_TOKEN', token)
-    const told = await openRemoteTarget(url).catch((error: Error) => error.message)
+    const told = await openServerTarget(url).catch((error: Error) => error.message)
     expect(told).toMatch(/^PERDURE_TOKEN has a character that no token has/)
     expect(told).not.toContain('hid')
   },
 )
 
 test.each(['/?a=1', '/#a'])('an address ends with its path: %s', async (rest) => {
-  await expect(openRemoteTarget(url + rest)).rejects.toThrow('without ? or #')
+  await expect(openServerTarget(url + rest)).rejects.toThrow('without ? or #')
 })
 
 test('a token file that was named and cannot be read is told', async () => {
-  await expect(openRemoteTarget(url, join(folder, 'nothing.json'))).rejects.toThrow('--token-file cannot be read')
+  await expect(openServerTarget(url, join(folder, 'nothing.json'))).rejects.toThrow('--token-file cannot be read')
 })
