@@ -1,5 +1,5 @@
 import { basename, dirname, join, resolve } from 'node:path'
-import type { Logger } from '../../base/logger.ts'
+import { type Logger, silentLogger } from '../../base/logger.ts'
 import { uuidV7 } from '../../base/uuid-v7.ts'
 import { createClient } from '../../client/create-client.ts'
 import { createScope, type Scope } from '../../define/scope.ts'
@@ -20,6 +20,7 @@ import { type Demo, openDemo } from '../demo/open-demo.ts'
 import { type LedgerLine, readLedger } from '../demo/support-tools.ts'
 import { findConfig } from '../load-config.ts'
 import type { Output } from '../output.ts'
+import { clientOf } from '../target/store-target.ts'
 import { userNameOf } from '../target/target-args.ts'
 import { coloursOf, wantsColours } from '../terminal/text.ts'
 import { perdureCommand } from '../transcript/pending-lines.ts'
@@ -83,7 +84,7 @@ async function runDemo(options: RunDemoOptions): Promise<void> {
     try {
       const hasBegun = (await demo.verbs.inspect(demoConversation).record()) !== null
       screen.print(...demoIntroduction({ storeFile, models, url: server.url, pid: process.pid, hasBegun }))
-      const port = chatPort(demo.target, demoConversation, agentName)
+      const port = chatPort(clientIn(demo, options), demoConversation, agentName)
       const session = new ChatSession(port, screen, { agent: agentName, who: user, help: demoHelp })
       await atTerminal(session, { input: process.stdin, output: process.stdout }, signal)
       if (session.isRunning) screen.print(line(styled('dim', 'Finishing what runs, for three seconds at most …')))
@@ -96,6 +97,11 @@ async function runDemo(options: RunDemoOptions): Promise<void> {
   }
   screen.print(...goodbye)
   screen.end()
+}
+
+function clientIn({ runtime, store }: Demo, options: { readonly user: string; readonly work?: boolean }) {
+  const scope = createScope({ user: options.user }) as Scope
+  return clientOf(runtime, { store, scope, logger: silentLogger, work: options.work ?? true })
 }
 
 async function forget({ verbs }: Demo): Promise<void> {
@@ -207,7 +213,7 @@ async function onStage<T>(
   act: (chat: PlainChat, demo: Demo) => Promise<T>,
 ): Promise<T> {
   const demo = await openDemo(stage)
-  const chat = new PlainChat(chatPort(demo.target, stage.id, stage.agentName), stage.screen, transcript)
+  const chat = new PlainChat(chatPort(clientIn(demo, stage), stage.id, stage.agentName), stage.screen, transcript)
   const end = (): void => void chat.end()
   stage.signal.addEventListener('abort', end, { once: true })
   try {
@@ -222,7 +228,7 @@ async function onStage<T>(
 
 async function approveElsewhere(pending: readonly PendingItem[], stage: Stage): Promise<void> {
   const elsewhere = await openDemo({ ...stage, user: 'a manager', work: false })
-  for (const item of pending) await elsewhere.target.conversation(stage.id).approve(item)
+  for (const item of pending) await elsewhere.verbs.conversation(stage.id).approve(item)
   await elsewhere.close()
 }
 

@@ -10,9 +10,7 @@ import type { Runtime, Verbs } from '../../runtime/runtime.ts'
 import { makeFolder } from '../../server/node/local-token.ts'
 import { sqliteStore } from '../../store/sqlite/sqlite-store.ts'
 import type { Store } from '../../store/store.ts'
-import type { ChatTarget } from '../chat/chat-port.ts'
 import { unlessUnwritable } from '../output.ts'
-import { clientOf } from '../target/store-target.ts'
 import type { DemoModels } from './demo-models.ts'
 import { orders, researcherTools, supportTools, type ToolSurroundings } from './support-tools.ts'
 
@@ -32,7 +30,6 @@ export type Demo = {
   readonly store: Store
   readonly runtime: Runtime
   readonly verbs: Verbs
-  readonly target: ChatTarget
   readonly ledgerFile: string
   close(options?: { readonly drainMs?: number }): Promise<void>
 }
@@ -52,17 +49,13 @@ export async function openDemo(options: DemoOptions): Promise<Demo> {
   // A file that is no store is told of once, here, and not by everything that looks into it.
   await store.listConversations({ limit: 1 })
   const runtime: Runtime = createRuntime({ agents, flows: [returnFlow(pace)], store, logger, leaseMs, work })
-  const scope = createScope({ user }) as Scope
-  const verbs = runtime.as(scope)
-  const target = clientOf(runtime, { store, scope, logger, work })
+  const verbs = runtime.as(createScope({ user }) as Scope)
   return {
     store,
     runtime,
     verbs,
     ledgerFile,
-    target,
     async close({ drainMs = 3_000 } = {}) {
-      target.close()
       await runtime.close({ drainMs })
       await store.close()
     },
