@@ -1,5 +1,5 @@
 import { expect, test, vi } from 'vitest'
-import { KeepAlive } from './held-lease.ts'
+import { KeepAlive } from './side-tasks.ts'
 
 test('the process is kept while anybody holds it, and each lets go once', () => {
   vi.useFakeTimers()

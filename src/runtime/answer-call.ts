@@ -7,7 +7,7 @@ import type { Json } from '../base/json.ts'
 import type { Redact } from '../base/redact/redactor.ts'
 import { uuidV7 } from '../base/uuid-v7.ts'
 import { parentCallOf } from '../engine/child/child-calls.ts'
-import type { LeaseRequest } from '../engine/held-lease.ts'
+import type { GrantedLease, LeaseRequest } from '../engine/lease-request.ts'
 import { leftOutOf } from '../log/abridge.ts'
 import { callPhase } from '../log/call-phase.ts'
 import { encode } from '../log/codec.ts'
@@ -49,25 +49,29 @@ export type Answering = {
   readonly state: () => Promise<ConversationState>
   /** Called before the commit: what was answered may run at once. */
   readonly onAnswer: (callId: string, round: number) => void
-  readonly lease: LeaseRequest
+  readonly leaseRequest: LeaseRequest
   readonly request: AnswerKey
 }
 
-/** Resolves one round of one call; of all who try, one is accepted. `answerFor` checks the answer and must throw when it does not fit. */
+/** What became of an answer, and the lease that came with its commit; null where none did. */
+type AnswerResult = { readonly answered: Answered; readonly lease: GrantedLease | null }
+
+/** Resolves one round of one call. Of several answers, one is accepted. `answerFor` checks the answer and must throw when it does not fit. */
 export async function answerCall(
   { callId, round: n }: ReadCallRef,
   answerFor: (call: CallState, round: Round) => Promise<Answer>,
-  { id, who, store, state, onAnswer, lease, request }: Answering,
-): Promise<Answered> {
+  { id, who, store, state, onAnswer, leaseRequest, request }: Answering,
+): Promise<AnswerResult> {
   const folded = await state()
   const found = findCall(folded, callId)
   const isRepeat = () => wasAccepted(store, id, folded.lastSeq, request)
-  if (!found) return await notInWorkingSet(id, callId, n, store, isRepeat)
+  if (!found) return { answered: await notInWorkingSet(id, callId, n, store, isRepeat), lease: null }
   const call = await wholeCall(store, id, found.call)
   const round = call.rounds.find((candidate) => candidate.round === n)
   if (!round)
     throw new InvalidAnswerError(`answer to round ${n} of call '${callId}'`, `it has ${call.rounds.length} rounds`)
-  if (round.resolution) return (await isRepeat()) ? { accepted: true } : lost(round.resolution)
+  if (round.resolution)
+    return { answered: (await isRepeat()) ? { accepted: true } : lost(round.resolution), lease: null }
   const answer = await answerFor(call, round)
   const content: Resolution = { callId, round: n, kind: round.kind, who, ...answer }
   onAnswer(callId, n)
@@ -77,10 +81,9 @@ export async function answerCall(
       events: [{ type: 'resolution', content }],
       ...request,
       ...guard,
-      ...lease.acquire(),
+      ...leaseRequest.acquire(),
     })
-    if (result.ok) lease.got(result)
-    // Durable from here: the call is answered, and whoever has the agent's code goes on.
+    // Durable from here: the call is answered, and a node that has the agent's code goes on.
     failpoint('resolve.after_commit')
     return result
   }
@@ -90,11 +93,12 @@ export async function answerCall(
     const now = await state()
     const call = findCall(now, callId)?.call
     const resolution = call?.rounds.find((candidate) => candidate.round === n)?.resolution
-    if (resolution) return lost(resolution)
+    if (resolution) return { answered: lost(resolution), lease: null }
     if (!call || callPhase(call).type !== 'pending') throw new CallNotFoundError(callId)
     result = await commit({ expectedSeq: now.lastSeq })
   }
-  return result.ok ? { accepted: true } : { accepted: false, resolution: winnerFrom(result.winner, callId) }
+  if (result.ok) return { answered: { accepted: true }, lease: leaseRequest.granted(result) }
+  return { answered: { accepted: false, resolution: winnerFrom(result.winner, callId) }, lease: null }
 }
 
 /** An old call of this conversation whose turn has been summarised away: only its end can be told. Calls of others are not found. */

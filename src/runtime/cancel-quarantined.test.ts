@@ -1,7 +1,6 @@
 import { expect, test } from 'vitest'
 import { called, cancelled, replied, said, suspended } from '../../test/log/story.ts'
 import { silentLogger } from '../base/logger.ts'
-import { noLease } from '../engine/held-lease.ts'
 import { childIdOf, childTurnIdOf } from '../log/child-call.ts'
 import type { NewEvent } from '../log/events.ts'
 import { memoryStore } from '../store/memory/memory-store.ts'
@@ -23,8 +22,7 @@ function node() {
   const all = memoryStore({ clock, logger: silentLogger })
   const store = all.forTenant(tenant)
   const runtime = {
-    ...{ store: all, workingSets: new WorkingSets(), agents: new Map() },
-    giving: <T>(_ref: unknown, _agent: unknown, commit: (lease: typeof noLease) => Promise<T>) => commit(noLease),
+    ...{ store: all, workingSets: new WorkingSets(), agents: new Map(), worker: null },
   }
   const quarantine = async (id: string) => {
     for (let lapse = 0; lapse < 6; lapse++) {

@@ -14,7 +14,7 @@ import type { ConversationRef } from '../store/records.ts'
 import type { TenantStore } from '../store/store.ts'
 import type { RuntimeContext } from './runtime-context.ts'
 
-type Runtime = Pick<RuntimeContext, 'store' | 'workingSets' | 'agents' | 'giving'>
+type Runtime = Pick<RuntimeContext, 'store' | 'workingSets' | 'agents' | 'worker'>
 
 /**
  * Ends the turns of a quarantined conversation that somebody asked to cancel. No process works on such a conversation, so it is done here, under the

@@ -7,7 +7,7 @@ import type { Agent } from '../define/agent.ts'
 import { checkAnswer, checkEditedArgs } from '../define/validate.ts'
 import { childIdsBelow, parentCallOf, refuseChild } from '../engine/child/child-calls.ts'
 import { resolveChildCall } from '../engine/child/child-family.ts'
-import type { LeaseRequest } from '../engine/held-lease.ts'
+import { type LeaseRequest, noLease } from '../engine/lease-request.ts'
 import { follow } from '../engine/live/child-tree.ts'
 import { isToldBy, outcomeOf, type TurnOutcome } from '../engine/live/turn-outcome.ts'
 import type { Identity } from '../engine/scopes.ts'
@@ -40,7 +40,7 @@ import { readView } from './read/read-view.ts'
 import { turnFromLog } from './read/turn-events.ts'
 import { textStream, watch } from './read/watch.ts'
 import type { RuntimeContext } from './runtime-context.ts'
-import { sendMessage } from './send-message.ts'
+import { sendMessage, turnAt } from './send-message.ts'
 
 type Waiting = { readonly signal?: AbortSignal | undefined; readonly writtenSeq?: number | null }
 
@@ -133,11 +133,9 @@ export function conversationHandle(
     }
   }
 
-  async function giving<T>(
-    commit: (lease: LeaseRequest) => Promise<T>,
-    agentOf: () => Promise<string | null> = ownAgent,
-  ): Promise<T> {
-    return runtime.giving(ref, runtime.worker && (await agentOf()), commit)
+  /** For a commit that gives the conversation's own agent something to do. */
+  async function requestLease(): Promise<LeaseRequest> {
+    return runtime.worker?.requestLease(ref, await ownAgent()) ?? noLease(ref)
   }
 
   /** An answer to a child agent goes straight to it: `inChild` gives it there. */
@@ -148,12 +146,18 @@ export function conversationHandle(
     answerFor: (call: CallState, round: Round) => Promise<Answer>,
   ): Promise<Answered> {
     runtime.assertOpen()
-    const ref = readCallRef(call)
-    const request = requestFor(ref)
-    const childId = await childOfCall(store, id, ref)
-    if (childId !== null) return inChild(conversationHandle(runtime, identity, childId, null), ref)
+    const callRef = readCallRef(call)
+    const request = requestFor(callRef)
+    const childId = await childOfCall(store, id, callRef)
+    if (childId !== null) return inChild(conversationHandle(runtime, identity, childId, null), callRef)
     const onAnswer = (callId: string, round: number) => scopes.rememberAnswer(tenant, id, callId, round, who, scope)
-    return giving((lease) => answerCall(ref, answerFor, { id, who, store, state, onAnswer, lease, request }))
+    const leaseRequest = await requestLease()
+    const { answered, lease } = await leaseRequest.during(() =>
+      answerCall(callRef, answerFor, { id, who, store, state, onAnswer, leaseRequest, request }),
+    )
+    // Durable from here: the call is answered, by this answer or an earlier one.
+    runtime.worker?.start(leaseRequest, lease)
+    return answered
   }
 
   const toolOf = async (name: string) => agents.get((await ownAgent()) ?? '')?.toolSet.get(name) ?? null
@@ -170,13 +174,14 @@ export function conversationHandle(
       const seed = async () => (await runtime.snapshots?.load(scope, context)) ?? null
       const known = () => workingSets.peek(tenant, id)
       const onKnown = (workingSet: WorkingSet) => workingSets.keep(tenant, id, workingSet)
-      const sending = { id, agent: definition, identity, store, state, known, onKnown, onTurn, seed }
-      const { turnId, seq, interrupts } = await giving(
-        (lease) => sendMessage(message, options, { ...sending, lease }),
-        async () => definition.name,
-      )
-      if (interrupts) await cancelQuarantined(runtime, ref)
-      return turnHandle(turnId, { writtenSeq: seq }) as never
+      const leaseRequest = runtime.worker?.requestLease(ref, definition.name) ?? noLease(ref)
+      const sending = { id, agent: definition, identity, store, state, known, onKnown, onTurn, seed, leaseRequest }
+      const sent = await leaseRequest.during(() => sendMessage(message, options, sending))
+      // Durable from here: this process works on the turn under the lease that came with the commit, or else claims it.
+      runtime.worker?.start(leaseRequest, sent.lease)
+      const turnId = sent.turnId ?? (await turnAt(store, id, sent.seq))
+      if (sent.interrupts) await cancelQuarantined(runtime, ref)
+      return turnHandle(turnId, { writtenSeq: sent.seq }) as never
     },
 
     outcome: () => outcome(async () => (await state()).turns.at(-1)?.turnId ?? null) as never,
@@ -195,9 +200,12 @@ export function conversationHandle(
       const turn = turnId === undefined ? openTurn(folded) : findTurn(folded, turnId)
       if (!turn || turn.end) return null
       failpoint('cancel.before_commit')
-      await giving(() =>
+      const request = await requestLease()
+      await request.during(() =>
         store.commit(id, { events: [{ type: 'cancel_requested', content: { turnId: turn.turnId, who } }] }),
       )
+      // Durable from here: the owner of the conversation ends the turn.
+      runtime.worker?.start(request, null)
       failpoint('cancel.after_commit')
       await cancelQuarantined(runtime, ref)
       const ended = (now: ConversationState) =>
@@ -278,7 +286,10 @@ export function conversationHandle(
       runtime.assertOpen()
       await refuseChild(store, id)
       await refuseToolsAgent(id)
-      await giving(() => store.commit(id, { events: [], wakeAt: 'now' }))
+      const request = await requestLease()
+      await request.during(() => store.commit(id, { events: [], wakeAt: 'now' }))
+      // Durable from here: the conversation is due.
+      runtime.worker?.start(request, null)
     },
 
     async stop() {

@@ -9,11 +9,11 @@ import type { Agent } from '../define/agent.ts'
 import { type Scope, systemScope } from '../define/scope.ts'
 import { FlowRegistry } from '../engine/flow/flow-registry.ts'
 import { FlowStates } from '../engine/flow/load-flow.ts'
-import { KeepAlive, noLease } from '../engine/held-lease.ts'
 import { Worker } from '../engine/lease/worker.ts'
 import { Channels, HintWaiters, LogPoll } from '../engine/live/log-poll.ts'
 import { TurnWaiters } from '../engine/live/turn-outcome.ts'
 import { checkScope, Scopes } from '../engine/scopes.ts'
+import { KeepAlive } from '../engine/side-tasks.ts'
 import { MissingToolTimeouts } from '../engine/turn/running-calls.ts'
 import { ContextMemories } from '../prompt/assemble-prompt.ts'
 import { Snapshots } from '../snapshot/snapshots.ts'
@@ -71,7 +71,6 @@ export function createRuntime<const Agents extends readonly Agent[]>(
     closed: closing.signal,
     turnWaiters: new TurnWaiters(store, logger, (session) => worker?.settled(session) ?? Promise.resolve()),
     hintsOf: (ref, signal) => waiters.listen(ref, signal),
-    giving: (ref, agent, commit) => (worker ? worker.giving(ref, agent, commit) : commit(noLease)),
     assertOpen: () => {
       if (closing.signal.aborted) throw new RuntimeClosedError()
     },
@@ -88,7 +87,7 @@ export function createRuntime<const Agents extends readonly Agent[]>(
   })
   const polling = new LogPoll({ store, clock, logger, pollMs }, () => [...channels.watchers(), ...waiters.watchers()])
   polling.start()
-  worker?.start()
+  worker?.startPolling()
 
   let closed: Promise<void> | null = null
   async function close(drainMs: number): Promise<void> {

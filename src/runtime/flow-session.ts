@@ -16,7 +16,7 @@ import {
   standingOf,
 } from '../engine/flow/flow-state.ts'
 import { flowBound, type LoadedFlow, loadFlow } from '../engine/flow/load-flow.ts'
-import { type LeaseRequest, noLease } from '../engine/held-lease.ts'
+import { type LeaseRequest, noLease } from '../engine/lease-request.ts'
 import type { Identity } from '../engine/scopes.ts'
 import type { FlowOutcome, LogEvent } from '../log/events.ts'
 import { checkId, checkWhole, readPage } from '../store/checks.ts'
@@ -115,11 +115,11 @@ export function flowSession(
     return found.state
   }
 
-  async function giving<T>(commit: (lease: LeaseRequest) => Promise<T>): Promise<T> {
-    return runtime.worker ? runtime.worker.giving(ref, agent, commit) : commit(noLease)
+  function requestLease(): LeaseRequest {
+    return runtime.worker?.requestLease(ref, agent) ?? noLease(ref)
   }
 
-  /** Works on it here, where it can be, and waits until nothing goes on without somebody. */
+  /** Works on the session here, if this node can, and waits until it has ended or needs an answer. */
   async function standing(signal?: AbortSignal): Promise<FlowStanding> {
     const letProcessEnd = runtime.keepAlive.hold()
     const hints = runtime.hintsOf(ref, signal)
@@ -160,19 +160,19 @@ export function flowSession(
       const content = { flow: flow.name, version: flow.version, input: await checkFlowInput(flow, input), who }
       runtime.scopes.rememberSession(tenant, id, who, scope)
       failpoint('flow.before_start')
-      const result = await giving(async (lease) => {
-        const committed = await store.commit(id, {
+      const request = requestLease()
+      const result = await request.during(() =>
+        store.commit(id, {
           events: [{ type: 'flow_started', content }],
           expectedSeq: 0,
           ...requestKey('start', key, digestOf(content.flow, content.input)),
           conversation: { kind: 'flow', agent, status: 'active' },
-          ...lease.acquire(),
-        })
-        if (committed.ok) lease.got(committed)
-        return committed
-      })
+          ...request.acquire(),
+        }),
+      )
+      runtime.worker?.start(request, request.granted(result))
       if (!result.ok) throw new SessionExistsError(id)
-      // Durable from here: whoever has the flow's code goes on with it.
+      // Durable from here: a node that has the flow's code goes on with it.
       failpoint('flow.after_start')
       return await standing(signal)
     },
@@ -180,7 +180,15 @@ export function flowSession(
     async resume(value, given) {
       runtime.assertOpen()
       const options = readSessionOptions(given, ['key', 'tag', 'seq', 'signal'])
-      await resumeSession(value, options, { id, who, store, flows: runtime.flows, loaded: whole, giving })
+      await resumeSession(value, options, {
+        id,
+        who,
+        store,
+        flows: runtime.flows,
+        loaded: whole,
+        worker: runtime.worker,
+        requestLease,
+      })
       return await standing(options.signal)
     },
 
@@ -226,7 +234,10 @@ export function flowSession(
       runtime.assertOpen()
       const { signal } = readSessionOptions(options, ['signal'])
       await loaded()
-      await giving(() => store.commit(id, { events: [], wakeAt: 'now', conversation: { status: 'active' } }))
+      const request = requestLease()
+      await request.during(() => store.commit(id, { events: [], wakeAt: 'now', conversation: { status: 'active' } }))
+      // Durable from here: the session is due.
+      runtime.worker?.start(request, null)
       return await standing(signal)
     },
     async delete() {

@@ -8,7 +8,7 @@ import { validate } from '../define/validate.ts'
 import type { FlowRegistry } from '../engine/flow/flow-registry.ts'
 import { FlowRun, type LiveOp } from '../engine/flow/flow-run.ts'
 import { type Answerable, answerableOps, type FlowState, isLetGo } from '../engine/flow/flow-state.ts'
-import type { LeaseRequest } from '../engine/held-lease.ts'
+import type { LeaseRequest, WorkStarter } from '../engine/lease-request.ts'
 import { encode } from '../log/codec.ts'
 import type { TenantStore } from '../store/store.ts'
 import { digestOf, requestKey } from './answer-call.ts'
@@ -31,14 +31,15 @@ export type Resuming = {
   readonly store: TenantStore
   readonly flows: FlowRegistry
   readonly loaded: () => Promise<FlowState>
-  readonly giving: <T>(commit: (lease: LeaseRequest) => Promise<T>) => Promise<T>
+  readonly worker: WorkStarter | null
+  readonly requestLease: () => LeaseRequest
 }
 
 const noSeq = Number.MAX_SAFE_INTEGER
 
 /** Records an answer. Throws before anything is written when code and record differ, when nothing waits, or when the answer does not fit. */
 export async function resumeSession(value: unknown, options: ResumeOptions, resuming: Resuming): Promise<void> {
-  const { id, who, store, loaded, giving } = resuming
+  const { id, who, store, loaded, worker, requestLease } = resuming
   const given = recorded(value)
   const request = requestKey('resume', options.key, digestOf(given))
   if (options.key !== undefined && (await isKnown(request, resuming))) return
@@ -51,19 +52,19 @@ export async function resumeSession(value: unknown, options: ResumeOptions, resu
     const live = await waitingCode(opened, state, resuming)
     const answer = await checkedAnswer(live, given)
     failpoint('flow.before_resume')
-    const result = await giving(async (lease) => {
-      const committed = await store.commit(id, {
+    const leaseRequest = requestLease()
+    const result = await leaseRequest.during(() =>
+      store.commit(id, {
         events: [{ type: 'flow_outcome', content: { position: opened.position, ok: true, value: answer, who } }],
         expectedSeq: state.lastSeq,
         ...request,
         wakeAt: 'now',
         conversation: { status: 'active' },
-        ...lease.acquire(),
-      })
-      if (committed.ok) lease.got(committed)
-      return committed
-    })
-    // Durable from here: the answer is in the record, and whoever has the flow's code goes on.
+        ...leaseRequest.acquire(),
+      }),
+    )
+    // Durable from here: the answer is in the record, and a node that has the flow's code goes on.
+    worker?.start(leaseRequest, leaseRequest.granted(result))
     failpoint('flow.after_resume')
     if (result.ok) return
   }

@@ -2,11 +2,11 @@ import type { Redact } from '../base/redact/redactor.ts'
 import type { Agent } from '../define/agent.ts'
 import type { FlowRegistry } from '../engine/flow/flow-registry.ts'
 import type { FlowStates } from '../engine/flow/load-flow.ts'
-import type { KeepAlive, LeaseRequest } from '../engine/held-lease.ts'
 import type { Worker } from '../engine/lease/worker.ts'
 import type { Channels, Hints } from '../engine/live/log-poll.ts'
 import type { TurnWaiters } from '../engine/live/turn-outcome.ts'
 import type { Scopes } from '../engine/scopes.ts'
+import type { KeepAlive } from '../engine/side-tasks.ts'
 import type { Snapshots } from '../snapshot/snapshots.ts'
 import type { ConversationRef } from '../store/records.ts'
 import type { Store } from '../store/store.ts'
@@ -35,8 +35,6 @@ export type RuntimeContext = {
   /** Aborted when the runtime is closed. */
   readonly closed: AbortSignal
   assertOpen(): void
-  /** Runs a commit that gives a conversation something to do, and works on it here where that is possible. */
-  giving<T>(ref: ConversationRef, agent: string | null, commit: (lease: LeaseRequest) => Promise<T>): Promise<T>
   /** Listens for what is appended to it. Must be stopped. */
   hintsOf(ref: ConversationRef, signal?: AbortSignal): Hints
 }

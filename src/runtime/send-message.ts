@@ -7,7 +7,7 @@ import type { Json } from '../base/json.ts'
 import { uuidV7 } from '../base/uuid-v7.ts'
 import type { Agent } from '../define/agent.ts'
 import { toJsonSchema } from '../define/schema.ts'
-import type { LeaseRequest } from '../engine/held-lease.ts'
+import type { GrantedLease, LeaseRequest } from '../engine/lease-request.ts'
 import type { Identity } from '../engine/scopes.ts'
 import { type MessageInput, readMessage, type SendOptions, turnOptions, type WhenBusy } from '../engine/turn-options.ts'
 import { encode } from '../log/codec.ts'
@@ -35,16 +35,23 @@ export type Sending = {
   readonly onTurn: (turnId: string) => void
   /** What a log that is empty begins with; null: nothing. */
   readonly seed: () => Promise<Json>
-  readonly lease: LeaseRequest
+  readonly leaseRequest: LeaseRequest
 }
 
 const noSeq = Number.MAX_SAFE_INTEGER
 const optionNames = ['key', 'whenBusy', 'output', 'untilTool', 'maxSteps', 'maxTokens'] as const
 
-/** `interrupts`: the turn that was open, if any, is to be cancelled. */
-type Sent = { readonly turnId: string; readonly seq: number; readonly interrupts: boolean }
+type Sent = {
+  /** Null for a message with a key: it may have been sent before, and the log says which turn it belongs to (`turnAt`). */
+  readonly turnId: string | null
+  readonly seq: number
+  /** It asks the turn that was open, if any, to cancel. */
+  readonly interrupts: boolean
+  /** The lease that came with the commit; null where none did. */
+  readonly lease: GrantedLease | null
+}
 
-/** Appends a message. Durable when it resolves, with the turn it belongs to. */
+/** Appends a message. Durable when it resolves. */
 export async function sendMessage(
   input: MessageInput,
   given: SendOptions | undefined,
@@ -71,7 +78,7 @@ export async function sendMessage(
   // Files that no message refers to would stay for ever, so it is known to be a new one before they are stored.
   if (files.length > 0 && key !== undefined) {
     const known = await store.commit(id, { events: [], ...request, expectedSeq: noSeq })
-    if (known.ok) return { seq: known.seq, turnId: await turnAt(store, id, known.seq), interrupts }
+    if (known.ok) return { seq: known.seq, turnId: null, interrupts, lease: null }
   }
   let areFilesStored = false
   const seed = once(sending.seed)
@@ -93,24 +100,22 @@ export async function sendMessage(
       ...(known?.state.lastSeq ? { expectedAt: known.lastAt, expectedAgent: agent.name } : {}),
       ...(attrs ? { conversation: attrs } : {}),
       ...(cached ? { fsmState: cached } : {}),
-      ...sending.lease.acquire(),
+      ...sending.leaseRequest.acquire(),
     })
     const result = await store.commit(id, change)
-    if (result.ok) {
-      const placed = known && placedEvents(id, appended, known.state.lastSeq, result)
-      const workingSet = known && placed && withEvents(known, placed)
-      if (workingSet) sending.onKnown(workingSet)
-      // Whoever works on it needs all of it.
-      const isWhole = workingSet && !workingSet.state.isTrimmed
-      sending.lease.got(result, isWhole && cached ? { workingSet, cached } : null)
-    }
-    // Durable from here: a crash finds the message, and whoever has the agent's code goes on with it.
+    // Durable from here: a crash finds the message, and a node that has the agent's code goes on with it.
     failpoint('send.after_commit')
-    if (result.ok) {
-      const { seq } = result
-      return { seq, turnId: key === undefined ? turnId : await turnAt(store, id, seq), interrupts }
+    if (!result.ok) {
+      if (expectedSeq === noSeq) await refuseWhenBusy(sending)
+      continue
     }
-    if (expectedSeq === noSeq) await refuseWhenBusy(sending)
+    const placed = known && placedEvents(id, appended, known.state.lastSeq, result)
+    const workingSet = known && placed && withEvents(known, placed)
+    if (workingSet) sending.onKnown(workingSet)
+    // The worker needs the whole log.
+    const isWhole = workingSet && !workingSet.state.isTrimmed
+    const lease = sending.leaseRequest.granted(result, isWhole && cached ? { workingSet, cached } : null)
+    return { seq: result.seq, turnId: key === undefined ? turnId : null, interrupts, lease }
   }
 }
 
@@ -191,7 +196,8 @@ async function refuseWhenBusy({ id, state }: Sending): Promise<void> {
   if (open) throw new BusyError(id, open.turnId)
 }
 
-async function turnAt(store: TenantStore, id: string, seq: number): Promise<string> {
+/** The turn of the message at `seq`. */
+export async function turnAt(store: TenantStore, id: string, seq: number): Promise<string> {
   const [event] = await store.streamEvents(id, { after: seq - 1, before: seq + 1 })
   if (event?.type !== 'user_msg') throw new ConversationNotFoundError(id)
   return event.content.turnId

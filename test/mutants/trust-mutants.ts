@@ -98,7 +98,11 @@ export const trustMutants: readonly Mutant[] = [
   {
     name: 'trust: an agent works on what it was refused',
     edits: [
-      { file: 'src/engine/lease/worker.ts', find: '(isGiven || lease)) void', replace: '(isGiven || true)) void' },
+      {
+        file: 'src/engine/lease/worker.ts',
+        find: 'if (name !== null) void this.#look()',
+        replace: 'if (name !== null) void this.take(ref, name)',
+      },
     ],
     killedBy: [resting('is not worked on by an agent it was refused to')],
   },
@@ -140,8 +144,8 @@ export const trustMutants: readonly Mutant[] = [
     edits: [
       {
         file: 'src/engine/lease/worker.ts',
-        find: 'void this.take(ref, agent, lease, expected.hintedSeq)',
-        replace: 'void this.take(ref, agent, lease)',
+        find: 'void this.take(ref, name, lease, hintedSeq)',
+        replace: 'void this.take(ref, name, lease)',
       },
     ],
     killedBy: [resting('what somebody appends before it has been taken up again is not missed')],

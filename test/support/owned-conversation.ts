@@ -63,7 +63,7 @@ export async function owningConversation(agent: Agent, events: readonly NewEvent
     warnOfStore: tell('warn'),
     scopes: { ofTurn: async () => scope, ofCall: async () => scope, ofNobody: async () => scope },
     family: {
-      ...{ parent: null, patienceMs: 100, makeRoom: () => () => {} },
+      ...{ parent: null, patienceMs: 100, allowOneMore: () => () => {} },
       start: async () => {},
       cancel: async () => false,
       resolveParent: async () => {},

@@ -31,7 +31,7 @@ function family(parent: Family['parent'] = null): Family {
   return {
     parent,
     patienceMs: 70,
-    makeRoom: () => () => {},
+    allowOneMore: () => () => {},
     start: async ({ callId }, { turnId }) => void startedCalls.push(`${callId} of ${turnId}`),
     cancel: async (callId, who) => {
       cancelledCalls.push(`${callId} by ${who}`)
@@ -125,15 +125,15 @@ test('what nobody called tells nobody', async () => {
 
 test('the patience and the room are those of its family', () => {
   let places = 0
-  const makeRoom = () => {
+  const allowOneMore = () => {
     places += 1
     return () => {
       places -= 1
     }
   }
-  const children = new ChildCalls({ ...family(), makeRoom }, 'parent')
+  const children = new ChildCalls({ ...family(), allowOneMore }, 'parent')
   expect(children.patienceMs).toBe(70)
-  const leave = children.makeRoom()
+  const leave = children.allowOneMore()
   expect(places).toBe(1)
   leave()
   expect(places).toBe(0)

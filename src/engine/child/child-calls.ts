@@ -85,8 +85,8 @@ export class ChildCalls {
     return this.#family.patienceMs
   }
 
-  makeRoom(): () => void {
-    return this.#family.makeRoom()
+  allowOneMore(): () => void {
+    return this.#family.allowOneMore()
   }
 }
 

@@ -9,7 +9,7 @@ import type { TurnOptions } from '../../log/events.ts'
 import type { Change } from '../../store/change.ts'
 import type { Store } from '../../store/store.ts'
 import { scriptedModel } from '../../testing/scripted-model.ts'
-import type { LeaseRequest } from '../held-lease.ts'
+import { noLease } from '../lease-request.ts'
 import { childFamily, type FamilyParts } from './child-family.ts'
 
 const helper = defineAgent({ name: 'helper', model: scriptedModel([]) })
@@ -24,12 +24,15 @@ let agentOf: Record<string, string> = {}
 /** What else the rows say. */
 let records: Record<string, object> = {}
 let deleted: string[] = []
+/** What the worker was told to start, after the commit. */
+let started: unknown[] = []
 
 beforeEach(() => {
   commits = []
   failures = []
   records = {}
   deleted = []
+  started = []
   agentOf = { up: 'boss', here: 'boss', 'child-c1': 'helper' }
 })
 
@@ -47,18 +50,20 @@ function parts(): FamilyParts {
       return { ok: true, lastSeq: 1 }
     },
   }
-  const lease = { acquire: () => ({}), got: () => {} } as unknown as LeaseRequest
   return {
     store: { forTenant: (tenant: string) => (tenant === 'acme' ? store : null) } as unknown as Store,
     agents: new Map([boss, helper].map((agent) => [agent.name, agent])) as unknown as FamilyParts['agents'],
     scopes: { handOn: () => 'ann' } as unknown as FamilyParts['scopes'],
     leaseMs: 700,
     redact: (text) => text.replaceAll('secret', '[redacted]'),
-    giving: (_ref, agent, commit) => {
-      giveTo = agent
-      return commit(lease)
+    worker: {
+      requestLease: (wanted, name) => {
+        giveTo = name
+        return { ...noLease(wanted), name }
+      },
+      start: ({ ref: { id }, name }) => void started.push([id, name]),
+      allowOneMore: () => () => {},
     },
-    makeRoom: () => () => {},
   }
 }
 
@@ -78,6 +83,7 @@ test('a parent is told the result in the call it waits with', async () => {
     },
   ])
   expect(told()).toEqual([['up', { ok: true, result: 1 }]])
+  expect(started).toEqual([['up', 'boss']])
 })
 
 test('a result that the log of the parent will never take is told as an error, without secrets', async () => {
@@ -95,7 +101,7 @@ test('a store that fails, or a runtime that closes, is no refusal: the parent is
     failures = [failure]
     await expect(family().start(callOf('ask'), turn)).rejects.toBe(failure)
   }
-  expect(commits).toEqual([])
+  expect([commits, started]).toEqual([[], []])
 })
 
 test('a parent that is gone needs no answer', async () => {

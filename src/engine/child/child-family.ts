@@ -12,7 +12,7 @@ import type { CallState, TurnState } from '../../log/state.ts'
 import { resolveRow } from '../../store/change.ts'
 import type { ConversationRef } from '../../store/records.ts'
 import type { Store, TenantStore } from '../../store/store.ts'
-import type { LeaseRequest } from '../held-lease.ts'
+import { noLease, type WorkStarter } from '../lease-request.ts'
 import type { Scopes } from '../scopes.ts'
 import { turnOptions } from '../turn-options.ts'
 import { childMessage, unrecordable } from './child-calls.ts'
@@ -23,8 +23,7 @@ export type FamilyParts = {
   readonly scopes: Scopes
   readonly leaseMs: number
   readonly redact: Redact
-  giving<T>(ref: ConversationRef, agent: string | null, commit: (lease: LeaseRequest) => Promise<T>): Promise<T>
-  makeRoom(): () => void
+  readonly worker: WorkStarter & { allowOneMore(): () => void }
 }
 
 /** How the owner of a conversation reaches its child agents, and whoever called it. */
@@ -44,7 +43,7 @@ export function childFamily(
     parent,
     // By then whoever works on a child has asked for the lease again, or has lost it.
     patienceMs: parts.leaseMs,
-    makeRoom: () => parts.makeRoom(),
+    allowOneMore: () => parts.worker.allowOneMore(),
 
     async start(call, turn) {
       const tool = agent.toolSet.get(call.name)
@@ -69,8 +68,10 @@ export function childFamily(
       const content = { turnId: childTurnIdOf(callId), who: canceller }
       const change = { events: [{ type: 'cancel_requested' as const, content }], key: `cancel/${callId}` }
       const known = agents.has(name) ? name : null
-      await parts.giving({ tenant, id: childId }, known, () => unlessGone(store.commit(childId, change)))
-      // Durable from here: whoever works on the child ends it, and tells here.
+      const request = parts.worker.requestLease({ tenant, id: childId }, known)
+      await request.during(() => unlessGone(store.commit(childId, change)))
+      // Durable from here: the owner of the child ends it, and resolves the call here.
+      parts.worker.start(request, null)
       failpoint('child.after_cancel')
       return true
     },
@@ -109,7 +110,7 @@ type Start = { readonly call: CallState; readonly turn: TurnState; readonly chil
 
 /** Sends the arguments of a call to the child agent, in a conversation whose id and key follow from the call: once, however often it is tried. */
 async function startChild(
-  { store: root, scopes, giving }: FamilyParts,
+  { store: root, scopes, worker }: FamilyParts,
   { tenant, id }: ConversationRef,
   { call, turn, child }: Start,
 ): Promise<void> {
@@ -122,15 +123,17 @@ async function startChild(
   const who = scopes.handOn({ tenant, id }, turn, callId, { id: childId, turnId })
   const message = childMessage(effectiveArgs(call))
   failpoint('child.before_send')
-  await giving({ tenant, id: childId }, child.name, async (lease) => {
-    const content = { turnId, message, options: childOptions(child, turn), who, key }
-    const conversation = { agent: child.name, parent: { id, callId } }
-    const events = [{ type: 'user_msg' as const, content }]
-    const result = await store.commit(childId, { events, key, conversation, expectedSeq: 0, ...lease.acquire() })
+  const content = { turnId, message, options: childOptions(child, turn), who, key }
+  const conversation = { agent: child.name, parent: { id, callId } }
+  const events = [{ type: 'user_msg' as const, content }]
+  const request = worker.requestLease({ tenant, id: childId }, child.name)
+  const lease = await request.during(async () => {
+    const result = await store.commit(childId, { events, key, conversation, expectedSeq: 0, ...request.acquire() })
     if (!result.ok) throw new ConversationExistsError(childId)
-    lease.got(result)
+    return request.granted(result)
   })
   // Durable from here: the child works, and ends the call when it ends.
+  worker.start(request, lease)
   failpoint('child.after_send')
   // A conversation that is deleted takes its children along, also one that was just being started.
   if (!(await store.getConversation(id))) await store.deleteConversation(childId)
@@ -158,7 +161,7 @@ function childOptions(child: Agent, turn: TurnState): TurnOptions {
 
 /** Ends a call that a child agent works on, and has its conversation go on. Nothing happens when the call has ended, or is gone. */
 export async function resolveChildCall(
-  parts: Pick<FamilyParts, 'store' | 'agents' | 'giving'>,
+  parts: Pick<FamilyParts, 'store' | 'agents'> & { readonly worker: WorkStarter | null },
   tenant: string,
   { conversationId, callId }: ParentCall,
   value: Json,
@@ -171,13 +174,15 @@ export async function resolveChildCall(
   const known = agent !== null && parts.agents.has(agent) ? agent : null
   const content: Resolution = { callId, round: row.round, kind: row.kind, status: 'resolved', value, who }
   try {
-    await parts.giving({ tenant, id: conversationId }, known, async (lease) => {
-      const events = [{ type: 'resolution' as const, content }]
-      const change = { events, resolve: [resolveRow(content)], ...lease.acquire() }
-      // Of all who end it, a cancel among them, one is accepted.
-      const result = await store.commit(conversationId, change)
-      if (result.ok) lease.got(result)
-    })
+    const events = [{ type: 'resolution' as const, content }]
+    const ref = { tenant, id: conversationId }
+    const request = parts.worker?.requestLease(ref, known) ?? noLease(ref)
+    // Of several resolutions, a cancel among them, one is accepted.
+    const result = await request.during(() =>
+      store.commit(conversationId, { events, resolve: [resolveRow(content)], ...request.acquire() }),
+    )
+    // Durable from here: the calling conversation goes on.
+    parts.worker?.start(request, request.granted(result))
   } catch (error) {
     if (!PerdureError.isInstance(error) || error.code !== 'conversation_not_found') throw error
   }
@@ -199,5 +204,5 @@ export type Family = {
   /** Ends the call that waits for this conversation, unless it has ended. `result` must follow from the committed log. */
   resolveParent(result: Json): Promise<void>
   /** While an owner only waits for its children, it takes no place from them. The returned function ends that. */
-  makeRoom(): () => void
+  allowOneMore(): () => void
 }

@@ -6,7 +6,7 @@ import { errorText } from '../../base/redact/redactor.ts'
 import { lapseWithinMs } from '../../store/lease.ts'
 import { type ConversationRef, conversationKey } from '../../store/records.ts'
 import type { Store, WatchedLog } from '../../store/store.ts'
-import { type HeldLease, momentOf } from '../held-lease.ts'
+import { type HeldLease, momentOf } from './held-lease.ts'
 import type { LeaseKeeper } from './lease-keeper.ts'
 
 type Parts = {

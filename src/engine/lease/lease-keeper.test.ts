@@ -4,7 +4,7 @@ import { silentLogger } from '../../base/logger.ts'
 import type { KnownLease, LeaseNews } from '../../store/lease.ts'
 import type { Store } from '../../store/store.ts'
 import { fakeClock } from '../../testing/fake-clock.ts'
-import { type HeldLease, momentOf } from '../held-lease.ts'
+import { type HeldLease, momentOf } from './held-lease.ts'
 import { LeaseKeeper } from './lease-keeper.ts'
 
 const leaseMs = 900

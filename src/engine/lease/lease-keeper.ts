@@ -4,7 +4,8 @@ import type { Logger } from '../../base/logger.ts'
 import type { LeaseRef } from '../../store/lease.ts'
 import { type ConversationRef, conversationKey } from '../../store/records.ts'
 import type { Store, WakeHint } from '../../store/store.ts'
-import { HeldLease, type Moment, momentOf } from '../held-lease.ts'
+import type { Moment } from '../lease-request.ts'
+import { HeldLease, momentOf } from './held-lease.ts'
 
 export type HeldConversation = { readonly lease: HeldLease; readonly seq: number }
 

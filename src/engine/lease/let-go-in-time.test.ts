@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest'
 import { silentLogger } from '../../base/logger.ts'
 import { fakeClock } from '../../testing/fake-clock.ts'
-import { KeepAlive, type LogOwner } from '../held-lease.ts'
-import { SideTasks } from '../turn/side-tasks.ts'
+import type { LogOwner } from '../lease-request.ts'
+import { KeepAlive, SideTasks } from '../side-tasks.ts'
 import { releaseAllWithin } from './shutdown.ts'
 
 function closing() {

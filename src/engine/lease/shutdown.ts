@@ -5,9 +5,9 @@ import type { Snapshots } from '../../snapshot/snapshots.ts'
 import { type ConversationRef, conversationKey } from '../../store/records.ts'
 import type { Store } from '../../store/store.ts'
 import type { WorkingSets } from '../../store/working-sets.ts'
-import type { KeepAlive, LogOwner } from '../held-lease.ts'
+import type { LogOwner } from '../lease-request.ts'
 import type { Scopes } from '../scopes.ts'
-import type { SideTasks } from '../turn/side-tasks.ts'
+import type { KeepAlive, SideTasks } from '../side-tasks.ts'
 
 type Parts = {
   readonly store: Store

@@ -29,7 +29,7 @@ describe('looking for work', () => {
   test('begins at the start, goes on at every poll, and ends when it is closed', async () => {
     const { worker, pass, countOf, store, types } = workingNode([asks])
     await startSession(store, 's1')
-    worker.start()
+    worker.startPolling()
     await pass(0)
     expect(countOf('dueWork')).toBe(1)
     expect(await types('s1')).toEqual(['flow_started', 'flow_opened'])
@@ -48,7 +48,7 @@ describe('looking for work', () => {
       throw new StoreError('away')
     }
     meddle['dueWork'] = fail
-    worker.start()
+    worker.startPolling()
     await pass(49)
     expect(countOf('dueWork')).toBe(1)
     await pass(1)
@@ -73,7 +73,7 @@ describe('looking for work', () => {
     const { worker, pass, meddle, told } = workingNode([asks])
     const answer = Promise.withResolvers<void>()
     meddle['dueWork'] = () => answer.promise
-    worker.start()
+    worker.startPolling()
     await pass(0)
     const closing = worker.close(0)
     answer.reject(new StoreError('away'))
@@ -86,7 +86,7 @@ describe('looking for work', () => {
     const { worker, pass, countOf, meddle } = workingNode([asks], { pollMs: 60_000 })
     const answer = Promise.withResolvers<void>()
     meddle['dueWork'] = () => answer.promise
-    worker.start()
+    worker.startPolling()
     await pass(0)
     for (const seq of [1, 2, 3]) worker.hint({ ...ref('s1'), seq })
     await pass(0)
@@ -102,7 +102,7 @@ describe('looking for work', () => {
     const { worker, pass, store, lastQuery, countOf, types } = workingNode([flow], {
       ...{ maxConcurrentTurns: 2, pollMs: 60_000 },
     })
-    worker.start()
+    worker.startPolling()
     await pass(0)
     expect(lastQuery()).toEqual({ agents: ['flow:f'], limit: 2, suspects: 1, leaseMs: 9_000 })
     for (const id of ['s1', 's2', 's3']) await startSession(store, id)
@@ -130,7 +130,7 @@ describe('looking for work', () => {
       if (id === 's1')
         throw Object.assign(new InvalidArgumentError('row', 'is damaged'), { code: 'conversation_unreadable' })
     }
-    worker.start()
+    worker.startPolling()
     await pass(50)
     expect(await types('s2')).toEqual(['flow_started', 'flow_opened'])
     expect(await types('s1')).toEqual(['flow_started'])
@@ -144,7 +144,7 @@ describe('looking for work', () => {
     meddle['dueWork'] = () => {
       throw new StoreError('away')
     }
-    worker.start()
+    worker.startPolling()
     await pass(0)
     now.mockReturnValue(11_000)
     expect(worker.isStuck()).toBe(false)
@@ -168,7 +168,7 @@ describe('a session', () => {
     const sleeps = defineFlow({ name: 'f', version: 1, run: (flow) => flow.sleep(300) })
     const { worker, pass, store, types } = workingNode([sleeps], { pollMs: 500 })
     await startSession(store, 's1')
-    worker.start()
+    worker.startPolling()
     await pass(299)
     expect(await types('s1')).toEqual(['flow_started', 'flow_opened'])
     await pass(1)
@@ -180,7 +180,7 @@ describe('a session', () => {
     const { flow, running, end } = held()
     const { worker, pass, store, countOf } = workingNode([flow], { pollMs: 60_000 })
     await startSession(store, 's1')
-    worker.start()
+    worker.startPolling()
     await pass(0)
     expect(running()).toEqual(['s1'])
     const before = countOf('dueWork')
@@ -214,18 +214,19 @@ describe('a session', () => {
 
   test('that a commit gave with its lease is worked on under that lease', async () => {
     const { worker, pass, store, countOf, types } = workingNode([asks])
-    const result = await worker.giving(ref('s1'), 'flow:f', async (lease) => {
-      const wish = lease.acquire()
-      expect(wish).toMatchObject({ acquire: { ttlMs: 9_000, suspects: false } })
-      const committed = await store.commit('s1', {
+    const request = worker.requestLease(ref('s1'), 'flow:f')
+    const acquire = request.acquire()
+    expect(acquire).toMatchObject({ acquire: { ttlMs: 9_000, suspects: false } })
+    const result = await request.during(() =>
+      store.commit('s1', {
         events: [{ type: 'flow_started', content: { flow: 'f', version: '1', input: null, who: 'ann' } }],
         conversation: { kind: 'flow', agent: 'flow:f' },
-        ...wish,
-      })
-      if (committed.ok) lease.got(committed)
-      return 'given'
-    })
-    expect(result).toBe('given')
+        ...acquire,
+      }),
+    )
+    await pass(0)
+    expect(await types('s1')).toEqual(['flow_started'])
+    worker.start(request, request.granted(result))
     await pass(0)
     expect(await types('s1')).toEqual(['flow_started', 'flow_opened'])
     expect(countOf('claimLease')).toBe(0)
@@ -235,8 +236,7 @@ describe('a session', () => {
   test('is not asked for with a commit where there is no room, no code, or the worker is closed', async () => {
     const { flow, end } = held()
     const { worker, pass, store } = workingNode([flow], { maxConcurrentTurns: 1 })
-    const wished = (id: string, name: string | null) =>
-      worker.giving(ref(id), name, async (lease) => Object.keys(lease.acquire()))
+    const wished = async (id: string, name: string | null) => Object.keys(worker.requestLease(ref(id), name).acquire())
     expect(await wished('s0', null)).toEqual([])
     await startSession(store, 's1')
     void worker.take(ref('s1'), 'flow:f')
@@ -252,20 +252,21 @@ describe('a session', () => {
 
   test('whose commit was refused is looked for, not taken', async () => {
     const { worker, pass, countOf } = workingNode([asks], { pollMs: 60_000 })
-    const refused = worker.giving(ref('s1'), 'flow:f', () => Promise.reject(new Error('no')))
+    const refused = worker.requestLease(ref('s1'), 'flow:f').during(() => Promise.reject(new Error('no')))
     await expect(refused).rejects.toThrow('no')
     await pass(0)
     expect([countOf('dueWork'), countOf('claimLease'), countOf('keepLeases')]).toEqual([1, 0, 0])
-    const lost = worker.giving(ref('s1'), 'flow:f', async (lease) => {
-      lease.acquire()
+    const request = worker.requestLease(ref('s1'), 'flow:f')
+    const lost = request.during(async () => {
+      request.acquire()
       throw new Error('lost')
     })
     await expect(lost).rejects.toThrow('lost')
     await pass(0)
     // Its lease may have been given.
     expect(countOf('keepLeases')).toBe(1)
-    const nobodys = worker.giving(ref('s1'), null, () => Promise.reject(new Error('no')))
-    await expect(nobodys).rejects.toThrow('no')
+    const unnamed = worker.requestLease(ref('s1'), null).during(() => Promise.reject(new Error('no')))
+    await expect(unnamed).rejects.toThrow('no')
     await pass(0)
     expect(countOf('dueWork')).toBe(2)
     await worker.close(0)

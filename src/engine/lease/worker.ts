@@ -7,21 +7,12 @@ import { uuidV7 } from '../../base/uuid-v7.ts'
 import type { Agent } from '../../define/agent.ts'
 import { type ConversationRef, conversationKey } from '../../store/records.ts'
 import type { WakeHint } from '../../store/store.ts'
-import type { FamilyParts } from '../child/child-family.ts'
 import { type FlowWork, workOnFlow } from '../flow/flow-work.ts'
-import {
-  type CommittedLog,
-  type GrantedLease,
-  type HeldLease,
-  type KeepAlive,
-  type LeaseRequest,
-  type LogOwner,
-  type Moment,
-  momentOf,
-} from '../held-lease.ts'
+import type { CommittedLog, GrantedLease, LeaseRequest, LogOwner, Moment, WorkStarter } from '../lease-request.ts'
+import { type KeepAlive, SideTasks } from '../side-tasks.ts'
 import { type ConversationWork, type WorkingLease, workOnConversation } from '../turn/conversation-work.ts'
-import { SideTasks } from '../turn/side-tasks.ts'
 import { Claims, isHopeless, SkippedConversations } from './claims.ts'
+import { type HeldLease, momentOf } from './held-lease.ts'
 import { type HeldConversation, LeaseKeeper } from './lease-keeper.ts'
 import { releaseAllWithin, ShutdownSnapshots, settledWithin } from './shutdown.ts'
 
@@ -40,7 +31,7 @@ type Taken = { lease: HeldLease | null; owner: LogOwner | null; done: Promise<un
 type Work = (lease: HeldLease, known: CommittedLog | null, entry: Taken) => Promise<void>
 
 /** Finds conversations with something to do, takes them, and drives each until it can be let go. */
-export class Worker {
+export class Worker implements WorkStarter {
   readonly #parts: WorkerParts
   readonly #conversationWork: ConversationWork
   readonly #shutdown: ShutdownSnapshots
@@ -85,19 +76,18 @@ export class Worker {
     })
     const onPlaceFree = () => void (this.#isClosed || this.#look())
     this.#claims = new Claims({ ...parts, holder: this.#holder, leases: this.#leases, onPlaceFree })
-    const giving: FamilyParts['giving'] = (ref, agent, commit) => this.giving(ref, agent, commit)
     this.#shutdown = new ShutdownSnapshots(parts)
     this.#sideTasks = new SideTasks(parts)
     this.#conversationWork = {
       ...parts,
       warnOfStore: this.#warnOfStore,
-      family: { ...parts, giving, makeRoom: () => this.#makeRoom() },
+      family: { ...parts, worker: this },
       sideTasks: this.#sideTasks,
       isCalledOff: () => this.#isClosed,
     }
   }
 
-  start(): void {
+  startPolling(): void {
     this.#every(this.#parts.pollMs, () => this.#look())
     this.#leases.start()
     void this.#look()
@@ -114,47 +104,58 @@ export class Worker {
     else void this.#look()
   }
 
-  /** Runs a commit that gives the conversation something to do, and then takes it; the commit may bring the lease with it. */
-  async giving<T>(ref: ConversationRef, agent: string | null, commit: (lease: LeaseRequest) => Promise<T>): Promise<T> {
+  requestLease(ref: ConversationRef, name: string | null): LeaseRequest {
     const key = conversationKey(ref.tenant, ref.id)
-    let lease: GrantedLease | undefined
-    let askedAt: Moment | undefined
-    const wish: LeaseRequest = {
+    let askedAt: Moment | null = null
+    return {
+      ref,
+      name,
       acquire: () => {
         const canTake = !this.#taken.has(key) && this.#room > 0 && !this.#isClosed && !this.#leases.isGivingBack(ref)
-        if (agent === null || !canTake) return {}
+        if (name === null || !canTake) return {}
         askedAt = momentOf(this.#parts.clock)
         return { acquire: { holder: this.#holder, ttlMs: this.#parts.leaseMs, suspects: false } }
       },
-      got: ({ epoch }, known = null) => {
-        lease = epoch === undefined || !askedAt ? undefined : { epoch, askedAt, known }
+      granted: (result, known = null) =>
+        result.epoch === undefined || !askedAt ? null : { epoch: result.epoch, askedAt, known },
+      during: async (commit) => {
+        const expected = this.#expected.get(key) ?? { commits: 0, hintedSeq: 0 }
+        expected.commits += 1
+        this.#expected.set(key, expected)
+        try {
+          return await commit()
+        } catch (error) {
+          this.#stopExpecting(key)
+          // The commit may have been made, and its lease with it.
+          if (askedAt) this.#leases.lookForStrays()
+          else this.#leases.lookForPostponed()
+          // Not taken under this name: the commit may have been refused because another agent has the conversation.
+          if (name !== null) void this.#look()
+          throw error
+        }
       },
     }
-    const expected = this.#expected.get(key) ?? { commits: 0, hintedSeq: 0 }
-    expected.commits += 1
-    this.#expected.set(key, expected)
-    let isGiven = false
-    try {
-      const result = await commit(wish)
-      isGiven = true
-      return result
-    } finally {
-      expected.commits -= 1
-      if (expected.commits === 0) this.#expected.delete(key)
-      // The commit may have been made, and its lease with it.
-      if (askedAt && !isGiven) this.#leases.lookForStrays()
-      else this.#leases.lookForPostponed()
-      // Of a conversation that was refused, this agent may be the wrong one: whatever is to be done is found by its own.
-      if (agent !== null && (isGiven || lease)) void this.take(ref, agent, lease, expected.hintedSeq)
-      else if (agent !== null) void this.#look()
-    }
+  }
+
+  start({ ref, name }: LeaseRequest, lease: GrantedLease | null): void {
+    const hintedSeq = this.#stopExpecting(conversationKey(ref.tenant, ref.id))
+    this.#leases.lookForPostponed()
+    if (name !== null) void this.take(ref, name, lease, hintedSeq)
+  }
+
+  /** Returns the seq last heard of. */
+  #stopExpecting(key: string): number {
+    const expected = this.#expected.get(key)!
+    expected.commits -= 1
+    if (expected.commits === 0) this.#expected.delete(key)
+    return expected.hintedSeq
   }
 
   /**
    * Takes it, if nobody else has it, and works on it until it is let go; `name` is its agent's or flow's, `lease` one which is ours
    * already. Resolves with what stopped the work, where something did.
    */
-  async take(ref: ConversationRef, name: string, lease?: GrantedLease, hintedSeq = 0): Promise<unknown> {
+  async take(ref: ConversationRef, name: string, lease: GrantedLease | null = null, hintedSeq = 0): Promise<unknown> {
     const key = conversationKey(ref.tenant, ref.id)
     const work = this.#workOf(ref, name)
     const taken = this.#taken.get(key)
@@ -188,7 +189,8 @@ export class Worker {
     return this.#parts.maxConcurrentTurns + this.#patient - this.#taken.size
   }
 
-  #makeRoom(): () => void {
+  /** While an owner only waits for its children, it takes no place from them. The returned function ends that. */
+  allowOneMore(): () => void {
     this.#patient += 1
     void this.#look()
     return () => {

@@ -55,7 +55,7 @@ const pollMs = 500
 async function stopChildren(owner: Owner): Promise<void> {
   const { children, clock } = owner
   let giveUpAt = Number.POSITIVE_INFINITY
-  const leaveRoom = children.makeRoom()
+  const endWaiting = children.allowOneMore()
   try {
     const isLeft = (): boolean => owner.isLost || owner.isClosing
     while (!isLeft() && children.areOpen(owner.state) && clock.now() < giveUpAt) {
@@ -65,6 +65,6 @@ async function stopChildren(owner: Owner): Promise<void> {
       else await owner.catchUp()
     }
   } finally {
-    leaveRoom()
+    endWaiting()
   }
 }

@@ -1,8 +1,7 @@
-import type { Logger } from '../../base/logger.ts'
-import type { ConversationRef } from '../../store/records.ts'
-import type { KeepAlive } from '../held-lease.ts'
+import type { Logger } from '../base/logger.ts'
+import type { ConversationRef } from '../store/records.ts'
 
-/** Work that no turn waits for, as titles and summaries. The process does not end before it has. */
+/** Work that no turn waits for, such as titles and summaries. The process does not end before it has. */
 export class SideTasks {
   readonly #logger: Logger
   readonly #keepAlive: KeepAlive
@@ -33,5 +32,33 @@ export class SideTasks {
   async close(): Promise<void> {
     this.#closing.abort()
     await Promise.allSettled(this.#running)
+  }
+}
+
+/** Keeps the process from ending while work is under way. All other timers let the process end. */
+export class KeepAlive {
+  #holders = 0
+  #timer: NodeJS.Timeout | null = null
+  #isEnded = false
+
+  /** From now on the end of the process may cut off what is still under way. */
+  end(): void {
+    this.#isEnded = true
+    if (this.#timer) clearInterval(this.#timer)
+    this.#timer = null
+  }
+
+  hold(): () => void {
+    this.#holders += 1
+    if (!this.#isEnded) this.#timer ??= setInterval(() => {}, 60_000)
+    let isHeld = true
+    return () => {
+      if (!isHeld) return
+      isHeld = false
+      this.#holders -= 1
+      if (this.#holders > 0 || !this.#timer) return
+      clearInterval(this.#timer)
+      this.#timer = null
+    }
   }
 }

@@ -1,8 +1,7 @@
 import { expect, test } from 'vitest'
-import type { Logger } from '../../base/logger.ts'
-import { silentLogger } from '../../base/logger.ts'
-import type { KeepAlive } from '../held-lease.ts'
-import { SideTasks } from './side-tasks.ts'
+import type { Logger } from '../base/logger.ts'
+import { silentLogger } from '../base/logger.ts'
+import { type KeepAlive, SideTasks } from './side-tasks.ts'
 
 const ref = { tenant: 'acme', id: 'chat' }
 

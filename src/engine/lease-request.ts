@@ -1,0 +1,60 @@
+import type { PerdureError } from '../base/errors/perdure-error.ts'
+import type { FsmState } from '../log/fsm-state.ts'
+import type { Change } from '../store/change.ts'
+import type { ConversationRef } from '../store/records.ts'
+import type { WorkingSet } from '../store/working-sets.ts'
+
+/**
+ * Asks for the lease of a conversation together with the commit that gives it something to do:
+ *
+ *     const request = worker.requestLease(ref, agent.name)
+ *     const result = await request.during(() => store.commit(id, { ...change, ...request.acquire() }))
+ *     // Durable from here.
+ *     worker.start(request, request.granted(result))
+ */
+export type LeaseRequest = {
+  readonly ref: ConversationRef
+  /** Of the agent or flow that works on it; null where this node has none to name. */
+  readonly name: string | null
+  /** Runs the commit. The hint of a commit that is under way starts no search, and its lease is not taken for a lost one. Starts no work. */
+  during<T>(commit: () => Promise<T>): Promise<T>
+  /** What the change says to ask for the lease; nothing where this node could not work under it. Must be called just before each commit. */
+  acquire(): Pick<Change, 'acquire'>
+  /** The lease that came with the commit; null where none did. `known`: the log as the commit left it, so that it need not be read. */
+  granted(result: { readonly ok: boolean; readonly epoch?: number }, known?: CommittedLog | null): GrantedLease | null
+}
+
+/** The log as a commit left it, and the cached state that the commit wrote. */
+export type CommittedLog = { readonly workingSet: WorkingSet; readonly cached: FsmState }
+
+/** A lease that came with a commit, and the moment at which the commit asked for it. */
+export type GrantedLease = { readonly epoch: number; readonly askedAt: Moment; readonly known: CommittedLog | null }
+
+/** A moment by both clocks of the machine. The one that never goes back may stand still while the machine sleeps; the other does not. */
+export type Moment = { readonly monotonicMs: number; readonly nowMs: number }
+
+/** On a node that runs nothing: the commit asks for no lease. */
+export function noLease(ref: ConversationRef): LeaseRequest {
+  return { ref, name: null, during: (commit) => commit(), acquire: () => ({}), granted: () => null }
+}
+
+/** The worker, as commits see it. */
+export type WorkStarter = {
+  requestLease(ref: ConversationRef, name: string | null): LeaseRequest
+  /** Must be called when `during` has resolved. Works on the conversation under that lease, or claims one. Does not wait for the work. */
+  start(request: LeaseRequest, lease: GrantedLease | null): void
+}
+
+/** What this process works on a conversation or session with, while it holds the lease. */
+export type LogOwner = {
+  readonly lastSeq: number
+  /** True once nothing is written under the lease any more. */
+  readonly isLost: boolean
+  /** Why it does not get on, while the store fails it. */
+  readonly problem: PerdureError | null
+  hint(seq: number): void
+  /** Another node has the lease: nothing more may be written. */
+  lose(): void
+  /** Lets go in good order. */
+  close(): Promise<void>
+}
