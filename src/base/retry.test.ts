@@ -14,7 +14,7 @@ function start(failures: readonly Error[]) {
     return 'here'
   }
   const warnOfStore = (text: string) => void warnings.push(text)
-  const answer = retryStore(ask, { clock, warnOfStore, tenant: 'default', id: 'c1' }, controller.signal)
+  const answer = retryStore(ask, { clock, warnOfStore }, { tenant: 'default', id: 'c1' }, controller.signal)
   return { clock, warnings, controller, answer, asked: () => asked }
 }
 

@@ -4,7 +4,7 @@ import { pathToFileURL } from 'node:url'
 import { ConfigError } from '../base/errors/cli-errors.ts'
 import { unknownKeys } from '../base/errors/read-given.ts'
 import { sessionAgent } from '../define/define-flow.ts'
-import { agentsByName, runtimeOptionNames } from '../runtime/runtime-problems.ts'
+import { agentsByName, runtimeOptionNames } from '../runtime/runtime-options.ts'
 import type { Config } from './config.ts'
 
 /** A config, with the file it came from. */

@@ -38,11 +38,14 @@ export function noLease(ref: ConversationRef): LeaseRequest {
   return { ref, name: null, during: (commit) => commit(), acquire: () => ({}), granted: () => null }
 }
 
-/** The worker, as commits see it. */
+/** The worker, as those see it who give it work. */
 export type WorkStarter = {
+  readonly isClosed: boolean
   requestLease(ref: ConversationRef, name: string | null): LeaseRequest
   /** Must be called when `during` has resolved. Works on the conversation under that lease, or claims one. Does not wait for the work. */
   start(request: LeaseRequest, lease: GrantedLease | null): void
+  /** For an owner that only waits for its children: it takes no place from them until the returned function is called. */
+  allowOneMore(): () => void
 }
 
 /** What this process works on a conversation or session with, while it holds the lease. */

@@ -1,6 +1,6 @@
 import { AwaitedConversationDeletedError, NoSuchAgentError } from '../base/errors/flow-errors.ts'
 import type { AgentAnswer } from '../define/flow-verbs.ts'
-import type { FlowContext } from '../engine/flow/flow-owner.ts'
+import type { AskAgent } from '../engine/flow/running-ops.ts'
 import { isToldBy, outcomeOf } from '../engine/live/turn-outcome.ts'
 import { findTurn } from '../log/state.ts'
 import type { ConversationRef } from '../store/records.ts'
@@ -10,17 +10,16 @@ import type { RuntimeContext } from './runtime-context.ts'
 import { turnIdOf } from './send-message.ts'
 
 /** How a flow talks to an agent: the key makes it one message, however often it is asked, and the log tells when the turn has ended. */
-export function askAgent(context: () => RuntimeContext): (session: ConversationRef) => FlowContext['askAgent'] {
+export function askAgent(runtime: RuntimeContext): (session: ConversationRef) => AskAgent {
+  const { addressable, scopes } = runtime.node
   return (session) => async (op, key, who, wasSent) => {
-    const runtime = context()
     const { tenant } = session
-    const { addressable } = runtime
     if (!addressable.has(op.agent)) throw new NoSuchAgentError(op.agent, [...addressable.keys()])
     const ref = { tenant, id: op.id ?? key }
-    const scope = await runtime.scopes.ofSession(tenant, session.id, who)
+    const scope = await scopes.ofSession(tenant, session.id, who)
     const conversation = conversationHandle(runtime, { tenant, who, scope }, ref.id, op.agent)
     const turnId = turnIdOf(`flow/${key}`)
-    // One that is known to have been sent is not sent again: where it is gone, somebody deleted it.
+    // A message that is known to have been sent is not sent again: if its conversation is gone, it was deleted.
     if (!wasSent) await conversation.send(op.message, { key: `flow/${key}`, whenBusy: 'queue' })
     const look = (): Promise<AgentAnswer | null> => answerOf(runtime, ref, turnId)
     const answer = await look()
@@ -39,16 +38,16 @@ async function hasEnded(look: () => Promise<AgentAnswer | null>): Promise<boolea
   }
 }
 
-/** Null while the turn has not ended, also when it waits for somebody. Rejects when it is not there. */
+/** Null while the turn has not ended, also while it waits for an answer. Rejects when it is not there. */
 async function answerOf(
-  { store, workingSets }: RuntimeContext,
+  { node }: RuntimeContext,
   { tenant, id }: ConversationRef,
   turnId: string,
 ): Promise<AgentAnswer | null> {
-  const tenantStore = store.forTenant(tenant)
-  const { state } = await workingSets.load(tenantStore, tenant, id)
+  const store = node.store.forTenant(tenant)
+  const { state } = await node.workingSets.load(store, tenant, id)
   // A turn that ended long ago may have been put away under a summary.
-  const known = isToldBy(state, turnId) ? state : await turnFromLog(tenantStore, id, turnId)
+  const known = isToldBy(state, turnId) ? state : await turnFromLog(store, id, turnId)
   if (!findTurn(known, turnId)) throw new AwaitedConversationDeletedError(id)
   const outcome = outcomeOf(id, known, turnId)
   if (!outcome || outcome.status === 'waiting' || outcome.status === 'detached') return null

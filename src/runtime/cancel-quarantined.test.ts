@@ -22,7 +22,8 @@ function node() {
   const all = memoryStore({ clock, logger: silentLogger })
   const store = all.forTenant(tenant)
   const runtime = {
-    ...{ store: all, workingSets: new WorkingSets(), agents: new Map(), worker: null },
+    node: { store: all, workingSets: new WorkingSets(), agents: new Map() },
+    worker: null,
   }
   const quarantine = async (id: string) => {
     for (let lapse = 0; lapse < 6; lapse++) {

@@ -14,7 +14,9 @@ import type { ConversationRef } from '../store/records.ts'
 import type { TenantStore } from '../store/store.ts'
 import type { RuntimeContext } from './runtime-context.ts'
 
-type Runtime = Pick<RuntimeContext, 'store' | 'workingSets' | 'agents' | 'worker'>
+type Runtime = Pick<RuntimeContext, 'worker'> & {
+  readonly node: Pick<RuntimeContext['node'], 'store' | 'workingSets' | 'agents'>
+}
 
 /**
  * Ends the turns of a quarantined conversation that somebody asked to cancel. No process works on such a conversation, so it is done here, under the
@@ -22,11 +24,11 @@ type Runtime = Pick<RuntimeContext, 'store' | 'workingSets' | 'agents' | 'worker
  */
 export async function cancelQuarantined(runtime: Runtime, ref: ConversationRef): Promise<void> {
   const { tenant, id } = ref
-  const store = runtime.store.forTenant(tenant)
+  const store = runtime.node.store.forTenant(tenant)
   for (;;) {
     const record = await store.getConversation(id)
     if (!record?.quarantine) return
-    const { state } = await runtime.workingSets.load(store, tenant, id)
+    const { state } = await runtime.node.workingSets.load(store, tenant, id)
     const events = endsOf(state)
     if (events.length === 0) return tellParent(runtime, ref, state, record.agent)
     if (openTurn(state)?.cancel) await cancelChildren(runtime, ref, state)
@@ -58,7 +60,8 @@ async function cancelChildren(runtime: Runtime, { tenant }: ConversationRef, sta
     const content = { turnId: childTurnIdOf(callId), who }
     const change = { events: [{ type: 'cancel_requested' as const, content }], key: `cancel/${callId}` }
     const child = { tenant, id: childIdOf(callId) }
-    if (await isCommitted(runtime.store.forTenant(tenant), child.id, change)) await cancelQuarantined(runtime, child)
+    if (await isCommitted(runtime.node.store.forTenant(tenant), child.id, change))
+      await cancelQuarantined(runtime, child)
   }
 }
 
@@ -83,7 +86,7 @@ async function tellParent(
   state: ConversationState,
   agent: string | null,
 ): Promise<void> {
-  const parent = await parentCallOf(runtime.store.forTenant(tenant), id)
+  const parent = await parentCallOf(runtime.node.store.forTenant(tenant), id)
   const turn = parent && findTurn(state, childTurnIdOf(parent.callId))
   if (!parent || !turn?.end || agent === null) return
   await resolveChildCall(runtime, tenant, parent, childResult(agent, turn, turn.end), `agent:${agent}`)

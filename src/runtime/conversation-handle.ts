@@ -40,7 +40,7 @@ import { readView } from './read/read-view.ts'
 import { turnFromLog } from './read/turn-events.ts'
 import { textStream, watch } from './read/watch.ts'
 import type { RuntimeContext } from './runtime-context.ts'
-import { sendMessage, turnAt } from './send-message.ts'
+import { sendMessage } from './send-message.ts'
 
 type Waiting = { readonly signal?: AbortSignal | undefined; readonly writtenSeq?: number | null }
 
@@ -51,12 +51,13 @@ export function conversationHandle(
   id: string,
   agentName: string | null,
 ): Conversation {
-  const { channels, workingSets, scopes, agents, addressable, closed } = runtime
+  const { node, worker, closed } = runtime
+  const { channels, workingSets, scopes, agents, addressable, keepAlive } = node
   const { tenant, who, scope } = identity
   const ref = { tenant, id }
-  const store: TenantStore = runtime.store.forTenant(tenant)
+  const store: TenantStore = node.store.forTenant(tenant)
   const state = async (): Promise<ConversationState> => (await workingSets.load(store, tenant, id)).state
-  const watched = { tenant, id, store, channels, keepAlive: runtime.keepAlive, closed }
+  const watched = { tenant, id, store, channels, keepAlive, closed }
   const family = { tenant, store, workingSets }
 
   async function agent(): Promise<Agent> {
@@ -83,7 +84,7 @@ export function conversationHandle(
     until: (state: ConversationState, children: Children) => T | null,
     { signal: given, writtenSeq = null }: Waiting,
   ): Promise<T> {
-    const letProcessEnd = runtime.keepAlive.hold()
+    const letProcessEnd = keepAlive.hold()
     const signal = given ? AbortSignal.any([closed, given]) : closed
     try {
       return await follow({ tenant, id, channels, until, signal, writtenSeq })
@@ -135,7 +136,7 @@ export function conversationHandle(
 
   /** For a commit that gives the conversation's own agent something to do. */
   async function requestLease(): Promise<LeaseRequest> {
-    return runtime.worker?.requestLease(ref, await ownAgent()) ?? noLease(ref)
+    return worker?.requestLease(ref, await ownAgent()) ?? noLease(ref)
   }
 
   /** An answer to a child agent goes straight to it: `inChild` gives it there. */
@@ -156,7 +157,7 @@ export function conversationHandle(
       answerCall(callRef, answerFor, { id, who, store, state, onAnswer, leaseRequest, request }),
     )
     // Durable from here: the call is answered, by this answer or an earlier one.
-    runtime.worker?.start(leaseRequest, lease)
+    worker?.start(leaseRequest, lease)
     return answered
   }
 
@@ -171,17 +172,16 @@ export function conversationHandle(
       const definition = await agent()
       const onTurn = (turnId: string) => scopes.rememberTurn(tenant, id, turnId, who, scope)
       const context = { agentId: definition.name, conversationId: id }
-      const seed = async () => (await runtime.snapshots?.load(scope, context)) ?? null
+      const seed = async () => (await node.snapshots?.load(scope, context)) ?? null
       const known = () => workingSets.peek(tenant, id)
       const onKnown = (workingSet: WorkingSet) => workingSets.keep(tenant, id, workingSet)
-      const leaseRequest = runtime.worker?.requestLease(ref, definition.name) ?? noLease(ref)
+      const leaseRequest = worker?.requestLease(ref, definition.name) ?? noLease(ref)
       const sending = { id, agent: definition, identity, store, state, known, onKnown, onTurn, seed, leaseRequest }
-      const sent = await leaseRequest.during(() => sendMessage(message, options, sending))
+      const { turnId, seq, interrupts, lease } = await leaseRequest.during(() => sendMessage(message, options, sending))
       // Durable from here: this process works on the turn under the lease that came with the commit, or else claims it.
-      runtime.worker?.start(leaseRequest, sent.lease)
-      const turnId = sent.turnId ?? (await turnAt(store, id, sent.seq))
-      if (sent.interrupts) await cancelQuarantined(runtime, ref)
-      return turnHandle(turnId, { writtenSeq: sent.seq }) as never
+      worker?.start(leaseRequest, lease)
+      if (interrupts) await cancelQuarantined(runtime, ref)
+      return turnHandle(turnId, { writtenSeq: seq }) as never
     },
 
     outcome: () => outcome(async () => (await state()).turns.at(-1)?.turnId ?? null) as never,
@@ -205,7 +205,7 @@ export function conversationHandle(
         store.commit(id, { events: [{ type: 'cancel_requested', content: { turnId: turn.turnId, who } }] }),
       )
       // Durable from here: the owner of the conversation ends the turn.
-      runtime.worker?.start(request, null)
+      worker?.start(request, null)
       failpoint('cancel.after_commit')
       await cancelQuarantined(runtime, ref)
       const ended = (now: ConversationState) =>
@@ -257,7 +257,7 @@ export function conversationHandle(
           expectKind(pending, round, ['elicitation', 'client_exec', 'recovery'])
           const question = { kind: round.kind, tool: await toolOf(pending.name), schema: round.schema }
           const checked = await checkAnswer(question, value)
-          return { status: 'resolved', value: redactFailure(round.kind, checked, runtime.redact) }
+          return { status: 'resolved', value: redactFailure(round.kind, checked, node.redact) }
         },
       )
     },
@@ -289,11 +289,11 @@ export function conversationHandle(
       const request = await requestLease()
       await request.during(() => store.commit(id, { events: [], wakeAt: 'now' }))
       // Durable from here: the conversation is due.
-      runtime.worker?.start(request, null)
+      worker?.start(request, null)
     },
 
     async stop() {
-      await runtime.worker?.release(tenant, id)
+      await worker?.release(tenant, id)
       workingSets.drop(tenant, id)
     },
 
@@ -306,7 +306,7 @@ export function conversationHandle(
       const isDeleted = await store.deleteConversation(id)
       for (const gone of [id, ...below]) {
         workingSets.drop(tenant, gone)
-        runtime.worker?.lose(tenant, gone)
+        worker?.lose(tenant, gone)
         void channels.peek(tenant, gone)?.poll()
         runtime.turnWaiters.hint({ tenant, id: gone })
       }

@@ -89,12 +89,13 @@ export function flowSession(
   id: string,
 ): FlowSession<unknown, Json> {
   const { tenant, who, scope } = identity
-  const store = runtime.store.forTenant(tenant)
+  const { node, worker } = runtime
+  const store = node.store.forTenant(tenant)
   const ref = { tenant, id }
   const agent = sessionAgent(flow.name)
 
   async function load(): Promise<LoadedFlow | null> {
-    const loaded = await runtime.flowStates.load(store, tenant, id)
+    const loaded = await node.flowStates.load(store, tenant, id)
     return loaded?.state.flow === flow.name ? loaded : null
   }
 
@@ -110,21 +111,21 @@ export function flowSession(
 
   /** With all that its code is replayed against. */
   async function whole(): Promise<FlowState> {
-    const found = await runtime.flowStates.loadWhole(store, tenant, id)
+    const found = await node.flowStates.loadWhole(store, tenant, id)
     if (found?.state.flow !== flow.name) throw new NoSessionError(id)
     return found.state
   }
 
   function requestLease(): LeaseRequest {
-    return runtime.worker?.requestLease(ref, agent) ?? noLease(ref)
+    return worker?.requestLease(ref, agent) ?? noLease(ref)
   }
 
   /** Works on the session here, if this node can, and waits until it has ended or needs an answer. */
   async function standing(signal?: AbortSignal): Promise<FlowStanding> {
-    const letProcessEnd = runtime.keepAlive.hold()
-    const hints = runtime.hintsOf(ref, signal)
+    const letProcessEnd = node.keepAlive.hold()
+    const hints = runtime.hints.listen(ref, signal)
     try {
-      const problem = await runtime.worker?.take(ref, agent)
+      const problem = await worker?.take(ref, agent)
       if (problem) throw problem
       for (;;) {
         const record = await store.getConversation(id)
@@ -158,7 +159,7 @@ export function flowSession(
       const { key, signal } = readSessionOptions(options, ['key', 'signal'])
       await refuseChild(store, id)
       const content = { flow: flow.name, version: flow.version, input: await checkFlowInput(flow, input), who }
-      runtime.scopes.rememberSession(tenant, id, who, scope)
+      node.scopes.rememberSession(tenant, id, who, scope)
       failpoint('flow.before_start')
       const request = requestLease()
       const result = await request.during(() =>
@@ -170,7 +171,7 @@ export function flowSession(
           ...request.acquire(),
         }),
       )
-      runtime.worker?.start(request, request.granted(result))
+      worker?.start(request, request.granted(result))
       if (!result.ok) throw new SessionExistsError(id)
       // Durable from here: a node that has the flow's code goes on with it.
       failpoint('flow.after_start')
@@ -184,9 +185,9 @@ export function flowSession(
         id,
         who,
         store,
-        flows: runtime.flows,
+        flows: node.flows,
         loaded: whole,
-        worker: runtime.worker,
+        worker,
         requestLease,
       })
       return await standing(options.signal)
@@ -196,7 +197,7 @@ export function flowSession(
       const found = await load()
       if (!found) return 'none'
       const standing = standingOf(found.state, await store.getConversation(id))
-      return standing?.status ?? (runtime.worker?.problemOf(ref) ? 'diverged' : 'running')
+      return standing?.status ?? (worker?.problemOf(ref) ? 'diverged' : 'running')
     },
     async pending() {
       const found = await load()
@@ -237,13 +238,13 @@ export function flowSession(
       const request = requestLease()
       await request.during(() => store.commit(id, { events: [], wakeAt: 'now', conversation: { status: 'active' } }))
       // Durable from here: the session is due.
-      runtime.worker?.start(request, null)
+      worker?.start(request, null)
       return await standing(signal)
     },
     async delete() {
       runtime.assertOpen()
       const isDeleted = (await load()) !== null && (await store.deleteConversation(id))
-      if (isDeleted) runtime.worker?.lose(tenant, id)
+      if (isDeleted) worker?.lose(tenant, id)
       return isDeleted
     },
   }

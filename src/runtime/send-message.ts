@@ -42,8 +42,8 @@ const noSeq = Number.MAX_SAFE_INTEGER
 const optionNames = ['key', 'whenBusy', 'output', 'untilTool', 'maxSteps', 'maxTokens'] as const
 
 type Sent = {
-  /** Null for a message with a key: it may have been sent before, and the log says which turn it belongs to (`turnAt`). */
-  readonly turnId: string | null
+  /** The turn it belongs to. */
+  readonly turnId: string
   readonly seq: number
   /** It asks the turn that was open, if any, to cancel. */
   readonly interrupts: boolean
@@ -78,7 +78,7 @@ export async function sendMessage(
   // Files that no message refers to would stay for ever, so it is known to be a new one before they are stored.
   if (files.length > 0 && key !== undefined) {
     const known = await store.commit(id, { events: [], ...request, expectedSeq: noSeq })
-    if (known.ok) return { seq: known.seq, turnId: null, interrupts, lease: null }
+    if (known.ok) return { seq: known.seq, turnId: await turnAt(store, id, known.seq), interrupts, lease: null }
   }
   let areFilesStored = false
   const seed = once(sending.seed)
@@ -115,7 +115,9 @@ export async function sendMessage(
     // The worker needs the whole log.
     const isWhole = workingSet && !workingSet.state.isTrimmed
     const lease = sending.leaseRequest.granted(result, isWhole && cached ? { workingSet, cached } : null)
-    return { seq: result.seq, turnId: key === undefined ? turnId : null, interrupts, lease }
+    const { seq } = result
+    // With a key, the message may have been sent before, into another turn.
+    return { seq, turnId: key === undefined ? turnId : await turnAt(store, id, seq), interrupts, lease }
   }
 }
 
@@ -196,8 +198,7 @@ async function refuseWhenBusy({ id, state }: Sending): Promise<void> {
   if (open) throw new BusyError(id, open.turnId)
 }
 
-/** The turn of the message at `seq`. */
-export async function turnAt(store: TenantStore, id: string, seq: number): Promise<string> {
+async function turnAt(store: TenantStore, id: string, seq: number): Promise<string> {
   const [event] = await store.streamEvents(id, { after: seq - 1, before: seq + 1 })
   if (event?.type !== 'user_msg') throw new ConversationNotFoundError(id)
   return event.content.turnId

@@ -16,36 +16,37 @@ import { inbox, listedConversation } from './read/lists.ts'
 import type { Verbs } from './runtime.ts'
 import type { RuntimeContext } from './runtime-context.ts'
 
-/** The verbs of a runtime for whoever the scope says. */
+/** The verbs of a runtime, for the identity that the scope names. */
 export function verbs<Agents extends readonly Agent[]>(
-  context: RuntimeContext,
+  runtime: RuntimeContext,
   options: IdentityOptions,
   scope: Scope,
 ): Verbs<Agents> {
+  const { node, worker } = runtime
   // Not before a verb is called: a runtime whose tenants are told by the scope can be created without one.
   const identity = () => identify(scope, options)
-  const storeOf = () => context.store.forTenant(identity().tenant)
+  const storeOf = () => node.store.forTenant(identity().tenant)
   const conversation = (id: string, given?: { readonly agent?: string }) => {
     checkId('conversation id', id)
     const { agent = null } = readMembers('options', given, ['agent'])
     if (agent !== null) checkId('agent', agent)
-    return conversationHandle(context, identity(), id, agent)
+    return conversationHandle(runtime, identity(), id, agent)
   }
   return {
-    agents: [...context.addressable.keys()],
+    agents: [...node.addressable.keys()],
     conversation: conversation as Verbs<Agents>['conversation'],
     flow: ((flow: string | Flow, id: string) => {
       checkId('session id', id)
-      return flowSession(context, identity(), context.flows.find(flow), id)
+      return flowSession(runtime, identity(), node.flows.find(flow), id)
     }) as Verbs<Agents>['flow'],
     async resolve(conversationId, call, value, given) {
       checkId('conversation id', conversationId)
       const ref = readCallRef(call)
       const answering = readMembers('options', given, ['key'])
       const { tenant } = identity()
-      const store = context.store.forTenant(tenant)
+      const store = node.store.forTenant(tenant)
       const id = (await childOfCall(store, conversationId, ref)) ?? conversationId
-      const { state } = await context.workingSets.load(store, tenant, id)
+      const { state } = await node.workingSets.load(store, tenant, id)
       // A turn that was summarised away is no longer in the state; the row still tells what its call waited for.
       const kind = kindOf(state, ref) ?? (await store.getToolCall(ref.callId))?.kind
       return resolveAny(conversation(id), kind, ref, value, answering)
@@ -56,16 +57,16 @@ export function verbs<Agents extends readonly Agent[]>(
     },
     async conversations(filter) {
       const { tenant } = identity()
-      const records = await context.store.forTenant(tenant).listConversations(filter)
+      const records = await node.store.forTenant(tenant).listConversations(filter)
       return records.map((record) =>
-        listedConversation(record, context.worker?.problemOf({ tenant, id: record.id }, record.lastSeq) ?? null),
+        listedConversation(record, worker?.problemOf({ tenant, id: record.id }, record.lastSeq) ?? null),
       )
     },
     unquarantine: async (id) => {
-      context.assertOpen()
+      runtime.assertOpen()
       return storeOf().unquarantine(id)
     },
-    inbox: async (page) => inbox(storeOf(), context, page),
+    inbox: async (page) => inbox(storeOf(), node, page),
   }
 }
 

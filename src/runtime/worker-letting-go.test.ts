@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { startSession, workingNode } from '../../test/support/working-node.ts'
+import { noAgents, startSession, workingNode } from '../../test/support/working-node.ts'
 import { StoreError } from '../base/errors/store-errors.ts'
 import { defineFlow } from '../define/define-flow.ts'
 
@@ -29,7 +29,7 @@ test('what fails for a while is set aside, for longer each time, told as a warni
   meddle['pageSince'] = () => {
     throw new StoreError('away')
   }
-  worker.startPolling()
+  worker.startPolling(noAgents)
   await pass(49)
   expect(countOf('claimLease')).toBe(1)
   expect(worker.problemOf(ref('s1'))).toMatchObject({ code: 'store_failed' })
@@ -51,7 +51,7 @@ test('what it was let go of has its lease given back, so that another node can t
   meddle['pageSince'] = () => {
     throw new StoreError('away')
   }
-  worker.startPolling()
+  worker.startPolling(noAgents)
   await pass(0)
   expect(calls.filter(({ method }) => method === 'releaseLease')).toHaveLength(1)
   expect((await store.claimLease('s1', 'another', 1_000)).type).toBe('taken')
@@ -68,7 +68,7 @@ test('a lease that cannot be given back is told of, and looked for until it is',
   meddle['releaseLease'] = () => {
     if (failures-- > 0) throw new StoreError('away')
   }
-  worker.startPolling()
+  worker.startPolling(noAgents)
   await pass(0)
   expect(told).toContain('warn: a lease could not be given back; trying again')
   expect(told).toContain('warn: gave back a lease whose acknowledgement was lost')
@@ -79,7 +79,7 @@ test('a lease that cannot be given back is told of, and looked for until it is',
 test('what the code cannot replay is left alone until its log grows, told as an error, and named to whoever asks', async () => {
   const { worker, pass, store, countOf, told } = workingNode([diverging])
   await startSession(store, 's1')
-  worker.startPolling()
+  worker.startPolling(noAgents)
   await pass(100)
   expect(countOf('claimLease')).toBe(1)
   expect(told).toEqual(['error: a conversation cannot be worked on here'])
@@ -117,7 +117,7 @@ test('a code that throws what it must not is told as an error once, and set asid
   meddle['pageSince'] = () => {
     throw new TypeError('a bug')
   }
-  worker.startPolling()
+  worker.startPolling(noAgents)
   await pass(990)
   expect(countOf('claimLease')).toBe(1)
   await pass(10)
@@ -130,7 +130,7 @@ test('a lease that another node has taken stops what runs under it, and is told 
   const { flow, events } = endless()
   const { worker, pass, store, clock, told } = workingNode([flow], { pollMs: 600_000 })
   await startSession(store, 's1')
-  worker.startPolling()
+  worker.startPolling(noAgents)
   await pass(0)
   expect(events).toEqual(['s1 runs'])
   // As a machine does that slept.
@@ -150,7 +150,7 @@ test('what is lost on demand is stopped; what is not held is not', async () => {
   const { flow, events } = endless()
   const { worker, pass, store } = workingNode([flow], { pollMs: 600_000 })
   await startSession(store, 's1')
-  worker.startPolling()
+  worker.startPolling(noAgents)
   await pass(0)
   worker.lose(tenant, 'other')
   await pass(0)
@@ -165,7 +165,7 @@ test('what is released is let go and left alone by this node until its log grows
   const { flow, events } = endless()
   const { worker, pass, store, countOf } = workingNode([flow])
   await startSession(store, 's1')
-  worker.startPolling()
+  worker.startPolling(noAgents)
   await pass(0)
   await worker.release(tenant, 's1')
   await worker.release(tenant, 'other')
@@ -185,7 +185,7 @@ test('closing waits for what runs as long as it is told to, keeps its lease mean
   const { flow, events } = endless()
   const { worker, pass, store, countOf, types } = workingNode([flow], { pollMs: 600_000 })
   await startSession(store, 's1')
-  worker.startPolling()
+  worker.startPolling(noAgents)
   await pass(0)
   let isClosed = false
   const closing = worker.close(20_000).then(() => (isClosed = true))
@@ -207,7 +207,7 @@ test('what is being loaded when the worker closes is let go before it begins', a
   await startSession(store, 's1')
   const loaded = Promise.withResolvers<void>()
   meddle['pageSince'] = () => loaded.promise
-  worker.startPolling()
+  worker.startPolling(noAgents)
   await pass(0)
   const closing = worker.close(0)
   await pass(1)

@@ -64,9 +64,11 @@ export async function owning(run: (flow: FlowVerbs) => Promise<unknown>, { more 
   const lost: number[] = []
   const lease = { epoch: claimed.epoch, isCertain: () => true, renew: async () => {}, lose: () => void lost.push(1) }
   const context: FlowContext = {
-    ...ref,
-    ...{ store, clock, logger: { ...silentLogger, warn }, warnOfStore: warn, redact: (text) => text },
-    flows: new FlowRegistry([defineFlow({ name: 'f', version: '1', run, ...(input ? { input } : {}) })]),
+    ...{ ref, store },
+    node: {
+      ...{ clock, logger: { ...silentLogger, warn }, warnOfStore: warn, redact: (text) => text },
+      flows: new FlowRegistry([defineFlow({ name: 'f', version: '1', run, ...(input ? { input } : {}) })]),
+    },
     askAgent: askAgent ?? (async () => null),
   }
   const owner = new FlowOwner(context, lease, (await loadFlow(real, id))!)

@@ -44,15 +44,17 @@ export const answerMutants: readonly Mutant[] = [
     edits: [
       {
         file: 'src/engine/turn/running-calls.ts',
-        find: 'toolWaitMs(call.callId) > 0',
-        replace: 'toolWaitMs(call.callId) < 0',
+        find: 'this.#waitMs(call) > 0',
+        replace: 'this.#waitMs(call) < 0',
       },
     ],
     killedBy: [newTool('is run by one of them, though nodes without it find the approved call first')],
   },
   {
     name: 'deploys: a node without the tool holds the conversation',
-    edits: [{ file: 'src/engine/turn/running-calls.ts', find: 'if (call) throw', replace: 'if (call && !id) throw' }],
+    edits: [
+      { file: 'src/engine/turn/running-calls.ts', find: 'if (call) throw', replace: 'if (call && !this.#ref) throw' },
+    ],
     killedBy: [newTool('is run by one of them, though nodes without it find the approved call first')],
   },
   {

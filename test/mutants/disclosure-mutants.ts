@@ -174,15 +174,15 @@ const rows: readonly Row[] = [
   [
     'what a step threw is committed as it is',
     'src/engine/flow/flow-owner.ts',
-    'events.map((event) => redactFlowEvent(event, this.#context.redact))',
+    'events.map((event) => redactFlowEvent(event, this.#context.node.redact))',
     'events.map((event) => redactFlowEvent(event, (text) => text))',
     story('are in no record of a session, whether a step throws them or the flow'),
   ],
   [
     'loggers are told secrets',
-    'src/runtime/create-runtime.ts',
-    'redactingLogger(told, redact)',
-    'redactingLogger(told, (text) => text)',
+    'src/runtime/runtime-options.ts',
+    'redactingLogger(given, redact)',
+    'redactingLogger(given, (text) => text)',
     everywhere,
   ],
   [

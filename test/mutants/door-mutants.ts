@@ -33,7 +33,7 @@ export const doorMutants: readonly Mutant[] = [
       {
         file: 'src/runtime/ask-agent.ts',
         find: '!addressable.has(op.agent)',
-        replace: '!runtime.agents.has(op.agent)',
+        replace: '!runtime.node.agents.has(op.agent)',
       },
     ],
     killedBy: [addressed('is not there for a flow, however it is named')],
@@ -42,9 +42,9 @@ export const doorMutants: readonly Mutant[] = [
     name: 'doors: an agent that only a tool starts works without a parent',
     edits: [
       {
-        file: 'src/engine/turn/conversation-work.ts',
-        find: 'if (!parent && !work.addressable.has(agent.name))',
-        replace: 'if (!parent && !work.addressable)',
+        file: 'src/engine/turn/drive.ts',
+        find: 'if (!parent && !node.addressable.has(agent.name))',
+        replace: 'if (!parent && !node.addressable)',
       },
     ],
     killedBy: [

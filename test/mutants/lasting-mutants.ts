@@ -79,7 +79,7 @@ export const lastingMutants: readonly Mutant[] = [
     edits: [
       {
         file: 'src/engine/lease/worker.ts',
-        find: 'this.#lookNotBefore = monotonic(this.#parts.clock) + this.#looking.waitMs',
+        find: 'this.#lookNotBefore = monotonic(this.#node.clock) + this.#looking.waitMs',
         replace: 'this.#lookNotBefore = 0',
       },
     ],

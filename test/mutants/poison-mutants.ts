@@ -148,8 +148,8 @@ export const poisonMutants: readonly Mutant[] = [
     edits: [
       {
         file: 'src/engine/lease/claims.ts',
-        find: 'this.#parts.clock.after(lapseWithinMs, () => this.leave(ref))',
-        replace: 'this.#parts.clock.after(lapseWithinMs, () => {})',
+        find: 'this.#node.clock.after(lapseWithinMs, () => this.leave(ref))',
+        replace: 'this.#node.clock.after(lapseWithinMs, () => {})',
       },
     ],
     killedBy: [

@@ -49,8 +49,8 @@ export const watchMutants: readonly Mutant[] = [
     edits: [
       {
         file: 'src/runtime/create-runtime.ts',
-        find: '() => [...channels.watchers(), ...waiters.watchers()]',
-        replace: '() => [...waiters.watchers()]',
+        find: '() => [...channels.watchers(), ...hints.watchers()]',
+        replace: '() => [...hints.watchers()]',
       },
     ],
     killedBy: [story('tells what another process wrote, and that a log is another one')],
@@ -60,7 +60,7 @@ export const watchMutants: readonly Mutant[] = [
     edits: [
       {
         file: 'src/runtime/create-runtime.ts',
-        find: '() => [...channels.watchers(), ...waiters.watchers()]',
+        find: '() => [...channels.watchers(), ...hints.watchers()]',
         replace: '() => [...channels.watchers()]',
       },
     ],

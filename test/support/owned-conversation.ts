@@ -4,17 +4,17 @@ import type { Agent } from '../../src/define/agent.ts'
 import { defineAgent } from '../../src/define/define-agent.ts'
 import { defineTool } from '../../src/define/define-tool.ts'
 import { type Scope, systemScope } from '../../src/define/scope.ts'
-import { Channels } from '../../src/engine/live/log-poll.ts'
+import { createNode } from '../../src/engine/node.ts'
 import { Owner } from '../../src/engine/turn/owner.ts'
 import type { TurnContext } from '../../src/engine/turn/turn-context.ts'
 import type { NewEvent } from '../../src/log/events.ts'
-import { ContextMemories } from '../../src/prompt/assemble-prompt.ts'
 import type { Change } from '../../src/store/change.ts'
 import { memoryStore } from '../../src/store/memory/memory-store.ts'
 import type { TenantStore } from '../../src/store/store.ts'
-import { loadWhole, WorkingSets } from '../../src/store/working-sets.ts'
+import { loadWhole } from '../../src/store/working-sets.ts'
 import { fakeClock } from '../../src/testing/fake-clock.ts'
 import { scriptedModel } from '../../src/testing/scripted-model.ts'
+import { nodeSettings } from './working-node.ts'
 
 export const conversationId = 'c1'
 const id = conversationId
@@ -46,8 +46,6 @@ export async function owningConversation(agent: Agent, events: readonly NewEvent
   }
   const told: string[] = []
   const tell = (level: string) => (message: string) => void told.push(`${level}: ${message}`)
-  const workingSets = new WorkingSets()
-  const channels = new Channels(all, workingSets)
   const lost: number[] = []
   const lease = {
     epoch,
@@ -56,11 +54,13 @@ export async function owningConversation(agent: Agent, events: readonly NewEvent
     lose: () => void lost.push(epoch),
   }
   const scope = systemScope() as Scope
+  const logger = { ...silentLogger, warn: tell('warn'), error: tell('error') }
+  const settings = { ...nodeSettings(all, clock), logger, missingToolMs: 0 }
+  const node = { ...createNode(settings), warnOfStore: tell('warn') }
+  const { channels, workingSets } = node
   const context: TurnContext = {
-    ...{ tenant, id, agent, store, workingSets, clock, snapshots: null, redact: (text) => text },
+    ...{ node, ref: { tenant, id }, agent, store },
     channel: channels.of(tenant, id),
-    logger: { ...silentLogger, warn: tell('warn'), error: tell('error') },
-    warnOfStore: tell('warn'),
     scopes: { ofTurn: async () => scope, ofCall: async () => scope, ofNobody: async () => scope },
     family: {
       ...{ parent: null, patienceMs: 100, allowOneMore: () => () => {} },
@@ -68,9 +68,7 @@ export async function owningConversation(agent: Agent, events: readonly NewEvent
       cancel: async () => false,
       resolveParent: async () => {},
     },
-    memory: new ContextMemories().of(tenant, id),
-    toolWaitMs: () => 0,
-    summariseSoon: () => {},
+    memory: node.contextMemories.of(tenant, id),
     ...more,
   }
   const owner = new Owner(context, lease, await loadWhole(real, id), null)

@@ -1,17 +1,12 @@
+import type { Clock } from '../../src/base/clock.ts'
 import { silentLogger } from '../../src/base/logger.ts'
 import type { Flow } from '../../src/define/define-flow.ts'
 import { FlowRegistry } from '../../src/engine/flow/flow-registry.ts'
-import { FlowStates } from '../../src/engine/flow/load-flow.ts'
 import { Worker } from '../../src/engine/lease/worker.ts'
-import { Channels } from '../../src/engine/live/log-poll.ts'
-import { Scopes } from '../../src/engine/scopes.ts'
-import { KeepAlive } from '../../src/engine/side-tasks.ts'
-import { MissingToolTimeouts } from '../../src/engine/turn/running-calls.ts'
+import { createNode, type NodeSettings } from '../../src/engine/node.ts'
 import type { NewEvent } from '../../src/log/events.ts'
-import { ContextMemories } from '../../src/prompt/assemble-prompt.ts'
 import { memoryStore } from '../../src/store/memory/memory-store.ts'
 import type { DueWorkQuery, Store, TenantStore } from '../../src/store/store.ts'
-import { WorkingSets } from '../../src/store/working-sets.ts'
 import { fakeClock } from '../../src/testing/fake-clock.ts'
 
 type Options = { readonly maxConcurrentTurns?: number; readonly pollMs?: number; readonly store?: Store }
@@ -39,18 +34,8 @@ export function workingNode(flows: readonly Flow[], { maxConcurrentTurns = 256, 
   const told: string[] = []
   const tell = (level: string) => (message: string) => void told.push(`${level}: ${message}`)
   const logger = { ...silentLogger, warn: tell('warn'), error: tell('error') }
-  const workingSets = new WorkingSets()
-  const worker = new Worker({
-    ...{ store, clock, logger, workingSets, pollMs, maxConcurrentTurns, leaseMs: 9_000, redact: (text) => text },
-    ...{ agents: new Map(), addressable: new Map(), snapshots: null, keepAlive: new KeepAlive() },
-    channels: new Channels(store, workingSets),
-    flows: new FlowRegistry(flows),
-    flowStates: new FlowStates(),
-    askAgent: () => async () => null,
-    contextMemories: new ContextMemories(),
-    scopes: new Scopes(undefined),
-    toolPatience: new MissingToolTimeouts(clock, 600_000),
-  })
+  const settings = { ...nodeSettings(store, clock), logger, pollMs, maxConcurrentTurns, flows: new FlowRegistry(flows) }
+  const worker = new Worker(createNode(settings))
   /** Code is given several turns of the event loop before and after. */
   const pass = async (ms: number) => {
     for (let turn = 0; turn < 10; turn++) await clock.advance(0)
@@ -61,6 +46,18 @@ export function workingNode(flows: readonly Flow[], { maxConcurrentTurns = 256, 
   const lastQuery = () => calls.findLast(({ method }) => method === 'dueWork')?.args[0] as DueWorkQuery
   const types = async (id: string) => (await real.streamEvents(id)).map(({ type }) => type)
   return { worker, clock, pass, store: real, meddle, calls, countOf, lastQuery, told, types }
+}
+
+/** No flow of these tests asks an agent. */
+export const noAgents = () => async () => null
+
+/** Of a node without agents and flows. */
+export function nodeSettings(store: Store, clock: Clock): NodeSettings {
+  return {
+    ...{ store, clock, logger: silentLogger, redact: (text) => text, snapshots: null },
+    ...{ agents: new Map(), addressable: new Map(), flows: new FlowRegistry([]) },
+    ...{ leaseMs: 9_000, pollMs: 10, maxConcurrentTurns: 256, missingToolMs: 600_000 },
+  }
 }
 
 /** A session that is due. */

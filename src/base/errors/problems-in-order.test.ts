@@ -3,7 +3,7 @@ import { agentProblems } from '../../define/define-agent.ts'
 import { defineFlow } from '../../define/define-flow.ts'
 import { createScope } from '../../define/scope.ts'
 import { toolProblems } from '../../define/tool-problems.ts'
-import { runtimeProblems } from '../../runtime/runtime-problems.ts'
+import { runtimeProblems } from '../../runtime/runtime-options.ts'
 
 /** What each problem is about: the first name in it, after that of what it is in. */
 const about = (problems: readonly string[]) =>

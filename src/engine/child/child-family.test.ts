@@ -9,8 +9,9 @@ import type { TurnOptions } from '../../log/events.ts'
 import type { Change } from '../../store/change.ts'
 import type { Store } from '../../store/store.ts'
 import { scriptedModel } from '../../testing/scripted-model.ts'
-import { noLease } from '../lease-request.ts'
-import { childFamily, type FamilyParts } from './child-family.ts'
+import { noLease, type WorkStarter } from '../lease-request.ts'
+import type { EngineNode } from '../node.ts'
+import { childFamily } from './child-family.ts'
 
 const helper = defineAgent({ name: 'helper', model: scriptedModel([]) })
 const { boss } = bossOf([childTool('ask', helper)], [])
@@ -36,7 +37,7 @@ beforeEach(() => {
   agentOf = { up: 'boss', here: 'boss', 'child-c1': 'helper' }
 })
 
-function parts(): FamilyParts {
+function familyOf(parent: { conversationId: string; callId: string } | null) {
   let giveTo: string | null = null
   const store = {
     getToolCall: async () => ({ status: 'pending', kind: 'sub_agent', round: 3, executor: 'agent' }),
@@ -50,24 +51,26 @@ function parts(): FamilyParts {
       return { ok: true, lastSeq: 1 }
     },
   }
-  return {
+  const node = {
     store: { forTenant: (tenant: string) => (tenant === 'acme' ? store : null) } as unknown as Store,
-    agents: new Map([boss, helper].map((agent) => [agent.name, agent])) as unknown as FamilyParts['agents'],
-    scopes: { handOn: () => 'ann' } as unknown as FamilyParts['scopes'],
+    agents: new Map([boss, helper].map((agent) => [agent.name, agent])) as unknown as EngineNode['agents'],
+    scopes: { handOn: () => 'ann' } as unknown as EngineNode['scopes'],
     leaseMs: 700,
-    redact: (text) => text.replaceAll('secret', '[redacted]'),
-    worker: {
-      requestLease: (wanted, name) => {
-        giveTo = name
-        return { ...noLease(wanted), name }
-      },
-      start: ({ ref: { id }, name }) => void started.push([id, name]),
-      allowOneMore: () => () => {},
-    },
+    redact: (text: string) => text.replaceAll('secret', '[redacted]'),
   }
+  const worker: WorkStarter = {
+    isClosed: false,
+    requestLease: (wanted, name) => {
+      giveTo = name
+      return { ...noLease(wanted), name }
+    },
+    start: ({ ref: { id }, name }) => void started.push([id, name]),
+    allowOneMore: () => () => {},
+  }
+  return childFamily(node, worker, ref, boss as never, parent)
 }
 
-const family = () => childFamily(parts(), ref, boss as never, parent)
+const family = () => familyOf(parent)
 const told = () => commits.map(({ id, change }) => [id, (change.events[0]!.content as { value?: unknown }).value])
 
 test('a parent is told the result in the call it waits with', async () => {
@@ -108,7 +111,7 @@ test('a parent that is gone needs no answer', async () => {
   failures = [new ConversationNotFoundError('up')]
   await family().resolveParent({ ok: true, result: 1 })
   expect(commits).toEqual([])
-  await childFamily(parts(), ref, boss as never, null).resolveParent(null)
+  await familyOf(null).resolveParent(null)
   expect(commits).toEqual([])
 })
 

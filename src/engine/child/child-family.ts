@@ -3,7 +3,7 @@ import { PerdureError } from '../../base/errors/perdure-error.ts'
 import { ConversationExistsError } from '../../base/errors/store-errors.ts'
 import { failpoint } from '../../base/failpoint.ts'
 import type { Json } from '../../base/json.ts'
-import { errorText, type Redact } from '../../base/redact/redactor.ts'
+import { errorText } from '../../base/redact/redactor.ts'
 import type { Agent } from '../../define/agent.ts'
 import { effectiveArgs } from '../../log/call-phase.ts'
 import { childBudget, childIdOf, childTurnIdOf } from '../../log/child-call.ts'
@@ -11,39 +11,33 @@ import type { Resolution, TurnOptions } from '../../log/events.ts'
 import type { CallState, TurnState } from '../../log/state.ts'
 import { resolveRow } from '../../store/change.ts'
 import type { ConversationRef } from '../../store/records.ts'
-import type { Store, TenantStore } from '../../store/store.ts'
+import type { TenantStore } from '../../store/store.ts'
 import { noLease, type WorkStarter } from '../lease-request.ts'
-import type { Scopes } from '../scopes.ts'
+import type { EngineNode } from '../node.ts'
 import { turnOptions } from '../turn-options.ts'
 import { childMessage, unrecordable } from './child-calls.ts'
 
-export type FamilyParts = {
-  readonly store: Store
-  readonly agents: ReadonlyMap<string, Agent>
-  readonly scopes: Scopes
-  readonly leaseMs: number
-  readonly redact: Redact
-  readonly worker: WorkStarter & { allowOneMore(): () => void }
-}
+type FamilyNode = Pick<EngineNode, 'store' | 'agents' | 'scopes' | 'leaseMs' | 'redact'>
 
-/** How the owner of a conversation reaches its child agents, and whoever called it. */
+/** How the owner of a conversation reaches its child agents, and the conversation that called it. */
 export function childFamily(
-  parts: FamilyParts,
+  node: FamilyNode,
+  worker: WorkStarter,
   { tenant, id }: ConversationRef,
   agent: Agent,
   parent: ParentCall | null,
 ): Family {
-  const { agents } = parts
-  const store = parts.store.forTenant(tenant)
+  const { agents, redact } = node
+  const store = node.store.forTenant(tenant)
   const who = `agent:${agent.name}`
   const refuse = (callId: string, error: string): Promise<void> =>
-    resolveChildCall(parts, tenant, { conversationId: id, callId }, { ok: false, error }, who)
+    resolveChildCall({ node, worker }, tenant, { conversationId: id, callId }, { ok: false, error }, who)
 
   return {
     parent,
-    // By then whoever works on a child has asked for the lease again, or has lost it.
-    patienceMs: parts.leaseMs,
-    allowOneMore: () => parts.worker.allowOneMore(),
+    // By then the owner of a child has renewed its lease, or has lost it.
+    patienceMs: node.leaseMs,
+    allowOneMore: () => worker.allowOneMore(),
 
     async start(call, turn) {
       const tool = agent.toolSet.get(call.name)
@@ -53,10 +47,10 @@ export function childFamily(
         return refuse(call.callId, `The tool '${call.name}' ${problem}. No agent was started.`)
       }
       try {
-        await startChild(parts, { tenant, id }, { call, turn, child })
+        await startChild(node, worker, { tenant, id }, { call, turn, child })
       } catch (error) {
         if (!isRefusal(error)) throw error
-        await refuse(call.callId, `the agent '${child.name}' could not be started: ${parts.redact(errorText(error))}`)
+        await refuse(call.callId, `the agent '${child.name}' could not be started: ${redact(errorText(error))}`)
       }
     },
 
@@ -68,10 +62,10 @@ export function childFamily(
       const content = { turnId: childTurnIdOf(callId), who: canceller }
       const change = { events: [{ type: 'cancel_requested' as const, content }], key: `cancel/${callId}` }
       const known = agents.has(name) ? name : null
-      const request = parts.worker.requestLease({ tenant, id: childId }, known)
+      const request = worker.requestLease({ tenant, id: childId }, known)
       await request.during(() => unlessGone(store.commit(childId, change)))
       // Durable from here: the owner of the child ends it, and resolves the call here.
-      parts.worker.start(request, null)
+      worker.start(request, null)
       failpoint('child.after_cancel')
       return true
     },
@@ -80,11 +74,11 @@ export function childFamily(
       if (!parent) return
       failpoint('child.before_resolve_parent')
       try {
-        await resolveChildCall(parts, tenant, parent, value, who)
+        await resolveChildCall({ node, worker }, tenant, parent, value, who)
       } catch (error) {
         if (!isRefusal(error)) throw error
-        const told = { ok: false, error: `${unrecordable}: ${parts.redact(errorText(error))}` }
-        await resolveChildCall(parts, tenant, parent, told, who)
+        const told = { ok: false, error: `${unrecordable}: ${redact(errorText(error))}` }
+        await resolveChildCall({ node, worker }, tenant, parent, told, who)
       }
       // Durable from here: the parent goes on, and this conversation may park.
       failpoint('child.after_resolve_parent')
@@ -110,17 +104,18 @@ type Start = { readonly call: CallState; readonly turn: TurnState; readonly chil
 
 /** Sends the arguments of a call to the child agent, in a conversation whose id and key follow from the call: once, however often it is tried. */
 async function startChild(
-  { store: root, scopes, worker }: FamilyParts,
+  node: FamilyNode,
+  worker: WorkStarter,
   { tenant, id }: ConversationRef,
   { call, turn, child }: Start,
 ): Promise<void> {
-  const store = root.forTenant(tenant)
+  const store = node.store.forTenant(tenant)
   const { callId } = call
   const childId = childIdOf(callId)
   if (await isStarted(store, childId, callId)) return
   const turnId = childTurnIdOf(callId)
   const key = `child/${callId}`
-  const who = scopes.handOn({ tenant, id }, turn, callId, { id: childId, turnId })
+  const who = node.scopes.handOn({ tenant, id }, turn, callId, { id: childId, turnId })
   const message = childMessage(effectiveArgs(call))
   failpoint('child.before_send')
   const content = { turnId, message, options: childOptions(child, turn), who, key }
@@ -161,28 +156,28 @@ function childOptions(child: Agent, turn: TurnState): TurnOptions {
 
 /** Ends a call that a child agent works on, and has its conversation go on. Nothing happens when the call has ended, or is gone. */
 export async function resolveChildCall(
-  parts: Pick<FamilyParts, 'store' | 'agents'> & { readonly worker: WorkStarter | null },
+  { node, worker }: { readonly node: Pick<EngineNode, 'store' | 'agents'>; readonly worker: WorkStarter | null },
   tenant: string,
   { conversationId, callId }: ParentCall,
   value: Json,
   who: string,
 ): Promise<void> {
-  const store = parts.store.forTenant(tenant)
+  const store = node.store.forTenant(tenant)
   const row = await store.getToolCall(callId)
   if (row?.status !== 'pending' || row.kind !== 'sub_agent') return
   const agent = (await store.getConversation(conversationId))?.agent ?? null
-  const known = agent !== null && parts.agents.has(agent) ? agent : null
+  const known = agent !== null && node.agents.has(agent) ? agent : null
   const content: Resolution = { callId, round: row.round, kind: row.kind, status: 'resolved', value, who }
   try {
     const events = [{ type: 'resolution' as const, content }]
     const ref = { tenant, id: conversationId }
-    const request = parts.worker?.requestLease(ref, known) ?? noLease(ref)
+    const request = worker?.requestLease(ref, known) ?? noLease(ref)
     // Of several resolutions, a cancel among them, one is accepted.
     const result = await request.during(() =>
       store.commit(conversationId, { events, resolve: [resolveRow(content)], ...request.acquire() }),
     )
     // Durable from here: the calling conversation goes on.
-    parts.worker?.start(request, request.granted(result))
+    worker?.start(request, request.granted(result))
   } catch (error) {
     if (!PerdureError.isInstance(error) || error.code !== 'conversation_not_found') throw error
   }

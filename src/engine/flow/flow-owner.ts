@@ -3,17 +3,16 @@ import { type Clock, Signal } from '../../base/clock.ts'
 import { PerdureError } from '../../base/errors/perdure-error.ts'
 import { failpoint } from '../../base/failpoint.ts'
 import type { Json } from '../../base/json.ts'
-import type { Logger } from '../../base/logger.ts'
-import type { Redact } from '../../base/redact/redactor.ts'
 import { tentative } from '../../log/decide.ts'
 import type { LogEvent, NewEvent } from '../../log/events.ts'
 import { type CommitResult, markOwnerChange, placedEvents } from '../../store/change.ts'
 import { type Lease, retryUntilAnswered } from '../../store/lease.ts'
 import { LogReading } from '../../store/log-pages.ts'
-import type { ConversationAttrs } from '../../store/records.ts'
+import type { ConversationAttrs, ConversationRef } from '../../store/records.ts'
 import type { TenantStore } from '../../store/store.ts'
+import type { EngineNode } from '../node.ts'
 import { decideFlow, type FlowDecision, type FlowHand, nextDueMs } from './decide-flow.ts'
-import { checkFlowInput, type FlowRegistry } from './flow-registry.ts'
+import { checkFlowInput } from './flow-registry.ts'
 import { FlowRun, type Standstill } from './flow-run.ts'
 import {
   type FlowState,
@@ -27,17 +26,12 @@ import {
 import { type LoadedFlow, putAway } from './load-flow.ts'
 import { type AskAgent, RunningOps, StoreTime } from './running-ops.ts'
 
+/** What one session works with. */
 export type FlowContext = {
-  readonly tenant: string
-  readonly id: string
-  readonly flows: FlowRegistry
+  readonly node: Pick<EngineNode, 'flows' | 'clock' | 'logger' | 'warnOfStore' | 'redact'>
+  readonly ref: ConversationRef
+  /** The store of the session's tenant. */
   readonly store: TenantStore
-  readonly clock: Clock
-  readonly logger: Logger
-  /** For failures of the store that are tried again: the same one is told once in a while. */
-  readonly warnOfStore: Logger['warn']
-  /** Takes secrets out of what failed, before it is committed. */
-  readonly redact: Redact
   readonly askAgent: AskAgent
 }
 
@@ -71,8 +65,8 @@ export class FlowOwner {
   ) {
     this.#context = context
     this.#lease = lease
-    this.#reading = new LogReading(context.clock)
-    this.#time = new StoreTime(context.clock)
+    this.#reading = new LogReading(context.node.clock)
+    this.#time = new StoreTime(context.node.clock)
     this.#state = state
     this.#summarisedTo = summarisedTo
     this.#lastAt = lastAt
@@ -115,8 +109,8 @@ export class FlowOwner {
   }
 
   #loseToAnother(): void {
-    const { id, tenant, logger } = this.#context
-    if (!this.#isLost) logger.warn('a lease was lost: another node has taken the session', { tenant, id })
+    const { node, ref } = this.#context
+    if (!this.#isLost) node.logger.warn('a lease was lost: another node has taken the session', ref)
     this.#lease.lose()
     this.lose()
   }
@@ -125,7 +119,7 @@ export class FlowOwner {
   async close(): Promise<void> {
     if (this.#isLost) return
     this.lose()
-    await this.#context.store.releaseLease(this.#context.id, this.#lease.epoch)
+    await this.#context.store.releaseLease(this.#context.ref.id, this.#lease.epoch)
   }
 
   /** Reads what others appended, and brings the code to where the record is. */
@@ -138,7 +132,7 @@ export class FlowOwner {
 
   async decide(): Promise<FlowDecision> {
     const { events, ...decision } = await this.#decide()
-    return { ...decision, events: events.map((event) => redactFlowEvent(event, this.#context.redact)) }
+    return { ...decision, events: events.map((event) => redactFlowEvent(event, this.#context.node.redact)) }
   }
 
   async #decide(): Promise<FlowDecision> {
@@ -151,21 +145,21 @@ export class FlowOwner {
       await this.#askTime()
       return this.#time.isKnown ? decideFlow(standstill, this.#state, this.#hand()) : nothing
     }
-    const { flows, id } = this.#context
+    const { node, ref } = this.#context
     try {
-      const flow = flows.find(this.#state.flow)
+      const flow = node.flows.find(this.#state.flow)
       const input = await checkFlowInput(flow, standstill.input)
       const continued: NewEvent = { type: 'flow_continued', content: { version: flow.version, input } }
       return { events: [continued], parks: false, wakeInMs: null }
     } catch (error) {
-      this.#context.logger.warn('a flow cannot go on with what it gave continueAs', { id, error })
+      node.logger.warn('a flow cannot go on with what it gave continueAs', { id: ref.id, error })
       return decideFlow({ type: 'failed', error }, this.#state, this.#hand())
     }
   }
 
   /** One transaction: the events, the status, and, when it parks, letting go. */
   async commit({ events, parks, wakeInMs }: FlowDecision): Promise<boolean> {
-    const { store, id } = this.#context
+    const { store, ref } = this.#context
     const wakeAt = wakeInMs === null ? null : { inMs: wakeInMs }
     const after = parks ? foldFlow(tentative(events, this.lastSeq), this.#state) : null
     for (const event of events) if (event.type === 'flow_opened') this.#ops.opens(event.content.position)
@@ -174,7 +168,7 @@ export class FlowOwner {
     try {
       const parking = after ? { conversation: this.#attrsAt(after), wakeAt, lease: 'release' as const } : {}
       const change = markOwnerChange({ events, expectedSeq: this.lastSeq, epoch: this.#lease.epoch, ...parking })
-      result = await store.commit(id, change)
+      result = await store.commit(ref.id, change)
     } catch (error) {
       this.#commitFailed(error)
       return false
@@ -213,18 +207,18 @@ export class FlowOwner {
       this.#ops.lookAgain()
       this.#signal.set()
     }
-    const callOff = dueMs === null ? () => {} : this.#context.clock.after(dueMs, due)
+    const callOff = dueMs === null ? () => {} : this.#context.node.clock.after(dueMs, due)
     await this.#signal.wait()
     callOff()
   }
 
   #hand(): FlowHand {
-    const { clock, id } = this.#context
+    const { node, ref } = this.#context
     return {
       ...this.#ops.hand(),
       now: this.#time.now(),
-      draw: (kind) => draw(kind, clock),
-      newId: (position) => operationId(id, this.#state.generation, position),
+      draw: (kind) => draw(kind, node.clock),
+      newId: (position) => operationId(ref.id, this.#state.generation, position),
     }
   }
 
@@ -235,9 +229,9 @@ export class FlowOwner {
   }
 
   async #askTime(): Promise<void> {
-    const { store, id } = this.#context
+    const { store, ref } = this.#context
     try {
-      const result = await store.commit(id, { events: [], epoch: this.#lease.epoch })
+      const result = await store.commit(ref.id, { events: [], epoch: this.#lease.epoch })
       if (result.ok) this.#time.heard(result)
       else this.#loseToAnother()
     } catch (error) {
@@ -246,9 +240,9 @@ export class FlowOwner {
   }
 
   async #read(): Promise<void> {
-    const { store, id } = this.#context
+    const { store, ref } = this.#context
     try {
-      await this.#reading.run(async () => this.#apply(await store.streamEvents(id, { after: this.lastSeq })))
+      await this.#reading.run(async () => this.#apply(await store.streamEvents(ref.id, { after: this.lastSeq })))
     } catch (error) {
       this.#storeFailed(error, 'reading the log of a session failed')
     }
@@ -256,8 +250,9 @@ export class FlowOwner {
 
   async #bringCodeUp(): Promise<void> {
     if (!this.#run) {
-      const flow = this.#context.flows.replaying(this.#context.id, this.#state)
-      this.#run = new FlowRun(this.#context.id, flow, this.#state, () => this.#signal.set())
+      const { node, ref } = this.#context
+      const flow = node.flows.replaying(ref.id, this.#state)
+      this.#run = new FlowRun(ref.id, flow, this.#state, () => this.#signal.set())
       this.#given = this.#state.outcomes.length
       this.#standstill = await this.#run.replay()
       return
@@ -271,8 +266,8 @@ export class FlowOwner {
 
   /** With the place and time the store gave them, or as they are read back. */
   async #accept(events: readonly NewEvent[], result: Extract<CommitResult, { ok: true }>): Promise<void> {
-    const { id, store, logger, tenant } = this.#context
-    const placed = placedEvents(id, events, this.lastSeq, result)
+    const { node, ref, store } = this.#context
+    const placed = placedEvents(ref.id, events, this.lastSeq, result)
     if (!placed) {
       this.#reading.demand()
       return
@@ -281,9 +276,9 @@ export class FlowOwner {
     if (!events.some((event) => event.type === 'flow_continued')) return
     try {
       const loaded = { state: this.#state, summarisedTo: this.#summarisedTo }
-      this.#summarisedTo = await putAway(store, id, loaded)
+      this.#summarisedTo = await putAway(store, ref.id, loaded)
     } catch (error) {
-      logger.warn('the past of a session could not be put away', { tenant, id, error })
+      node.logger.warn('the past of a session could not be put away', { ...ref, error })
     }
   }
 
@@ -305,9 +300,11 @@ export class FlowOwner {
   }
 
   #newOps(sent: ReadonlySet<string> = new Set()): RunningOps {
-    const { id, warnOfStore, askAgent, clock } = this.#context
+    const { node, ref, askAgent } = this.#context
+    const { warnOfStore, clock } = node
     const mayStart = (signal: AbortSignal) => retryUntilAnswered(this.#lease, clock, () => signal.aborted)
-    return new RunningOps({ id, warnOfStore, askAgent, mayStart, wake: () => this.#signal.set() }, new Set(sent))
+    const wake = () => this.#signal.set()
+    return new RunningOps({ id: ref.id, warnOfStore, askAgent, mayStart, wake }, new Set(sent))
   }
 
   #attrsAt(after: FlowState): ConversationAttrs {
@@ -317,9 +314,9 @@ export class FlowOwner {
 
   /** After a commit that may have been made: what is open under our epoch was opened by us, and is run now. */
   async #prove(): Promise<void> {
-    const { store, id } = this.#context
+    const { store, ref } = this.#context
     try {
-      const result = await store.commit(id, { events: [], epoch: this.#lease.epoch })
+      const result = await store.commit(ref.id, { events: [], epoch: this.#lease.epoch })
       if (!result.ok) this.#loseToAnother()
       this.#mustProve = false
     } catch (error) {
@@ -339,10 +336,10 @@ export class FlowOwner {
   }
 
   #storeFailed(error: unknown, what: string): void {
-    const { id, tenant, warnOfStore } = this.#context
+    const { node, ref } = this.#context
     if (PerdureError.isInstance(error) && !error.retryable) throw error
     this.#reading.hasFailed(error)
-    warnOfStore(`${what}; trying again`, { tenant, id, error, waitMs: this.#reading.waitMs })
+    node.warnOfStore(`${what}; trying again`, { ...ref, error, waitMs: this.#reading.waitMs })
   }
 }
 

@@ -1,59 +1,34 @@
-import type { Clock } from '../../base/clock.ts'
-import type { Logger } from '../../base/logger.ts'
-import type { Redact } from '../../base/redact/redactor.ts'
 import type { Lease } from '../../store/lease.ts'
 import type { ConversationRef } from '../../store/records.ts'
-import type { Store } from '../../store/store.ts'
 import type { LogOwner } from '../lease-request.ts'
-import { type FlowContext, FlowOwner } from './flow-owner.ts'
-import type { FlowRegistry } from './flow-registry.ts'
+import type { EngineNode } from '../node.ts'
+import { FlowOwner } from './flow-owner.ts'
 import { openAgentIds, readSentMessages } from './flow-state.ts'
-import type { FlowStates } from './load-flow.ts'
+import type { AskAgent } from './running-ops.ts'
 
-export type FlowWork = {
-  readonly store: Store
-  readonly flows: FlowRegistry
-  readonly flowStates: FlowStates
-  readonly askAgent: (ref: ConversationRef) => FlowContext['askAgent']
-  readonly clock: Clock
-  readonly logger: Logger
-  /** For failures of the store that are tried again: the same one is told once in a while. */
-  readonly warnOfStore: Logger['warn']
-  readonly redact: Redact
-}
-
-/** Drives a session under a lease until it can be let go. Resolves with how soon it is due again, where it is. */
+/** Drives a session under a lease until it can be let go. Resolves with how soon it is due again; null when it is not. */
 export async function workOnFlow(
-  { tenant, id }: ConversationRef,
-  { flows, flowStates, clock, logger, warnOfStore, redact, ...work }: FlowWork,
+  node: EngineNode,
+  ref: ConversationRef,
   lease: Lease,
+  askAgent: AskAgent,
   onOwner: (owner: LogOwner) => Promise<void>,
 ): Promise<number | null> {
-  const store = work.store.forTenant(tenant)
-  const loaded = await flowStates.loadWhole(store, tenant, id)
+  const { tenant, id } = ref
+  const store = node.store.forTenant(tenant)
+  const loaded = await node.flowStates.loadWhole(store, tenant, id)
   if (!loaded || loaded.state.ended) {
-    // Whoever had it go on has marked it as active.
+    // The verb that had it continue has marked it as active.
     const ended = loaded ? { conversation: { status: 'ended' as const } } : {}
     await store.commit(id, { events: [], epoch: lease.epoch, wakeAt: null, lease: 'release', ...ended })
     return null
   }
-  const context = {
-    tenant,
-    id,
-    flows,
-    store,
-    clock,
-    logger,
-    warnOfStore,
-    redact,
-    askAgent: work.askAgent({ tenant, id }),
-  }
   const isWaiting = openAgentIds(loaded.state).length > 0
   const sent = readSentMessages(isWaiting ? await store.getConversation(id) : null)
-  const owner = new FlowOwner(context, lease, loaded, sent)
+  const owner = new FlowOwner({ node, ref, store, askAgent }, lease, loaded, sent)
   await onOwner(owner)
   await driveFlow(owner)
-  flowStates.keep(tenant, id, owner.loaded)
+  node.flowStates.keep(tenant, id, owner.loaded)
   return owner.dueInMs
 }
 

@@ -29,11 +29,9 @@ function claiming(lapses: Record<string, number>) {
   const holding: LeaseKeeper['holding'] = (held, given, askedAt): HeldLease =>
     new Lease(held, given, askedAt, { clock, leaseMs: 1_000, renew: async () => {}, onLost: () => {} })
   const leases = { holding, lookForStrays: () => void (counts.strays += 1) } as unknown as LeaseKeeper
-  const claims = new Claims({
-    ...{ store, holder: 'one', leaseMs: 1_000, clock, leases },
-    logger: { ...silentLogger, error: (message) => void errors.push(message) },
-    onPlaceFree: () => void (counts.freed += 1),
-  })
+  const logger = { ...silentLogger, error: (message: string) => void errors.push(message) }
+  const node = { store, holder: 'one', leaseMs: 1_000, clock, logger }
+  const claims = new Claims(node, leases, () => void (counts.freed += 1))
   return { claims, asked, errors, counts, lapses, clock }
 }
 

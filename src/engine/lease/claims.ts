@@ -1,4 +1,4 @@
-import { type Clock, delayAfter, storeDelays } from '../../base/clock.ts'
+import { delayAfter, storeDelays } from '../../base/clock.ts'
 import { PerdureError } from '../../base/errors/perdure-error.ts'
 import { StoreError } from '../../base/errors/store-errors.ts'
 import type { Logger } from '../../base/logger.ts'
@@ -6,19 +6,11 @@ import { errorText } from '../../base/redact/redactor.ts'
 import { lapseWithinMs } from '../../store/lease.ts'
 import { type ConversationRef, conversationKey } from '../../store/records.ts'
 import type { Store, WatchedLog } from '../../store/store.ts'
+import type { EngineNode } from '../node.ts'
 import { type HeldLease, momentOf } from './held-lease.ts'
 import type { LeaseKeeper } from './lease-keeper.ts'
 
-type Parts = {
-  readonly store: Store
-  readonly holder: string
-  readonly leaseMs: number
-  readonly clock: Clock
-  readonly logger: Logger
-  readonly leases: LeaseKeeper
-  /** Another conversation with lapses may be taken. */
-  readonly onPlaceFree: () => void
-}
+type ClaimingNode = Pick<EngineNode, 'store' | 'holder' | 'leaseMs' | 'clock' | 'logger'>
 
 type Claimed = { readonly lease: HeldLease; readonly lapses: number }
 
@@ -28,13 +20,18 @@ type Claimed = { readonly lease: HeldLease; readonly lapses: number }
  * place for the next: it may run for hours, and others, its own parent among them, must not wait for it.
  */
 export class Claims {
-  readonly #parts: Parts
+  readonly #node: ClaimingNode
+  readonly #leases: LeaseKeeper
+  readonly #onPlaceFree: () => void
   /** The one with lapses that is held, or about to be. */
   #suspect: string | null = null
   #callOff: () => void = () => {}
 
-  constructor(parts: Parts) {
-    this.#parts = parts
+  /** `onPlaceFree`: another conversation with lapses may be taken. */
+  constructor(node: ClaimingNode, leases: LeaseKeeper, onPlaceFree: () => void) {
+    this.#node = node
+    this.#leases = leases
+    this.#onPlaceFree = onPlaceFree
   }
 
   get hasPlaceForSuspect(): boolean {
@@ -53,7 +50,7 @@ export class Claims {
     if (this.#suspect !== conversationKey(tenant, id)) return
     this.#suspect = null
     this.#callOff()
-    this.#parts.onPlaceFree()
+    this.#onPlaceFree()
   }
 
   async #takeSuspect(ref: ConversationRef): Promise<HeldLease | null> {
@@ -65,12 +62,12 @@ export class Claims {
     })
     const taken = claimed === 'suspect' ? null : claimed
     if (!taken || taken.lapses === 0) this.leave(ref)
-    else this.#callOff = this.#parts.clock.after(lapseWithinMs, () => this.leave(ref))
+    else this.#callOff = this.#node.clock.after(lapseWithinMs, () => this.leave(ref))
     return taken?.lease ?? null
   }
 
   async #claim(ref: ConversationRef, suspects: boolean): Promise<Claimed | 'suspect' | null> {
-    const { store, holder, leaseMs, clock, logger, leases } = this.#parts
+    const { store, holder, leaseMs, clock, logger } = this.#node
     const askedAt = momentOf(clock)
     try {
       const outcome = await store.forTenant(ref.tenant).claimLease(ref.id, holder, leaseMs, { suspects })
@@ -79,9 +76,9 @@ export class Claims {
       }
       if (outcome.type === 'suspect') return 'suspect'
       if (outcome.type !== 'taken') return null
-      return { lease: leases.holding(ref, outcome.epoch, askedAt), lapses: outcome.lapses }
+      return { lease: this.#leases.holding(ref, outcome.epoch, askedAt), lapses: outcome.lapses }
     } catch (error) {
-      leases.lookForStrays()
+      this.#leases.lookForStrays()
       throw error
     }
   }

@@ -25,8 +25,8 @@ function keeping() {
   } as unknown as Store
   const leases: HeldLease[] = []
   const lost: HeldLease[] = []
-  const keeper = new LeaseKeeper({
-    ...{ store, clock, leaseMs, holder: 'one', logger: silentLogger, warnOfStore: () => {} },
+  const node = { store, clock, leaseMs, holder: 'one', logger: silentLogger, warnOfStore: () => {} }
+  const keeper = new LeaseKeeper(node, {
     held: () => leases.map((lease) => ({ lease, seq: 1 })),
     isBeingTaken: () => false,
     onLost: (lease) => void lost.push(lease),

@@ -1,21 +1,17 @@
-import type { Clock } from '../../base/clock.ts'
 import { PerdureError } from '../../base/errors/perdure-error.ts'
-import type { Logger } from '../../base/logger.ts'
 import type { LeaseRef } from '../../store/lease.ts'
 import { type ConversationRef, conversationKey } from '../../store/records.ts'
-import type { Store, WakeHint } from '../../store/store.ts'
+import type { WakeHint } from '../../store/store.ts'
 import type { Moment } from '../lease-request.ts'
+import type { EngineNode } from '../node.ts'
 import { HeldLease, momentOf } from './held-lease.ts'
 
 export type HeldConversation = { readonly lease: HeldLease; readonly seq: number }
 
-export type LeaseKeeperParts = {
-  readonly store: Store
-  readonly holder: string
-  readonly leaseMs: number
-  readonly clock: Clock
-  readonly logger: Logger
-  readonly warnOfStore: Logger['warn']
+type LeaseNode = Pick<EngineNode, 'store' | 'holder' | 'leaseMs' | 'clock' | 'logger' | 'warnOfStore'>
+
+/** What the keeper asks of the worker, and tells it. */
+export type LeaseHolder = {
   /** The leases that something in this process works under, with how far it knows their logs. */
   readonly held: () => readonly HeldConversation[]
   /** Whether it is being taken now, so that its lease may be known in a moment. */
@@ -34,7 +30,8 @@ const mostUnderWay = 3
  * does not know: their acknowledgements were lost.
  */
 export class LeaseKeeper {
-  readonly #parts: LeaseKeeperParts
+  readonly #node: LeaseNode
+  readonly #worker: LeaseHolder
   readonly #underWay = new Set<Promise<void>>()
   readonly #beingGivenBack = new Set<string>()
   /** Leases of this process that others have taken, by their epochs, of which the store does not know that it lives. */
@@ -46,16 +43,17 @@ export class LeaseKeeper {
   #callOff: () => void = () => {}
   #isStopped = false
 
-  constructor(parts: LeaseKeeperParts) {
-    this.#parts = parts
+  constructor(node: LeaseNode, worker: LeaseHolder) {
+    this.#node = node
+    this.#worker = worker
   }
 
   start(): void {
-    const { clock, leaseMs } = this.#parts
+    const { clock, leaseMs } = this.#node
     const tick = (): void => {
       if (this.#isStopped) return
       this.#callOff = clock.after(Math.max(1, Math.floor(leaseMs / 3)), tick)
-      if (this.#mayHaveStrays || this.#parts.held().length > 0) void this.renew()
+      if (this.#mayHaveStrays || this.#worker.held().length > 0) void this.renew()
       void this.#takeBackLapses()
     }
     this.#callOff = clock.after(Math.max(1, Math.floor(leaseMs / 3)), tick)
@@ -68,7 +66,7 @@ export class LeaseKeeper {
 
   /** Under a lease that was asked for at that moment, and is known from now on. */
   holding(ref: ConversationRef, epoch: number, askedAt: Moment): HeldLease {
-    const { clock, leaseMs } = this.#parts
+    const { clock, leaseMs } = this.#node
     const onLost = (lease: HeldLease) => {
       this.#lapsed.set(lease.epoch, lease.ref)
       void this.#takeBackLapses()
@@ -111,9 +109,10 @@ export class LeaseKeeper {
   }
 
   async #renew(): Promise<void> {
-    const { store, holder, leaseMs, clock, warnOfStore, onGrown, onLost } = this.#parts
+    const { store, holder, leaseMs, clock, warnOfStore } = this.#node
+    const { onGrown, onLost } = this.#worker
     this.#mayHaveStrays = false
-    const held = this.#parts.held()
+    const held = this.#worker.held()
     const askedAt = momentOf(clock)
     try {
       const known = held.map(({ lease: { ref, epoch }, seq }) => ({ ...ref, epoch, seq }))
@@ -135,13 +134,13 @@ export class LeaseKeeper {
   /** Nothing can be read or written any more: what runs is told to stop, and what waits for its lease does not wait for ever. */
   #letGoOfAll(error: unknown): void {
     this.stop()
-    this.#parts.logger.error('letting go of all conversations', { error })
-    for (const { lease } of this.#parts.held()) this.#parts.onLost(lease)
+    this.#node.logger.error('letting go of all conversations', { error })
+    for (const { lease } of this.#worker.held()) this.#worker.onLost(lease)
   }
 
   /** They lapsed because this process was slow, not because a conversation ended it. Tried again with the next renewal. */
   async #takeBackLapses(): Promise<void> {
-    const { store, warnOfStore } = this.#parts
+    const { store, warnOfStore } = this.#node
     for (const [epoch, { tenant, id }] of [...this.#lapsed]) {
       if (this.#isStopped) return
       try {
@@ -155,9 +154,10 @@ export class LeaseKeeper {
   }
 
   async #giveBack(strays: readonly LeaseRef[]): Promise<void> {
-    const { store, logger, isBeingTaken, onGivenBack } = this.#parts
+    const { store, logger } = this.#node
+    const { isBeingTaken, onGivenBack } = this.#worker
     // By now it may be known, or be in a moment.
-    const isKnown = (epoch: number): boolean => this.#parts.held().some(({ lease }) => lease.epoch === epoch)
+    const isKnown = (epoch: number): boolean => this.#worker.held().some(({ lease }) => lease.epoch === epoch)
     for (const { tenant, id, epoch } of strays) {
       const key = conversationKey(tenant, id)
       if (isKnown(epoch) || this.#beingGivenBack.has(key)) continue

@@ -1,22 +1,10 @@
 import { type Clock, withTimeout } from '../../base/clock.ts'
-import type { Logger } from '../../base/logger.ts'
 import { Lru } from '../../base/lru.ts'
-import type { Snapshots } from '../../snapshot/snapshots.ts'
 import { type ConversationRef, conversationKey } from '../../store/records.ts'
-import type { Store } from '../../store/store.ts'
-import type { WorkingSets } from '../../store/working-sets.ts'
 import type { LogOwner } from '../lease-request.ts'
-import type { Scopes } from '../scopes.ts'
-import type { KeepAlive, SideTasks } from '../side-tasks.ts'
+import type { EngineNode } from '../node.ts'
 
-type Parts = {
-  readonly store: Store
-  readonly workingSets: WorkingSets
-  readonly scopes: Scopes
-  readonly snapshots: Snapshots | null
-  readonly clock: Clock
-  readonly logger: Logger
-}
+type SnapshotNode = Pick<EngineNode, 'store' | 'workingSets' | 'scopes' | 'snapshots' | 'clock' | 'logger'>
 
 /** How long the log of one may take to be read. */
 const loadMs = 2_000
@@ -26,16 +14,16 @@ const most = 200
 
 /** Takes a snapshot of what this process has worked on lately when it lets go of it: best effort, like everything at a shutdown. */
 export class ShutdownSnapshots {
-  readonly #parts: Parts
+  readonly #node: SnapshotNode
   readonly #workedOn = new Lru<ConversationRef & { readonly agentId: string }>({ entries: most })
 
-  constructor(parts: Parts) {
-    this.#parts = parts
+  constructor(node: SnapshotNode) {
+    this.#node = node
   }
 
   /** It is being worked on. */
   remember(ref: ConversationRef, agentId: string): void {
-    if (!this.#parts.snapshots) return
+    if (!this.#node.snapshots) return
     this.#workedOn.set(keyOf(ref), { ...ref, agentId })
   }
 
@@ -44,7 +32,7 @@ export class ShutdownSnapshots {
   }
 
   async take(ref: ConversationRef): Promise<void> {
-    const { store, workingSets, scopes, snapshots, clock, logger } = this.#parts
+    const { store, workingSets, scopes, snapshots, clock, logger } = this.#node
     const { tenant, id: conversationId, agentId } = this.#workedOn.get(keyOf(ref)) ?? { ...ref, agentId: null }
     if (!snapshots || agentId === null) return
     this.#workedOn.delete(keyOf(ref))
@@ -68,12 +56,7 @@ function keyOf({ tenant, id }: ConversationRef): string {
 /** How long everything that is held may take to be let go once it has been told to stop. */
 const letGoMs = 2_000
 
-type LetGoParts = {
-  readonly sideTasks: SideTasks
-  readonly keepAlive: KeepAlive
-  readonly clock: Clock
-  readonly logger: Logger
-}
+type ClosingNode = Pick<EngineNode, 'sideTasks' | 'keepAlive' | 'clock' | 'logger'>
 
 type Held = { readonly owner: LogOwner | null; readonly done: Promise<unknown> }
 
@@ -81,16 +64,16 @@ type Held = { readonly owner: LogOwner | null; readonly done: Promise<unknown> }
  * Lets go of all that is held. What a store that does not answer keeps from being let go is abandoned: nothing more is done under its leases, which
  * lapse, and it does not keep the process from ending.
  */
-export async function releaseAllWithin(held: readonly Held[], parts: LetGoParts): Promise<void> {
-  const { keepAlive, clock, logger } = parts
-  const isLetGo = await withTimeout<boolean>(letGo(held, parts), letGoMs, clock, () => false)
+export async function releaseAllWithin(held: readonly Held[], node: ClosingNode): Promise<void> {
+  const { keepAlive, clock, logger } = node
+  const isLetGo = await withTimeout<boolean>(letGo(held, node), letGoMs, clock, () => false)
   if (isLetGo) return
   logger.warn('closing: not all was let go of in time; other nodes go on with it when its leases lapse')
   for (const { owner } of held) owner?.lose()
   keepAlive.end()
 }
 
-async function letGo(held: readonly Held[], { sideTasks, logger }: LetGoParts): Promise<true> {
+async function letGo(held: readonly Held[], { sideTasks, logger }: ClosingNode): Promise<true> {
   const closing = held.map(async ({ owner, done }) => {
     await owner?.close()
     await done
@@ -103,6 +86,6 @@ async function letGo(held: readonly Held[], { sideTasks, logger }: LetGoParts): 
 }
 
 /** Resolves when all have settled, or after `ms`. */
-export async function settledWithin(ms: number, promises: readonly Promise<unknown>[], clock: Clock): Promise<void> {
+export async function waitForAll(ms: number, promises: readonly Promise<unknown>[], clock: Clock): Promise<void> {
   await withTimeout(Promise.allSettled(promises), ms, clock, () => [])
 }

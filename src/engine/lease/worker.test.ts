@@ -1,5 +1,5 @@
 import { describe, expect, test, vi } from 'vitest'
-import { startSession, workingNode } from '../../../test/support/working-node.ts'
+import { noAgents, startSession, workingNode } from '../../../test/support/working-node.ts'
 import { InvalidArgumentError, StoreError } from '../../base/errors/store-errors.ts'
 import { defineFlow } from '../../define/define-flow.ts'
 
@@ -29,7 +29,7 @@ describe('looking for work', () => {
   test('begins at the start, goes on at every poll, and ends when it is closed', async () => {
     const { worker, pass, countOf, store, types } = workingNode([asks])
     await startSession(store, 's1')
-    worker.startPolling()
+    worker.startPolling(noAgents)
     await pass(0)
     expect(countOf('dueWork')).toBe(1)
     expect(await types('s1')).toEqual(['flow_started', 'flow_opened'])
@@ -48,7 +48,7 @@ describe('looking for work', () => {
       throw new StoreError('away')
     }
     meddle['dueWork'] = fail
-    worker.startPolling()
+    worker.startPolling(noAgents)
     await pass(49)
     expect(countOf('dueWork')).toBe(1)
     await pass(1)
@@ -73,7 +73,7 @@ describe('looking for work', () => {
     const { worker, pass, meddle, told } = workingNode([asks])
     const answer = Promise.withResolvers<void>()
     meddle['dueWork'] = () => answer.promise
-    worker.startPolling()
+    worker.startPolling(noAgents)
     await pass(0)
     const closing = worker.close(0)
     answer.reject(new StoreError('away'))
@@ -86,7 +86,7 @@ describe('looking for work', () => {
     const { worker, pass, countOf, meddle } = workingNode([asks], { pollMs: 60_000 })
     const answer = Promise.withResolvers<void>()
     meddle['dueWork'] = () => answer.promise
-    worker.startPolling()
+    worker.startPolling(noAgents)
     await pass(0)
     for (const seq of [1, 2, 3]) worker.hint({ ...ref('s1'), seq })
     await pass(0)
@@ -102,7 +102,7 @@ describe('looking for work', () => {
     const { worker, pass, store, lastQuery, countOf, types } = workingNode([flow], {
       ...{ maxConcurrentTurns: 2, pollMs: 60_000 },
     })
-    worker.startPolling()
+    worker.startPolling(noAgents)
     await pass(0)
     expect(lastQuery()).toEqual({ agents: ['flow:f'], limit: 2, suspects: 1, leaseMs: 9_000 })
     for (const id of ['s1', 's2', 's3']) await startSession(store, id)
@@ -130,7 +130,7 @@ describe('looking for work', () => {
       if (id === 's1')
         throw Object.assign(new InvalidArgumentError('row', 'is damaged'), { code: 'conversation_unreadable' })
     }
-    worker.startPolling()
+    worker.startPolling(noAgents)
     await pass(50)
     expect(await types('s2')).toEqual(['flow_started', 'flow_opened'])
     expect(await types('s1')).toEqual(['flow_started'])
@@ -144,7 +144,7 @@ describe('looking for work', () => {
     meddle['dueWork'] = () => {
       throw new StoreError('away')
     }
-    worker.startPolling()
+    worker.startPolling(noAgents)
     await pass(0)
     now.mockReturnValue(11_000)
     expect(worker.isStuck()).toBe(false)
@@ -168,7 +168,7 @@ describe('a session', () => {
     const sleeps = defineFlow({ name: 'f', version: 1, run: (flow) => flow.sleep(300) })
     const { worker, pass, store, types } = workingNode([sleeps], { pollMs: 500 })
     await startSession(store, 's1')
-    worker.startPolling()
+    worker.startPolling(noAgents)
     await pass(299)
     expect(await types('s1')).toEqual(['flow_started', 'flow_opened'])
     await pass(1)
@@ -180,7 +180,7 @@ describe('a session', () => {
     const { flow, running, end } = held()
     const { worker, pass, store, countOf } = workingNode([flow], { pollMs: 60_000 })
     await startSession(store, 's1')
-    worker.startPolling()
+    worker.startPolling(noAgents)
     await pass(0)
     expect(running()).toEqual(['s1'])
     const before = countOf('dueWork')

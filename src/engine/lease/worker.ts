@@ -3,27 +3,18 @@ import { PerdureError } from '../../base/errors/perdure-error.ts'
 import { ToolMissingError } from '../../base/errors/runtime-errors.ts'
 import { failpoint } from '../../base/failpoint.ts'
 import { type Logger, rateLimited } from '../../base/logger.ts'
-import { uuidV7 } from '../../base/uuid-v7.ts'
 import type { Agent } from '../../define/agent.ts'
 import { type ConversationRef, conversationKey } from '../../store/records.ts'
 import type { WakeHint } from '../../store/store.ts'
-import { type FlowWork, workOnFlow } from '../flow/flow-work.ts'
+import { workOnFlow } from '../flow/flow-work.ts'
+import type { AskAgent } from '../flow/running-ops.ts'
 import type { CommittedLog, GrantedLease, LeaseRequest, LogOwner, Moment, WorkStarter } from '../lease-request.ts'
-import { type KeepAlive, SideTasks } from '../side-tasks.ts'
-import { type ConversationWork, type WorkingLease, workOnConversation } from '../turn/conversation-work.ts'
+import type { EngineNode } from '../node.ts'
+import { workOnConversation } from '../turn/drive.ts'
 import { Claims, isHopeless, SkippedConversations } from './claims.ts'
 import { type HeldLease, momentOf } from './held-lease.ts'
 import { type HeldConversation, LeaseKeeper } from './lease-keeper.ts'
-import { releaseAllWithin, ShutdownSnapshots, settledWithin } from './shutdown.ts'
-
-export type WorkerParts = Omit<FlowWork, 'warnOfStore'> &
-  Omit<ConversationWork, 'family' | 'sideTasks' | 'isCalledOff' | 'warnOfStore'> & {
-    readonly agents: ReadonlyMap<string, Agent>
-    readonly keepAlive: KeepAlive
-    readonly leaseMs: number
-    readonly pollMs: number
-    readonly maxConcurrentTurns: number
-  }
+import { releaseAllWithin, ShutdownSnapshots, waitForAll } from './shutdown.ts'
 
 /** A conversation this process works on. `lease` is null while it is asked for, `owner` while it is being loaded. */
 type Taken = { lease: HeldLease | null; owner: LogOwner | null; done: Promise<unknown>; hintedSeq: number }
@@ -32,10 +23,8 @@ type Work = (lease: HeldLease, known: CommittedLog | null, entry: Taken) => Prom
 
 /** Finds conversations with something to do, takes them, and drives each until it can be let go. */
 export class Worker implements WorkStarter {
-  readonly #parts: WorkerParts
-  readonly #conversationWork: ConversationWork
+  readonly #node: EngineNode
   readonly #shutdown: ShutdownSnapshots
-  readonly #holder = `runtime-${uuidV7()}`
   readonly #taken = new Map<string, Taken>()
   readonly #leftAlone: SkippedConversations
   /** Conversations that verbs of this process are about to take, so that the hint of their own commit starts no search; with the seq last heard of. */
@@ -43,8 +32,6 @@ export class Worker implements WorkStarter {
   readonly #leases: LeaseKeeper
   readonly #claims: Claims
   readonly #cancelTimers: (() => void)[] = []
-  readonly #sideTasks: SideTasks
-  readonly #warnOfStore: Logger['warn']
   readonly #tellOfFailure: Logger['error']
   readonly #looking = new Backoff()
   /** Owners that only wait for their children. */
@@ -57,38 +44,29 @@ export class Worker implements WorkStarter {
   /** After a search that failed, by a clock that only goes forward. */
   #lookNotBefore = 0
   #lookAgain = false
+  #askAgent: (session: ConversationRef) => AskAgent = () => () =>
+    Promise.reject(new Error('the worker has not been started'))
 
-  constructor(parts: WorkerParts) {
-    this.#parts = parts
-    // By a clock that never goes back: what is set aside must not stay so when the time of day is put right.
-    this.#leftAlone = new SkippedConversations(parts.logger, () => monotonic(parts.clock))
-    this.#warnOfStore = rateLimited(parts.logger, () => parts.clock.now())
-    this.#tellOfFailure = rateLimited(parts.logger, () => parts.clock.now(), 'error')
-    this.#leases = new LeaseKeeper({
-      ...parts,
-      holder: this.#holder,
-      warnOfStore: this.#warnOfStore,
+  constructor(node: EngineNode) {
+    this.#node = node
+    // By a clock that never goes back: a conversation must not be skipped for longer when the time of day is put right.
+    this.#leftAlone = new SkippedConversations(node.logger, () => monotonic(node.clock))
+    this.#tellOfFailure = rateLimited(node.logger, () => node.clock.now(), 'error')
+    this.#leases = new LeaseKeeper(node, {
       held: () => [...this.#taken.values()].flatMap(heldConversation),
       isBeingTaken: ({ tenant, id }) => this.#isBeingTaken(conversationKey(tenant, id)),
       onLost: (lease) => this.#lost(lease),
       onGrown: (hint) => this.hint(hint),
       onGivenBack: () => void this.#look(),
     })
-    const onPlaceFree = () => void (this.#isClosed || this.#look())
-    this.#claims = new Claims({ ...parts, holder: this.#holder, leases: this.#leases, onPlaceFree })
-    this.#shutdown = new ShutdownSnapshots(parts)
-    this.#sideTasks = new SideTasks(parts)
-    this.#conversationWork = {
-      ...parts,
-      warnOfStore: this.#warnOfStore,
-      family: { ...parts, worker: this },
-      sideTasks: this.#sideTasks,
-      isCalledOff: () => this.#isClosed,
-    }
+    this.#claims = new Claims(node, this.#leases, () => void (this.#isClosed || this.#look()))
+    this.#shutdown = new ShutdownSnapshots(node)
   }
 
-  startPolling(): void {
-    this.#every(this.#parts.pollMs, () => this.#look())
+  /** `askAgent`: how the flows of a session send messages to agents. */
+  startPolling(askAgent: (session: ConversationRef) => AskAgent): void {
+    this.#askAgent = askAgent
+    this.#every(this.#node.pollMs, () => this.#look())
     this.#leases.start()
     void this.#look()
   }
@@ -113,8 +91,8 @@ export class Worker implements WorkStarter {
       acquire: () => {
         const canTake = !this.#taken.has(key) && this.#room > 0 && !this.#isClosed && !this.#leases.isGivingBack(ref)
         if (name === null || !canTake) return {}
-        askedAt = momentOf(this.#parts.clock)
-        return { acquire: { holder: this.#holder, ttlMs: this.#parts.leaseMs, suspects: false } }
+        askedAt = momentOf(this.#node.clock)
+        return { acquire: { holder: this.#node.holder, ttlMs: this.#node.leaseMs, suspects: false } }
       },
       granted: (result, known = null) =>
         result.epoch === undefined || !askedAt ? null : { epoch: result.epoch, askedAt, known },
@@ -170,13 +148,13 @@ export class Worker implements WorkStarter {
     const entry: Taken = { lease: given, owner: null, done: Promise.resolve(), hintedSeq }
     this.#taken.set(key, entry)
     this.#leftAlone.setProblem(ref, null)
-    const letProcessEnd = this.#parts.keepAlive.hold()
+    const letProcessEnd = this.#node.keepAlive.hold()
     entry.done = this.#holding(ref, entry, work, lease?.known ?? null).finally(() => {
       this.#taken.delete(key)
       this.#leases.lookForPostponed()
       this.#claims.leave(ref)
       letProcessEnd()
-      this.#parts.channels.tidy(ref.tenant, ref.id)
+      this.#node.channels.tidy(ref.tenant, ref.id)
       // Something came while it was being let go, or there was no room for another.
       const hasMore = this.#isFull || entry.hintedSeq > (entry.owner?.lastSeq ?? 0)
       this.#isFull = false
@@ -186,7 +164,7 @@ export class Worker implements WorkStarter {
   }
 
   get #room(): number {
-    return this.#parts.maxConcurrentTurns + this.#patient - this.#taken.size
+    return this.#node.maxConcurrentTurns + this.#patient - this.#taken.size
   }
 
   /** While an owner only waits for its children, it takes no place from them. The returned function ends that. */
@@ -199,9 +177,9 @@ export class Worker implements WorkStarter {
   }
 
   #workOf(ref: ConversationRef, name: string): Work | null {
-    const agent = this.#parts.agents.get(name)
-    if (agent) return (lease, known, entry) => this.#driveConversation(ref, agent, { lease, known }, entry)
-    const isFlow = this.#parts.flows.sessionAgents().includes(name)
+    const agent = this.#node.agents.get(name)
+    if (agent) return (lease, known, entry) => this.#driveConversation(ref, agent, lease, known, entry)
+    const isFlow = this.#node.flows.sessionAgents().includes(name)
     return isFlow ? (lease, _, entry) => this.#driveFlow(ref, lease, entry) : null
   }
 
@@ -211,7 +189,7 @@ export class Worker implements WorkStarter {
 
   /** Whether it has not been able to look for work for many times as long as it waits between two looks. */
   isStuck(): boolean {
-    return performance.now() - this.#lookedAt > Math.max(10_000, this.#parts.pollMs * 20)
+    return performance.now() - this.#lookedAt > Math.max(10_000, this.#node.pollMs * 20)
   }
 
   lose(tenant: string, id: string): void {
@@ -246,8 +224,8 @@ export class Worker implements WorkStarter {
     this.#isClosed = true
     for (const cancel of this.#cancelTimers) cancel()
     const running = [...this.#taken.values()].map(({ done }) => done)
-    await settledWithin(drainMs, [...running, ...this.#sideTasks.running], this.#parts.clock)
-    await releaseAllWithin([...this.#taken.values()], { ...this.#parts, sideTasks: this.#sideTasks })
+    await waitForAll(drainMs, [...running, ...this.#node.sideTasks.running], this.#node.clock)
+    await releaseAllWithin([...this.#taken.values()], this.#node)
     this.#leases.stop()
     await this.#shutdown.takeAll()
   }
@@ -276,9 +254,9 @@ export class Worker implements WorkStarter {
   /** Must not reject: the worker goes on, and what could not be released is found by the next renewal, which does not renew it. */
   async #release({ tenant, id }: ConversationRef, epoch: number): Promise<void> {
     try {
-      await this.#parts.store.forTenant(tenant).releaseLease(id, epoch)
+      await this.#node.store.forTenant(tenant).releaseLease(id, epoch)
     } catch (error) {
-      this.#parts.logger.warn('a lease could not be given back; trying again', { tenant, id, error })
+      this.#node.logger.warn('a lease could not be given back; trying again', { tenant, id, error })
       this.#leases.lookForStrays()
     }
   }
@@ -292,26 +270,32 @@ export class Worker implements WorkStarter {
     const { ref, epoch } = lease
     const taken = this.#taken.get(conversationKey(ref.tenant, ref.id))
     if (taken?.lease !== lease || lease.isLost || taken.owner?.isLost) return
-    const { logger } = this.#parts
+    const { logger } = this.#node
     logger.warn('a lease was lost: another node has taken the conversation, or it was deleted', { ...ref, epoch })
     lease.lose()
     taken.owner?.lose()
   }
 
-  async #driveConversation(ref: ConversationRef, agent: Agent, under: WorkingLease, entry: Taken): Promise<void> {
-    await workOnConversation(ref, agent, this.#conversationWork, under, (owner) => {
+  async #driveConversation(
+    ref: ConversationRef,
+    agent: Agent,
+    lease: HeldLease,
+    known: CommittedLog | null,
+    entry: Taken,
+  ): Promise<void> {
+    await workOnConversation(this.#node, this, { ref, agent, lease, known }, (owner) => {
       this.#shutdown.remember(ref, agent.name)
       this.#own(entry, owner)
     })
   }
 
   async #driveFlow(ref: ConversationRef, lease: HeldLease, entry: Taken): Promise<void> {
-    const dueInMs = await workOnFlow(ref, { ...this.#parts, warnOfStore: this.#warnOfStore }, lease, async (owner) => {
+    const dueInMs = await workOnFlow(this.#node, ref, lease, this.#askAgent(ref), async (owner) => {
       this.#own(entry, owner)
       if (this.#isClosed) await owner.close()
     })
     // Polling would find it late.
-    if (dueInMs !== null && dueInMs <= this.#parts.pollMs) this.#parts.clock.after(dueInMs, () => void this.#look())
+    if (dueInMs !== null && dueInMs <= this.#node.pollMs) this.#node.clock.after(dueInMs, () => void this.#look())
   }
 
   #own(entry: Taken, owner: LogOwner): void {
@@ -323,15 +307,15 @@ export class Worker implements WorkStarter {
   /** A log this version cannot fold is left alone until it grows or the code changes; it is not folded past. */
   async #leave(ref: ConversationRef, error: unknown): Promise<void> {
     const { tenant, id } = ref
-    const { logger, workingSets } = this.#parts
+    const { logger, workingSets } = this.#node
     const isAway = PerdureError.isInstance(error) && error.retryable
-    if (isAway) this.#warnOfStore('taking up a conversation failed; trying again', { tenant, id, error })
+    if (isAway) this.#node.warnOfStore('taking up a conversation failed; trying again', { tenant, id, error })
     else if (error instanceof ToolMissingError)
       logger.warn('a call is left to nodes that have its tool', { tenant, id, error })
     else if (isHopeless(error)) logger.error('a conversation cannot be worked on here', { tenant, id, error })
     else this.#tellOfFailure('a conversation cannot be worked on here', { tenant, id, error })
     workingSets.drop(tenant, id)
-    const store = this.#parts.store.forTenant(tenant)
+    const store = this.#node.store.forTenant(tenant)
     try {
       if (isHopeless(error)) {
         this.#leftAlone.setProblem({ tenant, id }, error)
@@ -345,7 +329,7 @@ export class Worker implements WorkStarter {
 
   async #look(): Promise<void> {
     this.#lookAgain = true
-    if (this.#isLooking || monotonic(this.#parts.clock) < this.#lookNotBefore) return
+    if (this.#isLooking || monotonic(this.#node.clock) < this.#lookNotBefore) return
     this.#isLooking = true
     try {
       while (this.#lookAgain && !this.#isClosed) {
@@ -356,15 +340,15 @@ export class Worker implements WorkStarter {
       }
     } catch (error) {
       this.#looking.failed()
-      this.#lookNotBefore = monotonic(this.#parts.clock) + this.#looking.waitMs
-      if (!this.#isClosed) this.#warnOfStore('looking for work failed; trying again', { error })
+      this.#lookNotBefore = monotonic(this.#node.clock) + this.#looking.waitMs
+      if (!this.#isClosed) this.#node.warnOfStore('looking for work failed; trying again', { error })
     } finally {
       this.#isLooking = false
     }
   }
 
   async #takeDue(): Promise<void> {
-    const { store, agents, flows, leaseMs } = this.#parts
+    const { store, agents, flows, leaseMs } = this.#node
     const names = [...agents.keys(), ...flows.sessionAgents()]
     const limit = Math.min(this.#room + this.#leftAlone.size, 10_000)
     const suspects = this.#claims.hasPlaceForSuspect ? 1 + this.#leftAlone.size : 0
@@ -376,7 +360,7 @@ export class Worker implements WorkStarter {
       const record = await reading.catch((error: unknown) => this.#leftAlone.addUnreadable(ref, error))
       if (!record?.agent || this.#leftAlone.has(ref, record.lastSeq)) continue
       this.take(ref, record.agent).catch((error) =>
-        this.#parts.logger.error('working on a conversation failed', { ...ref, error }),
+        this.#node.logger.error('working on a conversation failed', { ...ref, error }),
       )
     }
   }
@@ -384,7 +368,7 @@ export class Worker implements WorkStarter {
   #every(ms: number, work: () => Promise<void>): void {
     const next = (): void => {
       if (this.#isClosed) return
-      const cancel = this.#parts.clock.after(ms, () => void work().finally(next))
+      const cancel = this.#node.clock.after(ms, () => void work().finally(next))
       this.#cancelTimers.splice(0, this.#cancelTimers.length - 8)
       this.#cancelTimers.push(cancel)
     }

@@ -27,14 +27,14 @@ export type Audit = {
 }
 
 /** Writes one row for each attempt of a model call, as the agent's `audit` says. What cannot be written is logged and changes nothing. */
-export function auditAttempts({ agent, store, id, tenant, logger, redact }: TurnContext, call: AuditedCall): Audit {
+export function auditAttempts({ node, ref, agent, store }: TurnContext, call: AuditedCall): Audit {
   if (agent.audit === 'off') return { onAttempt: () => {}, written: async () => {} }
   let writes = Promise.resolve()
   const onAttempt = (attempt: AttemptReport): void => {
-    const row = rowOf(call, attempt, agent.audit === 'full', redact)
-    const failed = (error: unknown) => logger.warn('an audit row could not be written', { tenant, id, error })
+    const row = rowOf(call, attempt, agent.audit === 'full', node.redact)
+    const failed = (error: unknown) => node.logger.warn('an audit row could not be written', { ...ref, error })
     // One after the other: rows of one call are told apart by their order.
-    writes = writes.then(() => store.putModelCall(id, row)).catch(failed)
+    writes = writes.then(() => store.putModelCall(ref.id, row)).catch(failed)
   }
   return { onAttempt, written: () => writes }
 }

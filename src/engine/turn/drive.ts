@@ -1,5 +1,58 @@
+import { AgentMissingError } from '../../base/errors/runtime-errors.ts'
+import type { Agent } from '../../define/agent.ts'
+import { callIdOfChild } from '../../log/child-call.ts'
 import { decide } from '../../log/decide.ts'
-import type { Owner } from './owner.ts'
+import type { Lease } from '../../store/lease.ts'
+import type { ConversationRef } from '../../store/records.ts'
+import { admitChild, parentCallOf } from '../child/child-calls.ts'
+import { childFamily } from '../child/child-family.ts'
+import type { CommittedLog, WorkStarter } from '../lease-request.ts'
+import type { EngineNode } from '../node.ts'
+import { Owner } from './owner.ts'
+import { startTitle } from './side-calls.ts'
+import type { TurnContext } from './turn-context.ts'
+
+/** A conversation and the lease to work on it under. `known`: the log as the commit left it that brought the lease. */
+type Assignment = {
+  readonly ref: ConversationRef
+  readonly agent: Agent
+  readonly lease: Lease
+  readonly known: CommittedLog | null
+}
+
+/** Drives a conversation under a lease until it can be let go. */
+export async function workOnConversation(
+  node: EngineNode,
+  worker: WorkStarter,
+  { ref, agent, lease, known: given }: Assignment,
+  onOwner: (owner: Owner) => void,
+): Promise<void> {
+  const { tenant, id } = ref
+  const { workingSets } = node
+  const store = node.store.forTenant(tenant)
+  const parent = callIdOfChild(id) === null ? null : await parentCallOf(store, id)
+  if (!parent && !node.addressable.has(agent.name))
+    throw new AgentMissingError(agent.name, id, [...node.addressable.keys()])
+  if (parent && !(await admitChild(store, id, (await workingSets.loadWhole(store, tenant, id)).state, parent))) return
+  // Nothing is awaited where the log is known, so that a caller who asks for the turn at once finds its owner here.
+  const known = parent ? null : given
+  const workingSet = known?.workingSet ?? (await workingSets.loadWhole(store, tenant, id))
+  if (worker.isClosed) return store.releaseLease(id, lease.epoch)
+  const context: TurnContext = {
+    node,
+    ref,
+    agent,
+    store,
+    channel: node.channels.of(tenant, id),
+    scopes: node.scopes.forConversation(tenant, id),
+    family: childFamily(node, worker, ref, agent, parent),
+    memory: node.contextMemories.of(tenant, id),
+  }
+  const owner = new Owner(context, lease, workingSet, known?.cached ?? null)
+  onOwner(owner)
+  await drive(owner)
+  if (!owner.isLost) startTitle(owner.state, context)
+}
 
 /**
  * The loop: fold, decide, act, settle, commit, again. Starting a turn, going on after an answer, and recovering after a crash are all this.
@@ -14,7 +67,7 @@ export async function drive(owner: Owner): Promise<void> {
       continue
     }
     const outcomes = owner.outcomes()
-    const left = owner.missingTools.leftToOthers(owner.state)
+    const left = owner.missingTools.callsForOtherNodes(owner.state)
     // What is left to others is not started here, as if it ran already.
     const busy =
       left.length === 0 ? owner.running() : new Set([...owner.running(), ...left.map(({ callId }) => callId)])
@@ -41,7 +94,7 @@ export async function drive(owner: Owner): Promise<void> {
     }
     if (step.type === 'model') owner.callModel(step)
     if (owner.hasNews) continue
-    if (step.type === 'wait' && owner.running().size === 0) owner.missingTools.leave(left)
+    if (step.type === 'wait' && owner.running().size === 0) owner.missingTools.release(left)
     await owner.changed()
   }
 }

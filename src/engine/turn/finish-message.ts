@@ -46,8 +46,8 @@ export async function finishMessage(streamed: Streamed, context: TurnContext, si
   } catch (error) {
     // A cancel takes what the model has said; its calls are not acted on, so nothing has to be decided about them.
     if (signal.aborted) return cutOff
-    const { tenant, id, logger } = context
-    logger.error('a model call failed', { tenant, id, turnId: turnState.turnId, messageId, error })
+    const { node, ref } = context
+    node.logger.error('a model call failed', { ...ref, turnId: turnState.turnId, messageId, error })
     const verdict = { type: 'fail' as const, reason: failureReason(error) }
     const failed = error instanceof HookError ? withheldBy(error.hook) : {}
     return { ...unjudged, status: 'complete', verdict, ...failed }
@@ -66,9 +66,9 @@ async function judged(bare: MessageOutcome, streamed: Streamed, context: TurnCon
   const object = await readObject(output, context.agent.outputJsonSchema, bare.parts)
   if (!object.ok) {
     if (object.isTooComplex) {
-      const { tenant, id, logger } = context
+      const { node, ref } = context
       const { turnId } = turnState
-      logger.warn('an object could not be checked against its schema', { tenant, id, turnId, problem: object.issues })
+      node.logger.warn('an object could not be checked against its schema', { ...ref, turnId, problem: object.issues })
     }
     const verdict = objectVerdict(turnState, object)
     return { ...outcome, verdict, ...withheldBy(firstPostHook(context)) }
@@ -82,7 +82,8 @@ async function postHooks(
   { turn, turnState }: Streamed,
   context: TurnContext,
 ): Promise<Judged | null> {
-  const { agent, clock, logger } = context
+  const { agent } = context
+  const { clock, logger } = context.node
   if (firstPostHook(context) === undefined) return null
   const { messageId, parts, model, usage, finishReason } = outcome
   const assistantMessage = {
@@ -119,14 +120,14 @@ function hasNoFiles(parts: readonly MessagePart[]): parts is readonly Exclude<Me
 
 async function storeFiles(
   parts: readonly MessagePart[],
-  context: TurnContext,
+  { node, ref, store }: TurnContext,
   signal: AbortSignal,
 ): Promise<AssistantPart[]> {
   const stored = parts.map(async (part): Promise<AssistantPart> => {
     if (part.type !== 'file') return part
     const { data, ...rest } = part
     if (typeof data === 'string') return { ...rest, data }
-    return { ...rest, data: await retryStore(() => context.store.putBlob(data, part.mediaType), context, signal) }
+    return { ...rest, data: await retryStore(() => store.putBlob(data, part.mediaType), node, ref, signal) }
   })
   return await Promise.all(stored)
 }

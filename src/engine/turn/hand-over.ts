@@ -45,7 +45,7 @@ type LifecycleSnapshot = {
 
 /** Begun before a commit that the app wants a snapshot of: first durable, then persisted, then announced. Null when it wants none. */
 export function lifecycleSnapshot(
-  { snapshots, agent, id, scopes, channel }: TurnContext,
+  { node: { snapshots }, ref, agent, scopes, channel }: TurnContext,
   events: readonly NewEvent[],
   before: ConversationState,
   after: ConversationState,
@@ -55,7 +55,7 @@ export function lifecycleSnapshot(
   const { lifecycle, turnId } = moment
   return {
     persist: (workingSet) =>
-      snapshots.persist(lifecycle, { agentId: agent.name, conversationId: id, workingSet, scopes, turnId }),
+      snapshots.persist(lifecycle, { agentId: agent.name, conversationId: ref.id, workingSet, scopes, turnId }),
     announce: channel.hold(),
   }
 }

@@ -120,7 +120,7 @@ function redactJson(value: Json, redact: Redact): Json {
   return Object.fromEntries(Object.entries(value).map(([name, member]) => [name, redactJson(member, redact)]))
 }
 
-type Where = Pick<TurnContext, 'tenant' | 'id' | 'store' | 'logger'>
+type Where = Pick<TurnContext, 'ref' | 'store'> & { readonly node: Pick<TurnContext['node'], 'logger'> }
 
 /**
  * Which rows the commits of an owner end. A commit under the lease that is refused as stale on the very log it was decided on has met a row that says
@@ -131,9 +131,9 @@ export class RowGuards {
   #pending: ReadonlySet<string> | null = null
 
   /** A row has disagreed: from now on only those that are pending in the store are ended. */
-  async distrust({ tenant, id, store, logger }: Where): Promise<void> {
-    logger.error('the row of a call is not what the log says; run perdure doctor', { tenant, id })
-    const rows = await store.pendingToolCalls(id)
+  async distrust({ node, ref, store }: Where): Promise<void> {
+    node.logger.error('the row of a call is not what the log says; run perdure doctor', ref)
+    const rows = await store.pendingToolCalls(ref.id)
     this.#pending = new Set(rows.map((row) => keyOf(row.id, row.round)))
   }
 

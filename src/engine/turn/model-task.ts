@@ -16,6 +16,7 @@ import { failureReason, finishMessage } from './finish-message.ts'
 import { nextPrompt } from './next-prompt.ts'
 import { modelTools } from './prepare-call.ts'
 import { runPreHooks } from './run-hooks.ts'
+import { startSummary } from './side-calls.ts'
 import type { TurnContext } from './turn-context.ts'
 
 type ModelTask = {
@@ -38,14 +39,16 @@ function callModel(step: ModelStep, context: TurnContext, loop: Loop): ModelTask
   const controller = new AbortController()
   const ended = run(step, context, loop, controller.signal).catch((error: unknown): Outcome | null => {
     if (controller.signal.aborted) return null
-    context.logger.error('a model call failed', { tenant: context.tenant, id: context.id, turnId: step.turnId, error })
+    const { node, ref } = context
+    node.logger.error('a model call failed', { ...ref, turnId: step.turnId, error })
     return { type: 'end', turnId: step.turnId, status: 'failed', reason: failureReason(error) }
   })
   return { turnId: step.turnId, abort: () => controller.abort(), ended }
 }
 
 async function run(step: ModelStep, context: TurnContext, loop: Loop, signal: AbortSignal): Promise<Outcome | null> {
-  const { agent, channel, clock, memory } = context
+  const { agent, channel, memory } = context
+  const { clock, redact } = context.node
   channel.emit({ type: 'state_changed', state: 'preparing' }, loop.state().lastSeq)
   const prepared = await unlessAborted(prepare(step, context, loop, signal), signal)
   if (prepared.type === 'halt') return { type: 'end', turnId: step.turnId, status: 'halted', reason: prepared.reason }
@@ -53,7 +56,9 @@ async function run(step: ModelStep, context: TurnContext, loop: Loop, signal: Ab
   const { turn, system } = prepared
   const state = loop.state()
   const turnState = stateOfTurn(state, step.turnId)
-  const { prompt, estimated, reduction, prefix } = await nextPrompt(state, system, turn.injections, context, signal)
+  const next = await nextPrompt(state, system, turn.injections, context, signal)
+  const { prompt, estimated, reduction, prefix, toSummarise } = next
+  if (toSummarise.length > 0) startSummary(toSummarise, state.lastSeq, context)
   const ref = turnRef(step.turnId, step.step)
   const audit = auditAttempts(context, { turnRef: ref, prompt, seen: state.lastSeq, reduction, prefix })
   const messageId = uuidV7(clock.now())
@@ -71,7 +76,7 @@ async function run(step: ModelStep, context: TurnContext, loop: Loop, signal: Ab
       newCallId: () => uuidV7(clock.now()),
       transformChunk: agent.transformChunk,
       onAttempt: audit.onAttempt,
-      redact: context.redact,
+      redact,
     },
     liveDeltas(context, loop, step.turnId, messageId),
   )
@@ -86,7 +91,8 @@ type Prepared = { type: 'go'; turn: Turn; system: string } | { type: 'halt'; rea
 
 /** Runs the pre-hooks. What a durable one adds is in the log before the model is called. */
 async function prepare(step: ModelStep, context: TurnContext, loop: Loop, signal: AbortSignal): Promise<Prepared> {
-  const { agent, clock, logger, scopes } = context
+  const { agent, scopes } = context
+  const { clock, logger } = context.node
   const state = loop.state()
   const turnState = stateOfTurn(state, step.turnId)
   const opened = turnState.items.find((item) => item.type === 'user')

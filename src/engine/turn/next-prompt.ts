@@ -18,11 +18,13 @@ export type NextPrompt = {
   readonly estimated: number
   readonly reduction: Reduction
   readonly prefix: CommonPrefix | null
+  /** The oldest turns, when they will have to go soon; else none. */
+  readonly toSummarise: readonly TurnState[]
 }
 
 /**
  * What the next model call of a turn sees; remembered, so that the prompt after it goes on from it. Rejects with `ContextOverflowError` when
- * it does not fit. Begins to sum up the oldest turns when they will have to go soon.
+ * it does not fit.
  */
 export async function nextPrompt(
   state: ConversationState,
@@ -31,7 +33,7 @@ export async function nextPrompt(
   context: TurnContext,
   signal: AbortSignal,
 ): Promise<NextPrompt> {
-  const { agent, memory, logger, tenant, id } = context
+  const { node, ref, agent, memory } = context
   const before = memory.reduction
   const first = assemble(state, system, injections, context)
   // Something is about to be left out; another node may have summed it up.
@@ -41,25 +43,16 @@ export async function nextPrompt(
   if (assembly.overflow) throw assembly.overflow
   memory.reduction = reduction
   const news = assembly.hasReduced ? describeReduction(before, reduction) : null
-  if (news) logger.debug('the context was reduced', { tenant, id, news })
-  if (!memory.isSummarising && state.lastSeq >= memory.summariseAtSeq) {
-    const span = planSummary({ ...assembly.reduced, isSummedUp: agent.context.summarise !== false })
-    if (span.length > 0) sumUpSoon(span, state.lastSeq, context)
-  }
+  if (news) node.logger.debug('the context was reduced', { ...ref, news })
+  const maySummarise = !memory.isSummarising && state.lastSeq >= memory.summariseAtSeq
+  const toSummarise = maySummarise
+    ? planSummary({ ...assembly.reduced, isSummedUp: agent.context.summarise !== false })
+    : []
   const prefix = agent.audit === 'off' ? null : prefixOf(state, system, news, context)
   const needed = blobsNeeded(state, reduction, injections, memory.endedTurns)
   const blobs = needed.length === 0 ? noBlobs : await readBlobs(needed, context, signal)
-  return { prompt: (model) => assembly.prompt(model, blobs), estimated, reduction, prefix }
+  return { prompt: (model) => assembly.prompt(model, blobs), estimated, reduction, prefix, toSummarise }
 }
-
-/** What fails is not asked for at every call from then on, but each time what is to be summed up has grown by a good part. */
-function sumUpSoon(span: readonly TurnState[], lastSeq: number, { memory, summariseSoon }: TurnContext): void {
-  const sinceSummary = lastSeq - (memory.latestSummary?.toSeq ?? 0)
-  memory.summariseAtSeq = lastSeq + Math.ceil(sinceSummary * growthBeforeNextTry)
-  summariseSoon(span)
-}
-
-const growthBeforeNextTry = 0.25
 
 function assemble(
   state: ConversationState,
@@ -73,9 +66,8 @@ function assemble(
 }
 
 /** Whether the store has a newer one than this process knew of. */
-async function findSummary(context: TurnContext, signal: AbortSignal): Promise<boolean> {
-  const { memory, store, id } = context
-  const stored = summaryText(await retryStore(() => store.latestSummary(id), context, signal))
+async function findSummary({ node, ref, memory, store }: TurnContext, signal: AbortSignal): Promise<boolean> {
+  const stored = summaryText(await retryStore(() => store.latestSummary(ref.id), node, ref, signal))
   if (!stored || stored.toSeq <= (memory.latestSummary?.toSeq ?? 0)) return false
   memory.latestSummary = stored
   return true
@@ -99,12 +91,12 @@ const noBlobs: ReadonlyMap<string, Uint8Array> = new Map()
 
 async function readBlobs(
   refs: readonly BlobRef[],
-  context: TurnContext,
+  { node, ref: conversation, store }: TurnContext,
   signal: AbortSignal,
 ): Promise<Map<string, Uint8Array>> {
   const blobs = new Map<string, Uint8Array>()
   for (const ref of refs) {
-    const found = blobs.has(ref.blob) ? null : await retryStore(() => context.store.getBlob(ref), context, signal)
+    const found = blobs.has(ref.blob) ? null : await retryStore(() => store.getBlob(ref), node, conversation, signal)
     if (found) blobs.set(ref.blob, found.bytes)
   }
   return blobs

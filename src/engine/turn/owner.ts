@@ -52,13 +52,13 @@ export class Owner {
   /** `cached`: what the row says of its state, where that is known; nobody else writes it under this lease. */
   constructor(context: TurnContext, lease: Lease, workingSet: WorkingSet, cached: FsmState | null) {
     this.#context = context
-    this.#inHand = new PendingOutcomes(context.redact)
+    this.#inHand = new PendingOutcomes(context.node.redact)
     this.#store = context.store
     this.#channel = context.channel
-    this.#workingSets = context.workingSets
+    this.#workingSets = context.node.workingSets
     this.#lease = lease
     this.#cached = cached
-    this.#reading = new LogReading(context.clock)
+    this.#reading = new LogReading(context.node.clock)
     this.#workingSet = remember(context.memory, { ...workingSet, agent: context.agent.name })
     const loop = { state: () => this.state, submit: (outcome: Outcome) => this.#submit(outcome) }
     this.#model = new RunningModel(context, loop, {
@@ -67,7 +67,7 @@ export class Owner {
     })
     this.#detach = context.channel.attach(() => this.#workingSet)
     this.children = new ChildCalls(context.family, context.agent.name)
-    this.missingTools = new MissingTools(context)
+    this.missingTools = new MissingTools(context.ref, context.agent, context.node.toolTimeouts)
   }
 
   get state(): ConversationState {
@@ -91,7 +91,7 @@ export class Owner {
   }
 
   get clock(): Clock {
-    return this.#context.clock
+    return this.#context.node.clock
   }
 
   running(): ReadonlySet<string> {
@@ -141,7 +141,7 @@ export class Owner {
   async catchUp(): Promise<void> {
     await this.#reading.pause()
     if (!this.#reading.isDue(this.lastSeq)) return
-    const { id } = this.#context
+    const { id } = this.#context.ref
     try {
       await this.#reading.run(async () =>
         this.#accept((await caughtUp(this.#store, id, this.#workingSet)) ?? (await loadWhole(this.#store, id))),
@@ -158,7 +158,7 @@ export class Owner {
    * when somebody else is to go on.
    */
   async commit(events: readonly NewEvent[], after: ConversationState, lets: 'go_on' | LettingGo): Promise<boolean> {
-    const { id } = this.#context
+    const { id } = this.#context.ref
     const expectedSeq = this.state.lastSeq
     const parks = lets === 'park'
     const fsmState = fsmStateOf(after)
@@ -235,14 +235,15 @@ export class Owner {
     this.#isLost = true
     this.#abortAll()
     this.#inHand.drop()
-    this.#workingSets.drop(this.#context.tenant, this.#context.id)
+    const { tenant, id } = this.#context.ref
+    this.#workingSets.drop(tenant, id)
     this.#detach()
     this.#signal.set()
   }
 
   #loseToAnother(): void {
-    const { id, tenant, logger } = this.#context
-    if (!this.#isLost) logger.warn('a lease was lost: another node has taken the conversation', { tenant, id })
+    const { node, ref } = this.#context
+    if (!this.#isLost) node.logger.warn('a lease was lost: another node has taken the conversation', ref)
     this.#lease.lose()
     this.lose()
   }
@@ -312,7 +313,8 @@ export class Owner {
   }
 
   #accept(workingSet: WorkingSet, events?: readonly LogEvent[]): void {
-    const { tenant, id, memory } = this.#context
+    const { memory } = this.#context
+    const { tenant, id } = this.#context.ref
     this.#workingSet = remember(memory, workingSet)
     const { state } = this.#workingSet
     this.#workingSets.keep(tenant, id, this.#workingSet)
@@ -350,7 +352,7 @@ export class Owner {
   /** False when it is lost, or when that could not be found out. */
   async #isStillOurs(): Promise<boolean> {
     try {
-      const result = await this.#store.commit(this.#context.id, { events: [], epoch: this.#lease.epoch })
+      const result = await this.#store.commit(this.#context.ref.id, { events: [], epoch: this.#lease.epoch })
       if (!result.ok) this.#loseToAnother()
       return result.ok
     } catch (error) {
@@ -362,29 +364,29 @@ export class Owner {
   #storeFailed(error: unknown, what: string): void {
     this.#reading.hasFailed(error)
     this.#cached = null
-    const { id, tenant, logger, warnOfStore } = this.#context
+    const { node, ref } = this.#context
     if (PerdureError.isInstance(error) && error.code === 'store_closed') {
-      logger.error('letting go of a conversation', { tenant, id, error })
+      node.logger.error('letting go of a conversation', { ...ref, error })
       this.lose()
       return
     }
-    warnOfStore(`${what}; trying again`, { tenant, id, error, waitMs: this.#reading.waitMs })
+    node.warnOfStore(`${what}; trying again`, { ...ref, error, waitMs: this.#reading.waitMs })
   }
 
   /** The store will never take it (too large, not JSON): the turn fails truthfully. Where it takes nothing at all, the conversation is let go. */
   #refused(error: PerdureError): void {
-    const { id, tenant, logger } = this.#context
+    const { node, ref } = this.#context
     const isOver = error.code === 'store_closed' || error.code === 'conversation_not_found'
     const instead = isOver ? [] : this.#refusals.instead(error, this.outcomes(), openTurn(this.state))
-    logger.error('a commit was refused', { tenant, id, error })
+    node.logger.error('a commit was refused', { ...ref, error })
     if (isOver) return this.lose()
     this.#inHand.drop()
     for (const outcome of instead) this.#take(outcome)
   }
 
   #crashed(error: unknown): void {
-    const { id, tenant, logger } = this.#context
-    logger.error('a task ended in a way it must not', { tenant, id, error })
+    const { node, ref } = this.#context
+    node.logger.error('a task ended in a way it must not', { ...ref, error })
     this.#model.forget()
     const turn = openTurn(this.state)
     if (turn) this.#take({ type: 'end', turnId: turn.turnId, status: 'failed', reason: 'internal_error' })

@@ -14,7 +14,7 @@ test('a commit ends the rows of all its resolutions, until one has disagreed; th
   await store.upsertToolCall('c1', { id: 'three', round: 2 })
   const guards = new RowGuards()
   expect(guards.guarded({ resolve })).toEqual({ resolve })
-  await guards.distrust({ tenant: 'default', id: 'c1', store, logger: silentLogger })
+  await guards.distrust({ node: { logger: silentLogger }, ref: { tenant: 'default', id: 'c1' }, store })
   expect(guards.guarded({ resolve })).toEqual({ resolve: [resolve[0]] })
   expect(guards.guarded({})).toEqual({})
   guards.trust()

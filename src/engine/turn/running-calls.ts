@@ -1,12 +1,12 @@
 import { type Clock, monotonic } from '../../base/clock.ts'
 import { ToolMissingError } from '../../base/errors/runtime-errors.ts'
 import { Lru } from '../../base/lru.ts'
+import type { Agent } from '../../define/agent.ts'
 import { callEnd, callPhase } from '../../log/call-phase.ts'
 import { isDue } from '../../log/next-step.ts'
 import type { ResultOutcome } from '../../log/settle.ts'
 import { type CallState, type ConversationState, findCall, openTurn } from '../../log/state.ts'
 import { type ConversationRef, conversationKey } from '../../store/records.ts'
-import type { TurnContext } from './turn-context.ts'
 
 type Running = { readonly attempt: number; readonly controller: AbortController; hasReturned: boolean }
 
@@ -74,29 +74,33 @@ export class RunningCalls {
   }
 }
 
-type Context = Pick<TurnContext, 'id' | 'agent' | 'toolWaitMs'>
-
 /** Leaves calls to other nodes whose tools are not in the code of this one, as in the middle of a deploy. */
 export class MissingTools {
-  readonly #context: Context
+  readonly #ref: ConversationRef
+  readonly #agent: Agent
+  readonly #timeouts: MissingToolTimeouts
 
-  constructor(context: Context) {
-    this.#context = context
+  constructor(ref: ConversationRef, agent: Agent, timeouts: MissingToolTimeouts) {
+    this.#ref = ref
+    this.#agent = agent
+    this.#timeouts = timeouts
   }
 
   /** The calls of the open turn that would run now, or start a child agent, and are not for this node. Empty once it has waited for long enough. */
-  leftToOthers(state: ConversationState): readonly CallState[] {
-    const { agent, toolWaitMs } = this.#context
+  callsForOtherNodes(state: ConversationState): readonly CallState[] {
     const turn = openTurn(state)
     if (!turn) return []
-    const lacksTool = ({ name, executor }: CallState) => agent.toolSet.get(name)?.executor !== executor
-    return turn.calls.filter((call) => lacksTool(call) && needsTool(call) && toolWaitMs(call.callId) > 0)
+    const lacksTool = ({ name, executor }: CallState) => this.#agent.toolSet.get(name)?.executor !== executor
+    return turn.calls.filter((call) => lacksTool(call) && needsTool(call) && this.#waitMs(call) > 0)
   }
 
-  /** Throws `ToolMissingError` where there are such calls: nothing else can go on. */
-  leave([call]: readonly CallState[]): void {
-    const { id, agent, toolWaitMs } = this.#context
-    if (call) throw new ToolMissingError(id, agent.name, call, toolWaitMs(call.callId))
+  /** Throws `ToolMissingError` if there are such calls, so that the worker releases the conversation: nothing else can go on. */
+  release([call]: readonly CallState[]): void {
+    if (call) throw new ToolMissingError(this.#ref.id, this.#agent.name, call, this.#waitMs(call))
+  }
+
+  #waitMs({ callId }: CallState): number {
+    return this.#timeouts.remainingMs(this.#ref, callId)
   }
 }
 

@@ -39,7 +39,8 @@ async function callModelOutsideTurn(
   context: TurnContext,
   signal: AbortSignal,
 ): Promise<string> {
-  const { agent, clock, logger, tenant, id } = context
+  const { agent, ref } = context
+  const { clock, logger, redact } = context.node
   const prompt = [
     { role: 'system' as const, content: system },
     { role: 'user' as const, content: [{ type: 'text' as const, text }] },
@@ -56,7 +57,7 @@ async function callModelOutsideTurn(
       clock,
       newCallId: () => uuidV7(clock.now()),
       onAttempt: audit.onAttempt,
-      redact: context.redact,
+      redact,
     },
     () => {},
   )
@@ -64,7 +65,7 @@ async function callModelOutsideTurn(
   const answer = read(message.parts.map((part) => (part.type === 'text' ? part.text : '')).join(''))
   if (message.status === 'complete' && answer !== '') return answer
   if (message.status !== 'aborted') {
-    logger.warn(onFailure, { tenant, id, error: message.error ?? 'the model gave no text of use' })
+    logger.warn(onFailure, { ...ref, error: message.error ?? 'the model gave no text of use' })
   }
   return ''
 }
@@ -74,24 +75,21 @@ const instructions =
 const longestTitle = 120
 const longestTranscript = 8_000
 
-/** Whether a turn has ended well and the conversation has no title yet. A title that failed is tried again after the next turn. */
-export function needsTitle(state: ConversationState, { agent, memory }: TurnContext): boolean {
+function needsTitle(state: ConversationState, { agent, memory }: TurnContext): boolean {
   if (agent.title === null || state.title !== null || memory.isTitling) return false
   return state.turns.some((turn) => turn.end?.status === 'completed')
 }
 
 /** Names the conversation, beside its turns: nothing waits for it, and it needs no lease, because the log takes one title only. */
-export async function generateTitle(
-  state: ConversationState,
-  context: TurnContext,
-  signal: AbortSignal,
-): Promise<void> {
+async function generateTitle(state: ConversationState, context: TurnContext, signal: AbortSignal): Promise<void> {
   const { memory } = context
   memory.isTitling = true
   try {
     const title = await askForTitle(state, context, signal)
     if (title === '' || !(await record(title, context))) return
-    const { agent, channel, scopes, snapshots, workingSets, store, tenant, id } = context
+    const { agent, channel, scopes, store } = context
+    const { tenant, id } = context.ref
+    const { snapshots, workingSets } = context.node
     if (!snapshots) return
     // Of all that is persisted, only a title is announced first.
     if (!channel.isUnused) await channel.refresh()
@@ -120,7 +118,7 @@ function askForTitle(state: ConversationState, context: TurnContext, signal: Abo
 }
 
 /** False when there is one already, or nothing to name any more. */
-async function record(title: string, { store, id }: TurnContext): Promise<boolean> {
+async function record(title: string, { store, ref: { id } }: TurnContext): Promise<boolean> {
   for (;;) {
     const { state: now } = await loadWhole(store, id, bound)
     const events = settle(now, { type: 'title', title })
@@ -137,6 +135,31 @@ function titleFrom(text: string): string {
     .slice(0, longestTitle)
 }
 
+/** Names the conversation outside its turns, once a turn has ended well. A title that failed is tried again after the next turn. */
+export function startTitle(state: ConversationState, context: TurnContext): void {
+  if (!needsTitle(state, context)) return
+  const { node, ref } = context
+  node.sideTasks.start('no title could be recorded', ref, (signal) => generateTitle(state, context, signal))
+}
+
+/** How much more there must be to sum up before a summary that failed is tried again. */
+const growthBeforeNextTry = 0.25
+
+/** Sums up these turns outside of the turn that goes on. */
+export function startSummary(span: readonly TurnState[], lastSeq: number, context: TurnContext): void {
+  const { node, ref, memory } = context
+  const sinceSummary = lastSeq - (memory.latestSummary?.toSeq ?? 0)
+  memory.summariseAtSeq = lastSeq + Math.ceil(sinceSummary * growthBeforeNextTry)
+  memory.isSummarising = true
+  node.sideTasks.start('no summary could be recorded', ref, async (signal) => {
+    try {
+      await summarise(span, context, signal)
+    } finally {
+      memory.isSummarising = false
+    }
+  })
+}
+
 const summaryInstructions = [
   'You keep the memory of a conversation between a user and an assistant.',
   'Write a summary that can stand in for the messages below: what the user wants, facts and numbers, decisions, what tools did and returned,',
@@ -148,12 +171,9 @@ const summaryInstructions = [
  * so at once: the one that reaches furthest counts. When it fails nothing is lost, and it is planned again when there is a good
  * part more of it.
  */
-export async function summarise(
-  planned: readonly TurnState[],
-  context: TurnContext,
-  signal: AbortSignal,
-): Promise<void> {
-  const { store, id, memory, agent } = context
+async function summarise(planned: readonly TurnState[], context: TurnContext, signal: AbortSignal): Promise<void> {
+  const { store, memory, agent } = context
+  const { id } = context.ref
   const { origin } = memory
   const stored = await store.latestSummary(id)
   const previous = summaryText(stored)
@@ -205,7 +225,7 @@ async function sumUp(
 }
 
 /** The first summary stands for what the conversation was seeded with, too. */
-async function seedOf({ store, id }: TurnContext): Promise<string> {
+async function seedOf({ store, ref: { id } }: TurnContext): Promise<string> {
   const [first] = await store.streamEvents(id, { before: 2 })
   return first?.type === 'seeded' ? seedText(first.content.state) : ''
 }
@@ -217,7 +237,7 @@ const charactersPerToken = 4
 async function baseAt(
   { turnId, end }: TurnState,
   stored: Summary | null,
-  { store, id }: TurnContext,
+  { store, ref: { id } }: TurnContext,
 ): Promise<ConversationState | null> {
   let base = (stored && usableBase(stored)) ?? emptyState
   let last: LogEvent | null = null

@@ -43,7 +43,7 @@ async function runOnce(
   context: TurnContext,
   run: Run,
 ): Promise<ResultOutcome['result']> {
-  const { agent, clock } = context
+  const { agent, node } = context
   const tool = agent.tools.find((candidate) => candidate.name === call.name)
   if (tool?.executor !== 'server') {
     const problem = tool ? `is no longer run on the server but by '${tool.executor}'` : 'is no longer there'
@@ -52,7 +52,7 @@ async function runOnce(
   const toolTurn = await turnOfCall(call, turn, context, run)
   if (!toolTurn) return { ok: false, error: 'It was not run: who it should run for could not be found out.' }
   failpoint('tool.before_run')
-  const limits = { timeoutMs: call.timeoutMs, signal: run.signal, mayStart: run.mayStart, clock }
+  const limits = { timeoutMs: call.timeoutMs, signal: run.signal, mayStart: run.mayStart, clock: node.clock }
   const result = await runTool(tool, effectiveArgs(call), toolTurn, limits)
   failpoint('tool.after_run')
   return result
@@ -62,7 +62,7 @@ async function runOnce(
 async function turnOfCall(
   { callId }: CallState,
   turn: TurnState,
-  { scopes, channel, logger, tenant, id }: TurnContext,
+  { node, ref, scopes, channel }: TurnContext,
   { signal, seq }: Run,
 ): Promise<Turn | null> {
   try {
@@ -77,7 +77,7 @@ async function turnOfCall(
       },
     })
   } catch (error) {
-    logger.error('the scope of a call could not be restored', { tenant, id, callId, error })
+    node.logger.error('the scope of a call could not be restored', { ...ref, callId, error })
     return null
   }
 }

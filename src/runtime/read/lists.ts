@@ -4,12 +4,12 @@ import { readMembers } from '../../base/errors/read-given.ts'
 import { ConversationQuarantinedError } from '../../base/errors/runtime-errors.ts'
 import { ConversationUnreadableError } from '../../base/errors/store-errors.ts'
 import { parentCallOf } from '../../engine/child/child-calls.ts'
+import type { EngineNode } from '../../engine/node.ts'
 import { checkId, checkWhole, readPage } from '../../store/checks.ts'
 import type { ConversationRecord, Parent, PendingCall } from '../../store/records.ts'
 import type { Page, TenantStore } from '../../store/store.ts'
 import type { CallPath } from '../../view/view.ts'
 import type { ForkOptions } from '../conversation.ts'
-import type { RuntimeContext } from '../runtime-context.ts'
 
 /** What a list tells of a conversation or a session. */
 export type ListedConversation = ConversationRecord & {
@@ -72,7 +72,7 @@ export type InboxItem = PendingCall & {
   readonly path: CallPath
 }
 
-type Known = Pick<RuntimeContext, 'agents' | 'addressable'>
+type Known = Pick<EngineNode, 'agents' | 'addressable'>
 
 const defaultPage = 100
 

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import { defineAgent } from '../define/define-agent.ts'
 import { memoryStore } from '../store/memory/memory-store.ts'
 import { scriptedModel } from '../testing/scripted-model.ts'
-import { runtimeProblems } from './runtime-problems.ts'
+import { runtimeProblems } from './runtime-options.ts'
 
 const agents = [defineAgent({ name: 'support', model: scriptedModel([]) })]
 const store = memoryStore()

@@ -1,9 +1,38 @@
+import { systemClock } from '../base/clock.ts'
 import { DefinitionError } from '../base/errors/definition-errors.ts'
 import { unknownKeys } from '../base/errors/read-given.ts'
+import { consoleLogger } from '../base/logger.ts'
+import { redactingLogger } from '../base/redact/redacting-logger.ts'
+import { createRedactor } from '../base/redact/redactor.ts'
 import { type Agent, isAgent } from '../define/agent.ts'
+import { FlowRegistry } from '../engine/flow/flow-registry.ts'
+import type { NodeSettings } from '../engine/node.ts'
+import { Snapshots } from '../snapshot/snapshots.ts'
+import { checkDuration, checkWhole } from '../store/checks.ts'
 import type { RuntimeOptions } from './runtime.ts'
 
-/** What is wrong with the options of a runtime. A misspelt `tenant` must not become one wall for everybody, so unknown keys are. */
+/** The settings of a node, with the defaults filled in. Throws `DefinitionError` naming everything that is wrong with the options. */
+export function readRuntimeOptions(options: RuntimeOptions): NodeSettings {
+  const problems = runtimeProblems(options)
+  if (problems.length > 0) throw new DefinitionError('The runtime', problems)
+  const { store, clock = systemClock, logger: given = consoleLogger, restoreScope } = options
+  const redact = createRedactor({ redact: options.redact, logger: given, clock })
+  const logger = redactingLogger(given, redact)
+  const { leaseMs = 10_000, pollMs = 500, maxConcurrentTurns = 256, missingToolMs = 600_000 } = options
+  const { persistence, persistTimeoutMs: timeoutMs = 5_000 } = options
+  for (const [name, ms] of Object.entries({ leaseMs, pollMs, persistTimeoutMs: timeoutMs })) checkDuration(name, ms)
+  checkDuration('missingToolMs', missingToolMs, 0)
+  checkWhole('maxConcurrentTurns', maxConcurrentTurns, 1)
+  return {
+    ...{ store, clock, logger, redact, restoreScope, leaseMs, pollMs, maxConcurrentTurns, missingToolMs },
+    agents: agentsByName(options.agents),
+    addressable: new Map(options.agents.map((agent) => [agent.name, agent])),
+    flows: new FlowRegistry(options.flows ?? []),
+    snapshots: persistence ? new Snapshots(persistence, { clock, logger, timeoutMs }) : null,
+  }
+}
+
+/** What is wrong with the options of a runtime. Unknown keys are: with a misspelt `tenant`, all users would share one tenant. */
 export function runtimeProblems(options: unknown): string[] {
   const { agents, store } = Object(options) as Partial<RuntimeOptions>
   const problems = unknownKeys(options, runtimeOptionNames)

@@ -1,0 +1,71 @@
+import type { Clock } from '../base/clock.ts'
+import { type Logger, rateLimited } from '../base/logger.ts'
+import type { Redact } from '../base/redact/redactor.ts'
+import { uuidV7 } from '../base/uuid-v7.ts'
+import type { Agent } from '../define/agent.ts'
+import { ContextMemories } from '../prompt/assemble-prompt.ts'
+import type { Snapshots } from '../snapshot/snapshots.ts'
+import type { Store } from '../store/store.ts'
+import { WorkingSets } from '../store/working-sets.ts'
+import type { FlowRegistry } from './flow/flow-registry.ts'
+import { FlowStates } from './flow/load-flow.ts'
+import { Channels } from './live/log-poll.ts'
+import { type RestoreScope, Scopes } from './scopes.ts'
+import { KeepAlive, SideTasks } from './side-tasks.ts'
+import { MissingToolTimeouts } from './turn/running-calls.ts'
+
+/** What the application decides about a node. */
+export type NodeSettings = {
+  readonly store: Store
+  readonly clock: Clock
+  readonly logger: Logger
+  /** Takes secrets out of what failed, before it is committed or logged. */
+  readonly redact: Redact
+  /** All agents that there is code for, also those that only tools start. */
+  readonly agents: ReadonlyMap<string, Agent>
+  /** The agents that callers may name. All others work for a parent alone. */
+  readonly addressable: ReadonlyMap<string, Agent>
+  readonly flows: FlowRegistry
+  /** Null where the application keeps none. */
+  readonly snapshots: Snapshots | null
+  readonly restoreScope?: RestoreScope | undefined
+  readonly leaseMs: number
+  readonly pollMs: number
+  readonly maxConcurrentTurns: number
+  readonly missingToolMs: number
+}
+
+/** What one process works with: its settings, and what it remembers. One object for all that runs in the process. */
+export type EngineNode = Omit<NodeSettings, 'restoreScope' | 'missingToolMs'> & {
+  /** The name under which the process holds its leases. */
+  readonly holder: string
+  /** For failures of the store that are tried again. Logs the same failure only once in a while. */
+  readonly warnOfStore: Logger['warn']
+  readonly channels: Channels
+  readonly workingSets: WorkingSets
+  readonly flowStates: FlowStates
+  readonly contextMemories: ContextMemories
+  readonly scopes: Scopes
+  readonly toolTimeouts: MissingToolTimeouts
+  readonly keepAlive: KeepAlive
+  readonly sideTasks: SideTasks
+}
+
+export function createNode({ restoreScope, missingToolMs, ...settings }: NodeSettings): EngineNode {
+  const { store, clock, logger } = settings
+  const workingSets = new WorkingSets()
+  const keepAlive = new KeepAlive()
+  return {
+    ...settings,
+    holder: `runtime-${uuidV7()}`,
+    warnOfStore: rateLimited(logger, () => clock.now()),
+    channels: new Channels(store, workingSets, clock),
+    workingSets,
+    flowStates: new FlowStates(),
+    contextMemories: new ContextMemories(),
+    scopes: new Scopes(restoreScope),
+    toolTimeouts: new MissingToolTimeouts(clock, missingToolMs),
+    keepAlive,
+    sideTasks: new SideTasks({ logger, keepAlive }),
+  }
+}
