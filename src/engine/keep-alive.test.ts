@@ -1,5 +1,5 @@
 import { expect, test, vi } from 'vitest'
-import { KeepAlive } from './side-tasks.ts'
+import { KeepAlive } from './background-tasks.ts'
 
 test('the process is kept while anybody holds it, and each lets go once', () => {
   vi.useFakeTimers()

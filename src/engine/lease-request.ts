@@ -57,7 +57,7 @@ export type LogOwner = {
   readonly problem: PerdureError | null
   hint(seq: number): void
   /** Another node has the lease: nothing more may be written. */
-  lose(): void
+  loseLease(): void
   /** Lets go in good order. */
   close(): Promise<void>
 }

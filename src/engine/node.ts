@@ -7,11 +7,11 @@ import { ContextMemories } from '../prompt/assemble-prompt.ts'
 import type { Snapshots } from '../snapshot/snapshots.ts'
 import type { Store } from '../store/store.ts'
 import { WorkingSets } from '../store/working-sets.ts'
+import { BackgroundTasks, KeepAlive } from './background-tasks.ts'
 import type { FlowRegistry } from './flow/flow-registry.ts'
 import { FlowStates } from './flow/load-flow.ts'
 import { Channels } from './live/log-poll.ts'
 import { type RestoreScope, Scopes } from './scopes.ts'
-import { KeepAlive, SideTasks } from './side-tasks.ts'
 import { MissingToolTimeouts } from './turn/running-calls.ts'
 
 /** What the application decides about a node. */
@@ -48,7 +48,7 @@ export type EngineNode = Omit<NodeSettings, 'restoreScope' | 'missingToolMs'> & 
   readonly scopes: Scopes
   readonly toolTimeouts: MissingToolTimeouts
   readonly keepAlive: KeepAlive
-  readonly sideTasks: SideTasks
+  readonly backgroundTasks: BackgroundTasks
 }
 
 export function createNode({ restoreScope, missingToolMs, ...settings }: NodeSettings): EngineNode {
@@ -66,6 +66,6 @@ export function createNode({ restoreScope, missingToolMs, ...settings }: NodeSet
     scopes: new Scopes(restoreScope),
     toolTimeouts: new MissingToolTimeouts(clock, missingToolMs),
     keepAlive,
-    sideTasks: new SideTasks({ logger, keepAlive }),
+    backgroundTasks: new BackgroundTasks({ logger, keepAlive }),
   }
 }

@@ -1,6 +1,6 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { describe, expect, test } from 'vitest'
-import { lifecycleOf } from '../engine/turn/hand-over.ts'
+import { lifecycleOf } from '../engine/turn/pending-outcomes.ts'
 import { seedFrom, takeSnapshot } from '../snapshot/snapshots.ts'
 import type { LogEvent, NewEvent } from './events.ts'
 import { foldEvents } from './fold-events.ts'

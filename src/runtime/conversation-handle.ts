@@ -306,7 +306,7 @@ export function conversationHandle(
       const isDeleted = await store.deleteConversation(id)
       for (const gone of [id, ...below]) {
         workingSets.drop(tenant, gone)
-        worker?.lose(tenant, gone)
+        worker?.loseLease({ tenant, id: gone })
         void channels.peek(tenant, gone)?.poll()
         runtime.turnWaiters.hint({ tenant, id: gone })
       }

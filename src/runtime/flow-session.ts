@@ -244,7 +244,7 @@ export function flowSession(
     async delete() {
       runtime.assertOpen()
       const isDeleted = (await load()) !== null && (await store.deleteConversation(id))
-      if (isDeleted) worker?.lose(tenant, id)
+      if (isDeleted) worker?.loseLease(ref)
       return isDeleted
     },
   }

@@ -335,7 +335,7 @@ export const contractMutants: readonly Mutant[] = [
     name: 'a row that says something else than the log keeps its turn from being cancelled',
     edits: [
       {
-        file: 'src/engine/turn/in-hand.ts',
+        file: 'src/engine/turn/pending-outcomes.ts',
         find: 'if (!pending || !change.resolve) return change',
         replace: 'if (!change.resolve || pending) return change',
       },

@@ -152,14 +152,14 @@ const rows: readonly Row[] = [
   ],
   [
     'results of tools are committed as they are',
-    'src/engine/turn/in-hand.ts',
+    'src/engine/turn/pending-outcomes.ts',
     'outcome.result.ok ? outcome : { ...outcome, result: redactResult(outcome.result, redact) }',
     'outcome.result.ok || redact === null ? outcome : outcome',
     everywhere,
   ],
   [
     'what a hook threw is committed as it is',
-    'src/engine/turn/in-hand.ts',
+    'src/engine/turn/pending-outcomes.ts',
     'outcome.reason === null ? outcome : { ...outcome, reason: redact(outcome.reason) }',
     'outcome',
     story('are in no end of a turn, whichever hook threw them'),

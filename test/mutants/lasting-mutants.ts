@@ -38,7 +38,7 @@ export const lastingMutants: readonly Mutant[] = [
     name: 'lasting: an owner replaces what a store that fails for good refuses, without an end',
     edits: [
       {
-        file: 'src/engine/turn/in-hand.ts',
+        file: 'src/engine/turn/pending-outcomes.ts',
         find: "if (errorCodes[error.code].family === 'store' || this.#inARow > mostInARow) throw error",
         replace: "if (errorCodes[error.code].family === 'store' && this.#inARow < 0) throw error",
       },

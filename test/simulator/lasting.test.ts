@@ -31,13 +31,13 @@ vi.mock('../../src/engine/lease/claims.ts', async (original) => {
   class SkippedConversations extends real.SkippedConversations {
     readonly #failed = new Set<string>()
 
-    override setAside(ref: ConversationRef, error: unknown): void {
+    override retryLater(ref: ConversationRef, error: unknown): void {
       this.#failed.add(ref.id)
-      super.setAside(ref, error)
+      super.retryLater(ref, error)
     }
-    override isAside(ref: ConversationRef): boolean {
+    override waitsForRetry(ref: ConversationRef): boolean {
       if (off.takingUp && this.#failed.has(ref.id)) return true
-      return !off.aside && super.isAside(ref)
+      return !off.aside && super.waitsForRetry(ref)
     }
     override get size(): number {
       return off.search ? 0 : super.size

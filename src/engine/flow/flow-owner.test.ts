@@ -230,6 +230,6 @@ test('what is known of a session is its record and the time of its last event', 
   await pass(5)
   const last = (await store.streamEvents(id)).at(-1)!
   expect(owner.loaded).toMatchObject({ state: { lastSeq: 2 }, summarisedTo: 0, lastAt: last.at })
-  owner.lose()
+  owner.loseLease()
   await driving
 })

@@ -102,7 +102,7 @@ export class FlowOwner {
   }
 
   /** Another node has it, or it was deleted. Nothing more may be written; what runs is told to stop. */
-  lose(): void {
+  loseLease(): void {
     this.#isLost = true
     this.#ops.abort()
     this.#signal.set()
@@ -112,13 +112,13 @@ export class FlowOwner {
     const { node, ref } = this.#context
     if (!this.#isLost) node.logger.warn('a lease was lost: another node has taken the session', ref)
     this.#lease.lose()
-    this.lose()
+    this.loseLease()
   }
 
   /** The process ends: steps that run are told to stop and stay open in the log; whoever goes on decides by their `ifInterrupted`. */
   async close(): Promise<void> {
     if (this.#isLost) return
-    this.lose()
+    this.loseLease()
     await this.#context.store.releaseLease(this.#context.ref.id, this.#lease.epoch)
   }
 
@@ -183,7 +183,7 @@ export class FlowOwner {
     failpoint(parks ? 'flow.after_park' : 'flow.after_commit')
     this.#time.heard(result)
     this.#dueInMs = wakeInMs
-    if (parks) this.lose()
+    if (parks) this.loseLease()
     else await this.#accept(events, result)
     return true
   }
@@ -286,7 +286,7 @@ export class FlowOwner {
     const { generation } = this.#state
     this.#state = foldFlow(events, this.#state)!
     this.#lastAt = events.at(-1)?.at ?? this.#lastAt
-    if (this.#state.ended) this.lose()
+    if (this.#state.ended) this.loseLease()
     if (this.#state.generation !== generation) this.#beginAgain()
     this.#ops.settle(new Set(this.#state.outcomes.map(({ position }) => position)))
   }
@@ -332,7 +332,7 @@ export class FlowOwner {
     }
     // Deleted meanwhile, or the process ends. Anything else the store will never take.
     if (error.code !== 'conversation_not_found' && error.code !== 'store_closed') throw error
-    this.lose()
+    this.loseLease()
   }
 
   #storeFailed(error: unknown, what: string): void {

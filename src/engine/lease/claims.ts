@@ -115,7 +115,7 @@ export class SkippedConversations {
   }
 
   /** Working on it failed. */
-  setAside({ tenant, id }: ConversationRef, error: unknown): void {
+  retryLater({ tenant, id }: ConversationRef, error: unknown): void {
     const key = conversationKey(tenant, id)
     const failures = (this.#aside.get(key)?.failures ?? 0) + 1
     const delays = PerdureError.isInstance(error) && error.retryable ? passing : lasting
@@ -123,12 +123,12 @@ export class SkippedConversations {
     this.#problems.set(key, PerdureError.isInstance(error) ? error : new StoreError(errorText(error), { cause: error }))
   }
 
-  isAside({ tenant, id }: ConversationRef): boolean {
+  waitsForRetry({ tenant, id }: ConversationRef): boolean {
     return (this.#aside.get(conversationKey(tenant, id))?.until ?? 0) > this.#now()
   }
 
   /** Working on it went well, or is another's. */
-  takeBack({ tenant, id }: ConversationRef): void {
+  unskip({ tenant, id }: ConversationRef): void {
     this.#aside.delete(conversationKey(tenant, id))
   }
 
@@ -140,7 +140,7 @@ export class SkippedConversations {
 
   /** The due conversations worth reading: those that are neither set aside nor left alone with an unchanged log. One statement checks 1,000 of them. */
   async toLookAt(due: readonly ConversationRef[], store: Pick<Store, 'movedLogs'>): Promise<ConversationRef[]> {
-    const ready = due.filter((ref) => !this.isAside(ref))
+    const ready = due.filter((ref) => !this.waitsForRetry(ref))
     const left = ready.flatMap((ref) => this.#leftLog(ref) ?? [])
     if (left.length === 0) return ready
     const asked = left.filter(({ seq }) => Number.isFinite(seq))

@@ -30,7 +30,7 @@ test('of very many that are left alone, one question tells which logs have grown
   const refs = Array.from({ length: 1_500 }, (_, index) => ({ tenant: 'acme', id: `c${index}` }))
   for (const ref of refs) left.add(ref, 7, ref.id === 'c3' ? 100 : 60_000)
   left.add({ tenant: 'acme', id: 'c4' }, Number.POSITIVE_INFINITY)
-  left.setAside({ tenant: 'acme', id: 'c5' }, new Error('down'))
+  left.retryLater({ tenant: 'acme', id: 'c5' }, new Error('down'))
   const fresh = { tenant: 'acme', id: 'fresh' }
   const asked: string[][] = []
   const store = {
@@ -96,26 +96,26 @@ test('a conversation whose work failed is set aside for longer and longer, until
   const { left, pass } = leftAlone()
   const failure = new StoreError('the file is damaged', { retryable: false })
   for (const waitMs of [1_000, 2_000, 4_000]) {
-    left.setAside(chat, failure)
-    expect([left.isAside(chat), left.problemOf(chat), left.size]).toEqual([true, failure, 1])
+    left.retryLater(chat, failure)
+    expect([left.waitsForRetry(chat), left.problemOf(chat), left.size]).toEqual([true, failure, 1])
     pass(waitMs - 1)
-    expect(left.isAside(chat)).toBe(true)
+    expect(left.waitsForRetry(chat)).toBe(true)
     pass(1)
-    expect(left.isAside(chat)).toBe(false)
+    expect(left.waitsForRetry(chat)).toBe(false)
   }
-  for (let n = 0; n < 20; n++) left.setAside(chat, failure)
+  for (let n = 0; n < 20; n++) left.retryLater(chat, failure)
   pass(60_000)
-  expect(left.isAside(chat)).toBe(false)
-  left.takeBack(chat)
-  left.setAside(chat, new Error('not one of ours'))
+  expect(left.waitsForRetry(chat)).toBe(false)
+  left.unskip(chat)
+  left.retryLater(chat, new Error('not one of ours'))
   expect(left.problemOf(chat)).toMatchObject({ code: 'store_failed' })
   pass(1_000)
-  expect(left.isAside(chat)).toBe(false)
+  expect(left.waitsForRetry(chat)).toBe(false)
 })
 
 test('what may pass by itself is tried sooner', () => {
   const { left, pass } = leftAlone()
-  left.setAside(chat, new StoreError('away'))
+  left.retryLater(chat, new StoreError('away'))
   pass(50)
-  expect(left.isAside(chat)).toBe(false)
+  expect(left.waitsForRetry(chat)).toBe(false)
 })

@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest'
 import { silentLogger } from '../../base/logger.ts'
 import { fakeClock } from '../../testing/fake-clock.ts'
+import { BackgroundTasks, KeepAlive } from '../background-tasks.ts'
 import type { LogOwner } from '../lease-request.ts'
-import { KeepAlive, SideTasks } from '../side-tasks.ts'
 import { releaseAllWithin } from './shutdown.ts'
 
 function closing() {
@@ -22,24 +22,32 @@ function closing() {
   }
   const keepAlive = new Watched()
   const clock = fakeClock()
-  const sideTasks = new SideTasks({ logger, keepAlive })
+  const backgroundTasks = new BackgroundTasks({ logger, keepAlive })
   const owner = (name: string, close: () => Promise<void>): LogOwner => {
-    return { lastSeq: 1, isLost: false, problem: null, hint: () => {}, lose: () => void lost.push(name), close }
+    return { lastSeq: 1, isLost: false, problem: null, hint: () => {}, loseLease: () => void lost.push(name), close }
   }
-  return { told, lost, clock, owner, sideTasks, parts: { sideTasks, keepAlive, clock, logger }, isEnded: () => isEnded }
+  return {
+    told,
+    lost,
+    clock,
+    owner,
+    backgroundTasks,
+    parts: { backgroundTasks, keepAlive, clock, logger },
+    isEnded: () => isEnded,
+  }
 }
 
 const done = Promise.resolve()
 
 test('what is held is closed and waited for, with the tasks beside it, and nothing is told', async () => {
-  const { told, lost, owner, sideTasks, parts, isEnded } = closing()
+  const { told, lost, owner, backgroundTasks, parts, isEnded } = closing()
   const closed: string[] = []
   const work = Promise.withResolvers<void>()
   const held = [
     { owner: owner('one', async () => void closed.push('one')), done: work.promise.then(() => closed.push('is done')) },
     { owner: null, done },
   ]
-  sideTasks.start('failed', { tenant: 't', id: 'c' }, async (signal) => {
+  backgroundTasks.start('failed', { tenant: 't', id: 'c' }, async (signal) => {
     await new Promise((resolve) => signal.addEventListener('abort', resolve))
     closed.push('beside')
     work.resolve()

@@ -56,7 +56,7 @@ function keyOf({ tenant, id }: ConversationRef): string {
 /** How long everything that is held may take to be let go once it has been told to stop. */
 const letGoMs = 2_000
 
-type ClosingNode = Pick<EngineNode, 'sideTasks' | 'keepAlive' | 'clock' | 'logger'>
+type ClosingNode = Pick<EngineNode, 'backgroundTasks' | 'keepAlive' | 'clock' | 'logger'>
 
 type Held = { readonly owner: LogOwner | null; readonly done: Promise<unknown> }
 
@@ -69,16 +69,16 @@ export async function releaseAllWithin(held: readonly Held[], node: ClosingNode)
   const isLetGo = await withTimeout<boolean>(letGo(held, node), letGoMs, clock, () => false)
   if (isLetGo) return
   logger.warn('closing: not all was let go of in time; other nodes go on with it when its leases lapse')
-  for (const { owner } of held) owner?.lose()
+  for (const { owner } of held) owner?.loseLease()
   keepAlive.end()
 }
 
-async function letGo(held: readonly Held[], { sideTasks, logger }: ClosingNode): Promise<true> {
+async function letGo(held: readonly Held[], { backgroundTasks, logger }: ClosingNode): Promise<true> {
   const closing = held.map(async ({ owner, done }) => {
     await owner?.close()
     await done
   })
-  await sideTasks.close()
+  await backgroundTasks.close()
   for (const result of await Promise.allSettled(closing)) {
     if (result.status === 'rejected') logger.error('closing a conversation failed', { error: result.reason })
   }

@@ -26,7 +26,7 @@ export class Worker implements WorkStarter {
   readonly #node: EngineNode
   readonly #shutdown: ShutdownSnapshots
   readonly #taken = new Map<string, Taken>()
-  readonly #leftAlone: SkippedConversations
+  readonly #skipped: SkippedConversations
   /** Conversations that verbs of this process are about to take, so that the hint of their own commit starts no search; with the seq last heard of. */
   readonly #expected = new Map<string, { commits: number; hintedSeq: number }>()
   readonly #leases: LeaseKeeper
@@ -50,7 +50,7 @@ export class Worker implements WorkStarter {
   constructor(node: EngineNode) {
     this.#node = node
     // By a clock that never goes back: a conversation must not be skipped for longer when the time of day is put right.
-    this.#leftAlone = new SkippedConversations(node.logger, () => monotonic(node.clock))
+    this.#skipped = new SkippedConversations(node.logger, () => monotonic(node.clock))
     this.#tellOfFailure = rateLimited(node.logger, () => node.clock.now(), 'error')
     this.#leases = new LeaseKeeper(node, {
       held: () => [...this.#taken.values()].flatMap(heldConversation),
@@ -147,7 +147,7 @@ export class Worker implements WorkStarter {
     const given = lease ? this.#leases.holding(ref, lease.epoch, lease.askedAt) : null
     const entry: Taken = { lease: given, owner: null, done: Promise.resolve(), hintedSeq }
     this.#taken.set(key, entry)
-    this.#leftAlone.setProblem(ref, null)
+    this.#skipped.setProblem(ref, null)
     const letProcessEnd = this.#node.keepAlive.hold()
     entry.done = this.#holding(ref, entry, work, lease?.known ?? null).finally(() => {
       this.#taken.delete(key)
@@ -192,8 +192,8 @@ export class Worker implements WorkStarter {
     return performance.now() - this.#lookedAt > Math.max(10_000, this.#node.pollMs * 20)
   }
 
-  lose(tenant: string, id: string): void {
-    this.#taken.get(conversationKey(tenant, id))?.owner?.lose()
+  loseLease({ tenant, id }: ConversationRef): void {
+    this.#taken.get(conversationKey(tenant, id))?.owner?.loseLease()
   }
 
   /** Resolves when this process does not work on it; at once when it does not. */
@@ -204,7 +204,7 @@ export class Worker implements WorkStarter {
   /** Why this process cannot work on it, where it has tried; null while it can, or has not. */
   problemOf(ref: ConversationRef, lastSeq = 0): PerdureError | null {
     const { tenant, id } = ref
-    return this.#taken.get(conversationKey(tenant, id))?.owner?.problem ?? this.#leftAlone.problemOf(ref, lastSeq)
+    return this.#taken.get(conversationKey(tenant, id))?.owner?.problem ?? this.#skipped.problemOf(ref, lastSeq)
   }
 
   /** Lets go of one conversation; this node leaves it alone until its log grows. */
@@ -212,10 +212,10 @@ export class Worker implements WorkStarter {
     const taken = this.#taken.get(conversationKey(tenant, id))
     if (!taken?.owner) return this.#shutdown.take({ tenant, id })
     // What it records while letting go is not what it waits for.
-    this.#leftAlone.add({ tenant, id }, Number.POSITIVE_INFINITY)
+    this.#skipped.add({ tenant, id }, Number.POSITIVE_INFINITY)
     await taken.owner.close()
     await taken.done
-    this.#leftAlone.add({ tenant, id }, taken.owner.lastSeq)
+    this.#skipped.add({ tenant, id }, taken.owner.lastSeq)
     await this.#shutdown.take({ tenant, id })
   }
 
@@ -224,7 +224,7 @@ export class Worker implements WorkStarter {
     this.#isClosed = true
     for (const cancel of this.#cancelTimers) cancel()
     const running = [...this.#taken.values()].map(({ done }) => done)
-    await waitForAll(drainMs, [...running, ...this.#node.sideTasks.running], this.#node.clock)
+    await waitForAll(drainMs, [...running, ...this.#node.backgroundTasks.running], this.#node.clock)
     await releaseAllWithin([...this.#taken.values()], this.#node)
     this.#leases.stop()
     await this.#shutdown.takeAll()
@@ -237,10 +237,10 @@ export class Worker implements WorkStarter {
         failpoint('lease.after_acquire')
         await work(entry.lease, known, entry)
       }
-      this.#leftAlone.takeBack(ref)
+      this.#skipped.unskip(ref)
       return undefined
     } catch (error) {
-      entry.owner?.lose()
+      entry.owner?.loseLease()
       await this.#leave(ref, error)
       const { lease } = entry
       // Not known as ours any more: where it cannot be given back, the next renewal finds it.
@@ -273,7 +273,7 @@ export class Worker implements WorkStarter {
     const { logger } = this.#node
     logger.warn('a lease was lost: another node has taken the conversation, or it was deleted', { ...ref, epoch })
     lease.lose()
-    taken.owner?.lose()
+    taken.owner?.loseLease()
   }
 
   async #driveConversation(
@@ -301,7 +301,7 @@ export class Worker implements WorkStarter {
   #own(entry: Taken, owner: LogOwner): void {
     entry.owner = owner
     owner.hint(entry.hintedSeq)
-    if (entry.lease?.isLost) owner.lose()
+    if (entry.lease?.isLost) owner.loseLease()
   }
 
   /** A log this version cannot fold is left alone until it grows or the code changes; it is not folded past. */
@@ -318,10 +318,10 @@ export class Worker implements WorkStarter {
     const store = this.#node.store.forTenant(tenant)
     try {
       if (isHopeless(error)) {
-        this.#leftAlone.setProblem({ tenant, id }, error)
+        this.#skipped.setProblem({ tenant, id }, error)
         const forMs = error instanceof ToolMissingError ? error.waitMs : Number.POSITIVE_INFINITY
-        this.#leftAlone.add({ tenant, id }, (await store.getConversation(id))?.lastSeq ?? 0, forMs)
-      } else this.#leftAlone.setAside({ tenant, id }, error)
+        this.#skipped.add({ tenant, id }, (await store.getConversation(id))?.lastSeq ?? 0, forMs)
+      } else this.#skipped.retryLater({ tenant, id }, error)
     } catch (failure) {
       logger.warn('a conversation that cannot be worked on could not be read', { tenant, id, error: failure })
     }
@@ -350,15 +350,15 @@ export class Worker implements WorkStarter {
   async #takeDue(): Promise<void> {
     const { store, agents, flows, leaseMs } = this.#node
     const names = [...agents.keys(), ...flows.sessionAgents()]
-    const limit = Math.min(this.#room + this.#leftAlone.size, 10_000)
-    const suspects = this.#claims.hasPlaceForSuspect ? 1 + this.#leftAlone.size : 0
+    const limit = Math.min(this.#room + this.#skipped.size, 10_000)
+    const suspects = this.#claims.hasPlaceForSuspect ? 1 + this.#skipped.size : 0
     const due = this.#room > 0 ? await store.dueWork({ agents: names, limit, suspects, leaseMs }) : []
     // There may be more than there is room for: it is looked for as soon as there is some again.
     if (due.length >= limit) this.#isFull = true
-    for (const ref of await this.#leftAlone.toLookAt(due, store)) {
+    for (const ref of await this.#skipped.toLookAt(due, store)) {
       const reading = store.forTenant(ref.tenant).getConversation(ref.id)
-      const record = await reading.catch((error: unknown) => this.#leftAlone.addUnreadable(ref, error))
-      if (!record?.agent || this.#leftAlone.has(ref, record.lastSeq)) continue
+      const record = await reading.catch((error: unknown) => this.#skipped.addUnreadable(ref, error))
+      if (!record?.agent || this.#skipped.has(ref, record.lastSeq)) continue
       this.take(ref, record.agent).catch((error) =>
         this.#node.logger.error('working on a conversation failed', { ...ref, error }),
       )

@@ -8,8 +8,8 @@ import { admitChild, parentCallOf } from '../child/child-calls.ts'
 import { childFamily } from '../child/child-family.ts'
 import type { CommittedLog, WorkStarter } from '../lease-request.ts'
 import type { EngineNode } from '../node.ts'
+import { startTitle } from './background-calls.ts'
 import { Owner } from './owner.ts'
-import { startTitle } from './side-calls.ts'
 import type { TurnContext } from './turn-context.ts'
 
 /** A conversation and the lease to work on it under. `known`: the log as the commit left it that brought the lease. */
@@ -63,7 +63,7 @@ export async function drive(owner: Owner): Promise<void> {
   while (!owner.isLost) {
     if (owner.isBehind) await owner.catchUp()
     if (owner.isClosing) {
-      await owner.handOver()
+      await owner.release()
       continue
     }
     const outcomes = owner.outcomes()

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { answer, called, failed, replied, said, started, stateOf, succeeded } from '../../../test/log/story.ts'
 import type { Outcome } from '../../log/settle.ts'
-import { handOverEvents } from './hand-over.ts'
+import { handOverEvents } from './pending-outcomes.ts'
 
 const state = stateOf([
   said('t1'),

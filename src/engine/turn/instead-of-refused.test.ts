@@ -5,7 +5,7 @@ import { StoreError } from '../../base/errors/store-errors.ts'
 import type { Outcome } from '../../log/settle.ts'
 import { openTurn } from '../../log/state.ts'
 import { failureReason } from './finish-message.ts'
-import { Refusals, replaceRefused } from './in-hand.ts'
+import { RefusedCommits, replaceRefused } from './pending-outcomes.ts'
 
 const error = new PerdureError('event_too_large', 'it has 9 bytes')
 const open = openTurn(stateOf([said('t1')]))
@@ -32,8 +32,8 @@ test('a reason begins with a code', () => {
 
 test('what a store that fails for good refuses is not replaced, and neither is a third refusal in a row', () => {
   const damaged = new StoreError('the file is damaged', { retryable: false })
-  expect(() => new Refusals().instead(damaged, [], null)).toThrow(damaged)
-  const refusals = new Refusals()
+  expect(() => new RefusedCommits().instead(damaged, [], null)).toThrow(damaged)
+  const refusals = new RefusedCommits()
   const tooLarge = new PerdureError('invalid_argument', 'too large')
   for (let n = 0; n < 2; n++) expect(refusals.instead(tooLarge, [], null)).toEqual([])
   expect(() => refusals.instead(tooLarge, [], null)).toThrow(tooLarge)

@@ -12,11 +12,11 @@ import { calibrate, countParts, estimateTokens } from '../../prompt/budget/count
 import { renderContext } from '../../prompt/render/render-context.ts'
 import type { Delta, LiveContent } from '../../view/view.ts'
 import { auditAttempts, turnRef } from './audit.ts'
+import { startSummary } from './background-calls.ts'
 import { failureReason, finishMessage } from './finish-message.ts'
 import { nextPrompt } from './next-prompt.ts'
 import { modelTools } from './prepare-call.ts'
 import { runPreHooks } from './run-hooks.ts'
-import { startSummary } from './side-calls.ts'
 import type { TurnContext } from './turn-context.ts'
 
 type ModelTask = {

@@ -71,7 +71,7 @@ test('a call whose start is committed after it was lost is not run', async () =>
   const { agent, runs } = acting()
   const { owner, meddle, types } = await owningConversation(agent, [said('t1')])
   meddle.commit = ({ events }) => {
-    if (events.some(({ type }) => type === 'tool_started')) owner.lose()
+    if (events.some(({ type }) => type === 'tool_started')) owner.loseLease()
   }
   await drive(owner)
   expect([runs, owner.isLost]).toEqual([[], true])
@@ -81,7 +81,7 @@ test('a call whose start is committed after it was lost is not run', async () =>
 test('closing what is lost does nothing', async () => {
   const { agent } = acting()
   const { owner } = await owningConversation(agent, [said('t1')])
-  owner.lose()
+  owner.loseLease()
   await owner.close()
   expect(owner.isClosing).toBe(false)
 })

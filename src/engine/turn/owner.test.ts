@@ -193,7 +193,7 @@ test('what is lost is stopped at once', async () => {
   const { owner, pass } = await owningConversation(agent, [said('t1')])
   const driving = drive(owner)
   await pass(0)
-  owner.lose()
+  owner.loseLease()
   await driving
   expect(stopped).toEqual([1])
   expect([owner.hasNews, owner.running().size]).toEqual([true, 0])

@@ -16,9 +16,16 @@ import type { TenantStore } from '../../store/store.ts'
 import { caughtUp, loadWhole, type WorkingSet, type WorkingSets, withEvents } from '../../store/working-sets.ts'
 import { ChildCalls } from '../child/child-calls.ts'
 import type { Channel } from '../live/channel.ts'
-import { handOverEvents, type LettingGo, lettingGo, lifecycleSnapshot } from './hand-over.ts'
-import { PendingOutcomes, Refusals, RowGuards } from './in-hand.ts'
 import { RunningModel } from './model-task.ts'
+import {
+  handOverEvents,
+  type LettingGo,
+  lettingGo,
+  lifecycleSnapshot,
+  PendingOutcomes,
+  RefusedCommits,
+  RowGuards,
+} from './pending-outcomes.ts'
 import { MissingTools, RunningCalls } from './running-calls.ts'
 import { runCall } from './tool-task.ts'
 import type { TurnContext } from './turn-context.ts'
@@ -31,7 +38,7 @@ export class Owner {
   readonly #workingSets: WorkingSets
   readonly #lease: Lease
   readonly #signal = new Signal()
-  readonly #inHand: PendingOutcomes
+  readonly #pending: PendingOutcomes
   readonly #running = new RunningCalls({
     result: (outcome) => this.#take(outcome),
     crashed: (error) => this.#crashed(error),
@@ -44,7 +51,7 @@ export class Owner {
   #cached: FsmState | null
   readonly #reading: LogReading
   readonly #guards = new RowGuards()
-  readonly #refusals = new Refusals()
+  readonly #refusedCommits = new RefusedCommits()
   #isLost = false
   #isClosing = false
   #interrupted: readonly string[] = []
@@ -52,7 +59,7 @@ export class Owner {
   /** `cached`: what the row says of its state, where that is known; nobody else writes it under this lease. */
   constructor(context: TurnContext, lease: Lease, workingSet: WorkingSet, cached: FsmState | null) {
     this.#context = context
-    this.#inHand = new PendingOutcomes(context.node.redact)
+    this.#pending = new PendingOutcomes(context.node.redact)
     this.#store = context.store
     this.#channel = context.channel
     this.#workingSets = context.node.workingSets
@@ -99,13 +106,13 @@ export class Owner {
   }
 
   outcomes(): Outcome[] {
-    return this.#inHand.outcomes()
+    return this.#pending.outcomes()
   }
 
   /** They are in the log, or have no place in it any more. */
   forget(outcomes: readonly Outcome[]): void {
     for (const outcome of outcomes) if (outcome.type === 'result') this.#running.forget(outcome.callId)
-    this.#inHand.settle(outcomes)
+    this.#pending.settle(outcomes)
   }
 
   /** Somebody appended; the loop reads it before it decides again. */
@@ -116,7 +123,7 @@ export class Owner {
 
   /** Something has happened that the loop has not decided on. */
   get hasNews(): boolean {
-    return this.#isLost || !this.#inHand.isEmpty || this.#reading.isHinted(this.lastSeq)
+    return this.#isLost || !this.#pending.isEmpty || this.#reading.isHinted(this.lastSeq)
   }
 
   async changed(): Promise<void> {
@@ -191,7 +198,7 @@ export class Owner {
       return false
     }
     this.#reading.hasWritten()
-    this.#refusals.committed()
+    this.#refusedCommits.committed()
     this.#guards.trust()
     if (!isCached) this.#cached = fsmState
     // Durable from here: a crash finds these events, and the calls they start are found interrupted unless their results are too.
@@ -216,7 +223,7 @@ export class Owner {
   /** Answers `cancel_requested`: aborts what runs, and has the rest of the message, if any, in hand for the one commit. */
   async stop(turnId: string): Promise<void> {
     this.#running.abort()
-    this.#inHand.replaceCancel({ type: 'cancel', turnId, ...(await this.#model.cutOff()) })
+    this.#pending.replaceCancel({ type: 'cancel', turnId, ...(await this.#model.cutOff()) })
   }
 
   /** Something that other conversations need. False when the store failed; it is tried again, on the log as it is then. */
@@ -231,10 +238,10 @@ export class Owner {
   }
 
   /** Another node has it, or it was deleted. Nothing more may be written; what runs is told to stop. */
-  lose(): void {
+  loseLease(): void {
     this.#isLost = true
     this.#abortAll()
-    this.#inHand.drop()
+    this.#pending.drop()
     const { tenant, id } = this.#context.ref
     this.#workingSets.drop(tenant, id)
     this.#detach()
@@ -245,14 +252,14 @@ export class Owner {
     const { node, ref } = this.#context
     if (!this.#isLost) node.logger.warn('a lease was lost: another node has taken the conversation', ref)
     this.#lease.lose()
-    this.lose()
+    this.loseLease()
   }
 
   /** The process ends: what runs is told to stop, and the loop hands over. What returns from now on was stopped, and tells nothing. */
   async close(): Promise<void> {
     if (this.#isLost || this.#isClosing) return
     this.#isClosing = true
-    this.#interrupted = [...this.#running.ids()].filter((callId) => !this.#inHand.hasResult(callId))
+    this.#interrupted = [...this.#running.ids()].filter((callId) => !this.#pending.hasResult(callId))
     this.#abortAll()
     this.#signal.set()
   }
@@ -261,12 +268,12 @@ export class Owner {
    * The model was stopped without a trace; what was started and is not finished is recorded as its tool says, so that the next owner does not
    * have to guess. The conversation stays due.
    */
-  async handOver(): Promise<void> {
+  async release(): Promise<void> {
     const events = handOverEvents(this.state, this.outcomes(), this.#interrupted)
     const after = withEvents(this.#workingSet, tentative(events, this.state.lastSeq)).state
     const isDone = await this.commit(events, after, 'hand_over')
     // A store that fails is not waited for now: its lease lapses, and whoever comes next finds what was started.
-    if (isDone || this.#reading.waitMs > 0) this.lose()
+    if (isDone || this.#reading.waitMs > 0) this.loseLease()
   }
 
   #abortAll(): void {
@@ -283,7 +290,7 @@ export class Owner {
 
   #take(outcome: Outcome, settled?: (isCommitted: boolean) => void): void {
     if (this.#isLost) return
-    this.#inHand.add(outcome, settled)
+    this.#pending.add(outcome, settled)
     this.#signal.set()
   }
 
@@ -367,7 +374,7 @@ export class Owner {
     const { node, ref } = this.#context
     if (PerdureError.isInstance(error) && error.code === 'store_closed') {
       node.logger.error('letting go of a conversation', { ...ref, error })
-      this.lose()
+      this.loseLease()
       return
     }
     node.warnOfStore(`${what}; trying again`, { ...ref, error, waitMs: this.#reading.waitMs })
@@ -377,10 +384,10 @@ export class Owner {
   #refused(error: PerdureError): void {
     const { node, ref } = this.#context
     const isOver = error.code === 'store_closed' || error.code === 'conversation_not_found'
-    const instead = isOver ? [] : this.#refusals.instead(error, this.outcomes(), openTurn(this.state))
+    const instead = isOver ? [] : this.#refusedCommits.instead(error, this.outcomes(), openTurn(this.state))
     node.logger.error('a commit was refused', { ...ref, error })
-    if (isOver) return this.lose()
-    this.#inHand.drop()
+    if (isOver) return this.loseLease()
+    this.#pending.drop()
     for (const outcome of instead) this.#take(outcome)
   }
 

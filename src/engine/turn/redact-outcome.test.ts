@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import { answer, draftCall } from '../../../test/log/story.ts'
 import type { AssistantPart } from '../../log/events.ts'
 import type { Outcome } from '../../log/settle.ts'
-import { redactOutcome } from './in-hand.ts'
+import { redactOutcome } from './pending-outcomes.ts'
 
 const redact = (text: string, options?: { readonly opaqueWords?: boolean }) =>
   text.replaceAll('secret', options?.opaqueWords ? '[opaque]' : '[redacted]')

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { silentLogger } from '../../base/logger.ts'
 import { memoryStore } from '../../store/memory/memory-store.ts'
-import { RowGuards } from './in-hand.ts'
+import { RowGuards } from './pending-outcomes.ts'
 
 const resolve = ['one', 'two', 'three'].map(
   (callId) => ({ callId, round: 1, status: 'cancelled', result: null }) as const,

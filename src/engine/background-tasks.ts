@@ -2,7 +2,7 @@ import type { Logger } from '../base/logger.ts'
 import type { ConversationRef } from '../store/records.ts'
 
 /** Work that no turn waits for, such as titles and summaries. The process does not end before it has. */
-export class SideTasks {
+export class BackgroundTasks {
   readonly #logger: Logger
   readonly #keepAlive: KeepAlive
   readonly #running = new Set<Promise<void>>()

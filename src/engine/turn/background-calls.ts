@@ -139,7 +139,7 @@ function titleFrom(text: string): string {
 export function startTitle(state: ConversationState, context: TurnContext): void {
   if (!needsTitle(state, context)) return
   const { node, ref } = context
-  node.sideTasks.start('no title could be recorded', ref, (signal) => generateTitle(state, context, signal))
+  node.backgroundTasks.start('no title could be recorded', ref, (signal) => generateTitle(state, context, signal))
 }
 
 /** How much more there must be to sum up before a summary that failed is tried again. */
@@ -151,7 +151,7 @@ export function startSummary(span: readonly TurnState[], lastSeq: number, contex
   const sinceSummary = lastSeq - (memory.latestSummary?.toSeq ?? 0)
   memory.summariseAtSeq = lastSeq + Math.ceil(sinceSummary * growthBeforeNextTry)
   memory.isSummarising = true
-  node.sideTasks.start('no summary could be recorded', ref, async (signal) => {
+  node.backgroundTasks.start('no summary could be recorded', ref, async (signal) => {
     try {
       await summarise(span, context, signal)
     } finally {

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import type { Logger } from '../base/logger.ts'
 import { silentLogger } from '../base/logger.ts'
-import { type KeepAlive, SideTasks } from './side-tasks.ts'
+import { BackgroundTasks, type KeepAlive } from './background-tasks.ts'
 
 const ref = { tenant: 'acme', id: 'chat' }
 
@@ -17,7 +17,7 @@ function tasks() {
     },
   } as unknown as KeepAlive
   const logger: Logger = { ...silentLogger, warn: (message, details) => lines.push([message, details]) }
-  return { side: new SideTasks({ logger, keepAlive }), lines, holders: () => holders }
+  return { side: new BackgroundTasks({ logger, keepAlive }), lines, holders: () => holders }
 }
 
 test('a task runs beside, and holds the process until it has ended', async () => {

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { answer } from '../../../test/log/story.ts'
 import type { Outcome } from '../../log/settle.ts'
-import { PendingOutcomes } from './in-hand.ts'
+import { PendingOutcomes } from './pending-outcomes.ts'
 
 const plain = new PendingOutcomes((text) => text)
 const result = (callId: string): Outcome => ({ type: 'result', callId, attempt: 1, result: { ok: true, result: 1 } })
