@@ -5,7 +5,7 @@ export type Settled<T> =
   | { readonly type: 'error'; readonly error: unknown }
   | { readonly type: 'aborted' }
 
-/** Waits, one after the other, that end when the signal comes first. One listener serves them all; `stop` takes it away. */
+/** Consecutive waits that end when the signal aborts. One listener serves them all; `stop` removes it. */
 export class AbortableWaits {
   readonly #signal: AbortSignal
   #giveUp: (() => void) | null = null
@@ -15,7 +15,7 @@ export class AbortableWaits {
     signal.addEventListener('abort', this.#onAbort)
   }
 
-  /** Never rejects. Work that is given up on is not waited for. */
+  /** Never rejects. Does not wait for work that was aborted. */
   wait<T>(begin: () => PromiseLike<T> | T): Promise<Settled<T>> {
     return new Promise((resolve) => {
       this.#giveUp = () => resolve({ type: 'aborted' })
@@ -37,29 +37,29 @@ export class AbortableWaits {
 }
 
 type PauseOptions = {
-  /** Default: the timers of the process. */
+  /** Default: the process's timers. */
   readonly clock?: Clock | undefined
   readonly signal?: AbortSignal | undefined
-  /** Lets the process end before the time has passed. Default: the process stays alive. */
+  /** Lets the process exit before the time has passed. Default: false. */
   readonly unref?: boolean
 }
 
-/** Waits. False when the signal came first. */
+/** Waits. Resolves with false when the signal aborts first. */
 export function pause(ms: number, { clock, signal, unref = false }: PauseOptions = {}): Promise<boolean> {
   return new Promise((resolve) => {
     const over = (): void => {
       stopListening()
       resolve(true)
     }
-    const callOff = clock ? (unref ? clock.after(ms, over) : afterAwaited(ms, clock, over)) : timeout(ms, over, unref)
+    const cancel = clock ? (unref ? clock.after(ms, over) : afterAwaited(ms, clock, over)) : timeout(ms, over, unref)
     const stopListening = onAbort(signal, () => {
-      callOff()
+      cancel()
       resolve(false)
     })
   })
 }
 
-/** Without a clock, so that it works in a browser as well, whose timers cannot be unreferenced. */
+/** Needs no clock, so it also works in a browser, where timers have no `unref`. */
 function timeout(ms: number, callback: () => void, unref: boolean): () => void {
   const timer = setTimeout(callback, ms)
   if (unref) timer.unref()
@@ -67,8 +67,8 @@ function timeout(ms: number, callback: () => void, unref: boolean): () => void {
 }
 
 /**
- * Calls back once: when the signal is aborted, or at once where it is already. Returns what stops listening; it must be called where the signal lives
- * longer than the work.
+ * Calls back once when the signal aborts, or at once if it already has. Returns a function that stops listening. Must
+ * be called if the signal outlives the work.
  */
 export function onAbort(signal: AbortSignal | undefined, callback: () => void): () => void {
   if (signal?.aborted) callback()
@@ -76,7 +76,10 @@ export function onAbort(signal: AbortSignal | undefined, callback: () => void): 
   return () => signal?.removeEventListener('abort', callback)
 }
 
-/** The work, or the signal's reason when that comes first: code of others that does not listen to its signal must not hold up a cancel. */
+/**
+ * The result of `work`, or a rejection with the signal's reason if it aborts first. Application code that ignores its
+ * signal must not delay a cancel.
+ */
 export function unlessAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
   return new Promise((resolve, reject) => {
     const stopListening = onAbort(signal, () => reject(signal.reason))
@@ -94,8 +97,8 @@ export function unlessAborted<T>(work: Promise<T>, signal: AbortSignal): Promise
 }
 
 /**
- * What comes of `wait` within `waitMs`; null when it takes longer, or when `gone` is aborted first. Only the waiting ends then: the work goes on. `wait`
- * must reject with the reason of its signal.
+ * The result of `wait`, or null when it takes longer than `waitMs` or `gone` aborts. Only the waiting ends then: the
+ * work itself continues. `wait` must reject with the reason of its signal.
  */
 export async function withDeadline<T>(
   wait: (signal: AbortSignal) => Promise<T>,
@@ -115,11 +118,11 @@ export async function withDeadline<T>(
 type LinkedSignal = {
   readonly signal: AbortSignal
   abort(reason: unknown): void
-  /** Must be called in the end: parents live longer, and would keep what listens to them. */
+  /** Must be called: a parent that lives longer would keep its listener. */
   unlink(): void
 }
 
-/** A signal that is aborted with its parent, or on its own. */
+/** A signal that aborts with its parent, or on its own. */
 export function linkSignal(parent: AbortSignal): LinkedSignal {
   const controller = new AbortController()
   const unlink = onAbort(parent, () => controller.abort(parent.reason))

@@ -1,16 +1,22 @@
-/** Time as a seam, so that tests of the memory store can move it. */
+/** The source of time, so that tests can control it. */
 export type Clock = {
   now(): number
-  /** Milliseconds since some moment, which never go back whatever is done to the time of day. Default: those of the process. */
+  /**
+   * Milliseconds since an arbitrary moment. Never goes back, even if the system time does. Default:
+   * `performance.now()`.
+   */
   monotonic?(): number
-  /** Calls back once, not before `delayMs` have passed. Must not keep the process alive. Returns a function that calls it off. */
+  /**
+   * Calls back once, after at least `delayMs`. Must not keep the process alive. Returns a function that cancels the
+   * call.
+   */
   after(delayMs: number, callback: () => void): () => void
 }
 
-/** The longest delay `setTimeout` takes; past it, it fires at once. */
+/** The longest delay that `setTimeout` accepts; a longer one fires at once. */
 const longestTimeoutMs = 2 ** 31 - 1
 
-/** The machine's own time. */
+/** The system's time. */
 export const systemClock: Clock = {
   now: () => Date.now(),
   monotonic: () => performance.now(),
@@ -26,17 +32,17 @@ export const systemClock: Clock = {
   },
 }
 
-/** The clock's own, where it has one: a clock that tests move must move both. */
+/** Prefers the clock's own monotonic time, so that a test clock controls both. */
 export function monotonic(clock: Pick<Clock, 'monotonic'>): number {
   return clock.monotonic?.() ?? performance.now()
 }
 
-/** The longest interval of a timer: it is there for keeping the process, not for firing. */
+/** The longest timer interval. The timer only keeps the process alive; it need not fire. */
 const holdMs = 2 ** 31 - 1
 
 /**
- * `clock.after` for a time that is awaited: the process stays alive until it has passed, or was called off. A clock does not keep the process, and one
- * that ends while a promise is awaited ends with code 13.
+ * `clock.after` for a time that is awaited: keeps the process alive until it has passed or is cancelled. A process that
+ * ends while a promise is awaited exits with code 13.
  */
 export function afterAwaited(delayMs: number, clock: Clock, callback: () => void): () => void {
   const hold = setInterval(() => {}, holdMs)
@@ -50,7 +56,7 @@ export function afterAwaited(delayMs: number, clock: Clock, callback: () => void
   }
 }
 
-/** What comes of `work`; what `late` returns or throws, when that takes longer than `timeoutMs`. The process stays alive until then. */
+/** The result of `work`, or of `late` when `work` takes longer than `timeoutMs`. Keeps the process alive until then. */
 export async function withTimeout<T>(work: Promise<T>, timeoutMs: number, clock: Clock, late: () => T): Promise<T> {
   let callOff = (): void => {}
   const tooLate = new Promise<void>((resolve) => {
@@ -63,7 +69,7 @@ export async function withTimeout<T>(work: Promise<T>, timeoutMs: number, clock:
   }
 }
 
-/** Wakes one waiter; remembered when nobody waits. */
+/** Wakes one waiter. A signal that is set before the wait is remembered. */
 export class Signal {
   #isSet = false
   #wake: (() => void) | null = null
@@ -83,26 +89,29 @@ export class Signal {
 /** The delay after a first failure, and the longest. */
 export type DelayBounds = { readonly firstMs: number; readonly mostMs: number }
 
-/** How long to wait after so many failures in a row: doubles from `firstMs` up to `mostMs`. */
+/** The delay after a number of failures in a row: doubles from `firstMs` up to `mostMs`. */
 export function delayAfter(failures: number, { firstMs, mostMs }: DelayBounds): number {
-  // Zero times infinity is not a number.
+  // 0 * Infinity is NaN.
   return Math.min(mostMs, firstMs * 2 ** Math.min(failures - 1, 52))
 }
 
-/** Somewhere in the upper half of a delay, so that callers that failed together do not come back together. */
+/** A random delay in the upper half, so that callers that failed together do not retry together. */
 export function jittered(delayMs: number, random: () => number = Math.random): number {
   return delayMs * (1 - random() / 2)
 }
 
-/** How long a store is left alone after a failure. */
+/** Delays between requests to a store that failed. */
 export const storeDelays: DelayBounds = { firstMs: 50, mostMs: 5_000 }
 
-/** How long a store that failed is left alone: longer with every failure until it takes a write, since a full disk can still be read. */
+/**
+ * The delay before the next request to a store that failed. It grows with each failure until a write succeeds, because
+ * a full disk can still be read.
+ */
 export class Backoff {
   #failures = 0
   #waitMs = 0
 
-  /** 0 when the last thing that was tried went well. */
+  /** 0 when the last request succeeded. */
   get waitMs(): number {
     return this.#waitMs
   }

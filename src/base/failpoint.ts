@@ -1,4 +1,4 @@
-/** Every place where a crash is tried. The crash matrix takes the list from here and fails when one is never passed. */
+/** Every point where a crash is injected. The crash matrix reads this list and fails if a point is never reached. */
 export const failpoints = [
   'send.before_commit',
   'send.after_commit',
@@ -20,7 +20,7 @@ export const failpoints = [
   'store.after_transaction',
 ] as const
 
-/** Those that only sessions pass. */
+/** Points that only flow sessions reach. */
 export const flowFailpoints = [
   'flow.before_start',
   'flow.after_start',
@@ -34,7 +34,7 @@ export const flowFailpoints = [
   'flow.after_step',
 ] as const
 
-/** Those that only a conversation with child agents passes. Their own matrix takes them from here. */
+/** Points that only conversations with child agents reach. They have a crash matrix of their own. */
 export const childFailpoints = [
   'child.before_send',
   'child.after_send',
@@ -48,7 +48,7 @@ export type Failpoint = (typeof failpoints)[number] | (typeof flowFailpoints)[nu
 
 let handler: ((name: Failpoint) => void) | null = null
 
-/** Does nothing unless a fault program listens. */
+/** Does nothing unless a fault program is listening. */
 export function failpoint(name: Failpoint): void {
   handler?.(name)
 }

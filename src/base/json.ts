@@ -1,16 +1,16 @@
-/** What a log can hold: plain JSON, nothing else. */
+/** Values that a log can hold. */
 export type Json = null | boolean | number | string | readonly Json[] | JsonObject
 
-/** An object of JSON. */
+/** A JSON object. */
 export type JsonObject = { readonly [key: string]: Json }
 
-/** Readers for values that a provider made and nobody has checked. */
+/** Whether an unchecked value is a plain object. */
 
 export function isRecord(value: unknown): value is { readonly [key: string]: unknown } {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
-/** The string, if it is one and says something. */
+/** The string if it is a non-empty one, otherwise null. */
 export function textOf(value: unknown): string | null {
   return typeof value === 'string' && value !== '' ? value : null
 }

@@ -1,6 +1,6 @@
 import type { Json } from './json.ts'
 
-/** Where Perdure tells what went wrong without a caller to tell it to. Must not throw. */
+/** Receives what has no caller to be reported to. Must not throw. */
 export type Logger = {
   debug(message: string, details?: LogDetails): void
   info(message: string, details?: LogDetails): void
@@ -8,10 +8,10 @@ export type Logger = {
   error(message: string, details?: LogDetails): void
 }
 
-/** What a line of the log is about. */
+/** Details of a log line. */
 export type LogDetails = { readonly error?: unknown } & { readonly [key: string]: Json | unknown }
 
-/** Warnings and errors to the console, nothing else. */
+/** Writes warnings and errors to the console. */
 export const consoleLogger: Logger = {
   debug: () => {},
   info: () => {},
@@ -19,24 +19,24 @@ export const consoleLogger: Logger = {
   error: (message, details) => console.error(`perdure: ${message}`, details ?? ''),
 }
 
-/** Says nothing. */
+/** Writes nothing. */
 export const silentLogger: Logger = { debug: () => {}, info: () => {}, warn: () => {}, error: () => {} }
 
 const everyMs = 60_000
 
-/** Of one message, so many different failures are told a minute: the text of some has ids in it. */
-const mostTexts = 5
+/** How many different failures of one message are logged per minute. Some failure texts contain ids. */
+const maxTexts = 5
 
-type Told = { at: number; times: number }
+type Logged = { at: number; times: number }
 
 /**
- * For what is tried again and again: the same failure is told at once and then once a minute, with how often it came, so that a log does
- * not fill up while a store is away.
+ * For requests that are retried: logs a failure at once, then once a minute with the number of repetitions, so that the
+ * log does not fill up while a store is down.
  */
 export function rateLimited(logger: Logger, now: () => number, level: 'warn' | 'error' = 'warn'): Logger['warn'] {
-  const messages = new Map<string, Map<string, Told>>()
+  const messages = new Map<string, Map<string, Logged>>()
   return (message, details) => {
-    const texts = messages.get(message) ?? new Map<string, Told>()
+    const texts = messages.get(message) ?? new Map<string, Logged>()
     messages.set(message, texts)
     const at = now()
     const text = textOf(details)
@@ -47,9 +47,9 @@ export function rateLimited(logger: Logger, now: () => number, level: 'warn' | '
     }
     const times = told?.times ?? 1
     texts.delete(text)
-    if (texts.size >= mostTexts) {
+    if (texts.size >= maxTexts) {
       const [oldest, { at: oldestAt }] = texts.entries().next().value!
-      // What is not told of one is told with the next that is.
+      // Its repetitions are added to the next line.
       if (at - oldestAt < everyMs) {
         texts.get(oldest)!.times += 1
         return

@@ -1,14 +1,14 @@
 type LruOptions<Value> = {
   readonly entries: number
-  /** How heavy all values together may be. Default: no limit. */
+  /** Total weight of all values. Default: no limit. */
   readonly bytes?: number
-  /** Default: values weigh nothing. */
+  /** Default: values have no weight. */
   readonly weigh?: (value: Value) => number
 }
 
 /**
- * The values that were set last: no more than `entries`, and together no heavier than `bytes`; but always the newest. Reading a value does not renew it;
- * setting it again does.
+ * Keeps the values that were set last: at most `entries`, with a total weight of at most `bytes`, but always the newest
+ * one. Setting a value again renews it; reading it does not.
  */
 export class Lru<Value> {
   readonly #entries: number

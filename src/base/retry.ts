@@ -5,7 +5,10 @@ import type { Logger } from './logger.ts'
 
 type RetryContext = { readonly clock: Clock; readonly warnOfStore: Logger['warn'] }
 
-/** Asks the store until it answers: a turn does not fail because the store was away for a moment. Rejects when asking again is in vain. The warnings name `ref`. */
+/**
+ * Repeats a store request until it is answered, so that a short outage does not fail a turn. Rejects on errors that are
+ * not retryable. The warnings name `ref`.
+ */
 export async function retryStore<T>(
   ask: () => Promise<T>,
   { clock, warnOfStore }: RetryContext,

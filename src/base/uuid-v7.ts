@@ -2,15 +2,15 @@ import { randomFillSync } from 'node:crypto'
 
 let lastMs = 0
 let counter = 0
-/** Asking for random bytes costs more than the rest, so they are asked for many at a time. */
+/** Random bytes are expensive to request, so they are requested many at a time. */
 const pool = Buffer.alloc(4096)
 const bytesPerId = 8
 let taken = pool.length
-/** The text of each byte, and of the time last used: both cost less to look up than to write anew. */
+/** Hex text of each byte, and of the last time: looking up is cheaper than formatting. */
 const hex = Array.from({ length: 256 }, (_, byte) => byte.toString(16).padStart(2, '0'))
 let time = { ms: -1, text: '' }
 
-/** A UUIDv7: sorts by the time it was made, also within one millisecond of one process. */
+/** A UUIDv7. Ids sort by creation time, also within one millisecond of one process. */
 export function uuidV7(now: number = Date.now()): string {
   if (taken === pool.length) {
     randomFillSync(pool)

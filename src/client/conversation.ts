@@ -1,4 +1,4 @@
-import { checkSignal, readMembers } from '../base/errors/read-given.ts'
+import { checkSignal, readOptions } from '../base/errors/read-options.ts'
 import type { Json, JsonObject } from '../base/json.ts'
 import type { TurnOutcome } from '../engine/live/turn-outcome.ts'
 import type { WhenBusy } from '../engine/turn-options.ts'
@@ -98,7 +98,7 @@ export function remoteConversation(options: ClientOptions, id: string, agent: st
     const { callId, round } =
       typeof call === 'string'
         ? { callId: call }
-        : readMembers<CallIds, keyof CallIds>('call', call, ['callId', 'round'])
+        : readOptions<CallIds, keyof CallIds>('call', call, ['callId', 'round'])
     return post(`/calls/${pathPart('call id', callId)}/${verb}`, () => ({ ...body(), round }))
   }
   const callPath = (turnRef: string): string => `/model-calls/${pathPart('turnRef', turnRef)}`
@@ -110,7 +110,7 @@ export function remoteConversation(options: ClientOptions, id: string, agent: st
       return post('/messages', () => ({ ...sending, message, agent }))
     },
     async outcome(turnId, waiting) {
-      const { signal } = readMembers('options', waiting, ['signal'])
+      const { signal } = readOptions('options', waiting, ['signal'])
       if (signal !== undefined) checkSignal('signal', signal)
       const place = `${path}/turns/${pathPart('turn id', turnId)}/outcome`
       for (;;) {
@@ -132,11 +132,11 @@ export function remoteConversation(options: ClientOptions, id: string, agent: st
       return answering(call, 'deny', () => ({ reason: denying.reason, key: denying.key }))
     },
     async answer(call, value, given) {
-      const { key } = readMembers('options', given, ['key'])
+      const { key } = readOptions('options', given, ['key'])
       return answering(call, 'answer', () => ({ value, key }))
     },
     async resolve(call, value, given) {
-      const { key } = readMembers('options', given, ['key'])
+      const { key } = readOptions('options', given, ['key'])
       return answering(call, 'resolve', () => ({ value, key }))
     },
     record: () => get(''),

@@ -1,4 +1,4 @@
-import { readMembers } from '../base/errors/read-given.ts'
+import { readOptions } from '../base/errors/read-options.ts'
 import { InvalidArgumentError } from '../base/errors/store-errors.ts'
 import type { Answered, AnswerOptions, CallRef } from '../runtime/answer-call.ts'
 import type { InboxItem } from '../runtime/read/lists.ts'
@@ -31,9 +31,9 @@ export type Client = {
 
 /** The verbs of a server's runtime, for browsers and Node. Every verb rejects with a `PerdureError`. */
 export function createClient(options: ClientOptions): Client {
-  const settings = readOptions(options)
+  const settings = readClientOptions(options)
   const conversation: Client['conversation'] = (id, naming) =>
-    remoteConversation(settings, id, readMembers('options', naming, ['agent']).agent)
+    remoteConversation(settings, id, readOptions('options', naming, ['agent']).agent)
   return {
     conversation,
     conversations: async (filter) => requestJson(settings, '/conversations', { query: givenOptions('filter', filter) }),
@@ -54,8 +54,8 @@ const optionNames = Object.keys({
   fetch: true,
 } satisfies Record<keyof ClientOptions, true>) as (keyof ClientOptions)[]
 
-function readOptions(given: ClientOptions): ClientOptions {
-  const { url, ...options } = readMembers<ClientOptions, keyof ClientOptions>('options', given ?? null, optionNames)
+function readClientOptions(given: ClientOptions): ClientOptions {
+  const { url, ...options } = readOptions<ClientOptions, keyof ClientOptions>('options', given ?? null, optionNames)
   if (typeof url !== 'string' || url === '') throw new InvalidArgumentError('url', 'must say where the server is')
   if (options.fetch !== undefined && typeof options.fetch !== 'function')
     throw new InvalidArgumentError('fetch', 'must be a function')

@@ -1,5 +1,5 @@
 import type { ErrorCode } from '../base/errors/codes.ts'
-import { readMembers } from '../base/errors/read-given.ts'
+import { readOptions } from '../base/errors/read-options.ts'
 import type { LogEvent } from '../log/events.ts'
 import type { Explanation } from '../prompt/explain.ts'
 import type { ConversationRecord, ModelCall } from '../store/records.ts'
@@ -39,7 +39,7 @@ export async function readEvents(get: Get, path: string, given?: EventsRange): P
 
 /** Read once: it is asked for page by page. */
 function readRange(given: EventsRange | undefined): EventsRange {
-  return readMembers('range', given, ['after', 'before', 'limit'])
+  return readOptions('range', given, ['after', 'before', 'limit'])
 }
 
 type CallsAnswer = { readonly modelCalls: ModelCallSummary[]; readonly next?: object | null }

@@ -1,5 +1,5 @@
 import { PerdureError } from '../base/errors/perdure-error.ts'
-import { readGiven, shown } from '../base/errors/read-given.ts'
+import { readArgument, shown } from '../base/errors/read-options.ts'
 import { RemoteError, type RemoteProblem, ServerUnreachableError } from '../base/errors/server-errors.ts'
 import { InvalidArgumentError, InvalidIdError } from '../base/errors/store-errors.ts'
 import type { Json } from '../base/json.ts'
@@ -33,7 +33,7 @@ export async function request(options: ClientOptions, path: string, ask: Ask = {
   setQuery(url, query)
   const token = await tokenOf('token', options.token)
   const operatorToken = await tokenOf('operatorToken', options.operatorToken)
-  const headers = readGiven('headers', () => ({
+  const headers = readArgument('headers', () => ({
     ...options.headers,
     ...(method === 'POST' ? { 'content-type': 'application/json' } : {}),
     ...(token === null ? {} : { authorization: `Bearer ${token}` }),
@@ -136,12 +136,12 @@ export function givenOptions<T extends object>(name: string, given: T | undefine
 
 /** The JSON of a body. `make` puts it together from what the caller gave. */
 function jsonBody(make: () => unknown): string {
-  return readGiven('request', () => JSON.stringify(make() ?? {}))
+  return readArgument('request', () => JSON.stringify(make() ?? {}))
 }
 
 /** Adds to a URL what was asked for: numbers and text, as they are. */
 function setQuery(url: URL, query: object): void {
-  for (const [name, value] of readGiven('query', () => Object.entries(query))) {
+  for (const [name, value] of readArgument('query', () => Object.entries(query))) {
     if (value === undefined) continue
     if (typeof value !== 'string' && typeof value !== 'number') {
       throw new InvalidArgumentError(name, `must be a number or a string, not ${shown(value)}`)

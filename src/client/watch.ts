@@ -2,7 +2,7 @@ import { createParser } from 'eventsource-parser'
 import { pause } from '../base/abort.ts'
 import { type DelayBounds, delayAfter, jittered } from '../base/clock.ts'
 import { PerdureError } from '../base/errors/perdure-error.ts'
-import { checkSignal, readMembers, shown } from '../base/errors/read-given.ts'
+import { checkSignal, readOptions, shown } from '../base/errors/read-options.ts'
 import { RemoteError, ServerUnreachableError } from '../base/errors/server-errors.ts'
 import { InvalidArgumentError } from '../base/errors/store-errors.ts'
 import { GrowingView, type WatchEvent } from '../view/growing-view.ts'
@@ -47,7 +47,7 @@ export async function* watchWithMore(
   path: string,
   given?: WatchOptions,
 ): AsyncGenerator<WithMore, void, void> {
-  const watching = readOptions(given)
+  const watching = readWatchOptions(given)
   const { signal, onDisconnect = () => {} } = watching
   let lastId = watching.after === undefined ? null : String(watching.after)
   let failures = 0
@@ -76,8 +76,8 @@ export async function* watchWithMore(
 }
 
 /** Checked before the first connection: what is wrong later looks like a connection that broke, and is tried again. */
-function readOptions(given: WatchOptions | undefined): WatchOptions {
-  const options = readMembers('options', given, ['after', 'signal', 'backoff', 'silentMs', 'onDisconnect'])
+function readWatchOptions(given: WatchOptions | undefined): WatchOptions {
+  const options = readOptions('options', given, ['after', 'signal', 'backoff', 'silentMs', 'onDisconnect'])
   const { after, signal, silentMs, onDisconnect } = options
   const isPlace = typeof after === 'number' || (typeof after === 'string' && after.length <= mostIdCharacters)
   if (after !== undefined && !isPlace)
@@ -85,7 +85,7 @@ function readOptions(given: WatchOptions | undefined): WatchOptions {
   if (signal !== undefined) checkSignal('signal', signal)
   if (onDisconnect !== undefined && typeof onDisconnect !== 'function')
     throw new InvalidArgumentError('onDisconnect', 'must be a function')
-  const backoff = readMembers('backoff', options.backoff, ['firstMs', 'mostMs'])
+  const backoff = readOptions('backoff', options.backoff, ['firstMs', 'mostMs'])
   for (const [name, ms] of Object.entries({ silentMs, ...backoff })) {
     if (ms !== undefined && !(typeof ms === 'number' && Number.isFinite(ms) && ms >= 0))
       throw new InvalidArgumentError(name, `must be a time in milliseconds, not ${shown(ms)}`)

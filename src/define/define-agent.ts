@@ -1,5 +1,5 @@
 import { DefinitionError } from '../base/errors/definition-errors.ts'
-import { unknownKeys } from '../base/errors/read-given.ts'
+import { unknownKeys } from '../base/errors/read-options.ts'
 import { errorText } from '../base/redact/redactor.ts'
 import { defaultMaxDepth } from '../log/child-call.ts'
 import { checkNewId } from '../store/checks.ts'

@@ -1,5 +1,5 @@
 import { DefinitionError } from '../base/errors/definition-errors.ts'
-import { unknownKeys } from '../base/errors/read-given.ts'
+import { unknownKeys } from '../base/errors/read-options.ts'
 import type { Json } from '../base/json.ts'
 import { checkId, checkNewId } from '../store/checks.ts'
 import type { FlowVerbs } from './flow-verbs.ts'

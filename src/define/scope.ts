@@ -1,5 +1,5 @@
 import { DefinitionError } from '../base/errors/definition-errors.ts'
-import { unknownKeys } from '../base/errors/read-given.ts'
+import { unknownKeys } from '../base/errors/read-options.ts'
 import type { TurnState } from '../log/state.ts'
 
 /** Where an app tells its own types: `declare module 'perdure' { interface Register { scope: AppScope } }`. */

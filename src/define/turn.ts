@@ -1,5 +1,5 @@
 import { DefinitionError } from '../base/errors/definition-errors.ts'
-import { unknownKeys } from '../base/errors/read-given.ts'
+import { unknownKeys } from '../base/errors/read-options.ts'
 import { InvalidArgumentError } from '../base/errors/store-errors.ts'
 import type { Json } from '../base/json.ts'
 import { isBlobRef, isFileUrl } from '../log/blob-ref.ts'

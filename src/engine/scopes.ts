@@ -1,4 +1,4 @@
-import { readMembers, shown } from '../base/errors/read-given.ts'
+import { readOptions, shown } from '../base/errors/read-options.ts'
 import { TenantMissingError } from '../base/errors/runtime-errors.ts'
 import { InvalidArgumentError } from '../base/errors/store-errors.ts'
 import { Lru } from '../base/lru.ts'
@@ -106,7 +106,7 @@ export function identify(scope: Scope, options: IdentityOptions): Identity {
 
 function tenantOf(scope: Scope, { tenant }: IdentityOptions): string {
   if (!tenant) {
-    const { tenant: named = 'default' } = readMembers('scope', scope as Partial<BuiltinScope>, ['tenant'])
+    const { tenant: named = 'default' } = readOptions('scope', scope as Partial<BuiltinScope>, ['tenant'])
     checkId('tenant', named)
     return named
   }
@@ -118,7 +118,7 @@ function tenantOf(scope: Scope, { tenant }: IdentityOptions): string {
 function whoOf(scope: Scope, { who }: IdentityOptions): string {
   const { user, system } = who
     ? { user: who(scope) }
-    : readMembers('scope', scope as Partial<BuiltinScope>, ['user', 'system'])
+    : readOptions('scope', scope as Partial<BuiltinScope>, ['user', 'system'])
   if (user === undefined && !who) return system ? 'system' : 'anonymous'
   if (typeof user !== 'string' || user === '') {
     throw new InvalidArgumentError(who ? 'who' : 'user', 'of the scope must be a string that is not empty')

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import { readGiven, shown } from '../base/errors/read-given.ts'
+import { readArgument, shown } from '../base/errors/read-options.ts'
 import { InvalidArgumentError } from '../base/errors/store-errors.ts'
 import type { Agent } from '../define/agent.ts'
 import { type Schema, turnSchema } from '../define/schema.ts'
@@ -77,7 +77,7 @@ const mostParts = 10_000
 
 /** Throws `InvalidArgumentError` for what is no message, or cannot be read. */
 export function readMessage(input: MessageInput): ReadMessage {
-  return readGiven('message', () => readParts(partsOf(input)))
+  return readArgument('message', () => readParts(partsOf(input)))
 }
 
 function readParts(parts: readonly InputPart[]): ReadMessage {

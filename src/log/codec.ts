@@ -1,6 +1,6 @@
 import { InvalidValueError } from '../base/errors/log-errors.ts'
 import { PerdureError } from '../base/errors/perdure-error.ts'
-import { thrownText } from '../base/errors/read-given.ts'
+import { thrownText } from '../base/errors/read-options.ts'
 import type { Json } from '../base/json.ts'
 
 const maxDepth = 500

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import { InvalidAnswerError } from '../base/errors/definition-errors.ts'
-import { readMembers } from '../base/errors/read-given.ts'
+import { readOptions } from '../base/errors/read-options.ts'
 import { CallNotFoundError } from '../base/errors/store-errors.ts'
 import { failpoint } from '../base/failpoint.ts'
 import type { Json } from '../base/json.ts'
@@ -166,7 +166,7 @@ export type ReadCallRef = {
 /** What a caller names a call by, checked and read once. */
 export function readCallRef(call: CallRef): ReadCallRef {
   const named: { callId?: string; round?: number; conversationId?: unknown } =
-    typeof call === 'string' ? { callId: call } : readMembers<GivenRef, keyof GivenRef>('call', call, refNames)
+    typeof call === 'string' ? { callId: call } : readOptions<GivenRef, keyof GivenRef>('call', call, refNames)
   const { callId, round = 1, conversationId = null } = named
   checkId('call id', callId)
   checkWhole('round', round, 1)

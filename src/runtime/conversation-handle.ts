@@ -1,4 +1,4 @@
-import { checkSignal, readMembers } from '../base/errors/read-given.ts'
+import { checkSignal, readOptions } from '../base/errors/read-options.ts'
 import { AgentMissingError, TurnNotFoundError } from '../base/errors/runtime-errors.ts'
 import { ConversationNotFoundError, InvalidArgumentError } from '../base/errors/store-errors.ts'
 import { failpoint } from '../base/failpoint.ts'
@@ -193,7 +193,7 @@ export function conversationHandle(
 
     async cancel(options) {
       runtime.assertOpen()
-      const { turnId, signal } = readMembers('options', options, ['turnId', 'signal'])
+      const { turnId, signal } = readOptions('options', options, ['turnId', 'signal'])
       if (turnId !== undefined) checkId('turn id', turnId)
       if (signal !== undefined) checkSignal('signal', signal)
       const folded = await state()
@@ -214,7 +214,7 @@ export function conversationHandle(
     },
 
     async approve(call, options) {
-      const given = readMembers<{ readonly args?: unknown } & AnswerOptions, 'args' | 'key'>('options', options, [
+      const given = readOptions<{ readonly args?: unknown } & AnswerOptions, 'args' | 'key'>('options', options, [
         'args',
         'key',
       ])
@@ -233,7 +233,7 @@ export function conversationHandle(
     },
 
     async deny(call, options) {
-      const given = readMembers('options', options, ['reason', 'key'])
+      const given = readOptions('options', options, ['reason', 'key'])
       const { reason = null, key } = given
       if (reason !== null && typeof reason !== 'string') throw new InvalidArgumentError('reason', 'must be a string')
       return answering(
@@ -248,7 +248,7 @@ export function conversationHandle(
     },
 
     async answer(call, value, options) {
-      const { key } = readMembers('options', options, ['key'])
+      const { key } = readOptions('options', options, ['key'])
       return answering(
         call,
         (child, ref) => child.answer(ref, value, key === undefined ? {} : { key }),

@@ -1,4 +1,4 @@
-import { readMembers } from '../base/errors/read-given.ts'
+import { readOptions } from '../base/errors/read-options.ts'
 import { RuntimeClosedError } from '../base/errors/runtime-errors.ts'
 import type { Agent } from '../define/agent.ts'
 import { type Scope, systemScope } from '../define/scope.ts'
@@ -55,7 +55,7 @@ export function createRuntime<const Agents extends readonly Agent[]>(
     },
     readiness: () => readinessOf({ store: node.store, clock: node.clock, worker, timeoutMs: readinessMs }),
     async close(given) {
-      const { drainMs = defaultDrainMs } = readMembers('options', given, ['drainMs'])
+      const { drainMs = defaultDrainMs } = readOptions('options', given, ['drainMs'])
       checkDuration('drainMs', drainMs, 0)
       closed ??= close(drainMs)
       return closed

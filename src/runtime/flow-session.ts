@@ -1,5 +1,5 @@
 import { NoSessionError, SessionExistsError } from '../base/errors/flow-errors.ts'
-import { checkSignal, readMembers } from '../base/errors/read-given.ts'
+import { checkSignal, readOptions } from '../base/errors/read-options.ts'
 import { ConversationQuarantinedError } from '../base/errors/runtime-errors.ts'
 import { failpoint } from '../base/failpoint.ts'
 import type { Json } from '../base/json.ts'
@@ -224,7 +224,7 @@ export function flowSession(
 
     async fork(newId, options) {
       runtime.assertOpen()
-      const { at } = readMembers('options', options, ['at'])
+      const { at } = readOptions('options', options, ['at'])
       await fork(newId, at)
       return flowSession(runtime, identity, flow, newId)
     },
@@ -255,7 +255,7 @@ function readSessionOptions<Name extends keyof ResumeOptions>(
   given: ResumeOptions | undefined,
   names: readonly Name[],
 ): Partial<Pick<ResumeOptions, Name>> {
-  const read: ResumeOptions = readMembers('options', given, names)
+  const read: ResumeOptions = readOptions('options', given, names)
   if (read.key !== undefined) checkId('key', read.key)
   if (read.seq !== undefined) checkWhole('seq', read.seq, 1)
   if (read.signal !== undefined) checkSignal('signal', read.signal)

@@ -1,6 +1,6 @@
 import { systemClock } from '../base/clock.ts'
 import { DefinitionError } from '../base/errors/definition-errors.ts'
-import { unknownKeys } from '../base/errors/read-given.ts'
+import { unknownKeys } from '../base/errors/read-options.ts'
 import { consoleLogger } from '../base/logger.ts'
 import { redactingLogger } from '../base/redact/redacting-logger.ts'
 import { createRedactor } from '../base/redact/redactor.ts'

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import { readGiven, readMembers } from '../base/errors/read-given.ts'
+import { readArgument, readOptions } from '../base/errors/read-options.ts'
 import { AgentMismatchError, BusyError } from '../base/errors/runtime-errors.ts'
 import { ConversationNotFoundError } from '../base/errors/store-errors.ts'
 import { failpoint } from '../base/failpoint.ts'
@@ -58,7 +58,7 @@ export async function sendMessage(
   sending: Sending,
 ): Promise<Sent> {
   const { id, agent, identity, store } = sending
-  const options = readMembers('options', given, optionNames)
+  const options = readOptions('options', given, optionNames)
   const { key, whenBusy = 'reject' } = options
   if (key !== undefined) checkId('key', key)
   checkOneOf('whenBusy', whenBusy, ['reject', 'queue', 'interrupt', 'steer'])
@@ -66,7 +66,7 @@ export async function sendMessage(
   const { message, files } = readMessage(input)
   const content = {
     message,
-    options: readGiven('output', () => turnOptions(agent, options)),
+    options: readArgument('output', () => turnOptions(agent, options)),
     who: identity.who,
     ...(key === undefined ? {} : { key }),
   }
@@ -74,7 +74,7 @@ export async function sendMessage(
   const request =
     key === undefined
       ? { resendKey: `send/${newTurnId}` }
-      : { key, digest: readGiven('output', () => digestOf(message, options)) }
+      : { key, digest: readArgument('output', () => digestOf(message, options)) }
   // Files that no message refers to would stay for ever, so it is known to be a new one before they are stored.
   if (files.length > 0 && key !== undefined) {
     const known = await store.commit(id, { events: [], ...request, expectedSeq: noSeq })

@@ -1,5 +1,5 @@
 import { InvalidAnswerError } from '../base/errors/definition-errors.ts'
-import { readMembers } from '../base/errors/read-given.ts'
+import { readOptions } from '../base/errors/read-options.ts'
 import type { Agent } from '../define/agent.ts'
 import type { Flow } from '../define/define-flow.ts'
 import type { Scope } from '../define/scope.ts'
@@ -28,7 +28,7 @@ export function verbs<Agents extends readonly Agent[]>(
   const storeOf = () => node.store.forTenant(identity().tenant)
   const conversation = (id: string, given?: { readonly agent?: string }) => {
     checkId('conversation id', id)
-    const { agent = null } = readMembers('options', given, ['agent'])
+    const { agent = null } = readOptions('options', given, ['agent'])
     if (agent !== null) checkId('agent', agent)
     return conversationHandle(runtime, identity(), id, agent)
   }
@@ -42,7 +42,7 @@ export function verbs<Agents extends readonly Agent[]>(
     async resolve(conversationId, call, value, given) {
       checkId('conversation id', conversationId)
       const ref = readCallRef(call)
-      const answering = readMembers('options', given, ['key'])
+      const answering = readOptions('options', given, ['key'])
       const { tenant } = identity()
       const store = node.store.forTenant(tenant)
       const id = (await childOfCall(store, conversationId, ref)) ?? conversationId
@@ -94,7 +94,7 @@ type Decision = { readonly approved: boolean; readonly args?: unknown; readonly 
 
 function readDecision(value: unknown): Decision {
   const given = typeof value === 'object' && value !== null ? value : { approved: value }
-  const { approved, args, reason } = readMembers('decision', given as Decision, ['approved', 'args', 'reason'])
+  const { approved, args, reason } = readOptions('decision', given as Decision, ['approved', 'args', 'reason'])
   // What is neither yes nor no decides nothing: a decision cannot be taken back.
   if (typeof approved !== 'boolean')
     throw new InvalidAnswerError('decision', 'it must be true, false or { approved, args?, reason? }')

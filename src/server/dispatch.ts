@@ -243,7 +243,7 @@ export async function identifyCaller(request: Request, route: Route, settings: S
   if (!route.isForOperators && !scope) throw new UnauthenticatedError()
   if (isClaimed && !isOperator) throw new OperatorOnlyError()
   if (route.readsPrompts && !isOperator && !(await mayReadPrompts(scope!, request, route.name, settings)))
-    throw new OperatorOnlyError('What models were given is')
+    throw new OperatorOnlyError('Prompts are')
   return { scope, isOperator }
 }
 

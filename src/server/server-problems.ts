@@ -1,4 +1,4 @@
-import { unknownKeys } from '../base/errors/read-given.ts'
+import { unknownKeys } from '../base/errors/read-options.ts'
 import type { ServeOptions } from './serve.ts'
 import { defaultLimits, type UpkeepOptions } from './server-options.ts'
 

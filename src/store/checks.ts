@@ -1,4 +1,4 @@
-import { readGiven, readMembers, shown } from '../base/errors/read-given.ts'
+import { readArgument, readOptions, shown } from '../base/errors/read-options.ts'
 import { InvalidArgumentError, InvalidIdError } from '../base/errors/store-errors.ts'
 import { type KnownLease, quarantineHolder } from './lease.ts'
 import type { ConversationFilter, ModelCallRange } from './records.ts'
@@ -67,7 +67,7 @@ const mostItems = 100_000
 
 /** Copies a list, with undefined in place of holes, which most array methods skip. */
 export function readList<T>(name: string, given: readonly T[]): T[] {
-  return readGiven(name, () => {
+  return readArgument(name, () => {
     if (!Array.isArray(given)) throw new InvalidArgumentError(name, 'must be a list')
     const { length } = given
     if (length > mostItems) throw new InvalidArgumentError(name, `has ${length} items; the limit is ${mostItems}`)
@@ -81,7 +81,7 @@ export const maxStoredEventBytes = maxEventBytes + 64 * 1024
 
 /** Reads a range or page from the caller: each member is read once and checked. */
 export function readRange(given: EventRange | undefined): EventRange {
-  const range = readMembers('range', given, ['after', 'before', 'keep', 'limit', 'maxBytes'])
+  const range = readOptions('range', given, ['after', 'before', 'keep', 'limit', 'maxBytes'])
   if (range.after !== undefined) checkWhole('after', range.after, 0)
   if (range.before !== undefined) checkWhole('before', range.before, 0)
   if (range.keep !== undefined) checkOneOf('keep', range.keep, ['newest', 'oldest'])
@@ -89,17 +89,17 @@ export function readRange(given: EventRange | undefined): EventRange {
 }
 
 export function readBounds(given: PageBounds | undefined): PageBounds {
-  return checkBounds(readMembers('bounds', given, ['limit', 'maxBytes']))
+  return checkBounds(readOptions('bounds', given, ['limit', 'maxBytes']))
 }
 
 export function readPage(given: Page | undefined): Page {
-  const page = readMembers('page', given, ['before', 'limit', 'maxBytes'])
+  const page = readOptions('page', given, ['before', 'limit', 'maxBytes'])
   if (page.before !== undefined) checkId('before', page.before)
   return checkBounds(page)
 }
 
 export function readFilter(given: ConversationFilter | undefined): ConversationFilter {
-  const filter = readMembers('filter', given, ['status', 'agent', 'forkOf', 'before', 'limit', 'maxBytes'])
+  const filter = readOptions('filter', given, ['status', 'agent', 'forkOf', 'before', 'limit', 'maxBytes'])
   if (filter.status !== undefined) checkOneOf('status', filter.status, statuses)
   if (filter.agent !== undefined) checkId('agent', filter.agent)
   if (filter.forkOf !== undefined) checkId('forkOf', filter.forkOf)
@@ -108,7 +108,7 @@ export function readFilter(given: ConversationFilter | undefined): ConversationF
 }
 
 export function readModelCallRange(given: ModelCallRange | undefined): ModelCallRange {
-  const range = readMembers('range', given, ['turnRef', 'from', 'skip', 'contexts', 'limit', 'maxBytes'])
+  const range = readOptions('range', given, ['turnRef', 'from', 'skip', 'contexts', 'limit', 'maxBytes'])
   if (range.turnRef !== undefined) checkId('turnRef', range.turnRef)
   if (range.from !== undefined) checkId('from', range.from)
   if (range.skip !== undefined) checkWhole('skip', range.skip, 0)
@@ -118,7 +118,7 @@ export function readModelCallRange(given: ModelCallRange | undefined): ModelCall
 }
 
 export function readSlice(given: BlobSlice): BlobSlice {
-  const { from, length } = readMembers('slice', given, ['from', 'length'])
+  const { from, length } = readOptions('slice', given, ['from', 'length'])
   checkWhole('from', from, 0)
   checkWhole('length', length, 1)
   return { from, length }
@@ -126,7 +126,7 @@ export function readSlice(given: BlobSlice): BlobSlice {
 
 /** The agents that the caller has code for, without duplicates. */
 export function readDueWork(given: DueWorkQuery): DueWorkQuery {
-  const { agents, limit, suspects, leaseMs } = readMembers('query', given, ['agents', 'limit', 'suspects', 'leaseMs'])
+  const { agents, limit, suspects, leaseMs } = readOptions('query', given, ['agents', 'limit', 'suspects', 'leaseMs'])
   checkWhole('limit', limit, 1)
   if (suspects !== undefined) checkWhole('suspects', suspects, 0)
   if (leaseMs !== undefined) checkDuration('leaseMs', leaseMs)
@@ -142,7 +142,7 @@ export function readDueWork(given: DueWorkQuery): DueWorkQuery {
 /** The leases that a holder knows, and how far it knows their logs. */
 export function readKnownLeases(given: readonly KnownLease[]): KnownLease[] {
   return readList('known', given).map((lease) => {
-    const { tenant, id, epoch, seq } = readMembers<KnownLease, keyof KnownLease>('known', lease, leaseNames)
+    const { tenant, id, epoch, seq } = readOptions<KnownLease, keyof KnownLease>('known', lease, leaseNames)
     checkId('tenant', tenant)
     checkId('conversation id', id)
     checkWhole('epoch', epoch, 0)
@@ -156,7 +156,7 @@ const leaseNames = ['tenant', 'id', 'epoch', 'seq'] as const
 /** The logs that a watcher knows, and how far. */
 export function readWatchedLogs(given: readonly WatchedLog[]): WatchedLog[] {
   return readList('watched', given).map((log) => {
-    const { tenant, id, seq, at, status } = readMembers<WatchedLog, keyof WatchedLog>('watched', log, watchedNames)
+    const { tenant, id, seq, at, status } = readOptions<WatchedLog, keyof WatchedLog>('watched', log, watchedNames)
     checkId('tenant', tenant)
     checkId('conversation id', id)
     checkWhole('seq', seq, 0)

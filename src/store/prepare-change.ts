@@ -1,5 +1,5 @@
 import { EventTooLargeError } from '../base/errors/log-errors.ts'
-import { readMembers } from '../base/errors/read-given.ts'
+import { readOptions } from '../base/errors/read-options.ts'
 import { InvalidArgumentError } from '../base/errors/store-errors.ts'
 import type { Json } from '../base/json.ts'
 import { uuidV7 } from '../base/uuid-v7.ts'
@@ -287,7 +287,7 @@ function readAttrs(given: ConversationAttrs): ConversationAttrs {
 
 /** A member that the caller left out is reported by the checks, which know what is required. */
 function membersOf<T extends object>(name: string, given: T, members: readonly (keyof T & string)[]): T {
-  return readMembers(name, given ?? null, members) as T
+  return readOptions(name, given ?? null, members) as T
 }
 
 const ofChange = namesOf<Change>({

@@ -1,4 +1,4 @@
-import { readMembers } from '../base/errors/read-given.ts'
+import { readOptions } from '../base/errors/read-options.ts'
 import { ConversationUnreadableError } from '../base/errors/store-errors.ts'
 import type { Json, JsonObject } from '../base/json.ts'
 import { decode, encode } from '../log/codec.ts'
@@ -58,7 +58,7 @@ export function decodeCall(row: StoredCall): ToolCall {
 }
 
 export function encodeSummary(given: Summary): StoredSummary {
-  const summary = readMembers('summary', given ?? null, ['fromSeq', 'toSeq', 'content', 'version', 'base']) as Summary
+  const summary = readOptions('summary', given ?? null, ['fromSeq', 'toSeq', 'content', 'version', 'base']) as Summary
   checkWhole('fromSeq', summary.fromSeq, 0)
   checkWhole('toSeq', summary.toSeq, summary.fromSeq)
   checkWhole('version', summary.version, 0)
@@ -83,7 +83,7 @@ export function decodeSummary({ fromSeq, toSeq, version, content, base }: Stored
 }
 
 export function encodeModelCall(given: NewModelCall): StoredModelCall {
-  const call = readMembers('model call', given ?? null, modelCallMembers) as NewModelCall
+  const call = readOptions('model call', given ?? null, modelCallMembers) as NewModelCall
   checkId('turnRef', call.turnRef)
   if (call.at !== undefined) checkWhole('at', call.at, 0)
   if (call.latencyMs !== undefined && call.latencyMs !== null) checkWhole('latencyMs', call.latencyMs, 0)

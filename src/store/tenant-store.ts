@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import { readGiven, readMembers } from '../base/errors/read-given.ts'
+import { readArgument, readOptions } from '../base/errors/read-options.ts'
 import {
   CallNotFoundError,
   ConversationExistsError,
@@ -59,7 +59,7 @@ export function createTenantStore(context: StoreContext, tenant: string): Tenant
   async function commit(id: string, change: Change, options: PrepareOptions = {}): Promise<CommitResult> {
     checkId('conversation id', id)
     if (isDotSegment(id) && !(await driver.getConversation(tenant, id))) checkNewId('conversation id', id)
-    const prepared = readGiven('change', () => prepareChange(change, { ...options, resends, onLargeEvent }))
+    const prepared = readArgument('change', () => prepareChange(change, { ...options, resends, onLargeEvent }))
     const { releasesLease, acquires, epoch } = prepared
     const write = () => writePrepared(id, prepared)
     const lets = releasesLease && epoch !== null
@@ -128,7 +128,7 @@ export function createTenantStore(context: StoreContext, tenant: string): Tenant
   }
 
   async function claimLease(id: string, holder: string, ttlMs: number, options?: ClaimOptions): Promise<ClaimOutcome> {
-    const { suspects } = readMembers('options', options, ['suspects'])
+    const { suspects } = readOptions('options', options, ['suspects'])
     checkId('conversation id', id)
     checkHolder(holder)
     checkDuration('ttlMs', ttlMs)
@@ -174,7 +174,7 @@ export function createTenantStore(context: StoreContext, tenant: string): Tenant
 
     async putSummary(id, summary) {
       checkId('conversation id', id)
-      const row = readGiven('summary', () => encodeSummary(summary))
+      const row = readArgument('summary', () => encodeSummary(summary))
       const outcome = await driver.putSummary(tenant, id, row)
       if (outcome === 'missing') throw new ConversationNotFoundError(id)
       if (outcome !== 'ok') {
@@ -237,7 +237,7 @@ export function createTenantStore(context: StoreContext, tenant: string): Tenant
       })
     },
     async resolveToolCall(callId, status, result, options) {
-      const { who = 'system' } = readMembers('options', options, ['who'])
+      const { who = 'system' } = readOptions('options', options, ['who'])
       checkId('call id', callId)
       checkOneOf('status', status, finalStatuses)
       checkId('who', who)
@@ -265,7 +265,7 @@ export function createTenantStore(context: StoreContext, tenant: string): Tenant
 
     async putModelCall(id, call) {
       checkId('conversation id', id)
-      const row = readGiven('model call', () => encodeModelCall(call))
+      const row = readArgument('model call', () => encodeModelCall(call))
       if (!context.audit) return
       if (!(await driver.putModelCall(tenant, id, row))) throw new ConversationNotFoundError(id)
     },
@@ -281,7 +281,7 @@ export function createTenantStore(context: StoreContext, tenant: string): Tenant
     },
 
     async fork(id, newId, options) {
-      const { at, agent } = readMembers('options', options, ['at', 'agent'])
+      const { at, agent } = readOptions('options', options, ['at', 'agent'])
       checkId('conversation id', id)
       checkNewId('new conversation id', newId)
       if (at !== undefined) checkWhole('at', at, 0)
@@ -321,7 +321,7 @@ export function createTenantStore(context: StoreContext, tenant: string): Tenant
     },
 
     async putBlob(bytes, mediaType) {
-      if (!readGiven('bytes', () => bytes instanceof Uint8Array))
+      if (!readArgument('bytes', () => bytes instanceof Uint8Array))
         throw new InvalidArgumentError('bytes', 'must be a Uint8Array')
       checkId('media type', mediaType)
       const blob = createHash('sha256').update(bytes).digest('hex')
@@ -329,7 +329,7 @@ export function createTenantStore(context: StoreContext, tenant: string): Tenant
       return { blob, mediaType, size: bytes.byteLength }
     },
     async getBlob(ref: BlobRef, slice?: BlobSlice) {
-      const { blob } = readMembers('blob ref', ref, ['blob'])
+      const { blob } = readOptions('blob ref', ref, ['blob'])
       checkId('blob', blob)
       return slice === undefined ? driver.getBlob(tenant, blob) : driver.getBlob(tenant, blob, readSlice(slice))
     },

@@ -275,7 +275,7 @@ export const doorMutants: readonly Mutant[] = [
     name: 'doors: what a getter throws is passed on as it is',
     edits: [
       {
-        file: 'src/base/errors/read-given.ts',
+        file: 'src/base/errors/read-options.ts',
         find: '    if (PerdureError.isInstance(error)) throw error\n',
         replace: '    if (PerdureError.isInstance(error) || name) throw error\n',
       },
@@ -327,13 +327,13 @@ export const doorMutants: readonly Mutant[] = [
     edits: [
       {
         file: 'src/base/errors/perdure-error.ts',
-        find: '      // A proxy that does not let itself be asked is none of ours.\n      return false',
+        find: '      // A proxy whose traps throw is not a PerdureError.\n      return false',
         replace: "      return typeof error === 'object' && error !== null && marker in error",
       },
     ],
     killedBy: [
       {
-        file: 'src/base/errors/read-given.test.ts',
+        file: 'src/base/errors/read-options.test.ts',
         test: 'whatever is thrown can be asked whether it is ours, and be told',
       },
     ],

@@ -69,9 +69,9 @@ export const lastingMutants: readonly Mutant[] = [
   },
   {
     name: 'lasting: each text of a failure is told of',
-    edits: [{ file: 'src/base/logger.ts', find: 'const mostTexts = 5', replace: 'const mostTexts = 500' }],
+    edits: [{ file: 'src/base/logger.ts', find: 'const maxTexts = 5', replace: 'const maxTexts = 500' }],
     killedBy: [
-      { file: 'src/base/sparingly.test.ts', test: 'failures whose texts all differ are told of five times a minute' },
+      { file: 'src/base/logger.test.ts', test: 'failures whose texts all differ are told of five times a minute' },
     ],
   },
   {

@@ -55,7 +55,7 @@ const removed: readonly (readonly [name: string, file: string, find: string, rep
     'src/base/json-schema/schema-node.ts',
     'const stepsPerKey = 4',
     'const stepsPerKey = 0',
-    costs('what was noted far above'),
+    costs('what was evaluated far above'),
   ],
   [
     'formats are not counted',

@@ -35,7 +35,7 @@ test('an import of which nothing comes ends with what to do, and its place is fr
     socket.write(`${head}\r\n{"format":`)
     const answer = (await socket.setEncoding('utf8').toArray()).join('')
     expect(answer).toMatch(/^HTTP\/1\.1 200 /)
-    expect(answer).toMatch(/"type":"problem".*"code":"request_timed_out".*Nothing more of the body came within 100 ms/)
+    expect(answer).toMatch(/"type":"problem".*"code":"request_timed_out".*No more of the body arrived within 100 ms/)
   }
   expect((await ask(server.port, '/store/export')).resume().statusCode).toBe(200)
 })

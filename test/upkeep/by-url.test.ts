@@ -343,7 +343,7 @@ describe('who may', () => {
     expect([code, stderr]).toEqual([
       2,
       expect.stringMatching(
-        /Nobody can look after a store at http:.* Check the path of the address, start the server with/,
+        /The server at http:.* does not offer maintenance of its store. Check the address, start the server with/,
       ),
     ])
     expect(existsSync(path('closed.jsonl'))).toBe(false)

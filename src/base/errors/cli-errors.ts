@@ -1,9 +1,9 @@
 import { PerdureError } from './perdure-error.ts'
 
-/** The words after `perdure` make no sense. */
+/** The command line is not valid. */
 export class CommandLineError extends PerdureError {
   readonly problem: string
-  /** Whose help is to be looked at; empty: that of all. */
+  /** The command whose help explains it. Empty: the general help. */
   readonly command: string
 
   constructor(problem: string, command = '') {
@@ -19,42 +19,42 @@ export class ConfigError extends PerdureError {
   }
 }
 
-/** An answer was given to a conversation that waits for none. */
+/** An answer was given to a conversation that does not wait for one. */
 export class NothingWaitsError extends PerdureError {
-  /** `look` is the command line that shows what it does wait for. */
+  /** `look` is the command that shows what the conversation does wait for. */
   constructor(id: string, what: string, look: string) {
     super('call_not_found', `Nothing in '${id}' waits for ${what}. Run: ${look}`)
   }
 }
 
-/** The prompts of a conversation were not kept. */
+/** The audit has no model calls of the conversation. */
 export class NoModelCallsError extends PerdureError {
   constructor(id: string) {
     super(
       'turn_not_found',
-      `No model call of '${id}' was kept: the audit of its agent is off, or they were removed. Put audit: 'records' into the agent for later calls.`,
+      `No model calls of '${id}' are recorded: the audit of its agent is off, or they were removed. Set audit: 'records' on the agent to record later calls.`,
     )
   }
 }
 
-/** A server does not offer what the command needs. */
+/** The server does not offer the maintenance routes that the command needs. */
 export class UpkeepNotServedError extends PerdureError {
   constructor(place: string) {
     super(
       'upkeep_unsupported',
-      `Nobody can look after a store at ${place}. Check the path of the address, start the server with 'upkeep' (perdure serve of this version does), or pass --store with the store itself.`,
+      `The server at ${place} does not offer maintenance of its store. Check the address, start the server with 'upkeep' (perdure serve of this version does), or pass --store with the store itself.`,
     )
   }
 }
 
-/** The connection went before the server had said how it ended. `advice` says what to do then. */
+/** The connection broke before the result arrived. `advice` says what to do. */
 export class CutOffError extends PerdureError {
   constructor(problem: string, advice: string, options: { cause?: unknown } = {}) {
     super('server_unreachable', `${problem}. ${advice}.`, { retryable: true, ...options })
   }
 }
 
-/** Nothing says which store is meant, or there is none in the place that was said. It is never made by looking at it. */
+/** No store was named, or there is none at the given place. Reading never creates a store. */
 export class StoreMissingError extends PerdureError {
   constructor(problem: string, advice: string) {
     super('store_missing', `${problem}. ${advice}.`)

@@ -1,7 +1,7 @@
 /** Who must act on an error. */
 export type ErrorFamily = 'usage' | 'not_found' | 'conflict' | 'determinism' | 'model' | 'tool' | 'store'
 
-/** Every code Perdure throws, with its family and the HTTP status it is told with. Each has a heading in `docs/errors.md`. */
+/** Every error code, with its family and HTTP status. Each has a heading in `docs/errors.md`. */
 export const errorCodes = {
   invalid_argument: { family: 'usage', status: 400 },
   invalid_id: { family: 'usage', status: 400 },
@@ -79,5 +79,5 @@ export const errorCodes = {
   import_exists: { family: 'conflict', status: 409 },
 } as const satisfies Record<string, { family: ErrorFamily; status: number }>
 
-/** What `PerdureError.code` may be; each has a heading in docs/errors.md. */
+/** The values of `PerdureError.code`. Each has a heading in `docs/errors.md`. */
 export type ErrorCode = keyof typeof errorCodes

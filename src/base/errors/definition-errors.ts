@@ -1,6 +1,6 @@
 import { PerdureError } from './perdure-error.ts'
 
-/** A tool, hook, agent, scope or turn that makes no sense. `problems` lists everything that is wrong with it. */
+/** A tool, hook, agent, scope or turn is not valid. `problems` lists everything that is wrong with it. */
 export class DefinitionError extends PerdureError {
   readonly problems: readonly string[]
 
@@ -10,28 +10,28 @@ export class DefinitionError extends PerdureError {
   }
 }
 
-/** A schema that checks values but cannot say what it accepts as JSON Schema, which models and people need. */
+/** A schema that validates values but cannot be converted to JSON Schema, which models and people need. */
 export class SchemaNotConvertibleError extends PerdureError {
   constructor(vendor: string, problem: string, options: { cause?: unknown } = {}) {
     super(
       'schema_not_convertible',
-      `A schema of '${vendor}' cannot be turned into JSON Schema: ${problem}. Pass the JSON Schema itself, or one that can be.`,
+      `A schema of '${vendor}' cannot be converted to JSON Schema: ${problem}. Pass a JSON Schema, or a schema that can be converted.`,
       options,
     )
   }
 }
 
-/** To check a value against a JSON Schema would take more than it may. Nothing was written. */
+/** Checking a value against a JSON Schema would cost more than its limit. Nothing was written. */
 export class SchemaTooComplexError extends PerdureError {
   constructor(what: string, problem: string) {
     super(
       'schema_too_complex',
-      `The check of ${what} was given up: ${problem}. Make the schema simpler, or the value smaller.`,
+      `The check of ${what} was stopped: ${problem}. Simplify the schema, or make the value smaller.`,
     )
   }
 }
 
-/** An answer, or edited arguments, that do not match the schema. The call still waits. */
+/** An answer or edited arguments do not match the schema. The call still waits. */
 export class InvalidAnswerError extends PerdureError {
   readonly issues: string
 
@@ -44,7 +44,7 @@ export class InvalidAnswerError extends PerdureError {
   }
 }
 
-/** A hook threw, took too long, or returned something that hooks do not return. */
+/** A hook threw, took too long, or returned an invalid result. */
 export class HookError extends PerdureError {
   readonly hook: string
 
@@ -61,7 +61,7 @@ export class InjectionOverflowError extends PerdureError {
   constructor(hook: string, tokens: number, reserve: number) {
     super(
       'injection_overflow',
-      `With the hook '${hook}' the injections have ${tokens} tokens; 'injectionReserve' allows ${reserve}. Inject less, or raise the reserve.`,
+      `The injections up to the hook '${hook}' have ${tokens} tokens; 'injectionReserve' allows ${reserve}. Inject less, or raise the reserve.`,
     )
     this.hook = hook
   }

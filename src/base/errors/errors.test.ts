@@ -96,7 +96,7 @@ const thrown: PerdureError[] = [
   new server.RateLimitedError(500),
   new server.RemoteError({ code: 'rate_limited', detail: advised, status: 429, retryable: true }),
   new server.RequestTimedOutError(30_000),
-  new server.RequestTimedOutError(300_000, 'Nothing more of the body came'),
+  new server.RequestTimedOutError(300_000, 'No more of the body arrived'),
   new server.RequestTooLargeError('body', 1024),
   new server.RouteNotFoundError(),
   new server.NotReadyError('silent', 'ok'),
@@ -127,7 +127,7 @@ const thrown: PerdureError[] = [
 ]
 
 const imperatives =
-  'Ask|Check|Choose|Correct|Create|Find|Free|Give|Inject|Look|Make|Open|Pass|Put|Read|Register|Restore|Resume|Run|See|Send|Split|Start|Stop|Try|Upgrade|Use|Wait|Watch'
+  'Ask|Check|Choose|Correct|Create|Export|Find|Free|Give|Inject|Look|Make|Open|Pass|Put|Read|Register|Restore|Resume|Run|See|Send|Set|Simplify|Split|Start|Stop|Try|Upgrade|Use|Wait|Watch'
 
 describe('the codes', () => {
   const sections = sectionsOf(readFileSync('docs/errors.md', 'utf8'))

@@ -1,7 +1,7 @@
 import type { ErrorCode } from './codes.ts'
 import { markUserFacing, PerdureError } from './perdure-error.ts'
 
-/** The code of a flow does not ask for what its record holds. Raised before anything is written. */
+/** The code of a flow asks for something else than its record contains. Thrown before anything is written. */
 export class DeterminismError extends PerdureError {
   readonly position: number
   readonly recorded: unknown
@@ -10,8 +10,8 @@ export class DeterminismError extends PerdureError {
   constructor(id: string, position: number, recorded: unknown, actual: unknown) {
     super(
       'flow_diverged',
-      `The flow of '${id}' differs from its record at position ${position}: recorded ${told(recorded)}, now ${told(actual)}. ` +
-        'Restore the code it was recorded with, or give the new code a version of its own and let sessions go on in it with continueAs.',
+      `The flow of '${id}' differs from its record at position ${position}: recorded ${shortJson(recorded)}, now ${shortJson(actual)}. ` +
+        'Restore the recorded code, or give the new code its own version and move sessions to it with continueAs.',
     )
     this.position = position
     this.recorded = recorded
@@ -19,12 +19,12 @@ export class DeterminismError extends PerdureError {
   }
 }
 
-function told(op: unknown): string {
+function shortJson(op: unknown): string {
   const text = JSON.stringify(op) ?? String(op)
   return text.length <= 200 ? text : `${text.slice(0, 200)}…`
 }
 
-/** The flow, or that version of it, is not registered. */
+/** The flow, or this version of it, is not registered. */
 export class NoSuchFlowError extends PerdureError {
   constructor(flow: string, available: readonly string[]) {
     super(
@@ -44,7 +44,7 @@ export class NoSuchAgentError extends PerdureError {
   }
 }
 
-/** A flow waited for a turn of a conversation that is gone. */
+/** A flow waited for a turn of a conversation that was deleted. */
 export class AwaitedConversationDeletedError extends PerdureError {
   constructor(id: string) {
     super(
@@ -64,17 +64,14 @@ export class NoSessionError extends PerdureError {
 /** The id of a session is taken. */
 export class SessionExistsError extends PerdureError {
   constructor(id: string) {
-    super(
-      'session_exists',
-      `There is a session or conversation '${id}' already. Resume it, or start one with another id.`,
-    )
+    super('session_exists', `A session or conversation '${id}' already exists. Resume it, or use another id.`)
   }
 }
 
-/** Who resumed first, when, and with what. */
+/** The answer that came first, with its sender and time. */
 export type WinningAnswer = { readonly who: string; readonly at: number; readonly value: unknown }
 
-/** Nothing waits for an answer, or somebody else has given it: then `winner` says who. */
+/** The session does not wait for this answer. `winner` is set when another caller answered first. */
 export class NotSuspendedError extends PerdureError {
   readonly winner: WinningAnswer | null
 
@@ -82,19 +79,19 @@ export class NotSuspendedError extends PerdureError {
     super(
       'not_suspended',
       winner
-        ? `The session '${id}' was resumed by '${winner.who}' first; it is ${status}. Ask for its status before you resume.`
-        : `The session '${id}' does not wait for that: it is ${status}. Ask for its status before you resume.`,
+        ? `The session '${id}' was resumed by '${winner.who}' first; it is ${status}. Check its status before you resume.`
+        : `The session '${id}' does not wait for this answer: it is ${status}. Check its status before you resume.`,
     )
     this.winner = winner
   }
 }
 
 /**
- * What a flow asked for has failed: a step threw, an agent could not be asked. What was thrown is in the record as text, with its code where it
- * was an error of ours. Flows may catch it.
+ * An operation of a flow failed: a step threw, or an agent could not be asked. The record has the thrown text, with the
+ * code of a Perdure error. Flows may catch it.
  */
 export class FlowStepError extends PerdureError {
-  /** `unknown`: interrupted, it may have run. `ran`: it ran, but its result could not be recorded. */
+  /** `unknown`: interrupted, so it may have run. `ran`: it ran, but its result could not be recorded. */
   readonly outcome: 'unknown' | 'ran' | null
 
   constructor(

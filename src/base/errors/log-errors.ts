@@ -1,17 +1,23 @@
 import { PerdureError, packageVersion } from './perdure-error.ts'
 
-/** Where an event is; a new one has only its type. */
+/** Where an event is. A new event has only its type. */
 type Place = { readonly conversationId?: string; readonly seq?: number; readonly type: string }
 
 /** An event that this version does not know. */
 export type UnknownEvent = {
   readonly seq: number
   readonly type: string
-  /** The version that brought its type, where the event says so in `content.since`; null: a later one than this. */
+  /**
+   * The version that introduced its type, if the event says so in `content.since`. Null: unknown, but later than this
+   * version.
+   */
   readonly needs: string | null
 }
 
-/** The log holds an event of a type this version does not know: a later version wrote it. Nothing is decided past it. */
+/**
+ * The log contains an event type that this version does not know, because a later version wrote it. Nothing after it is
+ * interpreted.
+ */
 export class EventUnknownError extends PerdureError {
   readonly unknownEvent: UnknownEvent
 
@@ -31,19 +37,19 @@ function sinceIn(content: unknown): string | null {
   return typeof since === 'string' && /^\d{1,6}\.\d{1,6}\.\d{1,6}$/.test(since) ? since : null
 }
 
-/** An event does not have the shape of its type, or does not fit the log before it. */
+/** An event does not match the schema of its type, or does not fit the log before it. */
 export class EventInvalidError extends PerdureError {
   constructor({ conversationId, seq, type }: Place, problem: string) {
     super(
       'event_invalid',
       seq === undefined
-        ? `An event of type '${type}' is not valid: ${problem}. Correct what builds it; nothing was written.`
-        : `Event ${seq} (${type}) of '${conversationId}' cannot be folded: ${problem}. Find what wrote it; the log before it is intact.`,
+        ? `An event of type '${type}' is not valid: ${problem}. Nothing was written. Correct the code that builds it.`
+        : `Event ${seq} (${type}) of '${conversationId}' cannot be folded: ${problem}. The log before it is intact. Find the code that wrote it.`,
     )
   }
 }
 
-/** A value that JSON cannot hold. `path` says where, as in `content.args.amount`. */
+/** A value that JSON cannot represent. `path` says where, such as `content.args.amount`. */
 export class InvalidValueError extends PerdureError {
   readonly path: string
 
@@ -53,7 +59,7 @@ export class InvalidValueError extends PerdureError {
   }
 }
 
-/** An event has more than 1 MiB. Nothing was written. */
+/** An event is larger than 1 MiB. Nothing was written. */
 export class EventTooLargeError extends PerdureError {
   constructor(type: string, bytes: number, limit: number) {
     super(

@@ -5,14 +5,14 @@ import { PerdureError } from './perdure-error.ts'
 export type ModelErrorCode = Extract<ErrorCode, `model_${string}`>
 
 /**
- * A model did not answer, or stopped in the middle. The message holds what the provider said with everything that looks like a key taken
- * out; there is no `cause`, because providers keep request headers and bodies on their errors.
+ * A model did not answer, or its stream broke. The message contains the provider's text with everything that looks like
+ * a key removed. There is no `cause`, because providers keep request headers and bodies on their errors.
  */
 export class ModelError extends PerdureError {
   declare readonly code: ModelErrorCode
   readonly provider: string
   readonly modelId: string
-  /** The HTTP status, where there was an answer. */
+  /** The HTTP status, if there was a response. */
   readonly statusCode: number | null
 
   constructor(code: ModelErrorCode, message: string, details: ModelErrorDetails) {
@@ -23,7 +23,7 @@ export class ModelError extends PerdureError {
   }
 }
 
-/** What `ModelError` tells beside its message. */
+/** The members of `ModelError` besides its message. */
 export type ModelErrorDetails = {
   readonly provider: string
   readonly modelId: string
@@ -31,7 +31,7 @@ export type ModelErrorDetails = {
   readonly retryable: boolean
 }
 
-/** The agent's own `transformChunk` threw. Going on would show or store what it was meant to change. */
+/** The agent's `transformChunk` threw. Continuing would show or store text that it was meant to change. */
 export class TransformFailedError extends PerdureError {
   constructor(cause: unknown) {
     const problem = cause instanceof Error ? cause.message : String(cause)
@@ -41,7 +41,7 @@ export class TransformFailedError extends PerdureError {
   }
 }
 
-/** The prompt does not fit, whatever is left out. Raised before any provider is called. */
+/** The prompt does not fit even with everything optional left out. Thrown before a provider is called. */
 export class ContextOverflowError extends PerdureError {
   readonly biggest: readonly string[]
 

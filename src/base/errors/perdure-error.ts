@@ -1,6 +1,9 @@
 import type { ErrorCode } from './codes.ts'
 
-/** Base of everything Perdure throws. Compare `code`, or use `isInstance`, which also holds across two copies of the package. */
+/**
+ * The base class of all errors that Perdure throws. Compare `code`, or use `isInstance`, which also works across two
+ * copies of the package.
+ */
 export class PerdureError extends Error {
   readonly code: ErrorCode
   /** Whether the same call may succeed later without a change by the caller. */
@@ -14,12 +17,12 @@ export class PerdureError extends Error {
     Object.defineProperty(this, marker, { value: true })
   }
 
-  /** Never throws, whatever it is given. */
+  /** Never throws. */
   static isInstance(error: unknown): error is PerdureError {
     try {
       return typeof error === 'object' && error !== null && marker in error
     } catch {
-      // A proxy that does not let itself be asked is none of ours.
+      // A proxy whose traps throw is not a PerdureError.
       return false
     }
   }
@@ -27,12 +30,12 @@ export class PerdureError extends Error {
 
 const marker = Symbol.for('perdure.error')
 
-/** Of this package, as in package.json. */
+/** The version in package.json. */
 export const packageVersion = '0.1.0'
 
 /**
- * An error whose message is meant for people: throw it in a tool, a step or a flow to have pages show what it says. Of any other error a page is told
- * only that something failed. Secrets are taken out of its message all the same.
+ * An error whose message is meant for users. Throw it in a tool, a step or a flow to show its text on pages. For any
+ * other error, pages only see that something failed. Secrets are redacted from its message too.
  */
 export class UserFacingError extends Error {
   constructor(message: string, options?: ErrorOptions) {
@@ -41,7 +44,7 @@ export class UserFacingError extends Error {
     markUserFacing(this)
   }
 
-  /** Also holds across two copies of the package. */
+  /** Also works across two copies of the package. */
   static isInstance(error: unknown): error is UserFacingError {
     try {
       return typeof error === 'object' && error !== null && Reflect.get(error, userFacingMarker) === true

@@ -1,5 +1,5 @@
 import { PerdureError } from './perdure-error.ts'
-import { thrownText } from './read-given.ts'
+import { thrownText } from './read-options.ts'
 
 /** This process does not have the agent's code, or the conversation has no agent yet. */
 export class AgentMissingError extends PerdureError {
@@ -14,14 +14,14 @@ export class AgentMissingError extends PerdureError {
   }
 }
 
-/** A call waits for a process that has its tool. `waitMs`: for how much longer this one leaves it to others. */
+/** A call waits for a process that has its tool. `waitMs`: how much longer this process leaves the call to others. */
 export class ToolMissingError extends PerdureError {
   readonly waitMs: number
 
   constructor(id: string, agent: string, call: { readonly callId: string; readonly name: string }, waitMs: number) {
     super(
       'tool_missing',
-      `The agent '${agent}' here has no tool '${call.name}' for the call '${call.callId}' of '${id}', which is left to processes that have it. Start a process with the tool: after ${Math.ceil(waitMs)} ms the call ends as an error.`,
+      `The agent '${agent}' in this process has no tool '${call.name}', which the call '${call.callId}' of '${id}' needs. The call waits for a process that has it. Start one: after ${Math.ceil(waitMs)} ms the call ends as an error.`,
     )
     this.waitMs = waitMs
   }
@@ -37,21 +37,21 @@ export class AgentMismatchError extends PerdureError {
   }
 }
 
-/** The conversation is that of a child agent, which only its parent talks to. */
+/** The conversation belongs to a child agent. Only its parent may send to it. */
 export class ChildConversationError extends PerdureError {
-  /** The conversation whose call started it, or is about to. */
+  /** The conversation whose call started it, or is about to start it. */
   readonly parent: string
 
   constructor(id: string, parent: string) {
     super(
       'child_conversation',
-      `The conversation '${id}' belongs to a call of '${parent}', and only that one talks to it. Send to '${parent}'; what waits in '${id}' can be answered there.`,
+      `The conversation '${id}' belongs to a call of '${parent}', which alone may send to it. Send to '${parent}'; questions in '${id}' can be answered there.`,
     )
     this.parent = parent
   }
 }
 
-/** A turn is open, and `whenBusy` is 'reject'. Nothing was sent. */
+/** A turn is open and `whenBusy` is 'reject'. Nothing was sent. */
 export class BusyError extends PerdureError {
   readonly turnId: string
 
@@ -64,17 +64,20 @@ export class BusyError extends PerdureError {
   }
 }
 
-/** No process works on it, because the last ones that did ended under it. Messages and answers are taken, and wait. */
+/**
+ * No process works on the conversation, because the last ones ended while doing so. Messages and answers are accepted
+ * and wait.
+ */
 export class ConversationQuarantinedError extends PerdureError {
   constructor(id: string) {
     super(
       'conversation_quarantined',
-      `The conversation '${id}' is quarantined: the last five processes that worked on it ended under it. Find out why, then release it with unquarantine, or cancel its turn.`,
+      `The conversation '${id}' is quarantined: the last five processes that worked on it ended while doing so. Find out why, then release it with unquarantine, or cancel its turn.`,
     )
   }
 }
 
-/** No such turn in what is at hand of the conversation. */
+/** The loaded part of the conversation has no such turn. */
 export class TurnNotFoundError extends PerdureError {
   constructor(id: string, turnId: string) {
     super(
@@ -84,7 +87,7 @@ export class TurnNotFoundError extends PerdureError {
   }
 }
 
-/** Asked to write the answer of a turn anew. A log is only appended to, so what has ended stays as it is. */
+/** A finished turn cannot be answered again: a log is append-only. */
 export class TurnEndedError extends PerdureError {
   constructor(id: string, turnId: string) {
     super(
@@ -94,10 +97,13 @@ export class TurnEndedError extends PerdureError {
   }
 }
 
-/** The runtime has `tenant`, and it told none for this scope. */
+/** The runtime's `tenant` function returned no tenant for the scope. */
 export class TenantMissingError extends PerdureError {
   constructor() {
-    super('tenant_missing', 'The scope names no tenant. Pass a scope whose tenant your `tenant` function can tell.')
+    super(
+      'tenant_missing',
+      'The scope names no tenant. Pass a scope for which your `tenant` function returns a tenant.',
+    )
   }
 }
 
@@ -108,7 +114,10 @@ export class RuntimeClosedError extends PerdureError {
   }
 }
 
-/** The app's `loadState` threw, said that it failed, or took too long. Nothing was sent: a log that has begun is never seeded. */
+/**
+ * The application's `loadState` threw, failed or took too long. Nothing was sent, because only an empty log can be
+ * seeded.
+ */
 export class SnapshotLoadError extends PerdureError {
   constructor(id: string, cause: unknown) {
     const why = thrownText(cause)
@@ -120,7 +129,7 @@ export class SnapshotLoadError extends PerdureError {
   }
 }
 
-/** The reader was too slow for what is published. `after` is the last event it was given: watch again from there. */
+/** The watcher read too slowly. `after` is the last event that it received: watch again from there. */
 export class WatcherLaggedError extends PerdureError {
   readonly after: number
 

@@ -16,30 +16,30 @@ export class UnauthenticatedError extends PerdureError {
 /** The server has `turnOptions: false`. Nothing was sent. */
 export class TurnOptionsNotAllowedError extends PerdureError {
   constructor(names: readonly string[]) {
-    const given = names.map((name) => `'${name}'`).join(', ')
+    const listed = names.map((name) => `'${name}'`).join(', ')
     super(
       'turn_options_not_allowed',
-      `This server decides the options of a turn, and the message came with ${given}. Send it without.`,
+      `This server accepts no turn options, and the message has ${listed}. Send it without them.`,
     )
   }
 }
 
-/** Who belongs to a tenant is no operator, whatever they may do there. */
+/** A tenant's user is not an operator, whatever rights the user has there. */
 export class OperatorOnlyError extends PerdureError {
-  constructor(what = 'This is') {
+  constructor(what = 'This route is') {
     super(
       'operator_only',
-      `${what} for operators, who look after the whole store, and the request does not show that it is from one. Send it with the credentials of an operator.`,
+      `${what} for operators of the whole store, and the request has no operator credentials. Send it with the credentials of an operator.`,
     )
   }
 }
 
-/** The server was not given `callerSchemas`. */
+/** The server does not have `callerSchemas`. */
 export class SchemaNotAllowedError extends PerdureError {
   constructor(name: string) {
     super(
       'schema_not_allowed',
-      `The request brings a schema of its own as '${name}', and this server takes none. Send it without, or pass callerSchemas: true to the server.`,
+      `The request has its own schema as '${name}', which this server does not accept. Send it without, or pass callerSchemas: true to the server.`,
     )
   }
 }
@@ -66,7 +66,7 @@ export class NotReadyError extends PerdureError {
   constructor(store: string, worker: string) {
     super(
       'not_ready',
-      `This process cannot do its work now (store: ${store}, worker: ${worker}). Send requests to another, and see its log for the reason.`,
+      `This process is not ready (store: ${store}, worker: ${worker}). Send requests to another process, and see the log of this one for the reason.`,
       { retryable: true },
     )
   }
@@ -74,13 +74,13 @@ export class NotReadyError extends PerdureError {
 
 export class RouteNotFoundError extends PerdureError {
   constructor() {
-    super('route_not_found', 'There is nothing at this path. Check it against GET /openapi.json.')
+    super('route_not_found', 'There is no route at this path. Check it against GET /openapi.json.')
   }
 }
 
 export class FileNotFoundError extends PerdureError {
   constructor(id: string) {
-    super('file_not_found', `There is no such file in '${id}'. Use an address from a message of the conversation.`)
+    super('file_not_found', `There is no such file in '${id}'. Use a URL from a message of the conversation.`)
   }
 }
 
@@ -101,7 +101,7 @@ export class MediaTypeError extends PerdureError {
 }
 
 export class RequestTimedOutError extends PerdureError {
-  constructor(limitMs: number, what = 'The body of the request did not come') {
+  constructor(limitMs: number, what = 'The body of the request did not arrive') {
     super('request_timed_out', `${what} within ${limitMs} ms. Send it again, faster, or raise the server's limit.`, {
       retryable: true,
     })
@@ -126,17 +126,17 @@ export class RateLimitedError extends PerdureError {
   }
 }
 
-/** Something went wrong that has no code of its own. What it was is in the server's log, never in the answer. */
+/** An error without a code of its own. Its details are in the server's log, never in the response. */
 export class ServerFailedError extends PerdureError {
   constructor(options: { cause?: unknown } = {}) {
-    super('server_failed', 'The server failed. Try again; what happened is in its log.', {
+    super('server_failed', 'The server failed. Try again; the reason is in its log.', {
       retryable: true,
       ...options,
     })
   }
 }
 
-/** Told by `perdure/client` when no server answered, or something else did. */
+/** Thrown by `perdure/client` when no server responded, or something other than a Perdure server did. */
 export class ServerUnreachableError extends PerdureError {
   constructor(problem: string, options: { cause?: unknown } = {}) {
     super(
@@ -150,7 +150,7 @@ export class ServerUnreachableError extends PerdureError {
   }
 }
 
-/** What a server answered, as `perdure/client` throws it; the code is the server's own. */
+/** An error response of a server, as `perdure/client` throws it. The code is the server's. */
 export class RemoteError extends PerdureError {
   readonly status: number
   readonly retryAfterMs: number | null

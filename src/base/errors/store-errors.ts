@@ -1,20 +1,20 @@
 import { PerdureError } from './perdure-error.ts'
 
-/** A limit, bound, timeout or option that makes no sense. */
+/** A limit, bound, timeout or option is not valid. */
 export class InvalidArgumentError extends PerdureError {
   constructor(name: string, problem: string) {
     super('invalid_argument', `'${name}' ${problem}. Correct the argument.`)
   }
 }
 
-/** An id, a name or a key that no store would take. */
+/** An id, name or key that no store accepts. */
 export class InvalidIdError extends PerdureError {
   constructor(name: string, problem: string) {
     super('invalid_id', `The ${name} ${problem}. Use 1 to 255 bytes of well-formed UTF-8 without control characters.`)
   }
 }
 
-/** No such conversation in this tenant; another tenant's looks the same. */
+/** No such conversation in this tenant. A conversation of another tenant looks the same. */
 export class ConversationNotFoundError extends PerdureError {
   constructor(id: string) {
     super(
@@ -24,24 +24,27 @@ export class ConversationNotFoundError extends PerdureError {
   }
 }
 
-/** No such call in the conversation that is named, or in this tenant; that of another conversation looks the same. */
+/** No such call in this conversation or tenant. A call of another conversation looks the same. */
 export class CallNotFoundError extends PerdureError {
   constructor(callId: string) {
     super('call_not_found', `There is no tool call '${callId}'. Check its id, the conversation and the tenant.`)
   }
 }
 
-/** Its row is damaged: what `columns` names is not what Perdure wrote. Lists still tell of it. */
+/**
+ * The row of the conversation is damaged: `columns` do not contain what Perdure wrote. Lists still show the
+ * conversation.
+ */
 export class ConversationUnreadableError extends PerdureError {
   readonly columns: readonly string[]
 
-  /** `id` is null where only the row is known; whoever knows whose it is says so. */
+  /** `id` is null when only the row is known; a caller that knows the id throws the error again with it. */
   constructor(id: string | null, columns: readonly string[]) {
     const whose = id === null ? 'a conversation' : `conversation '${id}'`
     const what = columns.map((column) => `'${column}'`).join(' and ')
     super(
       'conversation_unreadable',
-      `The row of ${whose} is damaged: ${what} cannot be read. Run perdure doctor; it tells what --repair rebuilds from the log, and what to restore from a backup.`,
+      `The row of ${whose} is damaged: ${what} cannot be read. Run perdure doctor: it shows what --repair can rebuild from the log, and what to restore from a backup.`,
     )
     this.columns = columns
   }
@@ -50,29 +53,35 @@ export class ConversationUnreadableError extends PerdureError {
 /** The id of a fork is taken. */
 export class ConversationExistsError extends PerdureError {
   constructor(id: string) {
-    super('conversation_exists', `A conversation '${id}' exists already. Choose another id.`)
-  }
-}
-
-/** An event that only the owner of a log writes came without its lease, while the log is worked on or waits for an answer. Nothing was written. */
-export class OwnerOnlyError extends PerdureError {
-  constructor(id: string, type: string) {
-    super(
-      'owner_only',
-      `An event of type '${type}' says what the owner of '${id}' did, and a lease on it is live or a call is pending. Pass the epoch of the lease (acquireLease); to end a call, use resolveToolCall.`,
-    )
-  }
-}
-
-/** The same key came with another content: two different requests under one name. */
-export class KeyReusedError extends PerdureError {
-  constructor(id: string, key: string) {
-    super('key_reused', `The key '${key}' was used in '${id}' for something else. Use a new key for a new request.`)
+    super('conversation_exists', `A conversation '${id}' already exists. Choose another id.`)
   }
 }
 
 /**
- * The disk or the database said no. `ambiguous` means that the write may have been made: read the log, or send the same key again.
+ * An event that only the lease holder may write came without its lease, while a lease is live or a call is pending.
+ * Nothing was written.
+ */
+export class OwnerOnlyError extends PerdureError {
+  constructor(id: string, type: string) {
+    super(
+      'owner_only',
+      `Only the lease holder of '${id}' may write an event of type '${type}' while a lease is live or a call is pending. Pass the epoch of the lease (acquireLease); to end a call, use resolveToolCall.`,
+    )
+  }
+}
+
+/** The same key was sent with different content. */
+export class KeyReusedError extends PerdureError {
+  constructor(id: string, key: string) {
+    super(
+      'key_reused',
+      `The key '${key}' was already used in '${id}' for another request. Use a new key for a new request.`,
+    )
+  }
+}
+
+/**
+ * The disk or the database failed. `ambiguous`: the write may have been made. Read the log, or send the same key again.
  */
 export class StoreError extends PerdureError {
   readonly ambiguous: boolean
@@ -83,7 +92,7 @@ export class StoreError extends PerdureError {
   }
 }
 
-/** Other processes held the store for longer than `busyTimeoutMs`. Nothing was written; try again. */
+/** Other processes held the store for longer than `busyTimeoutMs`. Nothing was written. */
 export class StoreBusyError extends PerdureError {
   constructor(waitedMs: number, options: { cause?: unknown } = {}) {
     super('store_busy', `Another process held the store for ${waitedMs} ms. Nothing was written. Try again.`, {
@@ -100,7 +109,7 @@ export class StoreClosedError extends PerdureError {
   }
 }
 
-/** A newer version of Perdure has been at this store. */
+/** A newer version of Perdure has migrated this store. */
 export class SchemaTooNewError extends PerdureError {
   constructor(found: number, known: number) {
     super(
@@ -110,7 +119,7 @@ export class SchemaTooNewError extends PerdureError {
   }
 }
 
-/** An optional package is not installed; the message says which. */
+/** An optional package is not installed. */
 export class MissingDependencyError extends PerdureError {
   constructor(packageName: string, what: string, cause: unknown) {
     super('missing_dependency', `${what} needs the package '${packageName}'. Run: npm install ${packageName}`, {
@@ -123,19 +132,22 @@ export class UpkeepUnsupportedError extends PerdureError {
   constructor() {
     super(
       'upkeep_unsupported',
-      'This store does not offer upkeep: it cannot be exported, imported into or examined. Use the means of its own backend.',
+      'This store does not support upkeep: it cannot be exported, imported into or examined. Use the tools of its own backend.',
     )
   }
 }
 
-/** `line` counts from 1. What came before the conversation it is in has been imported, and of that conversation nothing. */
+/**
+ * `line` counts from 1. Conversations before this line were imported; nothing of the conversation that it belongs to
+ * was.
+ */
 export class ImportInvalidError extends PerdureError {
   readonly line: number
 
   constructor(line: number, problem: string, options: { cause?: unknown } = {}) {
     super(
       'import_invalid',
-      `Line ${line} of the export is not valid: ${problem}. Of the conversation it is in nothing was written; make or fetch the export again, and import it with skipExisting (--skip-existing).`,
+      `Line ${line} of the export is not valid: ${problem}. Nothing of its conversation was written. Export again, then import with skipExisting (--skip-existing).`,
       options,
     )
     this.line = line
@@ -155,7 +167,7 @@ export class ImportExistsError extends PerdureError {
   constructor(tenant: string, what: string) {
     super(
       'import_exists',
-      `The store has ${what} of tenant '${tenant}' already, and nothing of it was written. Pass skipExisting (--skip-existing) to leave it as it is, or import into an empty store.`,
+      `The store already has ${what} of tenant '${tenant}', and nothing of it was written. Pass skipExisting (--skip-existing) to keep it, or import into an empty store.`,
     )
   }
 }

@@ -63,7 +63,7 @@ function addNames(schema: JsonObject, node: NodeBuilder): void {
   )
 }
 
-/** `dependentRequired`, `dependentSchemas`, and `dependencies`, which was both. */
+/** `dependentRequired`, `dependentSchemas`, and the older `dependencies`, which combined both. */
 function addDependents(schema: JsonObject, node: NodeBuilder): void {
   for (const [key, names] of objectIn(schema, 'dependentRequired') ?? [])
     addDependent('dependentRequired', key, names, node)
@@ -71,7 +71,8 @@ function addDependents(schema: JsonObject, node: NodeBuilder): void {
     const then = node.inPlace(dependent)!
     node.checkType(
       'object',
-      (value, evaluation, noted) => !Object.hasOwn(value as JsonObject, key) || evaluation.apply(then, value, noted),
+      (value, evaluation, evaluated) =>
+        !Object.hasOwn(value as JsonObject, key) || evaluation.apply(then, value, evaluated),
     )
   }
   for (const [key, dependent] of objectIn(schema, 'dependencies') ?? []) {
@@ -83,7 +84,7 @@ function addDependents(schema: JsonObject, node: NodeBuilder): void {
     node.checkType(
       'object',
       (value, evaluation) =>
-        !Object.hasOwn(value as JsonObject, key) || evaluation.apply(then, value, evaluation.newNoted()),
+        !Object.hasOwn(value as JsonObject, key) || evaluation.apply(then, value, evaluation.newEvaluated()),
     )
   }
 }
@@ -98,7 +99,7 @@ function addDependent(keyword: string, key: string, needed: Json, node: NodeBuil
   )
 }
 
-/** `properties`, `patternProperties`, and `additionalProperties` for what neither of them covers. */
+/** `properties`, `patternProperties`, and `additionalProperties` for members that neither covers. */
 function addMembers(schema: JsonObject, node: NodeBuilder): void {
   const properties = schemaMapIn(schema, 'properties') ?? []
   const named = new Map(properties.map(([name, member]) => [name, node.inside(member)!]))
@@ -107,7 +108,7 @@ function addMembers(schema: JsonObject, node: NodeBuilder): void {
   )
   const additional = node.inside(schemaIn(schema, 'additionalProperties'))
   if (named.size === 0 && patterns.length === 0 && !additional) return
-  node.checkType('object', (value, evaluation, noted) => {
+  node.checkType('object', (value, evaluation, evaluated) => {
     const { steps } = evaluation
     return every(keysOf(value, evaluation), evaluation, (key) => {
       const member = (value as JsonObject)[key]!
@@ -115,7 +116,7 @@ function addMembers(schema: JsonObject, node: NodeBuilder): void {
       let isCovered = false
       const cover = (schemaOfMember: SchemaNode): void => {
         isCovered = true
-        if (evaluation.applyTo(key, schemaOfMember, member)) noted?.add(key, steps)
+        if (evaluation.applyTo(key, schemaOfMember, member)) evaluated?.add(key, steps)
         else fits = false
       }
       const own = named.get(key)
@@ -129,14 +130,14 @@ function addMembers(schema: JsonObject, node: NodeBuilder): void {
 
 function addUnevaluated(schema: JsonObject, node: NodeBuilder): void {
   const rest = node.inside(schemaIn(schema, 'unevaluatedProperties'))
-  // It would leave nothing over.
+  // `additionalProperties` already evaluates every member.
   if (!rest || schema['additionalProperties'] !== undefined) return
-  node.takesNotes()
-  node.checkType('object', (value, evaluation, noted) =>
+  node.tracksEvaluated()
+  node.checkType('object', (value, evaluation, evaluated) =>
     every(keysOf(value, evaluation), evaluation, (key) => {
-      if (noted?.has(key, evaluation.steps)) return true
+      if (evaluated?.has(key, evaluation.steps)) return true
       const fits = evaluation.applyTo(key, rest, (value as JsonObject)[key]!)
-      if (fits) noted?.add(key, evaluation.steps)
+      if (fits) evaluated?.add(key, evaluation.steps)
       return fits
     }),
   )
@@ -148,7 +149,7 @@ function keysOf(value: Json, evaluation: Evaluation): string[] {
   return keys
 }
 
-/** Of a brief look the first that does not fit is enough. */
+/** A brief evaluation stops at the first item that does not fit. */
 function every<T>(items: readonly T[], evaluation: Evaluation, fits: (item: T, index: number) => boolean): boolean {
   let all = true
   for (let index = 0; index < items.length; index++) {
@@ -181,11 +182,11 @@ function addItemCount(schema: JsonObject, node: NodeBuilder): void {
   })
 }
 
-/** The schemas of the first items, by their place, and of all that come after; none of those where it is undefined. */
-type Places = { readonly first: readonly SchemaNode[]; readonly rest: SchemaNode | undefined }
+/** The schemas of the first items by position, and of all items after them (undefined: none). */
+type ItemSchemas = { readonly first: readonly SchemaNode[]; readonly rest: SchemaNode | undefined }
 
-/** `prefixItems` and `items`; and before those, `items` as a list and `additionalItems`. */
-function placesOf(schema: JsonObject, node: NodeBuilder): Places {
+/** `prefixItems` and `items`, or in older drafts `items` as a list and `additionalItems`. */
+function itemSchemasOf(schema: JsonObject, node: NodeBuilder): ItemSchemas {
   const isList = Array.isArray(schema['items'])
   const prefix = schemasIn(schema, 'prefixItems') ?? []
   const listed = (isList && schemasIn(schema, 'items')) || []
@@ -195,13 +196,13 @@ function placesOf(schema: JsonObject, node: NodeBuilder): Places {
 }
 
 function addItems(schema: JsonObject, node: NodeBuilder): void {
-  const { first, rest } = placesOf(schema, node)
+  const { first, rest } = itemSchemasOf(schema, node)
   if (first.length === 0 && !rest) return
-  node.checkType('array', (value, evaluation, noted) => {
+  node.checkType('array', (value, evaluation, evaluated) => {
     const items = value as readonly Json[]
     const covered = rest ? items : items.slice(0, first.length)
     return every(covered, evaluation, (item, index) => {
-      noted?.add(index, evaluation.steps)
+      evaluated?.add(index, evaluation.steps)
       return evaluation.applyTo(index, (first[index] ?? rest)!, item)
     })
   })
@@ -212,14 +213,14 @@ function addContains(schema: JsonObject, node: NodeBuilder): void {
   const min = numberIn(schema, 'minContains') ?? 1
   const max = numberIn(schema, 'maxContains') ?? Infinity
   if (!contained) return
-  node.checkType('array', (value, evaluation, noted) => {
+  node.checkType('array', (value, evaluation, evaluated) => {
     const items = value as readonly Json[]
     let count = 0
     evaluation.steps.take(items.length)
     for (const [index, item] of items.entries()) {
-      if (!evaluation.answers(contained, item, evaluation.newNoted())) continue
+      if (!evaluation.test(contained, item, evaluation.newEvaluated())) continue
       count += 1
-      noted?.add(index, evaluation.steps)
+      evaluated?.add(index, evaluation.steps)
     }
     if (count < min) return evaluation.refuse(() => `must contain at least ${min} items that fit, not ${count}`)
     return count <= max || evaluation.refuse(() => `must contain at most ${max} items that fit, not ${count}`)
@@ -229,13 +230,13 @@ function addContains(schema: JsonObject, node: NodeBuilder): void {
 function addUnevaluatedItems(schema: JsonObject, node: NodeBuilder): void {
   const rest = node.inside(schemaIn(schema, 'unevaluatedItems'))
   if (!rest) return
-  node.takesNotes()
-  node.checkType('array', (value, evaluation, noted) => {
+  node.tracksEvaluated()
+  node.checkType('array', (value, evaluation, evaluated) => {
     const items = value as readonly Json[]
     evaluation.steps.take(items.length)
     return every(items, evaluation, (item, index) => {
-      if (noted?.has(index, evaluation.steps)) return true
-      noted?.add(index, evaluation.steps)
+      if (evaluated?.has(index, evaluation.steps)) return true
+      evaluated?.add(index, evaluation.steps)
       return evaluation.applyTo(index, rest, item)
     })
   })
@@ -263,7 +264,7 @@ export function addLogicKeywords(schema: JsonObject, node: NodeBuilder): void {
   if (not) {
     node.check(
       (value, evaluation) =>
-        !evaluation.answers(not, value, evaluation.newNoted()) || evaluation.refuse(() => 'fits what it must not fit'),
+        !evaluation.test(not, value, evaluation.newEvaluated()) || evaluation.refuse(() => 'fits what it must not fit'),
     )
   }
   addAlternatives(schema, node)
@@ -275,35 +276,37 @@ function addAlternatives(schema: JsonObject, node: NodeBuilder): void {
     schemasIn(schema, keyword)?.map((option) => node.inPlace(option)!),
   )
   if (!anyOf && !allOf && !oneOf) return
-  node.check((value, evaluation, noted) => {
+  node.check((value, evaluation, evaluated) => {
     const fitting: EvaluatedParts[] = []
     let fits = true
     if (anyOf) {
       fits = evaluation.alternatives(
-        () => countFitting(anyOf, 1, value, evaluation, noted, fitting) > 0,
+        () => countFitting(anyOf, 1, value, evaluation, evaluated, fitting) > 0,
         () => 'fits none of the alternatives',
       )
     }
-    if (allOf && (fits || !evaluation.isBrief)) fits = fitsAll(allOf, value, evaluation, noted, fitting) && fits
-    if (oneOf && (fits || !evaluation.isBrief)) fits = fitsOne(oneOf, value, evaluation, noted, fitting) && fits
-    // After all of them: none sees what another has noted.
-    for (const other of fitting) noted?.addAll(other, evaluation.steps)
+    if (allOf && (fits || !evaluation.isBrief)) fits = fitsAll(allOf, value, evaluation, evaluated, fitting) && fits
+    if (oneOf && (fits || !evaluation.isBrief)) fits = fitsOne(oneOf, value, evaluation, evaluated, fitting) && fits
+    // Added after all alternatives: none may see what another has evaluated.
+    for (const other of fitting) evaluated?.addAll(other, evaluation.steps)
     return fits
   })
 }
 
-/** Of a brief look no more are counted than decide; unless something has to be noted, which each does for itself. */
+/**
+ * A brief evaluation stops counting once the result is decided, unless each alternative must record what it evaluated.
+ */
 function countFitting(
   options: readonly SchemaNode[],
   enough: number,
   value: Json,
   evaluation: Evaluation,
-  noted: EvaluatedParts | null,
+  evaluated: EvaluatedParts | null,
   fitting: EvaluatedParts[],
 ): number {
   let count = 0
   for (const option of options) {
-    const own = evaluation.newNoted(noted)
+    const own = evaluation.newEvaluated(evaluated)
     if (!evaluation.apply(option, value, own)) continue
     count += 1
     if (own) fitting.push(own)
@@ -316,12 +319,12 @@ function fitsAll(
   options: readonly SchemaNode[],
   value: Json,
   evaluation: Evaluation,
-  noted: EvaluatedParts | null,
+  evaluated: EvaluatedParts | null,
   fitting: EvaluatedParts[],
 ): boolean {
   let fits = true
   for (const option of options) {
-    const own = evaluation.newNoted(noted)
+    const own = evaluation.newEvaluated(evaluated)
     if (evaluation.apply(option, value, own)) {
       if (own) fitting.push(own)
     } else {
@@ -336,13 +339,13 @@ function fitsOne(
   options: readonly SchemaNode[],
   value: Json,
   evaluation: Evaluation,
-  noted: EvaluatedParts | null,
+  evaluated: EvaluatedParts | null,
   fitting: EvaluatedParts[],
 ): boolean {
   let count = 0
   return evaluation.alternatives(
     () => {
-      count = countFitting(options, 2, value, evaluation, noted, fitting)
+      count = countFitting(options, 2, value, evaluation, evaluated, fitting)
       return count === 1
     },
     () => (count === 0 ? 'fits none of the alternatives' : `fits ${count} alternatives, and must fit exactly one`),
@@ -354,11 +357,11 @@ function addCondition(schema: JsonObject, node: NodeBuilder): void {
   if (!condition) return
   const then = node.inPlace(schemaIn(schema, 'then'))
   const otherwise = node.inPlace(schemaIn(schema, 'else'))
-  node.check((value, evaluation, noted) => {
-    const own = evaluation.newNoted()
-    const holds = evaluation.answers(condition, value, own)
-    if (holds && own) noted?.addAll(own, evaluation.steps)
+  node.check((value, evaluation, evaluated) => {
+    const own = evaluation.newEvaluated()
+    const holds = evaluation.test(condition, value, own)
+    if (holds && own) evaluated?.addAll(own, evaluation.steps)
     const branch = holds ? then : otherwise
-    return !branch || evaluation.apply(branch, value, noted)
+    return !branch || evaluation.apply(branch, value, evaluated)
   })
 }

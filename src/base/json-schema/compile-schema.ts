@@ -11,20 +11,24 @@ import { maxIssueSteps, maxSchemaSteps, maxValueSteps, StepBudget, stepsOfText, 
 import { addScalarKeywords, addValueKeywords } from './value-keywords.ts'
 
 /**
- * Where a schema comes from. `code`: the application's own, written by its developers. `outside`: anything else, a log included. Schemas from outside are
- * read within a budget, and their patterns run on an engine whose steps are counted; those of code keep the regular expressions of JavaScript.
+ * Where a schema comes from. `code`: written by the application's developers. `outside`: everything else, including
+ * logs. Schemas from outside are compiled within a budget, and their patterns run on an engine that counts its steps.
+ * Schemas from code use JavaScript's regular expressions.
  */
 export type SchemaOrigin = 'code' | 'outside'
 
 type CompiledSchema = {
   readonly root: SchemaNode
-  /** Some schema in it asks for what others have not looked at. */
-  readonly takesNotes: boolean
-  /** References to nothing. They throw when a value reaches them. */
+  /** Some schema needs to know which parts others have evaluated. */
+  readonly tracksEvaluated: boolean
+  /** References that resolve to nothing. They throw when a value reaches them. */
   readonly unresolved: readonly string[]
 }
 
-/** Reads a schema: what is reachable from its root. Throws `MalformedSchema`, and `TooComplex` for one from outside. */
+/**
+ * Compiles a schema and everything reachable from its root. Throws `MalformedSchema`, and `TooComplex` for one from
+ * outside.
+ */
 function compileSchema(schema: Schema, origin: SchemaOrigin): CompiledSchema {
   return new SchemaCompiler(schema, origin).compile()
 }
@@ -38,24 +42,24 @@ class SchemaCompiler implements Reading {
   readonly #patterns = new Map<string, PatternTest>()
   readonly #waiting: { readonly schema: JsonObject; readonly resource: Resource; readonly node: SchemaNode }[] = []
   readonly #unresolved: string[] = []
-  #takesNotes = false
+  #tracksEvaluated = false
 
   constructor(schema: Schema, origin: SchemaOrigin) {
     this.#origin = origin
     this.steps = new StepBudget(origin === 'code' ? Infinity : maxSchemaSteps)
     this.#references = new References(schema, this.steps)
-    // Drafts up to 7 ignore what stands beside a `$ref`.
+    // Drafts up to 7 ignore keywords next to `$ref`.
     this.#isOld = isObject(schema) && /draft-0[467]/.test(String(schema['$schema']))
   }
 
   compile(): CompiledSchema {
     const { schema, resource } = this.#references.whole
     const root = this.nodeOf(schema, resource)
-    // Schemas wait in line instead of within each other, so that none is too deep.
+    // A queue instead of recursion, so that no schema is nested too deeply.
     for (let next = this.#waiting.pop(); next; next = this.#waiting.pop()) {
       this.#fill(next.node, next.schema, resourceAt(next.schema, next.resource))
     }
-    return { root, takesNotes: this.#takesNotes, unresolved: this.#unresolved }
+    return { root, tracksEvaluated: this.#tracksEvaluated, unresolved: this.#unresolved }
   }
 
   nodeOf(schema: Schema, resource: Resource): SchemaNode {
@@ -80,8 +84,8 @@ class SchemaCompiler implements Reading {
     return test
   }
 
-  takesNotes(): void {
-    this.#takesNotes = true
+  tracksEvaluated(): void {
+    this.#tracksEvaluated = true
   }
 
   #fill(node: SchemaNode, schema: JsonObject, resource: Resource): void {
@@ -106,7 +110,7 @@ class SchemaCompiler implements Reading {
     }
     const target = this.nodeOf(found.schema, found.resource)
     node.inPlace.push(target)
-    return (value, evaluation, noted) => evaluation.apply(target, value, noted)
+    return (value, evaluation, evaluated) => evaluation.apply(target, value, evaluated)
   }
 }
 
@@ -139,18 +143,18 @@ function patternOf<T>(source: string, make: () => T): T {
 type ValueVerdict = { readonly fits: true } | { readonly fits: false; readonly issues: string }
 
 /**
- * Checks a value against a JSON Schema of draft 7 or 2020-12. Throws `TooComplex` when that takes more steps than there are, whatever the schema and the value,
- * and `MalformedSchema` for a schema that makes no sense.
+ * Checks a value against a JSON Schema of draft 7 or 2020-12. Throws `TooComplex` when that takes more steps than
+ * allowed, and `MalformedSchema` for an invalid schema.
  */
 export function checkValue(schema: Schema, value: Json, origin: SchemaOrigin): ValueVerdict {
-  const { root, takesNotes } = compiled(schema, origin)
-  const look = new Evaluation(new StepBudget(maxValueSteps), takesNotes, null)
-  if (look.apply(root, value, look.newNoted())) return { fits: true }
-  // It does not fit: a second look, which tells all that is wrong, as far as its steps go.
+  const { root, tracksEvaluated } = compiled(schema, origin)
+  const brief = new Evaluation(new StepBudget(maxValueSteps), tracksEvaluated, null)
+  if (brief.apply(root, value, brief.newEvaluated())) return { fits: true }
+  // The value does not fit. A second pass collects all issues, as far as its steps allow.
   const issues = new Issues()
-  const closeLook = new Evaluation(new StepBudget(maxIssueSteps), takesNotes, issues)
+  const full = new Evaluation(new StepBudget(maxIssueSteps), tracksEvaluated, issues)
   try {
-    closeLook.apply(root, value, closeLook.newNoted())
+    full.apply(root, value, full.newEvaluated())
     return { fits: false, issues: issues.text(false) }
   } catch (error) {
     if (error instanceof TooComplex) return { fits: false, issues: issues.text(true) }
@@ -158,7 +162,7 @@ export function checkValue(schema: Schema, value: Json, origin: SchemaOrigin): V
   }
 }
 
-/** Throws what is wrong with a schema from outside, before any value is there: `TooComplex` or `MalformedSchema`. */
+/** Checks a schema from outside before there is a value. Throws `TooComplex` or `MalformedSchema`. */
 export function checkOutsideSchema(schema: Schema): void {
   const { root, unresolved } = compiled(schema, 'outside')
   const [reference] = unresolved
@@ -178,8 +182,9 @@ function compiled(schema: Schema, origin: SchemaOrigin): CompiledSchema {
 }
 
 /**
- * Throws `TooComplex` for a schema that no value could be checked against within the budget: one that applies itself to the same value without end, or so
- * many others that they are more than the steps there are. It overestimates: alternatives count as if all of them were looked at.
+ * Throws `TooComplex` for a schema that could not be checked within the budget for any value: one that applies itself
+ * to the same value endlessly, or applies too many other schemas. It overestimates, because it counts every
+ * alternative.
  */
 function checkStaticCost(root: SchemaNode): void {
   const costs = new Map<SchemaNode, number>()

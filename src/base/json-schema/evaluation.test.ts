@@ -9,10 +9,10 @@ const refuses: Check = (_value, evaluation) => evaluation.refuse(() => 'is wrong
 const nodeOf = (...checks: Check[]) => ({ checks, typed: {} }) as unknown as SchemaNode
 
 /** How many steps some work takes, found by trying. */
-function stepsOf(work: (evaluation: Evaluation) => unknown, { isNoting = false, isBrief = true } = {}): number {
+function stepsOf(work: (evaluation: Evaluation) => unknown, { tracksEvaluated = false, isBrief = true } = {}): number {
   for (let steps = 0; ; steps++) {
     try {
-      work(new Evaluation(new StepBudget(steps), isNoting, isBrief ? null : new Issues()))
+      work(new Evaluation(new StepBudget(steps), tracksEvaluated, isBrief ? null : new Issues()))
       return steps
     } catch {
       // Too few.
@@ -26,8 +26,8 @@ test('applying a schema costs a step, and one for each check', () => {
 })
 
 test('noting what was looked at costs five steps, and nothing where no schema asks for it', () => {
-  expect(stepsOf((evaluation) => evaluation.newNoted(), { isNoting: true })).toBe(5)
-  expect(stepsOf((evaluation) => expect(evaluation.newNoted()).toBe(null))).toBe(0)
+  expect(stepsOf((evaluation) => evaluation.newEvaluated(), { tracksEvaluated: true })).toBe(5)
+  expect(stepsOf((evaluation) => expect(evaluation.newEvaluated()).toBe(null))).toBe(0)
 })
 
 test('telling of something costs a hundred steps and one for each level above it; a brief look tells nothing', () => {
@@ -51,7 +51,7 @@ test('a brief look ends at the first thing that does not fit, a close one goes o
 test('where only the answer is asked for nothing is told, and afterwards it is again', () => {
   const issues = new Issues()
   const evaluation = new Evaluation(new StepBudget(9_999), false, issues)
-  expect(evaluation.answers(nodeOf(refuses), 1, null)).toBe(false)
+  expect(evaluation.test(nodeOf(refuses), 1, null)).toBe(false)
   expect(issues.count).toBe(0)
   evaluation.apply(nodeOf(refuses), 1, null)
   expect(issues.count).toBe(1)
@@ -75,7 +75,9 @@ test('what alternatives say is taken back when one fits, and told after why when
 
 test('schemas within each other are applied up to five hundred levels deep', () => {
   const nested = (levels: number): SchemaNode =>
-    levels === 0 ? nodeOf() : nodeOf((value, evaluation, noted) => evaluation.apply(nested(levels - 1), value, noted))
+    levels === 0
+      ? nodeOf()
+      : nodeOf((value, evaluation, evaluated) => evaluation.apply(nested(levels - 1), value, evaluated))
   const deep = (levels: number) => new Evaluation(new StepBudget(9_999), false, null).apply(nested(levels), 1, null)
   expect(deep(499)).toBe(true)
   expect(() => deep(500)).toThrow('deeper than 500 levels')

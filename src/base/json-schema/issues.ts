@@ -2,12 +2,15 @@ import type { Json } from '../json.ts'
 
 export type Path = readonly (string | number)[]
 
-/** Of issues, as many are kept as somebody reads; the rest is counted. */
+/** How many issues are kept for the message. The rest are counted. */
 const maxKept = 10
 const maxText = 200
 const maxKey = 60
 
-/** What is wrong with a value, in the order it was found. What an alternative says of a value is taken back when another one fits. */
+/**
+ * Issues of a value, in the order in which they were found. Issues of an alternative are discarded when another one
+ * fits.
+ */
 export class Issues {
   readonly #kept: string[] = []
   #count = 0
@@ -16,13 +19,13 @@ export class Issues {
     return this.#count
   }
 
-  /** `why` is only called for what is kept. */
+  /** `why` is called only for issues that are kept. */
   add(path: Path, why: () => string): void {
     if (this.#kept.length < maxKept) this.#kept.push(at(path, why()))
     this.#count += 1
   }
 
-  /** Before the issues that came after the first `count`. */
+  /** Inserts an issue after the first `count`. */
   insert(count: number, path: Path, why: () => string): void {
     if (count < maxKept) {
       this.#kept.splice(count, 0, at(path, why()))
@@ -31,12 +34,12 @@ export class Issues {
     this.#count += 1
   }
 
-  takeBack(count: number): void {
+  truncate(count: number): void {
     this.#count = count
     this.#kept.length = Math.min(this.#kept.length, count)
   }
 
-  /** One line. `isCut`: there may be more that were not looked for. */
+  /** One line. `isCut`: there may be more issues that were not looked for. */
   text(isCut: boolean): string {
     const more = this.#count - this.#kept.length
     if (more > 0) return `${this.#kept.join('; ')}; and ${more} more`
@@ -45,7 +48,7 @@ export class Issues {
   }
 }
 
-/** `message` after the place it is about, as in 'order.items[2]: must be a string'. */
+/** Puts the path before a message, as in 'order.items[2]: must be a string'. */
 export function at(path: readonly PropertyKey[], message: string): string {
   let place = ''
   for (const key of path) {
@@ -55,7 +58,7 @@ export function at(path: readonly PropertyKey[], message: string): string {
   return place === '' ? message : `${place}: ${message}`
 }
 
-/** A value of a schema as JSON, as far as it fits into a line. */
+/** A value as JSON, clipped to one line. */
 export function shown(value: Json): string {
   let text = ''
   const write = (part: Json): void => {

@@ -6,18 +6,18 @@ import type { StepBudget } from './step-budget.ts'
 /** Whether a text matches a pattern. */
 export type PatternTest = (text: string, steps: StepBudget) => boolean
 
-/** What the schemas of one document have in common while they are read. */
+/** State shared by all schemas of one document while they are compiled. */
 export type Reading = {
   readonly steps: StepBudget
   nodeOf(schema: Schema, resource: Resource): SchemaNode
   pattern(source: string): PatternTest
-  /** Some keyword asks for what others have not looked at. */
-  takesNotes(): void
+  /** Called when a keyword needs to know which parts others have evaluated. */
+  tracksEvaluated(): void
 }
 
-/** What a keyword adds itself to when its schema is read. */
+/** Collects the checks of one schema from its keywords. */
 export class NodeBuilder {
-  /** For reading; those for checking come with each evaluation. */
+  /** The budget for compiling. Each evaluation has its own. */
   readonly steps: StepBudget
   readonly #node: SchemaNode
   readonly #resource: Resource
@@ -40,12 +40,12 @@ export class NodeBuilder {
     typed[type].push(check)
   }
 
-  /** The node of a schema that is applied to something inside the value; undefined for undefined. */
+  /** The node of a schema that applies to a part of the value. Undefined for undefined. */
   inside(schema: Schema | undefined): SchemaNode | undefined {
     return schema === undefined ? undefined : this.#reading.nodeOf(schema, this.#resource)
   }
 
-  /** The node of a schema that is applied to the value itself. */
+  /** The node of a schema that applies to the value itself. */
   inPlace(schema: Schema | undefined): SchemaNode | undefined {
     const found = this.inside(schema)
     if (found) this.#node.inPlace.push(found)
@@ -56,13 +56,13 @@ export class NodeBuilder {
     return this.#reading.pattern(source)
   }
 
-  /** Takes the steps it needs to read a list. */
+  /** Counts the steps needed to read a list. */
   read<T>(list: readonly T[]): readonly T[] {
     this.steps.take(2 * list.length)
     return list
   }
 
-  takesNotes(): void {
-    this.#reading.takesNotes()
+  tracksEvaluated(): void {
+    this.#reading.tracksEvaluated()
   }
 }

@@ -1,9 +1,12 @@
 import type { Json, JsonObject } from '../json.ts'
 
-/** A schema that makes no sense. The message names the keyword. */
+/** An invalid schema. The message names the keyword. */
 export class MalformedSchema extends Error {}
 
-/** A schema, by what its author may have written. Absent keywords are undefined; those of another shape throw `MalformedSchema`. */
+/**
+ * A schema as its author wrote it. The readers below return undefined for absent keywords and throw `MalformedSchema`
+ * for malformed ones.
+ */
 export type Schema = JsonObject | boolean
 
 export function numberIn(schema: JsonObject, keyword: string): number | undefined {
@@ -61,9 +64,9 @@ function read<T>(
   schema: JsonObject,
   keyword: string,
   expected: string,
-  isIt: (value: unknown) => boolean,
+  isExpected: (value: unknown) => boolean,
 ): T | undefined {
   const value: unknown = schema[keyword]
-  if (value !== undefined && !isIt(value)) throw malformed(keyword, expected)
+  if (value !== undefined && !isExpected(value)) throw malformed(keyword, expected)
   return value as T | undefined
 }

@@ -2,21 +2,21 @@ import type { Json, JsonObject } from '../json.ts'
 import { isObject, isSchema, MalformedSchema, type Schema } from './read-keyword.ts'
 import { type StepBudget, stepsOfText } from './step-budget.ts'
 
-/** A schema with an address of its own: the whole one, and each below it with an `$id`. References are relative to it. */
+/** A schema with its own address: the root, and each subschema with an `$id`. References are relative to it. */
 export type Resource = { readonly address: string; readonly root: Schema }
 
-/** A schema, and the resource it is of. */
+/** A schema and the resource that contains it. */
 export type Located = { readonly schema: Schema; readonly resource: Resource }
 
 const stepsPerAddress = 100
 const unnamed = 'schema:///'
 const notSchemas = new Set(['enum', 'const', 'default', 'examples', 'required', 'type'])
 
-/** Finds what `$ref` names, within one schema: nothing is ever loaded. */
+/** Resolves `$ref` within one schema. Never loads anything. */
 export class References {
   readonly #whole: Resource
   readonly #steps: StepBudget
-  /** By address, and by address with anchor. Made when the first reference needs it. */
+  /** By address, and by address with anchor. Built when the first reference needs it. */
   #index: Map<string, Located> | null = null
 
   constructor(whole: Schema, steps: StepBudget) {
@@ -28,7 +28,7 @@ export class References {
     return { schema: this.#whole.root, resource: this.#whole }
   }
 
-  /** Null when there is none. */
+  /** Null when the reference resolves to nothing. */
   find(reference: string, from: Resource): Located | null {
     this.#steps.take(20 + stepsOfText(reference))
     const hash = reference.indexOf('#')
@@ -82,7 +82,7 @@ export class References {
   }
 }
 
-/** The resource that a value is of: one of its own where it has an `$id`. */
+/** The resource that contains a value: its own if the value has an `$id`. */
 export function resourceAt(value: Json, around: Resource): Resource {
   const id = isObject(value) ? idOf(value) : null
   if (id === null || id.startsWith('#')) return around

@@ -2,22 +2,22 @@ import type { Json } from '../json.ts'
 import type { Evaluation } from './evaluation.ts'
 import type { StepBudget } from './step-budget.ts'
 
-/** A schema that has been read: what is asked of a value, in order. */
+/** A compiled schema: the checks of a value, in order. */
 export type SchemaNode = {
-  /** Of every value. */
+  /** For every value. */
   readonly checks: Check[]
-  /** Of values of a type. */
+  /** For values of one type. */
   readonly typed: { [Type in JsonType]?: Check[] }
-  /** Schemas that it applies to the same value. */
+  /** Schemas that apply to the same value. */
   readonly inPlace: SchemaNode[]
 }
 
-/** Whether a keyword is content with a value. Must take the steps it needs, and tell `evaluation.refuse` why not. */
-export type Check = (value: Json, evaluation: Evaluation, noted: EvaluatedParts | null) => boolean
+/** Whether a value satisfies a keyword. Must count its steps, and pass the reason for false to `evaluation.refuse`. */
+export type Check = (value: Json, evaluation: Evaluation, evaluated: EvaluatedParts | null) => boolean
 
 export type JsonType = 'null' | 'boolean' | 'number' | 'string' | 'array' | 'object'
 
-/** Throws for what is no JSON. */
+/** Throws for a value that is not JSON. */
 export function typeOf(value: Json): JsonType {
   if (value === null) return 'null'
   if (Array.isArray(value)) return 'array'
@@ -39,8 +39,9 @@ export const nothing: SchemaNode = {
 const stepsPerKey = 4
 
 /**
- * The properties and items of one value that some schema has looked at: what `unevaluatedProperties` and `unevaluatedItems` leave alone. An alternative
- * notes for itself, sees what was noted before it, and what it noted counts when it fits.
+ * The properties and items of one value that some schema has evaluated. `unevaluatedProperties` and `unevaluatedItems`
+ * skip them. Each alternative has its own record, sees what was evaluated before it, and its record counts only if it
+ * fits.
  */
 export class EvaluatedParts {
   readonly #keys = new Set<string | number>()
@@ -56,9 +57,9 @@ export class EvaluatedParts {
   }
 
   has(key: string | number, steps: StepBudget): boolean {
-    for (let noted: EvaluatedParts | null = this; noted; noted = noted.#before) {
+    for (let evaluated: EvaluatedParts | null = this; evaluated; evaluated = evaluated.#before) {
       steps.take(stepsPerKey)
-      if (noted.#keys.has(key)) return true
+      if (evaluated.#keys.has(key)) return true
     }
     return false
   }

@@ -1,11 +1,11 @@
 import type { Json, JsonObject } from '../json.ts'
 
-/** Checking a value would take more than it may. The message is half a sentence that says what of, for `SchemaTooComplexError`. */
+/** Checking a value would cost more than its limit. The message says of what, for use in a `SchemaTooComplexError`. */
 export class TooComplex extends Error {}
 
 /**
- * Counts what is done for a schema. Steps, and never time: so that every node, however busy, gives up at the same place. A step stands for
- * some 50 ns of work at most, on a machine of today.
+ * Counts the work done for a schema. It counts steps, not time, so that every node stops at the same point, however
+ * busy it is. A step takes at most about 50 ns on current hardware.
  */
 export class StepBudget {
   readonly #limit: number
@@ -19,30 +19,33 @@ export class StepBudget {
     return this.#taken
   }
 
-  /** Must be called before the work it stands for. Throws `TooComplex`. */
+  /** Must be called before the work that it counts. Throws `TooComplex`. */
   take(steps: number): void {
     this.#taken += steps
     if (this.#taken > this.#limit) throw new TooComplex(`it takes more than ${this.#limit.toLocaleString('en')} steps`)
   }
 }
 
-/** To look at a text as a whole, which the machine does many characters at a time. */
+/** Steps for an operation on a whole text, which processes many characters at a time. */
 export function stepsOfText(text: string): number {
   return 1 + (text.length >> 4)
 }
 
-// What is spent on a schema at most, in steps and levels. All nodes of a fleet must have the same, or one refuses what another takes.
+// Limits per schema. Must be the same on all nodes of a fleet, or one node refuses what another accepts.
 
-/** To read a schema from outside, once. */
+/** Compiling a schema from outside, once. */
 export const maxSchemaSteps = 200_000
-/** To check one value. */
+/** Checking one value. */
 export const maxValueSteps = 1_000_000
-/** To tell what is wrong with a value that is known not to fit; after that, what was found is told. */
+/** Collecting the issues of a value that does not fit. The issues found within this limit are reported. */
 export const maxIssueSteps = 100_000
-/** Of a value, and of schemas that refer to each other, within each other: each takes a piece of the stack. */
+/** Nesting of a value, and of schemas that apply each other. Each level uses stack. */
 export const maxLevels = 500
 
-/** The same text for values that are equal, whatever the order of their keys, and for no others. So equality takes steps by size, not by pairs. */
+/**
+ * The same text for equal values, whatever the order of their keys, and for no others. Makes equality cost steps by
+ * size, not by pairs.
+ */
 export function canonicalText(value: Json, steps: StepBudget): string {
   const pieces: string[] = []
   write(value, pieces, steps, 0)

@@ -7,7 +7,7 @@ import { isTexts, listIn, malformed, numberIn, textIn } from './read-keyword.ts'
 import { typeOf } from './schema-node.ts'
 import { canonicalText, StepBudget, stepsOfText } from './step-budget.ts'
 
-/** `type`, `const` and `enum`: what a value is. */
+/** `type`, `const` and `enum`. */
 export function addValueKeywords(schema: JsonObject, node: NodeBuilder): void {
   addType(schema, node)
   if (schema['const'] !== undefined) addOneOf([schema['const']], node)
@@ -54,7 +54,7 @@ function shownAll(values: readonly Json[]): string {
 const stepsOfDivision = 25
 const stepsOfFormat = 25
 
-/** Keywords of numbers and of strings. */
+/** Keywords for numbers and strings. */
 export function addScalarKeywords(schema: JsonObject, node: NodeBuilder): void {
   addNumberKeywords(schema, node)
   addStringKeywords(schema, node)
@@ -83,7 +83,7 @@ function addNumberKeywords(schema: JsonObject, node: NodeBuilder): void {
   )
 }
 
-/** By their decimal digits: 0.3 is a multiple of 0.1, whatever the machine makes of it. */
+/** Compares decimal digits, so that 0.3 is a multiple of 0.1 despite binary rounding. */
 function isMultipleOf(value: number, divisor: number, steps: StepBudget): boolean {
   if (!Number.isFinite(value) || !Number.isFinite(divisor) || divisor <= 0) return false
   if (Number.isSafeInteger(value) && Number.isSafeInteger(divisor)) return value % divisor === 0
@@ -96,7 +96,7 @@ function isMultipleOf(value: number, divisor: number, steps: StepBudget): boolea
     : digits % (divisorDigits * 10n ** BigInt(-shift)) === 0n
 }
 
-/** A number is its digits times ten to the exponent. */
+/** A number as its digits times ten to the exponent. */
 function decimal(value: number): [digits: bigint, exponent: number] {
   const [coefficient = '', exponent = '0'] = Math.abs(value).toString().split('e')
   const [whole = '', fraction = ''] = coefficient.split('.')
@@ -136,7 +136,7 @@ function lengthCheck(min: number, max: number): Parameters<NodeBuilder['checkTyp
   }
 }
 
-/** Of whole characters, and not of the halves that some are stored as. */
+/** The number of code points, not of UTF-16 units. */
 function characters(text: string): number {
   let count = text.length
   for (let index = 0; index + 1 < text.length; index++) {
@@ -148,10 +148,10 @@ function characters(text: string): number {
   return count
 }
 
-/** Whether a text is of a format. Those that hold nothing back take time that grows with the text alone; the others count steps. */
+/** Whether a text has a format. Simple checks take linear time; others count steps. */
 type FormatCheck = (text: string, steps: StepBudget) => boolean
 
-/** Formats that are known; others say nothing about a value. Undefined where there is none. */
+/** The check of a known format. Unknown formats accept every value. */
 function formatCheck(name: string): FormatCheck | undefined {
   return formats.get(name)
 }
@@ -164,7 +164,7 @@ function date(text: string): boolean {
   return Number(day) >= 1 && Number(day) <= days
 }
 
-/** A leap second is at the end of a day of UTC. */
+/** A leap second is allowed only at the end of a UTC day. */
 function time(text: string): boolean {
   const [, ...parts] = /^(\d\d):(\d\d):(\d\d)(?:\.\d+)?(?:z|([+-])(\d\d):(\d\d))$/i.exec(text) ?? []
   if (parts.length === 0) return false
@@ -212,7 +212,7 @@ function ipv4(text: string, byte = looseByte): boolean {
   return bytes.length === 4 && bytes.every((part) => byte.test(part))
 }
 
-/** Eight groups of 16 bits; the last two may be written as IPv4, and '::' stands for one or more of them. */
+/** Eight groups of 16 bits. The last two may be written as IPv4, and '::' stands for one or more zero groups. */
 function ipv6(text: string, byte = strictByte): boolean {
   if (text.length > 45) return false
   const halves = text.split('::')
@@ -224,7 +224,7 @@ function ipv6(text: string, byte = strictByte): boolean {
   return groups.every((group) => /^[0-9a-f]{1,4}$/i.test(group)) && (halves.length === 2 ? count <= 7 : count === 8)
 }
 
-/** The characters of a part of a URI, each for itself; what is escaped is looked at apart. */
+/** Characters of a URI part. Percent escapes are checked separately. */
 const uriCharacters = "a-z0-9\\-._~!$&'()*+,;=:@%"
 const uriParts = uriPartsOf('')
 const referenceParts = uriPartsOf('"')
@@ -236,22 +236,25 @@ function uriPartsOf(more: string) {
 
 function uri(text: string): boolean {
   const [scheme] = /^[a-z][a-z0-9+\-.]*:/i.exec(text) ?? []
-  return scheme !== undefined && isPlace(text.slice(scheme.length), uriParts, false)
+  return scheme !== undefined && isHierarchicalPart(text.slice(scheme.length), uriParts, false)
 }
 
 function uriReference(text: string): boolean {
   const [scheme = ''] = /^[a-z][a-z0-9+\-.]*:/i.exec(text) ?? []
-  return isPlace(text, referenceParts, true) || isPlace(text.slice(scheme.length), referenceParts, true)
+  return (
+    isHierarchicalPart(text, referenceParts, true) ||
+    isHierarchicalPart(text.slice(scheme.length), referenceParts, true)
+  )
 }
 
-/** What comes after the scheme. */
-function isPlace(text: string, parts: typeof uriParts, mayBeEmpty: boolean): boolean {
+/** Checks what follows the scheme. */
+function isHierarchicalPart(text: string, parts: typeof uriParts, mayBeEmpty: boolean): boolean {
   if (/%(?![0-9a-f]{2})/i.test(text)) return false
   const [before, fragment] = splitAt(text, '#')
   const [place, query] = splitAt(before, '?')
   if (!parts.rest.test(query) || !parts.rest.test(fragment)) return false
   if (place === '') return mayBeEmpty
-  // Hosts by name are written with characters that a path may have, too.
+  // Host names use only characters that a path may contain.
   if (parts.path.test(place)) return true
   const [, literal, path = ''] = addressed.exec(place) ?? []
   return literal !== undefined && isHostLiteral(literal) && parts.path.test(path)
@@ -262,7 +265,7 @@ function splitAt(text: string, mark: string): [string, string] {
   return index === -1 ? [text, ''] : [text.slice(0, index), text.slice(index + 1)]
 }
 
-/** An address in brackets, perhaps with a user before it, and the path behind it. */
+/** A host in brackets, with an optional user before it and a path after it. */
 const addressed = /^\/{1,2}(?:[a-z0-9\-._~!$&'()*+,;=:%]*@)?\[([^\]/]*)\](?::\d*)?(\/.*)?$/is
 
 function isHostLiteral(text: string): boolean {
@@ -293,8 +296,8 @@ function regex(text: string, steps: StepBudget): boolean {
   }
 }
 
-/** By an expression that is compiled when it is first used. */
-function counted(source: string): FormatCheck {
+/** A format check by a pattern that is compiled on first use. */
+function patternCheck(source: string): FormatCheck {
   let pattern: LinearPattern | null = null
   return (text, steps) => {
     pattern ??= new LinearPattern(source, new StepBudget(Infinity))
@@ -304,17 +307,17 @@ function counted(source: string): FormatCheck {
 
 const variable = '(?:[A-Za-z0-9_]|%[0-9A-Fa-f]{2})+'
 const variables = `${variable}(?:\\.${variable})*(?::[1-9][0-9]{0,3}|\\*)?`
-const uriTemplate = counted(
+const uriTemplate = patternCheck(
   `^(?:[^\\x00-\\x20\\x7f"<>%\\\\^\`{|}]|%[0-9A-Fa-f]{2}|\\{[+#./;?&=,!@|]?${variables}(?:,${variables})*\\})*$`,
 )
 
-/** Of the web, with a public host. */
+/** Web URLs with a public host. */
 const privateHost = '(?:10|127)(?:\\.\\d{1,3}){3}|(?:169\\.254|192\\.168|172\\.(?:1[6-9]|2\\d|3[01]))(?:\\.\\d{1,3}){2}'
 const publicAddress =
   '(?:[1-9]\\d?|1\\d\\d|2[01]\\d|22[0-3])(?:\\.(?:1?\\d{1,2}|2[0-4]\\d|25[0-5])){2}\\.(?:[1-9]\\d?|1\\d\\d|2[0-4]\\d|25[0-4])'
 const letters = 'a-zA-Z\\u{a1}-\\u{ffff}'
 const webName = `(?:[${letters}0-9]+(?:-[${letters}0-9]+)*\\.)+[${letters}]{2,}`
-const url = counted(
+const url = patternCheck(
   `^(?:[hH][tT][tT][pP][sS\\u{17f}]?|[fF][tT][pP])://(?:\\S+@)?(?:(?!${privateHost})${publicAddress}|${webName})(?::\\d{2,5})?(?:/\\S*)?$`,
 )
 

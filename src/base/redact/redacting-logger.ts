@@ -1,16 +1,16 @@
 import { consoleLogger, type LogDetails, type Logger } from '../logger.ts'
 import { createRedactor, type Redact } from './redactor.ts'
 
-/** How deep, and over how many members, what a line is about is looked at. The rest is left out. */
+/** Depth and number of members that are redacted in the details of a log line. The rest is left out. */
 const mostDepth = 6
 const mostMembers = 200
 
-/** The logger of what works apart from a runtime, such as a store. Default: the console. */
+/** A redacting logger for parts that work without a runtime, such as a store. Default: the console. */
 export function safeLogger(logger: Logger = consoleLogger): Logger {
   return redactingLogger(logger, createRedactor({ logger }))
 }
 
-/** A logger that is told nothing secret: neither in its messages, nor in errors, their causes and whatever else a line is about. */
+/** Redacts secrets from messages, errors, their causes and all other details. */
 export function redactingLogger(logger: Logger, redact: Redact): Logger {
   const told =
     (level: keyof Logger) =>
@@ -21,7 +21,7 @@ export function redactingLogger(logger: Logger, redact: Redact): Logger {
   return { debug: told('debug'), info: told('info'), warn: told('warn'), error: told('error') }
 }
 
-/** Copies what has something to hide; the rest stays the very object. */
+/** Copies details without their secrets. */
 class Redaction {
   readonly #redact: Redact
   #members = 0
@@ -44,7 +44,7 @@ class Redaction {
     }
   }
 
-  /** Still an error of its class, whose stack a console shows. */
+  /** The copy keeps its class and stack, so consoles show it as an error. */
   #error(error: Error, depth: number): Error {
     const message = String(error.message)
     const copy = new Error(this.#redact(message))
@@ -63,7 +63,7 @@ class Redaction {
     return entries.slice(0, this.#left(entries.length)).map(([name, member]) => [name, this.of(member, depth + 1)])
   }
 
-  /** How many of them may still be looked at. */
+  /** How many more members may be visited. */
   #left(wanted: number): number {
     const left = Math.min(wanted, mostMembers - this.#members)
     this.#members += left

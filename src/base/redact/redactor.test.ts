@@ -219,7 +219,7 @@ describe("the application's own", () => {
       },
     })
     own('x '.repeat(1_000_000))
-    expect(told).toEqual(['redact of the application is slow; everything waits for it'])
+    expect(told).toEqual(["the application's redact is slow and blocks the process"])
     expect(longest).toBeLessThanOrEqual(16_384)
   })
 })

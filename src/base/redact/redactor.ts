@@ -1,31 +1,34 @@
 import { type Clock, systemClock } from '../clock.ts'
 import { consoleLogger, type Logger } from '../logger.ts'
 
-/** Takes secrets out of a text, and cuts it. Gives the same for the same text as long as the process lives; never throws; takes time in proportion to a bounded length. */
+/**
+ * Removes secrets from a text and truncates it. Returns the same result for the same text as long as the process lives.
+ * Never throws. Takes time in proportion to a bounded length.
+ */
 export type Redact = (text: string, options?: RedactOptions) => string
 
 export type RedactOptions = {
   /** Default: 8,192. */
   readonly maxLength?: number
-  /** Also takes out long random words: for texts of providers, which quote keys of any form. Default: false. */
+  /** Also removes long random words: providers quote keys of any form. Default: false. */
   readonly opaqueWords?: boolean
 }
 
 export type RedactorOptions = {
   /** Read once. Default: the environment of the process. */
   readonly env?: Readonly<Record<string, string | undefined>>
-  /** The application's own, given what the rules have left. */
+  /** The application's own function. It gets the text after the built-in rules. */
   readonly redact?: ((text: string) => string) | undefined
   readonly logger?: Logger
   readonly clock?: Clock
 }
 
-/** What of a text is looked at. */
+/** How much of a text is examined. */
 const mostRead = 16_384
-/** What is left out where a text is cut, so that no secret is left in halves: a secret that begins before it was read whole. */
+/** Left out at the cut, so that no secret is cut in half: longer than any secret that begins before it. */
 const margin = 4_096
 const defaultMaxLength = 8_192
-/** The application's function holds up everything else while it runs. */
+/** The application's function blocks the process while it runs. */
 const slowMs = 1_000
 
 const mark = '[redacted]'
@@ -52,7 +55,7 @@ function valueSpans(text: string, values: readonly string[]): Span[] {
   })
 }
 
-/** The text up to `end`, with one mark for spans that touch. */
+/** The text up to `end`, with one mark for adjacent spans. */
 function marked(text: string, spans: readonly Span[], end: number): string {
   const pieces: string[] = []
   let from = 0
@@ -64,14 +67,14 @@ function marked(text: string, spans: readonly Span[], end: number): string {
   return [...pieces, from < end ? text.slice(from, end) : ''].join('')
 }
 
-/** Well-formed, and with a note of what was left out. */
+/** Well-formed, with a note of how much was left out. */
 function cut(text: string, length: number, isCut: boolean, maxLength: number): string {
   if (!isCut && text.length <= maxLength) return text.toWellFormed()
   const note = ` ... (${length} characters in all)`
   return text.slice(0, Math.max(0, maxLength - note.length)).toWellFormed() + note
 }
 
-/** What throws, or gives no text, must not let the text pass: nothing of it is told then. */
+/** If the function throws or returns no text, the whole text is withheld. */
 function applicationRedact({
   redact,
   logger = consoleLogger,
@@ -83,22 +86,25 @@ function applicationRedact({
     try {
       const clean: unknown = redact(text)
       const tookMs = clock.now() - startedAt
-      if (tookMs > slowMs) logger.warn('redact of the application is slow; everything waits for it', { tookMs })
+      if (tookMs > slowMs) logger.warn("the application's redact is slow and blocks the process", { tookMs })
       if (typeof clean === 'string') return clean === '' ? mark : clean
-      // An async function: what comes of its promise is nobody's.
+      // An async function by mistake: ignore its rejection.
       if (clean instanceof Promise) clean.catch(() => {})
-      logger.error('redact of the application gave no text, and the text is withheld', { gave: typeof clean })
+      logger.error("the application's redact returned no text; the text is withheld", { gave: typeof clean })
     } catch {
-      logger.error('redact of the application threw, and the text is withheld')
+      logger.error("the application's redact threw; the text is withheld")
     }
     return withheldText
   }
 }
 
-/** So much that what is cut off here is also past what `createRedactor` shows: a cut must not leave half a secret that no rule knows. */
+/** More than `createRedactor` shows: a cut here must not leave half a secret that no rule recognises. */
 const maxLength = 32_768
 
-/** What was thrown, as text a model can read. Never throws, whatever it is given; never empty. Secrets are still in it: see `createRedactor`. */
+/**
+ * What was thrown, as text for a model. Never throws and is never empty. May still contain secrets: see
+ * `createRedactor`.
+ */
 export function errorText(thrown: unknown): string {
   try {
     return describe(thrown).slice(0, maxLength).toWellFormed()
@@ -116,14 +122,14 @@ function describe(thrown: unknown): string {
   return `it threw ${JSON.stringify(thrown)}`
 }
 
-/** Values shorter than this are settings, as in '1' or 'true', and stand in texts for other reasons. */
+/** Shorter values are settings, such as '1' or 'true', and appear in texts for other reasons. */
 const leastLength = 8
-/** Long values are looked for piece by piece, so that no piece is longer than what `createRedactor` leaves out at a cut. */
+/** Long values are searched in pieces, none longer than what `createRedactor` leaves out at a cut. */
 const pieceLength = 1_024
 
 /**
- * The values of environment variables whose names look secret, and the passwords of addresses in any of them, as they may stand in a text: as they
- * are, in a URL, or in JSON. The longest first.
+ * The values of environment variables with secret names, and passwords in URLs of any variable, in every form in which
+ * a text may contain them: plain, URL-encoded or JSON-escaped. Longest first.
  */
 export function secretValues(env: Readonly<Record<string, string | undefined>>): string[] {
   const values = new Set<string>()
@@ -136,7 +142,7 @@ export function secretValues(env: Readonly<Record<string, string | undefined>>):
   return [...values].flatMap(piecesOf).sort((one, other) => other.length - one.length || (one < other ? -1 : 1))
 }
 
-/** By whole words, so that KEYBOARD and PWD, the working directory, are none. */
+/** Matches whole words, so KEYBOARD and PWD (the working directory) are not secret. */
 function isSecretName(name: string): boolean {
   const words = name
     .toUpperCase()
@@ -168,7 +174,7 @@ function decoded(text: string): string {
   }
 }
 
-/** The last piece takes what is left over, and is at most twice as long. */
+/** The last piece takes the remainder, and is at most twice as long. */
 function piecesOf(value: string): string[] {
   const count = Math.max(1, Math.floor(value.length / pieceLength))
   return Array.from({ length: count }, (_, index) =>
@@ -176,10 +182,13 @@ function piecesOf(value: string): string[] {
   )
 }
 
-/** Where something to be hidden begins and ends. */
+/** Start and end of a secret. */
 type Span = readonly [start: number, end: number]
 
-/** Finds what looks like a credential, whoever it belongs to. `opaqueWords`: also long random words, as providers quote keys of any form. */
+/**
+ * Finds text that looks like a credential. `opaqueWords`: also long random words, because providers quote keys of any
+ * form.
+ */
 function secretSpans(text: string, { opaqueWords }: { readonly opaqueWords: boolean }): Span[] {
   const spans: Span[] = []
   for (const { pattern, isSecret } of opaqueWords ? rulesForProviders : rules) {
@@ -192,25 +201,25 @@ function secretSpans(text: string, { opaqueWords }: { readonly opaqueWords: bool
 }
 
 /**
- * `pattern` names what is hidden `secret`. Each pattern must take time in proportion to the text, so what repeats is bounded, or followed by something
- * that it cannot match. `isSecret` tells a value from prose, as in 'token expired'.
+ * `pattern` names the part to hide `secret`. Must take time in proportion to the text: repetitions are bounded, or
+ * followed by something they cannot match. `isSecret` tells values from prose such as 'token expired'.
  */
 type Rule = { readonly pattern: RegExp; readonly isSecret?: (found: string) => boolean }
 
 const keyHeader = '(?:[a-z]{1,20}-){0,4}api[-_ ]?key|apikey'
 const named =
   '(?:access|auth|id|refresh|session|security)[-_ ]?token|(?:client[-_ ]?)?secret|password|passwd|pwd|credentials?'
-/** Quotes may be escaped, as in JSON within JSON. */
+/** Quotes may be escaped, as in JSON inside JSON. */
 const quote = `\\\\?["']`
 const between = `(?:${quote})?(?: provided)?\\s{0,20}[:=]\\s{0,20}(?:${quote})?`
 const word = `[^\\s"'&,;}\\\\]+`
 
 const rules: readonly Rule[] = [
-  // A password in a web address has no slash; those of databases are often written as they are.
+  // Passwords in web URLs contain no slash. Those in database URLs are often not encoded.
   { pattern: /\b(?:https?|wss?):\/\/(?<secret>[^\s/@"'<>]{1,2000})@/dgi },
   { pattern: /\b(?!https?:|wss?:)[a-z][a-z0-9+.-]{1,30}:\/\/(?<secret>[^\s"'<>]{1,2000})@/dgi },
-  { pattern: /\b(?:bearer|basic|token)\s{1,20}(?<secret>[\w.~+/*=-]{8,})/dgi, isSecret: isNoWord },
-  // Other schemes have several values, and cookies are several.
+  { pattern: /\b(?:bearer|basic|token)\s{1,20}(?<secret>[\w.~+/*=-]{8,})/dgi, isSecret: isNotProse },
+  // Other schemes have several values, and a header may have several cookies.
   {
     pattern: new RegExp(
       `\\b(?:(?:proxy-)?authorization|(?:set-)?cookie)${between}(?!(?:bearer|basic|token)\\s)(?<secret>[^\\r\\n"'\\\\]+)`,
@@ -218,17 +227,17 @@ const rules: readonly Rule[] = [
     ),
   },
   { pattern: new RegExp(`\\b(?:${keyHeader})${between}(?<secret>${word})`, 'dgi') },
-  // As in JSON, as in connection strings and forms, and as people write it.
+  // In JSON, in connection strings and forms, and in prose.
   { pattern: new RegExp(`\\b(?:${named})(?:${quote})?\\s{0,20}[:=]\\s{0,20}${quote}(?<secret>[^"'\\\\]+)`, 'dgi') },
   { pattern: new RegExp(`\\b(?:${named})=(?<secret>${word})`, 'dgi') },
   {
     pattern: new RegExp(`\\b(?:${named})\\s{0,20}(?::|=|\\bis\\b)\\s{0,20}(?<secret>${word})`, 'dgi'),
-    isSecret: isNoWord,
+    isSecret: isNotProse,
   },
   {
     pattern: /[?&][\w-]{0,40}(?:key|token|sig|signature|secret|credential|password|auth|code)=(?<secret>[^\s&"'#]+)/dgi,
   },
-  // Prefixes that providers and clouds give their keys.
+  // Key prefixes of providers and clouds.
   {
     pattern:
       /\b(?<secret>(?:sk|pk|rk|gsk|xai|hf|r8|pplx|nvapi|tvly|fw|key|gh[ops]|github_pat|glpat|xox[abp])[-_][\w*.-]{6,})/dgi,
@@ -246,8 +255,8 @@ const rulesForProviders: readonly Rule[] = [
   { pattern: /(?<secret>[A-Za-z0-9_]{32,})/dg, isSecret: (found) => hasDigits(found) && /[A-Za-z]/.test(found) },
 ]
 
-/** Not as in prose: letters alone, of which only the first may be a capital. */
-function isNoWord(found: string): boolean {
+/** False for prose: only letters, with at most the first one a capital. */
+function isNotProse(found: string): boolean {
   return !/^[A-Za-z]?[a-z]*(?:-[a-z]{1,20}){0,3}[.!?)\]:]{0,3}$/.test(found)
 }
 

@@ -1,6 +1,6 @@
 import { DefinitionError } from '../../base/errors/definition-errors.ts'
 import { DeterminismError, NoSuchFlowError } from '../../base/errors/flow-errors.ts'
-import { readMembers } from '../../base/errors/read-given.ts'
+import { readOptions } from '../../base/errors/read-options.ts'
 import { InvalidArgumentError } from '../../base/errors/store-errors.ts'
 import type { Json } from '../../base/json.ts'
 import { type Flow, sessionAgent } from '../../define/define-flow.ts'
@@ -56,7 +56,7 @@ export class FlowRegistry {
 }
 
 function readFlowName(flow: Pick<Flow, 'name' | 'version'>): { readonly name: string; readonly version: string } {
-  const { name, version } = readMembers('flow', flow, ['name', 'version'])
+  const { name, version } = readOptions('flow', flow, ['name', 'version'])
   if (typeof name === 'string' && typeof version === 'string') return { name, version }
   throw new InvalidArgumentError('flow', 'must be a flow or the name of one')
 }

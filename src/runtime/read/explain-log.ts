@@ -1,4 +1,4 @@
-import { readMembers } from '../../base/errors/read-given.ts'
+import { readOptions } from '../../base/errors/read-options.ts'
 import { InvalidArgumentError } from '../../base/errors/store-errors.ts'
 import type { Json } from '../../base/json.ts'
 import { abridgeEvent } from '../../log/abridge.ts'
@@ -68,7 +68,7 @@ function abridged({ events }: EventPage): LogEvent[] {
 }
 
 export function readExplainRange(given: ExplainRange | undefined): Required<ExplainRange> {
-  const { after = 0, limit = 1_000 } = readMembers('range', given, ['after', 'limit'])
+  const { after = 0, limit = 1_000 } = readOptions('range', given, ['after', 'limit'])
   checkWhole('after', after, 0)
   checkWhole('limit', limit, 1)
   return { after, limit }
@@ -95,7 +95,7 @@ function seqsOf({ seq, startedSeq, rounds, result }: CallState): number[] {
 
 /** What a model call left out, as its audit row has it. A copy, which is plain JSON of the right shape. */
 export function readEvictions(given: Pick<ModelCall, 'evictions'>): Json {
-  const { evictions = null } = readMembers('model call', given, ['evictions'])
+  const { evictions = null } = readOptions('model call', given, ['evictions'])
   const copy = decode(encode(evictions, 'evictions'))
   if (copy !== null && !isEvictions(copy)) {
     throw new InvalidArgumentError('evictions', 'are not those of a model call; pass one of modelCalls()')

@@ -1,5 +1,5 @@
 import type { UnknownEvent } from '../../base/errors/log-errors.ts'
-import { readMembers } from '../../base/errors/read-given.ts'
+import { readOptions } from '../../base/errors/read-options.ts'
 import { abridgeEvent, weightOf } from '../../log/abridge.ts'
 import type { LogEvent, UserMessage } from '../../log/events.ts'
 import { foldEvents } from '../../log/fold-events.ts'
@@ -90,7 +90,7 @@ async function readPage(store: TenantStore, id: string, options: HistoryOptions 
     before: asked,
     limit = 20,
     maxBytes = pageBytes,
-  } = readMembers('page', options, ['before', 'limit', 'maxBytes'])
+  } = readOptions('page', options, ['before', 'limit', 'maxBytes'])
   if (asked !== undefined) checkWhole('before', asked, 0)
   checkWhole('limit', limit, 1)
   checkWhole('maxBytes', maxBytes, 1)

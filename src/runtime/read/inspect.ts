@@ -1,4 +1,4 @@
-import { readMembers } from '../../base/errors/read-given.ts'
+import { readOptions } from '../../base/errors/read-options.ts'
 import type { Json } from '../../base/json.ts'
 import { blobRefsIn } from '../../log/blob-ref.ts'
 import type { LogEvent } from '../../log/events.ts'
@@ -50,7 +50,7 @@ export function inspect(store: TenantStore, ref: ConversationRef): Inspection {
     snapshot: () => store.getSnapshot(id),
     turns: (page) => historyTurns(store, id, page),
     async *pages(range, options) {
-      const { withheld = false } = readMembers('options', options, ['withheld'])
+      const { withheld = false } = readOptions('options', options, ['withheld'])
       const pages = logPages(store, id, readRange(range))
       yield* withheld === true ? pages : shownPages(store, id, pages)
     },

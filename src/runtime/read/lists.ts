@@ -1,6 +1,6 @@
 import type { ErrorCode } from '../../base/errors/codes.ts'
 import type { PerdureError } from '../../base/errors/perdure-error.ts'
-import { readMembers } from '../../base/errors/read-given.ts'
+import { readOptions } from '../../base/errors/read-options.ts'
 import { ConversationQuarantinedError } from '../../base/errors/runtime-errors.ts'
 import { ConversationUnreadableError } from '../../base/errors/store-errors.ts'
 import { parentCallOf } from '../../engine/child/child-calls.ts'
@@ -42,7 +42,7 @@ export async function lineageOf(
   id: string,
   options?: LineageOptions,
 ): Promise<Required<Pick<Parent, 'id' | 'at'>>[]> {
-  const { limit = Number.MAX_SAFE_INTEGER } = readMembers('options', options, ['limit'])
+  const { limit = Number.MAX_SAFE_INTEGER } = readOptions('options', options, ['limit'])
   checkWhole('limit', limit, 1)
   const lineage: { id: string; at: number }[] = []
   // Under a name that was deleted and given again, a line could come back to itself.
@@ -124,10 +124,10 @@ type ReadForkOptions = { readonly at?: number; readonly id?: string; readonly na
 
 /** Where to cut and whose the copy is, checked and read once; `name` is the agent's. */
 export function readForkOptions(given: ForkOptions | undefined): ReadForkOptions {
-  const { at, id, agent } = readMembers('options', given, ['at', 'id', 'agent'])
+  const { at, id, agent } = readOptions('options', given, ['at', 'id', 'agent'])
   if (at !== undefined) checkWhole('at', at, 0)
   if (id !== undefined) checkId('new conversation id', id)
-  const named = typeof agent === 'object' ? readMembers('agent', agent, ['name']).name : agent
+  const named = typeof agent === 'object' ? readOptions('agent', agent, ['name']).name : agent
   if (agent !== undefined) checkId('agent', named)
   return {
     ...(at === undefined ? {} : { at }),

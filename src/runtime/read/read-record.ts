@@ -1,4 +1,4 @@
-import { readMembers } from '../../base/errors/read-given.ts'
+import { readOptions } from '../../base/errors/read-options.ts'
 import type { FlowState, RecordedOutcome } from '../../engine/flow/flow-state.ts'
 import { weightOf } from '../../log/abridge.ts'
 import type { FlowOutcome, LogEvent } from '../../log/events.ts'
@@ -14,7 +14,7 @@ export async function readRecord(
   { flow, version, input, outcomes: all }: FlowState,
   options?: RecordOptions,
 ): Promise<FlowRecord> {
-  const { after = 0, maxBytes = pageBytes } = readMembers('options', options, ['after', 'maxBytes'])
+  const { after = 0, maxBytes = pageBytes } = readOptions('options', options, ['after', 'maxBytes'])
   checkWhole('after', after, 0)
   checkWhole('maxBytes', maxBytes, 1)
   const outcomes: FlowOutcome[] = []

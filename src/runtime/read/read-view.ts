@@ -1,5 +1,5 @@
 import { EventUnknownError } from '../../base/errors/log-errors.ts'
-import { readMembers } from '../../base/errors/read-given.ts'
+import { readOptions } from '../../base/errors/read-options.ts'
 import { loadChildren } from '../../engine/child/child-calls.ts'
 import type { Channels } from '../../engine/live/log-poll.ts'
 import { shownBytes, trimState } from '../../log/trim-state.ts'
@@ -24,7 +24,7 @@ type Parts = {
 
 /** What a person is shown now, with what is live here. A log that a later version has written to is shown up to there. */
 export async function readView(parts: Parts, id: string, options?: ViewOptions): Promise<View> {
-  const { maxBytes = shownBytes } = readMembers('options', options, ['maxBytes'])
+  const { maxBytes = shownBytes } = readOptions('options', options, ['maxBytes'])
   checkWhole('maxBytes', maxBytes, 1)
   const { tenant, channels } = parts
   const channel = channels.peek(tenant, id)

@@ -1,6 +1,6 @@
 import { onAbort } from '../../base/abort.ts'
 import { EventUnknownError } from '../../base/errors/log-errors.ts'
-import { checkSignal, readMembers } from '../../base/errors/read-given.ts'
+import { checkSignal, readOptions } from '../../base/errors/read-options.ts'
 import { WatcherLaggedError } from '../../base/errors/runtime-errors.ts'
 import type { KeepAlive } from '../../engine/background-tasks.ts'
 import type { Channel } from '../../engine/live/channel.ts'
@@ -56,7 +56,7 @@ type WithMore = {
 
 /** As `watch`, for readers that do their work once for all events that are there. */
 async function* watchWithMore(watched: Watched, given?: WatchOptions): AsyncGenerator<WithMore, void, void> {
-  const options = readOptions(given)
+  const options = readWatchOptions(given)
   const { tenant, id, store, channels, keepAlive, closed } = watched
   const { after, maxBuffered = 10_000, maxBufferedBytes = 16 * 1024 * 1024 } = options
   const signal = options.signal ? AbortSignal.any([options.signal, closed]) : closed
@@ -107,8 +107,8 @@ async function readableSnapshot(store: TenantStore, id: string): Promise<WatchEv
   }
 }
 
-function readOptions(given: WatchOptions | undefined): WatchOptions {
-  const options = readMembers('options', given, ['after', 'signal', 'maxBuffered', 'maxBufferedBytes'])
+function readWatchOptions(given: WatchOptions | undefined): WatchOptions {
+  const options = readOptions('options', given, ['after', 'signal', 'maxBuffered', 'maxBufferedBytes'])
   if (options.after !== undefined) checkWhole('after', options.after, 0)
   if (options.signal !== undefined) checkSignal('signal', options.signal)
   if (options.maxBuffered !== undefined) checkWhole('maxBuffered', options.maxBuffered, 1)

@@ -111,7 +111,7 @@ export async function* bodyChunks({ body }: Request, stallMs: number): AsyncGene
 async function unlessStalled<T>(coming: Promise<T>, stallMs: number): Promise<T> {
   let timer: NodeJS.Timeout | undefined
   const stalled = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => reject(new RequestTimedOutError(stallMs, 'Nothing more of the body came')), stallMs)
+    timer = setTimeout(() => reject(new RequestTimedOutError(stallMs, 'No more of the body arrived')), stallMs)
   })
   try {
     return await Promise.race([coming, stalled])

@@ -2,13 +2,14 @@ import type { StepBudget } from '../step-budget.ts'
 import { type Pattern, type PositionKind, parsePattern, propertiesIn, stepsToParse } from './parse-pattern.ts'
 
 /**
- * A regular expression that gives the same answer as `new RegExp(source, 'u').test(text)`, in steps that grow with the size of the expression times the
- * length of the text and no faster: all its states go over the text together, so that nothing is tried twice.
+ * A regular expression with the same result as `new RegExp(source, 'u').test(text)`, in a number of steps bounded by
+ * the size of the expression times the length of the text. All states advance over the text together, so nothing is
+ * tried twice.
  */
 export class LinearPattern {
   readonly #compiled: CompiledPattern
 
-  /** Throws `SyntaxError` for what is no regular expression, and `TooComplex` for what has no such bound. */
+  /** Throws `SyntaxError` for an invalid expression, and `TooComplex` for one without such a bound. */
   constructor(source: string, steps: StepBudget) {
     this.#compiled = compilePattern(source, steps)
   }
@@ -33,14 +34,14 @@ export class LinearPattern {
 
 type Run = {
   readonly codes: Int32Array
-  /** Of each look-around that is known: at which positions it holds. */
+  /** For each look-around, the positions at which it holds. */
   readonly held: Uint8Array[]
   readonly steps: StepBudget
 }
 
 /**
- * Lets the program begin at every position, or at the first one alone, and tells each at which it accepts. True as soon as `onAccept` is.
- * Positions lie between characters: position 3 has three characters before it.
+ * Starts the program at every position, or only at the first, and reports each position where it accepts. Returns true
+ * as soon as `onAccept` does. Positions are between characters: position 3 has three characters before it.
  */
 function simulate(
   { instructions, start }: Program,
@@ -111,7 +112,7 @@ function isWord(code = -1): boolean {
   return isDigit || isLetter || code === 0x5f
 }
 
-/** Of whole characters; half of a pair that stands alone is one by itself. */
+/** Code points. A lone surrogate counts as one. */
 function codesOf(text: string): Int32Array {
   const codes = new Int32Array(text.length)
   let count = 0
@@ -123,28 +124,28 @@ function codesOf(text: string): Int32Array {
   return codes.subarray(0, count)
 }
 
-/** A machine with many states at once. Each instruction stands under its number; `next` of the last ones is that of `accept`. */
+/** A nondeterministic automaton. Instructions are numbered by index; the last ones continue at `accept`. */
 type Program = { readonly instructions: readonly Instruction[]; readonly start: number }
 
 type Instruction =
   | { readonly type: 'character'; readonly test: CharacterTest; readonly next: number }
   | { readonly type: 'position'; readonly is: PositionKind; readonly next: number }
-  /** Goes on where the look-around of this number holds, or does not. */
+  /** Continues if look-around number `look` holds, or does not hold when negated. */
   | { readonly type: 'look'; readonly look: number; readonly isNegated: boolean; readonly next: number }
   | { readonly type: 'fork'; next: number; readonly other: number }
   | { readonly type: 'accept' }
 
 type CompiledPattern = {
   readonly main: Program
-  /** Each may depend on those before it. One that looks ahead is written backwards, and is run from the end of the text. */
+  /** Each may depend on earlier ones. A lookahead is compiled backwards and runs from the end of the text. */
   readonly looks: readonly { readonly program: Program; readonly isAhead: boolean }[]
-  /** It can only match from the beginning of the text. */
+  /** It can match only from the beginning of the text. */
   readonly isAnchored: boolean
 }
 
 const stepsPerInstruction = 2
 
-/** Throws `SyntaxError` for what is no regular expression, and `TooComplex`. */
+/** Throws `SyntaxError` for an invalid expression, and `TooComplex`. */
 function compilePattern(source: string, steps: StepBudget): CompiledPattern {
   steps.take(stepsToParse(source))
   new RegExp(source, 'u')
@@ -169,7 +170,7 @@ class PatternCompiler {
       this.#steps.take(stepsPerInstruction)
       return instructions.push(instruction) - 1
     }
-    /** Where to begin in order to match the pattern and then go on at `next`. */
+    /** Where to start in order to match `part` and continue at `next`. */
     const before = (part: Pattern, next: number): number => {
       this.#steps.take(1)
       switch (part.type) {
@@ -236,16 +237,19 @@ function isAnchored(pattern: Pattern): boolean {
   }
 }
 
-/** JavaScript compiles a class when it is first used; a Unicode property has up to some hundred ranges. */
+/** JavaScript compiles a class when it is first used. A Unicode property may have hundreds of ranges. */
 const stepsPerClass = 100
 const stepsPerProperty = 6_000
 const stepsBeyondAscii = 4
 
-/** Whether one character is of a class. JavaScript itself is asked, so that every escape and class means what it means there. */
+/**
+ * Whether a character belongs to a class. Asks JavaScript's own engine, so that every escape and class means the same
+ * as there.
+ */
 class CharacterTest {
   readonly #code: number | null
   readonly #expression: RegExp | null
-  /** Of ASCII: 1 is yes, 2 is no, 0 was not asked for yet. */
+  /** For ASCII: 1 is yes, 2 is no, 0 is not known yet. */
   readonly #known = new Uint8Array(128)
 
   /** `source`: a character, an escape or a class, as in a regular expression with the flag `u`. */

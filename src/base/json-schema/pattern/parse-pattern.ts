@@ -1,6 +1,6 @@
 import { TooComplex } from '../step-budget.ts'
 
-/** A regular expression as a tree. Groups are gone: nothing is captured. */
+/** A regular expression as a tree. Groups are dropped, because nothing is captured. */
 export type Pattern =
   | { readonly type: 'character'; readonly source: string }
   | { readonly type: 'sequence'; readonly items: readonly Pattern[] }
@@ -14,8 +14,8 @@ export type PositionKind = 'start' | 'end' | 'word_edge' | 'no_word_edge'
 const maxGroupDepth = 100
 
 /**
- * Reads the source of a regular expression that JavaScript accepts with the flag `u`, which has been made sure of: in that mode the grammar has no
- * exceptions, so that every character says what it is. Throws `TooComplex` for back references, which no bounded engine has, and for modifiers.
+ * Parses a regular expression. Must be valid with the flag `u`: in that mode the grammar has no exceptions. Throws
+ * `TooComplex` for back references, which cannot be bounded, and for modifiers.
  */
 export function parsePattern(source: string): Pattern {
   return new PatternParser(source).parse()
@@ -80,7 +80,7 @@ class PatternParser {
     this.#index = this.#source.indexOf('>', this.#index) + 1
   }
 
-  /** One character of the text: a character, an escape or a class, as its source. */
+  /** The source of a single-character matcher: a character, an escape or a class. */
   #character(): string {
     const start = this.#index
     if (this.#take('[')) {
@@ -90,7 +90,7 @@ class PatternParser {
     return this.#source.slice(start, this.#index)
   }
 
-  /** What comes after a backslash. */
+  /** Skips what follows a backslash. */
   #escape(): void {
     const rest = this.#source.slice(this.#index, this.#index + 11)
     if (/^[1-9k]/.test(rest)) throw this.#refusal('back references')
@@ -115,7 +115,7 @@ class PatternParser {
     }
   }
 
-  /** Long enough for a quantifier. */
+  /** Text long enough to contain a quantifier. */
   #upcoming(): string {
     const end = this.#isAt('{') ? this.#source.indexOf('}', this.#index) + 2 : this.#index + 2
     return this.#source.slice(this.#index, end)
@@ -140,15 +140,15 @@ class PatternParser {
 const stepsPerProperty = 4_000
 
 /**
- * What JavaScript takes to read a regular expression with the flag `u`. It looks up each Unicode property anew, and compares each named group with those
- * before it.
+ * The cost of parsing a regular expression with the flag `u`. JavaScript looks up each Unicode property anew, and
+ * compares each named group with the earlier ones.
  */
 export function stepsToParse(source: string): number {
   const groups = occurrences(source, '(?<')
   return source.length + propertiesIn(source) * stepsPerProperty + (groups * groups) / 128
 }
 
-/** At most so many. */
+/** An upper bound. */
 export function propertiesIn(source: string): number {
   return occurrences(source, '\\p') + occurrences(source, '\\P')
 }

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { PerdureError } from './perdure-error.ts'
-import { checkSignal, readGiven, readMembers, shown, thrownText } from './read-given.ts'
+import { checkSignal, readArgument, readOptions, shown, thrownText } from './read-options.ts'
 import { InvalidIdError } from './store-errors.ts'
 
 const invalid = expect.objectContaining({ code: 'invalid_argument' })
@@ -21,22 +21,22 @@ describe('members of what a caller gave', () => {
       b: undefined,
       c: 3,
     }
-    expect(readMembers('options', given, ['a', 'b'])).toEqual({ a: 1 })
+    expect(readOptions('options', given, ['a', 'b'])).toEqual({ a: 1 })
     expect(reads).toBe(1)
   })
 
   test('are none where nothing was given', () => {
-    expect(readMembers<{ a: number }, 'a'>('options', undefined, ['a'])).toEqual({})
+    expect(readOptions<{ a: number }, 'a'>('options', undefined, ['a'])).toEqual({})
   })
 
   test.each([[null], [5], ['text'], [Symbol('x')], [fail]])('are refused where there can be none: %s', (given) => {
-    expect(() => readMembers('options', given as never, [])).toThrow(invalid)
+    expect(() => readOptions('options', given as never, [])).toThrow(invalid)
   })
 
   test('that throw are refused with what they threw', () => {
     const given = Object.defineProperty({}, 'a', { get: fail }) as { a: 1 }
-    expect(() => readMembers('options', given, ['a'])).toThrow("'options' cannot be read: no")
-    expect(() => readMembers('options', untouchable as { a: 1 }, ['a'])).toThrow(invalid)
+    expect(() => readOptions('options', given, ['a'])).toThrow("'options' cannot be read: no")
+    expect(() => readOptions('options', untouchable as { a: 1 }, ['a'])).toThrow(invalid)
   })
 })
 
@@ -44,7 +44,7 @@ test('an error of ours passes as it is', () => {
   const refuse = () => {
     throw new InvalidIdError('key', 'is empty')
   }
-  expect(() => readGiven('options', refuse)).toThrow(expect.objectContaining({ code: 'invalid_id' }))
+  expect(() => readArgument('options', refuse)).toThrow(expect.objectContaining({ code: 'invalid_id' }))
 })
 
 test('whatever is thrown can be asked whether it is ours, and be told', () => {

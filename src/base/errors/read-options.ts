@@ -2,10 +2,10 @@ import { PerdureError } from './perdure-error.ts'
 import { InvalidArgumentError } from './store-errors.ts'
 
 /**
- * Reads what a caller gave. Getters and proxies are code of the caller's: what they throw is refused like any argument that makes no sense. `read` must
- * only read and check, since whatever it throws is taken for the caller's.
+ * Reads an argument. Getters and proxies run the caller's code: whatever they throw becomes an `InvalidArgumentError`.
+ * `read` must only read and check, because everything it throws is blamed on the caller.
  */
-export function readGiven<T>(name: string, read: () => T): T {
+export function readArgument<T>(name: string, read: () => T): T {
   try {
     return read()
   } catch (error) {
@@ -14,8 +14,11 @@ export function readGiven<T>(name: string, read: () => T): T {
   }
 }
 
-/** The named members of an object, each read once. Undefined stands for an object without any; everything else is refused. */
-export function readMembers<T extends object, Name extends keyof T & string>(
+/**
+ * The named members of an object, each read once. Undefined reads as an empty object; anything else that is not an
+ * object is refused.
+ */
+export function readOptions<T extends object, Name extends keyof T & string>(
   name: string,
   given: T | null | undefined,
   members: readonly Name[],
@@ -24,7 +27,7 @@ export function readMembers<T extends object, Name extends keyof T & string>(
   if (typeof given !== 'object' || given === null) {
     throw new InvalidArgumentError(name, `must be an object, not ${shown(given)}`)
   }
-  return readGiven(name, () => {
+  return readArgument(name, () => {
     const read: Partial<Pick<T, Name>> = {}
     for (const member of members) {
       const value = given[member]
@@ -34,16 +37,16 @@ export function readMembers<T extends object, Name extends keyof T & string>(
   })
 }
 
-/** A value as a message names it: short, and never by calling what belongs to it. */
-export function shown(value: unknown, mostCharacters = 100): string {
+/** A short description of a value for a message. Never calls code of the value. */
+export function shown(value: unknown, maxCharacters = 100): string {
   if (typeof value === 'object' && value !== null) return 'an object'
   if (typeof value === 'function') return 'a function'
   const text = String(value)
-  if (text.length <= mostCharacters) return text
-  return `${text.slice(0, mostCharacters).toWellFormed()}… (${text.length} characters)`
+  if (text.length <= maxCharacters) return text
+  return `${text.slice(0, maxCharacters).toWellFormed()}… (${text.length} characters)`
 }
 
-/** What was thrown, in a few words, whatever it is. */
+/** A short description of a thrown value. */
 export function thrownText(thrown: unknown): string {
   try {
     return shown(thrown instanceof Error ? String(thrown.message) : thrown, 1_000)
@@ -52,13 +55,13 @@ export function thrownText(thrown: unknown): string {
   }
 }
 
-/** Whatever a platform calls a signal: `AbortSignal.any` takes no other. */
+/** `AbortSignal.any` accepts only genuine signals. */
 export function checkSignal(name: string, value: unknown): asserts value is AbortSignal {
-  const isSignal = readGiven(name, () => value instanceof AbortSignal)
+  const isSignal = readArgument(name, () => value instanceof AbortSignal)
   if (!isSignal) throw new InvalidArgumentError(name, `must be an AbortSignal, not ${shown(value)}`)
 }
 
-/** A problem for every key that is not among the known ones; each lists what is available. */
+/** A problem for each unknown key, with the list of known ones. */
 export function unknownKeys(attributes: unknown, known: readonly string[]): string[] {
   if (typeof attributes !== 'object' || attributes === null) return ['it must be an object']
   return Object.keys(attributes)
