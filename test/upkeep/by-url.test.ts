@@ -213,7 +213,7 @@ describe('an import that is broken off', () => {
       perdure(['import', '--url', target.url], { stdin: much, env: { PERDURE_TOKEN: 'guessed' } }),
       perdure(['import', ...target.ways.server], { stdin: much }),
     ])
-    expect([refused.code, refused.stderr]).toEqual([2, expect.stringMatching(/^error This is for operators/)])
+    expect([refused.code, refused.stderr]).toEqual([2, expect.stringMatching(/^error This route is for operators/)])
     const direct = await perdure(['import', '--store', path('enough.direct.db')], { stdin: much })
     expect(direct.code).toBe(2)
     expect([invalid.code, invalid.stderr]).toEqual([direct.code, direct.stderr])
@@ -315,7 +315,7 @@ describe('Ctrl-C', () => {
 })
 
 describe('who may', () => {
-  test('whoever can read the token file, and an operator of the config; nobody else', async () => {
+  test('a user who can read the token file, and an operator of the config; no one else', async () => {
     const operators = await served(path('operators'), source, {
       server: `{ port: 0, basePath: '/api/agents', upkeep: { isOperator: (request) => request.headers.get('authorization') === 'Bearer far-away' } }`,
     })
@@ -330,7 +330,7 @@ describe('who may', () => {
     const ended = await Promise.all([undefined, token, 'far-away', operatorToken].map(ask))
     expect(ended.map(({ code }) => code)).toEqual([2, 2, 0, 0])
     for (const { stderr } of ended.slice(0, 2)) {
-      expect(stderr).toContain('This is for operators')
+      expect(stderr).toContain('This route is for operators')
       expect(stderr).toContain("Set PERDURE_OPERATOR_TOKEN to an operator's")
     }
     const asUser = { env: { PERDURE_TOKEN: operatorToken! } }
