@@ -9,6 +9,7 @@ const benches: Readonly<Record<string, () => Promise<{ run(args: readonly string
   forks: async () => ({ run: (await import('./forks.ts')).benchForks }),
   calls: async () => ({ run: (await import('./calls.ts')).benchCalls }),
   'watched-calls': async () => ({ run: (await import('./watched-calls.ts')).benchWatchedCalls }),
+  startup: async () => ({ run: (await import('./startup.ts')).benchStartup }),
   watchers: async () => ({ run: (await import('./watchers.ts')).benchWatchers }),
 }
 

@@ -83,4 +83,27 @@ export const baseMutants: readonly Mutant[] = [
       },
     ],
   },
+  {
+    name: 'build: errors of the built package do not name their sources',
+    edits: [{ file: 'rolldown.config.ts', find: 'sourcemap: true', replace: 'sourcemap: false' }],
+    killedBy: [
+      { file: 'test/tooling/built-package.test.ts', test: 'the stack of an error names the sources through the maps' },
+    ],
+  },
+  {
+    name: 'build: importing perdure loads the client',
+    edits: [
+      {
+        file: 'rolldown.config.ts',
+        find: "  { name: 'web', entry: 'client/index', alsoReachedBy: 'index' },\n",
+        replace: '',
+      },
+    ],
+    killedBy: [
+      {
+        file: 'test/tooling/built-package.test.ts',
+        test: 'importing perdure and perdure/sqlite loads a handful of files, and nothing of servers, clients, other stores or the command line',
+      },
+    ],
+  },
 ]

@@ -28,9 +28,9 @@ export async function killInMidTool(
 }
 
 function startWorker({ storeFile, agentName }: WorkerOptions): ChildProcess {
-  const program = fileURLToPath(
-    new URL(`./story-worker${import.meta.url.endsWith('.ts') ? '.ts' : '.js'}`, import.meta.url),
-  )
+  // The build puts this function into a chunk, and the worker where its source says.
+  const path = import.meta.url.endsWith('.ts') ? './story-worker.ts' : '../cli/demo/story-worker.js'
+  const program = fileURLToPath(new URL(path, import.meta.url))
   const args = ['--disable-warning=ExperimentalWarning', program, storeFile, agentName]
   // It ends with its standard input, so it does not outlive this process.
   return spawn(process.execPath, args, { stdio: ['pipe', 'ignore', 'inherit'] })

@@ -1,0 +1,104 @@
+import { execFile } from 'node:child_process'
+import { mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { dirname, join, relative } from 'node:path'
+import { promisify } from 'node:util'
+import { build } from 'rolldown'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import config from '../../rolldown.config.ts'
+
+const root = join(import.meta.dirname, '..', '..')
+const { exports, bin } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as {
+  readonly exports: Readonly<Record<string, string | { readonly default: string }>>
+  readonly bin: { readonly perdure: string }
+}
+const entries = Object.values(exports).flatMap((entry) => (typeof entry === 'string' ? [] : [entry.default]))
+
+/** In the project, so that its dependencies are found. */
+let built: string
+
+beforeAll(async () => {
+  mkdirSync(join(root, '.tmp'), { recursive: true })
+  built = mkdtempSync(join(root, '.tmp', 'built-'))
+  await build({ ...config, output: { ...config.output, dir: built } })
+}, 60_000)
+
+afterAll(() => rmSync(built, { recursive: true }))
+
+const fileOf = (entry: string): string => join(built, entry.replace(/^(\.\/)?dist\//, ''))
+const sourceOf = (entry: string): string => join(root, entry.replace('dist/', 'src/').replace(/\.js$/, '.ts'))
+
+test('each entry offers what its source offers', async () => {
+  const names = (file: (entry: string) => string) => `
+    const names = {}
+    for (const [entry, file] of ${JSON.stringify(entries.map((entry) => [entry, file(entry)]))})
+      names[entry] = Object.keys(await import(file)).sort()
+    console.log(JSON.stringify(names))`
+  const [fromBuild, fromSource] = await Promise.all([run(names(fileOf)), run(names(sourceOf))])
+  expect(JSON.parse(fromBuild)).toEqual(JSON.parse(fromSource))
+}, 60_000)
+
+test('a class is the same one through every entry that offers it', async () => {
+  const program = `
+    const modules = await Promise.all(${JSON.stringify(entries.map(fileOf))}.map((file) => import(file)))
+    const classes = new Map()
+    const several = []
+    for (const module of modules)
+      for (const [name, value] of Object.entries(module))
+        if (typeof value === 'function') {
+          if ((classes.get(name) ?? value) !== value) several.push(name)
+          classes.set(name, value)
+        }
+    console.log(JSON.stringify(several))`
+  expect(JSON.parse(await run(program))).toEqual([])
+}, 60_000)
+
+test('importing perdure and perdure/sqlite loads a handful of files, and nothing of servers, clients, other stores or the command line', () => {
+  const { files, packages } = reached('./dist/index.js', './dist/store/sqlite/index.js')
+  expect(files).toEqual([
+    'chunks/errors.js',
+    'chunks/log.js',
+    'chunks/runtime.js',
+    'chunks/sqlite.js',
+    'chunks/store.js',
+    'chunks/web.js',
+    'index.js',
+    'store/sqlite/index.js',
+  ])
+  expect(packages.filter((name) => !name.startsWith('node:'))).toEqual([])
+})
+
+test('the client needs neither Node nor anything else but its parser', () => {
+  expect(reached('./dist/client/index.js').packages).toEqual(['eventsource-parser'])
+})
+
+test('the command loads nothing before it has looked at the version of Node', () => {
+  expect(reached(bin.perdure)).toEqual({ files: ['cli/main.js'], packages: [] })
+})
+
+test('the stack of an error names the sources through the maps', async () => {
+  const program = `
+    const { createRuntime } = await import(${JSON.stringify(fileOf('./dist/index.js'))})
+    try { createRuntime({ agents: 7 }) } catch (error) { console.log(error.stack) }`
+  const stack = await run(program, '--enable-source-maps')
+  expect(stack).toMatch(/at .*src\/runtime\/create-runtime\.ts:\d+/)
+  expect(stack).not.toContain('chunks/')
+})
+
+async function run(program: string, ...flags: string[]): Promise<string> {
+  const args = ['--disable-warning=ExperimentalWarning', ...flags, '--input-type=module', '--eval', program]
+  return (await promisify(execFile)(process.execPath, args, { cwd: root })).stdout
+}
+
+/** What is loaded with these entries: files of the build, and what comes from outside. */
+function reached(...from: string[]): { readonly files: string[]; readonly packages: string[] } {
+  const files = new Set(from.map(fileOf))
+  const packages = new Set<string>()
+  for (const file of files) {
+    const imports = readFileSync(file, 'utf8').matchAll(/^(?:import|export)\b[^;'"]*?(?:from )?"([^"]+)"/gm)
+    for (const [, specifier] of imports) {
+      if (specifier!.startsWith('.')) files.add(join(dirname(file), specifier!))
+      else packages.add(specifier!)
+    }
+  }
+  return { files: [...files].map((file) => relative(built, file)).sort(), packages: [...packages].sort() }
+}
