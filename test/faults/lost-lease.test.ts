@@ -41,7 +41,7 @@ async function busyNode(agents: readonly Agent[]) {
   return { proxy, runtime, store, counts }
 }
 
-test('a message that brings the lease, and whose answer is lost, brings it by its repeat', async () => {
+test('a message that brings the lease, and whose answer is lost, brings it by its repeat (postgres)', async () => {
   const { proxy, runtime, counts } = await busyNode([defineAgent({ name: 'echo', model: scriptedModel(() => 'Yes.') })])
   const cut = proxy.cutAfter('@message@')
   const turn = await runtime.conversation('c1', { agent: 'echo' }).send('@message@')
@@ -50,7 +50,7 @@ test('a message that brings the lease, and whose answer is lost, brings it by it
   expect(counts['claimLease'] ?? 0).toBe(0)
 })
 
-test('the result of a child agent whose answer is lost has its parent go on in the same process', async () => {
+test('the result of a child agent whose answer is lost has its parent go on in the same process (postgres)', async () => {
   const paced = pacedModel()
   const child = defineAgent({ name: 'child', model: paced })
   const { boss } = bossOf([childTool('delegate', child)], [{ tool: 'delegate', args: { task: 'x' } }])

@@ -7,7 +7,7 @@ import { postgresStore } from '../../src/store/postgres/index.ts'
 import { scriptedModel } from '../../src/testing/scripted-model.ts'
 import { startCuttingProxy } from './lost-acknowledgement/cutting-proxy.ts'
 
-test('a message without a key whose acknowledgement is lost is in the log once, and is answered', async () => {
+test('a message without a key whose acknowledgement is lost is in the log once, and is answered (postgres)', async () => {
   const proxy = await startCuttingProxy(inject('postgresUrl'))
   const schema = `lost_send_${randomUUID().replaceAll('-', '')}`
   const store = postgresStore({ connectionString: proxy.url, schema, logger: silentLogger })

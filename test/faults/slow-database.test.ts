@@ -15,7 +15,7 @@ const roundTripMs = 50
 const leaseMs = 3_000
 const toolMs = 3 * leaseMs
 
-test('a node that holds 256 conversations on a database 50 ms away loses none of them', {
+test('a node that holds 256 conversations on a database 50 ms away loses none of them (postgres)', {
   timeout: 120_000,
 }, async () => {
   const proxy = await startSlowProxy(inject('postgresUrl'), roundTripMs)

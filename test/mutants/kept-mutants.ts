@@ -156,7 +156,7 @@ export const keptMutants: readonly Mutant[] = [
     killedBy: [
       {
         file: 'test/faults/lost-send.test.ts',
-        test: 'a message without a key whose acknowledgement is lost is in the log once, and is answered',
+        test: 'a message without a key whose acknowledgement is lost is in the log once, and is answered (postgres)',
       },
     ],
   },

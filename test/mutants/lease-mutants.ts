@@ -129,7 +129,7 @@ export const leaseMutants: readonly Mutant[] = [
     killedBy: [
       {
         file: 'test/faults/lost-lease.test.ts',
-        test: 'the result of a child agent whose answer is lost has its parent go on in the same process',
+        test: 'the result of a child agent whose answer is lost has its parent go on in the same process (postgres)',
       },
     ],
   },

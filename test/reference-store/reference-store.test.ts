@@ -1,6 +1,6 @@
-import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest'
+import { expect, inject, onTestFinished, test } from 'vitest'
 import { freshDatabase } from '../setup/fresh-database.ts'
-import { type Backend, memoryBackend, postgresBackend, sqliteBackend } from './backends.ts'
+import { memoryBackend, postgresBackend, sqliteBackend } from './backends.ts'
 import { checkStore } from './check-store.ts'
 
 /** The long runs are `node test/reference-store/run.ts --store sqlite --ops 50000 --seed 7`. */
@@ -13,31 +13,23 @@ test('the memory store does what the reference store does', { timeout: generousM
   expect(tally.expiries).toBeGreaterThan(0)
 })
 
-describe('a durable store', () => {
-  let sqlite: Backend
-  let postgres: Backend
+test('SQLite does what the reference store does, also when it is opened twice and reopened', {
+  timeout: generousMs,
+}, async () => {
+  const backend = await sqliteBackend()
+  onTestFinished(() => backend.destroy())
+  const tally = await checkStore(() => backend, { operations: 3000, seed })
+  expect(tally.operations).toBeGreaterThanOrEqual(3000)
+  expect(tally.reopens).toBeGreaterThan(0)
+  expect(tally.expiries).toBeGreaterThan(0)
+})
 
-  beforeAll(async () => {
-    sqlite = await sqliteBackend()
-    postgres = postgresBackend(await freshDatabase(inject('postgresUrl')))
-  })
-  afterAll(() => sqlite?.destroy())
-
-  test('SQLite does what the reference store does, also when it is opened twice and reopened', {
-    timeout: generousMs,
-  }, async () => {
-    const tally = await checkStore(() => sqlite, { operations: 3000, seed })
-    expect(tally.operations).toBeGreaterThanOrEqual(3000)
-    expect(tally.reopens).toBeGreaterThan(0)
-    expect(tally.expiries).toBeGreaterThan(0)
-  })
-
-  test('Postgres does what the reference store does, also when it is opened twice and reopened', {
-    timeout: generousMs,
-  }, async () => {
-    const tally = await checkStore(() => postgres, { operations: 2000, seed })
-    expect(tally.operations).toBeGreaterThanOrEqual(2000)
-    expect(tally.reopens).toBeGreaterThan(0)
-    expect(tally.expiries).toBeGreaterThan(0)
-  })
+test('Postgres does what the reference store does, also when it is opened twice and reopened', {
+  timeout: generousMs,
+}, async () => {
+  const backend = postgresBackend(await freshDatabase(inject('postgresUrl')))
+  const tally = await checkStore(() => backend, { operations: 2000, seed })
+  expect(tally.operations).toBeGreaterThanOrEqual(2000)
+  expect(tally.reopens).toBeGreaterThan(0)
+  expect(tally.expiries).toBeGreaterThan(0)
 })

@@ -20,7 +20,7 @@ afterEach(async () => {
   for (const close of closing.splice(0).reverse()) await close()
 })
 
-test('a server whose database went silent answers /health, says not_ready at /ready, and is ready again when it is back', async () => {
+test('a server whose database went silent answers /health, says not_ready at /ready, and is ready again when it is back (postgres)', async () => {
   const proxy = await startFaultyProxy(await freshDatabase(inject('postgresUrl')))
   const limits = { connectTimeoutMs: 2_000, answerTimeoutMs: 2_000, hintCheckMs: 500 }
   const store = postgresStore({ connectionString: proxy.url, max: 2, logger: silentLogger, ...limits })

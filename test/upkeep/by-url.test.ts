@@ -148,7 +148,7 @@ describe('a command says on a server what it says on its store', () => {
   })
 })
 
-test('export | import goes from server to server and to another backend, and is identical by doctor', async () => {
+test('export | import goes from server to server and to another backend, and is identical by doctor (postgres)', async () => {
   const postgres = await freshDatabase(inject('postgresUrl'))
   const target = await served(path('target'), postgres)
   const left = startPerdure(['export', ...main.ways.server])

@@ -22,7 +22,7 @@ beforeAll(async () => {
   await store.close()
 })
 
-test('export | import goes to another backend, and comes back identical by doctor', async () => {
+test('export | import goes to another backend, and comes back identical by doctor (postgres)', async () => {
   const postgres = await freshDatabase(inject('postgresUrl'))
   const there = await piped(['export', '--store', source], ['import', '--store', postgres])
   expect(there).toMatchObject({ code: 0, stdout: expect.stringMatching(/^Imported \d+ conversations into postgres:/) })

@@ -10,7 +10,7 @@ import { fillLog, fillStore } from './fill-store.ts'
 import { serveStore } from './serve-store.ts'
 
 /** A short form of `npm run upkeep`: no process may hold what it copies, because its heap is smaller than that. */
-test('export, import and doctor copy what is larger than their heap, also by way of servers that have no more', async () => {
+test('export, import and doctor copy what is larger than their heap, also by way of servers that have no more (postgres)', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'perdure-upkeep-'))
   try {
     const source = join(folder, 'source.db')
