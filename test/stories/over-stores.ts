@@ -1,9 +1,9 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterEach, describe, inject } from 'vitest'
+import { afterEach, describe } from 'vitest'
 import type { Json } from '../../src/base/json.ts'
-import { type Logger, silentLogger } from '../../src/base/logger.ts'
+import { silentLogger } from '../../src/base/logger.ts'
 import type { Agent } from '../../src/define/agent.ts'
 import { encode } from '../../src/log/codec.ts'
 import { createRuntime } from '../../src/runtime/create-runtime.ts'
@@ -11,13 +11,11 @@ import type { Runtime, RuntimeOptions } from '../../src/runtime/runtime.ts'
 import { createStore } from '../../src/store/create-store.ts'
 import type { Driver } from '../../src/store/driver.ts'
 import { memoryDriver } from '../../src/store/memory/memory-store.ts'
-import { postgresStore } from '../../src/store/postgres/index.ts'
-import { postgresDriver } from '../../src/store/postgres/postgres-store.ts'
 import { prepareChange } from '../../src/store/prepare-change.ts'
 import { sqliteStore } from '../../src/store/sqlite/index.ts'
 import { sqliteDriver } from '../../src/store/sqlite/sqlite-store.ts'
 import type { Store } from '../../src/store/store.ts'
-import { giveBackSchema, takeSchema } from '../setup/spare-schemas.ts'
+import { PostgresSchema } from '../setup/postgres-schema.ts'
 
 export type StoryContext = {
   readonly name: 'memory' | 'sqlite' | 'postgres'
@@ -40,50 +38,36 @@ export function overStores(title: string, tell: (story: StoryContext) => void): 
   }
 }
 
+/** Where the data of a store is. */
+type Place = { openStore(): Store; openDriver(): Driver; remove(): void | Promise<void> }
+
 function context(name: StoryContext['name']): StoryContext {
-  const places = new WeakMap<Store, string>()
-  const drivers = new WeakMap<Store, Driver>()
-  const stores = new Set<Store>()
+  const places = new Map<Store, Place>()
   const runtimes = new Set<Runtime>()
-  const folders = new Set<string>()
-  const schemas = new Set<string>()
 
   afterEach(async ({ task }) => {
     for (const runtime of runtimes) await runtime.close({ drainMs: 0 })
-    for (const store of stores) await store.close()
-    for (const folder of folders) rmSync(folder, { recursive: true })
-    if (task.result?.state !== 'fail') for (const schema of schemas) await giveBackSchema(schema)
-    for (const set of [runtimes, stores, folders, schemas]) set.clear()
+    for (const store of places.keys()) await store.close()
+    // What a test that failed has left running may still write there.
+    if (task.result?.state !== 'fail') for (const place of new Set(places.values())) await place.remove()
+    places.clear()
+    runtimes.clear()
   })
 
-  function open(place: string): Store {
-    const driver = name === 'memory' ? memoryDriver() : null
-    const store = driver ? createStore(driver, { logger: silentLogger }) : openAt(name, place, silentLogger)
-    if (driver) drivers.set(store, driver)
+  function open(place: Place): Store {
+    const store = place.openStore()
     places.set(store, place)
-    stores.add(store)
     return store
   }
 
   const story: StoryContext = {
     name,
-    openStore: () => {
-      if (name === 'memory') return open('memory')
-      if (name === 'postgres') {
-        const schema = takeSchema()
-        schemas.add(schema)
-        return open(schema)
-      }
-      const folder = mkdtempSync(join(tmpdir(), 'perdure-story-'))
-      folders.add(folder)
-      return open(join(folder, 'agents.db'))
-    },
+    openStore: () => open(newPlace[name]()),
     async appendAsLater(store, id, { type, content }) {
-      const place = places.get(store)!
-      const driver = drivers.get(store) ?? driverAt(name, place)
+      const driver = places.get(store)!.openDriver()
       const events = [{ type, content: encode(content) }]
       const outcome = await driver.commit('default', id, { ...prepareChange({ events: [] }), events })
-      if (!drivers.has(store)) await driver.close()
+      if (name !== 'memory') await driver.close()
       if (outcome.type !== 'ok') throw new Error(`not appended: ${outcome.type}`)
     },
     reopen: (store) => (name === 'memory' ? store : open(places.get(store)!)),
@@ -97,14 +81,28 @@ function context(name: StoryContext['name']): StoryContext {
   return story
 }
 
-function driverAt(name: StoryContext['name'], place: string): Driver {
-  if (name === 'sqlite') return sqliteDriver({ path: place, busyTimeoutMs: 10_000, logger: silentLogger })
-  const waits = { connectTimeoutMs: 10_000, answerTimeoutMs: 20_000, migrateTimeoutMs: 60_000, hintCheckMs: 10_000 }
-  const connectionString = inject('postgresUrl')
-  return postgresDriver({ connectionString, schema: place, max: 1, logger: silentLogger, ...waits })
-}
+const logger = silentLogger
 
-function openAt(name: StoryContext['name'], place: string, logger: Logger): Store {
-  if (name === 'sqlite') return sqliteStore({ path: place, logger })
-  return postgresStore({ connectionString: inject('postgresUrl'), schema: place, max: 4, logger })
+const newPlace: Readonly<Record<StoryContext['name'], () => Place>> = {
+  memory() {
+    const driver = memoryDriver()
+    return { openStore: () => createStore(driver, { logger }), openDriver: () => driver, remove: () => {} }
+  },
+  sqlite() {
+    const folder = mkdtempSync(join(tmpdir(), 'perdure-story-'))
+    const path = join(folder, 'agents.db')
+    return {
+      openStore: () => sqliteStore({ path, logger }),
+      openDriver: () => sqliteDriver({ path, busyTimeoutMs: 10_000, logger }),
+      remove: () => rmSync(folder, { recursive: true }),
+    }
+  },
+  postgres() {
+    const schema = PostgresSchema.take()
+    return {
+      openStore: () => createStore(schema.open(), { logger }),
+      openDriver: () => schema.open(),
+      remove: () => schema.giveBack(),
+    }
+  },
 }

@@ -1,12 +1,12 @@
-import { afterAll, describe, expect, inject, test } from 'vitest'
-import { giveBackSchema, takeSchema } from '../../../test/setup/spare-schemas.ts'
+import { afterAll, describe, expect, test } from 'vitest'
+import { PostgresSchema } from '../../../test/setup/postgres-schema.ts'
 import { testStore } from '../../testing/test-store.ts'
+import { createStore } from '../create-store.ts'
 import type { Store } from '../store.ts'
-import { postgresStore } from './index.ts'
 
-const schemas = new WeakMap<Store, string>()
-const open = (schema: string, audit = true) => {
-  const store = postgresStore({ connectionString: inject('postgresUrl'), schema, max: 4, audit })
+const schemas = new WeakMap<Store, PostgresSchema>()
+const open = (schema: PostgresSchema, audit = true) => {
+  const store = createStore(schema.open(), { audit })
   schemas.set(store, schema)
   return store
 }
@@ -14,12 +14,12 @@ const open = (schema: string, audit = true) => {
 testStore(
   { describe, test, expect, afterAll },
   {
-    create: () => open(takeSchema()),
-    createWithoutAudit: () => open(takeSchema(), false),
+    create: () => open(PostgresSchema.take()),
+    createWithoutAudit: () => open(PostgresSchema.take(), false),
     openAnother: (store) => open(schemas.get(store)!),
     async destroy(store) {
       await store.close()
-      await giveBackSchema(schemas.get(store)!)
+      await schemas.get(store)!.giveBack()
     },
   },
 )

@@ -51,8 +51,10 @@ export function postgresStore(options: PostgresStoreOptions): Store {
   return createStore(postgresDriver({ connectionString, schema, max, logger, ...waits }), options)
 }
 
-export function postgresDriver(options: DatabaseOptions & HintChannelOptions): Driver {
-  const database = new Database(options)
+export function postgresDriver(
+  options: DatabaseOptions & HintChannelOptions,
+  database: Database = new Database(options),
+): Driver {
   const hints = new HintChannel(options)
   const commit = commitChange(database, options.max)
   return {
