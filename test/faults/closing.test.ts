@@ -21,7 +21,9 @@ test('close returns in its time when the file may not grow any more', { timeout:
   })
 })
 
-test('close returns in its time when the database is gone without a word (postgres)', { timeout: patienceMs }, async () => {
+test('close returns in its time when the database is gone without a word (postgres)', {
+  timeout: patienceMs,
+}, async () => {
   await withTarget({ store: 'postgres', postgresUrl: inject('postgresUrl') }, async (target) => {
     if (target.store !== 'postgres') throw new Error('not on Postgres')
     const proxy = await startFaultyProxy(target.url)
