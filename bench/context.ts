@@ -64,7 +64,7 @@ function measure(what: string, isOver: boolean, tokenizer: Tokenizer | null, isQ
     const now = { ...state, turns: [...ended.toReversed(), { ...open!, items: [...open!.items] }] }
     const start = performance.now()
     const assembly = assemblePrompt(given(now, memory))
-    planSummary({ ...assembly.reduced, isSummedUp: true })
+    planSummary({ ...assembly.reduced, isSummarised: true })
     const prompt = assembly.prompt(model, new Map())
     if (isTraced) commonPrefix(before, traceOf(prompt))
     times.push(performance.now() - start)

@@ -24,36 +24,36 @@ import {
 import { type ClientOptions, givenOptions, pathPart, requestJson } from './request.ts'
 import { views, type Watched, type WatchOptions, watch, watchWithMore } from './watch.ts'
 
-/** What a person says: text, or parts; a file is given by its URL, which may be a `data:` URL. */
+/** A user's message: text, or parts. A file is given by its URL, which may be a `data:` URL. */
 export type RemoteMessage = string | readonly RemotePart[]
 
-/** A part of what a person says. */
+/** A part of a user's message. */
 export type RemotePart =
   | { readonly type: 'text'; readonly text: string }
   | { readonly type: 'file'; readonly mediaType: string; readonly data: string; readonly filename?: string }
 
-/** As in the process, but that `output` is a JSON Schema. */
+/** As in the runtime, except that `output` is a JSON Schema. */
 export type RemoteSendOptions = {
-  /** The same key is the same turn. Without one, a repeated `send` is another turn. */
+  /** A repeated key returns the same turn. Without a key, each `send` opens a new turn. */
   readonly key?: string
   readonly whenBusy?: WhenBusy
-  /** A JSON Schema, which the server takes if it has `callerSchemas`; false opts out of the agent's. */
+  /** A JSON Schema, accepted if the server has `callerSchemas`. False turns off the agent's. */
   readonly output?: JsonObject | false
   readonly untilTool?: string
-  /** At most what the agent allows. */
+  /** At most the agent's limit. */
   readonly maxSteps?: number
-  /** At most what the agent allows. */
+  /** At most the agent's limit. */
   readonly maxTokens?: number
 }
 
-/** A conversation on a server, with the verbs it has in the process. */
+/** A conversation on a server, with the same verbs as in the runtime. */
 export type RemoteConversation = {
   readonly id: string
   /** Durable when it resolves. */
   send(message: RemoteMessage, options?: RemoteSendOptions): Promise<{ readonly turnId: string }>
-  /** Resolves when the turn waits for somebody or has ended. */
+  /** Resolves when the turn has ended or waits for input. */
   outcome(turnId: string, options?: { readonly signal?: AbortSignal }): Promise<TurnOutcome>
-  /** Null when there was no turn to end. */
+  /** Null when no turn was open. */
   cancel(options?: { readonly turnId?: string }): Promise<TurnOutcome | { readonly status: 'terminating' } | null>
   approve(call: CallRef, options?: { readonly args?: unknown } & AnswerOptions): Promise<Answered>
   deny(call: CallRef, options?: { readonly reason?: string } & AnswerOptions): Promise<Answered>
@@ -62,18 +62,21 @@ export type RemoteConversation = {
   record(): Promise<RemoteRecord>
   view(): Promise<View>
   history(page?: { readonly before?: number; readonly limit?: number }): Promise<HistoryPage>
-  /** Onwards from `after` where it is given, else the newest, over as many requests as it takes. Default of `limit`: 200. */
+  /** Events after `after`, or the newest, read in as many requests as needed. Default of `limit`: 200. */
   events(range?: EventsRange): Promise<LogEvent[]>
-  /** The log by pages that are no larger than the server lets: onwards from `after` where it is given, else back from the end. `limit`: of one page. */
+  /**
+   * The log in pages of at most the server's size: forward from `after`, or back from the end. `limit` applies to one
+   * page.
+   */
   eventPages(range?: EventsRange): AsyncGenerator<LogEvent[], void, void>
-  /** Every event once, over as many connections as it takes. */
+  /** Every event once. Reconnects as needed. */
   watch(options?: WatchOptions): AsyncGenerator<Watched, void, void>
-  /** What a person is shown, whenever it has changed: text as it comes, other events together where they come together. */
+  /** The view after each change. Text is shown as it arrives; other events that arrive together are shown together. */
   views(options?: WatchOptions): AsyncGenerator<View, void, void>
   fork(options?: { readonly at?: number; readonly id?: string }): Promise<RemoteConversation>
-  /** Its direct forks, the newest first. */
+  /** The direct forks, newest first. */
   forks(page?: RemotePage): Promise<RemoteRecord[]>
-  /** Where it was forked from, then where that was, and so on to the first. */
+  /** The conversation it was forked from, the one before that, and so on to the first. */
   lineage(): Promise<Lineage>
   continue(): Promise<void>
   delete(): Promise<void>

@@ -9,11 +9,11 @@ import { type RemoteFlow, remoteFlow } from './flow.ts'
 import type { RemoteRecord } from './pages.ts'
 import { type ClientOptions, givenOptions, requestJson } from './request.ts'
 
-/** The verbs of a runtime that is somewhere else. */
+/** The verbs of a runtime on a server. */
 export type Client = {
-  /** A handle: no request until a verb is called. `agent` is needed for the first message. */
+  /** A handle: no request until a verb is called. `agent` is required for the first message. */
   conversation(id: string, options?: { readonly agent?: string }): RemoteConversation
-  /** `before` asks for the page after this one; null when there is none. */
+  /** Pass `before` for the next page; null when there is none. */
   conversations(
     filter?: ConversationFilter,
   ): Promise<{ readonly conversations: RemoteRecord[]; readonly before: string | null }>
@@ -25,7 +25,7 @@ export type Client = {
   flow(name: string, id: string): RemoteFlow
   /** Whether the process answers. */
   health(): Promise<{ readonly status: 'ok' }>
-  /** Whether its store and its worker do; rejects with `not_ready` when not. */
+  /** Whether its store and worker are ready. Rejects with `not_ready` if not. */
   ready(): Promise<{ readonly status: 'ready' } & Pick<Readiness, 'store' | 'worker'>>
 }
 
@@ -56,10 +56,10 @@ const optionNames = Object.keys({
 
 function readClientOptions(given: ClientOptions): ClientOptions {
   const { url, ...options } = readOptions<ClientOptions, keyof ClientOptions>('options', given ?? null, optionNames)
-  if (typeof url !== 'string' || url === '') throw new InvalidArgumentError('url', 'must say where the server is')
+  if (typeof url !== 'string' || url === '') throw new InvalidArgumentError('url', 'must be the URL of the server')
   if (options.fetch !== undefined && typeof options.fetch !== 'function')
     throw new InvalidArgumentError('fetch', 'must be a function')
-  // A string would be spread into a header for each of its characters.
+  // A string would be spread into one header per character.
   if (options.headers !== undefined && (typeof options.headers !== 'object' || options.headers === null))
     throw new InvalidArgumentError('headers', 'must be an object')
   return { url, ...options }

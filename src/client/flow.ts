@@ -5,10 +5,10 @@ import type { FlowRecord, FlowSuspension } from '../runtime/flow-session.ts'
 import { allLineage, type EventsRange, type Lineage, type RemotePage, type RemoteRecord, readEvents } from './pages.ts'
 import { type ClientOptions, givenOptions, pathPart, requestJson } from './request.ts'
 
-/** `running`: it goes on by itself; ask for its status later. */
+/** `running`: the session continues by itself. Read its status later. */
 export type RemoteStanding = FlowStanding<Json> | { readonly status: 'running' }
 
-/** Where a session is. */
+/** The state of a session. */
 export type RemoteFlowStatus = {
   readonly id: string
   readonly status: Exclude<FlowStatus, 'none'>
@@ -17,7 +17,7 @@ export type RemoteFlowStatus = {
   readonly result: Json
 }
 
-/** A session of a flow on a server. */
+/** A flow session on a server. */
 export type RemoteFlow = {
   readonly id: string
   start(input?: Json, options?: { readonly key?: string }): Promise<RemoteStanding>
@@ -25,12 +25,12 @@ export type RemoteFlow = {
   continue(): Promise<RemoteStanding>
   status(): Promise<RemoteFlowStatus>
   record(): Promise<FlowRecord>
-  /** As of a conversation. */
+  /** See `RemoteConversation.events`. */
   events(range?: EventsRange): Promise<LogEvent[]>
   fork(newId: string, options?: { readonly at?: number }): Promise<RemoteFlow>
-  /** Its direct forks, the newest first. */
+  /** The direct forks, newest first. */
   forks(page?: RemotePage): Promise<RemoteRecord[]>
-  /** Where it was forked from, then where that was, and so on to the first. */
+  /** The session it was forked from, the one before that, and so on to the first. */
   lineage(): Promise<Lineage>
   delete(): Promise<void>
 }

@@ -8,14 +8,14 @@ export type { Explanation } from '../prompt/explain.ts'
 
 type Get = <T>(rest: string, query?: object) => Promise<T>
 
-/** Which events: onwards from `after` where it is given, else back from the end. */
+/** A range of events: forward from `after`, or back from the end. */
 export type EventsRange = { readonly after?: number; readonly before?: number; readonly limit?: number }
 
 type EventsAnswer = { readonly events: LogEvent[]; readonly after?: number | null; readonly before?: number | null }
 
 const eventsPerPage = 200
 
-/** Pages of a log as the server cuts them, each in the order of the log. */
+/** Pages of a log as the server divides them, each in log order. */
 export async function* eventPages(get: Get, path: string, range?: EventsRange): AsyncGenerator<LogEvent[], void, void> {
   for (let asked = readRange(range); ; ) {
     const { events, after = null, before = null } = await get<EventsAnswer>(path, asked)
@@ -25,7 +25,7 @@ export async function* eventPages(get: Get, path: string, range?: EventsRange): 
   }
 }
 
-/** As many events as are asked for, over as many pages as it takes. */
+/** As many events as requested, over as many pages as needed. */
 export async function readEvents(get: Get, path: string, given?: EventsRange): Promise<LogEvent[]> {
   const range = readRange(given)
   const { limit = eventsPerPage } = range
@@ -37,7 +37,7 @@ export async function readEvents(get: Get, path: string, given?: EventsRange): P
   return range.after === undefined ? found.slice(-limit) : found.slice(0, limit)
 }
 
-/** Read once: it is asked for page by page. */
+/** Reads the range once, because it is used for every page. */
 function readRange(given: EventsRange | undefined): EventsRange {
   return readOptions('range', given, ['after', 'before', 'limit'])
 }
@@ -81,7 +81,7 @@ export async function allExplanations(get: Get, path: string): Promise<Explanati
 type LineageAnswer = { readonly lineage: Ancestor[]; readonly hasMore?: boolean }
 type Ancestor = { readonly id: string; readonly at: number }
 
-/** `pathOf`: where the lineage of one of that id is. */
+/** `pathOf`: the path of a conversation's lineage. */
 export async function allLineage(get: Get, id: string, pathOf: (id: string) => string): Promise<Ancestor[]> {
   const found: Ancestor[] = []
   const seen = new Set<string>()
@@ -94,22 +94,25 @@ export async function allLineage(get: Get, id: string, pathOf: (id: string) => s
   return found
 }
 
-/** What a list tells of a conversation. */
+/** The list entry of a conversation. */
 export type RemoteRecord = Omit<ConversationRecord, 'settings' | 'fsmState' | 'quarantine'> & {
-  /** Only while it is quarantined: no process works on it until an operator releases it. */
+  /** Set while it is quarantined: no process works on it until an operator releases it. */
   readonly quarantinedAt?: number
-  /** Why the server cannot work on it: `conversation_quarantined`, `conversation_unreadable`, or what it met where it has tried. */
+  /**
+   * Why the server cannot work on it: `conversation_quarantined`, `conversation_unreadable`, or the error of its last
+   * attempt.
+   */
   readonly problem?: { readonly code: ErrorCode }
 }
 
-/** A row of the audit, with the prompt where the agent has `audit: 'full'`. */
+/** A row of the audit, with the prompt if the agent has `audit: 'full'`. */
 export type RemoteModelCall = ModelCall
 
-/** Without the prompt. */
+/** A row of the audit without the prompt. */
 export type ModelCallSummary = Omit<ModelCall, 'renderedContext'>
 
-/** A page of a list: those before the one of this id. */
+/** A page of a list: the entries before this id. */
 export type RemotePage = { readonly before?: string; readonly limit?: number }
 
-/** What something was forked from, and so on to the first; `at` is the last event that was copied. */
+/** The ancestors of a fork, back to the first. `at` is the last event that was copied. */
 export type Lineage = readonly { readonly id: string; readonly at: number }[]

@@ -4,29 +4,35 @@ import { RemoteError, type RemoteProblem, ServerUnreachableError } from '../base
 import { InvalidArgumentError, InvalidIdError } from '../base/errors/store-errors.ts'
 import type { Json } from '../base/json.ts'
 
-/** Where the server is, and how to come in. */
+/** The server and the credentials for it. */
 export type ClientOptions = {
-  /** Where the server is, with its base path, as in 'https://app.example.com/api/agents'. */
+  /** The URL of the server with its base path, such as 'https://app.example.com/api/agents'. */
   readonly url: string
-  /** Sent as `authorization: Bearer`, never in a URL. A function is asked before each request. */
+  /** Sent as `authorization: Bearer`, never in a URL. A function is called before each request. */
   readonly token?: string | (() => string | null | Promise<string | null>)
-  /** Of an operator of the server, beside whoever acts: sent as `perdure-operator: Bearer`. Shows what only operators may read. Default: none. */
+  /**
+   * An operator's token, sent as `perdure-operator: Bearer` next to the user's. Shows what only operators may read.
+   * Default: none.
+   */
   readonly operatorToken?: string | (() => string | null | Promise<string | null>)
   readonly headers?: Readonly<Record<string, string>>
-  /** Default: that of the platform. */
+  /** Default: the platform's `fetch`. */
   readonly fetch?: typeof fetch
 }
 
 export type Ask = {
   readonly method?: 'GET' | 'POST' | 'DELETE'
   readonly query?: object
-  /** Puts the body together from what the caller gave, whose getters may throw. */
+  /** Builds the body from the caller's arguments, whose getters may throw. */
   readonly body?: () => unknown
   readonly headers?: Readonly<Record<string, string>>
   readonly signal?: AbortSignal
 }
 
-/** Asks the server. Rejects with `RemoteError` when it refuses, with `ServerUnreachableError` when it does not answer. */
+/**
+ * Sends a request. Rejects with `RemoteError` when the server refuses it, and with `ServerUnreachableError` when no
+ * server answers.
+ */
 export async function request(options: ClientOptions, path: string, ask: Ask = {}): Promise<Response> {
   const { method = 'GET', query = {}, body = () => ({}), signal } = ask
   const url = urlOf(options.url, path)
@@ -49,7 +55,7 @@ export async function request(options: ClientOptions, path: string, ask: Ask = {
     response = await send(url, init)
   } catch (cause) {
     signal?.throwIfAborted()
-    // A `fetch` that asks routes of this process: the error is not about reaching them.
+    // A custom `fetch` that calls a handler in this process: the error is not about the connection.
     if (PerdureError.isInstance(cause)) throw cause
     throw new ServerUnreachableError(problemOf(cause), { cause })
   }
@@ -57,7 +63,7 @@ export async function request(options: ClientOptions, path: string, ask: Ask = {
   return response
 }
 
-/** An empty one is a mistake, and is not sent as if there were none. */
+/** An empty token is a mistake, and must not be treated as no token. */
 async function tokenOf(name: string, given: ClientOptions['token']): Promise<string | null> {
   const token = typeof given === 'function' ? await given() : (given ?? null)
   if (token !== null && typeof token !== 'string') throw new InvalidArgumentError(name, 'must be a string')
@@ -67,11 +73,11 @@ async function tokenOf(name: string, given: ClientOptions['token']): Promise<str
 
 function urlOf(server: string, path: string): URL {
   const address = server.replace(/\/+$/, '') + path
-  if (!URL.canParse(address)) throw new InvalidArgumentError('url', `is '${shown(server)}', which is no URL`)
+  if (!URL.canParse(address)) throw new InvalidArgumentError('url', `is '${shown(server)}', which is not a URL`)
   return new URL(address)
 }
 
-/** Here, because `fetch` would tell of it with the secret. */
+/** Checked here, because `fetch` would include the secret in its error. */
 function checkHeaders(headers: Readonly<Record<string, string>>): void {
   try {
     new Headers(headers)
@@ -86,18 +92,18 @@ export async function requestJson<T>(options: ClientOptions, path: string, ask?:
   try {
     return (await response.json()) as T
   } catch (cause) {
-    throw new ServerUnreachableError('its answer broke off or is not JSON', { cause })
+    throw new ServerUnreachableError('its response broke off or is not JSON', { cause })
   }
 }
 
-/** Node says only that fetching failed, and why in the cause. */
+/** Node reports only 'fetch failed'; the reason is in the cause. */
 function problemOf(error: unknown): string {
   if (!(error instanceof Error)) return String(error)
   const { message = '', code = '' } = Object(error.cause) as { message?: string; code?: string }
   return message || code || error.message
 }
 
-/** What a server refused with; unreachable when it was something else that answered. */
+/** The server's error, or `ServerUnreachableError` when something other than a Perdure server responded. */
 export async function errorOf(response: Response): Promise<Error> {
   const text = await response.text().catch(() => '')
   const problem = parsed(text)
@@ -119,7 +125,7 @@ function isProblem(value: unknown): value is RemoteProblem {
   return typeof code === 'string' && typeof detail === 'string' && typeof status === 'number'
 }
 
-/** A part of a path. Throws for what no URL can carry, and for dots, which a URL takes for steps of its own. */
+/** One part of a path. Throws for text that a URL cannot carry, and for dots, which are path steps. */
 export function pathPart(name: string, value: unknown): string {
   if (typeof value !== 'string') throw new InvalidIdError(name, `is ${shown(value)}, not a string`)
   if (value === '' || value === '.' || value === '..') throw new InvalidIdError(name, `is '${value}'`)
@@ -127,19 +133,19 @@ export function pathPart(name: string, value: unknown): string {
   return encodeURIComponent(value)
 }
 
-/** Options as they were given; an empty object where there are none. What is not an object has no members to send. */
+/** The options as given, or an empty object. Throws for anything else. */
 export function givenOptions<T extends object>(name: string, given: T | undefined): T {
   if (given === undefined) return {} as T
   if (typeof given === 'object' && given !== null) return given
   throw new InvalidArgumentError(name, `must be an object, not ${shown(given)}`)
 }
 
-/** The JSON of a body. `make` puts it together from what the caller gave. */
+/** The JSON body. `make` builds it from the caller's arguments. */
 function jsonBody(make: () => unknown): string {
   return readArgument('request', () => JSON.stringify(make() ?? {}))
 }
 
-/** Adds to a URL what was asked for: numbers and text, as they are. */
+/** Adds numbers and text to the query of a URL. */
 function setQuery(url: URL, query: object): void {
   for (const [name, value] of readArgument('query', () => Object.entries(query))) {
     if (value === undefined) continue

@@ -10,26 +10,29 @@ import { isTextDelta } from '../view/live-parts.ts'
 import type { View } from '../view/view.ts'
 import { type ClientOptions, request } from './request.ts'
 
-/** Where a stream begins and when it ends. */
+/** Where a stream begins and ends. */
 export type WatchOptions = {
-  /** Go on from here: a seq, or the id of an event. Without it, a snapshot first. */
+  /** Continue after this seq or event id. Without it, the stream begins with a snapshot. */
   readonly after?: number | string
   readonly signal?: AbortSignal
-  /** How long to wait before coming back. Default: 100 ms, doubling up to 5 s. */
+  /** Delay before reconnecting. Default: 100 ms, doubling up to 5 s. */
   readonly backoff?: Partial<DelayBounds>
-  /** A connection that is silent for longer is given up: heartbeats come more often. Default: 45,000. */
+  /** A connection that is silent for longer is dropped. Heartbeats come more often. Default: 45,000. */
   readonly silentMs?: number
-  /** Told whenever a connection was lost, and why. */
+  /** Called with the reason each time a connection is lost. */
   readonly onDisconnect?: (error: unknown) => void
 }
 
-/** An event, with the id to go on from after it. */
+/** An event, and the id to continue after. */
 export type Watched = { readonly id: string | null; readonly event: WatchEvent }
 
-/** Ids of events are short. A longer one overflows the headers of a request, which looks like a connection that broke. */
-const mostIdCharacters = 255
+/** Event ids are short. A longer one would overflow the request headers, which looks like a broken connection. */
+const maxIdCharacters = 255
 
-/** Snapshot and tail, over as many connections as it takes. Ends with the signal; throws when the server says that coming back is no use. */
+/**
+ * A snapshot and the events after it. Reconnects as needed. Ends with the signal; throws when the server refuses for
+ * good.
+ */
 export async function* watch(
   options: ClientOptions,
   path: string,
@@ -38,10 +41,10 @@ export async function* watch(
   for await (const { watched } of watchWithMore(options, path, given)) yield watched
 }
 
-/** `hasMore`: the next one has come already. */
+/** `hasMore`: the next event has already arrived. */
 export type WithMore = { readonly watched: Watched; readonly hasMore: boolean }
 
-/** As `watch`, for readers that do their work once for all events that came together. */
+/** Like `watch`, for readers that handle events together that arrived together. */
 export async function* watchWithMore(
   options: ClientOptions,
   path: string,
@@ -51,7 +54,7 @@ export async function* watchWithMore(
   const { signal, onDisconnect = () => {} } = watching
   let lastId = watching.after === undefined ? null : String(watching.after)
   let failures = 0
-  const comeBack = async (error: unknown): Promise<void> => {
+  const reconnectLater = async (error: unknown): Promise<void> => {
     onDisconnect(error)
     failures += 1
     await pause(backoffMs(error, failures, watching.backoff), { signal })
@@ -66,20 +69,20 @@ export async function* watchWithMore(
           yield { watched, hasMore: index < together.length - 1 }
         }
       }
-      await comeBack(new ServerUnreachableError('it ended the stream'))
+      await reconnectLater(new ServerUnreachableError('it ended the stream'))
     } catch (error) {
       if (signal?.aborted) return
       if (PerdureError.isInstance(error) && !error.retryable) throw error
-      await comeBack(error)
+      await reconnectLater(error)
     }
   }
 }
 
-/** Checked before the first connection: what is wrong later looks like a connection that broke, and is tried again. */
+/** Checked before the first connection: later, a bad option looks like a broken connection and is retried. */
 function readWatchOptions(given: WatchOptions | undefined): WatchOptions {
   const options = readOptions('options', given, ['after', 'signal', 'backoff', 'silentMs', 'onDisconnect'])
   const { after, signal, silentMs, onDisconnect } = options
-  const isPlace = typeof after === 'number' || (typeof after === 'string' && after.length <= mostIdCharacters)
+  const isPlace = typeof after === 'number' || (typeof after === 'string' && after.length <= maxIdCharacters)
   if (after !== undefined && !isPlace)
     throw new InvalidArgumentError('after', `must be a seq or the id of an event, not ${shown(after)}`)
   if (signal !== undefined) checkSignal('signal', signal)
@@ -93,7 +96,7 @@ function readWatchOptions(given: WatchOptions | undefined): WatchOptions {
   return { ...options, backoff }
 }
 
-/** What a person is shown, whenever it has changed. Events that come together are shown together, text as it comes. */
+/** The view after each change. Events that arrive together are shown together, except text. */
 export async function* views(watching: AsyncIterable<WithMore>): AsyncGenerator<View, void, void> {
   let shown: GrowingView | null = null
   let told: View | null = null
@@ -108,7 +111,7 @@ export async function* views(watching: AsyncIterable<WithMore>): AsyncGenerator<
   }
 }
 
-/** What came before an event that cannot be understood is still shown. */
+/** The events before one that cannot be read are still shown. */
 function takeInto(shown: GrowingView, event: WatchEvent): { readonly error: unknown } | null {
   try {
     shown.take(event)
@@ -135,7 +138,7 @@ async function* connection(
   try {
     const headers = { accept: 'text/event-stream', ...(lastId === null ? {} : { 'last-event-id': lastId }) }
     const { body } = await request(options, path, { headers, signal: connected })
-    if (!body) throw new ServerUnreachableError('its answer is empty')
+    if (!body) throw new ServerUnreachableError('its response is empty')
     yield* readEvents(body, onBytes)
   } catch (error) {
     if (PerdureError.isInstance(error)) throw error
@@ -152,17 +155,23 @@ function backoffMs(error: unknown, failures: number, backoff: Partial<DelayBound
   return Math.max(asked, jittered(delayAfter(failures, { firstMs, mostMs })))
 }
 
-/** One event of a stream. `id` is the last one that was given, also when it came with an earlier event. */
+/** One event of a stream. `id` is the last one received, even if it came with an earlier event. */
 export type ServerSentEvent = { readonly id: string | null; readonly data: string }
 
-/** A server whose event is longer is not waited for: it might go on for ever. Snapshots have at most 4 MiB unless the server raises its limit. */
-const mostEventCharacters = 64 * 1024 * 1024
+/**
+ * A longer event ends the connection: it might never end. Snapshots have at most 4 MiB unless the server raises its
+ * limit.
+ */
+const maxEventCharacters = 64 * 1024 * 1024
 
-/** Reads server-sent events as they come, those that come together at once; only what ends with an empty line is an event. `onBytes` is called for whatever comes. */
+/**
+ * Reads server-sent events, and yields those together that arrive together. Only an event that ends with an empty line
+ * counts. `onBytes` is called for every chunk.
+ */
 export async function* readEvents(
   body: ReadableStream<Uint8Array>,
   onBytes: () => void = () => {},
-  maxCharacters = mostEventCharacters,
+  maxCharacters = maxEventCharacters,
 ): AsyncGenerator<readonly ServerSentEvent[], void, void> {
   const reader = body.getReader()
   const decoder = new TextDecoder()
@@ -174,7 +183,7 @@ export async function* readEvents(
       id = event.id ?? id
       events.push({ id, data: event.data })
     },
-    // Fields that it does not know are no reason to stop.
+    // Unknown fields are ignored.
     onError: ({ type }) => {
       if (type === 'max-buffer-size-exceeded')
         throw new ServerUnreachableError(`it sent an event of more than ${maxCharacters} characters`)

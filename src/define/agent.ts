@@ -5,7 +5,10 @@ import type { Schema } from './schema.ts'
 import type { Retention, Tool, ToolSet } from './tool.ts'
 import type { Turn } from './turn.ts'
 
-/** A definition with its defaults filled in. Frozen. `Output` is the type of a turn's object; undefined without an `output` schema. */
+/**
+ * An agent definition with defaults filled in. Frozen. `Output` is the type of a turn's object; undefined without
+ * `output`.
+ */
 export type Agent<Name extends string = string, Tools extends readonly Tool[] = readonly Tool[], Output = unknown> = {
   readonly name: Name
   readonly model: LanguageModel
@@ -20,10 +23,10 @@ export type Agent<Name extends string = string, Tools extends readonly Tool[] = 
   readonly outputJsonSchema: JsonObject | null
   readonly untilTool: string | null
   readonly maxSteps: number
-  /** Tokens one turn may use with its child agents, input and output together; null: any number. */
+  /** Tokens that one turn may use with its child agents, input and output together. Null: no limit. */
   readonly maxTokens: number | null
   readonly maxParallelCalls: number
-  /** How many levels of child agents there may be below a turn of it. */
+  /** Levels of child agents allowed below its turns. */
   readonly maxDepth: number
   readonly maxRegenerations: number
   readonly hookTimeoutMs: number
@@ -33,49 +36,49 @@ export type Agent<Name extends string = string, Tools extends readonly Tool[] = 
   readonly audit: AuditLevel
   /** Null: conversations get no title. */
   readonly title: TitleSettings | null
-  /** Only for inference; never there. */
+  /** For type inference only. Never set. */
   readonly '~types'?: { readonly output: Output }
 }
 
-/** `records`: which model was called, what it used and how it went. `full`: also what it was given. */
+/** `records`: model, usage and outcome of each call. `full`: also the prompt. */
 export type AuditLevel = 'off' | 'records' | 'full'
 
 /**
- * `live`: watchers read a message while it is written, also one that a post-hook then withholds. `judged`: a message is shown whole, once all
- * post-hooks have passed it.
+ * `live`: watchers see a message while it is written, even one that a post-hook then withholds. `judged`: watchers see
+ * a message once all post-hooks have passed it.
  */
 export type Reveal = 'live' | 'judged'
 
-/** How a model call that failed before its first chunk is tried again. Waits grow from `baseMs` to `maxMs`. */
+/** How a model call that failed before its first chunk is retried. Delays grow from `baseMs` to `maxMs`. */
 export type RetrySettings = { readonly maxAttempts: number; readonly baseMs: number; readonly maxMs: number }
 
-/** Nulls: the agent's own model, and instructions of ours. */
+/** Null: the agent's own model, and built-in instructions. */
 export type TitleSettings = { readonly model: LanguageModel | null; readonly instructions: string | null }
 
-/** The object a turn of this agent ends with; undefined where the agent has no `output`. */
+/** The type of the object that a turn of this agent ends with. Undefined without `output`. */
 export type AgentOutput<A extends Agent> = NonNullable<A['~types']>['output']
 /** The agent's tools, as a union. */
 export type AgentTools<A extends Agent> = A['tools'][number]
 
-/** How much the model sees, and what makes room. All sizes in tokens. */
+/** How much of a conversation the model sees. All sizes in tokens. */
 export type ContextSettings = {
-  /** Where reducing begins; it goes down to 60 % of it. */
+  /** Where reducing the prompt begins. It is reduced to 60 % of this. */
   readonly workingBudget: number
-  /** What a prompt must never pass; null: whatever the model takes. */
+  /** The hard limit of a prompt. Null: the model's context window. */
   readonly ceiling: number | null
-  /** What hooks may inject before one model call. */
+  /** Tokens reserved for what hooks inject before one model call. */
   readonly injectionReserve: number
   readonly windowTurns: number
   readonly retention: Retention
-  /** Nulls: the agent's own model, and instructions of ours. */
+  /** Null: the agent's own model, and built-in instructions. */
   readonly summarise: { readonly model: LanguageModel | null; readonly instructions: string | null } | false
-  /** Counts the tokens of a text; null: an estimate. */
+  /** Counts the tokens of a text. Null: an estimate. */
   readonly tokenizer: ((text: string) => number) | null
 }
 
 /**
- * What `defineAgent` takes as `context`. Defaults: 30,000 tokens, 4,000 of them for hooks, 40 turns, results kept for 6 turns, summaries by
- * the agent's own model.
+ * The `context` of `defineAgent`. Defaults: 30,000 tokens, of which 4,000 are for hooks; 40 turns; results kept for 6
+ * turns; summaries by the agent's own model.
  */
 export type ContextAttributes = {
   readonly workingBudget?: number
@@ -103,7 +106,7 @@ export function contextSettings(attributes: ContextAttributes = {}): ContextSett
 
 const brand = Symbol.for('perdure.agent')
 
-/** Marks what `defineAgent` made, also across two copies of the package, with what it was made from. */
+/** Marks agents made by `defineAgent`, also across two copies of the package, and keeps their attributes. */
 export function brandAgent<T extends object>(agent: T, attributes: object = {}): Readonly<T> {
   return Object.freeze(Object.defineProperty(agent, brand, { value: Object.freeze({ ...attributes }) }))
 }
@@ -112,7 +115,7 @@ export function isAgent(value: unknown): value is { readonly name: string } {
   return typeof value === 'object' && value !== null && brand in value
 }
 
-/** What the agent was defined with. */
+/** The attributes that the agent was defined with. */
 export function agentAttributes(agent: object): object {
   return (agent as { readonly [brand]?: object })[brand] ?? {}
 }

@@ -4,31 +4,31 @@ import { InvalidArgumentError } from '../base/errors/store-errors.ts'
 import { checkId } from '../store/checks.ts'
 import type { PartsInput, Turn } from './turn.ts'
 
-/** Something an agent runs around a model call. */
+/** A function that an agent runs before or after a model call. */
 export type Hook = SequentialPreHook | ParallelPreHook | PostHook
 
-/** Runs alone, in order, before the model call. May add to the turn, or end it. */
+/** Runs before the model call, one at a time and in order. May add to the turn or end it. */
 export type SequentialPreHook = HookBase & {
   readonly phase: 'pre'
   readonly mode: 'sequential'
   run(turn: Turn): Returned<Turn | Halt>
 }
 
-/** Runs together with its parallel neighbours before the model call. May only add; is left out when it fails. */
+/** Runs before the model call, together with adjacent parallel hooks. May only add; a failed one is skipped. */
 export type ParallelPreHook = HookBase & {
   readonly phase: 'pre'
   readonly mode: 'parallel'
   run(turn: Turn): Returned<PartsInput>
 }
 
-/** Runs in order on the finished message, before it is committed; at least once. */
+/** Runs on the finished message before it is committed, in order and at least once. */
 export type PostHook = HookBase & {
   readonly phase: 'post'
   readonly mode: 'sequential'
   run(turn: Turn): Returned<Halt | Regenerate>
 }
 
-/** What `createHook` takes. */
+/** The attributes of `createHook`. */
 export type HookAttributes =
   | (Pick<SequentialPreHook, 'name' | 'phase' | 'run'> & Partial<SequentialPreHook>)
   | (Pick<ParallelPreHook, 'name' | 'phase' | 'mode' | 'run'> & Partial<ParallelPreHook>)
@@ -36,7 +36,7 @@ export type HookAttributes =
 
 type HookBase = {
   readonly name: string
-  /** What it adds is kept in the log, so it is not run again for the same step of a turn. */
+  /** Its injection is recorded in the log, so it does not run again for the same step of a turn. */
   readonly durable: boolean
 }
 
@@ -44,8 +44,8 @@ type HookBase = {
 type Returned<T> = T | undefined | null | void | Promise<T | undefined | null | void>
 
 /**
- * A hook from its parts; `preHook` and `postHook` are shorter. Throws `DefinitionError` naming everything that is wrong. Defaults:
- * sequential, not durable.
+ * Creates a hook; `preHook` and `postHook` are shorter. Throws `DefinitionError` with everything that is wrong.
+ * Defaults: sequential, not durable.
  */
 export function createHook(attributes: HookAttributes): Hook {
   const problems = unknownKeys(attributes, ['name', 'phase', 'mode', 'durable', 'run'])
@@ -65,7 +65,8 @@ export function createHook(attributes: HookAttributes): Hook {
 }
 
 /**
- * A hook that runs before each model call. Default: sequential and not durable. A durable one is run once for each step, also after a crash.
+ * A hook that runs before each model call. Default: sequential and not durable. A durable hook runs once per step, also
+ * after a crash.
  */
 export function preHook(
   name: string,
@@ -85,12 +86,12 @@ export function preHook(
   return createHook({ ...checkedOptions(name, options), name, phase: 'pre', run } as HookAttributes)
 }
 
-/** A hook that sees the finished message and may have it written again, or end the turn. */
+/** A hook that sees the finished message. It may have the message regenerated, or end the turn. */
 export function postHook(name: string, run: PostHook['run'], options: { readonly mode?: 'sequential' } = {}): PostHook {
   return createHook({ ...checkedOptions(name, options), name, phase: 'post', run }) as PostHook
 }
 
-/** A durable hook is known again in the log by its name. */
+/** The log identifies a durable hook by its name. */
 function isId(name: unknown): boolean {
   try {
     checkId('name', name)
@@ -109,16 +110,19 @@ function checkedOptions(name: string, options: object): object {
 /** Ends the turn as `halted`. */
 export type Halt = { readonly type: 'halt'; readonly reason: string; readonly show?: boolean }
 
-/** How a turn is halted. */
+/** Options of `halt`. */
 export type HaltOptions = {
-  /** Shows the message that a post-hook judged. Default: false, the message is withheld. */
+  /** Shows the message that the post-hook judged. Default: false, the message is withheld. */
   readonly show?: boolean
 }
 
-/** Asks the model once more, telling it why. */
+/** Calls the model again, with feedback. */
 export type Regenerate = { readonly type: 'regenerate'; readonly feedback: string }
 
-/** The verdict of a hook that ends the turn as `halted`, with this reason. From a post-hook it withholds the message, unless `show` is true. */
+/**
+ * Ends the turn as `halted` with this reason. Returned by a post-hook, it also withholds the message unless `show` is
+ * true.
+ */
 export function halt(reason: string, options: HaltOptions = {}): Halt {
   if (typeof reason !== 'string') throw new InvalidArgumentError('reason', 'must be a string')
   const [problem] = unknownKeys(options, ['show'])
@@ -128,7 +132,7 @@ export function halt(reason: string, options: HaltOptions = {}): Halt {
   return Object.freeze({ type: 'halt', reason, ...(show ? { show } : {}) })
 }
 
-/** The verdict of a post-hook that has the message written again, at most `maxRegenerations` times. */
+/** Returned by a post-hook: regenerates the message, at most `maxRegenerations` times. */
 export function regenerate(feedback: string): Regenerate {
   if (typeof feedback !== 'string') throw new InvalidArgumentError('feedback', 'must be a string')
   return Object.freeze({ type: 'regenerate', feedback })

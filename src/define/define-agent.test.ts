@@ -116,7 +116,7 @@ test.each([
   [
     'a choice of an unknown tool',
     { ...good, tools: [find], settings: { toolChoice: { type: 'tool', toolName: 'x' } } },
-    /'settings\.toolChoice' names no tool of it: x/,
+    /'settings\.toolChoice' names no tool of this agent: x/,
   ],
   ['an unknown setting', { ...good, settings: { temprature: 1 } }, /'settings': unknown key 'temprature'/],
   ['an unknown key', { ...good, maxStep: 3 }, /unknown key 'maxStep' \(known: .*maxSteps/],

@@ -22,7 +22,7 @@ import { isTool, type Tool } from './tool.ts'
 import { retentionProblems } from './tool-problems.ts'
 import type { Turn } from './turn.ts'
 
-/** What `defineAgent` takes. */
+/** The attributes of `defineAgent`. */
 export type AgentAttributes<
   Name extends string = string,
   Tools extends readonly Tool[] = readonly Tool[],
@@ -37,13 +37,13 @@ export type AgentAttributes<
   readonly tools?: Tools
   readonly hooks?: readonly (Hook | HookAttributes)[]
   readonly transformChunk?: ChunkTransformer
-  /** A turn ends with an object of this schema. */
+  /** Each turn ends with an object of this schema. */
   readonly output?: Out
-  /** A turn ends when a call of this tool has ended ok. */
+  /** A turn ends when a call of this tool has succeeded. */
   readonly untilTool?: Tools[number]['name']
   /** Default: 20. */
   readonly maxSteps?: number
-  /** Default: any number. */
+  /** Default: no limit. */
   readonly maxTokens?: number
   /** Default: 8. */
   readonly maxParallelCalls?: number
@@ -60,13 +60,13 @@ export type AgentAttributes<
   readonly context?: ContextAttributes
   /** Default: `off`. */
   readonly audit?: AuditLevel
-  /** Names each conversation once, in the background. Default: false. */
+  /** Generates a title for each conversation, once and in the background. Default: false. */
   readonly title?: boolean | { readonly model?: LanguageModel; readonly instructions?: string }
 }
 
 /**
- * An agent: a model, what it is told, and what it may do. Code, registered with `createRuntime` and known in the log by its name.
- * Throws `DefinitionError` naming everything that is wrong and what is available.
+ * Defines an agent: a model, its instructions and its tools. Register it with `createRuntime`; the log identifies it by
+ * its name. Throws `DefinitionError` with everything that is wrong and what is available.
  */
 export function defineAgent<
   const Name extends string,
@@ -117,7 +117,7 @@ function titleSettings(title: AgentAttributes['title'] = false): TitleSettings |
   return Object.freeze({ model, instructions })
 }
 
-/** What is given replaces what the agent was defined with, whole; the rest stays. */
+/** Overrides replace the agent's attributes entirely. All other attributes stay. */
 export type AgentOverrides<
   Name extends string = string,
   Tools extends readonly Tool[] = readonly Tool[],
@@ -125,8 +125,8 @@ export type AgentOverrides<
 > = { readonly name: Name } & Partial<Omit<AgentAttributes<Name, Tools, Out>, 'name'>>
 
 /**
- * Another agent under a name of its own, made of this one: for forks that go on with another model, other instructions, tools or hooks.
- * Throws `DefinitionError` like `defineAgent`.
+ * Derives another agent under its own name: for forks that continue with another model, other instructions, tools or
+ * hooks. Throws `DefinitionError` like `defineAgent`.
  */
 export function deriveAgent<
   A extends Agent,
@@ -143,7 +143,10 @@ export function deriveAgent(agent: Agent, overrides: AgentOverrides): Agent {
 
 type Given = { readonly [key: string]: unknown }
 
-/** All that is wrong with what `defineAgent` was given. The types refuse most of it, but not everybody has them. */
+/**
+ * Lists everything that is wrong with an agent's attributes. The types catch most of it, but not every caller uses
+ * types.
+ */
 export function agentProblems(attributes: unknown): string[] {
   if (typeof attributes !== 'object' || attributes === null) return ['it must be an object']
   const agent = attributes as Given
@@ -183,7 +186,7 @@ const agentKeys = [
   'title',
 ]
 
-/** The least each may be. */
+/** The minimum of each. */
 const agentNumbers = {
   maxSteps: 1,
   maxTokens: 1,
@@ -248,11 +251,11 @@ function toolProblems({ tools = [], untilTool, settings }: Given): string[] {
   const available = names.length > 0 ? `available: ${names.join(', ')}` : 'it has no tools'
   for (const name of repeated(names)) problems.push(`there are several tools named '${name}'`)
   if (untilTool !== undefined && !names.includes(untilTool as string)) {
-    problems.push(`'untilTool' names no tool of it: ${String(untilTool)} (${available})`)
+    problems.push(`'untilTool' names no tool of this agent: ${String(untilTool)} (${available})`)
   }
   const { toolName } = Object((Object(settings) as Given)['toolChoice']) as Given
   if (toolName !== undefined && !names.includes(toolName as string)) {
-    problems.push(`'settings.toolChoice' names no tool of it: ${String(toolName)} (${available})`)
+    problems.push(`'settings.toolChoice' names no tool of this agent: ${String(toolName)} (${available})`)
   }
   return problems
 }
@@ -264,10 +267,12 @@ function hookProblems({ hooks = [] }: Given): string[] {
       createHook(hook)
       return []
     } catch (error) {
-      return DefinitionError.isInstance(error) ? [`hooks[${index}]: ${error.message}`] : [`hooks[${index}] is no hook`]
+      return DefinitionError.isInstance(error)
+        ? [`hooks[${index}]: ${error.message}`]
+        : [`hooks[${index}] is not a hook`]
     }
   })
-  // A durable hook is known again by its name.
+  // The log identifies a durable hook by its name.
   const names = hooks.map((hook) => String(Object(hook).name))
   for (const name of repeated(names)) problems.push(`there are several hooks named '${name}'`)
   return problems

@@ -5,23 +5,26 @@ import { checkId, checkNewId } from '../store/checks.ts'
 import type { FlowVerbs } from './flow-verbs.ts'
 import { isSchema, type Schema, type SchemaInput, type SchemaOutput } from './schema.ts'
 
-/** A session written as code. Its record is replayed from the start at every transition, so between `flow.*` calls it must be deterministic. */
+/**
+ * A session written as code. Its record is replayed from the start at each transition, so the code between `flow.*`
+ * calls must be deterministic.
+ */
 export type Flow<Name extends string = string, Input = unknown, Result = unknown> = {
   readonly name: Name
   readonly version: string
   /** Whether this code can replay a record of that version. */
   replays(version: string): boolean
   readonly input: Schema | null
-  /** `input` is what the schema made of it. */
+  /** `input` is the output of its schema. */
   run(flow: FlowVerbs, input: unknown): Promise<unknown>
-  /** Only for inference; never there. */
+  /** For type inference only. Never set. */
   readonly '~types'?: { readonly input: Input; readonly result: Result }
 }
 
-/** Older versions whose records this code can replay: a list, or, where versions are numbers, all from one on. */
+/** Older versions whose records this code can replay: a list, or, for numeric versions, all from one on. */
 export type CompatibleVersions = readonly (string | number)[] | { readonly from: number }
 
-/** What `defineFlow` takes. */
+/** The attributes of `defineFlow`. */
 export type FlowAttributes<Name extends string, In extends Schema | undefined, Result> = {
   readonly name: Name
   readonly version: string | number
@@ -30,7 +33,10 @@ export type FlowAttributes<Name extends string, In extends Schema | undefined, R
   readonly run: (flow: FlowVerbs, input: In extends Schema ? SchemaOutput<In> : Json) => Promise<Result>
 }
 
-/** A session written as code, known in the log by its name and version. Throws `DefinitionError` naming everything that is wrong. */
+/**
+ * Defines a flow. The log identifies it by its name and version. Throws `DefinitionError` with everything that is
+ * wrong.
+ */
 export function defineFlow<const Name extends string, Result, In extends Schema | undefined = undefined>(
   attributes: FlowAttributes<Name, In, Result>,
 ): Flow<Name, In extends Schema ? SchemaInput<In> : Json, Result> {
@@ -46,7 +52,7 @@ export function defineFlow<const Name extends string, Result, In extends Schema 
   })
 }
 
-/** The name that the sessions of a flow have in the store, where conversations have the name of their agent. */
+/** The agent name of a flow's sessions in the store. */
 export function sessionAgent(flow: string): string {
   return `flow:${flow}`
 }

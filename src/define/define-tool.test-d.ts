@@ -81,7 +81,7 @@ test('wrong combinations do not compile', () => {
     defineTool({ ...common, run, output })
     // @ts-expect-error a human tool needs output
     defineTool({ ...common, executor: 'human' })
-    // @ts-expect-error nobody runs a human tool
+    // @ts-expect-error a human tool has no run
     defineTool({ ...common, executor: 'human', output, run })
     // @ts-expect-error a person who is asked need not approve of being asked
     defineTool({ ...common, executor: 'human', output, approval: 'required' })

@@ -10,9 +10,10 @@ import { toolProblems } from './tool-problems.ts'
 import type { Turn } from './turn.ts'
 
 /**
- * Something a model may call, by `executor`: `server` (default) runs `run` here; `human` and `client` wait for an answer of the schema
- * `output`; `agent` hands it to another agent; `provider` is run by the model's host. Throws `DefinitionError` naming everything that is
- * wrong, and `SchemaNotConvertibleError` for a schema that models cannot be told.
+ * Defines a tool. `executor` says who runs it: `server` (default) calls `run` in this process; `human` and `client`
+ * wait for an answer of the schema `output`; `agent` starts a child conversation; `provider` is run by the model's
+ * host. Throws `DefinitionError` with everything that is wrong, and `SchemaNotConvertibleError` for a schema that
+ * cannot be sent to models.
  */
 export function defineTool<const Name extends string, In extends Schema, Out extends Schema>(
   attributes: HumanAttributes<Name, In, Out>,
@@ -101,7 +102,7 @@ function modelOptions({ strict, providerOptions }: Pick<ToolAttributes, 'strict'
   }
 }
 
-/** Providers take nothing but objects as arguments. */
+/** Providers accept only objects as arguments. */
 function objectSchema(name: string, schema: JsonObject): JsonObject {
   const { type = 'object' } = schema
   if (type === 'object') return { ...schema, type }
@@ -110,7 +111,7 @@ function objectSchema(name: string, schema: JsonObject): JsonObject {
   ])
 }
 
-/** What `defineTool` takes, a union by `executor`. */
+/** The attributes of `defineTool`, a union by `executor`. */
 export type ToolAttributes =
   | ServerAttributes
   | HumanAttributes
@@ -125,9 +126,9 @@ export type ServerAttributes<Name extends string = string, In extends Schema = S
   Gateable<In> &
   None<'output' | 'agent' | 'id' | 'args'> & {
     readonly executor?: 'server'
-    /** Bounds one run. Default: none. */
+    /** Limits one run. Default: none. */
     readonly timeoutMs?: number
-    /** What to do about a run that was started and has no result. Default: `report`. */
+    /** What to do about a run that started and has no result. Default: `report`. */
     readonly ifInterrupted?: IfInterrupted
     run(args: SchemaOutput<In>, turn: Turn): Returned
   }
@@ -138,7 +139,7 @@ type HumanAttributes<Name extends string = string, In extends Schema = Schema, O
 > &
   None<'run' | 'approval' | 'agent' | 'timeoutMs' | 'ifInterrupted' | 'id' | 'args'> & {
     readonly executor: 'human'
-    /** The answer. */
+    /** The schema of the answer. */
     readonly output: Out
   }
 
@@ -150,19 +151,19 @@ type ClientAttributes<
   Gateable<In> &
   None<'run' | 'agent' | 'timeoutMs' | 'ifInterrupted' | 'id' | 'args'> & {
     readonly executor: 'client'
-    /** The `result` of an answer that is ok. */
+    /** The schema of `result` in a successful answer. */
     readonly output: Out
   }
 
 type ProviderAttributes<Name extends string = string, In extends Schema = Schema> = {
   readonly executor: 'provider'
   readonly name: Name
-  /** For people; the host has its own. */
+  /** For people. The host has its own description. */
   readonly description?: string
   readonly input?: In
-  /** As the provider calls it: `<provider>.<tool>`. Default: the provider of the model that is called, and `name`. */
+  /** The provider's id of the tool: `<provider>.<tool>`. Default: the provider of the called model, and `name`. */
   readonly id?: `${string}.${string}`
-  /** How the host should run it. */
+  /** Settings for the host that runs the tool. */
   readonly args?: JsonObject
   readonly retention?: Retention
   readonly providerOptions?: ModelOptions['providerOptions']
@@ -183,17 +184,20 @@ type Described<Name extends string, In extends Schema> = {
   readonly name: Name
   readonly description: string
   readonly input: In
-  /** Bounds the wait for a person. Default: none. */
+  /** Limits the wait for a person. Default: none. */
   readonly expiresInMs?: number
   readonly retention?: Retention
-  /** What a person is shown when the call waits for one. Default: the description. */
+  /** What a person sees when the call waits for one. Default: the description. */
   readonly prompt?: string | ((args: SchemaOutput<In>, turn: Turn) => Json | Promise<Json>)
   readonly strict?: boolean
   readonly providerOptions?: ModelOptions['providerOptions']
 }
 
 type Gateable<In extends Schema> = {
-  /** Whether a person has to agree first. A function that throws, or does not return false, means yes. Default: `auto`, never. */
+  /**
+   * Whether a person must approve the call first. A function that throws, or returns anything but false, means yes.
+   * Default: `auto`, no approval.
+   */
   readonly approval?: 'auto' | 'required' | ((args: SchemaOutput<In>, turn: Turn) => boolean | Promise<boolean>)
 }
 

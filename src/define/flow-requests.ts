@@ -1,10 +1,10 @@
 import type { Json } from '../base/json.ts'
 import type { FlowOp } from '../log/events.ts'
 
-/** An effect as data: the host sees it, carries it out, and resumes with what came of it. */
+/** An effect as data: the host performs it and resumes the session with the result. */
 export type FlowRequest = { readonly type: 'request'; readonly kind: string; readonly payload: Json }
 
-/** Whether what a session waits for is an effect it asks its host for. */
+/** Whether a session waits for its host to perform an effect. */
 export function isRequest(tag: unknown): tag is FlowRequest {
   return (
     typeof tag === 'object' &&
@@ -16,17 +16,17 @@ export function isRequest(tag: unknown): tag is FlowRequest {
   )
 }
 
-/** The kind of a request; null where the tag is none. */
+/** The kind of a request, or null. */
 export function requestKind(tag: unknown): string | null {
   return isRequest(tag) ? tag.kind : null
 }
 
-/** The payload of a request; null where the tag is none. */
+/** The payload of a request, or null. */
 export function requestPayload(tag: unknown): Json {
   return isRequest(tag) ? tag.payload : null
 }
 
-/** What a suspended session shows of what it waits for. */
+/** What a suspended session shows as its tag. */
 export function tagOf(op: Extract<FlowOp, { kind: 'suspend' | 'request' }>): Json {
   return op.kind === 'suspend' ? op.tag : { type: 'request', kind: op.request, payload: op.payload }
 }

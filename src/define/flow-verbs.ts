@@ -6,21 +6,23 @@ import type { Jsonify } from './jsonify.ts'
 import { normaliseValue } from './normalise-result.ts'
 import { type Schema, type SchemaOutput, toJsonSchema } from './schema.ts'
 
-/** What a flow may do. Everything that comes from outside comes through one of these, and is recorded. */
+/** The verbs of a flow. All input from outside comes through one of them, and is recorded. */
 export type FlowVerbs = {
-  /** Waits for somebody to resume with a value. */
+  /** Waits until the session is resumed with a value. */
   suspend<S extends Schema>(tag: Json, options: { readonly schema: S }): Promise<Jsonify<SchemaOutput<S>>>
   suspend<T = Json>(tag: Json): Promise<T>
-  /** Asks the host for an effect; resumes with what came of it. */
+  /** Asks the host for an effect, and resumes with its result. */
   request<T = Json>(kind: string, payload?: Json): Promise<T>
-  /** Runs once and is recorded. After a crash it may run again, with the same `id`, unless `ifInterrupted` is 'report'. */
+  /**
+   * Runs once and is recorded. After a crash it may run again with the same `id`, unless `ifInterrupted` is 'report'.
+   */
   step<T>(name: string, fn: StepFunction<T>): Promise<Jsonify<T>>
   step<T>(name: string, options: StepOptions, fn: StepFunction<T>): Promise<Jsonify<T>>
-  /** At least so long, also when nobody is alive at its end. */
+  /** Waits at least this long, even if no process is alive when the time is up. */
   sleep(ms: number): Promise<void>
   /**
-   * Sends a message to a conversation, a new one where no `id` is given, and waits for its turn to end. The agent must be one of the runtime's
-   * `agents`; one that only tools start is `no_such_agent`.
+   * Sends a message to a conversation (a new one without `id`) and waits for its turn to end. The agent must be in the
+   * runtime's `agents`; for an agent that only tools start, it throws `no_such_agent`.
    */
   agent(
     agent: string | { readonly name: string },
@@ -29,25 +31,28 @@ export type FlowVerbs = {
   now(): Promise<number>
   random(): Promise<number>
   uuid(): Promise<string>
-  /** Begins again with a fresh record, in the newest version there is, so that long sessions stay short. Does not return. */
+  /**
+   * Starts again with an empty record, in the newest version, to keep the records of long sessions short. Does not
+   * return.
+   */
   continueAs(input: Json): Promise<never>
 }
 
-/** What a step is known again by, and what to do when it was interrupted. */
+/** How a step is identified on replay, and what happens when it was interrupted. */
 export type StepOptions = {
-  /** What the step works on; compared on replay. */
+  /** The input of the step. Compared on replay. */
   readonly input?: Json
   /** Default: `rerun`. */
   readonly ifInterrupted?: 'rerun' | 'report'
 }
 
-/** What a step runs. What it returns is recorded as JSON; what it throws, too. */
+/** The function of a step. Its result is recorded as JSON, and so is what it throws. */
 export type StepFunction<T = unknown> = (step: StepContext) => Promise<T> | T
 
-/** `id` is the same in every attempt: use it as idempotency key. */
+/** `id` is the same in every attempt. Use it as an idempotency key. */
 export type StepContext = { readonly id: string; readonly signal: AbortSignal }
 
-/** How an agent's turn ended. `object` is null where there is none. */
+/** How an agent's turn ended. `object` is null if there is none. */
 export type AgentAnswer = {
   readonly status: TurnStatus
   readonly text: string
@@ -55,14 +60,17 @@ export type AgentAnswer = {
   readonly reason: string | null
 }
 
-/** What a verb asks the replay for; `run` is there for steps, `schema` where an answer is checked. */
+/** A request of a verb to the replay. Steps have `run`; verbs that check an answer have `schema`. */
 export type AskedFor = {
   readonly op: FlowOp
   readonly run: StepFunction | null
   readonly schema: Schema | null
 }
 
-/** The verbs as the flow's code sees them: each asks for one operation. Wrong arguments throw, and nothing is asked for. */
+/**
+ * The verbs as the flow's code sees them: each requests one operation. Invalid arguments throw before anything is
+ * requested.
+ */
 export function flowVerbs(
   ask: (asked: AskedFor) => Promise<never>,
   continueAs: (input: Json) => Promise<never>,
@@ -108,7 +116,7 @@ function stepOf(name: string, rest: readonly unknown[]): AskedFor {
   return { op, run: run as StepFunction, schema: null }
 }
 
-/** As it will be read back, so that a replay compares like with like. */
+/** The value as it will be read back, so that a replay compares equal values. */
 function recordable<T>(name: string, value: T): T {
   const normalised = normaliseValue(value)
   if (!normalised.ok) throw new InvalidArgumentError(name, `cannot be recorded: ${normalised.problem}`)

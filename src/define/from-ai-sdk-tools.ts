@@ -8,13 +8,14 @@ import { isSchema, isStandardSchema, type Schema } from './schema.ts'
 import type { ModelOptions, Tool } from './tool.ts'
 import type { Turn } from './turn.ts'
 
-/** A definition made with `tool()` of the AI SDK, as far as it is read here. */
+/** A tool made with `tool()` of the AI SDK. */
 export type AiSdkTool = object
 
 /**
- * Tools of the AI SDK as tools of ours. Without `execute` they are run by the client, and provider-run ones by the provider. `execute` gets
- * `toolCallId` (our callId), `abortSignal` and, as its `context`, the scope; `messages` is empty. Values it yields before the last one are
- * progress. `toModelOutput` and the `onInput...` callbacks are not used.
+ * Converts tools of the AI SDK. Tools without `execute` are run by the client, and provider-executed ones by the
+ * provider. `execute` gets `toolCallId` (Perdure's callId), `abortSignal` and the scope as its `context`; `messages` is
+ * empty. Values that it yields before the last are progress. `toModelOutput` and the `onInput...` callbacks are not
+ * used.
  */
 export function fromAiSdkTools<const Tools extends { readonly [name: string]: AiSdkTool }>(
   tools: Tools,
@@ -79,7 +80,7 @@ function approvalOf({ needsApproval = false }: Given): ServerAttributes['approva
   return needsApproval ? 'required' : 'auto'
 }
 
-/** `experimental_context` is what the AI SDK 6 calls `context`. */
+/** AI SDK 6 calls `context` `experimental_context`. */
 function executionOptions({ callId, signal, scope }: Turn): object {
   return { toolCallId: callId, messages: [], abortSignal: signal, context: scope, experimental_context: scope }
 }
@@ -95,7 +96,7 @@ async function lastOf(returned: unknown, turn: Turn): Promise<unknown> {
   return last?.value
 }
 
-/** What `jsonSchema()` of the AI SDK makes. */
+/** The result of `jsonSchema()` in the AI SDK. */
 type AiSchema = { readonly jsonSchema: JsonObject; readonly validate?: (value: unknown) => unknown }
 
 function schemaOf(name: string, key: string, given: unknown): Schema {

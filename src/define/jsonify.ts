@@ -1,8 +1,8 @@
 import type { Json } from '../base/json.ts'
 
 /**
- * What is left of a value once it is recorded, as `normaliseResult` does it: nothing is null, undefined members are dropped, `toJSON` is
- * applied. `never` where it cannot be recorded: such a call ends `{ ok: false, outcome: 'ran' }`.
+ * The type of a value after it is recorded, as `normaliseResult` does it: undefined becomes null, undefined members are
+ * dropped, `toJSON` is applied. `never` if it cannot be recorded: such a call ends `{ ok: false, outcome: 'ran' }`.
  */
 export type Jsonify<T> = unknown extends T
   ? Json

@@ -13,25 +13,25 @@ import type { ModelRef } from '../log/events.ts'
 /** An AI SDK language model: specification v3 (`ai` 6) or v4 (`ai` 7). */
 export type LanguageModel = LanguageModelV3 | LanguageModelV4
 
-/** Written as v4 has it; `callModel` translates it for a v3 model. */
+/** In the form of v4. `callModel` converts it for v3 models. */
 export type ModelPrompt = LanguageModelV4Prompt
 
 export type ModelTool = LanguageModelV4FunctionTool | LanguageModelV4ProviderTool
 
-/** Passed to the model with every call. Default: the model's own. */
+/** Sent with every model call. Default: the model's own settings. */
 export type ModelSettings = {
   readonly temperature?: number
   readonly maxOutputTokens?: number
   readonly providerOptions?: LanguageModelV4CallOptions['providerOptions']
   readonly toolChoice?: ToolChoice
-  /** Only v4 models know it. */
+  /** Only for v4 models. */
   readonly reasoning?: LanguageModelV4CallOptions['reasoning']
 }
 
-/** Whether the model may, must not, or must call a tool. Default: `auto`. */
+/** Whether the model may, must not or must call a tool. Default: `auto`. */
 export type ToolChoice = 'auto' | 'none' | 'required' | LanguageModelV4ToolChoice
 
-/** Looks at the shape, so that a model made with another copy or version of the provider package is one too. */
+/** Checks the shape, so that a model from another copy or version of the provider package is accepted. */
 export function isLanguageModel(value: unknown): value is LanguageModel {
   return (
     isRecord(value) &&
@@ -47,13 +47,13 @@ export function modelRef(model: LanguageModel): ModelRef {
 }
 
 /**
- * What is shown of a message while it is written. Closed union. `id` names a block of text or reasoning within its message, `callId` is
- * ours. A call that came in one piece has one chunk with all of its input.
+ * A piece of a message while it is written. Closed union. `id` names a block of text or reasoning within its message;
+ * `callId` is Perdure's. A call that arrives in one piece has one chunk with all of its input.
  */
 export type StreamChunk =
   | { readonly type: 'text_delta'; readonly id: string; readonly delta: string }
   | { readonly type: 'reasoning_delta'; readonly id: string; readonly delta: string }
   | { readonly type: 'tool_input_delta'; readonly callId: string; readonly name: string; readonly delta: string }
 
-/** May change the `delta` of a chunk; whatever it returns that is not that chunk any more drops it. */
+/** May change the `delta` of a chunk. Returning anything that is not this chunk drops it. */
 export type ChunkTransformer = (chunk: StreamChunk) => unknown

@@ -4,12 +4,13 @@ import { encode } from '../log/codec.ts'
 import type { CallResult, InterruptedEnd } from '../log/events.ts'
 import { maxEventBytes } from '../store/checks.ts'
 
-/** Below what the codec takes, so that the event around it fits too. */
+/** Below the codec's limit, so that the surrounding event fits too. */
 const maxDepth = 400
 
 /**
- * What a tool returned, as it is recorded: nothing is null, undefined members are dropped, `toJSON` is applied. What still is not JSON, or is
- * too large, ends the call `ran`: it took effect, and its result is lost. Never throws.
+ * The result of a tool as it is recorded: undefined becomes null, undefined members are dropped, `toJSON` is applied. A
+ * value that is not JSON or is too large ends the call with `ran`: it took effect, but its result is lost. Never
+ * throws.
  */
 export function normaliseResult(returned: unknown): CallResult & { readonly outcome?: InterruptedEnd } {
   const normalised = normaliseValue(returned)
@@ -34,7 +35,7 @@ class Refused extends Error {}
 
 type Place = { readonly path: string; readonly key: string; readonly ancestors: readonly object[] }
 
-/** Undefined where there is nothing. */
+/** Undefined for undefined. */
 function toJson(value: unknown, place: Place): Json | undefined {
   switch (typeof value) {
     case 'undefined':
@@ -59,7 +60,7 @@ function objectToJson(value: object, { path, key, ancestors }: Place): Json | un
     return toJson(value.toJSON(key), { path, key, ancestors: inside })
   }
   if (Array.isArray(value)) return arrayToJson(value, path, inside)
-  // Maps, sets, promises, errors, buffers: their own members do not hold what they stand for.
+  // The members of maps, sets, promises, errors and buffers do not represent their content.
   const tag = Object.prototype.toString.call(value)
   if (tag !== '[object Object]') throw new Refused(`${path} is a ${tag.slice(8, -1)}, which is not JSON`)
   const members = Object.entries(value).flatMap(([name, member]): [string, Json][] => {
@@ -70,7 +71,7 @@ function objectToJson(value: object, { path, key, ancestors }: Place): Json | un
 }
 
 function arrayToJson(values: readonly unknown[], path: string, ancestors: readonly object[]): Json {
-  // Before it is walked through: a sparse array can be longer than memory.
+  // Checked before iterating: a sparse array can be longer than memory.
   if (values.length * 2 > maxResultBytes) throw new Refused(`${path} has ${values.length} members`)
   return Array.from(values, (member, index) => {
     const key = String(index)
@@ -78,11 +79,11 @@ function arrayToJson(values: readonly unknown[], path: string, ancestors: readon
   })
 }
 
-// What goes into the events of one call, so that each of them stays below what an event may hold.
+// Limits for the events of one call, so that each stays below the size limit of an event.
 
-/** Also twice: before and after an edit. */
+/** Counted twice in one event: before and after an edit. */
 export const maxArgsBytes = 480 * 1024
-/** Of the JSON Schema of an answer. */
+/** The JSON Schema of an answer. */
 export const maxSchemaBytes = 256 * 1024
 export const maxPromptBytes = 64 * 1024
 const maxResultBytes = maxEventBytes - 4_096

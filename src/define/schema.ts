@@ -7,16 +7,16 @@ import { checkOutsideSchema } from '../base/json-schema/compile-schema.ts'
 import { MalformedSchema } from '../base/json-schema/read-keyword.ts'
 import { TooComplex } from '../base/json-schema/step-budget.ts'
 
-/** What arguments, answers and objects are checked with: any Standard Schema (zod, valibot, arktype ...) or a JSON Schema. */
+/** A schema for arguments, answers and objects: any Standard Schema (zod, valibot, arktype ...) or a JSON Schema. */
 export type Schema<T = unknown> = StandardSchemaV1<unknown, T> | JsonSchema
 
-/** A JSON Schema object, told from other objects by its keywords. */
+/** A JSON Schema object, recognised by its keywords. */
 export type JsonSchema = { readonly [Keyword in JsonSchemaKeyword]?: unknown }
 
-/** What the schema gives out after a check. */
+/** The type of a value after validation. */
 export type SchemaOutput<S extends Schema> = S extends StandardSchemaV1 ? StandardSchemaV1.InferOutput<S> : Json
 
-/** What the schema takes in. */
+/** The type of a value before validation. */
 export type SchemaInput<S extends Schema> = S extends StandardSchemaV1 ? StandardSchemaV1.InferInput<S> : Json
 
 export function isStandardSchema(schema: unknown): schema is StandardSchemaV1 {
@@ -56,8 +56,8 @@ type JsonSchemaKeyword =
   | 'pattern'
 
 /**
- * What a schema accepts, as JSON Schema for models and for those who answer: draft 7 where the library knows it, because all providers do.
- * Throws `SchemaNotConvertibleError`, or `MissingDependencyError` when a converter has to be installed.
+ * Converts a schema to JSON Schema, for models and for people who answer. Draft 7 if the library supports it, because
+ * all providers do. Throws `SchemaNotConvertibleError`, or `MissingDependencyError` when a converter must be installed.
  */
 export function toJsonSchema(schema: Schema): JsonObject {
   if (!isStandardSchema(schema)) return plainCopy(schema, 'JSON Schema')
@@ -94,7 +94,7 @@ function convertValibot(schema: StandardSchemaV1): object {
   }
 }
 
-/** Loaded when used, and at once: definitions are synchronous. */
+/** Loaded on first use and synchronously, because definitions are synchronous. */
 function loadValibotConverter(): ValibotConverter {
   const packageName = '@valibot/to-json-schema'
   try {
@@ -122,8 +122,9 @@ function plainCopy(jsonSchema: object, vendor: string): JsonObject {
 }
 
 /**
- * The schema that a message brings along, as it goes into the log. It is checked from there, by whichever process has the turn, like any schema from outside;
- * so what that would refuse is refused now. Throws `InvalidArgumentError` or `SchemaTooComplexError`.
+ * The schema that a message brings, as it is stored in the log. Any process may check against it later, as against any
+ * schema from outside, so a schema that would fail then is refused now. Throws `InvalidArgumentError` or
+ * `SchemaTooComplexError`.
  */
 export function turnSchema(output: Schema): JsonObject {
   if (!isSchema(output)) throw new InvalidArgumentError('output', 'must be a Standard Schema or a JSON Schema')
@@ -134,7 +135,7 @@ export function turnSchema(output: Schema): JsonObject {
   } catch (error) {
     if (error instanceof TooComplex) throw new SchemaTooComplexError("objects against 'output'", error.message)
     if (error instanceof MalformedSchema)
-      throw new InvalidArgumentError('output', `is no JSON Schema: ${error.message}`)
+      throw new InvalidArgumentError('output', `is not a JSON Schema: ${error.message}`)
     throw error
   }
 }

@@ -2,46 +2,53 @@ import { DefinitionError } from '../base/errors/definition-errors.ts'
 import { unknownKeys } from '../base/errors/read-options.ts'
 import type { TurnState } from '../log/state.ts'
 
-/** Where an app tells its own types: `declare module 'perdure' { interface Register { scope: AppScope } }`. */
+/**
+ * Where an application registers its own types: `declare module 'perdure' { interface Register { scope: AppScope } }`.
+ */
 // biome-ignore lint/suspicious/noEmptyInterface: apps merge their members into it, which only an interface allows
 export interface Register {}
 
 /**
- * Who acts: the app's own type when it registered one. Never stored.
- * A turn that goes on after a crash has what `restoreScope` gives, and without it a system scope: see `isSystemScope`.
+ * The identity that acts: the application's own type if it registered one. Never stored. A turn that continues after a
+ * crash gets the result of `restoreScope`, or a system scope without it: see `isSystemScope`.
  */
 export type Scope = Register extends { readonly scope: infer AppScope } ? AppScope : BuiltinScope
 
-/** Identities are never stored: they come from who acted in this process, or are restored from the id that was. */
+/**
+ * Provides scopes. They are never stored: a scope is the one that acted in this process, or is restored from its id.
+ */
 export type ScopeSource = {
   ofTurn(turn: TurnState): Promise<Scope>
-  /** Of whoever let the call run: the one who approved it, else the one whose turn it is. */
+  /** The scope that let the call run: of the approver, otherwise of the turn. */
   ofCall(turn: TurnState, callId: string): Promise<Scope>
-  /** Where nobody has a turn: null only in the tenant of those who have none, so that nothing of a tenant is taken for nobody's. */
-  ofNobody(): Promise<Scope | null>
+  /** For work outside turns. Null only without a tenant, so that a tenant's work never runs without its scope. */
+  ofSystem(): Promise<Scope | null>
 }
 
-/** Who acts, for apps that have no type of their own for it. */
+/** The identity that acts, for applications without a scope type of their own. */
 export type BuiltinScope = {
   readonly user?: string
   readonly tenant?: string
-  /** Whatever the app wants its tools and hooks to find. */
+  /** The application's data for its tools and hooks. */
   readonly assigns: Readonly<Record<string, unknown>>
-  /** True when nobody in particular acts: recovery, expiry. */
+  /** True for recovery and expiry, where no user acts. */
   readonly system: boolean
 }
 
 /** The scope of recovery and expiry. */
 export type SystemScope = BuiltinScope & { readonly user?: never; readonly system: true }
 
-/** What `createScope` takes. */
+/** The attributes of `createScope`. */
 export type ScopeAttributes = {
   readonly user?: string | undefined
   readonly tenant?: string | undefined
   readonly assigns?: Readonly<Record<string, unknown>> | undefined
 }
 
-/** Who acts, to be passed to `runtime.as`. Throws `DefinitionError` on unknown keys: a misspelt tenant must not become no tenant. */
+/**
+ * Creates a scope for `runtime.as`. Throws `DefinitionError` on unknown keys, because a misspelt tenant must not become
+ * no tenant.
+ */
 export function createScope(attributes: ScopeAttributes = {}): BuiltinScope {
   const { user, tenant, assigns = {} } = Object(attributes) as ScopeAttributes
   const problems = unknownKeys(attributes, ['user', 'tenant', 'assigns'])
@@ -52,7 +59,7 @@ export function createScope(attributes: ScopeAttributes = {}): BuiltinScope {
   return scopeOf({ ...(user === undefined ? {} : { user }), ...tenantOf(tenant), assigns, system: false })
 }
 
-/** The identity of recovery and expiry: a tenant, and no user. */
+/** The identity of recovery and expiry: a tenant without a user. */
 export function systemScope(tenant?: string): SystemScope {
   if (tenant !== undefined && !isName(tenant)) {
     throw new DefinitionError('The system scope', ["'tenant' must be a string that is not empty"])
@@ -60,7 +67,7 @@ export function systemScope(tenant?: string): SystemScope {
   return scopeOf({ ...tenantOf(tenant), assigns: {}, system: true })
 }
 
-/** Whether nobody in particular acts. */
+/** Whether the scope belongs to recovery or expiry, not to a user. */
 export function isSystemScope(scope: unknown): scope is SystemScope {
   return typeof scope === 'object' && scope !== null && 'system' in scope && scope.system === true
 }

@@ -15,7 +15,9 @@ const keysOf: { readonly [Runs in Executor]: readonly string[] } = {
 
 const executors = Object.keys(keysOf) as Executor[]
 
-/** All that is wrong with what `defineTool` was given. The types refuse most of it, but not everybody has them. */
+/**
+ * Lists everything that is wrong with a tool's attributes. The types catch most of it, but not every caller uses types.
+ */
 export function toolProblems(attributes: unknown): string[] {
   if (typeof attributes !== 'object' || attributes === null) return ['it must be an object']
   const tool = attributes as { readonly [key: string]: unknown }
@@ -80,7 +82,7 @@ function executorProblems(tool: Given, executor: Executor): string[] {
   return problems
 }
 
-/** A hundred years: longer is a mistake in the unit. */
+/** A hundred years. A longer time is a mistake in the unit. */
 const maxDurationMs = 3_155_760_000_000
 
 function settingProblems({ timeoutMs, expiresInMs, retention, prompt, strict }: Given): string[] {

@@ -4,8 +4,8 @@ import type { Schema } from './schema.ts'
 import type { Turn } from './turn.ts'
 
 /**
- * Something a model may call, told apart by `executor`. `Args` is what `run` gets, `Input` what the model or an editor passes, `Result` what
- * is recorded.
+ * A tool that a model may call. `executor` says who runs it. `Args` is the input of `run`, `Input` what the model or an
+ * editor passes, `Result` what is recorded.
  */
 export type Tool<
   Name extends string = string,
@@ -18,11 +18,14 @@ export type Tool<
 /** An agent's tools by name. */
 export type ToolSet = ReadonlyMap<string, Tool>
 
-/** How long results stay in what the model sees: for so many turns (`age`), the newest so many (`count`), or always. */
+/**
+ * How long results stay in prompts: for a number of turns (`age`), the newest of their tool (`count`), or `never`
+ * removed.
+ */
 export type Retention = { readonly mode: 'age' | 'count'; readonly value: number } | 'never'
 
 type ToolKinds<Name extends string, Args, Result, Input> = {
-  /** Run by us. */
+  /** Run by this process. */
   readonly server: CallableTool<Name, 'server', Args, Result, Input> & {
     readonly timeoutMs: number | null
     readonly ifInterrupted: IfInterrupted
@@ -34,16 +37,16 @@ type ToolKinds<Name extends string, Args, Result, Input> = {
   /** Run by a browser or device, which answers with the result. */
   readonly client: CallableTool<Name, 'client', Args, Result, Input> &
     AnsweredTool & { isGated(args: Args, turn: Turn): boolean | Promise<boolean> }
-  /** Run by the model's host; its result comes in the stream. */
+  /** Run by the model's host. Its result comes with the stream. */
   readonly provider: ToolBase<Name, 'provider', Args, Result, Input>
-  /** A child conversation with another agent; its end is the result. */
+  /** Runs as a child conversation with another agent, whose outcome is the result. */
   readonly agent: CallableTool<Name, 'agent', Args, Result, Input> & {
     readonly agent: AgentRef
     isGated(args: Args, turn: Turn): boolean | Promise<boolean>
   }
 }
 
-/** Passed to the model beside the tool's description. */
+/** Sent to the model along with the tool's description. */
 export type ModelOptions = {
   readonly strict?: boolean
   readonly inputExamples?: readonly { readonly input: JsonObject }[]
@@ -51,12 +54,12 @@ export type ModelOptions = {
 }
 
 export type ProviderToolRef = {
-  /** `<provider>.<tool>`; null: the provider of the model that is called, and the tool's name. */
+  /** `<provider>.<tool>`. Null: the provider of the called model, and the tool's name. */
   readonly id: string | null
   readonly args: JsonObject
 }
 
-/** An agent, as far as a tool has to know it. */
+/** What a tool must know of an agent. */
 export type AgentRef = { readonly name: string }
 
 type ToolBase<Name extends string, Runs extends Executor, Args, Result, Input> = {
@@ -66,9 +69,9 @@ type ToolBase<Name extends string, Runs extends Executor, Args, Result, Input> =
   /** Null: the agent's. */
   readonly retention: Retention | null
   readonly modelOptions: ModelOptions
-  /** Set for tools whose shape the model's host defines: always for the executor `provider`. */
+  /** Set for tools whose schema the model's host defines. Always set for the executor `provider`. */
   readonly providerTool: ProviderToolRef | null
-  /** Only for inference; never there. */
+  /** For type inference only. Never set. */
   readonly '~types'?: { readonly args: Args; readonly result: Result; readonly input: Input }
 }
 
@@ -80,11 +83,11 @@ type CallableTool<Name extends string, Runs extends Executor, Args, Result, Inpu
   Input
 > & {
   readonly input: Schema
-  /** What the model is told about the arguments. Always an object schema. */
+  /** The schema of the arguments that the model sees. Always an object schema. */
   readonly inputJsonSchema: JsonObject
-  /** How long a person has to answer; null: as long as it takes. */
+  /** How long a person has to answer. Null: no limit. */
   readonly expiresInMs: number | null
-  /** What a person is shown when the call waits for one. */
+  /** What a person sees when the call waits for one. */
   prompt(args: Args, turn: Turn): Json | Promise<Json>
 }
 
@@ -95,14 +98,14 @@ type AnsweredTool = {
 
 /** The tool's name, as a literal. */
 export type ToolName<T extends Tool> = T['name']
-/** What `run` is given: the output of the input schema. */
+/** The arguments of `run`: the output of the input schema. */
 export type ToolArgs<T extends Tool> = NonNullable<T['~types']>['args']
-/** What the model gives: the input of the input schema. */
+/** The arguments from the model: the input of the input schema. */
 export type ToolInput<T extends Tool> = NonNullable<T['~types']>['input']
-/** What is recorded of a call that ended ok. */
+/** The recorded result of a successful call. */
 export type ToolResultOf<T extends Tool> = NonNullable<T['~types']>['result']
 
-/** Made by `defineTool` or `fromAiSdkTools`; what is passed to them is not a tool yet. */
+/** Whether a value was made by `defineTool` or `fromAiSdkTools`. */
 export function isTool(value: unknown): value is Tool {
   if (typeof value !== 'object' || value === null) return false
   const { name, executor, providerTool } = value as Partial<Tool>

@@ -12,7 +12,7 @@ test('what is no schema, or none that can be used, is refused as the output', ()
   expect(() => turnSchema(7 as never)).toThrow(/output.*must be a Standard Schema or a JSON Schema/)
   const refused = expect.objectContaining({
     code: 'invalid_argument',
-    message: expect.stringMatching(/output.*is no JSON Schema/),
+    message: expect.stringMatching(/output.*is not a JSON Schema/),
   })
   expect(() => turnSchema({ $ref: '#/$defs/none' })).toThrow(refused)
 })

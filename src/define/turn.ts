@@ -7,25 +7,25 @@ import { encode } from '../log/codec.ts'
 import type { AssistantMsg, FilePart, TextPart, UserMessage, UserPart } from '../log/events.ts'
 import type { Scope } from './scope.ts'
 
-/** What hooks and tools are given. Immutable: `inject` makes a new one. */
+/** What hooks and tools get. Immutable: `inject` returns a new one. */
 export type Turn = {
-  /** Who acts. */
+  /** The identity that acts. */
   readonly scope: Scope
-  /** The `turnId` with the step; null outside a conversation. */
+  /** The `turnId` with the step. Null outside a conversation. */
   readonly turnRef: string | null
-  /** What the model is about to be given, without injections; empty in tools. Must not be changed. */
+  /** The prompt of the next model call, without injections. Empty in tools. Must not be changed. */
   readonly context: readonly ContextMessage[]
   /** The message that opened the turn. */
   readonly userMessage: UserMessage | null
-  /** What pre-hooks have added so far for this model call. */
+  /** What pre-hooks have injected so far for this model call. */
   readonly injections: readonly UserPart[]
-  /** What the model answered; only in post-hooks. */
+  /** The model's message. Only in post-hooks. */
   readonly assistantMessage: FinalMessage | null
-  /** The call this tool runs for: the same in every attempt, so it serves as idempotency key. Null in hooks. */
+  /** The call that this tool runs for. The same in every attempt, so it can be an idempotency key. Null in hooks. */
   readonly callId: string | null
-  /** Aborted when the turn is cancelled, or the tool or hook has passed its time. */
+  /** Aborted when the turn is cancelled, or when the tool or hook has timed out. */
   readonly signal: AbortSignal
-  /** Tells watchers how far a server tool is. Does nothing elsewhere, and nothing after the tool has ended. */
+  /** Reports the progress of a server tool to watchers. Does nothing elsewhere, or after the tool has ended. */
   reportProgress(payload: unknown): void
 }
 
@@ -35,18 +35,18 @@ export type ContextMessage = {
   readonly content: string | readonly { readonly type: string }[]
 }
 
-/** A message as the model finished it, before it is committed; its calls with their names and arguments. */
+/** The model's finished message before it is committed, with the names and arguments of its calls. */
 export type FinalMessage = Pick<AssistantMsg, 'messageId' | 'parts' | 'model' | 'usage' | 'finishReason' | 'object'> & {
   readonly text: string
   readonly calls: readonly { readonly callId: string; readonly name: string; readonly args: Json }[]
 }
 
-/** What `createTurn` takes: a scope, and whatever a test wants to be there. */
+/** The attributes of `createTurn`: a scope, and whatever else a test needs. */
 export type TurnAttributes = Pick<Turn, 'scope'> & Partial<Turn>
 
 /**
- * A turn as hooks and tools get it, for tests of them. Throws `DefinitionError` on unknown keys and on a missing scope: nothing acts
- * without an identity.
+ * Creates a turn for tests of hooks and tools. Throws `DefinitionError` on unknown keys and on a missing scope: nothing
+ * acts without an identity.
  */
 export function createTurn(attributes: TurnAttributes): Turn {
   const problems = unknownKeys(attributes, turnKeys)
@@ -64,12 +64,15 @@ export function turnOf(attributes: TurnAttributes): Turn {
 
 const missingScope = "'scope' is missing; pass who acts, or systemScope()"
 
-/** A turn with these parts after the ones it has. They land beside the user message and are trusted like it: fence what is not yours. */
+/**
+ * A turn with these parts added. They are placed next to the user's message and trusted like it: quote text that you do
+ * not trust.
+ */
 export function inject(turn: Turn, parts: PartsInput): Turn {
   return createTurn({ ...turn, injections: [...turn.injections, ...toUserParts(parts)] })
 }
 
-/** Made by `createTurn` or `inject`: a copy by hand is not one. */
+/** Whether a value was made by `createTurn` or `inject`. A manual copy was not. */
 export function isTurn(value: unknown): value is Turn {
   return typeof value === 'object' && value !== null && brand in value
 }
@@ -105,7 +108,7 @@ class FrozenTurn implements Turn {
     deepFreeze(this.assistantMessage)
   }
 
-  /** Lives on the prototype, so a copy made by spreading does not carry it. */
+  /** On the prototype, so that a copy made by spreading does not carry it. */
   get [brand](): true {
     return true
   }
@@ -123,10 +126,10 @@ const turnKeys: readonly (keyof Turn)[] = [
   'reportProgress',
 ]
 
-/** What hooks see is also what is committed after them, so they must not be able to change it. */
+/** What hooks see is committed afterwards, so they must not be able to change it. */
 function deepFreeze(value: unknown): void {
   if (typeof value !== 'object' || value === null || Object.isFrozen(value)) return
-  // Bytes cannot be frozen.
+  // Typed arrays cannot be frozen.
   if (ArrayBuffer.isView(value)) return
   Object.freeze(value)
   for (const member of Object.values(value)) deepFreeze(member)
@@ -135,7 +138,10 @@ function deepFreeze(value: unknown): void {
 /** What may be injected: text, a part, or several parts. */
 export type PartsInput = string | UserPart | readonly UserPart[]
 
-/** Checked, frozen copies of what is known of a part. Empty texts are left out, because providers refuse them. Throws on anything that is not a part. */
+/**
+ * Checked and frozen copies of the known members of parts. Empty texts are left out, because providers refuse them.
+ * Throws on anything that is not a part.
+ */
 export function toUserParts(input: unknown): readonly UserPart[] {
   const parts = Array.isArray(input) ? input.map(toPart) : [toPart(input, 0)]
   return Object.freeze(parts.filter((part) => part.type !== 'text' || part.text !== ''))

@@ -15,12 +15,13 @@ import type { Tool } from './tool.ts'
 /** `issues` is one readable line that says where and what, for models and people. */
 export type Validation<T> =
   | { readonly ok: true; readonly value: T }
-  /** `isTooComplex`: nothing is known about the value, because it would take too many steps to find out. */
+  /** `isTooComplex`: the check was stopped, so nothing is known about the value. */
   | { readonly ok: false; readonly issues: string; readonly isTooComplex?: true }
 
 /**
- * By a schema of the application's code. Never rejects: a schema that throws has an issue. What a JSON Schema does is bounded in steps, whatever the value;
- * but for its regular expressions, which are JavaScript's own, and for Standard Schemas, which are code.
+ * Validates against a schema of the application's code. Never rejects: an exception becomes an issue. A JSON Schema
+ * takes a bounded number of steps, except for its regular expressions, which are JavaScript's own. Standard Schemas are
+ * code and unbounded.
  */
 export async function validate<S extends Schema>(schema: S, value: unknown): Promise<Validation<SchemaOutput<S>>> {
   try {
@@ -33,7 +34,10 @@ export async function validate<S extends Schema>(schema: S, value: unknown): Pro
   }
 }
 
-/** By a JSON Schema that is not this process's own code: of a caller, of another server, of a log. Bounded in steps, whatever the schema and the value. */
+/**
+ * Validates against a JSON Schema from outside: from a caller, another server or a log. Takes a bounded number of
+ * steps, whatever the schema and the value.
+ */
 export function validateOutside(schema: JsonObject, value: unknown): Validation<Json> {
   try {
     return byJsonSchema(schema, value, 'outside')
@@ -71,13 +75,16 @@ function unusable(error: unknown): Validation<never> {
 
 type Question = {
   readonly kind: SuspensionKind
-  /** Null: gone since a deploy; then the schema in the log decides. */
+  /** Null: removed by a deploy. Then the schema in the log decides. */
   readonly tool: Tool | null
-  /** Of the suspension: JSON Schema of the whole answer. */
+  /** The schema of the whole answer, from the suspension. */
   readonly schema: Json
 }
 
-/** The answer as it is recorded: what the tool's `output` makes of it. Throws `InvalidAnswerError`, and the call still waits. */
+/**
+ * The answer as it is recorded: the output of the tool's schema. Throws `InvalidAnswerError`; then the call still
+ * waits.
+ */
 export async function checkAnswer({ kind, tool, schema }: Question, value: unknown): Promise<Json> {
   const output = tool && 'output' in tool ? tool.output : null
   if (kind === 'elicitation' && output) return accepted(output, value)
@@ -91,7 +98,10 @@ async function callResult(output: Schema, value: unknown): Promise<Json> {
   return ok ? { ok, result: await accepted(output, result) } : answer
 }
 
-/** Edited arguments as they are recorded: as given, because `runTool` applies the schema again. Throws `InvalidAnswerError`. */
+/**
+ * Edited arguments as they are recorded: unchanged, because `runTool` applies the schema again. Throws
+ * `InvalidAnswerError`.
+ */
 export async function checkEditedArgs(tool: Tool | null, args: unknown): Promise<Json> {
   const recorded = record(args, 'edited arguments')
   if (Buffer.byteLength(encode(recorded)) > maxArgsBytes) {
@@ -104,11 +114,11 @@ export async function checkEditedArgs(tool: Tool | null, args: unknown): Promise
 }
 
 async function accepted(schema: Schema, value: unknown): Promise<Json> {
-  // First as JSON, because that is what reaches the schema from everywhere else too.
+  // Converted to JSON first, because every other source also passes JSON to the schema.
   return answered(await validate(schema, record(value, 'answer')))
 }
 
-/** What the log says may be from another version of the code, or from no code at all. */
+/** The schema in the log may come from another version of the code, or from no code at all. */
 function acceptedByLog(schema: Json, value: unknown): Json {
   const checked = validateOutside(asSchema(schema), record(value, 'answer'))
   if (!checked.ok && checked.isTooComplex) throw new SchemaTooComplexError('the answer', checked.issues)
@@ -127,7 +137,7 @@ function record(value: unknown, what: string): Json {
   return normalised.value
 }
 
-/** The log may hold `true`: anything goes. */
+/** The log may have `true`, which accepts everything. */
 function asSchema(schema: Json): JsonObject {
   return typeof schema === 'object' && schema !== null && !Array.isArray(schema) ? (schema as JsonObject) : {}
 }

@@ -54,7 +54,7 @@ export class Scopes {
     return {
       ofTurn: (turn) => recall(actorOfTurn({ tenant, id }, turn)),
       ofCall: (turn, callId) => recall(actorOfCall({ tenant, id }, turn, callId)),
-      ofNobody: async () => (tenant === 'default' ? null : this.#rebuilt(tenant, 'system')),
+      ofSystem: async () => (tenant === 'default' ? null : this.#rebuilt(tenant, 'system')),
     }
   }
 

@@ -25,7 +25,10 @@ import type {
 import type { ModelRef, Usage } from '../log/events.ts'
 import type { RetryPolicy } from './fault.ts'
 
-/** Calls `doStream` in the words of the model's specification. Rejects with whatever the provider throws, also at once. */
+/**
+ * Calls `doStream` in the form of the model's specification. Rejects with whatever the provider throws, also
+ * synchronously.
+ */
 export async function callModel(
   model: LanguageModel,
   prompt: LanguageModelV4CallOptions['prompt'],
@@ -38,7 +41,7 @@ export async function callModel(
       ? await model.doStream({ ...options, prompt: promptForV3(prompt) } as LanguageModelV3CallOptions)
       : await model.doStream({ ...options, prompt, ...(reasoning === undefined ? {} : { reasoning }) })
   const stream = isRecord(result) ? result['stream'] : undefined
-  if (!isRecord(stream) || typeof stream['getReader'] !== 'function') throw new Error('doStream gave no stream')
+  if (!isRecord(stream) || typeof stream['getReader'] !== 'function') throw new Error('doStream returned no stream')
   return (stream as unknown as ReadableStream<unknown>).getReader()
 }
 
@@ -52,7 +55,7 @@ function commonOptions({ tools, settings, output }: ModelRequest): CommonOptions
   if (providerOptions !== undefined) options.providerOptions = providerOptions
   if (tools.length > 0) {
     options.tools = [...tools]
-    // Providers refuse a choice where there is nothing to choose from.
+    // Providers refuse a tool choice without tools.
     if (toolChoice !== undefined) options.toolChoice = fullChoice(toolChoice)
   }
   if (output) options.responseFormat = { type: 'json', ...output } as NonNullable<CommonOptions['responseFormat']>
@@ -64,8 +67,8 @@ function fullChoice(choice: ToolChoice): Exclude<ToolChoice, string> {
 }
 
 /**
- * The same prompt as specification v3 has it: a file's data is bare there, and `custom` and `reasoning-file` parts do not exist. Leaves
- * what is in the form of v3 already.
+ * The prompt in the form of specification v3: file data is not tagged, and `custom` and `reasoning-file` parts do not
+ * exist. Parts that are already in this form stay.
  */
 export function promptForV3(prompt: ModelPrompt): LanguageModelV3Prompt {
   return prompt.map(messageForV3)
@@ -110,7 +113,7 @@ function toolPart(part: Extract<LanguageModelV4Message, { role: 'tool' }>['conte
   return part.type === 'tool-result' ? resultPart(part) : part
 }
 
-/** Empty for a reference to a file at the provider, which v3 has no place for. */
+/** Empty for a reference to a file at the provider, which v3 cannot express. */
 function filePart(part: LanguageModelV4FilePart): LanguageModelV3FilePart[] {
   const data = bareData(part.data)
   const mediaType = part.mediaType.includes('/') ? part.mediaType : `${part.mediaType}/*`
@@ -163,38 +166,38 @@ function contentForV3(part: V4ResultContent): V3ResultContent {
   }
 }
 
-/** One model call, whatever it takes: retries, then fallback models. */
+/** One model call with all its retries and fallback models. */
 export type ModelRequest = {
   /** The agent's model, then its fallback models, tried in order. At least one. */
   readonly models: readonly LanguageModel[]
-  /** A function when it depends on who reads it: reasoning is rendered only to the provider that made it. */
+  /** A function if it depends on the model: reasoning goes back only to the provider that made it. */
   readonly prompt: ModelPrompt | ((model: LanguageModel) => ModelPrompt)
   readonly tools: readonly ModelTool[]
   readonly settings: ModelSettings
-  /** JSON Schema of the object that the model is to answer with. */
+  /** The JSON Schema of the object that the model must answer with. */
   readonly output?: { readonly schema: JsonObject; readonly name?: string }
   readonly retry: RetryPolicy | false
   readonly signal: AbortSignal
   readonly clock: Clock
-  /** Names a call of one of our tools. */
+  /** Creates the id of a tool call. */
   readonly newCallId: () => string
   readonly transformChunk?: ChunkTransformer | null
-  /** Told of every attempt, also of those that failed. Must not throw. */
+  /** Called for every attempt, also failed ones. Must not throw. */
   readonly onAttempt?: (attempt: AttemptReport) => void
-  /** Takes secrets out of a provider's words. */
+  /** Removes secrets from a provider's texts. */
   readonly redact: Redact
   /** Default: `Math.random`. */
   readonly random?: () => number
 }
 
-/** What one request to a provider came to. Holds no keys and no headers. */
+/** The outcome of one request to a provider. Contains no keys and no headers. */
 export type AttemptReport = {
   readonly model: ModelRef
   /** Counts from 1 for each model. */
   readonly attempt: number
   readonly status: 'ok' | 'failed' | 'cancelled'
   readonly latencyMs: number
-  /** Null when nothing came. */
+  /** Null when nothing arrived. */
   readonly timeToFirstTokenMs: number | null
   readonly usage: Usage
   readonly error?: string

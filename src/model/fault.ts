@@ -4,10 +4,10 @@ import { isRecord, textOf } from '../base/json.ts'
 import type { Redact } from '../base/redact/redactor.ts'
 import type { ModelRef } from '../log/events.ts'
 
-/** What is known, and may be told, of an attempt that went wrong. */
+/** What is known of a failed attempt. Safe to show. */
 export type Fault = {
   readonly code: ModelErrorCode
-  /** The provider's words, redacted; '' when it had none. */
+  /** The provider's text, redacted. Empty if there was none. */
   readonly problem: string
   readonly statusCode: number | null
   readonly isRetryable: boolean
@@ -15,7 +15,10 @@ export type Fault = {
   readonly retryAfterMs: number | null
 }
 
-/** Makes sense of whatever a provider threw or put into an `error` part: by shape, since it may come from another copy of its package. */
+/**
+ * Classifies what a provider threw or sent in an `error` part. Checks its shape, since it may come from another copy of
+ * its package.
+ */
 export function faultOf(error: unknown, now: number, redact: Redact): Fault {
   const { statusCode, isRetryable, responseHeaders } = isRecord(error) ? error : {}
   const status = typeof statusCode === 'number' ? statusCode : null
@@ -29,7 +32,7 @@ export function faultOf(error: unknown, now: number, redact: Redact): Fault {
   }
 }
 
-/** A fault this package found itself. */
+/** A fault that this package detected itself. */
 export function ownFault(code: ModelErrorCode, problem: string): Fault {
   return { code, problem, statusCode: null, isRetryable: true, retryAfterMs: null }
 }
@@ -46,7 +49,9 @@ function canRetry(code: ModelErrorCode, status: number | null): boolean {
   return code === 'model_overloaded' || code === 'model_unreachable'
 }
 
-/** Without a status there is the kind of an error in the stream, or the system's code of a broken connection, often as a cause. */
+/**
+ * Without a status: by the error type in the stream, or by the system code of a broken connection, often in a cause.
+ */
 function codeByName(error: unknown): ModelErrorCode {
   for (const { name, type, code, isRetryable } of chainOf(error)) {
     const words = [name, type, code].filter((word) => typeof word === 'string').join(' ')
@@ -59,7 +64,7 @@ function codeByName(error: unknown): ModelErrorCode {
     }
     if (/\b(api_error|server_error|internal_error|internal_server_error|timeout_error)\b/i.test(words))
       return 'model_unreachable'
-    // What the AI SDK makes of a fetch that failed.
+    // The AI SDK sets this for a failed fetch.
     if (isRetryable === true) return 'model_unreachable'
   }
   return 'model_failed'
@@ -74,7 +79,7 @@ function problemOf(error: unknown, redact: Redact): string {
   return ''
 }
 
-/** As much of a provider's own words as an error needs: one line, redacted before it is cut. */
+/** One line of a provider's text, redacted before it is cut. */
 export function wordsOf(text: string, redact: Redact): string {
   const line = redact(text, { opaqueWords: true }).replace(/\s+/g, ' ').trim()
   return line.length > maxWords ? `${line.slice(0, maxWords)}...`.toWellFormed() : line
@@ -82,7 +87,7 @@ export function wordsOf(text: string, redact: Redact): string {
 
 const maxWords = 500
 
-/** The error, what it wraps, and what that wraps: a few levels, since an error may be its own cause. */
+/** The error and its causes. A few levels only, since an error may be its own cause. */
 function chainOf(error: unknown): { readonly [key: string]: unknown }[] {
   const chain: { readonly [key: string]: unknown }[] = []
   for (let link = error; isRecord(link) && chain.length < 4; ) {
@@ -92,7 +97,7 @@ function chainOf(error: unknown): { readonly [key: string]: unknown }[] {
   return chain
 }
 
-/** How long the headers of an answer ask to wait: `retry-after-ms`, or `retry-after` in seconds or as a date. */
+/** How long the response headers ask to wait: `retry-after-ms`, or `retry-after` in seconds or as a date. */
 export function retryAfterMs(headers: unknown, now: number): number | null {
   const exact = Number.parseFloat(header(headers, 'retry-after-ms') ?? '')
   if (Number.isFinite(exact)) return Math.max(0, exact)
@@ -109,17 +114,18 @@ function header(headers: unknown, name: string): string | null {
   return typeof found === 'string' || typeof found === 'number' ? String(found) : null
 }
 
-/** `maxAttempts` counts the first one, for each model. */
+/** `maxAttempts` includes the first one, for each model. */
 export type RetryPolicy = { readonly maxAttempts: number; readonly baseMs: number; readonly maxMs: number }
 
 export const defaultRetryPolicy: RetryPolicy = { maxAttempts: 3, baseMs: 500, maxMs: 8_000 }
 
-/** A provider that asks for more is tried again after this. */
+/** The longest delay, even if a provider asks for more. */
 const longestRetryAfterMs = 60_000
 
 /**
- * How long to wait before the next attempt; null when there is to be none. Doubles from `baseMs` up to `maxMs`, of which a random half is
- * left out, so that callers that failed together do not come back together. A provider that names a time is taken at its word.
+ * The delay before the next attempt, or null for no further attempt. Doubles from `baseMs` up to `maxMs`, less a random
+ * part of up to half, so that callers that failed together do not retry together. A delay that the provider asks for
+ * takes precedence.
  */
 export function decideRetry(
   fault: Pick<Fault, 'isRetryable' | 'retryAfterMs'>,
@@ -135,7 +141,7 @@ export function decideRetry(
 
 export type ModelFault = { readonly model: ModelRef; readonly fault: Fault }
 
-/** The error of a model call. With fallback models all that was tried is told, and the last one decides the code. */
+/** The error of a model call. With fallback models it lists every attempt, and the last one decides the code. */
 export function modelError(faults: readonly ModelFault[]): ModelError {
   const { model, fault } = faults.at(-1)!
   const told = faults.map(tell).join(' Then ')

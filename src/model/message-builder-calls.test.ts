@@ -124,7 +124,7 @@ describe('calls of our tools', () => {
     expect(parts).toEqual([{ type: 'call', callId: 'c1' }])
   })
 
-  test('input that nobody announced is left out', () => {
+  test('input without an announced call is left out', () => {
     expect(build([{ type: 'tool-input-delta', id: 'x', delta: '{' }]).chunks).toEqual([])
     expect(
       build([

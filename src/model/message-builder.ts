@@ -18,7 +18,10 @@ import {
 
 export type BuildContext = {
   readonly newCallId: () => string
-  /** Null: the chunk is dropped. What it makes of text is the text of the message; reasoning and input stay as they were signed and meant. */
+  /**
+   * Null drops the chunk. Transformed text becomes the text of the message; reasoning and tool input stay unchanged,
+   * because they are signed or executed.
+   */
   readonly transform: (chunk: StreamChunk) => StreamChunk | null
 }
 
@@ -26,18 +29,18 @@ type StreamPart = { readonly [key: string]: unknown }
 
 type BlockKind = DraftBlock['kind']
 
-/** Not in the draft yet. */
+/** Mutable until it is in the draft. */
 type Own<Item> = { -readonly [Key in keyof Item]: Item[Key] }
 
 /**
- * Puts a message together from the parts of a model's stream (v3 or v4). Tolerates what a provider should not send: a delta without a start, a missing or
- * repeated id. What has no place in a message (`raw`, `ping`, `custom`, `reasoning-file`, anything unknown) changes nothing. A part costs the same however
- * many came before it.
+ * Builds a message from the parts of a model's stream (v3 or v4). Tolerates what a provider should not send: a delta
+ * without a start, a missing or repeated id. Parts that do not belong in a message (`raw`, `ping`, `custom`,
+ * `reasoning-file`, unknown ones) are ignored. The cost of a part does not depend on how many came before it.
  */
 export class MessageBuilder {
   readonly #context: BuildContext
   readonly #items: DraftItem[] = []
-  /** Where the items are that may still be open, by kind and id; the newest last. */
+  /** Positions of items that may still be open, by kind and id, newest last. */
   readonly #open = new Map<string, number[]>()
   readonly #blocks = { text: 0, reasoning: 0 }
   readonly #newestCall = new Map<string, number>()
@@ -51,17 +54,17 @@ export class MessageBuilder {
     this.#context = context
   }
 
-  /** What has come so far. */
+  /** The message so far. */
   get draft(): MessageDraft {
     return { items: this.#items, finish: this.#finish }
   }
 
-  /** As of the draft, at once. */
+  /** Like `hasBegun` of the draft, without building it. */
   get hasBegun(): boolean {
     return this.#hasBegun
   }
 
-  /** Returns what is to be shown of it at once. Throws where the transformer does; then the part has changed nothing. */
+  /** Returns the chunk to show, if any. If the transformer throws, so does this, and the part has no effect. */
   add(part: unknown): StreamChunk | null {
     if (!isRecord(part)) return null
     switch (part['type']) {
@@ -110,7 +113,7 @@ export class MessageBuilder {
 
   #addDelta(kind: BlockKind, part: StreamPart): StreamChunk | null {
     const { delta } = part
-    // Also an empty delta opens its block: it may carry the signature.
+    // Even an empty delta opens its block: it may carry the signature.
     if (typeof delta !== 'string') return null
     const { index, block } = this.#block(kind, part)
     const chunk = delta === '' ? null : this.#context.transform({ type: `${kind}_delta`, id: block.id, delta })
@@ -125,7 +128,10 @@ export class MessageBuilder {
     return this.#put(index, block)
   }
 
-  /** A copy of the block the part belongs to, or a new one if there is none. A part without an id belongs to the newest open one. */
+  /**
+   * A copy of the block that the part belongs to, or a new block. A part without an id belongs to the newest open
+   * block.
+   */
   #block(kind: BlockKind, part: StreamPart): { index: number; block: Own<DraftBlock> } {
     const providerId = textOf(part['id'])
     const index = this.#openAt(providerId === null ? kind : keyOf(kind, providerId))
@@ -140,7 +146,7 @@ export class MessageBuilder {
     return this.#put(index, call)
   }
 
-  /** Input whose call was not announced is left out: the call itself brings all of it. */
+  /** Input without an announced call is ignored: the call itself contains all of it. */
   #addInput(part: StreamPart): StreamChunk | null {
     const { delta } = part
     const index = this.#openAt(keyOf('call', textOf(part['id'])))
@@ -170,7 +176,7 @@ export class MessageBuilder {
     return chunk
   }
 
-  /** A copy of the call the part belongs to, or a new one if there is none. */
+  /** A copy of the call that the part belongs to, or a new call. */
   #call(part: StreamPart): { index: number; call: Own<DraftCall> } {
     const providerId = textOf(part['toolCallId'] ?? part['id'])
     const index = this.#openAt(keyOf('call', providerId))
@@ -183,7 +189,7 @@ export class MessageBuilder {
     return { index, call: { ...begun, name, isProviderRun, metadata } }
   }
 
-  /** The same call sent twice. Another call under an id that was used is a call of its own. */
+  /** Whether the same call was sent before. A different call with a used id is a new call. */
   #isRepeated(part: StreamPart): boolean {
     const providerId = textOf(part['toolCallId'])
     if (providerId === null || this.#openAt(keyOf('call', providerId)) >= 0) return false
@@ -196,7 +202,9 @@ export class MessageBuilder {
     return this.#context.transform({ type: 'tool_input_delta', callId: call.callId, name: call.name, delta })
   }
 
-  /** A later result of a call replaces the one before, as a preview is replaced. One for a call of ours has no place: we run those. */
+  /**
+   * A later result of a call replaces the earlier one, such as a preview. Results of Perdure's own calls are ignored.
+   */
   #addResult(part: StreamPart): null {
     const providerCallId = textOf(part['toolCallId'])
     if (providerCallId === null) return null
@@ -222,7 +230,7 @@ export class MessageBuilder {
     return places.at(-1) ?? -1
   }
 
-  /** In that place; -1: at the end. */
+  /** Stores an item at `index`; -1 appends it. */
   #put(index: number, item: DraftItem): null {
     if (index < 0) return this.#push(item)
     this.#items[index] = item
@@ -248,7 +256,7 @@ export class MessageBuilder {
   }
 }
 
-/** With the length of the first, so that no two pairs have the same. */
+/** Includes the length of the first, so that different pairs have different keys. */
 function keyOf(first: string | null, second: string | null): string {
   return `${first === null ? '' : first.length} ${first} ${second === null ? 'none' : `:${second}`}`
 }
@@ -265,7 +273,7 @@ function inputOf(part: StreamPart): string | null {
   return copy === undefined ? null : JSON.stringify(copy)
 }
 
-/** Each provider's own keys are merged: an id may come at the start and the signature at the end. */
+/** Merges the keys of each provider: an id may come at the start and the signature at the end. */
 function merged(known: JsonObject | undefined, part: StreamPart): JsonObject | undefined {
   const added = toJsonObject(part['providerMetadata'])
   if (!known || !added) return added ?? known

@@ -2,13 +2,15 @@ import { isRecord, type Json, type JsonObject, textOf } from '../base/json.ts'
 import { isDataUrl, isWebUrl } from '../log/blob-ref.ts'
 import type { AssistantPart, FilePart, PlainCallPart, Usage } from '../log/events.ts'
 
-/** A part of a message as it came from the model; `GeneratedFile` has the bytes that the caller is to put into a blob. */
+/** A part of a model's message. `GeneratedFile` has bytes that the caller must store in a blob. */
 export type MessagePart = Exclude<AssistantPart, FilePart | PlainCallPart> | GeneratedFile
 
 /** A string is a URL. */
 export type GeneratedFile = Omit<FilePart, 'data'> & { readonly data: Uint8Array | string }
 
-/** A call of one of our tools, as the model wrote it: `input` may be anything, also '' where the model gave no arguments. */
+/**
+ * A call of one of the agent's tools as the model wrote it. `input` may be any text; '' if the model gave no arguments.
+ */
 export type RawCall = {
   readonly callId: string
   readonly providerCallId: string
@@ -16,9 +18,9 @@ export type RawCall = {
   readonly input: string
 }
 
-/** A message while it is read. Plain data: see `MessageBuilder`. */
+/** A message while it is being read. Plain data: see `MessageBuilder`. */
 export type MessageDraft = {
-  /** In the order they began in. */
+  /** In the order in which they began. */
   readonly items: readonly DraftItem[]
   readonly finish: DraftFinish | null
 }
@@ -29,9 +31,9 @@ export type DraftItem = DraftBlock | DraftCall | { readonly kind: 'part'; readon
 
 export type DraftBlock = {
   readonly kind: 'text' | 'reasoning'
-  /** The provider's, which may come again in the same message. */
+  /** The provider's id. It may repeat within the message. */
   readonly providerId: string | null
-  /** Ours, unique in the message. */
+  /** Perdure's id, unique within the message. */
   readonly id: string
   readonly text: string
   readonly metadata: JsonObject | undefined
@@ -45,15 +47,18 @@ export type DraftCall = {
   readonly name: string
   readonly input: string
   readonly metadata: JsonObject | undefined
-  /** The model's host runs it. */
+  /** Whether the model's host runs the call. */
   readonly isProviderRun: boolean
-  /** False while only pieces of its input have come. */
+  /** False while only parts of its input have arrived. */
   readonly isComplete: boolean
 }
 
 export const emptyDraft: MessageDraft = { items: [], finish: null }
 
-/** Whether anything has come that a person could have been shown or that the model's host has done. Before that, trying again is free. */
+/**
+ * Whether anything has arrived that could have been shown, or that the model's host has executed. Before that, a retry
+ * is safe.
+ */
 export function hasBegun(draft: MessageDraft): boolean {
   return draft.items.some(isSomething)
 }
@@ -63,7 +68,10 @@ export function isSomething(item: DraftItem): boolean {
   return item.kind === 'call' ? item.isComplete || item.input !== '' : item.text !== ''
 }
 
-/** A call whose input did not come whole is not one. Blocks without content are left out, unless they carry reasoning only the provider reads. */
+/**
+ * A call without its complete input is left out. So are blocks without content, unless they carry reasoning that only
+ * the provider can read.
+ */
 export function partsOf(draft: MessageDraft): MessagePart[] {
   return draft.items.flatMap((item): MessagePart[] => {
     if (item.kind === 'part') return [item.part]
@@ -88,7 +96,7 @@ function callPart(call: DraftCall): MessagePart {
   return { type: 'provider_call', providerCallId, name, args: parsed(call.input), ...withMetadata(metadata) }
 }
 
-/** Arguments nobody here acts on: what does not parse is kept as it is. */
+/** Parsed arguments of hosted calls. Text that does not parse is kept as it is. */
 function parsed(input: string): Json {
   if (input === '') return {}
   try {
@@ -102,10 +110,10 @@ export function withMetadata(metadata: JsonObject | undefined): { providerMetada
   return metadata ? { providerMetadata: metadata } : {}
 }
 
-/** Far deeper than any real value, and shallow enough for the log's codec wherever it is put in an event. */
+/** Far deeper than any real value, yet shallow enough for the log's codec wherever it is placed in an event. */
 const maxDepth = 200
 
-/** A plain JSON copy of something a provider made; undefined when there is none. Never throws. */
+/** A plain JSON copy of a provider's value. Undefined if there is none. Never throws. */
 export function toJson(value: unknown): Json | undefined {
   try {
     const text = JSON.stringify(value)
@@ -141,7 +149,7 @@ export function readUsage(usage: unknown): Usage {
   const read: { -readonly [Counter in keyof Usage]: Usage[Counter] } = {}
   const take = (counter: keyof Usage, tokens: unknown): void => {
     if (typeof tokens !== 'number' || !(tokens >= 0)) return
-    // Some providers estimate, and the log counts whole tokens.
+    // Some providers estimate, but the log counts whole tokens.
     const whole = Math.ceil(tokens)
     if (Number.isSafeInteger(whole)) read[counter] = whole
   }
@@ -153,12 +161,12 @@ export function readUsage(usage: unknown): Usage {
   return read
 }
 
-/** A bare number is taken as the total. */
+/** A bare number counts as the total. */
 function totals(tokens: unknown): { readonly [key: string]: unknown } {
   return isRecord(tokens) ? tokens : { total: tokens }
 }
 
-/** A `file` part of a stream: v3 has bytes or base64 bare, v4 in a tagged object. Null when there is nothing in it. */
+/** A `file` part of a stream: v3 has bare bytes or base64, v4 a tagged object. Null when it is empty. */
 export function generatedFile(part: { readonly [key: string]: unknown }): GeneratedFile | null {
   const { data } = part
   const content = contentOf(
@@ -168,7 +176,7 @@ export function generatedFile(part: { readonly [key: string]: unknown }): Genera
   return content === null ? null : { type: 'file', mediaType, data: content }
 }
 
-/** Providers make up what they do not know. */
+/** Providers invent media types that they do not know. */
 function mediaTypeOf(given: unknown): string {
   const text = textOf(given) ?? ''
   return /^[\x20-\x7e]{1,255}$/.test(text) ? text : 'application/octet-stream'
@@ -179,12 +187,12 @@ function isBare(data: object): boolean {
 }
 
 function contentOf(data: unknown): Uint8Array | string | null {
-  // A copy, because a provider may go on using its buffer.
+  // A copy, because the provider may reuse its buffer.
   if (data instanceof Uint8Array) return data.length > 0 ? new Uint8Array(data) : null
   const text = data instanceof URL ? data.href : data
   if (typeof text !== 'string') return null
   if (isDataUrl(text)) return bytesOf(text.slice(text.indexOf(',') + 1))
-  // Base64 has no colon, so that whatever else a browser would open is left out.
+  // Base64 contains no colon, so any other URL that a browser would open is left out.
   if (text.includes(':')) return isWebUrl(text) ? text : null
   return bytesOf(text)
 }

@@ -4,7 +4,7 @@ import { fakeClock } from '../testing/fake-clock.ts'
 import type { ModelRequest } from './call-model.ts'
 
 describe('abort', () => {
-  test('before the call asks nobody', async () => {
+  test('before the call sends no request', async () => {
     const asked = model([ok])
     const call = start({ models: [asked], signal: AbortSignal.abort() })
     expect(await call.message).toMatchObject({ status: 'aborted', parts: [], model: { modelId: 'm1' } })
@@ -37,7 +37,7 @@ describe('abort', () => {
     expect(call.chunks).toEqual([])
   })
 
-  test('a rejection that comes after it is nobody’s', async () => {
+  test('a rejection that comes after it is ignored', async () => {
     const controller = new AbortController()
     let fail: (error: unknown) => void = () => {}
     const late = model([() => new Promise((_, reject) => (fail = reject))])

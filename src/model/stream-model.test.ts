@@ -89,7 +89,7 @@ describe.each(['v3', 'v4'] as const)('a %s model', (specificationVersion) => {
     })
   })
 
-  test('is not asked for what nobody set', async () => {
+  test('is not sent settings that are not set', async () => {
     const asked = model([ok], { specificationVersion })
     await start({ models: [asked] }).message
     expect(Object.keys(asked.asked[0]!).sort()).toEqual(['abortSignal', 'prompt'])

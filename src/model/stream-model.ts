@@ -20,13 +20,13 @@ import {
   type RawCall,
 } from './message-draft.ts'
 
-/** What a model call came to. All of it but the bytes of generated files is plain JSON. */
+/** The outcome of a model call. Everything except the bytes of generated files is plain JSON. */
 export type ModelMessage = {
-  /** In stream order; a `call` part carries our `callId`. */
+  /** In stream order. A `call` part has Perdure's `callId`. */
   readonly parts: readonly MessagePart[]
-  /** The calls of our own tools that came whole. Nothing in them is parsed or checked. */
+  /** Complete calls of the agent's own tools. Not parsed or checked yet. */
   readonly calls: readonly RawCall[]
-  /** Who answered; of those that did not, the last one tried. */
+  /** The model that answered, or the last one tried. */
   readonly model: ModelRef
   readonly usage: Usage
   readonly finishReason: string
@@ -36,8 +36,9 @@ export type ModelMessage = {
 }
 
 /**
- * Makes one model call. Tries again, and then with the next model, only while nothing has come of the answer; after that a failure keeps
- * what there is. Never rejects for what a provider does; returns at once when the signal is aborted. `onChunk` must not throw.
+ * Makes one model call. Retries, and then tries the next model, only while nothing of the answer has arrived. After
+ * that, a failure keeps what arrived. Never rejects for a provider's error; returns at once when the signal aborts.
+ * `onChunk` must not throw.
  */
 export async function streamModel(request: ModelRequest, onChunk: (chunk: StreamChunk) => void): Promise<ModelMessage> {
   const { signal, clock } = request
@@ -92,10 +93,10 @@ function message(model: ModelRef, draft: MessageDraft, status: ModelMessage['sta
   }
 }
 
-/** What one request to one provider came to. The draft holds whatever had come. */
+/** The outcome of one request to one provider. The draft has whatever arrived. */
 type AttemptEnd = {
   readonly draft: MessageDraft
-  /** When the first of it came. */
+  /** When the first part arrived. */
   readonly firstAt: number | null
   readonly result: AttemptResult
 }
@@ -107,8 +108,8 @@ type AttemptResult =
   | { readonly type: 'transform_failed'; readonly error: TransformFailedError }
 
 /**
- * Reads one answer to its end. Never rejects for what a provider does, and ends at once when the signal is aborted, also when the provider
- * takes no notice: what it still sends is dropped.
+ * Reads one answer to its end. Never rejects for a provider's error. Ends at once when the signal aborts, even if the
+ * provider ignores it: later parts are dropped.
  */
 async function streamAttempt(
   model: LanguageModel,
@@ -122,7 +123,7 @@ async function streamAttempt(
     const opening = callModel(model, prompt, request)
     const opened = await waits.wait(() => opening)
     if (opened.type === 'value') return await readAnswer(opened.value, request, waits, onChunk)
-    opening.then(letGo, () => {})
+    opening.then(releaseReader, () => {})
     const result: AttemptResult =
       opened.type === 'aborted' ? opened : { type: 'failed', fault: faultOf(opened.error, clock.now(), request.redact) }
     return { draft: emptyDraft, firstAt: null, result }
@@ -133,7 +134,7 @@ async function streamAttempt(
 
 type Reader = { read(): Promise<unknown>; cancel(): Promise<unknown> }
 
-/** A stream that never pauses must not keep the process from everything else. */
+/** A stream that never pauses must not block the event loop. */
 const partsWithoutPause = 256
 
 async function readAnswer(
@@ -150,7 +151,7 @@ async function readAnswer(
   let firstAt: number | null = null
   const end = (result: AttemptResult): AttemptEnd => ({ draft: builder.draft, firstAt, result })
   const fail = (fault: Fault): AttemptEnd => {
-    // Once something was shown, that it broke off matters more than why.
+    // Once something was shown, the interruption matters more than its cause.
     return end({ type: 'failed', fault: builder.hasBegun ? { ...fault, code: 'model_interrupted' } : fault })
   }
   try {
@@ -172,13 +173,13 @@ async function readAnswer(
       }
     }
   } finally {
-    letGo(reader)
+    releaseReader(reader)
   }
 }
 
 const cutOff = ownFault('model_unreachable', 'the stream ended without a finish')
 
-/** Null at the end of the stream. An `error` part ends the message: what a provider sends after one is not to be relied on. */
+/** Null at the end of the stream. An `error` part ends the message, because what follows it is unreliable. */
 function take(builder: MessageBuilder, read: unknown) {
   try {
     if (!isRecord(read) || read['done'] === true) return null
@@ -197,15 +198,15 @@ function faultIn({ reason, raw }: DraftFinish, redact: Redact): Fault | null {
     : null
 }
 
-/** Nothing waits for a provider to stop, and nothing it says then matters. */
-function letGo(reader: Reader): void {
+/** Does not wait for the provider to stop, and ignores its errors. */
+function releaseReader(reader: Reader): void {
   const cancel = async (): Promise<unknown> => reader.cancel()
   cancel().catch(() => {})
 }
 
 /**
- * The one call site of the stream transformer. Null drops the chunk: it was turned into something unknown, or emptied. Only `delta` may
- * change, because what a chunk belongs to is decided by the stream.
+ * The only place that calls the stream transformer. Null drops the chunk: the result was unknown or empty. Only `delta`
+ * may change, because the stream decides what a chunk belongs to.
  */
 export function transformChunk(chunk: StreamChunk, transform: ChunkTransformer | null): StreamChunk | null {
   const { delta } = transform ? changed(chunk, transform) : chunk

@@ -39,15 +39,15 @@ export type Assembly = {
   readonly prompt: (model: ModelRef, blobs: ReadonlyMap<string, Uint8Array>) => LanguageModelV4Prompt
   readonly reduction: Reduction
   readonly hasReduced: boolean
-  /** Uncorrected, with injections: what `calibrate` compares with the provider's count. */
+  /** The uncorrected estimate with injections, which `calibrate` compares with the provider's count. */
   readonly estimated: number
-  /** What `planSummary` goes by. */
+  /** The input of `planSummary`. */
   readonly reduced: ReduceInput & { readonly size: PromptSize; readonly factor: number }
-  /** It does not fit under the ceiling, whatever is left out; must be thrown before a provider is called. */
+  /** Set when the prompt cannot fit under the ceiling. Must be thrown before a provider is called. */
   readonly overflow: ContextOverflowError | null
 }
 
-/** Decides what the next model call sees. Pure. */
+/** Decides the prompt of the next model call. Pure. */
 export function assemblePrompt(input: AssembleInput): Assembly {
   const { state, agent, system, model, injections, calibration } = input
   const { factor } = calibration
@@ -84,7 +84,7 @@ type PromptContents = {
   readonly reduction: Reduction
 }
 
-/** What takes most room in a prompt, named so that somebody can find it. */
+/** The largest parts of a prompt, described so that a developer can find them. */
 export function biggestParts(contents: PromptContents, tokenizer: Tokenizer, most = 3): string[] {
   const { state, agent, system, injections, reduction } = contents
   const parts: Part[] = [
@@ -114,20 +114,20 @@ function partsOfTurn({ items, calls }: TurnState, { stubbed }: Reduction, tokeni
 }
 
 /**
- * What this process remembers of the prompts of one conversation. Nothing of it is needed: another node begins without it, and only the
- * provider's cache is colder for it.
+ * What this process remembers of the prompts of one conversation. It is only a cache: another node starts without it,
+ * and only the provider's prompt cache is less effective.
  */
 export type ContextMemory = {
-  /** Of the working set it goes with. */
+  /** The origin of the working set that it belongs to. */
   origin: Origin | null
   reduction: Reduction
   calibration: Calibration
-  /** The newest this process knows of; it is shown when the next reduction comes. */
+  /** The newest summary that this process knows. It is shown at the next reduction. */
   latestSummary: SummaryText | null
-  /** Of the call before, for telling what broke the common prefix. */
+  /** The prompt of the previous call, to tell what broke the common prefix. */
   lastPrompt: PromptTrace | null
   isSummarising: boolean
-  /** Before the log has got so far, no summary is asked for again: the last time none came of it. */
+  /** No new summary is requested before this seq, because the last request produced none. */
   summariseAtSeq: number
   /** A title is being generated. */
   isTitling: boolean
@@ -136,8 +136,8 @@ export type ContextMemory = {
 }
 
 /**
- * Brings memory and working set together. A memory of another log, or of one that was loaded anew, begins again with what stands for the
- * turns that are not there; turns that a summary now stands for are let go.
+ * Matches the memory with a working set. The memory of another log, or of a reloaded one, is reset to the working set's
+ * base. Turns that a summary now covers are released.
  */
 export function remember(memory: ContextMemory, workingSet: WorkingSet): WorkingSet {
   if (memory.origin !== workingSet.origin) {
@@ -160,7 +160,7 @@ export function summaryText(summary: Pick<Summary, 'toSeq' | 'version' | 'conten
   return { toSeq, version, text: content === null ? '' : text }
 }
 
-/** The memories of the conversations used last. */
+/** The memories of the most recently used conversations. */
 export class ContextMemories {
   readonly #kept: Lru<ContextMemory>
 

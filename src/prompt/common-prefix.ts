@@ -2,19 +2,19 @@ import { hash } from 'node:crypto'
 import type { LanguageModelV4Prompt } from '@ai-sdk/provider'
 import { withoutBreakpoint } from './render/render-context.ts'
 
-/** A prompt as far as comparing needs it: cheap to keep. */
+/** A compact form of a prompt, for comparisons. */
 export type PromptTrace = readonly MessageTrace[]
 
 type MessageTrace = { readonly role: string; readonly characters: number; readonly digest: string }
 
-/** How much of a prompt is the same as the one before, which is what a provider's prompt cache can use. */
+/** How much of a prompt equals the previous one, and can be served from a provider's prompt cache. */
 export type CommonPrefix = {
   /** Messages that both prompts begin with. */
   readonly messages: number
-  /** Characters of those, and of the whole prompt. */
+  /** Characters of those messages, and of the whole prompt. */
   readonly characters: number
   readonly of: number
-  /** What differs first; null when the earlier prompt is a whole prefix. */
+  /** The first difference. Null when the earlier prompt is a prefix of the later one. */
   readonly brokenBy: string | null
 }
 
@@ -25,7 +25,7 @@ export function traceOf(prompt: LanguageModelV4Prompt): PromptTrace {
   })
 }
 
-/** How much of a prompt the provider may have cached from the one before. */
+/** How much of a prompt the provider may have cached from the previous one. */
 export function commonPrefix(earlier: PromptTrace, later: PromptTrace): CommonPrefix {
   const differs = later.findIndex((message, index) => message.digest !== earlier[index]?.digest)
   const messages = differs < 0 ? later.length : differs
@@ -43,12 +43,12 @@ function charactersOf(trace: PromptTrace): number {
   return trace.reduce((total, { characters }) => total + characters, 0)
 }
 
-/** JSON text of (a part of) a prompt. Bytes are in blobs already; it says how many there were. */
+/** JSON text of a prompt or a part of it. Bytes are replaced by their number, because blobs already hold them. */
 export function promptJson(value: unknown): string {
   return JSON.stringify(value, withoutBytes)
 }
 
-/** Looks at the holder, because a Buffer is turned into a list of numbers before its value gets here. */
+/** Reads from the holder, because JSON.stringify converts a Buffer to a list of numbers first. */
 function withoutBytes(this: unknown, key: string, value: unknown): unknown {
   const member = (this as Record<string, unknown>)[key]
   return member instanceof Uint8Array ? `[${member.byteLength} bytes]` : value

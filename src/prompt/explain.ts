@@ -6,7 +6,7 @@ import type { CallState, ConversationState, TurnState } from '../log/state.ts'
 import type { ModelCall } from '../store/records.ts'
 import type { Reduction } from './render/reduction.ts'
 
-/** How one event was in one prompt. */
+/** How one event appeared in a prompt. */
 export type Explanation = {
   readonly seq: number
   readonly type: string
@@ -16,14 +16,14 @@ export type Explanation = {
 
 type Shown = Pick<Explanation, 'shown' | 'why'>
 
-/** The last event that a call could see; null when its audit row does not say. */
+/** The last event that a call could see. Null when its audit row does not say. */
 export function seenBy(call: Pick<ModelCall, 'evictions'>): number | null {
   return (call.evictions as { seen?: number } | null)?.seen ?? null
 }
 
 /**
- * Answers "why did it forget that?": for each event, how it was in the prompt of a model call, told from the call's audit row. `state` is of the log up to
- * what the call saw, and must have the turns of these events. Pure.
+ * Answers "why did it forget that?": how each event appeared in the prompt of a model call, from the call's audit row.
+ * `state` is the fold of the log up to what the call saw, and must contain the turns of these events. Pure.
  */
 export function explain(
   events: readonly LogEvent[],
@@ -97,7 +97,10 @@ function ofAssistant({ seq, content }: EventOf<'assistant_msg'>, turn: TurnState
   return status === 'complete' ? verbatim : { shown: 'verbatim', why: `it is marked as cut off: ${status}` }
 }
 
-/** The event that ended a call is its result in the prompt; others are only told where a person changed the arguments. */
+/**
+ * The event that ended a call is its result in the prompt. Other resolutions appear only if a person edited the
+ * arguments.
+ */
 function ofEnd(event: EventOf<'resolution' | 'tool_result'>, call: CallState, evicted: readonly Eviction[]): Shown {
   const isEdit = event.type === 'resolution' && event.content.edited !== undefined
   const isEnd = callEnd(call) !== null && event.seq === endSeq(call)
@@ -135,7 +138,7 @@ function turnFinder(state: ConversationState): (event: LogEvent) => TurnState | 
   }
 }
 
-/** Something that was in the log and not, or not as it was, in a prompt. Told as `explain` tells of events. */
+/** Something in the log that was not in a prompt, or not in full. Worded like the explanations of `explain`. */
 export type Eviction = { readonly why: string } & (
   | { readonly shown: 'summarised' | 'outside_window'; readonly toSeq: number }
   | { readonly shown: 'outside_window'; readonly beforeSeq: number }
@@ -146,7 +149,7 @@ export function evictionsOf({ summary, windowFrom, stubbed }: Reduction): (Evict
   const evictions: (Eviction & { [key: string]: Json })[] = []
   if (summary) {
     const { toSeq, version, text } = summary
-    // Where nobody sums up, what was left out is put away under a summary that says nothing.
+    // Without summaries, evicted turns are covered by an empty summary.
     if (text === '') {
       const why = `the turns that ended by ${toSeq} were left out, and nothing stands for them`
       evictions.push({ shown: 'outside_window', toSeq, why })

@@ -79,7 +79,7 @@ export class Snapshots {
     const { agentId, conversationId, workingSet, scopes, turnId } = subject
     const context = { agentId, conversationId, lifecycle }
     const turn = actingTurn(workingSet.state, turnId)
-    const scope = turn ? await scopes.ofTurn(turn) : await scopes.ofNobody()
+    const scope = turn ? await scopes.ofTurn(turn) : await scopes.ofSystem()
     return failureIn(await this.#persistence.persistState(scope, takeSnapshot(workingSet), context), 'persistState')
   }
 

@@ -59,7 +59,7 @@ export const keptMutants: readonly Mutant[] = [
   {
     name: 'kept: prompts share the messages of ended turns',
     edits: [
-      { file: 'src/prompt/render/render-turn.ts', find: 'kept.messages.map(opened)', replace: '[...kept.messages]' },
+      { file: 'src/prompt/render/render-turn.ts', find: 'kept.messages.map(copyOf)', replace: '[...kept.messages]' },
     ],
     killedBy: [turns('of an ended turn reaches neither the next prompt nor the log')],
   },

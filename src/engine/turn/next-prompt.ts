@@ -46,7 +46,7 @@ export async function nextPrompt(
   if (news) node.logger.debug('the context was reduced', { ...ref, news })
   const maySummarise = !memory.isSummarising && state.lastSeq >= memory.summariseAtSeq
   const toSummarise = maySummarise
-    ? planSummary({ ...assembly.reduced, isSummedUp: agent.context.summarise !== false })
+    ? planSummary({ ...assembly.reduced, isSummarised: agent.context.summarise !== false })
     : []
   const prefix = agent.audit === 'off' ? null : prefixOf(state, system, news, context)
   const needed = blobsNeeded(state, reduction, injections, memory.endedTurns)

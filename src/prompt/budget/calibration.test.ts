@@ -23,7 +23,7 @@ test('an estimate follows when the kind of text changes', () => {
 test.each([
   ['nothing is reported', 5_000, undefined],
   ['the prompt is too short to tell', 100, 190],
-  ['somebody counted something else', 5_000, 10],
+  ['the provider counted another prompt', 5_000, 10],
 ])('nothing is learnt when %s', (_, estimated, reported) => {
   expect(calibrate({ factor: 1.1 }, estimated, reported)).toEqual({ factor: 1.1 })
 })

@@ -6,9 +6,9 @@ import type { UserPart } from '../../log/events.ts'
 /** Counts the tokens of a text. */
 export type Tokenizer = (text: string) => number
 
-/** What an image or document costs where nothing better is known. */
+/** The cost of an image or document when it is not known. */
 const tokensPerFile = 800
-/** What a provider adds around a message or part. */
+/** What a provider adds per message or part. */
 const tokensPerPart = 4
 
 export function countParts(parts: readonly UserPart[], tokenizer: Tokenizer): number {
@@ -17,7 +17,7 @@ export function countParts(parts: readonly UserPart[], tokenizer: Tokenizer): nu
   return tokens
 }
 
-/** Of a rendered message, with everything in it. */
+/** The tokens of a rendered message with all its parts. */
 export function countMessage(message: LanguageModelV4Message, tokenizer: Tokenizer): number {
   if (typeof message.content === 'string') return tokensPerPart + tokenizer(message.content)
   let tokens = tokensPerPart
@@ -25,7 +25,7 @@ export function countMessage(message: LanguageModelV4Message, tokenizer: Tokeniz
   return tokens
 }
 
-/** Of the descriptions of tools, which every request carries. */
+/** The tokens of the tool descriptions that every request carries. */
 export function countTools(tools: readonly Tool[], tokenizer: Tokenizer): number {
   const known = counted.get(tools)
   if (known?.tokenizer === tokenizer) return known.tokens
@@ -38,7 +38,7 @@ export function countTools(tools: readonly Tool[], tokenizer: Tokenizer): number
   return tokens
 }
 
-/** An agent's tools are the same in every prompt. */
+/** Cached: an agent's tools are the same in every prompt. */
 const counted = new WeakMap<readonly Tool[], { readonly tokenizer: Tokenizer; readonly tokens: number }>()
 
 type Part = Exclude<LanguageModelV4Message['content'], string>[number]
@@ -65,11 +65,12 @@ function outputText(output: Extract<Part, { type: 'tool-result' }>['output']): s
 const samples = 512
 
 /**
- * A cheap guess from the kinds of characters. Within a third of what OpenAI's tokenizer counts for prose in all scripts we tried, code,
- * markup, logs and JSON; low by half for random text as in base64. `Calibration` corrects it by what providers report.
+ * A cheap estimate by kinds of characters. Within a third of OpenAI's tokenizer for prose in all tested scripts, code,
+ * markup, logs and JSON; half too low for random text such as base64. `Calibration` corrects it by what providers
+ * report.
  */
 export const estimateTokens: Tokenizer = (text) => {
-  // Looking at some of a long text keeps it cheap.
+  // Sampling keeps long texts cheap.
   const stride = Math.max(1, text.length / samples)
   let tokens = 0
   let seen = 0
@@ -99,18 +100,18 @@ const ascii = Float64Array.from({ length: 0x80 }, (_, code) => {
 
 const mostCharacters = 2_000_000
 
-/** Counts as OpenAI's newer models do, with the optional package `gpt-tokenizer`. Pass it as `context.tokenizer`. */
+/** Counts like OpenAI's newer models, with the optional package `gpt-tokenizer`. Pass it as `context.tokenizer`. */
 export async function gptTokenizer(): Promise<Tokenizer> {
   const { countTokens } = await import('gpt-tokenizer').catch((cause: unknown) => {
     throw new MissingDependencyError('gpt-tokenizer', 'gptTokenizer()', cause)
   })
-  // Instructions and the open turn are counted again for every call.
+  // Cached: instructions and the open turn are counted again for every call.
   const known = new Map<string, number>()
   let characters = 0
   return (text) => {
     const counted = known.get(text)
     if (counted !== undefined) return counted
-    // What a user writes is text, also where it looks like a mark of the tokenizer.
+    // A user's text is plain text, even if it looks like a special token.
     const tokens = countTokens(text, { allowedSpecial: new Set(), disallowedSpecial: new Set() })
     characters += text.length
     if (characters > mostCharacters) {
@@ -122,21 +123,24 @@ export async function gptTokenizer(): Promise<Tokenizer> {
   }
 }
 
-/** How far estimates are from what the provider reports, learnt from the calls of one conversation. */
+/** The ratio of estimates to the provider's counts, learnt from the calls of one conversation. */
 export type Calibration = { readonly factor: number }
 
 export const uncalibrated: Calibration = { factor: 1 }
 
 const weightOfNews = 0.5
-/** What stands around a short prompt weighs more than the prompt. */
-const leastTokens = 500
-/** Fewer than this cannot be an error of the estimate: whoever counted did not count this prompt. More can, and must not be overlooked. */
-const leastRatio = 0.4
+/** Below this, the overhead around a prompt outweighs the prompt. */
+const minTokens = 500
+/**
+ * A lower ratio cannot be an estimation error: the provider must have counted another prompt. A higher one can, and
+ * must count.
+ */
+const minRatio = 0.4
 const [leastFactor, mostFactor] = [0.5, 4]
 
-/** `reported` is what the provider counted for a prompt that was estimated, uncorrected, at `estimated`. */
+/** `reported` is the provider's count of a prompt whose uncorrected estimate is `estimated`. */
 export function calibrate({ factor }: Calibration, estimated: number, reported: number | undefined): Calibration {
-  if (reported === undefined || estimated < leastTokens || reported / estimated < leastRatio) return { factor }
+  if (reported === undefined || estimated < minTokens || reported / estimated < minRatio) return { factor }
   const seen = Math.min(mostFactor, Math.max(leastFactor, reported / estimated))
   return { factor: factor * (1 - weightOfNews) + seen * weightOfNews }
 }

@@ -10,7 +10,7 @@ const of = (attributes: ContextAttributes, modelId = 'claude-sonnet-4-5', maxOut
 
 test.each<[string, ReturnType<typeof of>, ReturnType<typeof of>]>([
   ['by default', of({}), { budget: 26_000, target: 15_600, ceiling: 200_000 }],
-  ['of a model nobody knows', of({}, 'new'), { budget: 26_000, target: 15_600, ceiling: 128_000 }],
+  ['of an unknown model', of({}, 'new'), { budget: 26_000, target: 15_600, ceiling: 128_000 }],
   ['leave room for the answer', of({}, 'gpt-4o', 8_000), { budget: 26_000, target: 15_600, ceiling: 120_000 }],
   [
     'as the agent says',

@@ -21,7 +21,7 @@ function inputFor(state: ConversationState, budget: number, more: Partial<PlanIn
     count: (reduction) => size.of(state, reduction),
     size,
     factor: 1,
-    isSummedUp: true,
+    isSummarised: true,
     ...more,
   }
 }
@@ -92,9 +92,9 @@ describe('the turns to sum up', () => {
 
   test('are only those the window left behind where no model sums up', () => {
     const state = toolTurns(many(30))
-    expect(namesOf(filled(state, 0.95, { isSummedUp: false }))).toEqual([])
+    expect(namesOf(filled(state, 0.95, { isSummarised: false }))).toEqual([])
     const reduction = { ...noReduction, windowFrom: state.turns[2]!.firstSeq }
-    const input = inputFor(state, 100, { reduction, isSummedUp: false })
+    const input = inputFor(state, 100, { reduction, isSummarised: false })
     expect(planSummary(input)).toEqual(
       state.turns.filter((turn) => !visibleTurns(state.turns, reduction).includes(turn)),
     )

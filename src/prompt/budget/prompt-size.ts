@@ -9,16 +9,16 @@ import { transcript } from '../render/transcript.ts'
 import { countMessage, type Tokenizer } from './count-tokens.ts'
 import { type ReduceInput, withStubs, withSummary } from './reduce.ts'
 
-/** Tokens of the turns of a conversation. Turns do not change once they have ended, so most are counted once, and added up once. */
+/** Token counts of a conversation's turns. Ended turns do not change, so most are counted and added up only once. */
 export class TurnSizes {
-  /** By what is stubbed in them. */
+  /** By the results that are stubbed. */
   byTurn = new WeakMap<TurnState, Map<string, number>>()
-  /** Of the turns that began the last prompt. */
+  /** The turns that began the last prompt. */
   sum: { readonly turns: TurnState[]; readonly stubbed: Reduction['stubbed']; tokens: number } | null = null
   #tokenizer: Tokenizer | null = null
   #model: ModelRef | null = null
 
-  /** A conversation may be given to another agent, which counts otherwise, or whose model is shown other parts. */
+  /** A conversation may pass to another agent with another tokenizer, or with a model that sees other parts. */
   countedFor(tokenizer: Tokenizer, model: ModelRef): this {
     const { provider, modelId } = this.#model ?? {}
     if (this.#tokenizer !== tokenizer || provider !== model.provider || modelId !== model.modelId) {
@@ -31,7 +31,7 @@ export class TurnSizes {
   }
 }
 
-/** Counts prompts by their turns, so that trying out a reduction does not render it. */
+/** Sizes of prompts from their turns, so that a reduction can be tried without rendering it. */
 export class PromptSize {
   readonly #tokenizer: Tokenizer
   readonly #model: ModelRef
@@ -39,7 +39,7 @@ export class PromptSize {
   readonly #counted: TurnSizes
   #last: { readonly state: ConversationState; readonly reduction: Reduction; readonly tokens: number } | null = null
 
-  /** `fixed`: what every prompt has, as instructions and the descriptions of tools. */
+  /** `fixed`: tokens that every prompt has, such as instructions and tool descriptions. */
   constructor(tokenizer: Tokenizer, model: ModelRef, fixed: number, counted: TurnSizes) {
     this.#tokenizer = tokenizer
     this.#model = model
@@ -98,32 +98,32 @@ function sum(messages: readonly LanguageModelV4Message[], tokenizer: Tokenizer):
 
 export type PlanInput = ReduceInput & {
   readonly size: PromptSize
-  /** What estimates are corrected by. */
+  /** Corrects the estimates. */
   readonly factor: number
-  /** False: no model sums up; only what the window has left behind is put away. */
-  readonly isSummedUp: boolean
+  /** False: no model writes summaries; only turns outside the window are dropped. */
+  readonly isSummarised: boolean
 }
 
-/** Summing up begins before the budget is full, so that the summary is at hand when the reduction comes. */
+/** Summarising begins before the budget is full, so that the summary is ready when the reduction needs it. */
 const readyShare = 0.8
-/** What a summary is thought to take, as a share of the budget. */
+/** The expected size of a summary, as a share of the budget. */
 export const summaryShare = 0.1
-/** By how much the budget is thought to be passed when it is. */
+/** How far the budget is expected to be exceeded. */
 const overshootShare = 0.05
 
 /**
- * The ended turns, oldest first, that the next summary has to stand for; none while stubs will do. Turns that are outside the window
- * already, and those that must go for the rest to be at the target once the budget is full. Pure.
+ * The ended turns, oldest first, that the next summary must cover; none while stubs suffice. These are the turns
+ * outside the window, and those that must be dropped to reach the target once the budget is full. Pure.
  */
 export function planSummary(input: PlanInput): TurnState[] {
   const { state, reduction, latest, settings, limits, count, size, factor } = input
   const now = count(reduction)
-  const isDue = input.isSummedUp && now >= limits.budget * readyShare
+  const isDue = input.isSummarised && now >= limits.budget * readyShare
   const open = state.turns.filter((turn) => turn.opened && !isSummarised(turn, latest))
   const [oldest] = open
   if (!isDue && (!oldest?.end || isInWindow(oldest, reduction))) return []
   const planned = withSummary(withStubs(reduction, input), input)
-  // What is still to come before the reduction is not there to be summed up.
+  // Turns that are still to come before the reduction cannot be summarised yet.
   const growth = Math.max(0, limits.budget - now)
   const room = limits.target - growth - limits.budget * (summaryShare + overshootShare)
   let rest = count(planned)
@@ -133,9 +133,9 @@ export function planSummary(input: PlanInput): TurnState[] {
     const isShown = isInWindow(turn, reduction)
     const isTooMuch = isDue && (rest > room || open.length - span.length > settings.windowTurns)
     if (!turn.end || (isShown && !isTooMuch)) break
-    // More than one prompt can hold is summed up in several steps.
+    // More text than one prompt can hold is summarised in several steps.
     toRead += size.ofText(transcript([turn])) * factor
-    if (input.isSummedUp && span.length > 0 && toRead > limits.budget) break
+    if (input.isSummarised && span.length > 0 && toRead > limits.budget) break
     span.push(turn)
     if (isInWindow(turn, planned)) rest -= size.ofTurn(turn, planned) * factor
   }

@@ -8,18 +8,19 @@ import { isInWindow, isSummarised, type Reduction, visibleTurns } from '../rende
 export type ReduceInput = {
   readonly state: ConversationState
   readonly reduction: Reduction
-  /** The newest summary there is, whether it is shown yet or not. */
+  /** The newest summary, whether or not prompts show it yet. */
   readonly latest: Reduction['summary']
   readonly settings: Pick<ContextSettings, 'windowTurns' | 'retention'>
   readonly tools: ToolSet
   readonly limits: Pick<Limits, 'budget' | 'target'>
-  /** Tokens of the prompt that a reduction gives, corrected, without injections. */
+  /** Corrected tokens of the prompt after a reduction, without injections. */
   readonly count: (reduction: Reduction) => number
 }
 
 /**
- * The reduction for the next prompt: the same one while the prompt is within the budget, else one that brings it down to the target, by the
- * cheapest means that do: stubs for old results, then the summary that is at hand, then fewer turns. Pure. The open turn is never cut.
+ * The reduction for the next prompt. Unchanged while the prompt is within the budget; otherwise one that reaches the
+ * target by the cheapest means: stubs for old results, then the available summary, then fewer turns. Pure. Never cuts
+ * the open turn.
  */
 export function reduce(input: ReduceInput): Reduction {
   const { state, limits, count } = input
@@ -31,10 +32,10 @@ export function reduce(input: ReduceInput): Reduction {
     if (!turn.end || count(next) <= limits.target) break
     next = { ...next, windowFrom: turn.firstSeq + 1 }
   }
-  return showsTheSame(before, next, input) ? before : tidied(next, input)
+  return showsTheSame(before, next, input) ? before : withoutUnusedStubs(next, input)
 }
 
-/** A summary that came after its turns had to be cut is shown at once: what they said is missing until then. */
+/** A summary that arrives after its turns were cut is shown at once, because their content is missing until then. */
 function withLateSummary({ state, reduction, latest }: ReduceInput): Reduction {
   if (!isNewer(latest, reduction)) return reduction
   const isMissed = state.turns.some(
@@ -46,7 +47,7 @@ function withLateSummary({ state, reduction, latest }: ReduceInput): Reduction {
 export function withStubs(reduction: Reduction, { state, settings, tools }: ReduceInput): Reduction {
   const retentionOf = (name: string): Retention => tools.get(name)?.retention ?? settings.retention
   const stubbed = stubbedCalls(visibleTurns(state.turns, reduction), retentionOf)
-  // What is a stub stays one: a result that came back would move everything after it.
+  // A stub stays a stub: a result that came back would shift everything after it.
   return { ...reduction, stubbed: new Map([...stubbed, ...reduction.stubbed]) }
 }
 
@@ -73,19 +74,19 @@ function showsTheSame(left: Reduction, right: Reduction, { state }: ReduceInput)
   )
 }
 
-/** Without the stubs of calls that are not shown any more, so that a long conversation does not gather them. */
-function tidied(reduction: Reduction, { state }: ReduceInput): Reduction {
+/** Drops the stubs of calls that are no longer shown, so that they do not accumulate in a long conversation. */
+function withoutUnusedStubs(reduction: Reduction, { state }: ReduceInput): Reduction {
   const shown = new Set(visibleTurns(state.turns, reduction).flatMap((turn) => turn.calls.map((call) => call.callId)))
   return { ...reduction, stubbed: new Map([...reduction.stubbed].filter(([callId]) => shown.has(callId))) }
 }
 
 /** All in tokens. */
 type Limits = {
-  /** Where reducing begins: what a prompt may have before hooks add to it. */
+  /** Where reducing begins: the size of a prompt before hooks add to it. */
   readonly budget: number
-  /** Where reducing ends, so that it happens in jumps and not at every turn. */
+  /** Where reducing ends. Lower than the budget, so that it does not happen at every turn. */
   readonly target: number
-  /** What no prompt may pass. */
+  /** The hard limit of a prompt. */
   readonly ceiling: number
 }
 
@@ -94,14 +95,14 @@ const reducedShare = 0.6
 export function limitsOf({ context, settings }: Pick<Agent, 'context' | 'settings'>, model: ModelRef): Limits {
   const ceiling = context.ceiling ?? Math.max(1, windowOf(model) - (settings.maxOutputTokens ?? 0))
   const working = Math.min(context.workingBudget, ceiling)
-  // A reserve that would take everything is cut to half, else every call would begin with a reduction.
+  // A reserve that would take everything is limited to half. Otherwise every call would begin with a reduction.
   const budget = Math.max(1, working - context.injectionReserve, Math.floor(working / 2))
   return { budget, target: Math.floor(budget * reducedShare), ceiling }
 }
 
 const unknownWindow = 128_000
 
-/** Providers do not tell how much a model takes; what is widely known of families, and a cautious guess for the rest. */
+/** Providers do not report context windows: known model families, and a cautious guess for the rest. */
 function windowOf({ modelId }: ModelRef): number {
   for (const [pattern, tokens] of windows) if (pattern.test(modelId)) return tokens
   return unknownWindow
@@ -115,8 +116,9 @@ const windows: readonly (readonly [RegExp, number])[] = [
 ]
 
 /**
- * The ended calls whose results have been kept long enough, each with the reason: past so many turns (`age`), or not among the newest so
- * many of their tool (`count`). Those of the newest message are always kept: the model has not read them yet.
+ * The ended calls whose results have been kept long enough, each with the reason: older than so many turns (`age`), or
+ * not among the newest of their tool (`count`). Results of the newest message are always kept, because the model has
+ * not read them yet.
  */
 export function stubbedCalls(
   turns: readonly TurnState[],
@@ -150,7 +152,7 @@ function callsOfNewestMessage(turn: TurnState | undefined): Set<string> {
   return new Set(parts.flatMap((part) => (part.type === 'call' ? [part.callId] : [])))
 }
 
-/** What one reduction leaves out that the one before did not, in words. */
+/** Describes what a reduction leaves out that the previous one did not. */
 export function describeReduction(before: Reduction, after: Reduction): string {
   const news: string[] = []
   const stubs = [...after.stubbed.keys()].filter((callId) => !before.stubbed.has(callId)).length

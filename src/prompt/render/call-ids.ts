@@ -1,16 +1,16 @@
 import type { Json } from '../../base/json.ts'
 
-/** The ids that calls carry in one prompt, each used once. */
+/** The ids that calls have in one prompt, each used once. */
 export class CallIds {
   readonly #used = new Set<string>()
   readonly #before: CallIds | null
 
-  /** `before`: of what stands before in the prompt. It is not touched. */
+  /** `before`: the ids of earlier messages of the prompt. Not modified. */
   constructor(before: CallIds | null = null) {
     this.#before = before
   }
 
-  /** The provider's id, unless it was used before or is not one that every provider takes; then ours. */
+  /** The provider's id, unless it was used before or some provider does not accept it; then Perdure's. */
   take({ callId, providerCallId }: { readonly callId: string; readonly providerCallId: string }): string {
     const isFree = usable.test(providerCallId) && !this.#has(providerCallId)
     const id = isFree ? providerCallId : this.#unused(callId)
@@ -18,7 +18,7 @@ export class CallIds {
     return id
   }
 
-  /** For a call the model's host runs, which has no id of ours to fall back on. False when the id was used before. */
+  /** For a call of the model's host, which has no id of Perdure's. False when the id was used before. */
   claim(providerCallId: string): boolean {
     if (providerCallId === '' || this.#has(providerCallId)) return false
     this.#used.add(providerCallId)
@@ -41,14 +41,17 @@ export class CallIds {
   }
 }
 
-/** OpenAI takes 40 characters, Anthropic only these. */
+/** OpenAI accepts 40 characters, Anthropic only these. */
 const usable = /^[a-zA-Z0-9_-]{1,40}$/
 
-/** Shares no object with the log: nothing that providers, middleware and hooks do to a prompt may reach it. */
+/**
+ * A copy that shares no object with the log, so that providers, middleware and hooks cannot change the log through a
+ * prompt.
+ */
 export function ownCopy(value: Json): Json {
   if (typeof value !== 'object' || value === null) return value
   if (Array.isArray(value)) return value.map(ownCopy)
-  // A key may be '__proto__': it is an own one after this, and stays so when it is set.
+  // A key may be '__proto__'. After spreading it is an own key, and assigning to it keeps it one.
   const copy = { ...value } as { [key: string]: Json }
   for (const key of Object.keys(copy)) {
     const member = copy[key]!
@@ -57,7 +60,7 @@ export function ownCopy(value: Json): Json {
   return copy
 }
 
-/** A copy without lone surrogates: the log keeps them, and providers refuse a request that has one. Shares no object with the log. */
+/** A copy without lone surrogates: the log keeps them, but providers refuse them. Shares no object with the log. */
 export function wellFormed(value: Json): Json {
   if (typeof value === 'string') return value.toWellFormed()
   if (typeof value !== 'object' || value === null) return value

@@ -1,11 +1,11 @@
 import type { TurnState } from '../../log/state.ts'
 
 /**
- * What is left out of prompts. Stays as it is from one reduction to the next, so that between them a prompt only grows and the provider's
- * cache holds.
+ * What prompts leave out. It stays the same between reductions, so that a prompt only grows and the provider's cache
+ * stays valid.
  */
 export type Reduction = {
-  /** Stands for every turn that ended at or before its `toSeq`. */
+  /** Covers every turn that ended at or before its `toSeq`. */
   readonly summary: SummaryText | null
   /** Turns that began before this seq are outside the window. */
   readonly windowFrom: number
@@ -17,7 +17,7 @@ export type SummaryText = { readonly toSeq: number; readonly version: number; re
 
 export const noReduction: Reduction = { summary: null, windowFrom: 0, stubbed: new Map() }
 
-/** Whether a turn is rendered verbatim. One that is open always is. */
+/** Whether a turn is rendered verbatim. The open turn always is. */
 export function isInWindow(
   turn: TurnState,
   { summary, windowFrom }: Pick<Reduction, 'summary' | 'windowFrom'>,
@@ -30,7 +30,7 @@ export function isSummarised(turn: TurnState, summary: Reduction['summary']): bo
   return summary !== null && turn.end !== null && turn.end.seq <= summary.toSeq
 }
 
-/** The turns a prompt shows, in their order. */
+/** The turns that a prompt shows, in order. */
 export function visibleTurns(turns: readonly TurnState[], reduction: Reduction): TurnState[] {
   return turns.filter((turn) => turn.opened && isInWindow(turn, reduction))
 }

@@ -22,15 +22,15 @@ type MessageRendering = {
 }
 
 type Rendered = {
-  /** Empty when there is nothing of the message to tell. */
+  /** Empty when nothing of the message can be shown. */
   readonly content: AssistantContent
-  /** One for each call of the message, in their order. */
+  /** One for each call of the message, in order. */
   readonly results: LanguageModelV4ToolResultPart[]
 }
 
 export function renderAssistant(message: AssistantItem, rendering: MessageRendering): Rendered {
   const isWhole = message.status === 'complete' && !message.parts.some((part) => part.type === 'plain_call')
-  // What only its maker can read goes back only to it, and only as part of what it made.
+  // Provider-specific content goes back only to its provider, and only as part of the whole message.
   const isReplayable = isWhole && message.model.provider === rendering.model.provider
   const hosted = isReplayable ? hostedPairs(message.parts, rendering) : noPairs
   const told: ContentPart[] = []
@@ -42,7 +42,7 @@ export function renderAssistant(message: AssistantItem, rendering: MessageRender
       : renderPart(part, isReplayable, hosted)
     if (rendered) told.push(rendered)
   }
-  // Reasoning whose conclusion is not told: no provider takes it alone.
+  // No provider accepts reasoning without the text or call that follows it.
   while (told.at(-1)?.type === 'reasoning') told.pop()
   return { content: legalContent(message, told), results }
 }
@@ -51,7 +51,7 @@ function legalContent(message: AssistantItem, told: AssistantContent): Assistant
   if (message.status !== 'complete')
     return message.parts.some(isSomething) ? [...told, { type: 'text', text: note[message.status] }] : []
   if (told.length === 0 || told.some((part) => part.type === 'text' || isOwnCall(part))) return told
-  // Encoders leave out what they do not know of hosted calls, and a message must not become empty.
+  // Encoders drop parts of hosted calls that they do not know, and a message must not become empty.
   return [...told, { type: 'text', text: '[no text]' }]
 }
 
@@ -121,7 +121,10 @@ const stubOutput = {
   value: '[an old result, left out to save room; call the tool again if you need it]',
 }
 
-/** What the model reads as the result of a call. An open call has a placeholder, because a call without a result is not a legal prompt. */
+/**
+ * The result of a call as the model reads it. An open call gets a placeholder, because a prompt must not have calls
+ * without results.
+ */
 export function renderCallOutput(call: CallState): LanguageModelV4ToolResultOutput {
   const end = callEnd(call)
   if (!end) return { type: 'text', value: '[no result yet: the call is still open]' }
@@ -135,7 +138,7 @@ export function renderCallOutput(call: CallState): LanguageModelV4ToolResultOutp
   }
   const result = wellFormed(end.result)
   if (edited) return { type: 'json', value: { note: note.trim(), result } as never }
-  // An empty text is not content to every provider; as JSON it has its quotes.
+  // Not every provider accepts an empty text. As JSON it has quotes.
   const isText = typeof result === 'string' && result.trim() !== ''
   return isText ? { type: 'text', value: result } : { type: 'json', value: result as never }
 }
@@ -145,7 +148,7 @@ function outcomeNote(outcome: 'unknown' | 'ran' | undefined): string {
   return outcome === 'ran' ? ' (outcome: ran)' : ''
 }
 
-/** A model may have asked for a tool by a name that no provider takes back. */
+/** A model may have called a tool by a name that no provider accepts back. */
 function toolName(name: string, { provider }: ModelRef): string {
   const plain = usable.test(name) ? name : name.replaceAll(/[^a-zA-Z0-9_-]/g, '_').slice(0, 64) || 'unknown'
   // Google wants a letter or an underscore first.
@@ -155,7 +158,7 @@ function toolName(name: string, { provider }: ModelRef): string {
 
 const usable = /^[a-zA-Z0-9_-]{1,64}$/
 
-/** Providers want an object; a model may have sent something else. */
+/** Providers require an object, but a model may have sent something else. */
 function toolInput(args: Json): Json {
   const plain = wellFormed(args)
   return typeof plain === 'object' && plain !== null && !Array.isArray(plain) ? plain : { input: plain }
@@ -163,7 +166,10 @@ function toolInput(args: Json): Json {
 
 const noPairs: ReadonlySet<string> = new Set()
 
-/** The ids of the calls that the model's host ran and that can go back to it: one call, one result after it, an id of their own. */
+/**
+ * The ids of hosted calls that can go back to the model's host: one call with one result after it, under an id of their
+ * own.
+ */
 function hostedPairs(
   parts: readonly AssistantPart[],
   { model, callIds }: { readonly model: ModelRef; readonly callIds: CallIds },
@@ -175,7 +181,7 @@ function hostedPairs(
     const { providerCallId, name } = part
     const [first, result, ...more] = parts.filter((other) => isAbout(other, providerCallId))
     const isPair = first === part && result?.type === 'provider_result' && more.length === 0
-    // A result that could not be kept is null, and no encoder takes that.
+    // A result that could not be kept is null, which no encoder accepts.
     if (isPair && result.name === name && result.result !== null && callIds.claim(providerCallId))
       pairs.add(providerCallId)
   }
@@ -186,7 +192,10 @@ function isAbout(part: AssistantPart, providerCallId: string): boolean {
   return (part.type === 'provider_call' || part.type === 'provider_result') && part.providerCallId === providerCallId
 }
 
-/** Chat-style APIs have no place for a call with its result inside an answer; their encoders make an unanswered call of it. */
+/**
+ * Chat-style APIs cannot express a call with its result inside a message. Their encoders would turn it into an
+ * unanswered call.
+ */
 function takesHostedCalls({ provider }: ModelRef): boolean {
   return provider.includes('anthropic') || !/\.chat$|^google/.test(provider)
 }

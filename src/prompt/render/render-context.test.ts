@@ -62,7 +62,7 @@ describe('the order of a prompt', () => {
     expect(shapeOf(events)).toEqual(['user: for t1', 'assistant: this is m1', 'user: and this'])
   })
 
-  test('has results right after their calls, also when somebody spoke in between', () => {
+  test('has results right after their calls, also when a user spoke in between', () => {
     const events = [
       said('t1'),
       replied('t1', 'm1', 1, { calls: ['c1', 'c2'] }),
@@ -150,11 +150,11 @@ describe('reasoning', () => {
     ])
   })
 
-  test('goes to nobody else, and neither does what else is the maker’s own', () => {
+  test('goes to no other provider, and neither does other provider-specific content', () => {
     expect(render(events, { model: other })[1]?.content).toEqual([{ type: 'text', text: 'fine' }])
   })
 
-  test('of a message that is not whole goes to nobody', () => {
+  test('of a message that is not whole goes to no provider', () => {
     const cut = [said('t1'), replied('t1', 'm1', 1, { parts, status: 'failed' }), ended('t1', 'failed'), said('t2')]
     expect(shapeOf(cut)[1]).toBe('assistant: fine [This message was cut off by an error.]')
     const halted: AssistantPart[] = [...parts, { type: 'plain_call', providerCallId: 'p', name: 'refund', args: {} }]

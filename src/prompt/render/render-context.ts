@@ -11,20 +11,20 @@ import { type EndedTurns, noTurns, renderTurn, renderUserParts } from './render-
 
 export type RenderOptions = {
   readonly system: string
-  /** Whom it is rendered for: reasoning goes back only to the provider that made it. */
+  /** The model that the prompt is for: reasoning goes back only to the provider that made it. */
   readonly model: ModelRef
-  /** Of the hooks that leave nothing in the log. Always last, so that what is before them stays the same. */
+  /** Injections of hooks that are not durable. Always last, so that everything before them stays the same. */
   readonly injections?: readonly UserPart[]
-  /** Bytes of the blobs the log refers to, by hash; one that is missing is told to the model as missing. */
+  /** Blob bytes by hash. A missing file is described to the model as missing. */
   readonly blobs?: ReadonlyMap<string, Uint8Array>
   readonly reduction?: Reduction
-  /** What is remembered of prompts before, so that little has to be rendered again. */
+  /** Rendered turns of earlier prompts, which are reused. */
   readonly ended?: EndedTurns
 }
 
 /**
- * What the model sees of a log: system prompt, summary (or what it was seeded with), the turns in the window, injections. Legal for every provider, whatever prefix of
- * whatever log it is. Pure.
+ * Renders the prompt of a log: system prompt, summary or seed, the turns in the window, injections. Valid for every
+ * provider, for any prefix of any log. Pure.
  */
 export function renderContext(state: ConversationState, options: RenderOptions): LanguageModelV4Prompt {
   const { model, reduction = noReduction, blobs } = options
@@ -41,7 +41,9 @@ export function renderContext(state: ConversationState, options: RenderOptions):
   return [...withBreakpoints(head, fillGaps(tail, head.at(-1)), model), ...injections]
 }
 
-/** Told as a user message: what people and tools said does not gain the trust of instructions by being summed up. */
+/**
+ * Rendered as a user message: what people and tools said must not gain the trust of instructions by being summarised.
+ */
 export function renderSummary({ summary }: Pick<Reduction, 'summary'>): LanguageModelV4Message[] {
   if (!summary || summary.text.trim() === '') return []
   const text = `${summaryHeading}\n\n${summary.text.toWellFormed()}`
@@ -50,7 +52,7 @@ export function renderSummary({ summary }: Pick<Reduction, 'summary'>): Language
 
 export const summaryHeading = 'Summary of the conversation so far, in place of its earlier messages:'
 
-/** The blobs a prompt needs, so that the caller can read them before rendering. */
+/** The blobs that a prompt needs, so that the caller can read them before rendering. */
 export function blobsNeeded(
   state: ConversationState,
   reduction: Reduction = noReduction,
@@ -64,7 +66,7 @@ export function blobsNeeded(
   const turns = visibleTurns(state.turns, reduction)
   for (const { items } of turns.slice(ended?.countWithoutFiles(turns) ?? 0)) {
     for (const item of items) {
-      // What a model made is only told of.
+      // Files made by a model are only described.
       if (item.type === 'user') add(item.message.parts)
       else if (item.type === 'injection') add(item.parts)
     }
@@ -74,9 +76,9 @@ export function blobsNeeded(
 }
 
 /**
- * Leaves out messages with nothing in them, but where a user has to speak: providers want a user to begin, to stand between two answers, and
- * to have the last word. Whether one is left out depends only on what is before it, so that it stays so when the log grows. `follows` is
- * what comes before `messages`.
+ * Drops messages without content, except where a user message is needed: providers require one at the beginning,
+ * between two assistant messages, and at the end. The decision depends only on earlier messages, so it stays the same
+ * as the log grows. `follows` is the message before `messages`.
  */
 function fillGaps(
   messages: readonly LanguageModelV4Message[],
@@ -101,19 +103,19 @@ function emptyMessage(): LanguageModelV4Message {
 }
 
 /**
- * Marks where a provider that has to be told may cache: the end of what only a reduction changes, and the end of what is in the log.
- * Others find the common prefix by themselves.
+ * Marks cache breakpoints for providers that need them: the end of what only a reduction changes, and the end of what
+ * is in the log. Other providers find the common prefix themselves.
  */
 function withBreakpoints(
   head: readonly LanguageModelV4Message[],
   tail: readonly LanguageModelV4Message[],
   model: ModelRef,
 ): LanguageModelV4Message[] {
-  return isTold(model) ? [...marked(head), ...marked(tail)] : [...head, ...tail]
+  return needsBreakpoints(model) ? [...marked(head), ...marked(tail)] : [...head, ...tail]
 }
 
-/** Its models are also reached through others, who pass the marks on. */
-function isTold({ provider, modelId }: ModelRef): boolean {
+/** Claude models are also reached through other providers, which pass the marks on. */
+function needsBreakpoints({ provider, modelId }: ModelRef): boolean {
   return /anthropic|claude/i.test(`${provider} ${modelId}`)
 }
 
@@ -126,14 +128,17 @@ function marked(messages: readonly LanguageModelV4Message[]): LanguageModelV4Mes
   ]
 }
 
-/** The message without our marks, which move from call to call and are no part of what is cached. */
+/** The message without cache marks, which move from call to call and are not cached themselves. */
 export function withoutBreakpoint(message: LanguageModelV4Message): LanguageModelV4Message {
   if (message.providerOptions?.['anthropic']?.['cacheControl'] === undefined) return message
   const { providerOptions: _, ...rest } = message
   return rest
 }
 
-/** What a conversation was seeded with, before its first turn, until a summary stands for it. Told as a user message, like a summary. */
+/**
+ * The seed of a conversation, before its first turn, until a summary covers it. Rendered as a user message, like a
+ * summary.
+ */
 export function renderSeed(
   { seed }: Pick<ConversationState, 'seed'>,
   { summary }: Pick<Reduction, 'summary'>,
@@ -149,7 +154,7 @@ const mostCharacters = 60_000
 const longestResult = 4_000
 const texts = new WeakMap<object, string>()
 
-/** As plain text, which no role, call or instruction can be smuggled in with. Empty when there is nothing to tell. */
+/** Plain text, so that a seed cannot smuggle in a role, a call or an instruction. Empty when there is no content. */
 export function seedText(seed: Json): string {
   if (seed === null || typeof seed !== 'object') return seed === null ? '' : String(seed).toWellFormed()
   const known = texts.get(seed)
@@ -161,7 +166,7 @@ export function seedText(seed: Json): string {
 
 function tell(seed: Json): string {
   const read = readSnapshot(seed)
-  // Written by somebody else: it is told as it is.
+  // The seed was not written by Perdure: it is rendered as JSON.
   if (!read.ok) return JSON.stringify(seed)
   const { summary, messages } = read.snapshot
   const lines = messages.flatMap(linesOf)

@@ -13,7 +13,7 @@ export type TurnRendering = {
   readonly blobs?: ReadonlyMap<string, Uint8Array> | undefined
 }
 
-/** May have messages of users with nothing in them: see `fillGaps`. */
+/** May contain empty user messages: see `fillGaps`. */
 export function renderTurn(turn: TurnState, options: TurnRendering, callIds: CallIds): LanguageModelV4Message[] {
   const { model, stubbed, blobs } = options
   const rendering = { model, stubbed, calls: turn.calls, callIds }
@@ -30,7 +30,7 @@ export function renderTurn(turn: TurnState, options: TurnRendering, callIds: Cal
       if (content.length === 0) continue
       messages.push({ role: 'assistant', content })
       if (results.length > 0) messages.push({ role: 'tool', content: results })
-      // A fork may begin between a message and its calls; what is asked next then has nothing to answer.
+      // A fork may begin between a message and its calls. Then the next message has no result to follow.
       else if (item.parts.some((part) => part.type === 'call')) addUser([])
     }
   }
@@ -62,7 +62,7 @@ function renderFile(
   return { type: 'file', mediaType: part.mediaType, data: { type: 'data', data: bytes }, ...filename }
 }
 
-/** A message stands before the user messages its prompt did not have, also when those were committed first. */
+/** A message comes before the user messages that its prompt did not include, even if those were committed first. */
 export function orderedItems(turn: TurnState): TurnItem[] {
   const ordered: TurnItem[] = []
   for (const item of turn.items) {
@@ -77,10 +77,10 @@ export function orderedItems(turn: TurnState): TurnItem[] {
 }
 
 type RenderedTurns = {
-  /** How many of the turns they are of. */
+  /** How many turns the messages belong to. */
   readonly count: number
   readonly messages: readonly LanguageModelV4Message[]
-  /** Those the messages use. */
+  /** The ids that the messages use. */
   readonly callIds: CallIds | null
 }
 
@@ -95,16 +95,16 @@ type Kept = {
 }
 
 /**
- * How the turns that begin a prompt are rendered, kept from one prompt of a conversation to the next: a turn that has ended does not change,
+ * Rendered turns at the start of a prompt, kept for the next prompt of the conversation: an ended turn does not change,
  * and prompts mostly grow at their end.
  */
 export class EndedTurns {
   #kept: Kept | null = null
 
-  /** Of as many of the first turns as have ended and show no files, whose bytes are not kept here. The messages are the caller's own. */
+  /** The leading turns that have ended and show no files, whose bytes are not kept. The caller owns the messages. */
   of(turns: readonly TurnState[], model: ModelRef, stubbed: Reduction['stubbed']): RenderedTurns {
     const last = this.#kept
-    // A turn that cannot be rendered may have used ids already: nothing is kept then.
+    // A turn that failed to render may already have used ids, so nothing is kept.
     this.#kept = null
     const isUsable = last && isFor(last, model, stubbed) && beginsWith(turns, last.turns)
     const kept = isUsable ? last : { turns: [], messages: [], callIds: new CallIds(), model, stubbed }
@@ -114,10 +114,10 @@ export class EndedTurns {
       kept.turns.push(turn)
     }
     this.#kept = kept
-    return { count: kept.turns.length, messages: kept.messages.map(opened), callIds: kept.callIds }
+    return { count: kept.turns.length, messages: kept.messages.map(copyOf), callIds: kept.callIds }
   }
 
-  /** How many of the first turns are known to show no files. */
+  /** How many of the leading turns show no files. */
   countWithoutFiles(turns: readonly TurnState[]): number {
     return this.#kept && beginsWith(turns, this.#kept.turns) ? this.#kept.turns.length : 0
   }
@@ -139,8 +139,8 @@ function hasFiles(turn: TurnState): boolean {
   })
 }
 
-/** Each prompt has objects of its own, down to arguments and results: whoever is given it may change it. */
-function opened(message: LanguageModelV4Message): LanguageModelV4Message {
+/** Each prompt gets its own objects, down to arguments and results, because its receiver may change them. */
+function copyOf(message: LanguageModelV4Message): LanguageModelV4Message {
   if (message.role === 'system') return { ...message }
   return { ...message, content: message.content.map(ownPart) } as LanguageModelV4Message
 }

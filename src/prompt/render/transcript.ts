@@ -2,18 +2,18 @@ import { callEnd } from '../../log/call-phase.ts'
 import type { AssistantItem, CallState, TurnState } from '../../log/state.ts'
 import { orderedItems } from './render-turn.ts'
 
-/** How much of each piece is told, tried in this order until everything fits. */
+/** How much of each part is included, tried in this order until everything fits. */
 const lengths = [4_000, 1_000, 200, 50]
 
-/** Turns as plain text, for a model that is to sum them up or name them. At most `mostCharacters` long. */
-export function transcript(turns: readonly TurnState[], mostCharacters = Number.POSITIVE_INFINITY): string {
+/** Turns as plain text, for a model that summarises or names them. At most `maxCharacters` long. */
+export function transcript(turns: readonly TurnState[], maxCharacters = Number.POSITIVE_INFINITY): string {
   const opened = turns.filter((turn) => turn.opened)
   let text = ''
   for (const length of lengths) {
     text = opened.flatMap((turn) => linesOf(turn, length)).join('\n')
-    if (text.length <= mostCharacters) return text.toWellFormed()
+    if (text.length <= maxCharacters) return text.toWellFormed()
   }
-  return cut(text, mostCharacters).toWellFormed()
+  return cut(text, maxCharacters).toWellFormed()
 }
 
 function linesOf(turn: TurnState, length: number): string[] {
