@@ -33,7 +33,7 @@ describe('a chat on a store', { timeout: 60_000 }, () => {
     await chat.shows('It says:')
     chat.type(keys.ctrlD)
     expect(await chat.exited()).toMatchObject({ exitCode: 0 })
-    expect(chat.text()).toContain('Go on with: npm run -s perdure -- chat c1')
+    expect(chat.text()).toContain('Continue with: npm run -s perdure -- chat c1')
   })
 
   test('takes the only agent of the config, and shows tools of a client as such', async () => {

@@ -49,8 +49,8 @@ describe.each(ways)('on a %s', (way) => {
     ])
     expect(code).toBe(0)
     expect(stdout).toMatch(/support, idle, 9 events/)
-    expect(stdout).toContain('thinking: They want money.')
-    expect(stdout).toContain('refund {"cents":500} done\n    {"paid":500}')
+    expect(stdout).toContain('thinks: They want money.')
+    expect(stdout).toContain('▸ refund {"cents":500}\n  ✓ refund {"paid":500}')
     expect(stdout).toContain('All is done.')
     expect(stdout).toContain('fork paid-again at 3')
     expect(value).toMatchObject({ id: 'paid', state: 'idle', pending: [], forks: [{ id: 'paid-again', at: 3 }] })
@@ -59,7 +59,7 @@ describe.each(ways)('on a %s', (way) => {
 
   test('show says what waits, and what to type on the same target', async () => {
     const { stdout } = await perdure(onIt('show', 'open'))
-    expect(stdout).toContain('refund {"cents":500} waits for approval')
+    expect(stdout).toContain('? refund needs approval: Pay an order back\n    arguments: {"cents":500}')
     const line = /perdure -- (approve open .*)/.exec(stdout)![1]!
     expect(line).toContain(way === 'store' ? `--store ${world.file}` : `--url ${world.url}`)
   })

@@ -19,7 +19,7 @@ describe.each(ways)('on a %s', (way) => {
     const [text, json] = [startPerdure(onIt('tail', id)), startPerdure(onIt('tail', id, '--json', '--after', '1'))]
     await Promise.all([text.until('Hello.'), json.until('"turn_ended"')])
     await world.say(id, 'A refund, please')
-    await text.until('waits for approval')
+    await text.until('refund needs approval')
     const view = await world.runtime.conversation(id).view()
     await world.runtime.conversation(id).approve(view.pending[0]!)
     await Promise.all([text.until('All is done.'), json.until('"seq":12')])
@@ -27,10 +27,10 @@ describe.each(ways)('on a %s', (way) => {
     const [ended, lines] = await Promise.all([text.ended, json.ended])
     expect([ended.code, lines.code]).toEqual([130, 130])
     expect(ended.stdout).toContain(`perdure -- approve ${id} --call`)
-    expect(ended.stdout).toMatch(/refund done \{"paid":500\}/)
+    expect(ended.stdout).toMatch(/✓ refund \{"paid":500\}/)
     expect(ended.stdout.match(/Let me see\./g)).toHaveLength(1)
     expect(ended.stdout.match(/All is done\./g)).toHaveLength(1)
-    expect(ended.stderr).toMatch(new RegExp(`Go on with: npm run -s perdure -- tail ${id} --after \\d+ --`))
+    expect(ended.stderr).toMatch(new RegExp(`Continue with: npm run -s perdure -- tail ${id} --after \\d+ --`))
     const events = lines.stdout
       .trim()
       .split('\n')
@@ -48,10 +48,10 @@ test('text is shown as a server streams it', async () => {
   await running.until('One two')
   expect((await world.runtime.conversation('streamed').view()).state).toBe('running')
   await turn.outcome()
-  await running.until('turn ended: completed')
+  await running.until('the turn was completed')
   running.process.kill('SIGINT')
   const { stdout } = await running.ended
-  expect(stdout).toContain('  One two three four\n')
+  expect(stdout).toContain('support › One two three four\n')
   expect(stdout.match(/One two/g)).toHaveLength(1)
 })
 

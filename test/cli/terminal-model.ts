@@ -1,4 +1,4 @@
-import { cells } from '../../src/cli/chat/line.ts'
+import stringWidth from 'fast-string-width'
 
 export type StyledCell = { readonly text: string; readonly width: number; readonly style: readonly number[] }
 
@@ -7,6 +7,8 @@ const plainText = /^\P{Cc}+/u
 const escapeSequence = /^\u001b\[([?\d;]*)([a-zA-Z])/
 // biome-ignore lint/suspicious/noControlCharactersInRegex: it is what is looked for
 const beginning = /^\u001b(\[[?\d;]*)?$/
+
+const segmenter = new Intl.Segmenter(undefined, { granularity: 'grapheme' })
 
 /**
  * What a terminal shows of what was written to it: lines without end, so that whatever scrolled by can be looked at. Knows the sequences that the
@@ -70,7 +72,8 @@ export class TerminalModel {
   }
 
   #put(text: string): void {
-    for (const { text: shown, width } of cells(text)) {
+    for (const { segment: shown } of segmenter.segment(text)) {
+      const width = stringWidth(shown)
       if (this.#column + width > this.#columns) {
         this.#column = 0
         this.#newLine()

@@ -9,14 +9,15 @@ import type { Output } from '../output.ts'
 import type { Target } from '../target/open-target.ts'
 import { type TargetArgs, targetArgs } from '../target/target-args.ts'
 import { ago, type Printable, safe } from '../terminal/text.ts'
-import { excerpt } from '../transcript/message-lines.ts'
-import { commandLine, shortCallId } from '../transcript/pending-lines.ts'
+import { excerpt } from '../transcript/view-lines.ts'
+import { commandLine, shortCallId } from '../transcript/command-line.ts'
 
 export type FoundCall = {
   readonly ref: CallRef
   readonly tool: string
   /** Null when it has been answered. */
   readonly item: PendingItem | null
+  readonly view: View
 }
 
 type Wanted = { readonly kinds: readonly PendingItem['kind'][]; readonly what: string }
@@ -35,9 +36,9 @@ export async function findPending(target: Target, args: Asked, wanted: Wanted): 
   const waiting = view.pending.filter(({ callId, kind }) => isMeant(callId, kind))
   const [item] = waiting
   if (waiting.length > 1) throw new CommandLineError(`Several calls wait; name one with --call: ${listOf(waiting)}`)
-  if (item) return { ref: item, tool: item.tool, item }
+  if (item) return { ref: item, tool: item.tool, item, view }
   const answered = answeredRounds(view).findLast(({ callId, kind }) => isMeant(callId, kind))
-  if (answered) return { ref: answered, tool: answered.tool, item: null }
+  if (answered) return { ref: answered, tool: answered.tool, item: null, view }
   throw new NothingWaitsError(
     id,
     given === undefined ? wanted.what : `an answer under a call that ends with '${given}'`,

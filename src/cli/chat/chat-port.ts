@@ -3,23 +3,22 @@ import { PerdureError } from '../../base/errors/perdure-error.ts'
 import type { RemoteConversation } from '../../client/conversation.ts'
 import { emptyState } from '../../log/state.ts'
 import type { Answered, WinningResolution } from '../../runtime/answer-call.ts'
-import type { WatchEvent } from '../../view/growing-view.ts'
-import type { PendingItem } from '../../view/view.ts'
+import type { PendingItem, View } from '../../view/view.ts'
 import { viewOf } from '../../view/view-of.ts'
 import type { Target } from '../target/open-target.ts'
 import type { Decision } from './ask-decision.ts'
 
-/** What a chat needs of a conversation, wherever it is. */
+/** The verbs that a chat needs of a conversation. */
 export type ChatPort = {
-  /** The turn it belongs to. */
+  /** Returns the id of the message's turn. */
   send(text: string, whenBusy: 'queue' | 'steer'): Promise<string>
   /** Ends the open turn. */
   cancel(): Promise<void>
   decide(item: PendingItem, decision: Decision): Promise<Answered>
-  /** How a call was answered, here or in a child agent; null when it was not. */
+  /** The answer to a call, here or in a child agent; null when there is none. */
   resolutionOf(item: PendingItem): Promise<WinningResolution | null>
-  /** A snapshot first. Ends with the signal. */
-  watch(signal: AbortSignal, onDisconnect: (error: unknown) => void): AsyncGenerator<WatchEvent, void, void>
+  /** The view now, and whenever it has changed. Ends with the signal. */
+  views(signal: AbortSignal, onDisconnect: (error: unknown) => void): AsyncGenerator<View, void, void>
 }
 
 export type ChatTarget = Pick<Target, 'conversation'>
@@ -27,7 +26,7 @@ export type ChatTarget = Pick<Target, 'conversation'>
 const lookAgainMs = 1_000
 const mostRefusals = 5
 
-/** A conversation that does not exist yet is empty until somebody sends to it. */
+/** A conversation that does not exist yet is empty until its first message. */
 export function chatPort(target: ChatTarget, id: string, agent?: string): ChatPort {
   const conversation: RemoteConversation = target.conversation(id, agent === undefined ? {} : { agent })
   const begun = Promise.withResolvers<void>()
@@ -52,31 +51,31 @@ export function chatPort(target: ChatTarget, id: string, agent?: string): ChatPo
       }
       return null
     },
-    async *watch(signal, onDisconnect) {
+    async *views(signal, onDisconnect) {
       let isTold = false
       let refusals = 0
       while (!signal.aborted) {
         try {
-          for await (const { event } of conversation.watch({ signal, onDisconnect })) {
+          for await (const view of conversation.views({ signal, onDisconnect })) {
             isTold = true
             refusals = 0
-            yield event
+            yield view
           }
           return
         } catch (error) {
           const code = PerdureError.isInstance(error) ? error.code : null
-          // A new snapshot has all that was missed.
+          // A new snapshot has everything that was missed.
           if (code === 'watcher_lagged') continue
-          // A server that was started again has a new token, and writes it a moment after it listens.
+          // A restarted server has a new token, and writes it a moment after it listens.
           if (code === 'unauthenticated' && isTold && refusals < mostRefusals) {
             refusals += 1
             await pause(lookAgainMs, { signal })
             continue
           }
           if (code !== 'conversation_not_found') throw error
-          if (!isTold) yield { type: 'snapshot', view: viewOf(id, emptyState) }
+          if (!isTold) yield viewOf(id, emptyState)
           isTold = true
-          // It may also be begun from elsewhere.
+          // Another process may send the first message.
           await Promise.race([begun.promise, pause(lookAgainMs, { signal })])
         }
       }

@@ -1,28 +1,27 @@
+import { spawnSync } from 'node:child_process'
+import type { ReadStream, WriteStream } from 'node:tty'
 import { PerdureError } from '../../base/errors/perdure-error.ts'
 import { openTurn } from '../../log/state.ts'
 import type { PendingItem, View } from '../../view/view.ts'
+import type { Printable } from '../terminal/text.ts'
+import { Transcript, type TranscriptOptions } from '../transcript/transcript.ts'
+import { resolutionLine } from '../transcript/view-lines.ts'
 import { askDecision } from './ask-decision.ts'
 import type { ChatPort } from './chat-port.ts'
-import { type Line, line, styled } from './line.ts'
-import type { Key } from './line-editor.ts'
-import { lineAsker, Prompter } from './prompter.ts'
+import { type Key, lineAsker, Prompter, readKeys } from './prompter.ts'
 import type { Screen } from './screen.ts'
-import { showViews } from './show-views.ts'
-import { pendingLines, readCommand, resolutionLine, statusLines } from './status-lines.ts'
-import { Transcript } from './transcript.ts'
+import { helpLines, readCommand, statusLines } from './status-lines.ts'
 
-export type ChatOptions = {
-  readonly agent: string
-  readonly who: string | null
+export type ChatOptions = Pick<TranscriptOptions, 'agent' | 'isOwn'> & {
   /** Printed by /help, above the commands. */
-  readonly help?: readonly Line[]
+  readonly help?: readonly Printable[]
 }
 
 type Question = { readonly item: PendingItem; readonly withdraw: AbortController }
 
 /**
- * A conversation at a terminal. What is shown follows from the log alone, so it does not matter who wrote what is in it; a question that somebody
- * else answers is withdrawn. Messages typed while a turn runs are queued.
+ * A conversation at a terminal. It shows the log, whichever process wrote it; a question that another process answers is withdrawn. Messages typed
+ * while a turn runs are queued.
  */
 export class ChatSession {
   readonly #port: ChatPort
@@ -32,12 +31,11 @@ export class ChatSession {
   readonly #prompter = new Prompter(() => this.#changed())
   readonly #ended = new AbortController()
   readonly #typed: string[] = []
-  /** Rounds somebody wants to answer later, and those that were shown. */
+  /** Questions that the person wants to answer later. */
   readonly #later = new Set<string>()
-  readonly #shown = new Set<string>()
   #view: View | null = null
   #question: Question | null = null
-  /** The turn that a cancel was asked for. */
+  /** The last turn that Ctrl-C cancelled. */
   #cancelled: string | null = null
   #isLeaving = false
   #isLost = false
@@ -50,7 +48,7 @@ export class ChatSession {
     this.#transcript = new Transcript(screen, options)
   }
 
-  /** Until the person leaves, or the conversation cannot be watched any more. */
+  /** Resolves when the person leaves. Rejects when the conversation can no longer be watched, or a view cannot be shown. */
   async run(): Promise<void> {
     const wheel = setInterval(() => this.#turnWheel(), 120)
     const begun = Promise.withResolvers<void>()
@@ -80,7 +78,7 @@ export class ChatSession {
     this.#prompter.press(key)
   }
 
-  /** Whether a turn is at work, here or elsewhere. */
+  /** Whether a turn runs, in this process or another. */
   get isRunning(): boolean {
     return this.#view !== null && this.#view.state !== 'idle' && this.#view.state !== 'awaiting_input'
   }
@@ -91,13 +89,12 @@ export class ChatSession {
   }
 
   async #watch(onView: () => void): Promise<void> {
-    const events = this.#port.watch(this.#ended.signal, () => this.#lost())
-    await showViews(events, (view) => {
+    for await (const view of this.#port.views(this.#ended.signal, () => this.#lost())) {
       if (this.#isLost) this.#say('connected again')
       this.#isLost = false
       this.#show(view)
       onView()
-    })
+    }
   }
 
   #lost(): void {
@@ -108,11 +105,6 @@ export class ChatSession {
   #show(view: View): void {
     this.#view = view
     this.#transcript.update(view)
-    for (const item of view.pending) {
-      if (this.#shown.has(roundOf(item))) continue
-      this.#shown.add(roundOf(item))
-      this.#screen.print(...pendingLines(item, view))
-    }
     for (const key of this.#later) {
       if (!view.pending.some((item) => roundOf(item) === key)) this.#later.delete(key)
     }
@@ -121,7 +113,7 @@ export class ChatSession {
     this.#changed()
   }
 
-  /** Ctrl-C ends the turn, or what is typed; twice with nothing to end, the program. A turn that nobody ends keeps nobody here. */
+  /** Ctrl-C cancels the turn once, then clears the line; with neither to do, the second one leaves. */
   #interrupt(): void {
     const open = this.#view ? openTurn(this.#view.log) : null
     if (open && open.turnId !== this.#cancelled) {
@@ -138,7 +130,7 @@ export class ChatSession {
 
   async #readMessage(): Promise<void> {
     const text = await this.#prompter.ask({
-      label: line(styled('cyan', '› ')),
+      label: this.#screen.colours.cyan('› '),
       history: this.#typed,
       takesTypeAhead: true,
       signal: this.#ended.signal,
@@ -155,12 +147,13 @@ export class ChatSession {
       case 'pending':
         if (this.#view?.pending.length === 0) this.#say('nothing waits for an answer')
         this.#later.clear()
-        this.#shown.clear()
-        return this.#view ? this.#show(this.#view) : undefined
+        if (!this.#view) return
+        this.#transcript.repeatPending(this.#view)
+        return this.#show(this.#view)
       case 'cancel':
         return this.#try(() => this.#port.cancel())
       case 'help':
-        return this.#screen.print(...(this.#options.help ?? []), ...command.lines)
+        return this.#screen.print(...(this.#options.help ?? []), ...helpLines(this.#screen.colours))
       case 'quit':
         return this.end()
       case 'unknown':
@@ -194,15 +187,16 @@ export class ChatSession {
     }
   }
 
-  /** The log says who answered a call of this conversation. What happens in a child agent is in the child's. */
+  /** The transcript says who answered a call of this conversation. A call of a child agent is in the child's log. */
   async #tellWhoAnswered(item: PendingItem): Promise<void> {
     if (item.path.length < 2) return
     const resolution = await this.#port.resolutionOf(item)
-    const told = resolution && resolutionLine(item.kind, { ...resolution, seq: 0 })
-    if (told) this.#screen.print(told)
+    const style = { colours: this.#screen.colours, isFull: false }
+    const line = resolution && resolutionLine(item.kind, resolution, style)
+    if (line) this.#screen.print(line)
   }
 
-  /** So that the same question is not asked again before the view has heard of its answer. */
+  /** Waits until the view has the answer, so that the same question is not asked again. */
   async #untilGone(item: PendingItem): Promise<void> {
     const { withdraw } = this.#question!
     const isGone = () => !this.#view?.pending.some((pending) => roundOf(pending) === roundOf(item))
@@ -219,7 +213,7 @@ export class ChatSession {
   }
 
   #changed(): void {
-    // A question waits until the line is empty, so that what was meant as a message is not read as an answer.
+    // A question waits until the line is empty: half a message must not be read as its answer.
     if (!this.#question && this.#prompter.isAsking && this.#prompter.text === '' && this.#nextItem()) {
       this.#prompter.leave()
       return
@@ -233,12 +227,12 @@ export class ChatSession {
   }
 
   #drawFoot(): void {
-    const status = this.#view ? statusLines(this.#view, this.#tick) : []
-    if (this.#later.size > 0) status.push(line(styled('yellow', `  ${this.#later.size} left for later: /pending`)))
-    if (!this.#question && this.#nextItem()) {
-      status.push(line(styled('yellow', '  a question waits until this line is sent or cleared')))
-    }
-    const { rows, cursor } = this.#prompter.rows(this.#screen.width)
+    const { colours, width } = this.#screen
+    const status = this.#view ? statusLines(this.#view, this.#tick, colours) : []
+    if (this.#later.size > 0) status.push(colours.yellow(`  ${this.#later.size} left for later: /pending`))
+    if (!this.#question && this.#nextItem())
+      status.push(colours.yellow('  a question waits until this line is sent or cleared'))
+    const { rows, cursor } = this.#prompter.rows(width)
     this.#screen.setFoot({
       lines: [...status, ...rows],
       cursor: { row: status.length + cursor.row, column: cursor.column },
@@ -252,14 +246,45 @@ export class ChatSession {
   #fail(error: unknown): void {
     if (this.#ended.signal.aborted) return
     const text = PerdureError.isInstance(error) || error instanceof Error ? error.message : String(error)
-    this.#screen.print(line(styled('red', `  ${text}`)))
+    this.#screen.print(this.#screen.colours.red(`  ${text}`))
   }
 
   #say(text: string): void {
-    this.#screen.print(line(styled('dim', `  (${text})`)))
+    this.#screen.print(this.#screen.colours.dim(`  (${text})`))
   }
 }
 
 function roundOf({ callId, round }: PendingItem): string {
   return `${callId}/${round}`
+}
+
+type Terminal = { readonly input: ReadStream; readonly output: WriteStream }
+
+/** Gives a chat the keyboard until it ends. */
+export async function atTerminal(
+  session: ChatSession,
+  { input, output }: Terminal,
+  signal: AbortSignal,
+): Promise<void> {
+  mendTerminal()
+  const release = readKeys(input, output, (key) => session.press(key))
+  const resized = (): void => session.resized()
+  const end = (): void => session.end()
+  output.on('resize', resized)
+  input.on('end', end)
+  signal.addEventListener('abort', end, { once: true })
+  if (signal.aborted) end()
+  try {
+    await session.run()
+  } finally {
+    output.off('resize', resized)
+    input.off('end', end)
+    signal.removeEventListener('abort', end)
+    release()
+  }
+}
+
+/** A killed process leaves the terminal in raw mode. Node would take that for its normal state and restore it at the end. */
+function mendTerminal(): void {
+  if (process.platform !== 'win32') spawnSync('stty', ['sane'], { stdio: ['inherit', 'ignore', 'ignore'] })
 }

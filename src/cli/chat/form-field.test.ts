@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import type { JsonObject } from '../../base/json.ts'
-import { fieldDefault, fieldLabel, formFields, readField } from './form-field.ts'
+import { fieldDefault, fieldLabel, formFields, readField } from './ask-decision.ts'
 
 function field(schema: JsonObject, isRequired = true) {
   return { name: 'x', schema, isRequired }

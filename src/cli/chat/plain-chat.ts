@@ -1,20 +1,17 @@
 import { findTurn, openTurn } from '../../log/state.ts'
 import type { View } from '../../view/view.ts'
 import { Interrupted } from '../command.ts'
+import type { Paper, Transcript } from '../transcript/transcript.ts'
 import type { ChatPort } from './chat-port.ts'
-import { showViews } from './show-views.ts'
-import { pendingLines } from './status-lines.ts'
-import type { Paper, Transcript } from './transcript.ts'
 
-/** A conversation without a keyboard: what is said is given, what comes of it is written down. */
+/** A conversation without a keyboard: the caller sends messages, and the transcript is printed. */
 export class PlainChat {
   readonly #port: ChatPort
   readonly #paper: Paper
   readonly #transcript: Transcript
   readonly #ended = new AbortController()
-  readonly #shown = new Set<string>()
   readonly #watching: Promise<void>
-  /** Nothing else need be under way in this process, and the process must not end before what it waits for. */
+  /** Keeps the process alive while it waits for another process. */
   readonly #alive = setInterval(() => {}, 60_000)
   #view: View | null = null
   #waiters: (() => void)[] = []
@@ -24,24 +21,24 @@ export class PlainChat {
     this.#paper = paper
     this.#transcript = transcript
     this.#watching = this.#watch()
-    // Whoever waits is told; nobody may be waiting.
+    // `until` rejects with the error; there may be no caller of it now.
     this.#watching.catch(() => {}).finally(() => this.#tellWaiters())
   }
 
-  /** The turn it belongs to. */
+  /** Returns the id of the message's turn. */
   async send(text: string): Promise<string> {
-    // Or it may have ended before anything is shown, and would be taken for one of those before.
+    // Without a first view, a turn that ends quickly would look like an old one.
     await this.until(() => true)
     return this.#port.send(text, 'queue')
   }
 
-  /** Sends it, and shows what happens until the turn has ended or waits for somebody. */
+  /** Sends a message, and prints until its turn has ended or waits for an answer. */
   async say(text: string): Promise<{ readonly turnId: string; readonly view: View }> {
     const turnId = await this.send(text)
     return { turnId, view: await this.untilRest(turnId) }
   }
 
-  /** Until the turn has ended or waits for somebody. */
+  /** Resolves when the turn has ended or waits for an answer. */
   untilRest(turnId: string): Promise<View> {
     return this.until((view) => {
       const turn = findTurn(view.log, turnId)
@@ -66,23 +63,12 @@ export class PlainChat {
   }
 
   async #watch(): Promise<void> {
-    await showViews(
-      this.#port.watch(this.#ended.signal, () => {}),
-      (view) => this.#show(view),
-    )
-    this.#ended.abort()
-  }
-
-  #show(view: View): void {
-    this.#view = view
-    this.#transcript.update(view)
-    for (const item of view.pending) {
-      const key = `${item.callId}/${item.round}`
-      if (this.#shown.has(key)) continue
-      this.#shown.add(key)
-      this.#paper.print(...pendingLines(item, view))
+    for await (const view of this.#port.views(this.#ended.signal, () => {})) {
+      this.#view = view
+      this.#transcript.update(view)
+      this.#tellWaiters()
     }
-    this.#tellWaiters()
+    this.#ended.abort()
   }
 
   #tellWaiters(): void {

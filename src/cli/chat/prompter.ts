@@ -1,29 +1,32 @@
-import { safely } from '../terminal/text.ts'
+import { createInterface, emitKeypressEvents, type Interface } from 'node:readline'
+import { PassThrough, Writable } from 'node:stream'
+import type { ReadStream } from 'node:tty'
+import { joined, type Printable, SafeText } from '../terminal/text.ts'
+import type { Paper } from '../transcript/transcript.ts'
 import type { Asker } from './ask-decision.ts'
-import { cells, type Line, line, type Span, styled } from './line.ts'
-import { type Edited, editLine, emptyLine, type Key, lineOf } from './line-editor.ts'
-import type { Paper } from './transcript.ts'
+import { breakText, widthOf } from './wrap.ts'
+
+/** A key as Node's readline names it. `text` is what it types; empty for keys that type nothing. */
+export type Key = { readonly name: string; readonly ctrl: boolean; readonly meta: boolean; readonly text: string }
 
 export type Ask = {
   /** Before the line. */
-  readonly label: Line
+  readonly label: SafeText
   readonly initial?: string
   /** Ends the prompt, with null. */
   readonly signal?: AbortSignal
   /** Lines typed before, the newest last. */
   readonly history?: readonly string[]
-  /** Whether keys pressed while nothing was asked belong to it. An answer must not be typed before its question is seen. */
+  /** Whether it takes the keys pressed while no question was open. An answer must not be typed before its question is seen. */
   readonly takesTypeAhead?: boolean
 }
 
-/** The one line that is typed at the bottom of the screen. */
+type Open = { readonly label: SafeText; readonly editor: Interface; settle(text: string | null): void }
+
+/** The line that is typed at the bottom of the screen. Node's readline edits it; the screen draws it. */
 export class Prompter {
   readonly #onChange: () => void
-  #label: Line = []
-  #line: Edited = emptyLine
-  #history: readonly string[] = []
-  #place = 0
-  #settle: ((text: string | null) => void) | null = null
+  #open: Open | null = null
   #ahead: Key[] = []
 
   constructor(onChange: () => void) {
@@ -31,33 +34,29 @@ export class Prompter {
   }
 
   get isAsking(): boolean {
-    return this.#settle !== null
+    return this.#open !== null
   }
 
   get text(): string {
-    return this.#line.before + this.#line.after
+    return this.#open?.editor.line ?? ''
   }
 
-  /** The line that was typed; null when it was withdrawn or left with Escape. One at a time. */
-  async ask(asked: Ask): Promise<string | null> {
-    const { label, initial = '', signal, history = [], takesTypeAhead = false } = asked
+  /** The typed line; null when the question was withdrawn or left with Escape. One at a time. */
+  async ask({ label, initial = '', signal, history = [], takesTypeAhead = false }: Ask): Promise<string | null> {
     if (signal?.aborted) return null
-    this.#label = label
-    this.#line = lineOf(initial)
-    this.#history = history
-    this.#place = history.length
+    const { promise, resolve } = Promise.withResolvers<string | null>()
+    const editor = lineEditor(history)
+    this.#open = { label, editor, settle: resolve }
+    if (initial !== '') editor.write(initial)
     const leave = (): void => this.leave()
     signal?.addEventListener('abort', leave, { once: true })
-    const answered = new Promise<string | null>((resolve) => {
-      this.#settle = resolve
-    })
-    const ahead = this.#ahead
-    this.#ahead = []
+    const ahead = this.#ahead.splice(0)
     if (takesTypeAhead) for (const key of ahead) this.press(key)
     this.#onChange()
     try {
-      return await answered
+      return await promise
     } finally {
+      editor.close()
       signal?.removeEventListener('abort', leave)
     }
   }
@@ -67,64 +66,53 @@ export class Prompter {
   }
 
   clear(): void {
-    this.#line = emptyLine
+    for (const name of ['e', 'u']) this.#open?.editor.write(null, { ctrl: true, name })
     this.#onChange()
   }
 
   press(key: Key): void {
-    if (!this.#settle) return void this.#ahead.push(key)
-    if (key.name === 'return' || key.name === 'enter') return this.#end(this.text)
-    if (key.name === 'escape') return this.#end(null)
-    if (key.name === 'up' || key.name === 'down') this.#recall(key.name === 'up' ? -1 : 1)
-    else this.#line = editLine(this.#line, key)
+    const { name, ctrl, meta, text } = key
+    if (!this.#open) return void this.#ahead.push(key)
+    if (name === 'return' || name === 'enter') return this.#end(this.text)
+    if (name === 'escape') return this.#end(null)
+    // Readline would stop or suspend the process with these.
+    if (ctrl && (name === 'c' || name === 'z')) return
+    this.#open.editor.write(/\p{Cc}/u.test(text) ? null : text, { name, ctrl, meta })
     this.#onChange()
   }
 
-  /** Label and line as rows, and where the cursor is in them. */
-  rows(width: number): { rows: Line[]; cursor: { row: number; column: number } } {
-    const rows: Span[][] = [[]]
-    if (!this.isAsking) return { rows, cursor: { row: 0, column: 0 } }
-    let used = 0
-    const put = ({ text, style }: Span): void => {
-      let from = rows.at(-1)!.push({ text: '', style }) - 1
-      for (const cell of cells(safely(text))) {
-        if (used + cell.width > width) {
-          from = rows.push([{ text: '', style }]) && 0
-          used = 0
-        }
-        const row = rows.at(-1)!
-        row[from] = { text: row[from]!.text + cell.text, style }
-        used += cell.width
-      }
-    }
-    this.#label.forEach(put)
-    put({ text: this.#line.before, style: 'plain' })
-    const cursor = { row: rows.length - 1, column: used }
-    put({ text: this.#line.after, style: 'plain' })
-    return { rows, cursor }
-  }
-
-  #recall(by: number): void {
-    const place = this.#place + by
-    if (place < 0 || place > this.#history.length) return
-    this.#place = place
-    this.#line = lineOf(this.#history[place] ?? '')
+  /** The rows of label and line, and the cursor's place in them. */
+  rows(width: number): { rows: readonly Printable[]; cursor: { row: number; column: number } } {
+    if (!this.#open) return { rows: [''], cursor: { row: 0, column: 0 } }
+    const { label, editor } = this.#open
+    const before = breakRows([label, editor.line.slice(0, editor.cursor)], width)
+    const cursor = { row: before.length - 1, column: widthOf(before.at(-1)!) }
+    return { rows: breakRows([label, editor.line], width), cursor }
   }
 
   #end(text: string | null): void {
-    const settle = this.#settle
-    this.#settle = null
-    this.#line = emptyLine
-    settle?.(text)
+    const open = this.#open
+    this.#open = null
+    open?.settle(text)
     this.#onChange()
   }
 }
 
-/** Puts questions to the person in the line at the bottom of the screen, until the signal takes them back. */
-export function lineAsker(prompter: Prompter, paper: Pick<Paper, 'print'>, signal: AbortSignal): Asker {
+function breakRows(pieces: readonly Printable[], width: number): SafeText[] {
+  return breakText(joined(pieces), width).map((row) => new SafeText(row))
+}
+
+/** Readline with neither keyboard nor screen: it edits the line and remembers the ones before. */
+function lineEditor(history: readonly string[]): Interface {
+  const output = new Writable({ write: (_chunk, _encoding, done) => done() })
+  return createInterface({ input: new PassThrough(), output, terminal: true, history: history.toReversed() })
+}
+
+/** Asks questions in the line at the bottom of the screen, until the signal withdraws them. */
+export function lineAsker(prompter: Prompter, paper: Pick<Paper, 'print' | 'colours'>, signal: AbortSignal): Asker {
   const ask: Asker['ask'] = (label, initial = '') =>
-    prompter.ask({ label: line(styled('yellow', `${label} `)), initial, signal })
-  const say: Asker['say'] = (text) => paper.print(line(styled('dim', `    ${text}`)))
+    prompter.ask({ label: paper.colours.yellow(`${label} `), initial, signal })
+  const say: Asker['say'] = (text) => paper.print(paper.colours.dim(`    ${text}`))
   return {
     ask,
     say,
@@ -138,5 +126,35 @@ export function lineAsker(prompter: Prompter, paper: Pick<Paper, 'print'>, signa
         if (typed !== '') say(`Type one of the letters in brackets, not '${typed}'.`)
       }
     },
+  }
+}
+
+type RawKey = { readonly name?: string; readonly ctrl?: boolean; readonly meta?: boolean }
+
+const pasteOn = '\u001b[?2004h'
+const pasteOff = '\u001b[?2004l'
+
+/** Takes the keyboard until the returned function is called. Pasted text is only typed: a line break in it sends nothing. */
+export function readKeys(
+  input: ReadStream,
+  output: { write(text: string): unknown },
+  onKey: (key: Key) => void,
+): () => void {
+  let isPasting = false
+  const onKeypress = (text: string | undefined, { name = '', ctrl = false, meta = false }: RawKey): void => {
+    if (name === 'paste-start' || name === 'paste-end') isPasting = name === 'paste-start'
+    else if (!isPasting) onKey({ name, ctrl, meta, text: text ?? '' })
+    else onKey({ name: '', ctrl: false, meta: false, text: (text ?? '').replace(/\p{Cc}/gu, ' ') })
+  }
+  emitKeypressEvents(input)
+  input.on('keypress', onKeypress)
+  input.setRawMode(true)
+  input.resume()
+  output.write(pasteOn)
+  return () => {
+    input.off('keypress', onKeypress)
+    input.setRawMode(false)
+    input.pause()
+    output.write(pasteOff)
   }
 }

@@ -1,13 +1,15 @@
 import { CommandLineError } from '../../base/errors/cli-errors.ts'
 import type { Json } from '../../base/json.ts'
-import type { PendingItem } from '../../view/view.ts'
+import type { PendingItem, View } from '../../view/view.ts'
 import { answerArgs, findPending, keyOf, readValue, tellAnswered } from '../answer/find-pending.ts'
+import type { Asker } from '../chat/ask-decision.ts'
 import { command, countOf, exitCodes, Interrupted } from '../command.ts'
 import type { Output } from '../output.ts'
 import { withTarget } from '../target/open-target.ts'
 import { targetArgs } from '../target/target-args.ts'
-import type { Printable } from '../terminal/text.ts'
-import { commandLine, pendingLines } from '../transcript/pending-lines.ts'
+import { type Printable, safely } from '../terminal/text.ts'
+import { commandLine } from '../transcript/command-line.ts'
+import { pendingLines } from '../transcript/pending-lines.ts'
 
 export const answer = command({
   args: {
@@ -29,35 +31,47 @@ export const answer = command({
   run: ({ args, output }) =>
     withTarget(args, output, async (target) => {
       const wanted = { kinds: ['elicitation', 'client_exec', 'recovery'], what: 'an answer' } as const
-      const { ref, tool, item } = await findPending(target, args, wanted)
+      const { ref, tool, item, view } = await findPending(target, args, wanted)
       const value =
         args.value === undefined
-          ? await asked(item, { id: args.conversation, output })
+          ? item && (await askValue(item, view, output))
           : await readValue('The value', args.value, item?.schema ?? null)
       const answered = await target.conversation(args.conversation).answer(ref, value, keyOf(args))
       return tellAnswered(answered, `Answered: ${tool}.`, output)
     }),
 })
 
-/** Of a call that has been answered nothing is asked any more. */
-async function asked(item: PendingItem | null, { id, output }: { id: string; output: Output }): Promise<Json> {
-  if (!item) return null
+async function askValue(item: PendingItem, view: View, output: Output): Promise<Json> {
   if (!output.isInteractive) {
     const schema = JSON.stringify(item.schema)
-    throw new CommandLineError(
-      `The value is missing, and nobody sits at a terminal; its JSON Schema: ${schema}`,
-      'answer',
-    )
+    throw new CommandLineError(`The value is missing, and this is no terminal; its JSON Schema: ${schema}`, 'answer')
   }
-  const style = { colours: output.colours, isFull: true, args: {} }
-  for (const line of pendingLines(id, item, style).slice(0, 2)) output.note(line)
-  const [{ askDecision }, { clackAsker }] = await Promise.all([
-    import('../chat/ask-decision.ts'),
-    import('../answer/clack-asker.ts'),
-  ])
-  const decision = await askDecision(item, clackAsker)
+  for (const line of pendingLines(item, view, { colours: output.colours, isFull: true })) output.note(line)
+  const { askDecision } = await import('../chat/ask-decision.ts')
+  const decision = await askDecision(item, await clackAsker())
   if (decision?.verb !== 'answer') throw new Interrupted()
   return decision.value
+}
+
+/** Asks one question after the other. Ctrl-C and Escape end the command. */
+async function clackAsker(): Promise<Asker> {
+  const { isCancel, log, select, text } = await import('@clack/prompts')
+  const message = (label: string): string => safely(label.replace(/\s*[›:]$/, ''))
+  const answered = <T>(given: T): Exclude<T, symbol> => {
+    if (isCancel(given)) throw new Interrupted()
+    return given as Exclude<T, symbol>
+  }
+  return {
+    async ask(label, initial = '') {
+      return answered(await text({ message: message(label), initialValue: initial, defaultValue: '' }))
+    },
+    async choose(label, choices) {
+      const options = choices.map((value) => ({ value: value as string, label: safely(value) }))
+      const chosen = answered(await select({ message: message(label), options }))
+      return choices.find((choice) => choice === chosen) ?? null
+    },
+    say: (said) => log.message(safely(said)),
+  }
 }
 
 export const approve = command({

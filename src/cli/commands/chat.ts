@@ -3,16 +3,16 @@ import { CommandLineError } from '../../base/errors/cli-errors.ts'
 import { PerdureError } from '../../base/errors/perdure-error.ts'
 import { uuidV7 } from '../../base/uuid-v7.ts'
 import { type ChatPort, chatPort } from '../chat/chat-port.ts'
-import { ChatSession } from '../chat/chat-session.ts'
-import { line, styled } from '../chat/line.ts'
+import { atTerminal, ChatSession } from '../chat/chat-session.ts'
 import { PlainChat } from '../chat/plain-chat.ts'
-import { atTerminal, Screen, screenLogger } from '../chat/screen.ts'
-import { Transcript } from '../chat/transcript.ts'
+import { Screen, screenLogger } from '../chat/screen.ts'
 import { command, exitCodes, Interrupted } from '../command.ts'
 import type { Output } from '../output.ts'
 import { openTarget, type Target } from '../target/open-target.ts'
 import { type TargetArgs, targetArgs, userNameOf } from '../target/target-args.ts'
-import { commandLine } from '../transcript/pending-lines.ts'
+import { safe } from '../terminal/text.ts'
+import { commandLine } from '../transcript/command-line.ts'
+import { Transcript } from '../transcript/transcript.ts'
 
 export const chat = command({
   about: [
@@ -62,17 +62,20 @@ type Chat = {
 }
 
 async function atKeyboard({ port, id, agent, screen, signal }: Chat, target: Target, args: ChatArgs): Promise<void> {
+  const { bold, dim, yellow } = screen.colours
   screen.print(
-    line(styled('bold', id), styled('dim', ` with ${agent} on ${target.place}`)),
-    line(styled('dim', '/help for the commands, Ctrl-C to cancel a turn, Ctrl-D to leave')),
+    safe`${bold(id)}${dim(` with ${agent} on ${target.place}`)}`,
+    dim('/help for the commands, Ctrl-C to cancel a turn, Ctrl-D to leave'),
   )
   if (target.agents && !target.agents.includes(agent)) {
-    const where = 'what you say and answer is kept, and goes on where it runs'
-    screen.print(line(styled('yellow', `The code of ${agent} is not here: ${where}.`)))
+    const where = 'your messages and answers are recorded, and a process that has it continues'
+    screen.print(yellow(`The code of ${agent} is not here: ${where}.`))
   }
-  const session = new ChatSession(port, screen, { agent, who: target.kind === 'store' ? userNameOf(args) : null })
+  const own = userNameOf(args)
+  // On a server the token says who you are, and the client is not told.
+  const session = new ChatSession(port, screen, { agent, isOwn: (who) => target.kind === 'server' || who === own })
   await atTerminal(session, { input: process.stdin, output: process.stdout }, signal)
-  screen.print(line(styled('dim', `The conversation is in the log. Go on with: ${commandLine(['chat', id], args)}`)))
+  screen.print(dim(`The conversation is in the log. Continue with: ${commandLine(['chat', id], args)}`))
   screen.end()
 }
 
@@ -83,7 +86,7 @@ async function fromInput(
   output: Output,
   args: ChatArgs,
 ): Promise<void> {
-  const chat = new PlainChat(port, screen, new Transcript(screen, { agent, who: null, earlierTurns: 0 }))
+  const chat = new PlainChat(port, screen, new Transcript(screen, { agent, isOwn: () => true, earlierTurns: 0 }))
   const lines = createInterface({ input: process.stdin, signal })
   const tellEnd = (): void => output.note('Finishing what runs; Ctrl-C again ends at once.')
   signal.addEventListener('abort', tellEnd, { once: true })

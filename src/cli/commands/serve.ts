@@ -9,7 +9,7 @@ import { openStore } from '../target/open-store.ts'
 import { usualTokenFile } from '../target/server-access.ts'
 import { storeArgs } from '../target/target-args.ts'
 import { safe } from '../terminal/text.ts'
-import { perdureCommand } from '../transcript/pending-lines.ts'
+import { perdureCommand } from '../transcript/command-line.ts'
 
 const { tenant: _, ...placeArgs } = storeArgs
 

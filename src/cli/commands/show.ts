@@ -3,15 +3,16 @@ import type { UnknownEvent } from '../../base/errors/log-errors.ts'
 import { packageVersion } from '../../base/errors/perdure-error.ts'
 import type { RemoteConversation } from '../../client/conversation.ts'
 import type { HistoryPage } from '../../runtime/read/history.ts'
-import type { ViewMessage } from '../../view/view.ts'
+import type { View, ViewMessage } from '../../view/view.ts'
 import { command, countOf, exitCodes } from '../command.ts'
 import type { Output } from '../output.ts'
 import { type Target, withTarget } from '../target/open-target.ts'
 import { type TargetArgs, targetArgs } from '../target/target-args.ts'
-import { ago, type Printable, safe, table } from '../terminal/text.ts'
-import { LivePrinter } from '../transcript/live-printer.ts'
-import { eventText, messageLines } from '../transcript/message-lines.ts'
-import { commandLine, pendingLines } from '../transcript/pending-lines.ts'
+import { ago, type Printable, safe, safely, table } from '../terminal/text.ts'
+import { commandLine } from '../transcript/command-line.ts'
+import { pendingLines } from '../transcript/pending-lines.ts'
+import { type Paper, Transcript } from '../transcript/transcript.ts'
+import { eventText, messageLines } from '../transcript/view-lines.ts'
 
 export const show = command({
   args: {
@@ -30,16 +31,16 @@ export const show = command({
   ],
   run: ({ args, output }) =>
     withTarget(args, output, async (target) => {
-      const shown = await read(target, args.conversation, {
+      const { view, ...shown } = await read(target, args.conversation, {
         limit: countOf('turns', args.turns) ?? 20,
         before: countOf('before', args.before),
       })
-      output.result(shown, () => lines(shown, output, args, args.full ?? false))
+      output.result(shown, () => lines(shown, view, output, { ...args, isFull: args.full ?? false }))
       return exitCodes.ok
     }),
 })
 
-type Shown = Awaited<ReturnType<typeof read>>
+type Shown = Omit<Awaited<ReturnType<typeof read>>, 'view'>
 
 async function read(target: Target, id: string, { limit, before }: { limit: number; before: number | undefined }) {
   const conversation = target.conversation(id)
@@ -51,6 +52,7 @@ async function read(target: Target, id: string, { limit, before }: { limit: numb
   ])
   const { state, activity, pending, unknownEvent } = view
   return {
+    view,
     ...record,
     state,
     activity,
@@ -76,29 +78,27 @@ async function newestTurns(conversation: RemoteConversation, turns: number, befo
   }
 }
 
-function lines(shown: Shown, { colours }: Output, args: TargetArgs, isFull: boolean): Printable[] {
-  const { parent } = shown
-  const style = { colours, isFull, agent: shown.agent ?? 'assistant', args }
-  const heading = safe`${colours.bold(shown.id)}${shown.title ? `  ${shown.title}` : ''}`
-  const stands = `${shown.agent ?? 'no agent'}, ${shown.activity ?? shown.state}, ${shown.lastSeq} events, updated ${ago(shown.updatedAt)}`
-  const origin = parent
-    ? [colours.dim(parent.callId ? `child of ${parent.id}` : `fork of ${parent.id} at ${parent.at}`)]
-    : []
-  const forks = shown.forks.map((fork) => colours.dim(`fork ${fork.id} at ${fork.at}`))
-  const earlier =
-    shown.before === null
-      ? []
-      : ['', colours.dim(`Earlier: ${commandLine(['show', shown.id, '--before', String(shown.before)], args)}`)]
-  const waiting = shown.pending.flatMap((item) => pendingLines(shown.id, item, style))
+function lines(
+  shown: Shown,
+  view: View,
+  { colours }: Output,
+  { isFull, ...args }: TargetArgs & { readonly isFull: boolean },
+): Printable[] {
+  const { id, parent, agent, title, activity, state, lastSeq, updatedAt } = shown
+  const { bold, dim } = colours
+  const origin = parent ? [dim(parent.callId ? `child of ${parent.id}` : `fork of ${parent.id} at ${parent.at}`)] : []
+  const earlier = commandLine(['show', id, '--before', String(shown.before)], args)
+  const style = { colours, isFull, agent: agent ?? 'assistant', answerOn: args }
+  const waiting = shown.pending.flatMap((item) => pendingLines(item, view, style))
   return [
-    heading,
-    colours.dim(stands),
+    safe`${bold(id)}${title ? `  ${title}` : ''}`,
+    dim(`${agent ?? 'no agent'}, ${activity ?? state}, ${lastSeq} events, updated ${ago(updatedAt)}`),
     ...origin,
-    ...forks,
-    ...earlier,
+    ...shown.forks.map((fork) => dim(`fork ${fork.id} at ${fork.at}`)),
+    ...(shown.before === null ? [] : ['', dim(`Earlier: ${earlier}`)]),
     ...shown.messages.flatMap((message) => ['', ...messageLines(message, style)]),
     ...(waiting.length > 0 ? ['', ...waiting] : []),
-    ...(shown.unknownEvent ? ['', colours.dim(unreadLine(shown.unknownEvent))] : []),
+    ...(shown.unknownEvent ? ['', dim(unreadLine(shown.unknownEvent))] : []),
   ]
 }
 
@@ -128,20 +128,47 @@ export const tail = command({
       const after = countOf('after', args.after, 0)
       const conversation = target.conversation(args.conversation)
       const { agent } = await conversation.record()
-      const options = { agent: agent ?? 'assistant', isFull: args.full ?? false, args, after }
-      const printer = new LivePrinter(output, options)
       const signal = interrupted()
-      // A person is shown what the events mean, which needs a view; a script gets the events themselves.
-      const from = output.isJson && after !== undefined ? { after } : {}
-      for await (const { id, event } of conversation.watch({ ...from, signal })) {
-        if (output.isJson) output.item({ id, event }, () => [])
-        else printer.print(event)
+      let seq = after ?? 0
+      if (output.isJson) {
+        const from = after === undefined ? {} : { after }
+        for await (const { id, event } of conversation.watch({ ...from, signal }))
+          output.item({ id, event }, () => [])
+      } else {
+        const paper = outputPaper(output)
+        const options = { agent: agent ?? 'assistant', after, isFull: args.full ?? false, answerOn: args }
+        const transcript = new Transcript(paper, { ...options, earlierTurns: 1, tellsAll: true })
+        for await (const view of conversation.views({ signal })) {
+          transcript.update(view)
+          seq = view.seq
+        }
+        paper.closeLine()
+        output.note(`\nContinue with: ${commandLine(['tail', args.conversation, '--after', String(seq)], args)}`)
       }
-      printer.end()
-      output.note(`\nGo on with: ${commandLine(['tail', args.conversation, '--after', String(printer.seq)], args)}`)
       return signal.aborted ? exitCodes.interrupted : exitCodes.ok
     }),
 })
+
+/** Writes at once and breaks no lines: a pipe gets text as it comes. */
+function outputPaper({ colours, write }: Output): Paper {
+  let isInLine = false
+  const closeLine = (): void => {
+    if (isInLine) write('\n')
+    isInLine = false
+  }
+  return {
+    colours,
+    print(...lines) {
+      closeLine()
+      for (const line of lines) write(safe`${line}\n`)
+    },
+    append(text) {
+      write(text)
+      isInLine ||= safely(text) !== ''
+    },
+    closeLine,
+  }
+}
 
 export const explain = command({
   args: {

@@ -1,3 +1,5 @@
+import stringWidth from 'fast-string-width'
+
 /** Text that may go to a terminal as it is: what came from outside has been escaped, what is left are our own colours. */
 export class SafeText {
   readonly text: string
@@ -30,7 +32,7 @@ export function joined(values: readonly Printable[], separator = ''): SafeText {
  * characters that change the direction of text, which can make a line read as another.
  */
 function escaped(text: string): string {
-  return text.replaceAll('\r\n', '\n').replaceAll(dangerous, (character) => {
+  return text.toWellFormed().replaceAll('\r\n', '\n').replaceAll(dangerous, (character) => {
     const code = character.codePointAt(0)!
     return code < 0x100 ? `\\x${code.toString(16).padStart(2, '0')}` : `\\u${code.toString(16)}`
   })
@@ -63,7 +65,7 @@ export function coloursOf(areWanted: boolean): Colours {
   const paint =
     ([on, off]: readonly [number, number]) =>
     (text: Printable) =>
-      new SafeText(areWanted ? `\u001b[${on}m${safely(text)}\u001b[${off}m` : safely(text))
+      new SafeText(areWanted ? safely(text).replaceAll(/^.+$/gm, `\u001b[${on}m$&\u001b[${off}m`) : safely(text))
   return Object.fromEntries(Object.entries(codes).map(([name, pair]) => [name, paint(pair)])) as Colours
 }
 
@@ -78,22 +80,15 @@ const narrowest = 8
 /** Rows below a heading, in columns. What does not fit into `width` is taken from the last column; no width means no limit. */
 export function table(heading: readonly Printable[], rows: readonly (readonly Printable[])[], width = 0): SafeText[] {
   const cells = [heading, ...rows].map((row) => row.map((cell) => oneLine(safely(cell))))
-  const widths = heading.map((_, column) => Math.max(...cells.map((row) => visibleLength(row[column] ?? ''))))
+  const widths = heading.map((_, column) => Math.max(...cells.map((row) => stringWidth(row[column] ?? ''))))
   const before = widths.slice(0, -1).reduce((sum, each) => sum + each + gap.length, 0)
   const last = width > 0 ? Math.max(narrowest, width - before) : Number.POSITIVE_INFINITY
   return cells.map((row) => {
     const padded = row.map((cell, column) =>
-      column === row.length - 1 ? shortened(cell, last) : cell + ' '.repeat(widths[column]! - visibleLength(cell)),
+      column === row.length - 1 ? shortened(cell, last) : cell + ' '.repeat(widths[column]! - stringWidth(cell)),
     )
     return new SafeText(padded.join(gap).trimEnd())
   })
-}
-
-// biome-ignore lint/suspicious/noControlCharactersInRegex: colours take no room
-const colours = /\u001b\[\d+m/g
-
-function visibleLength(text: string): number {
-  return [...text.replaceAll(colours, '')].length
 }
 
 function oneLine(text: string): string {
@@ -102,10 +97,13 @@ function oneLine(text: string): string {
 
 /** A cell with colours is ours, and short. */
 function shortened(text: string, most: number): string {
-  const characters = [...text]
-  const length = visibleLength(text)
-  if (length <= most || length < characters.length) return text
-  return `${characters.slice(0, most - 1).join('')}…`
+  if (stringWidth(text) <= most) return text
+  let kept = ''
+  for (const character of text) {
+    if (stringWidth(kept + character) >= most) break
+    kept += character
+  }
+  return `${kept}…`
 }
 
 const units = [

@@ -1,6 +1,6 @@
 import { execFileSync } from 'node:child_process'
 import { expect, test } from 'vitest'
-import { commandLine } from './pending-lines.ts'
+import { commandLine } from './command-line.ts'
 
 test('a line to type can be typed where this one was, and names the same target', () => {
   const args = { url: 'http://127.0.0.1:4111', 'token-file': 'a b.json' }

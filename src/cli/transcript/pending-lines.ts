@@ -1,45 +1,60 @@
 import type { Json } from '../../base/json.ts'
-import type { RemoteRecord } from '../../client/pages.ts'
-import type { PendingItem } from '../../view/view.ts'
+import { findCall } from '../../log/state.ts'
+import type { PendingItem, View } from '../../view/view.ts'
 import type { TargetArgs } from '../target/target-args.ts'
-import { type Colours, duration, type SafeText, safe } from '../terminal/text.ts'
-import { excerpt, indented, leftOutText } from './message-lines.ts'
+import { duration, type SafeText, safe } from '../terminal/text.ts'
+import { commandLine, shortCallId } from './command-line.ts'
+import { excerpt, type LineStyle, leftOutText } from './view-lines.ts'
 
-export type PendingStyle = { readonly colours: Colours; readonly isFull: boolean; readonly args: TargetArgs }
+export type PendingStyle = LineStyle & {
+  /** Adds the commands that answer, on this target. Default: none. */
+  readonly answerOn?: TargetArgs | undefined
+}
 
-/** What waits for somebody, and what to type. */
-export function pendingLines(
-  conversationId: string,
-  item: PendingItem,
-  { colours, isFull, args }: PendingStyle,
-): SafeText[] {
-  const below = item.path.length > 1 ? ` in ${item.path.map((step) => step.conversationId).join(' > ')}` : ''
+/** Arguments up to this length are shown whole: a person who approves a call must see what runs. */
+const wholeArguments = 20_000
+
+/** A call that waits for an answer. */
+export function pendingLines(item: PendingItem, view: View, { colours, isFull, answerOn }: PendingStyle): SafeText[] {
+  const { dim, yellow, cyan } = colours
   const expires = item.expiresAt === null ? '' : `, expires in ${duration(item.expiresAt - Date.now())}`
-  const prompt = item.prompt === null ? [] : indented(promptText(item.prompt, isFull), 4)
-  const call = ['--call', shortCallId(item.callId)]
-  const lines = wordsFor(item).map((words) => {
-    const [verb = '', ...rest] = words
-    return colours.cyan(commandLine([verb, conversationId, ...call, ...rest], args))
-  })
+  const [first = '', ...more] = promptText(item.prompt, isFull).split(/\r?\n/)
+  const heading = `  ? ${placeOf(item, view)} ${asks[item.kind]}${expires}${first === '' ? '' : ': '}`
+  const isWhole = isFull || JSON.stringify(item.args).length <= wholeArguments
+  const showsArguments = item.kind !== 'elicitation' || item.prompt === null
+  const commands = answerOn ? wordsFor(item).map((words) => lineFor(words, view.conversationId, item, answerOn)) : []
   return [
-    safe`  ${colours.bold(item.tool)} ${excerpt(item.args, isFull)} ${colours.yellow(kindText[item.kind])}${colours.dim(`${below}${expires}`)}`,
-    ...prompt,
-    ...(item.leftOut ? indented(colours.dim(leftOutText(item.leftOut)), 4) : []),
-    ...lines.flatMap((line) => indented(line, 4)),
+    safe`${yellow(heading)}${first}`,
+    // Marked, so that a line of a prompt cannot pass for a line of the program.
+    ...more.map((row) => safe`${yellow('    │ ')}${row}`),
+    ...(showsArguments ? [dim(`    arguments: ${excerpt(item.args, isWhole)}`)] : []),
+    ...(item.leftOut ? [dim(`    ${leftOutText(item.leftOut)}`)] : []),
+    ...commands.map((line) => safe`    ${cyan(line)}`),
   ]
 }
 
-const kindText: Readonly<Record<PendingItem['kind'], string>> = {
-  approval: 'waits for approval',
-  elicitation: 'waits for an answer',
+const asks: Readonly<Record<PendingItem['kind'], string>> = {
+  approval: 'needs approval',
+  elicitation: 'asks',
   client_exec: 'waits for a client',
-  sub_agent: 'waits for an agent',
-  recovery: 'was interrupted, and waits for a decision',
+  recovery: 'was interrupted and asks what to do',
+  sub_agent: 'waits for a child agent',
 }
 
-/** An ending of the id that tells calls apart: they begin with the time. */
-export function shortCallId(callId: string): string {
-  return callId.slice(-8)
+function promptText(prompt: Json, isFull: boolean): string {
+  if (prompt === null) return ''
+  return typeof prompt === 'string' ? prompt : excerpt(prompt, isFull)
+}
+
+/** The tool, after the tools of the child agents above it. */
+function placeOf(item: PendingItem, view: View): string {
+  if (item.path.length < 2) return item.tool
+  const above = item.path.slice(0, -1).map(({ callId }) => findCall(view.log, callId)?.call.name ?? 'a child agent')
+  return [...above, item.tool].join(' › ')
+}
+
+function lineFor([verb = '', ...rest]: string[], id: string, { callId }: PendingItem, args: TargetArgs): string {
+  return commandLine([verb, id, '--call', shortCallId(callId), ...rest], args)
 }
 
 function wordsFor({ kind, schema }: PendingItem): string[][] {
@@ -51,16 +66,14 @@ function wordsFor({ kind, schema }: PendingItem): string[][] {
         ['answer', '"rerun"'],
         ['answer', '"report"'],
       ]
+    case 'sub_agent':
+      return []
     default:
-      return [['answer', exampleOf(schema)]]
+      return [['answer', JSON.stringify(example(schema, 0))]]
   }
 }
 
-/** A first idea of what would be accepted. */
-function exampleOf(schema: Json): string {
-  return JSON.stringify(example(schema, 0))
-}
-
+/** A value of the kind that the schema asks for. */
 function example(schema: Json, depth: number): Json {
   if (typeof schema !== 'object' || schema === null || Array.isArray(schema) || depth > 3) return '…'
   const { type, properties, anyOf, oneOf, enum: values, const: constant, items } = schema as { [key: string]: Json }
@@ -72,47 +85,4 @@ function example(schema: Json, depth: number): Json {
   if (type === 'array') return [example(items ?? null, depth + 1)]
   if (type !== 'object') return '…'
   return Object.fromEntries(Object.entries(properties ?? {}).map(([name, each]) => [name, example(each, depth + 1)]))
-}
-
-function promptText(prompt: Json, isFull: boolean): string {
-  return typeof prompt === 'string' ? prompt : excerpt(prompt, isFull)
-}
-
-type Listed = Pick<RemoteRecord, 'id' | 'unreadable' | 'quarantinedAt'>
-
-/** What to say beside a list about each of its conversations that is damaged in the store, or quarantined. */
-export function problemNotes(records: readonly Listed[], args: TargetArgs): string[] {
-  // The doctor looks after whole stores, as nobody.
-  const { tenant, who: _, ...place } = args
-  return records.flatMap(({ id, unreadable, quarantinedAt }) => {
-    if (unreadable) {
-      const what = unreadable.join(' and ')
-      return [`'${id}' is damaged: its ${what} cannot be read. Run: ${commandLine(['doctor'], place)}`]
-    }
-    if (quarantinedAt === undefined) return []
-    const release = commandLine(['unquarantine', id, ...(tenant === undefined ? [] : ['--tenant', tenant])], place)
-    return [`'${id}' is quarantined: the processes that worked on it ended. Find out why, then run: ${release}`]
-  })
-}
-
-const targetOptions = ['url', 'token-file', 'store', 'config', 'tenant', 'who'] as const
-
-/** A line to type next, on the same target as this command. */
-export function commandLine(words: readonly string[], args: TargetArgs): string {
-  const target = targetOptions.flatMap((name) => (args[name] === undefined ? [] : [`--${name}`, args[name]]))
-  return [perdureCommand(), ...[...words, ...target].map(quoted)].join(' ')
-}
-
-/** For a POSIX shell. */
-function quoted(word: string): string {
-  return /^[\w./:@=+,-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`
-}
-
-/** How this command line is called again: in a clone by its script, else by npx, which finds it in a project and where it is global. */
-export function perdureCommand(): string {
-  return isFromSource() ? 'npm run -s perdure --' : 'npx perdure'
-}
-
-export function isFromSource(): boolean {
-  return import.meta.url.endsWith('.ts')
 }

@@ -2,7 +2,8 @@ import { expect, test } from 'vitest'
 import { called, replied, said, stateOf, suspended } from '../../../test/log/story.ts'
 import type { Json } from '../../base/json.ts'
 import { viewOf } from '../../view/view-of.ts'
-import { pendingLines } from './status-lines.ts'
+import { coloursOf, safely } from '../terminal/text.ts'
+import { pendingLines } from './pending-lines.ts'
 
 function shown(prompt: Json, args: Json): string[] {
   const view = viewOf(
@@ -14,10 +15,10 @@ function shown(prompt: Json, args: Json): string[] {
       suspended('c1', 'approval', { prompt }),
     ]),
   )
-  return pendingLines(view.pending[0]!, view).map((row) => row.map(({ text }) => text).join(''))
+  return pendingLines(view.pending[0]!, view, { colours: coloursOf(false), isFull: false }).map(safely)
 }
 
-test('whoever approves is shown all of the arguments', () => {
+test('a person who approves is shown all of the arguments', () => {
   const note = 'x'.repeat(5_000)
   expect(shown('Pay?', { note })).toEqual(['  ? refund needs approval: Pay?', `    arguments: {"note":"${note}"}`])
 })

@@ -15,24 +15,24 @@ import type { NewEvent } from '../../log/events.ts'
 import { nothingLive } from '../../view/live-parts.ts'
 import type { Draft, View } from '../../view/view.ts'
 import { viewOf } from '../../view/view-of.ts'
-import type { Line } from './line.ts'
+import { coloursOf, safely } from '../terminal/text.ts'
 import { type Paper, Transcript } from './transcript.ts'
 
 function paper(): Paper & { readonly text: () => string } {
   const lines: string[] = []
   let open = ''
-  const textOf = (line: Line) => line.map((span) => span.text).join('')
   const closeLine = (): void => {
     if (open !== '') lines.push(open)
     open = ''
   }
   return {
+    colours: coloursOf(false),
     print: (...added) => {
       closeLine()
-      lines.push(...added.map(textOf))
+      lines.push(...added.map(safely))
     },
-    append: (...spans) => {
-      open += textOf(spans)
+    append: (text) => {
+      open += safely(text)
     },
     closeLine,
     text: () => [...lines, open].filter((text) => text !== '').join('\n'),
@@ -41,7 +41,7 @@ function paper(): Paper & { readonly text: () => string } {
 
 function shown(...views: readonly View[]): string {
   const written = paper()
-  const transcript = new Transcript(written, { agent: 'clerk', who: 'ann' })
+  const transcript = new Transcript(written, { agent: 'clerk', isOwn: () => true })
   for (const view of views) transcript.update(view)
   return written.text()
 }
@@ -81,7 +81,7 @@ test('what is withdrawn is said to be', () => {
 
 test('a text that was changed when it was finished is written anew', () => {
   expect(shown(view(asked, [draft('Something else')]), view([...asked, answer]))).toMatch(
-    new RegExp(`Something else\n.*changed.*\nclerk › ${answerText}`),
+    new RegExp(`Something else\n.*differs.*\nclerk › ${answerText}`),
   )
 })
 
@@ -95,12 +95,14 @@ test('a call is told with who answered and how it ended, each once', () => {
   const calling = [...asked, replied('t1', 'm1', 1, { calls: ['c1'] }), called('c1', { gated: true })]
   const waiting = [...calling, suspended('c1', 'approval', {})]
   const approved = [...waiting, resolved('c1', 'approval', 'resolved', { value: true })]
-  const interrupted = [...approved, started('c1'), failed('c1', 'nobody knows', 'unknown')]
+  const interrupted = [...approved, started('c1'), failed('c1', 'it may have run', 'unknown')]
   const text = shown(view(calling), view(waiting), view(approved), view(interrupted))
-  expect(text.split('\n').slice(-3)).toEqual([
+  expect(text.split('\n').slice(-5)).toEqual([
     expect.stringContaining('▸ refund'),
+    expect.stringContaining('? refund needs approval'),
+    '    arguments: {"cents":5}',
     expect.stringMatching(/approved by \w+/),
-    '  ? refund: nobody knows',
+    '  ? refund: it may have run',
   ])
 })
 
@@ -113,12 +115,12 @@ test('of a long conversation only the end is written, and where the rest is', ()
 
 test('what has begun and ended since the first look is written down, however much is left out of what was before', () => {
   const written = paper()
-  const transcript = new Transcript(written, { agent: 'clerk', who: 'ann', earlierTurns: 0 })
+  const transcript = new Transcript(written, { agent: 'clerk', earlierTurns: 0 })
   transcript.update(view([]))
   transcript.update(view([...asked, answer, ended('t1')]))
   expect(written.text()).toContain(`clerk › ${answerText}`)
   const late = paper()
-  new Transcript(late, { agent: 'clerk', who: 'ann', earlierTurns: 0 }).update(view([...asked, answer, ended('t1')]))
+  new Transcript(late, { agent: 'clerk', earlierTurns: 0 }).update(view([...asked, answer, ended('t1')]))
   expect(late.text()).toBe('')
 })
 
@@ -126,6 +128,27 @@ test('a message that is withheld is not shown, and what was printed of it is sai
   const withheld = view([...asked, marked('m1'), answer, ended('t1', 'halted', 'no')])
   expect(shown(withheld)).not.toContain(answerText)
   const streamed = shown(view(asked), view(asked, [draft(answerText)]), withheld)
-  expect(streamed).toContain('(what is above was withdrawn: it is not part of the conversation)')
+  expect(streamed).toContain('(withdrawn: the text above is not part of the conversation)')
   expect(streamed.split(answerText)).toHaveLength(2)
+})
+
+test('a transcript that begins after an event leaves out what came before it, also within a turn', () => {
+  const calling = [...asked, replied('t1', 'm1', 1, { calls: ['c1'] }), called('c1', { gated: true })]
+  const answered = [...calling, suspended('c1', 'approval', {}), resolved('c1', 'approval', 'resolved', { value: true })]
+  const written = paper()
+  new Transcript(written, { agent: 'clerk', after: calling.length }).update(view([...answered, ended('t1', 'cancelled')]))
+  expect(written.text()).toMatch(/^ {4}approved by \w+\n {2}the turn was cancelled$/)
+})
+
+test('a transcript for operators also has turns that completed, progress, and withheld messages', () => {
+  const written = paper()
+  const transcript = new Transcript(written, { agent: 'clerk', tellsAll: true })
+  const running = view([...asked, replied('t1', 'm1', 1, { calls: ['c1'] }), called('c1'), started('c1')])
+  transcript.update({ ...running, progress: { c1: 'half' } })
+  transcript.update({ ...running, progress: { c1: 'half' } })
+  expect(written.text().match(/refund: "half"/g)).toHaveLength(1)
+  const all = paper()
+  new Transcript(all, { agent: 'clerk', tellsAll: true }).update(view([...asked, marked('m1'), answer, ended('t1')]))
+  expect(all.text()).toContain(answerText)
+  expect(all.text()).toMatch(/withheld: the hook '.*' did not pass it\)\n {2}the turn was completed$/)
 })
