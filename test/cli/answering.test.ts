@@ -66,7 +66,9 @@ describe.each(ways)('on a %s', (way) => {
     expect(edited.code).toBe(0)
     await outcome(id)
     const shown = await perdure(onIt('show', id))
-    expect(shown.stdout).toContain('▸ refund {"cents":500}\n    a person changed the arguments to {"cents":7}\n  ✓ refund {"paid":7}')
+    expect(shown.stdout).toContain(
+      '▸ refund {"cents":500}\n    a person changed the arguments to {"cents":7}\n  ✓ refund {"paid":7}',
+    )
   })
 
   test('a denial tells the model why', async () => {

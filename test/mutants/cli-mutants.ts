@@ -32,4 +32,47 @@ export const cliMutants: readonly Mutant[] = [
     ],
     killedBy: [onStore('an aborted signal ends the watching of a store')],
   },
+  {
+    name: 'cli: a chat that cannot be drawn ends as if the person had left',
+    edits: [
+      {
+        file: 'src/cli/chat/chat-session.ts',
+        find: '      await watching\n    } finally',
+        replace: '      watching.catch(() => {})\n    } finally',
+      },
+    ],
+    killedBy: [
+      {
+        file: 'src/cli/chat/chat-session.test.ts',
+        test: 'an error in the drawing of a view ends the chat with that error',
+      },
+    ],
+  },
+  {
+    name: 'cli: tail --after repeats what came before it',
+    edits: [
+      {
+        file: 'src/cli/transcript/transcript.ts',
+        find: 'return seq > (this.#options.after ?? 0)',
+        replace: 'return true',
+      },
+    ],
+    killedBy: [
+      {
+        file: 'src/cli/transcript/transcript.test.ts',
+        test: 'a transcript that begins after an event leaves out what came before it, also within a turn',
+      },
+    ],
+  },
+  {
+    name: 'cli: an escape sequence is typed into the line',
+    edits: [
+      {
+        file: 'src/cli/chat/prompter.ts',
+        find: '/\\p{Cc}/u.test(text) ? null : text',
+        replace: 'text',
+      },
+    ],
+    killedBy: [{ file: 'src/cli/chat/prompter.test.ts', test: 'a control character is not typed' }],
+  },
 ]

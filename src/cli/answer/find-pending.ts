@@ -9,8 +9,8 @@ import type { Output } from '../output.ts'
 import type { Target } from '../target/open-target.ts'
 import { type TargetArgs, targetArgs } from '../target/target-args.ts'
 import { ago, type Printable, safe } from '../terminal/text.ts'
-import { excerpt } from '../transcript/view-lines.ts'
 import { commandLine, shortCallId } from '../transcript/command-line.ts'
+import { excerpt } from '../transcript/view-lines.ts'
 
 export type FoundCall = {
   readonly ref: CallRef

@@ -1,4 +1,5 @@
 import type { WriteStream } from 'node:tty'
+import { stripVTControlCharacters } from 'node:util'
 import type { LogDetails, Logger } from '../../base/logger.ts'
 import { type Colours, joined, type Printable, SafeText, safely } from '../terminal/text.ts'
 import type { Paper } from '../transcript/transcript.ts'
@@ -131,9 +132,8 @@ export class Screen implements Paper {
 
 /** Further rows of a line begin where its text does. */
 function indentOf(line: Printable): number {
-  // biome-ignore lint/suspicious/noControlCharactersInRegex: colours take no room
-  const [spaces = ''] = safely(line).replaceAll(/\u001b\[\d+m/g, '').match(/^ */) ?? []
-  return Math.max(indent, spaces.length)
+  const text = stripVTControlCharacters(safely(line))
+  return Math.max(indent, text.length - text.trimStart().length)
 }
 
 /** Prints warnings and errors as lines of the chat: the console would write over its foot. */

@@ -9,7 +9,9 @@ export function widthOf(text: Printable): number {
 
 /** The rows of a text, broken at spaces where it has some. Further rows are indented. */
 export function wrapText(text: Printable, width: number, indent = 0): string[] {
-  const [first = '', ...more] = shown(text).split('\n').flatMap((line) => wrapLine(line, width - indent))
+  const [first = '', ...more] = shown(text)
+    .split('\n')
+    .flatMap((line) => wrapLine(line, width - indent))
   return [first, ...more.map((row) => ' '.repeat(indent) + row)]
 }
 
@@ -28,5 +30,5 @@ function shown(text: Printable): string {
   return safely(text).replaceAll('\t', '  ')
 }
 
-// biome-ignore lint/suspicious/noControlCharactersInRegex: colours stay
-const leadingSpaces = /^((?:\u001b\[\d+m)*) +/
+/** After the colours that begin a row. */
+const leadingSpaces = /^((?:\p{Cc}\[\d+m)*) +/u

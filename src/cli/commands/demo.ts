@@ -121,7 +121,8 @@ type Introduced = Pick<RunDemoOptions, 'storeFile' | 'models'> & { readonly url:
 
 function introduction({ storeFile, models, url, hasBegun }: Introduced, colours: Colours): SafeText[] {
   const { bold, dim, cyan } = colours
-  const row = (name: string, value: string, what: string) => safe`${dim(`  ${name.padEnd(8)}`)}${cyan(value)}${dim(what)}`
+  const row = (name: string, value: string, what: string) =>
+    safe`${dim(`  ${name.padEnd(8)}`)}${cyan(value)}${dim(what)}`
   const other = models.isScripted ? ' (or set ANTHROPIC_API_KEY, OPENAI_API_KEY)' : ' (--offline for the script)'
   return [
     safe`${bold('Perdure demo')}: a support agent that survives kill -9`,

@@ -8,8 +8,8 @@ import type { Output } from '../output.ts'
 import { type Target, withTarget } from '../target/open-target.ts'
 import { type TargetArgs, targetArgs, workArgs } from '../target/target-args.ts'
 import { ago, type Printable, safe, table } from '../terminal/text.ts'
-import { excerpt } from '../transcript/view-lines.ts'
 import { commandLine, problemNotes } from '../transcript/command-line.ts'
+import { excerpt } from '../transcript/view-lines.ts'
 
 export const flows = command({
   args: {

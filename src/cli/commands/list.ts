@@ -2,8 +2,8 @@ import { command, countOf, exitCodes } from '../command.ts'
 import { withTarget } from '../target/open-target.ts'
 import { targetArgs } from '../target/target-args.ts'
 import { ago, duration, table } from '../terminal/text.ts'
-import { excerpt } from '../transcript/view-lines.ts'
 import { commandLine, problemNotes, shortCallId } from '../transcript/command-line.ts'
+import { excerpt } from '../transcript/view-lines.ts'
 
 export const list = command({
   args: {

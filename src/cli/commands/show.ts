@@ -132,8 +132,7 @@ export const tail = command({
       let seq = after ?? 0
       if (output.isJson) {
         const from = after === undefined ? {} : { after }
-        for await (const { id, event } of conversation.watch({ ...from, signal }))
-          output.item({ id, event }, () => [])
+        for await (const { id, event } of conversation.watch({ ...from, signal })) output.item({ id, event }, () => [])
       } else {
         const paper = outputPaper(output)
         const options = { agent: agent ?? 'assistant', after, isFull: args.full ?? false, answerOn: args }

@@ -32,10 +32,13 @@ export function joined(values: readonly Printable[], separator = ''): SafeText {
  * characters that change the direction of text, which can make a line read as another.
  */
 function escaped(text: string): string {
-  return text.toWellFormed().replaceAll('\r\n', '\n').replaceAll(dangerous, (character) => {
-    const code = character.codePointAt(0)!
-    return code < 0x100 ? `\\x${code.toString(16).padStart(2, '0')}` : `\\u${code.toString(16)}`
-  })
+  return text
+    .toWellFormed()
+    .replaceAll('\r\n', '\n')
+    .replaceAll(dangerous, (character) => {
+      const code = character.codePointAt(0)!
+      return code < 0x100 ? `\\x${code.toString(16).padStart(2, '0')}` : `\\u${code.toString(16)}`
+    })
 }
 
 // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for

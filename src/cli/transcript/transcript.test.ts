@@ -134,9 +134,15 @@ test('a message that is withheld is not shown, and what was printed of it is sai
 
 test('a transcript that begins after an event leaves out what came before it, also within a turn', () => {
   const calling = [...asked, replied('t1', 'm1', 1, { calls: ['c1'] }), called('c1', { gated: true })]
-  const answered = [...calling, suspended('c1', 'approval', {}), resolved('c1', 'approval', 'resolved', { value: true })]
+  const answered = [
+    ...calling,
+    suspended('c1', 'approval', {}),
+    resolved('c1', 'approval', 'resolved', { value: true }),
+  ]
   const written = paper()
-  new Transcript(written, { agent: 'clerk', after: calling.length }).update(view([...answered, ended('t1', 'cancelled')]))
+  new Transcript(written, { agent: 'clerk', after: calling.length }).update(
+    view([...answered, ended('t1', 'cancelled')]),
+  )
   expect(written.text()).toMatch(/^ {4}approved by \w+\n {2}the turn was cancelled$/)
 })
 
@@ -149,6 +155,5 @@ test('a transcript for operators also has turns that completed, progress, and wi
   expect(written.text().match(/refund: "half"/g)).toHaveLength(1)
   const all = paper()
   new Transcript(all, { agent: 'clerk', tellsAll: true }).update(view([...asked, marked('m1'), answer, ended('t1')]))
-  expect(all.text()).toContain(answerText)
   expect(all.text()).toMatch(/withheld: the hook '.*' did not pass it\)\n {2}the turn was completed$/)
 })

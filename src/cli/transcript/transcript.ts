@@ -13,7 +13,15 @@ import type { TargetArgs } from '../target/target-args.ts'
 import { type Colours, type Printable, safe } from '../terminal/text.ts'
 import { perdureCommand } from './command-line.ts'
 import { pendingLines } from './pending-lines.ts'
-import { callEndLines, callLine, type LineStyle, otherLine, resolutionLine, userText, withheldText } from './view-lines.ts'
+import {
+  callEndLines,
+  callLine,
+  type LineStyle,
+  otherLine,
+  resolutionLine,
+  userText,
+  withheldText,
+} from './view-lines.ts'
 
 /** Where a transcript is written: lines stay once they are printed. */
 export type Paper = {
@@ -127,7 +135,7 @@ export class Transcript {
         this.#paper.print(otherLine(part, this.#style))
     }
     const ending = withheld ? withheldText(withheld) : endings[status]
-    if (ending && this.#isFirst(`status/${messageId}`, seq)) this.#note(`this message ${ending}`)
+    if (ending && this.#isFirst(`status/${messageId}`, seq)) this.#paper.print(this.#paper.colours.dim(`  (${ending})`))
   }
 
   #draft({ messageId, parts }: Draft): void {
@@ -142,7 +150,8 @@ export class Transcript {
       const before = printed[index]?.text ?? ''
       if (text === before) continue
       const isChanged = !text.startsWith(before)
-      if (isChanged) this.#paper.print(this.#paper.colours.yellow('  (the finished message differs from the text above:)'))
+      if (isChanged)
+        this.#paper.print(this.#paper.colours.yellow('  (the finished message differs from the text above:)'))
       if (before === '' || isChanged) this.#begin(type)
       const added = isChanged ? text : text.slice(before.length)
       this.#paper.append(type === 'reasoning' ? this.#paper.colours.dim(added) : added)
@@ -190,10 +199,6 @@ export class Transcript {
     }
   }
 
-  #note(text: string): void {
-    this.#paper.print(this.#paper.colours.dim(`  (${text})`))
-  }
-
   /** False when it was printed, or comes no later than `after`. */
   #isFirst(key: string, seq = Number.POSITIVE_INFINITY): boolean {
     if (this.#done.has(key)) return false
@@ -204,8 +209,8 @@ export class Transcript {
 
 const endings: Readonly<Record<ViewAssistantMessage['status'], string | null>> = {
   complete: null,
-  cancelled: 'stopped here by the cancel',
-  failed: 'broke off',
+  cancelled: 'this message stopped here by the cancel',
+  failed: 'this message broke off',
 }
 
 function pendingKey({ callId, round }: PendingItem): string {

@@ -56,18 +56,11 @@ type OtherPart = Exclude<ViewPart, { type: 'text' | 'reasoning' | 'call' }>
 /** A part that is neither text nor a call of this runtime. */
 export function otherLine(part: OtherPart, { colours, isFull }: LineStyle): SafeText {
   const { bold, dim } = colours
-  switch (part.type) {
-    case 'file':
-      return dim(`  ▸ ${fileText(part)}`)
-    case 'source':
-      return dim(`  ▸ source: ${excerpt(part.source, isFull)}`)
-    case 'provider_call':
-      return safe`  ▸ ${bold(part.name)} ${dim(`${excerpt(part.args, isFull)} (run by the provider)`)}`
-    case 'provider_result':
-      return safe`  ✓ ${part.name} ${dim(excerpt(part.result, isFull))}`
-    case 'plain_call':
-      return safe`  ▸ ${bold(part.name)} ${dim(`${excerpt(part.args, isFull)} (not run)`)}`
-  }
+  if (part.type === 'file') return dim(`  ▸ ${fileText(part)}`)
+  if (part.type === 'source') return dim(`  ▸ source: ${excerpt(part.source, isFull)}`)
+  if (part.type === 'provider_result') return safe`  ✓ ${part.name} ${dim(excerpt(part.result, isFull))}`
+  const note = part.type === 'plain_call' ? 'not run' : 'run by the provider'
+  return safe`  ▸ ${bold(part.name)} ${dim(`${excerpt(part.args, isFull)} (${note})`)}`
 }
 
 function fileText({ mediaType, filename, data }: Extract<UserPart, { type: 'file' }>): string {
