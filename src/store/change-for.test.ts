@@ -9,7 +9,7 @@ function change(events: NewEvent[], from = calling) {
   return changeFor(events, continued(from, events))
 }
 
-test('events that concern no row come alone', () => {
+test('events without rows of their own change only the log', () => {
   const events = [said('t2')]
   expect(change(events)).toEqual({ events })
 })

@@ -114,9 +114,9 @@ type CallEnding = {
  * as granted.
  */
 export function eventsOfEnd({ callId, round, kind, status, value, who }: CallEnding): NewEvent[] {
-  const resolution = (logged: ResolutionStatus, told: Json): NewEvent => ({
+  const resolution = (logged: ResolutionStatus, reason: Json): NewEvent => ({
     type: 'resolution',
-    content: { callId, round, kind, status: logged, value: told, who },
+    content: { callId, round, kind, status: logged, value: reason, who },
   })
   if (status !== 'errored') return [resolution(status, value)]
   const denied = resolution('denied', loggedError(kind, value))
@@ -135,14 +135,14 @@ export function loggedError(kind: SuspensionKind, value: Json): Json {
 }
 
 /** Whether the answer reports success or failure: a page and a child agent do. For other kinds `ok` is a plain field. */
-export function tellsHowItWent(kind: SuspensionKind): boolean {
+export function reportsOutcome(kind: SuspensionKind): boolean {
   return kind === 'client_exec' || kind === 'sub_agent'
 }
 
 function errorIn(value: Json): string {
   if (value === null || value === '') return 'it failed and did not say why'
-  const told = [value, fieldOf(value, 'error'), fieldOf(value, 'reason'), fieldOf(value, 'message')].find(isText)
-  return told ?? JSON.stringify(value)
+  const reasonText = [value, fieldOf(value, 'error'), fieldOf(value, 'reason'), fieldOf(value, 'message')].find(isText)
+  return reasonText ?? JSON.stringify(value)
 }
 
 function isText(value: Json | undefined): value is string {
@@ -182,7 +182,7 @@ export function resolveRow(resolution: Resolution): ResolveCall {
 
 export function rowStatus({ kind, status, value }: Resolution): FinalStatus {
   const isError = typeof value === 'object' && value !== null && 'ok' in value && value.ok === false
-  return status === 'resolved' && tellsHowItWent(kind) && isError ? 'errored' : status
+  return status === 'resolved' && reportsOutcome(kind) && isError ? 'errored' : status
 }
 
 function callRow({ callId, round, kind, prompt, expiresInMs }: Suspension, after: ConversationState): ToolCallWrite {

@@ -59,32 +59,32 @@ test('a new id is none of the steps of a path', () => {
   expect(['.', '..', '...', ''].map(isDotSegment)).toEqual([true, true, false, false])
 })
 
-test('a holder is an id that does not stand for nobody', () => {
+test('a holder is an id other than that of a quarantine', () => {
   expect(refused(checkHolder, ['node 1', 'quarantined', ''])).toEqual([
     ['quarantined', told("must not be 'quarantined'")],
     ['', told('is empty')],
   ])
 })
 
-test('whether suspects are taken is true, false or not said', () => {
+test('the suspects option is true, false or absent', () => {
   expect(refused(checkSuspects, [true, false, undefined])).toEqual([])
   expect(refused(checkSuspects, [null, 0, 'true'])).toHaveLength(3)
 })
 
-test('a whole number is safe and at least the least', () => {
+test('a whole number is a safe integer and at least the minimum', () => {
   const check = (value: unknown) => checkWhole('n', value, 2)
   expect(refused(check, [2, 3, Number.MAX_SAFE_INTEGER])).toEqual([])
   expect(refused(check, [1, 2.5, Number.NaN, Number.MAX_SAFE_INTEGER + 1, '2', 2n, null])).toHaveLength(7)
 })
 
-test('a duration is at least a millisecond unless told, and at most a hundred years', () => {
+test('a duration is at least a millisecond unless stated otherwise, and at most a hundred years', () => {
   const most = 3_155_760_000_000
   expect(refused((value) => checkDuration('ms', value), [1, most])).toEqual([])
   expect(refused((value) => checkDuration('ms', value), [0, -1, most + 1])).toHaveLength(3)
   expect(refused((value) => checkDuration('ms', value, 0), [0])).toEqual([])
 })
 
-test('one of several is one of them', () => {
+test('a choice must be one of its options', () => {
   expect(refused((value) => checkOneOf('how', value, ['a', 'b']), ['a', 'c', 0])).toEqual([
     ['c', told('must be one of a, b')],
     [0, told('must be one of a, b')],

@@ -35,7 +35,7 @@ export function isDotSegment(id: string): boolean {
 export function checkHolder(holder: unknown): asserts holder is string {
   checkId('holder', holder)
   if (holder === quarantineHolder)
-    throw new InvalidArgumentError('holder', `must not be '${holder}', which stands for nobody`)
+    throw new InvalidArgumentError('holder', `must not be '${holder}', which marks quarantined conversations`)
 }
 
 /** Checks whether a claim may take conversations with lapsed leases. */
@@ -66,12 +66,12 @@ export function checkOneOf<T extends string>(name: string, value: unknown, allow
 const mostItems = 100_000
 
 /** Copies a list, with undefined in place of holes, which most array methods skip. */
-export function readList<T>(name: string, given: readonly T[]): T[] {
+export function readList<T>(name: string, input: readonly T[]): T[] {
   return readArgument(name, () => {
-    if (!Array.isArray(given)) throw new InvalidArgumentError(name, 'must be a list')
-    const { length } = given
+    if (!Array.isArray(input)) throw new InvalidArgumentError(name, 'must be a list')
+    const { length } = input
     if (length > mostItems) throw new InvalidArgumentError(name, `has ${length} items; the limit is ${mostItems}`)
-    return [...given]
+    return [...input]
   })
 }
 
@@ -80,26 +80,26 @@ export const maxEventBytes = 1024 * 1024
 export const maxStoredEventBytes = maxEventBytes + 64 * 1024
 
 /** Reads a range or page from the caller: each member is read once and checked. */
-export function readRange(given: EventRange | undefined): EventRange {
-  const range = readOptions('range', given, ['after', 'before', 'keep', 'limit', 'maxBytes'])
+export function readRange(input: EventRange | undefined): EventRange {
+  const range = readOptions('range', input, ['after', 'before', 'keep', 'limit', 'maxBytes'])
   if (range.after !== undefined) checkWhole('after', range.after, 0)
   if (range.before !== undefined) checkWhole('before', range.before, 0)
   if (range.keep !== undefined) checkOneOf('keep', range.keep, ['newest', 'oldest'])
   return checkBounds(range)
 }
 
-export function readBounds(given: PageBounds | undefined): PageBounds {
-  return checkBounds(readOptions('bounds', given, ['limit', 'maxBytes']))
+export function readBounds(input: PageBounds | undefined): PageBounds {
+  return checkBounds(readOptions('bounds', input, ['limit', 'maxBytes']))
 }
 
-export function readPage(given: Page | undefined): Page {
-  const page = readOptions('page', given, ['before', 'limit', 'maxBytes'])
+export function readPage(input: Page | undefined): Page {
+  const page = readOptions('page', input, ['before', 'limit', 'maxBytes'])
   if (page.before !== undefined) checkId('before', page.before)
   return checkBounds(page)
 }
 
-export function readFilter(given: ConversationFilter | undefined): ConversationFilter {
-  const filter = readOptions('filter', given, ['status', 'agent', 'forkOf', 'before', 'limit', 'maxBytes'])
+export function readFilter(input: ConversationFilter | undefined): ConversationFilter {
+  const filter = readOptions('filter', input, ['status', 'agent', 'forkOf', 'before', 'limit', 'maxBytes'])
   if (filter.status !== undefined) checkOneOf('status', filter.status, statuses)
   if (filter.agent !== undefined) checkId('agent', filter.agent)
   if (filter.forkOf !== undefined) checkId('forkOf', filter.forkOf)
@@ -107,8 +107,8 @@ export function readFilter(given: ConversationFilter | undefined): ConversationF
   return checkBounds(filter)
 }
 
-export function readModelCallRange(given: ModelCallRange | undefined): ModelCallRange {
-  const range = readOptions('range', given, ['turnRef', 'from', 'skip', 'contexts', 'limit', 'maxBytes'])
+export function readModelCallRange(input: ModelCallRange | undefined): ModelCallRange {
+  const range = readOptions('range', input, ['turnRef', 'from', 'skip', 'contexts', 'limit', 'maxBytes'])
   if (range.turnRef !== undefined) checkId('turnRef', range.turnRef)
   if (range.from !== undefined) checkId('from', range.from)
   if (range.skip !== undefined) checkWhole('skip', range.skip, 0)
@@ -117,16 +117,16 @@ export function readModelCallRange(given: ModelCallRange | undefined): ModelCall
   return checkBounds(range)
 }
 
-export function readSlice(given: BlobSlice): BlobSlice {
-  const { from, length } = readOptions('slice', given, ['from', 'length'])
+export function readSlice(input: BlobSlice): BlobSlice {
+  const { from, length } = readOptions('slice', input, ['from', 'length'])
   checkWhole('from', from, 0)
   checkWhole('length', length, 1)
   return { from, length }
 }
 
 /** The agents that the caller has code for, without duplicates. */
-export function readDueWork(given: DueWorkQuery): DueWorkQuery {
-  const { agents, limit, suspects, leaseMs } = readOptions('query', given, ['agents', 'limit', 'suspects', 'leaseMs'])
+export function readDueWork(input: DueWorkQuery): DueWorkQuery {
+  const { agents, limit, suspects, leaseMs } = readOptions('query', input, ['agents', 'limit', 'suspects', 'leaseMs'])
   checkWhole('limit', limit, 1)
   if (suspects !== undefined) checkWhole('suspects', suspects, 0)
   if (leaseMs !== undefined) checkDuration('leaseMs', leaseMs)
@@ -140,8 +140,8 @@ export function readDueWork(given: DueWorkQuery): DueWorkQuery {
 }
 
 /** The leases that a holder knows, and how far it knows their logs. */
-export function readKnownLeases(given: readonly KnownLease[]): KnownLease[] {
-  return readList('known', given).map((lease) => {
+export function readKnownLeases(input: readonly KnownLease[]): KnownLease[] {
+  return readList('known', input).map((lease) => {
     const { tenant, id, epoch, seq } = readOptions<KnownLease, keyof KnownLease>('known', lease, leaseNames)
     checkId('tenant', tenant)
     checkId('conversation id', id)
@@ -154,8 +154,8 @@ export function readKnownLeases(given: readonly KnownLease[]): KnownLease[] {
 const leaseNames = ['tenant', 'id', 'epoch', 'seq'] as const
 
 /** The logs that a watcher knows, and how far. */
-export function readWatchedLogs(given: readonly WatchedLog[]): WatchedLog[] {
-  return readList('watched', given).map((log) => {
+export function readWatchedLogs(input: readonly WatchedLog[]): WatchedLog[] {
+  return readList('watched', input).map((log) => {
     const { tenant, id, seq, at, status } = readOptions<WatchedLog, keyof WatchedLog>('watched', log, watchedNames)
     checkId('tenant', tenant)
     checkId('conversation id', id)

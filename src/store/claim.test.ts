@@ -11,13 +11,13 @@ const taken = (lapsed: number[]) => ({
   lease: { holder: 'me', epoch: 9, until: now + 500, claimedAt: now, lapsed },
 })
 
-test('what nobody has is taken; what another has is not, up to the moment when it ends', () => {
+test('a free lease is taken; another holder’s lease is not, until the moment it ends', () => {
   expect(judgeClaim(null, claim, now)).toEqual(taken([]))
   expect(judgeClaim(lease({ until: now + 1 }), claim, now)).toEqual({ outcome: { type: 'held' }, lease: null })
   expect(judgeClaim(lease(), claim, now)).toEqual(taken([3]))
 })
 
-test('a lease lapses when it ends soon after its claim, and not for whoever takes back its own', () => {
+test('a lease lapses when it ends soon after its claim, but not for a holder that reclaims its own', () => {
   const claimedAt = now - lapseWithinMs
   expect(judgeClaim(lease({ claimedAt }), claim, now)).toEqual(taken([3]))
   expect(judgeClaim(lease({ claimedAt: claimedAt - 1 }), claim, now)).toEqual(taken([]))
@@ -41,7 +41,7 @@ test('the fifth lapse in a row quarantines', () => {
   })
 })
 
-test('it is suspect when it has lapses, or would have for somebody else', () => {
+test('a lease is suspect when it has lapses, or would have for another holder', () => {
   expect([isSuspect(null, now), isSuspect(lease({ claimedAt: null }), now)]).toEqual([false, false])
   expect([isSuspect(lease({ until: now + 1 }), now), isSuspect(lease(), now)]).toEqual([false, true])
   expect(isSuspect(lease({ until: now + 1, lapsed: [1] }), now)).toBe(true)

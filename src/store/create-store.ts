@@ -53,14 +53,14 @@ export function createStore(driver: Driver, options: StoreOptions = {}, clock: C
   }
   const handles = new TenantHandles(context)
 
-  async function keepLeases(holder: string, ttlMs: number, given: readonly KnownLease[]): Promise<LeaseNews> {
+  async function keepLeases(holder: string, ttlMs: number, input: readonly KnownLease[]): Promise<LeaseNews> {
     checkHolder(holder)
     checkDuration('ttlMs', ttlMs)
-    const known = readKnownLeases(given)
-    const { lost, ...news } = await guarded.renewLeases(holder, ttlMs, context.leases.still(known))
-    const told = context.leases.lost(lost)
-    for (const lease of told) context.leases.remove(lease)
-    return { ...news, lost: told }
+    const known = readKnownLeases(input)
+    const { lost, ...news } = await guarded.renewLeases(holder, ttlMs, context.leases.withoutReleased(known))
+    const lostLeases = context.leases.lost(lost)
+    for (const lease of lostLeases) context.leases.remove(lease)
+    return { ...news, lost: lostLeases }
   }
 
   if (options.expiry ?? true) expiry.start()
@@ -69,8 +69,8 @@ export function createStore(driver: Driver, options: StoreOptions = {}, clock: C
     durable: driver.durable,
     ...(driver.upkeep ? { upkeep: watchedUpkeep(gate.guard(driver.upkeep), { hints, expiry }) } : {}),
     forTenant: (tenant) => handles.of(tenant),
-    async dueWork(given) {
-      const query = readDueWork(given)
+    async dueWork(input) {
+      const query = readDueWork(input)
       return query.agents.length === 0 ? [] : guarded.dueWork(query)
     },
     async renewLeases(holder, ttlMs) {
@@ -78,12 +78,12 @@ export function createStore(driver: Driver, options: StoreOptions = {}, clock: C
       return lost.map(({ tenant, id }) => ({ tenant, id }))
     },
     keepLeases,
-    async movedLogs(given) {
-      const watched = readWatchedLogs(given)
+    async movedLogs(input) {
+      const watched = readWatchedLogs(input)
       const moved: ConversationRef[] = []
       for (let from = 0; from < watched.length; from += logsPerStatement) {
-        const asked = watched.slice(from, from + logsPerStatement)
-        for (const place of await guarded.movedLogs(asked)) moved.push(refOf(asked[place]!))
+        const batch = watched.slice(from, from + logsPerStatement)
+        for (const place of await guarded.movedLogs(batch)) moved.push(refOf(batch[place]!))
       }
       return moved
     },
@@ -114,19 +114,19 @@ const keptHandles = 100
 /** Handles have no state of their own. The most recent ones are cached because each verb asks for one. */
 class TenantHandles {
   readonly #context: StoreContext
-  readonly #kept = new Map<string, TenantStore>()
+  readonly #handles = new Map<string, TenantStore>()
 
   constructor(context: StoreContext) {
     this.#context = context
   }
 
   of(tenant: string): TenantStore {
-    const known = this.#kept.get(tenant)
+    const known = this.#handles.get(tenant)
     if (known) return known
     checkId('tenant', tenant)
     const handle = createTenantStore(this.#context, tenant)
-    if (this.#kept.size === keptHandles) this.#kept.clear()
-    this.#kept.set(tenant, handle)
+    if (this.#handles.size === keptHandles) this.#handles.clear()
+    this.#handles.set(tenant, handle)
     return handle
   }
 }
@@ -180,7 +180,7 @@ const remembered = 1_000
 /** Logs each damaged conversation once, however often it is listed. */
 export class DamageLog {
   readonly #logger: Logger
-  readonly #told = new Set<string>()
+  readonly #logged = new Set<string>()
 
   constructor(logger: Logger) {
     this.#logger = logger
@@ -188,9 +188,9 @@ export class DamageLog {
 
   tell(tenant: string, id: string, columns: readonly UnreadableColumn[]): void {
     const key = conversationKey(tenant, id)
-    if (this.#told.has(key)) return
-    if (this.#told.size === remembered) this.#told.clear()
-    this.#told.add(key)
+    if (this.#logged.has(key)) return
+    if (this.#logged.size === remembered) this.#logged.clear()
+    this.#logged.add(key)
     this.#logger.error('the row of a conversation is damaged; run perdure doctor', { tenant, id, columns })
   }
 }

@@ -4,7 +4,7 @@ import { DamageLog } from './create-store.ts'
 import type { StoredConversation } from './driver.ts'
 import { decodeConversation, listConversation } from './rows.ts'
 
-test('each damaged conversation is told of once, until a thousand others were', () => {
+test('each damaged conversation is logged once, until a thousand others were', () => {
   const lines: unknown[] = []
   const logger: Logger = { ...silentLogger, error: (message, details) => lines.push([message, details]) }
   const damage = new DamageLog(logger)
@@ -41,7 +41,7 @@ test('a row is read column by column, and what is not there is empty', () => {
   expect('unreadable' in decodeConversation(row)).toBe(false)
 })
 
-test('a damaged column is named: in a list it stands as if it were empty, and alone it is an error', () => {
+test('a damaged column is named: lists show it as empty, a single read throws', () => {
   const damaged = { ...row, title: '"A', settings: '{' } as unknown as StoredConversation
   expect(listConversation(damaged)).toMatchObject({
     settings: {},

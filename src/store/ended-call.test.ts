@@ -10,7 +10,7 @@ import type { FinalStatus } from './records.ts'
 
 const kinds = ['approval', 'elicitation', 'client_exec', 'sub_agent', 'recovery'] as const
 
-/** The call of a log that waits for somebody, ended with the first `upTo` events of `eventsOfEnd`. */
+/** The pending call of a log, ended with the first `upTo` events of `eventsOfEnd`. */
 function callAfter(kind: SuspensionKind, status: FinalStatus, value: Json, upTo?: number) {
   const executor = { approval: 'server', elicitation: 'human', client_exec: 'client', sub_agent: 'agent' } as const
   const ran = kind === 'recovery'

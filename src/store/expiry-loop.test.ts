@@ -69,7 +69,7 @@ test('a call that is due is ended as expired, by the system, and told of', async
   expect(hints).toEqual([{ tenant: 'acme', id: 'chat', seq: 7 }])
 })
 
-test('one that somebody else has ended is not told of', async () => {
+test('a call that another process has ended is not announced', async () => {
   const { expiry, clock, commits, hints } = loop([{ due: [due('c1')], nextInMs: null }, nothing], () => ({
     type: 'stale',
   }))

@@ -13,7 +13,7 @@ test('the leases of a holder are those it took and has not let go', () => {
   leases.remove(held('a', 1))
   expect(leases.of('node')).toEqual([known('b', 2)])
   expect(leases.of('other')).toEqual([known('a', 3)])
-  expect(leases.of('nobody')).toEqual([])
+  expect(leases.of('unknown')).toEqual([])
 })
 
 test('a holder that takes one again has it under the newer epoch alone', () => {
@@ -39,5 +39,5 @@ test('of some leases, those are still held that were not let go meanwhile', () =
   leases.add(held('a', 1))
   leases.add(held('b', 2))
   leases.remove(held('a', 1))
-  expect(leases.still([held('a', 1), held('b', 2), held('c', 3)])).toEqual([held('b', 2)])
+  expect(leases.withoutReleased([held('a', 1), held('b', 2), held('c', 3)])).toEqual([held('b', 2)])
 })

@@ -48,12 +48,12 @@ export type LeaseNews = {
 
 /** For drivers that have read all rows under a holder's name. The known ones must already be renewed. */
 export function leaseNews(known: readonly KnownLease[], rows: readonly KnownLease[]): LeaseNews {
-  const found = new Map(rows.map((row) => [row.epoch, row]))
+  const rowsByEpoch = new Map(rows.map((row) => [row.epoch, row]))
   const knownEpochs = new Set(known.map(({ epoch }) => epoch))
   return {
-    lost: known.filter(({ epoch }) => !found.has(epoch)).map(leaseRef),
+    lost: known.filter(({ epoch }) => !rowsByEpoch.has(epoch)).map(leaseRef),
     grown: known.flatMap(({ tenant, id, epoch, seq }) => {
-      const lastSeq = found.get(epoch)?.seq ?? 0
+      const lastSeq = rowsByEpoch.get(epoch)?.seq ?? 0
       return lastSeq > seq ? [{ tenant, id, seq: lastSeq }] : []
     }),
     strays: rows.filter(({ epoch }) => !knownEpochs.has(epoch)).map(leaseRef),
@@ -110,13 +110,13 @@ export class HeldLeases {
   }
 
   /** The leases that were not released meanwhile. */
-  still<Lease extends LeaseRef>(leases: readonly Lease[]): Lease[] {
+  withoutReleased<Lease extends LeaseRef>(leases: readonly Lease[]): Lease[] {
     return leases.filter(({ epoch }) => this.#byEpoch.has(epoch))
   }
 
   /** The leases that are gone without a release. */
   lost(leases: readonly LeaseRef[]): LeaseRef[] {
-    return this.still(leases).filter(({ epoch }) => !this.#beingLetGo.has(epoch))
+    return this.withoutReleased(leases).filter(({ epoch }) => !this.#beingLetGo.has(epoch))
   }
 }
 
@@ -171,14 +171,14 @@ type Claim = {
 
 /** Decides what a claim does to the lease it finds, for drivers that decide in code. `lease` is what it becomes; null: it stays as it is. */
 export function judgeClaim(
-  found: StoredLease | null,
+  current: StoredLease | null,
   claim: Claim,
   now: number,
 ): { readonly outcome: ClaimOutcome; readonly lease: StoredLease | null } {
   const { holder, ttlMs } = claim
-  const isFree = found === null || found.holder === holder || found.until <= now
+  const isFree = current === null || current.holder === holder || current.until <= now
   if (!isFree) return { outcome: { type: 'held' }, lease: null }
-  const lapsed = found ? [...found.lapsed, ...(hasLapsedSoon(found, holder, now) ? [found.epoch] : [])] : []
+  const lapsed = current ? [...current.lapsed, ...(hasLapsedSoon(current, holder, now) ? [current.epoch] : [])] : []
   if (lapsed.length > 0 && !claim.suspects) return { outcome: { type: 'suspect' }, lease: null }
   const epoch = claim.epoch()
   if (lapsed.length >= mostLapses)
@@ -188,9 +188,9 @@ export function judgeClaim(
 }
 
 /** A holder that reclaims its own lease is alive, so the lease did not lapse because it died. */
-function hasLapsedSoon(found: StoredLease, holder: string, now: number): boolean {
-  const { until, claimedAt } = found
-  return found.holder !== holder && until <= now && claimedAt !== null && until - claimedAt <= lapseWithinMs
+function hasLapsedSoon(current: StoredLease, holder: string, now: number): boolean {
+  const { until, claimedAt } = current
+  return current.holder !== holder && until <= now && claimedAt !== null && until - claimedAt <= lapseWithinMs
 }
 
 function quarantineLease(epoch: number, lapsed: readonly number[], now: number): StoredLease {
@@ -198,16 +198,16 @@ function quarantineLease(epoch: number, lapsed: readonly number[], now: number):
 }
 
 /** Whether a claim by another holder would find lapses. */
-export function isSuspect(found: StoredLease | null, now: number): boolean {
-  return found !== null && (found.lapsed.length > 0 || hasLapsedSoon(found, '', now))
+export function isSuspect(current: StoredLease | null, now: number): boolean {
+  return current !== null && (current.lapsed.length > 0 || hasLapsedSoon(current, '', now))
 }
 
 /**
  * The lease after a holder that lost an earlier one reports that it is alive. If that leaves too few lapses for a quarantine, the conversation can be claimed
  * again.
  */
-export function withoutLapse(found: StoredLease, epoch: number): StoredLease {
-  const lapsed = found.lapsed.filter((candidate) => candidate !== epoch)
-  const isLifted = found.holder === quarantineHolder && lapsed.length < mostLapses
-  return { ...found, lapsed, ...(isLifted ? { until: 0, claimedAt: null } : {}) }
+export function withoutLapse(current: StoredLease, epoch: number): StoredLease {
+  const lapsed = current.lapsed.filter((candidate) => candidate !== epoch)
+  const isLifted = current.holder === quarantineHolder && lapsed.length < mostLapses
+  return { ...current, lapsed, ...(isLifted ? { until: 0, claimedAt: null } : {}) }
 }

@@ -113,7 +113,7 @@ function mayBeCut(rows: readonly StoredEvent[], maxBytes: number): boolean {
 const longestMs = 10
 let othersAt = 0
 /** Resolves when the last caller that yielded may continue. */
-let given: Promise<void> = Promise.resolve()
+let lastYield: Promise<void> = Promise.resolve()
 
 /** All rows of a list that is read page by page. `fetch` gets the last row of the previous page; a short page is the last. */
 export async function* forEachPage<Row>(
@@ -136,8 +136,8 @@ export async function* forEachPage<Row>(
  */
 export async function yieldToEventLoop(): Promise<void> {
   if (performance.now() - othersAt < longestMs) return
-  given = given.then(() => nextMacrotask())
-  await given
+  lastYield = lastYield.then(() => nextMacrotask())
+  await lastYield
   othersAt = performance.now()
 }
 

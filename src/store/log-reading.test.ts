@@ -19,7 +19,7 @@ test('a log is due when something past it was heard of, and not any more once it
   expect(reading.isDue(5)).toBe(false)
 })
 
-test('what is demanded is due whatever was heard, until it was read', async () => {
+test('a demanded read is due whatever hints came, until it succeeds', async () => {
   const reading = new LogReading(fakeClock())
   reading.demand()
   expect([reading.isDemanded, reading.isDue(5), reading.isHinted(5)]).toEqual([true, true, false])

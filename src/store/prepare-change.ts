@@ -9,7 +9,7 @@ import { creatingTypes, isOwnersEvent, wakingTypes } from '../log/event-roles.ts
 import type { NewEvent, Resolution } from '../log/events.ts'
 import { statusOf } from '../log/fsm-state.ts'
 import { checkNewEvent } from '../log/validate-event.ts'
-import { type Change, isOwnerChange, type ResolveCall, tellsHowItWent } from './change.ts'
+import { type Change, isOwnerChange, type ResolveCall, reportsOutcome } from './change.ts'
 import {
   checkDuration,
   checkHolder,
@@ -38,9 +38,9 @@ export type PrepareOptions = {
 }
 
 /** Checks and encodes a change, once for all backends. Throws before anything is written. */
-export function prepareChange(given: Change, options: PrepareOptions = {}): PreparedChange {
-  const isOwn = isOwnerChange(given)
-  const change = isOwn ? given : readChange(given)
+export function prepareChange(input: Change, options: PrepareOptions = {}): PreparedChange {
+  const isOwn = isOwnerChange(input)
+  const change = isOwn ? input : readChange(input)
   if (change.expectedSeq !== undefined) checkWhole('expectedSeq', change.expectedSeq, 0)
   if (change.expectedAt !== undefined) {
     checkWhole('expectedAt', change.expectedAt, 0)
@@ -214,7 +214,7 @@ export const finalStatuses = ['resolved', 'errored', 'denied', 'expired', 'cance
 
 /** A row that reads as an error beside an event that grants or answers would hide that the call continues. */
 function checkSameEnd({ callId, status }: ResolveCall, { kind, status: logged }: Resolution): void {
-  const isError = status === 'errored' && (logged === 'denied' || (logged === 'resolved' && tellsHowItWent(kind)))
+  const isError = status === 'errored' && (logged === 'denied' || (logged === 'resolved' && reportsOutcome(kind)))
   if (status === logged || isError) return
   throw new InvalidArgumentError(
     'resolve',
@@ -257,8 +257,8 @@ function roundKey(callId: string, round: number): string {
  * Copies a change from a caller. Each member is read once, so that what is checked is what is written, even if a getter returns something else next time.
  * Nested members are checked when they are encoded.
  */
-function readChange(given: Change): Change {
-  const { events, calls, resolve, acquire, wakeAt, conversation, ...change } = membersOf('change', given, ofChange)
+function readChange(input: Change): Change {
+  const { events, calls, resolve, acquire, wakeAt, conversation, ...change } = membersOf('change', input, ofChange)
   return {
     ...change,
     events: readList('events', events!).map(readEvent),
@@ -280,14 +280,14 @@ function readWake(wakeAt: NonNullable<Change['wakeAt']> | null): NonNullable<Cha
   return wakeAt === null || wakeAt === 'now' ? wakeAt : membersOf('wakeAt', wakeAt, ['inMs'])
 }
 
-function readAttrs(given: ConversationAttrs): ConversationAttrs {
-  const { parent, ...attrs } = membersOf('conversation', given, ofConversation)
+function readAttrs(input: ConversationAttrs): ConversationAttrs {
+  const { parent, ...attrs } = membersOf('conversation', input, ofConversation)
   return parent === undefined ? attrs : { ...attrs, parent: membersOf('parent', parent, ofParent) }
 }
 
 /** A member that the caller left out is reported by the checks, which know what is required. */
-function membersOf<T extends object>(name: string, given: T, members: readonly (keyof T & string)[]): T {
-  return readOptions(name, given ?? null, members) as T
+function membersOf<T extends object>(name: string, input: T, members: readonly (keyof T & string)[]): T {
+  return readOptions(name, input ?? null, members) as T
 }
 
 const ofChange = namesOf<Change>({

@@ -57,8 +57,8 @@ export function decodeCall(row: StoredCall): ToolCall {
   }
 }
 
-export function encodeSummary(given: Summary): StoredSummary {
-  const summary = readOptions('summary', given ?? null, ['fromSeq', 'toSeq', 'content', 'version', 'base']) as Summary
+export function encodeSummary(input: Summary): StoredSummary {
+  const summary = readOptions('summary', input ?? null, ['fromSeq', 'toSeq', 'content', 'version', 'base']) as Summary
   checkWhole('fromSeq', summary.fromSeq, 0)
   checkWhole('toSeq', summary.toSeq, summary.fromSeq)
   checkWhole('version', summary.version, 0)
@@ -82,8 +82,8 @@ export function decodeSummary({ fromSeq, toSeq, version, content, base }: Stored
   }
 }
 
-export function encodeModelCall(given: NewModelCall): StoredModelCall {
-  const call = readOptions('model call', given ?? null, modelCallMembers) as NewModelCall
+export function encodeModelCall(input: NewModelCall): StoredModelCall {
+  const call = readOptions('model call', input ?? null, modelCallMembers) as NewModelCall
   checkId('turnRef', call.turnRef)
   if (call.at !== undefined) checkWhole('at', call.at, 0)
   if (call.latencyMs !== undefined && call.latencyMs !== null) checkWhole('latencyMs', call.latencyMs, 0)
@@ -194,15 +194,15 @@ export function fittingRows<Row>(
   { limit = Number.POSITIVE_INFINITY, maxBytes = Number.POSITIVE_INFINITY }: PageBounds,
   bytesOf: (row: Row) => number,
 ): Row[] {
-  const kept: Row[] = []
+  const fitting: Row[] = []
   let bytes = 0
   for (const row of rows) {
     if (maxBytes !== Number.POSITIVE_INFINITY) bytes += bytesOf(row)
-    if (kept.length > 0 && bytes > maxBytes) break
-    kept.push(row)
-    if (kept.length >= limit) break
+    if (fitting.length > 0 && bytes > maxBytes) break
+    fitting.push(row)
+    if (fitting.length >= limit) break
   }
-  return kept
+  return fitting
 }
 
 /** What counts towards the byte bound for each kind of row; see the methods of `Driver`. */

@@ -149,14 +149,14 @@ export function createTenantStore(context: StoreContext, tenant: string): Tenant
     putFsmState: async (id, fsmState) => void (await write(id, { events: [], conversation: { fsmState } })),
     upsertToolCall: async (id, call) => void (await write(id, { events: [], calls: [call] })),
 
-    async streamEvents(id, given) {
+    async streamEvents(id, input) {
       checkId('conversation id', id)
-      const range = readRange(given)
+      const range = readRange(input)
       return (await driver.readEvents(tenant, id, range)).map((event) => decodeEvent(id, event))
     },
-    async pageEvents(id, given) {
+    async pageEvents(id, input) {
       checkId('conversation id', id)
-      const range = readRange(given)
+      const range = readRange(input)
       return eventPage(id, await driver.readEvents(tenant, id, range), range)
     },
     async loadSince(id) {
@@ -164,9 +164,9 @@ export function createTenantStore(context: StoreContext, tenant: string): Tenant
       const { summary, events } = await driver.loadSince(tenant, id)
       return { summary: summary && decodeSummary(summary), events: events.map((event) => decodeEvent(id, event)) }
     },
-    async pageSince(id, given) {
+    async pageSince(id, input) {
       checkId('conversation id', id)
-      const bounds = readBounds(given)
+      const bounds = readBounds(input)
       const { summary, events } = await driver.loadSince(tenant, id, bounds)
       const range = { ...bounds, after: summary?.toSeq ?? 0, keep: 'oldest' as const }
       return { summary: summary && decodeSummary(summary), page: eventPage(id, events, range) }
@@ -201,8 +201,8 @@ export function createTenantStore(context: StoreContext, tenant: string): Tenant
       const { agent, lastSeq } = decodeConversation(row)
       return { agent, lastSeq, isIdle: row.idleSeq === lastSeq, isQuarantined: row.quarantinedAt !== null }
     },
-    async listConversations(given) {
-      const filter = readFilter(given)
+    async listConversations(input) {
+      const filter = readFilter(input)
       const rows = await driver.listConversations(tenant, { limit: defaultPage, ...filter })
       if (!rows) throw new ConversationNotFoundError(filter.before ?? '')
       return rows.map((row) => {
@@ -225,8 +225,8 @@ export function createTenantStore(context: StoreContext, tenant: string): Tenant
       checkId('conversation id', id)
       return (await driver.pendingCalls(tenant, id)).map(decodeCall)
     },
-    async pendingInbox(given) {
-      const page = readPage(given)
+    async pendingInbox(input) {
+      const page = readPage(input)
       const rows = await driver.inbox(tenant, { limit: defaultPage, ...page })
       if (!rows) throw new CallNotFoundError(page.before ?? '')
       return rows.map((row) => {
@@ -269,9 +269,9 @@ export function createTenantStore(context: StoreContext, tenant: string): Tenant
       if (!context.audit) return
       if (!(await driver.putModelCall(tenant, id, row))) throw new ConversationNotFoundError(id)
     },
-    async modelCalls(id, given) {
+    async modelCalls(id, input) {
       checkId('conversation id', id)
-      const range = readModelCallRange(given)
+      const range = readModelCallRange(input)
       return (await driver.modelCalls(tenant, id, range)).map(decodeModelCall)
     },
     async gcModelCalls(id, ttlMs) {

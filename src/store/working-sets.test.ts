@@ -39,7 +39,7 @@ test('a conversation is read whole the first time, and then only what is new', a
   expect(counts).toEqual({ whole: 1, tail: 1 })
 })
 
-test('the ones used last are kept, and no more than so many', async () => {
+test('keeps the most recently used sets, up to the limit', async () => {
   const { store, counts } = countedStore()
   const sets = new WorkingSets({ sets: 2 })
   for (const id of ['c1', 'c2', 'c3']) await write(store, id, 't1')

@@ -38,12 +38,12 @@ type Limits = { readonly sets?: number; readonly bytes?: number }
  * exceed a bound.
  */
 export class WorkingSets {
-  readonly #kept: Lru<WorkingSet>
+  readonly #cached: Lru<WorkingSet>
   /** Logs that are being read from the start; concurrent callers share one read. */
   readonly #loading = new Map<string, Promise<unknown>>()
 
   constructor({ sets = 200, bytes = 64 * 1024 * 1024 }: Limits = {}) {
-    this.#kept = new Lru({ entries: sets, bytes, weigh: weightOfSet })
+    this.#cached = new Lru({ entries: sets, bytes, weigh: weightOfSet })
   }
 
   /** Up to date with the store. A large one has only what is shown: see `ConversationState.isTrimmed`. */
@@ -51,16 +51,16 @@ export class WorkingSets {
     const key = conversationKey(tenant, id)
     // Events written since that read started are read after it. Of several waiting callers, one may have started the next read.
     for (let loading = this.#loading.get(key); loading; loading = this.#loading.get(key)) await loading
-    const kept = this.#kept.get(key)
-    const loaded = (kept && (await caughtUp(store, id, kept, bound))) ?? (await this.#loadOnce(store, key, id))
+    const cached = this.#cached.get(key)
+    const loaded = (cached && (await caughtUp(store, id, cached, bound))) ?? (await this.#loadOnce(store, key, id))
     this.keep(tenant, id, loaded)
     return loaded
   }
 
   /** The same, with everything that prompts are rendered from, however large. */
   async loadWhole(store: TenantStore, tenant: string, id: string): Promise<WorkingSet> {
-    const kept = this.peek(tenant, id)
-    const known = kept && !kept.state.isTrimmed ? await caughtUp(store, id, kept) : null
+    const cached = this.peek(tenant, id)
+    const known = cached && !cached.state.isTrimmed ? await caughtUp(store, id, cached) : null
     const loaded = known ?? (await loadWhole(store, id))
     this.keep(tenant, id, loaded)
     return loaded
@@ -68,18 +68,18 @@ export class WorkingSets {
 
   /** As of its last use; it may have grown, or be gone. */
   peek(tenant: string, id: string): WorkingSet | null {
-    return this.#kept.get(conversationKey(tenant, id)) ?? null
+    return this.#cached.get(conversationKey(tenant, id)) ?? null
   }
 
   keep(tenant: string, id: string, workingSet: WorkingSet): void {
     const key = conversationKey(tenant, id)
-    const kept = this.#kept.get(key)
-    const isNewer = kept?.origin === workingSet.origin && kept.state.lastSeq > workingSet.state.lastSeq
-    this.#kept.set(key, isNewer ? kept : bounded(workingSet))
+    const cached = this.#cached.get(key)
+    const isNewer = cached?.origin === workingSet.origin && cached.state.lastSeq > workingSet.state.lastSeq
+    this.#cached.set(key, isNewer ? cached : bounded(workingSet))
   }
 
   drop(tenant: string, id: string): void {
-    this.#kept.delete(conversationKey(tenant, id))
+    this.#cached.delete(conversationKey(tenant, id))
   }
 
   async #loadOnce(store: TenantStore, key: string, id: string): Promise<WorkingSet> {

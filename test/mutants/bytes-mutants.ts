@@ -18,8 +18,8 @@ export const bytesMutants: readonly Mutant[] = [
     edits: [
       {
         file: 'src/store/rows.ts',
-        find: 'if (kept.length > 0 && bytes > maxBytes) break\n    kept.push(row)',
-        replace: 'kept.push(row)\n    if (bytes > maxBytes) break',
+        find: 'if (fitting.length > 0 && bytes > maxBytes) break\n    fitting.push(row)',
+        replace: 'fitting.push(row)\n    if (bytes > maxBytes) break',
       },
     ],
     killedBy: [inMemory(wholeEvents), { file: sqlite, test: wholeEvents }],
@@ -29,7 +29,7 @@ export const bytesMutants: readonly Mutant[] = [
     edits: [
       {
         file: 'src/store/rows.ts',
-        find: 'if (kept.length > 0 && bytes > maxBytes) break',
+        find: 'if (fitting.length > 0 && bytes > maxBytes) break',
         replace: 'if (bytes > maxBytes) break',
       },
     ],
@@ -133,8 +133,8 @@ export const bytesMutants: readonly Mutant[] = [
     edits: [
       {
         file: 'src/store/working-sets.ts',
-        find: 'kept && !kept.state.isTrimmed ? await caughtUp',
-        replace: 'kept ? await caughtUp',
+        find: 'cached && !cached.state.isTrimmed ? await caughtUp',
+        replace: 'cached ? await caughtUp',
       },
     ],
     killedBy: [bounded('goes on with its agent, though what is kept of it is not all')],

@@ -20,7 +20,7 @@ export const poisonMutants: readonly Mutant[] = [
     edits: [
       {
         file: 'src/store/lease.ts',
-        find: 'return found.holder !== holder && until <= now',
+        find: 'return current.holder !== holder && until <= now',
         replace: 'return until <= now',
       },
     ],

@@ -25,8 +25,8 @@ export const readerMutants: readonly Mutant[] = [
     edits: [
       {
         file: 'src/store/log-pages.ts',
-        find: 'given = given.then(() => nextMacrotask())',
-        replace: 'given = nextMacrotask()',
+        find: 'lastYield = lastYield.then(() => nextMacrotask())',
+        replace: 'lastYield = nextMacrotask()',
       },
     ],
     killedBy: [

@@ -46,7 +46,7 @@ export const sqliteMutants: readonly Mutant[] = [
           "      for (const [index, job] of group.entries()) job.resolve(results[index])\n      stage = 'commit'\n      db.run('COMMIT')\n",
       },
     ],
-    killedBy: [group('a commit that fails is told as ambiguous to everybody in it, and the store goes on')],
+    killedBy: [group('a commit that fails rejects every change in it as ambiguous, and the store continues')],
   },
   {
     name: 'sqlite: `before` is inclusive',
@@ -210,7 +210,7 @@ export const sqliteMutants: readonly Mutant[] = [
     killedBy: [
       {
         file: 'src/store/sqlite/open-database.test.ts',
-        test: 'a file of the version before is brought up to date under whoever has it open, with all that is due, asleep and held',
+        test: 'a file of the previous version is migrated while another process has it open, with its due, dormant and held conversations',
       },
     ],
   },

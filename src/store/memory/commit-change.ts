@@ -3,7 +3,7 @@ import { judgeClaim } from '../lease.ts'
 import { mergeSettings } from '../rows.ts'
 import { type ConversationRow, eventTime, isLeased, newConversationRow, type TenantTables } from './memory-tables.ts'
 
-/** Checks first, then writes: it runs in one go, so nothing can come between. */
+/** Checks first, then writes. It runs synchronously, so nothing can come between. */
 export function commitChange(
   tables: TenantTables,
   id: string,
@@ -15,7 +15,7 @@ export function commitChange(
   const refusal = refuse(tables, id, known, change, now)
   if (refusal) return refusal.type === 'ok' ? withLeaseOfFirstTime(refusal, known, change, now) : refusal
   const row = known ?? newConversationRow(id, now)
-  // Before anything is written: settings that are damaged cannot be added to.
+  // Before anything is written: damaged settings cannot be merged.
   const attrs = merged(row, change.attrs)
   tables.conversations.set(id, row)
   const firstSeq = row.events.length + 1
@@ -40,7 +40,7 @@ export function commitChange(
   return epoch === null ? { type: 'ok', seq, at } : { type: 'ok', seq, at, epoch }
 }
 
-/** The epoch of the lease that comes with the change; null: none does. */
+/** The epoch of the lease that is taken with the change; null when none is taken. */
 function takeLease(
   row: ConversationRow,
   { acquires }: PreparedChange,
@@ -53,7 +53,7 @@ function takeLease(
   return outcome.type === 'taken' ? outcome.epoch : null
 }
 
-/** A change that is known by its key is told of the lease it got, as long as that is what it was. */
+/** For a known key: the epoch of the lease that the first attempt took, while this holder still has it. */
 function withLeaseOfFirstTime(
   outcome: Extract<CommitOutcome, { type: 'ok' }>,
   row: ConversationRow | undefined,

@@ -54,7 +54,7 @@ export function forkConversation(
   return 'ok'
 }
 
-/** With its child agents; returns how many conversations there were. */
+/** Deletes a conversation with its child agents; returns how many conversations were removed. */
 export function deleteConversation(tables: TenantTables, id: string, now: number): number {
   tables.snapshots.delete(id)
   const row = tables.conversations.get(id)

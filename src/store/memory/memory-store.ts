@@ -9,24 +9,23 @@ import type { Store } from '../store.ts'
 import { commitChange } from './commit-change.ts'
 import { deleteConversation, forkConversation } from './fork-and-delete.ts'
 import { byteOrder, type ConversationRow, freeId, isLeased, MemoryTables, quarantineOf } from './memory-tables.ts'
-import { putRight } from './put-right.ts'
+import { repairAfterClockChange } from './put-right.ts'
 import { memoryUpkeep } from './upkeep.ts'
 
-/** What `memoryStore` takes. */
+/** Options of `memoryStore`. */
 export type MemoryStoreOptions = StoreOptions & {
-  /** Default: the system's. */
+  /** Default: the system clock. */
   readonly clock?: Clock
 }
 
-/** A store that lives as long as the process: for tests, examples and what may be lost. */
+/** A store that lives as long as the process: for tests, examples and data that may be lost. */
 export function memoryStore({ clock = systemClock, ...options }: MemoryStoreOptions = {}): Store {
   return createStore(memoryDriver(clock), options, clock)
 }
 
 /**
- * What `memoryStore` is made of, for stores that keep their data in memory and more of it elsewhere. Every method runs in one go, before it
- * returns its promise, which makes it atomic. What a method does follows from the calls before it, the clock and `newId`, so that the same
- * calls make the same data.
+ * The driver behind `memoryStore`, for stores that hold their data in memory and also keep it elsewhere. Every method runs synchronously before it returns its
+ * promise, which makes it atomic. Results depend only on earlier calls, the clock and `newId`, so the same calls make the same data.
  */
 export function memoryDriver(clock: Pick<Clock, 'now'> = systemClock, newId: () => string = () => uuidV7()): Driver {
   const tables = new MemoryTables()
@@ -152,9 +151,9 @@ export function memoryDriver(clock: Pick<Clock, 'now'> = systemClock, newId: () 
     async gcModelCalls(tenant, id, ttlMs) {
       const row = rowOf(tenant, id)
       if (!row) return 0
-      const kept = row.modelCalls.filter((call) => call.at >= clock.now() - ttlMs)
-      const removed = row.modelCalls.length - kept.length
-      row.modelCalls.splice(0, row.modelCalls.length, ...kept)
+      const remaining = row.modelCalls.filter((call) => call.at >= clock.now() - ttlMs)
+      const removed = row.modelCalls.length - remaining.length
+      row.modelCalls.splice(0, row.modelCalls.length, ...remaining)
       return removed
     },
 
@@ -199,9 +198,9 @@ export function memoryDriver(clock: Pick<Clock, 'now'> = systemClock, newId: () 
     },
     async dueWork({ agents, limit, suspects = limit, leaseMs }) {
       const now = clock.now()
-      const news = clockWatch.newsAt(now)
-      if (news !== 'forward') putRight(tables, now, news, leaseMs)
-      clockWatch.isRightAt(now)
+      const news = clockWatch.observe(now)
+      if (news !== 'forward') repairAfterClockChange(tables, now, news, leaseMs)
+      clockWatch.repairedAt(now)
       const due: { tenant: string; id: string; wakeAt: number; isSuspect: boolean }[] = []
       for (const [tenant, { conversations }] of tables.tenants()) {
         for (const [id, row] of conversations) {

@@ -1,7 +1,7 @@
 import type { StoredCall, StoredConversation, StoredEvent, StoredModelCall, StoredSummary } from '../driver.ts'
 import { quarantineHolder, quarantineUntil, type StoredLease } from '../lease.ts'
 
-/** What a memory store holds: the same text another backend has in its tables. */
+/** The data of a memory store: the same text that other backends keep in tables. */
 export class MemoryTables {
   readonly #tenants = new Map<string, TenantTables>()
   #lastEpoch = 0
@@ -18,7 +18,7 @@ export class MemoryTables {
     return this.#tenants
   }
 
-  /** What is remembered of freed ids stays. */
+  /** The record of freed ids stays. */
   deleteTenant(name: string): void {
     this.#tenants.set(name, emptyTables(this.tenant(name).freed))
   }
@@ -38,7 +38,7 @@ export type TenantTables = {
   readonly calls: Map<string, StoredCall>
   readonly blobs: Map<string, BlobRow>
   readonly snapshots: Map<string, string>
-  /** Ids of deleted conversations, with the time of the last event: see `freeId`. */
+  /** Ids of deleted conversations, with the time of their last event: see `freeId`. */
   readonly freed: Map<string, number>
 }
 
@@ -52,11 +52,11 @@ export type ConversationRow = {
   idleSeq: number
   childOf: string | null
   wakeAt: number | null
-  /** A fork that nobody has touched yet: an expiry in it does not wake it. */
+  /** A fork that has not been used yet: an expiry in it does not wake it. */
   isDormant: boolean
   lease: StoredLease | null
   readonly events: StoredEvent[]
-  /** `epoch`: of the lease that came with the change. */
+  /** `epoch`: of the lease that was taken with the change. */
   readonly keys: Map<string, { readonly seq: number; readonly digest: string | null; readonly epoch: number | null }>
   readonly callIds: Set<string>
   readonly summaries: Map<number, StoredSummary>
@@ -67,7 +67,7 @@ export type BlobRow = {
   readonly bytes: Uint8Array
   readonly mediaType: string
   pins: number
-  /** The conversations that refer to it, with the seq of the first event that does. */
+  /** The conversations that refer to it, with the `seq` of the first event that does. */
   readonly references: Map<string, number>
 }
 
@@ -112,7 +112,7 @@ export function newConversationRow(id: string, now: number): ConversationRow {
   }
 }
 
-/** The order of the UTF-8 bytes, as databases compare; JavaScript's own order differs from it past U+FFFF. */
+/** The order of UTF-8 bytes, as databases compare; JavaScript's own order differs past U+FFFF. */
 export function byteOrder(left: string, right: string): number {
   if (left === right) return 0
   return Buffer.compare(Buffer.from(left), Buffer.from(right))
@@ -124,7 +124,7 @@ export function freeId({ freed }: TenantTables, { columns, events }: Conversatio
   freed.set(columns.id, events.at(-1)?.at ?? 0)
 }
 
-/** What is begun anew under a freed id is later than what was deleted, also in the same millisecond. */
+/** The time for new events: under a freed id it must be later than that of the deleted conversation, even within the same millisecond. */
 export function eventTime({ freed }: TenantTables, id: string, now: number): number {
   return Math.max(now, 1 + (freed.get(id) ?? Number.NEGATIVE_INFINITY))
 }

@@ -1,13 +1,18 @@
-import { type ClockNews, longestLease } from '../clock-watch.ts'
+import { type ClockChange, longestLease } from '../clock-watch.ts'
 import { type ConversationRow, type MemoryTables, quarantineOf } from './memory-tables.ts'
 
-/** Puts right what a clock that was ahead has left: see `Driver.dueWork`. */
-export function putRight(tables: MemoryTables, now: number, news: ClockNews, leaseMs: number | undefined): void {
+/** Repairs leases and wake-ups that a clock which was ahead has written: see `Driver.dueWork`. */
+export function repairAfterClockChange(
+  tables: MemoryTables,
+  now: number,
+  news: ClockChange,
+  leaseMs: number | undefined,
+): void {
   for (const [, { conversations }] of tables.tenants())
-    for (const row of conversations.values()) putRowRight(row, now, news, leaseMs)
+    for (const row of conversations.values()) repairRow(row, now, news, leaseMs)
 }
 
-function putRowRight(row: ConversationRow, now: number, news: ClockNews, leaseMs: number | undefined): void {
+function repairRow(row: ConversationRow, now: number, news: ClockChange, leaseMs: number | undefined): void {
   const { lease, wakeAt, columns } = row
   const isHeld = lease !== null && lease.until > now && quarantineOf(row).quarantinedAt === null
   const until = leaseMs === undefined ? Number.POSITIVE_INFINITY : now + longestLease(leaseMs)

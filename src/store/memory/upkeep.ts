@@ -23,7 +23,7 @@ import {
   type TenantTables,
 } from './memory-tables.ts'
 
-/** Every write runs in one go, which makes it atomic. */
+/** Every write runs synchronously, which makes it atomic. */
 export function memoryUpkeep(tables: MemoryTables, clock: Pick<Clock, 'now'>): Upkeep {
   return {
     snapshot: (work) => work(memoryReader(tables, clock.now())),
@@ -104,7 +104,7 @@ function collect(tables: TenantTables, request: CollectRequest, now: number): Co
       return { rows: collectPins(tables.blobs, request), bytes: 0 }
     case 'orphans':
     case 'derived_orphans':
-      // Rows lie inside their conversation, and go with it.
+      // Rows live inside their conversation and are deleted with it.
       return { rows: 0, bytes: 0 }
   }
 }
@@ -137,16 +137,16 @@ function collectPins(blobs: Map<string, BlobRow>, { limit, isDryRun }: CollectRe
   return pinned.length
 }
 
-/** Takes all rows first, so that it writes in one go. */
+/** Reads all rows first, so that it writes synchronously. */
 async function restoreConversation(
   tables: TenantTables,
   conversation: RestoredConversation,
   rows: AsyncIterable<Row>,
 ): Promise<RestoreOutcome> {
   if (tables.conversations.has(conversation.id)) return { type: 'exists' }
-  const taken: Row[] = []
-  for await (const row of rows) taken.push(row)
-  return write(tables, conversation, taken)
+  const allRows: Row[] = []
+  for await (const row of rows) allRows.push(row)
+  return write(tables, conversation, allRows)
 }
 
 function write(tables: TenantTables, conversation: RestoredConversation, rows: readonly Row[]): RestoreOutcome {
@@ -185,13 +185,13 @@ function write(tables: TenantTables, conversation: RestoredConversation, rows: r
   return { type: 'ok', seq: copy.events.length }
 }
 
-/** Whoever restores may give more than is asked for. */
+/** Takes only known columns: the caller may pass more. */
 function columnsOf(conversation: RestoredConversation): ConversationRow['columns'] {
   const { id, kind, agent, status, settings, fsmState, title, parent, createdAt, updatedAt } = conversation
   return { id, kind, agent, status, settings, fsmState, title, parent, createdAt, updatedAt }
 }
 
-/** Copies what may change, and shares the rows themselves: they are replaced, never changed. */
+/** Copies what may change, and shares the rows: they are replaced, never changed. */
 function memoryReader(tables: MemoryTables, now: number): UpkeepReader {
   const moment = new Map(inOrder([...tables.tenants()]).map(([tenant, held]) => [tenant, copied(held)]))
   const { lastEpoch } = tables
@@ -296,15 +296,15 @@ function copiedRow(row: ConversationRow, { calls }: TenantTables, refs: readonly
 
 /** By conversation, in the order of their hashes. */
 function referencesOf({ blobs }: TenantTables): Map<string, { hash: string; firstSeq: number }[]> {
-  const found = new Map<string, { hash: string; firstSeq: number }[]>()
+  const byConversation = new Map<string, { hash: string; firstSeq: number }[]>()
   for (const [hash, { references }] of inOrder([...blobs])) {
     for (const [id, firstSeq] of references) {
-      const refs = found.get(id)
+      const refs = byConversation.get(id)
       if (refs) refs.push({ hash, firstSeq })
-      else found.set(id, [{ hash, firstSeq }])
+      else byConversation.set(id, [{ hash, firstSeq }])
     }
   }
-  return found
+  return byConversation
 }
 
 function inOrder<Value>(entries: [string, Value][]): [string, Value][] {

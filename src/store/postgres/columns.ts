@@ -1,14 +1,14 @@
 import { lapseWithinMs, mostLapses, quarantineHolder, quarantineUntil } from '../lease.ts'
 import type { PageBounds } from '../store.ts'
 
-/** The lapses after a claim, of a row of `conversations` under the alias c; NULL: none. As `judgeClaim` has it. */
+/** The lapses after a claim, for a row of `conversations` under the alias c; NULL: none. Same rule as `judgeClaim`. */
 export const lapsedAfter = (holder: string, now: string): string => `CASE
   WHEN c.holder IS NULL THEN NULL
   WHEN c.holder <> ${holder} AND c.leased_until <= ${now} AND c.leased_until - c.claimed_at <= ${lapseWithinMs} THEN array_append(c.lapsed, c.epoch)
   ELSE c.lapsed
 END`
 
-/** The columns after a claim that may quarantine. */
+/** The columns after a claim that may quarantine the conversation. */
 export const claimedColumns = (schema: string, holder: string, ttlMs: string, now: string): string => {
   const lapsed = lapsedAfter(holder, now)
   const isPoison = `coalesce(cardinality(${lapsed}), 0) >= ${mostLapses}`
@@ -20,48 +20,48 @@ export const claimedColumns = (schema: string, holder: string, ttlMs: string, no
     lapsed = ${lapsed}`
 }
 
-/** Of a row whose lease has lapsed: whether a claim would find lapses. Must be asked for with IS TRUE or IS NOT TRUE. */
+/** For a row whose lease has lapsed: whether a claim would find lapses. Must be tested with IS TRUE or IS NOT TRUE. */
 export const isSuspect = `(c.lapsed IS NOT NULL OR c.leased_until - c.claimed_at <= ${lapseWithinMs})`
 
-/** Of a row under the alias c. */
+/** For a row under the alias c. */
 export const isQuarantined = `(c.holder = '${quarantineHolder}' AND c.leased_until = ${quarantineUntil})`
 
-/** Columns under the names the driver gives them, so that a row of the result is what is returned. */
+/** Columns under the driver's names, so that a result row can be returned as it is. */
 export const eventColumns = 'seq, at, type, content'
 
 export const summaryColumns = 'from_seq AS "fromSeq", to_seq AS "toSeq", content, version, base'
 
-/** Of the table `conversations` under the alias c. */
+/** For the table `conversations` under the alias c. */
 export const conversationColumns = `
   id, kind, agent, status, settings, fsm_state AS "fsmState", title, parent, last_seq AS "lastSeq",
   created_at AS "createdAt", updated_at AS "updatedAt", CASE WHEN ${isQuarantined} THEN claimed_at END AS "quarantinedAt",
   CASE WHEN ${isQuarantined} THEN epoch END AS "quarantineEpoch"`
 
-/** Of the table `calls` under the alias t. */
+/** For the table `calls` under the alias t. */
 export const callColumns = `
   t.id, t.conversation_id AS "conversationId", t.name, t.executor, t.status, t.args, t.result, t.round, t.kind, t.prompt,
   t.expires_at AS "expiresAt", t.created_at AS "createdAt", t.resolved_at AS "resolvedAt", t.resolved_seq AS "resolvedSeq"`
 
-/** As `conversationColumns` and `callColumns` name them. */
+/** The names that `conversationColumns` and `callColumns` select. */
 export const conversationNames =
   'id, kind, agent, status, settings, "fsmState", title, parent, "lastSeq", "createdAt", "updatedAt", "quarantinedAt", "quarantineEpoch"'
 
 export const callNames = `id, "conversationId", name, executor, status, args, result, round, kind, prompt, "expiresAt", "createdAt", "resolvedAt",
   "resolvedSeq"`
 
-/** The database's clock in milliseconds. In a condition put it in parentheses after SELECT, or no index is used. */
+/** The database's clock in milliseconds. In a condition, wrap it as `(SELECT ...)`, or no index is used. */
 export const nowMs = 'floor(extract(epoch FROM clock_timestamp()) * 1000)::bigint'
 
 /**
- * Marks the tenant in every index but the primary key, and in the queries that such an index is for. It orders like "C", but an index is only used
- * where the collation is the same: so a look-up by primary key never takes another index, as it does by chance while a table has
- * no statistics, and then reads all rows of the tenant.
+ * Marks the tenant in every index except the primary key, and in the queries that such an index is for. It orders like "C", but Postgres only uses an index
+ * whose collation matches. So a lookup by primary key never uses another index, which happens by chance while a table has no statistics and then reads all rows
+ * of the tenant.
  */
 export const secondary = 'COLLATE "POSIX"'
 
 type Element = string | number | boolean | null
 
-/** A Postgres array as text, of what `read` finds in each item. Must be fast: a batch has about twenty of them. */
+/** A Postgres array as text, with what `read` returns for each item. Must be fast: a batch has about twenty of them. */
 export function arrayLiteral<T>(items: readonly T[], read: (item: T) => Element): string {
   let text = '{'
   for (let index = 0; index < items.length; index++) {
@@ -73,7 +73,7 @@ export function arrayLiteral<T>(items: readonly T[], read: (item: T) => Element)
   return `${text}}`
 }
 
-/** Without control characters and lone surrogates, which ids and encoded values do not have, JSON escapes just what an array does. */
+/** Ids and encoded values have no control characters and no lone surrogates; for such text, JSON escapes exactly what an array needs. */
 function quote(text: string): string {
   if (text.isWellFormed() && !control.test(text)) return JSON.stringify(text)
   return `"${text.replaceAll('\\', '\\\\').replaceAll('"', '\\"')}"`
@@ -83,18 +83,18 @@ function quote(text: string): string {
 const control = /[\u0000-\u001f]/
 
 type Shape = {
-  /** What the statement returns. */
+  /** The columns that the statement returns. */
   readonly columns: string
   readonly order: string
-  /** The same by the names it returns. Default: they are the same. */
+  /** The same order, by the returned names. Default: the names are the same. */
   readonly returnedOrder?: string
-  /** The columns whose bytes count; null counts nothing. */
+  /** The columns whose bytes count; null counts as 0. */
   readonly bytes: readonly string[]
 }
 
 /**
- * Bounds a statement: as many rows as fit, and at least one. The database counts bytes without fetching what is stored out of line, so that a page costs no
- * more than what it returns. A page without a limit counts its whole range.
+ * Bounds a statement: as many rows as fit, and at least one. The database counts bytes without fetching values stored out of line, so a page costs no more than
+ * what it returns. A page without a limit counts its whole range.
  */
 export class Page {
   readonly #bounds: PageBounds
@@ -105,7 +105,7 @@ export class Page {
     this.values = [...values]
   }
 
-  /** Adds its own values to those of the statement. Called once. */
+  /** Adds its own values to those of the statement. Must be called once. */
   within(select: string, { columns, order, returnedOrder = order, bytes }: Shape): string {
     const { limit, maxBytes } = this.#bounds
     const limited = limit === undefined ? '' : `LIMIT ${this.#place(limit)}`
@@ -117,7 +117,7 @@ export class Page {
       ) AS counted WHERE place = 1 OR total <= ${this.#place(maxBytes)} ORDER BY ${returnedOrder}`
   }
 
-  /** A name for each form of the statement. */
+  /** A different name for each form of the statement. */
   named(name: string): string {
     const { limit, maxBytes } = this.#bounds
     return `${name}${limit === undefined ? '' : '_limited'}${maxBytes === undefined ? '' : '_bounded'}`

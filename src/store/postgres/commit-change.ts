@@ -9,7 +9,7 @@ import { CommitBatcher, isRepeatable } from './group-commit.ts'
 const maxChanges = 64
 const lanes = 4
 
-/** Together with others in one statement; alone when there are settings to merge, which is done here and not in the database. */
+/** Commits in a batch with other changes; alone when there are settings to merge, which happens here and not in the database. */
 export function commitChange(
   database: Database,
   poolSize: number,
@@ -28,7 +28,7 @@ export function commitChange(
       const merged = { tenant, id, change: { ...change, attrs: { ...change.attrs, settings } } }
       const outcome = await commitMerged(query, database.schema, merged, current !== undefined)
       if (outcome.type !== 'settings') return outcome
-      // Somebody has created it since it was looked for; now it can be locked.
+      // Another process has created it since the lookup; now its row can be locked.
     }
   }
 
@@ -61,7 +61,7 @@ function commitBatch(database: Database): (batch: readonly Addressed[]) => Promi
   }
 }
 
-/** One change inside the transaction of the caller, who has merged its settings with those it has locked. */
+/** Commits one change inside the caller's transaction. The caller has merged its settings with those it has locked. */
 async function commitMerged(
   query: Query,
   schema: string,
@@ -76,7 +76,7 @@ async function commitMerged(
 type OutcomeRow = {
   readonly change: number
   readonly outcome: BatchOutcome['type'] | 'known' | 'leased'
-  /** For `known` that of the first time; for a refusal the log's last; for `leased`, which follows an `ok`, the epoch. */
+  /** For `known`, the `seq` of the first time; for a refusal, the log's last; for `leased`, which follows an `ok`, the epoch. */
   readonly seq: number
   readonly at: number | null
   readonly call_id: string | null
@@ -122,13 +122,13 @@ type Shape = {
   readonly hasTime: boolean
   readonly hasAgent: boolean
   readonly takesLease: boolean
-  /** Ends a turn under a lease that goes on: its lapses are forgotten. */
+  /** Ends a turn under a lease that continues: its lapses are forgotten. */
   readonly endsTurn: boolean
 }
 
 /**
- * Commits a change that only appends, as most do, by one plain statement, with half the work of `commit_changes`.
- * Null when it wrote nothing, because the change has more to it or is refused; `commit_changes` tells.
+ * Commits a change that only appends, as most do, with one plain statement and half the work of `commit_changes`.
+ * Null when it wrote nothing, because the change needs more or is refused; `commit_changes` then finds out which.
  */
 function commitOne(database: Database): (addressed: Addressed) => Promise<CommitOutcome | null> {
   const statements = new Map<string, Statement>()
@@ -160,13 +160,13 @@ function commitOne(database: Database): (addressed: Addressed) => Promise<Commit
 
 type Made = { readonly seq: number; readonly at: number; readonly epoch: number | null }
 
-/** Another has brought the same key while this one waited for it. */
+/** Another process inserted the same key while this statement waited. */
 function noneIfKeyIsTaken(error: unknown): Made[] {
   if (isDuplicate(error)) return []
   throw error
 }
 
-/** Nothing but events, a key, the cached state, a wake-up and the lease. A log that is empty may have to be created. */
+/** Only events, a key, the cached state, a wake-up and the lease. An empty log may have to be created, so it does not qualify. */
 function isPlain(change: PreparedChange): boolean {
   const { expectedSeq, needsFree, calls, resolve, blobs, wake, releasesLease, acquires } = change
   const { status: _, fsmState: __, idleSeq: ___, ...seldom } = change.attrs
@@ -197,8 +197,8 @@ function valuesOf(tenant: string, id: string, change: PreparedChange): unknown[]
 }
 
 /**
- * Postgres judges the row as it is once it has locked it, so a writer who waited for another is refused by what that one left in it. Keys it judges as
- * they were before the wait; where both brought the same one, the insertion is refused.
+ * Postgres checks the row again once it has locked it, so a writer that waited for another is refused by what the other wrote. Keys are checked as they were
+ * before the wait; if both inserted the same key, the insert is refused.
  */
 function textFor(schema: string, { hasKey, hasTime, hasAgent, takesLease, endsTurn }: Shape): string {
   let last = 12
@@ -237,7 +237,7 @@ function textFor(schema: string, { hasKey, hasTime, hasAgent, takesLease, endsTu
     SELECT seq, at, epoch FROM made`
 }
 
-/** With the epoch it got, so that a repeat is told of it. */
+/** Stored with the epoch it got, so that a repeat returns the same epoch. */
 const keyInsert = (
   schema: string,
   key: { readonly name: string; readonly digest: string },
@@ -246,7 +246,7 @@ const keyInsert = (
       INSERT INTO ${schema}.commit_keys (tenant, conversation_id, key, digest, seq, epoch)
         SELECT $1, $2, ${key.name}, ${key.digest}, made.seq, ${takesLease ? 'made.epoch' : 'NULL'} FROM made`
 
-/** One that has lapses is left to `commit_changes`. */
+/** A conversation with lapses is left to `commit_changes`. */
 const takenLease = (
   schema: string,
   holder: string,

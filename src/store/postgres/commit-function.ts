@@ -1,9 +1,9 @@
 import { claimedColumns, isQuarantined, lapsedAfter, nowMs, secondary } from './columns.ts'
 
 /**
- * Commits a batch of changes in one statement, so in one transaction and one round trip. Arrays named p_* have an element per change; those
- * of events (e_), attributes (a_), resolves (r_), calls (c_), blobs (b_) and leases (l_) name their change by its position. Changes of one wave touch different
- * conversations and call ids; waves follow each other in order. A refused change writes nothing, and the others are not disturbed.
+ * Commits a batch of changes in one statement, so in one transaction and one round trip. Arrays named p_* have an element per change; those of events (e_),
+ * attributes (a_), resolves (r_), calls (c_), blobs (b_) and leases (l_) name their change by its position. Changes of one wave touch different conversations
+ * and call ids; waves run one after the other. A refused change writes nothing and does not affect the others.
  */
 export const createCommitFunction = (schema: string): string => `
   CREATE FUNCTION ${schema}.commit_changes(
@@ -217,7 +217,7 @@ export const createCommitFunction = (schema: string): string => `
   END $$;
 `
 
-/** Finds the outcome of each change of the wave, in the order of checks. Most changes have nothing to do with call rows. */
+/** Computes the outcome of each change of the wave, in the order of checks. Most changes have no call rows. */
 const judge = (schema: string, hasCalls: boolean): string => `
       FOR change, outcome, v_last_seq, seq, call_id, round IN
         SELECT x.number,
@@ -259,7 +259,7 @@ const judge = (schema: string, hasCalls: boolean): string => `
       END LOOP;
 `
 
-/** But for those that the change ends. */
+/** Pending calls, except those that the change ends. */
 const pendingCall = (schema: string): string =>
   `SELECT FROM ${schema}.calls t WHERE t.tenant ${secondary} = x.tenant AND t.conversation_id = x.id AND t.status = 'pending'
               AND NOT EXISTS (SELECT FROM unnest(r_change, r_call) r (change, call) WHERE r.change = x.number AND r.call = t.id)`
@@ -268,8 +268,8 @@ const lastEventAt = (schema: string): string =>
   `SELECT FROM ${schema}.events v WHERE v.tenant = x.tenant AND v.conversation_id = x.id AND v.seq = x.expected_seq AND v.at = x.expected_at`
 
 /**
- * g: the first guard that fails; o: the first call row that belongs to another conversation. Each row is looked up by itself, by its primary key: a join may
- * read all rows of the tenant for each of them, where its plan was made while the table was small.
+ * g: the first guard that fails; o: the first call row that belongs to another conversation. Each row is looked up separately by its primary key: a join may
+ * read all rows of the tenant for each one, if its plan was made while the table was small.
  */
 const callChecks = (schema: string): string => `
         LEFT JOIN LATERAL (

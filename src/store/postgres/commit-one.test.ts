@@ -182,7 +182,7 @@ describe('a change that is committed alone leaves and tells the same as in a bat
 })
 
 describe('writers who wait for each other', () => {
-  test('one writes at the end they all knew, and the others are told', async () => {
+  test('one writes at the end they all knew, and the others get a conflict', async () => {
     const { id } = await prepared(null)
     const results = await whileLocked(id, ['a', 'b', 'c'], (title) =>
       store.commit(id, { events: [titled(title)], expectedSeq: 2 }),

@@ -2,12 +2,12 @@ import type { PreparedChange, StoredAttrs } from '../driver.ts'
 import { arrayLiteral } from './columns.ts'
 import type { Statement } from './database.ts'
 
-/** A change with the conversation it is for. */
+/** A change and its conversation. */
 export type Addressed = { readonly tenant: string; readonly id: string; readonly change: PreparedChange }
 
 export type CommitQuery = { readonly statement: Statement; readonly values: string[] }
 
-/** The function has defaults for what most commits do not have; then it is not sent. */
+/** Parameters that most commits do not need are left out; the function has defaults for them. */
 export function commitQuery(schema: string, batch: readonly Addressed[], hasMergedSettings: boolean): CommitQuery {
   const changes = batch.map(({ change }) => change)
   const values = [...eventParameters(batch, changes, hasMergedSettings), ...otherParameters(changes)]
@@ -34,13 +34,13 @@ export function commitQuery(schema: string, batch: readonly Addressed[], hasMerg
   return { statement: { name: `commit_${values.length}${placesNamed(places)}`, text }, values }
 }
 
-/** Which of the parameters that are given by name are, in short: Postgres cuts the name of a statement after 63 characters. */
+/** A short name for the set of named parameters in use: Postgres cuts the name of a statement after 63 characters. */
 function placesNamed(places: readonly string[]): string {
   const names = places.flatMap((place) => place.match(/^\w+(?= =>)/)?.[0] ?? [])
   return names.map((name) => `_${name.replace(/^[pl]_(expected_)?/, '')}`).join('')
 }
 
-/** In the order the function `commit_changes` takes them. */
+/** In the order of the parameters of `commit_changes`. */
 function eventParameters(
   batch: readonly Addressed[],
   changes: readonly PreparedChange[],
@@ -73,7 +73,7 @@ function eventParameters(
   ]
 }
 
-/** None where none of them has an item. */
+/** Empty when none of the changes has such items. */
 function otherParameters(changes: readonly PreparedChange[]): string[] {
   const attrs = numbered(changes, (change) => (setsSeldomAttrs(change.attrs) ? [change.attrs] : []))
   const resolves = numbered(changes, (change) => change.resolve)
@@ -130,16 +130,16 @@ function numbered<T>(
   return result
 }
 
-/** Status and cached state come with almost every commit; these are written apart, so that the others stay cheap. */
+/** Almost every commit sets status and cached state. The other attributes are written separately, so that ordinary commits stay cheap. */
 function setsSeldomAttrs({ kind, agent, settings, title, parent }: StoredAttrs): boolean {
   return [kind, agent, settings, title, parent].some((value) => value !== undefined)
 }
 
-/** Puts changes that touch the same conversation or write the same call row into different waves, in their order. Counts from 1. */
+/** Assigns changes that touch the same conversation or write the same call row to different waves, in their order. Counts from 1. */
 export function wavesOf(batch: readonly Addressed[]): number[] {
   const lastWaves = new Map<string, number>()
   return batch.map(({ tenant, id, change }) => {
-    // Ids have no control characters, so these are unambiguous.
+    // Ids have no control characters, so these keys are unambiguous.
     const touched = [`${tenant}\n${id}`, ...change.calls.map((call) => `${tenant}\n\n${call.id}`)]
     const wave = 1 + Math.max(...touched.map((name) => lastWaves.get(name) ?? 0))
     for (const name of touched) lastWaves.set(name, wave)

@@ -3,13 +3,13 @@ import type pg from 'pg'
 import type { ClientBase, PoolClient, QueryConfig } from 'pg'
 import { InvalidArgumentError, MissingDependencyError } from '../../base/errors/store-errors.ts'
 
-/** A query that fails after so long without an answer; 0: never. The connection is of no use then: its answer may still come. */
+/** A query that fails after `timeoutMs` without an answer; 0: never. The connection must not be used afterwards: the answer may still come. */
 export function withTimeout<Config extends QueryConfig>(config: Config, timeoutMs: number): Config {
   // Missing in the types of `pg`.
   return { ...config, query_timeout: timeoutMs }
 }
 
-/** Breaks the connection when `work` takes longer, so that whatever waits for an answer on it is rejected. */
+/** Breaks the connection when `work` takes longer, so that everything waiting for an answer on it rejects. */
 export async function breakingAfter<T>(client: ClientBase, timeoutMs: number, work: () => Promise<T>): Promise<T> {
   const timer = setTimeout(() => socketOf(client)?.destroy(), timeoutMs)
   try {
@@ -19,7 +19,7 @@ export async function breakingAfter<T>(client: ClientBase, timeoutMs: number, wo
   }
 }
 
-/** Takes a connection out of the pool. A farewell that is never answered would keep the socket, and with it the process. */
+/** Takes a connection out of the pool. Waiting for a goodbye that is never answered would keep the socket, and with it the process, alive. */
 export function discard(client: PoolClient): void {
   const socket = socketOf(client)
   client.release(true)
@@ -36,7 +36,7 @@ export function socketOf(client: ClientBase): Socket | undefined {
 
 export type Pg = typeof pg
 
-/** `pg` is an optional peer: only those who use this store have it. */
+/** `pg` is an optional peer dependency: only applications with this store install it. */
 export async function loadPg(load: () => Promise<{ default: Pg }> = () => import('pg')): Promise<Pg> {
   try {
     return (await load()).default
@@ -45,14 +45,14 @@ export async function loadPg(load: () => Promise<{ default: Pg }> = () => import
   }
 }
 
-/** Lets so many work at once. The others wait in line, each no longer than the timeout. */
+/** Limits how many run at once. The others wait in line, each no longer than the timeout. */
 export class Slots {
   readonly #timeoutMs: number
   readonly #tooLong: () => Error
   readonly #waiting = new Set<() => void>()
   #free: number
 
-  /** `tooLong`: what one that waited for longer than `timeoutMs` rejects with. */
+  /** `tooLong`: creates the error for a caller that waited longer than `timeoutMs`. */
   constructor(count: number, timeoutMs: number, tooLong: () => Error) {
     this.#free = count
     this.#timeoutMs = timeoutMs
@@ -95,9 +95,9 @@ export class Slots {
 }
 
 /**
- * What each connection is told first. A commit is answered when it is on disk, and a statement sees what was committed before it, whatever the server's
- * defaults are. A process that is stopped inside a transaction does not hold its rows for long. Every query has its index, and plans are made once: one made while a table was
- * small must still be right when it is large.
+ * The first statement on each connection. A commit is answered when it is on disk, and a statement sees everything committed before it, whatever the server's
+ * defaults are. A process that is stopped inside a transaction does not hold its rows for long. Every query has its index, and plans are made once: a plan made
+ * while a table was small must still be right when it is large.
  */
 export const sessionSettings = `
   SET synchronous_commit = on;
@@ -111,10 +111,10 @@ export const sessionSettings = `
   SET jit = off
 `
 
-/** Short enough that the channel named after it is a valid name too. */
+/** Short enough that the name of its notification channel is valid too. */
 const pattern = /^[A-Za-z_][A-Za-z0-9_]{0,47}$/
 
-/** The name becomes part of every statement, so only what needs no escaping is let in. */
+/** The name becomes part of every statement, so only names that need no escaping are accepted. */
 export function checkSchemaName(schema: unknown): asserts schema is string {
   if (typeof schema !== 'string' || !pattern.test(schema) || schema.toLowerCase().startsWith('pg_')) {
     throw new InvalidArgumentError(

@@ -12,7 +12,7 @@ export function conversations(database: Database): Pick<Driver, Methods> {
     name: 'conversation',
     text: `SELECT ${conversationColumns}, idle_seq AS "idleSeq" FROM ${schema}.conversations c WHERE tenant = $1 AND id = $2`,
   }
-  // What is begun anew under a freed id, which waits for the deletion, is later than what was deleted: only their times tell them apart.
+  // A new conversation under a freed id waits for the deletion and must be later than the deleted one: only their times tell them apart.
   const passMoment = 'pg_sleep(0.001)'
   const remove = {
     name: 'delete_conversation',
@@ -48,7 +48,7 @@ export function conversations(database: Database): Pick<Driver, Methods> {
   }
 }
 
-/** A statement for each combination of conditions, so that its plan fits it. */
+/** One statement for each combination of conditions, so that its plan fits. */
 function listing(
   schema: string,
   tenant: string,

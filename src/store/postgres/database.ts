@@ -22,22 +22,22 @@ export type DatabaseOptions = {
 export type Statement = {
   readonly name: string
   readonly text: string
-  /** After so long without an answer the connection counts as broken; 0: never. Default: `answerTimeoutMs` of the store. */
+  /** Time without an answer after which the connection counts as broken; 0: never. Default: the store's `answerTimeoutMs`. */
   readonly timeoutMs?: number
-  /** Does not wait for a connection behind other statements: of several connections, one is kept free for these. Default: false. */
+  /** Does not wait for a connection behind other statements: with several connections, one is kept free for urgent ones. Default: false. */
   readonly isUrgent?: boolean
 }
 
-/** What to do when the connection breaks before the answer: `repeat` only where a second time changes nothing. */
+/** What to do when the connection breaks before the answer. `repeat` only where a second run changes nothing. */
 export type WhenLost = 'repeat' | 'reject'
 
 export type Query = <Row>(statement: Statement, values: readonly unknown[]) => Promise<Row[]>
 
-/** Where one attempt takes long, as with a host that does not answer, another is not made. */
+/** An attempt that takes longer, as with a host that does not answer, is not repeated. */
 const repeatWithinMs = 5_000
 const retryDelaysMs = [20, 60, 150, 300, 500, 800]
 
-/** The pool: connects on first use, migrates, and tries again what can safely be tried again. */
+/** The pool: connects on first use, migrates, and retries what can safely be retried. */
 export class Database {
   readonly schema: string
   readonly #options: DatabaseOptions
@@ -59,7 +59,7 @@ export class Database {
       onSent()
       const answer = this.#queryOn(client)<Row>(statement, values)
       if (whenLost === 'repeat') return answer
-      // The server has the statement, and nobody here knows yet what became of it.
+      // The server has the statement, and its outcome is not known here yet.
       failpoint('store.inside_transaction')
       const rows = await answer
       failpoint('store.after_transaction')
@@ -68,7 +68,7 @@ export class Database {
     return this.#attempt(whenLost, work, statement.isUrgent)
   }
 
-  /** Several statements in one transaction, begun again when it was rolled back. `work` says whether to commit. */
+  /** Several statements in one transaction, which is started again if it was rolled back. `work` says whether to commit. */
   transaction<T>(
     work: (query: Query) => Promise<{ commit: boolean; value: T }>,
     whenLost: WhenLost = 'reject',
@@ -78,14 +78,14 @@ export class Database {
       const { commit, value } = await work(this.#queryOn(client))
       if (commit) onSent()
       failpoint('store.inside_transaction')
-      // Durable from here: with its answer the whole transaction is on disk; a crash before it finds none of it.
+      // Durable from here: once answered, the whole transaction is on disk; a crash before it finds none of it.
       await this.#ask(client, commit ? 'COMMIT' : 'ROLLBACK')
       failpoint('store.after_transaction')
       return value
     })
   }
 
-  /** One connection for as long as `work` takes, in one transaction. Nothing is tried again: what `work` has done meanwhile cannot be undone here. */
+  /** One connection for as long as `work` takes, in one transaction. Nothing is retried: what `work` has done outside the database cannot be undone here. */
   session<T>(begin: string, work: (query: Query) => Promise<{ commit: boolean; value: T }>): Promise<T> {
     return this.#ordinary.use(() => this.#session(begin, work))
   }
@@ -104,7 +104,7 @@ export class Database {
       await telling(this.#ask(client, begin))
       const { commit, value } = await work((statement, values) => telling(this.#queryOn(client)(statement, values)))
       isSent = commit
-      // Durable from here: with its answer the whole transaction is on disk; a crash before it finds none of it.
+      // Durable from here: once answered, the whole transaction is on disk; a crash before it finds none of it.
       await telling(this.#ask(client, commit ? 'COMMIT' : 'ROLLBACK'))
       isHealthy = true
       return value
@@ -114,7 +114,7 @@ export class Database {
     }
   }
 
-  /** The number of migrations that have run, without running any; null where there are none. */
+  /** The number of migrations that have run, without running any; null when there are none. */
   async version(): Promise<number | null> {
     const { Client } = await loadPg()
     const { connectionString, connectTimeoutMs, answerTimeoutMs } = this.#options
@@ -173,7 +173,7 @@ export class Database {
       client.release()
       return value
     } catch (error) {
-      // A connection after an error may be broken, or in the middle of a transaction.
+      // After an error, a connection may be broken or inside a transaction.
       discard(client)
       throw error
     }
@@ -183,7 +183,7 @@ export class Database {
     this.#opening ??= this.#open()
     const opening = this.#opening
     const pool = await opening.catch((error: unknown) => {
-      // The next use opens again, unless another has begun to already.
+      // The next use opens it again, unless another caller has already started to.
       if (this.#opening === opening) this.#opening = null
       throw error
     })
@@ -218,7 +218,7 @@ export class Database {
       keepAlive: true,
       types: { getTypeParser: typeParsers(pg) },
     })
-    // Without a listener a broken connection would end the process; its query is rejected anyway.
+    // Without a listener a broken connection would end the process; its query rejects anyway.
     pool.on('connect', (client) => client.on('error', () => {}))
     // An idle connection that breaks is replaced when one is needed.
     pool.on('error', (error) => logger.debug('an idle connection to Postgres broke', { error }))
@@ -259,7 +259,7 @@ function canRepeat(kind: FailureKind, whenLost: WhenLost): boolean {
   return kind !== 'lost' || whenLost === 'repeat'
 }
 
-/** Whole numbers as numbers: all of ours are safe integers. */
+/** Parses bigints as numbers: all of Perdure's are safe integers. */
 function typeParsers(pg: Pg): Pg['types']['getTypeParser'] {
   const int8 = 20
   return ((oid: number, format: 'text' | 'binary' = 'text') =>

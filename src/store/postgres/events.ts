@@ -70,7 +70,7 @@ export function calls(database: Database): Pick<Driver, Methods> {
     FROM ${schema}.calls t JOIN ${schema}.conversations c ON c.tenant = t.tenant AND c.id = t.conversation_id
     WHERE t.tenant ${secondary} = $1 AND t.status = 'pending'`
   const beforeLast = `AND (t.created_at, t.id ${secondary}) < ($2::bigint, $3::text)`
-  // The conversation is locked as for a commit, so that a deadline does not move under one that relies on it.
+  // Locks the conversation as a commit does, so that a deadline does not move under a commit that relies on it.
   const setDeadline = {
     name: 'set_deadline',
     text: `WITH locked AS (
@@ -116,7 +116,7 @@ export function calls(database: Database): Pick<Driver, Methods> {
       return row.status === 'pending' ? 'ok' : 'ended'
     },
     async dueCalls(limit) {
-      // One more than asked for tells how long until the next.
+      // One more row than requested shows how long until the next deadline.
       const rows = await database.run<DueCall & { readonly inMs: number }>(due, [limit + 1])
       const next = rows.find((row) => row.inMs > 0)
       return {

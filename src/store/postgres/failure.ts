@@ -3,17 +3,17 @@ import { InvalidArgumentError, StoreError } from '../../base/errors/store-errors
 
 /**
  * What a failed attempt means. `unreachable`: nothing was sent. `rolled_back`: the server undid it, and the same attempt may succeed.
- * `lost`: the connection broke after it was sent, so it may have happened. `refused`: the server said no, and will again.
+ * `lost`: the connection broke after it was sent, so it may have happened. `refused`: the server refused it, and will again.
  */
 export type FailureKind = 'unreachable' | 'rolled_back' | 'lost' | 'refused'
 
 export type Failure = { readonly kind: FailureKind; readonly error: Error }
 
-/** `isSent`: whether the server may have got the statement whose effect is in question. */
+/** `isSent`: whether the server may have received the statement. */
 export function failureOf(error: unknown, isSent: boolean): Failure {
   if (PerdureError.isInstance(error)) return { kind: 'refused', error }
   if (isUnreadableUrl(error)) {
-    // Without its cause, which quotes the string with the password.
+    // Without its cause, which quotes the connection string with the password.
     return { kind: 'refused', error: new InvalidArgumentError('connectionString', 'cannot be read; check its parts') }
   }
   if (isBug(error)) return { kind: 'refused', error }
@@ -36,12 +36,12 @@ export function poolBusy(max: number, waitedMs: number): StoreError {
   )
 }
 
-/** Something with the same name was there already; nothing was written. */
+/** A row with the same name exists already; nothing was written. */
 export function isDuplicate(error: unknown): boolean {
   return error instanceof StoreError && sqlState(error.cause) === '23505'
 }
 
-/** Resources, intervention by an operator, the system, a lock, a server that became a standby. */
+/** SQLSTATE classes for resources, operator intervention, system errors, locks, and a server that became a standby. */
 const transientClasses = new Set(['53', '57', '58', '55', '25'])
 
 function lost(cause: unknown): StoreError {
@@ -61,7 +61,7 @@ function unreachable(cause: unknown, state: string | null, retryable: boolean): 
 
 function refused(cause: unknown, state: string, retryable: boolean): StoreError {
   return new StoreError(
-    `Postgres refused a statement (SQLSTATE ${state}). Nothing was written. Look up the state, and correct what it names.`,
+    `Postgres refused a statement (SQLSTATE ${state}). Nothing was written. Look up the state and fix its cause.`,
     {
       cause,
       retryable,
@@ -69,19 +69,19 @@ function refused(cause: unknown, state: string, retryable: boolean): StoreError 
   )
 }
 
-/** Errors from the server carry a severity; those of the network have a `code` too, but no severity. */
+/** Errors from the server carry a severity; network errors have a `code` too, but no severity. */
 function sqlState(error: unknown): string | null {
   if (typeof error !== 'object' || error === null || !('severity' in error)) return null
   return 'code' in error && typeof error.code === 'string' ? error.code : 'XX000'
 }
 
-/** The server ended the connection with it. */
+/** Whether the server closed the connection with this error. */
 function isFatal(error: unknown): boolean {
   const severity = (error as { severity?: unknown }).severity
   return severity === 'FATAL' || severity === 'PANIC'
 }
 
-/** Networks and servers fail with plain errors; these come from code. */
+/** Networks and servers fail with plain errors; these types come from bugs in code. */
 function isBug(error: unknown): error is Error {
   return error instanceof TypeError || error instanceof RangeError || error instanceof ReferenceError
 }

@@ -14,7 +14,7 @@ import type { Database, Query } from './database.ts'
 
 type Fork = { readonly tenant: string; readonly id: string; readonly newId: string }
 
-/** Plans the copy in the process, and writes it in the database: the events themselves do not travel. */
+/** Plans the copy in the process and writes it in the database: the events are not sent over the network. */
 export function forkConversation(database: Database): Driver['fork'] {
   const statements = forkStatements(database.schema)
 
@@ -42,7 +42,7 @@ export function forkConversation(database: Database): Driver['fork'] {
     return { conversation, summary, events, pending, at }
   }
 
-  /** False when somebody else has created the copy meanwhile. */
+  /** False when another process has created the copy meanwhile. */
   async function writeCopy(query: Query, { tenant, id, newId }: Fork, end: number, plan: ForkPlan): Promise<boolean> {
     const { kind, agent, status, settings, fsmState, title, parent } = plan.conversation
     const lastSeq = end + plan.appended.length
@@ -70,7 +70,7 @@ export function forkConversation(database: Database): Driver['fork'] {
     })
 }
 
-/** The first and the last seqs of what lies between these, from 1 to the end. */
+/** The first and last seqs of the ranges between these, from 1 to `end`. */
 function rangesBetween(seqs: readonly number[], end: number): [froms: number[], tos: number[]] {
   const ordered = seqs.toSorted((one, other) => one - other)
   const [befores, afters] = [
@@ -82,7 +82,7 @@ function rangesBetween(seqs: readonly number[], end: number): [froms: number[], 
   return [some.map(([from]) => from), some.map(([, to]) => to)]
 }
 
-/** A list for each column. */
+/** One list per column. */
 function callColumnsOf(calls: readonly StoredCall[]): unknown[][] {
   const names = [
     'id',

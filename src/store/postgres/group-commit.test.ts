@@ -87,7 +87,7 @@ describe('failing', () => {
     expect(results.map(({ status }) => status)).toEqual(['fulfilled', 'rejected', 'fulfilled'])
   })
 
-  test('a failure that nobody in the batch caused is told to all at once', async () => {
+  test('a failure that no change of the batch caused rejects all of them at once', async () => {
     const { sent, commit } = batching(async () => {
       throw new StoreError('down')
     })

@@ -6,9 +6,9 @@ import type { BatchOutcome } from './commit-change.ts'
 import type { Addressed } from './commit-query.ts'
 
 export type BatcherOptions = {
-  /** Commits all of them in one transaction. An ambiguous `StoreError` says that they may have been committed. */
+  /** Commits all changes in one transaction. An ambiguous `StoreError` means that they may have been committed. */
   readonly send: (batch: readonly Addressed[]) => Promise<BatchOutcome[]>
-  /** Batches under way at once. */
+  /** How many batches run at once. */
   readonly lanes: number
   readonly maxChanges: number
 }
@@ -21,13 +21,13 @@ type Waiting = Addressed & {
   attempts: number
 }
 
-/** So that a few large events do not become one statement of many megabytes. */
+/** Keeps a few large events from becoming one statement of many megabytes. */
 const maxBatchBytes = 2 * 1024 * 1024
 const resendDelaysMs = [20, 60, 150, 300, 500, 800]
 
 /**
- * Gathers the commits of one tick, and those that come while all lanes are busy, into one statement each. A lone commit is sent at the end of
- * its tick; under load the batches grow by themselves.
+ * Collects the commits of one tick, and those that come while all lanes are busy, into one statement each. A lone commit is sent at the end of its tick; under
+ * load the batches grow.
  */
 export class CommitBatcher {
   readonly #options: BatcherOptions
@@ -92,12 +92,12 @@ export class CommitBatcher {
     }
   }
 
-  /** The statement failed and nothing of it happened; whichever change caused that must not fail the others. */
+  /** The statement failed and wrote nothing; the change that caused it must not fail the others. */
   async #sendEachAlone(batch: readonly Waiting[]): Promise<void> {
     for (const waiting of batch) await this.#send([waiting])
   }
 
-  /** A change that a second time does not happen twice is sent again, and the answer is that of the first time. */
+  /** A change that is safe to repeat is sent again, and its answer is that of the first time. */
   #settleLost(waiting: Waiting, error: unknown): void {
     const delayMs = resendDelaysMs[waiting.attempts]
     waiting.lost = error
@@ -117,12 +117,12 @@ function isAmbiguous(error: unknown): boolean {
   return error instanceof StoreError && error.ambiguous
 }
 
-/** Trying the same again would fail again, so something in the batch is to blame. */
+/** The same attempt would fail again, so a change in the batch is the cause. */
 function isForGood(error: unknown): boolean {
   return !(PerdureError.isInstance(error) && error.retryable)
 }
 
-/** Whether sending it twice does it once: by its key, or because it only sets attributes to what it says. */
+/** Whether sending it twice applies it once: because of its key, or because it only sets attributes to fixed values. */
 export function isRepeatable(change: PreparedChange): boolean {
   if (change.key !== null) return true
   const isConditional = change.epoch !== null || change.expectedSeq !== null

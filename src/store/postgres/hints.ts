@@ -11,24 +11,24 @@ export type HintChannelOptions = {
   readonly logger: Logger
   readonly connectTimeoutMs: number
   readonly answerTimeoutMs: number
-  /** How often the connection is checked: one that went silent says nothing by itself. */
+  /** How often the connection is checked: a dead connection does not report itself. */
   readonly hintCheckMs: number
 }
 
-/** Under load hints are gathered; a lone one is sent at once. */
+/** Under load hints are collected; a lone one is sent immediately. */
 const minIntervalMs = 20
 const pauseAfterFailureMs = 1_000
 const reconnectDelaysMs = [50, 200, 1_000, 3_000]
 const closeWithinMs = 1_000
 
 /**
- * Hints between processes over NOTIFY, on a connection of their own. They are sent after the commit they tell of, because a NOTIFY inside
- * would make all commits of the database wait for each other. Everything here may fail; then hints are lost, and polling finds the work.
+ * Hints between processes over NOTIFY, on a separate connection. They are sent after their commit, because a NOTIFY inside it would make all commits of the
+ * database wait for each other. Everything here may fail; hints are then lost, and polling finds the work.
  */
 export class HintChannel {
   readonly #options: HintChannelOptions
   readonly #name: string
-  /** What we sent ourselves is known in this process already. */
+  /** Identifies this process's own messages, which it ignores. */
   readonly #self = randomUUID()
   readonly #waiting = new Map<string, WakeHint>()
   #client: Promise<Client> | null = null
@@ -36,7 +36,7 @@ export class HintChannel {
   #sending: Promise<void> | null = null
   #emit: ((hint: WakeHint) => void) | null = null
   #reconnects = 0
-  /** Whether the log was told that hints are lost. */
+  /** Whether a warning about lost hints was logged. */
   #isDown = false
   #check: NodeJS.Timeout | null = null
   #isClosed = false
@@ -136,14 +136,14 @@ export class HintChannel {
     }, delayMs).unref()
   }
 
-  /** One at a time, as `pg` wants it. */
+  /** One query at a time, as `pg` requires. */
   #query(config: QueryConfig): Promise<unknown> {
     const result = this.#lastQuery.then(async () => {
       const client = await this.#connect()
       try {
         return await client.query(withTimeout(config, this.#options.answerTimeoutMs))
       } catch (error) {
-        // It may be silent for good. Its end makes the channel connect again.
+        // It may never answer. Closing the socket makes the channel reconnect.
         socketOf(client)?.destroy()
         throw error
       }
@@ -190,13 +190,13 @@ export class HintChannel {
 /** Missing in the types of `pg`. */
 type Unreferenced = { ref(): void; unref(): void }
 
-/** A NOTIFY takes fewer than 8,000 bytes. */
+/** A NOTIFY payload must be shorter than 8,000 bytes. */
 const maxPayloadBytes = 7_900
 const frameBytes = 100
 
 type Payload = [sender: string, hints: [tenant: string, id: string, seq: number][]]
 
-/** The hints as messages of one sender, as many as they need. */
+/** Packs the hints of one sender into as few messages as fit. */
 function hintPayloads(sender: string, hints: readonly WakeHint[]): string[] {
   const parts: string[][] = []
   let bytes = maxPayloadBytes
@@ -213,7 +213,7 @@ function hintPayloads(sender: string, hints: readonly WakeHint[]): string[] {
   return parts.map((part) => `[${JSON.stringify(sender)},[${part.join(',')}]]`)
 }
 
-/** Empty for what was sent by `self`, and for what is no message of ours: anybody may notify on the channel. */
+/** Empty for messages sent by `self`, and for anything that is not a hint: any client may notify on the channel. */
 function hintsIn(payload: string, self: string): WakeHint[] {
   try {
     const [sender, hints] = JSON.parse(payload) as Payload

@@ -3,7 +3,7 @@ import type { Driver } from '../driver.ts'
 import { type LeaseRef, mostLapses } from '../lease.ts'
 import { arrayLiteral, claimedColumns, isQuarantined, isSuspect, lapsedAfter, nowMs } from './columns.ts'
 import type { Database } from './database.ts'
-import { putRight } from './put-right.ts'
+import { repairAfterClockChange } from './put-right.ts'
 
 type Methods = 'claimLease' | 'releaseLease' | 'takeBackLapse' | 'unquarantine' | 'renewLeases' | 'dueWork'
 
@@ -13,12 +13,12 @@ type ClaimRow = {
   readonly lapses: number | null
 }
 
-/** One row without a conversation where nothing is due. */
+/** One row without a conversation when nothing is due. */
 type DueRow = { readonly now: number; readonly tenant: string | null; readonly id: string | null }
 
 type NewsRow = LeaseRef & { readonly news: 'lost' | 'grown' | 'stray'; readonly seq: number | null }
 
-/** Who works on what. All times are the database's. */
+/** Leases, claims and due work. All times are the database's. */
 export function leases(database: Database): Pick<Driver, Methods> {
   const { schema } = database
   const isFree = `(c.epoch IS NULL OR c.holder = $3 OR c.leased_until <= ${nowMs})`
@@ -54,7 +54,7 @@ export function leases(database: Database): Pick<Driver, Methods> {
     text: `UPDATE ${schema}.conversations c SET holder = NULL, epoch = NULL, leased_until = NULL
       WHERE c.tenant = $1 AND c.id = $2 AND ${isQuarantined} RETURNING 1`,
   }
-  // Locked in the order that batches lock in. Only what has changed comes back. A renewal that waits for other work may come too late.
+  // Locks in the order that batches lock in. Returns only what has changed. A renewal that waits behind other work may come too late, so it is urgent.
   const renew = {
     name: 'keep_leases',
     isUrgent: true,
@@ -81,7 +81,7 @@ export function leases(database: Database): Pick<Driver, Methods> {
       UNION ALL SELECT 'grown', tenant, id, epoch, last_seq FROM renewed WHERE last_seq > seq
       UNION ALL SELECT 'stray', tenant, id, epoch, NULL FROM strays`,
   }
-  // Those that have lapses are few among few that somebody held: they are not looked for along all that is due.
+  // Conversations with lapses are few among the few that were held, so they are not searched for among all due ones.
   const due = {
     name: 'due_work',
     text: `SELECT (SELECT ${nowMs}) AS now, d.tenant, d.id FROM (VALUES (1)) one LEFT JOIN (
@@ -99,7 +99,7 @@ export function leases(database: Database): Pick<Driver, Methods> {
     ) d ON true ORDER BY d.wake_at`,
   }
   const clockWatch = new ClockWatch()
-  const correct = putRight(database)
+  const correct = repairAfterClockChange(database)
   return {
     async claimLease(tenant, id, holder, ttlMs, { suspects }) {
       const [row] = await database.run<ClaimRow>(claim, [tenant, id, holder, ttlMs, suspects])
@@ -127,18 +127,18 @@ export function leases(database: Database): Pick<Driver, Methods> {
       const look = () => database.run<DueRow>(due, [agents, limit, suspects])
       let rows = await look()
       const { now } = rows[0]!
-      const news = clockWatch.newsAt(now)
+      const news = clockWatch.observe(now)
       if (news !== 'forward') {
         await correct(news, leaseMs)
         rows = await look()
       }
-      clockWatch.isRightAt(now)
+      clockWatch.repairedAt(now)
       return rows.flatMap(({ tenant, id }) => (tenant === null || id === null ? [] : [{ tenant, id }]))
     },
   }
 }
 
-/** Each row is looked up by itself, by its primary key: a join may read all of the tenant for each. */
+/** Each row is looked up separately by its primary key: a join may read all rows of the tenant for each. */
 export function movedLogs(database: Database): Driver['movedLogs'] {
   const { schema } = database
   const statement = {

@@ -16,7 +16,7 @@ import {
   rememberLapses,
 } from './tables.ts'
 
-/** In order; never changed once released, only added to. */
+/** In order. Must never change once released; only append. */
 export const migrations: readonly ((schema: string) => string)[] = [
   createTables,
   createCommitFunction,
@@ -38,8 +38,8 @@ type MigrateOptions = {
 }
 
 /**
- * Brings the schema to what this version knows. Safe when many processes do it at once: one works, the others wait for it, none of them longer
- * than `migrateTimeoutMs`.
+ * Migrates the schema to the version this package knows. Safe when many processes do it at once: one migrates, the others wait, none longer than
+ * `migrateTimeoutMs`.
  */
 export async function migrate(
   pool: Pool,
@@ -60,7 +60,7 @@ export async function migrate(
 async function migrateAlone(client: ClientBase, schema: string): Promise<void> {
   const quoted = quoteSchema(schema)
   await client.query('BEGIN')
-  // Of the new tables too: an open store may write at once.
+  // Applies to the new tables too: an open store may write immediately.
   await client.query('SET LOCAL synchronous_commit = on')
   await client.query('SELECT pg_advisory_xact_lock(hashtextextended($1, 0))', [`perdure migrations of ${schema}`])
   await checkEncoding(client)
@@ -79,14 +79,14 @@ async function isCurrent(client: ClientBase, schema: string): Promise<boolean> {
   return (await readSchemaVersion(client, schema)) === migrations.length
 }
 
-/** Null where nothing was migrated yet. Throws when a newer version of this package was here. */
+/** Null when nothing has been migrated yet. Throws when a newer version of this package has migrated it. */
 export async function readSchemaVersion(client: ClientBase, schema: string): Promise<number | null> {
   const table = `${quoteSchema(schema)}.migrations`
   const { rows } = await client.query<{ found: boolean }>('SELECT to_regclass($1) IS NOT NULL AS found', [table])
   return rows[0]?.found === true ? versionOf(client, schema) : null
 }
 
-/** Throws when a newer version of this package was here. */
+/** Throws when a newer version of this package has migrated it. */
 async function versionOf(client: ClientBase, schema: string): Promise<number> {
   const { rows } = await client.query<{ version: number }>(
     `SELECT coalesce(max(number), 0) AS version FROM ${quoteSchema(schema)}.migrations`,
@@ -106,7 +106,7 @@ async function checkEncoding(client: ClientBase): Promise<void> {
   }
 }
 
-/** Asked first, because `CREATE SCHEMA IF NOT EXISTS` needs a right that a role may lack. */
+/** Checked first, because `CREATE SCHEMA IF NOT EXISTS` needs a permission that a role may lack. */
 async function hasSchema(client: ClientBase, schema: string): Promise<boolean> {
   const { rowCount } = await client.query('SELECT 1 FROM pg_namespace WHERE nspname = $1', [schema])
   return rowCount === 1

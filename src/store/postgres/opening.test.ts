@@ -30,7 +30,7 @@ describe('migrations', () => {
     await Promise.all(stores.map((store) => store.close()))
   })
 
-  test('schemas of one database do not meet', async () => {
+  test('schemas of one database are separate', async () => {
     const connectionString = inject('postgresUrl')
     const [one, other] = ['opening_one', 'Opening_One'].map((schema) =>
       postgresStore({ connectionString, schema, logger }),
@@ -76,7 +76,7 @@ describe('options', () => {
     },
   )
 
-  test('nothing is kept from a wrong password but that it was wrong', async () => {
+  test('the error for a wrong password contains only that it was wrong', async () => {
     const connectionString = inject('postgresUrl').replace(/:[^:@]*@/, ':wrong-secret@')
     const store = postgresStore({ connectionString, logger })
     const error = await store.getConversation('chat').catch((caught: unknown) => caught)

@@ -15,19 +15,19 @@ import { leases, movedLogs } from './leases.ts'
 import { blobs, modelCalls, snapshots, summaries } from './records.ts'
 import { postgresUpkeep } from './upkeep/upkeep.ts'
 
-/** What `postgresStore` takes. */
+/** Options of `postgresStore`. */
 export type PostgresStoreOptions = StoreOptions & {
-  /** As in `postgres://user:password@host:5432/database`. */
+  /** For example `postgres://user:password@host:5432/database`. */
   readonly connectionString: string
-  /** Where the tables live; made on first use. Default: 'perdure'. */
+  /** The schema of the tables; created on first use. Default: 'perdure'. */
   readonly schema?: string
-  /** Connections in the pool, of which one is kept free for renewing leases; hints between processes use one more. Default: 10. */
+  /** Connections in the pool; one of them is kept free for renewing leases. Hints between processes use one more. Default: 10. */
   readonly max?: number
-  /** How long a statement waits for a connection, a new one or a free one of the pool. Default: 10,000. */
+  /** How long a statement waits for a new or free connection. Default: 10,000. */
   readonly connectTimeoutMs?: number
-  /** How long a statement waits for its answer; then its connection counts as broken and is replaced. Default: 20,000. */
+  /** How long a statement waits for its answer; its connection then counts as broken and is replaced. Default: 20,000. */
   readonly answerTimeoutMs?: number
-  /** The same while tables are made or migrated, and while another process does that. Default: 600,000. */
+  /** The same while tables are created or migrated, here or by another process. Default: 600,000. */
   readonly migrateTimeoutMs?: number
   /** How often the connection for hints is checked. Default: 10,000. */
   readonly hintCheckMs?: number
@@ -36,7 +36,7 @@ export type PostgresStoreOptions = StoreOptions & {
 const defaults = { schema: 'perdure', max: 10 }
 const limits = { connectTimeoutMs: 10_000, answerTimeoutMs: 20_000, migrateTimeoutMs: 600_000, hintCheckMs: 10_000 }
 
-/** A store on a Postgres database, for one process or a fleet. Connects when first used; tables are made and migrated then. */
+/** A store on a Postgres database, for one process or a fleet. The first call connects, and creates or migrates the tables. */
 export function postgresStore(options: PostgresStoreOptions): Store {
   const { connectionString, schema = defaults.schema, max = defaults.max } = options
   if (typeof connectionString !== 'string' || connectionString === '') {

@@ -1,4 +1,4 @@
-import { type ClockNews, longestLease } from '../clock-watch.ts'
+import { type ClockChange, longestLease } from '../clock-watch.ts'
 import { isQuarantined, nowMs } from './columns.ts'
 import type { Database } from './database.ts'
 
@@ -6,10 +6,12 @@ import type { Database } from './database.ts'
 const oneCommitMs = 5
 
 /**
- * Puts right what a clock that was ahead has left: see `Driver.dueWork`. Reads all that is held or sleeps, so it is done rarely. Locks in the order that
- * batches lock in.
+ * Repairs leases and wake-ups that a clock which was ahead has written: see `Driver.dueWork`. Reads every conversation that is held or has a wake-up, so it
+ * runs rarely. Locks in the order that batches lock in.
  */
-export function putRight(database: Database): (news: ClockNews, leaseMs: number | undefined) => Promise<void> {
+export function repairAfterClockChange(
+  database: Database,
+): (news: ClockChange, leaseMs: number | undefined) => Promise<void> {
   const { schema } = database
   const isHeld = `(c.leased_until > n.now AND NOT ${isQuarantined})`
   const isTooLong = `(${isHeld} AND c.leased_until > n.now + $1::bigint)`

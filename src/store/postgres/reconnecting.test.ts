@@ -92,7 +92,7 @@ describe('a server that goes away', () => {
 })
 
 describe('an answer that was lost', () => {
-  test('with a key it is settled: written once, and told as if nothing had been', async () => {
+  test('with a key it is settled: written once, and answered as usual', async () => {
     const proxy = await startCuttingProxy(server.url)
     await withStore(proxy.url, async (store) => {
       await store.appendEvent('cut', titled('first'))

@@ -2,7 +2,7 @@ import type { Driver, StoredModelCall, StoredSummary } from '../driver.ts'
 import { nowMs, Page, summaryColumns } from './columns.ts'
 import type { Database } from './database.ts'
 
-/** No value of Postgres has more. */
+/** The largest value that Postgres can hold. */
 const mostBytes = 1024 * 1024 * 1024
 
 export function blobs(database: Database): Pick<Driver, 'putBlob' | 'getBlob'> {
@@ -34,7 +34,7 @@ export function blobs(database: Database): Pick<Driver, 'putBlob' | 'getBlob'> {
 
 export function summaries(database: Database): Pick<Driver, 'putSummary' | 'latestSummary'> {
   const { schema } = database
-  // The row is locked, so the log ends there for as long as it is looked at.
+  // The row is locked, so the log cannot grow meanwhile.
   const put = {
     name: 'put_summary',
     text: `WITH log AS (
@@ -84,7 +84,7 @@ export function snapshots(database: Database): Pick<Driver, 'putSnapshot' | 'get
   }
 }
 
-/** The audit of what the model was given. */
+/** Audit rows of model calls. */
 export function modelCalls(database: Database): Pick<Driver, 'putModelCall' | 'modelCalls' | 'gcModelCalls'> {
   const { schema } = database
   const put = {

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { Slots } from './connection.ts'
 
-test('so many work at once, the others in the order they came, also after one that failed', async () => {
+test('runs up to the limit at once, the others in the order they came, also after a failure', async () => {
   const slots = new Slots(2, 60_000, () => new Error('too long'))
   const begun: number[] = []
   const gates = Array.from({ length: 5 }, () => Promise.withResolvers<void>())
@@ -29,7 +29,7 @@ test('so many work at once, the others in the order they came, also after one th
   ])
 })
 
-test('one that waits for too long is told, and takes nobody’s turn', async () => {
+test('a caller that waits too long is rejected, and takes no other caller’s turn', async () => {
   const slots = new Slots(1, 20, () => new Error('too long'))
   const gate = Promise.withResolvers<void>()
   const first = slots.use(() => gate.promise)

@@ -3,7 +3,7 @@ import { createCommitFunction } from './commit-function.ts'
 
 /**
  * Ids sort by their bytes. All values are text that the codec made: jsonb would reorder keys and refuse U+0000.
- * Rows of a conversation are only written by who has locked the conversation's row.
+ * Rows of a conversation must only be written while its row in `conversations` is locked.
  */
 export const createTables = (schema: string): string => `
   CREATE SEQUENCE ${schema}.epochs AS bigint;
@@ -128,7 +128,7 @@ export const createTables = (schema: string): string => `
   );
 `
 
-/** A conversation goes with all that belongs to it; a blob goes with the last conversation that refers to it. */
+/** Deletes a conversation with all its rows, and each blob whose last reference goes with it. */
 export const createDeleteFunctions = (schema: string): string => `
   -- The caller has locked the conversations, so nothing is added to them meanwhile.
   CREATE FUNCTION ${schema}.delete_locked(p_tenant text, p_ids text[], p_spares_pinned boolean)
@@ -187,33 +187,33 @@ export const createDeleteFunctions = (schema: string): string => `
       SELECT c.id FROM ${schema}.conversations c WHERE c.tenant = p_tenant ORDER BY c.id FOR UPDATE
     ) l;
     DELETE FROM ${schema}.snapshots t WHERE t.tenant = p_tenant;
-    -- Those nobody refers to; the others go with the conversations.
+    -- Blobs without references; the others go with the conversations.
     DELETE FROM ${schema}.blobs b WHERE b.tenant = p_tenant
       AND NOT EXISTS (SELECT 1 FROM ${schema}.blob_refs r WHERE r.tenant ${secondary} = p_tenant AND r.hash = b.hash);
     RETURN ${schema}.delete_locked(p_tenant, v_ids, false);
   END $$;
 `
 
-/** Finds the forks of a conversation by their parent's text: see `forkParents`. */
+/** Finds the forks of a conversation by the encoded parent: see `forkParents`. */
 export const indexForks = (schema: string): string => `
   CREATE INDEX conversations_forks ON ${schema}.conversations (tenant ${secondary}, parent COLLATE "C") WHERE parent IS NOT NULL;
 `
 
-/** The function takes `p_expected_at`. It has a default, so that nodes of an earlier version go on while others are being replaced. */
+/** The function takes `p_expected_at`, with a default, so that nodes of an earlier version keep working during a rolling deploy. */
 export const expectTimes = (schema: string): string => `
   DROP FUNCTION ${schema}.commit_changes;
   ${createCommitFunction(schema)}
 `
 
-/** The function takes `p_expected_agent`. It has a default, so that nodes of an earlier version go on while others are being replaced. */
+/** The function takes `p_expected_agent`, with a default, so that nodes of an earlier version keep working during a rolling deploy. */
 export const expectAgents = (schema: string): string => `
   DROP FUNCTION ${schema}.commit_changes;
   ${createCommitFunction(schema)}
 `
 
 /**
- * A commit that took the lease can be repeated with the same answer: its key is kept with the epoch it got. Nodes of an earlier version leave it null, and
- * their repeats bring no lease, as before.
+ * A commit that took the lease can be repeated with the same answer: its key is stored with the epoch it got. Nodes of an earlier version leave the epoch null,
+ * and their repeats return no lease, as before.
  */
 export const keysWithEpochs = (schema: string): string => `
   ALTER TABLE ${schema}.commit_keys ADD COLUMN epoch bigint;
@@ -221,13 +221,13 @@ export const keysWithEpochs = (schema: string): string => `
   ${createCommitFunction(schema)}
 `
 
-/** The function takes `p_needs_free`. It has a default, so that nodes of an earlier version go on while others are being replaced. */
+/** The function takes `p_needs_free`, with a default, so that nodes of an earlier version keep working during a rolling deploy. */
 export const refuseOwned = (schema: string): string => `
   DROP FUNCTION ${schema}.commit_changes;
   ${createCommitFunction(schema)}
 `
 
-/** See `StoredAttrs.idleSeq`. Nodes of an earlier version leave it behind, and then a message is planned on the log. */
+/** See `StoredAttrs.idleSeq`. Nodes of an earlier version do not update it; a message is then planned on the log. */
 export const idleSeq = (schema: string): string => `
   ALTER TABLE ${schema}.conversations ADD COLUMN idle_seq bigint NOT NULL DEFAULT 0;
   DROP FUNCTION ${schema}.commit_changes;
@@ -235,8 +235,8 @@ export const idleSeq = (schema: string): string => `
 `
 
 /**
- * When each lease was claimed, and the epochs of those before it that lapsed. Both count for nothing where there is no holder. Nodes of an earlier version
- * leave them as they are: what they claim is not counted, or, by a claim before it, too long ago. A quarantine is a lease to them.
+ * When each lease was claimed, and the epochs of the earlier leases that lapsed. Both count for nothing without a holder. Nodes of an earlier version do not
+ * update them: their claims are not counted, or count as long ago. To them a quarantine is an ordinary lease.
  */
 export const rememberLapses = (schema: string): string => `
   ALTER TABLE ${schema}.conversations ADD COLUMN claimed_at bigint, ADD COLUMN lapsed bigint[];
@@ -244,7 +244,7 @@ export const rememberLapses = (schema: string): string => `
   ${createCommitFunction(schema)}
 `
 
-/** The function looks up each call row by its primary key. It takes what it took before. */
+/** The function looks up each call row by its primary key. Its parameters are unchanged. */
 export const findCallsById = (schema: string): string => `
   DROP FUNCTION ${schema}.commit_changes;
   ${createCommitFunction(schema)}

@@ -18,7 +18,7 @@ test('leases are renewed while all that is left of the pool is in use', async ()
   for (const id of ['held', 'locked']) await store.appendEvent(id, userMsg())
   const { epoch } = (await store.acquireLease('held', 'one', 60_000))!
 
-  // Whoever wants to take this one waits, and so does all that comes after.
+  // A claim of this one waits, and so do all later ones.
   const locker = new pg.Client(connectionString)
   await locker.connect()
   closing.push(() => locker.end())

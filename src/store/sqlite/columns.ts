@@ -8,7 +8,7 @@ export const lastAt =
 export const isQuarantined = `(conversations.lease_holder = '${quarantineHolder}' AND conversations.lease_until = ${quarantineUntil})`
 export const quarantinedAt = `CASE WHEN ${isQuarantined} THEN conversations.claimed_at END AS quarantinedAt`
 
-/** What a `StoredConversation` is read from. */
+/** The columns of a `StoredConversation`. */
 export const recordColumns = `id, kind, agent, status, settings, fsm_state AS fsmState, title, parent, ${lastSeq} AS lastSeq,
   created_at AS createdAt, max(updated_at, ${lastAt}) AS updatedAt, ${quarantinedAt},
   CASE WHEN ${isQuarantined} THEN lease_epoch END AS quarantineEpoch`

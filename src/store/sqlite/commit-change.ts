@@ -6,7 +6,7 @@ import { appendEvents, endCall, findCall, pendingIds, timeOf, writeCall } from '
 import { leaseIn, nextEpoch, setLease } from './leases.ts'
 import { referToBlobs } from './records.ts'
 
-/** Must run inside a transaction. Decides by reading alone, so that a refused change leaves no trace in its group. */
+/** Must run inside a transaction. Decides by reading only, so that a refused change leaves no trace in its group. */
 export function commitChange(db: Database, tenant: string, id: string, change: PreparedChange): CommitOutcome {
   const now = Date.now()
   const head = findConversation(db, tenant, id)
@@ -31,7 +31,7 @@ export function commitChange(db: Database, tenant: string, id: string, change: P
   return epoch === null ? { type: 'ok', seq, at: now } : { type: 'ok', seq, at: now, epoch }
 }
 
-/** A change that is known by its key is told of the lease it got, as long as that is what it was. */
+/** For a known key: the epoch of the lease that the first attempt took, while this holder still has it. */
 function withLeaseOfFirstTime(
   db: Database,
   outcome: Extract<CommitOutcome, { type: 'ok' }>,
@@ -49,7 +49,7 @@ function withLeaseOfFirstTime(
 
 type LeaseAfter = { readonly lease: StoredLease | 'none' | 'as it is'; readonly epoch: number | null }
 
-/** What becomes of the lease, and the epoch of the one that comes with the change. */
+/** What happens to the lease, and the epoch of the one that is taken with the change. */
 function leaseAfter(
   db: Database,
   head: ConversationHead | undefined,
@@ -66,7 +66,7 @@ function leaseAfter(
   return { lease: forgetsLapses ? { ...before, lapsed: [] } : 'as it is', epoch: null }
 }
 
-/** What to answer without writing; null when the change is to be made. */
+/** The answer when nothing must be written; null when the change can be made. */
 function refuse(
   db: Database,
   tenant: string,

@@ -4,12 +4,12 @@ import { Database } from './database.ts'
 import { asStoreError, BusyRetry, busyError, isBusy, isDiskError, isHarmless } from './failure.ts'
 import { migrate, refuseForeignFile } from './migrate.ts'
 
-/** The one connection of a store: opened by its first use, and again after an error it cannot go on from. */
+/** The one connection of a store. The first use opens it; so does the next use after an error it cannot recover from. */
 export class Connection {
   readonly path: string
   readonly busyTimeoutMs: number
   #database: Database | null = null
-  /** A sync may have failed: what is in the log may not be on disk. */
+  /** A sync may have failed: what is in the write-ahead log may not be on disk. */
   #isLogSuspect = false
 
   constructor(path: string, busyTimeoutMs: number) {
@@ -17,7 +17,7 @@ export class Connection {
     this.busyTimeoutMs = busyTimeoutMs
   }
 
-  /** Throws what SQLite says; `isBusy` tells whether to come back. */
+  /** Throws SQLite's error; `isBusy` says whether to try again. */
   open(): Database {
     if (this.#database?.isBroken) this.drop()
     this.#database ??= openDatabase(this.path)
@@ -28,7 +28,7 @@ export class Connection {
     return this.#database
   }
 
-  /** Reads what is committed. `work` runs at once, and again when another process was in the way. */
+  /** Reads what is committed. `work` runs synchronously, and again when another process held the file. */
   async read<T>(work: (db: Database) => T): Promise<T> {
     let retry: BusyRetry | null = null
     for (;;) {
@@ -44,7 +44,7 @@ export class Connection {
     }
   }
 
-  /** Returns what to tell the caller. The next use opens the file again where this connection cannot be trusted. */
+  /** Returns the error for the caller. The next use opens the file again if this connection cannot be trusted. */
   failed(error: unknown, options?: { ambiguous: boolean }): unknown {
     if (isDiskError(error)) this.#isLogSuspect = true
     if (!isHarmless(error)) this.drop()
@@ -57,7 +57,7 @@ export class Connection {
     try {
       database?.close()
     } catch {
-      // It is given up because it failed; what it says while closing adds nothing.
+      // The connection is dropped because it failed; an error while closing it adds nothing.
     }
   }
 
@@ -68,17 +68,17 @@ export class Connection {
   }
 }
 
-/** Opens the file with the settings every promise of the store rests on. Throws what SQLite says, also that it is busy. */
+/** Opens the file with the settings that every promise of the store depends on. Throws SQLite's error, also when the file is busy. */
 export function openDatabase(path: string): Database {
-  // Before anything that writes: what is another program's must stay as it is.
+  // Before anything that writes: another program's file must not change.
   refuseForeignFile(path)
   const db = new Database(path)
   try {
-    // Waiting inside SQLite would block the event loop: whoever calls retries with timers.
+    // Waiting inside SQLite would block the event loop: the callers retry with timers.
     db.exec(
       'PRAGMA busy_timeout = 0; PRAGMA synchronous = FULL; PRAGMA cache_size = -16000; PRAGMA temp_store = MEMORY',
     )
-    // Read to its end: only there SQLite tells that the change of mode did not reach the disk.
+    // Read to its end: only there does SQLite report that the change of mode did not reach the disk.
     const journal = db.all<{ journal_mode: string }>('PRAGMA journal_mode = WAL')[0]?.journal_mode
     if (journal !== 'wal') {
       throw new StoreError(
@@ -87,7 +87,7 @@ export function openDatabase(path: string): Database {
       )
     }
     migrate(db, path)
-    // What a process wrote and did not live to sync is visible after it; it must be on disk before anybody is told of it.
+    // Events that a process wrote but did not sync before it died become visible now; they must be on disk before any reader gets them.
     db.get('PRAGMA wal_checkpoint(PASSIVE)')
     return db
   } catch (error) {
@@ -97,8 +97,8 @@ export function openDatabase(path: string): Database {
 }
 
 /**
- * Writes the log out to the database file and begins it anew. Must be done after a failed sync: the kernel then takes pages for written that
- * never reached the disk, and no later sync tries them again, so what is appended after them would be lost with them.
+ * Writes the log into the database file and starts a new log. Must run after a failed sync: the kernel then treats pages as written that never reached the
+ * disk, and no later sync retries them, so everything appended after them would be lost with them.
  */
 export function renewLog(db: Database): void {
   const outcome = db.get<{ busy: number }>('PRAGMA wal_checkpoint(TRUNCATE)')

@@ -6,7 +6,7 @@ import { lastSeq, recordColumns } from './columns.ts'
 import type { Database } from './database.ts'
 import { type LeaseColumns, leaseColumns, leaseValues, setLease, setLeaseColumns } from './leases.ts'
 
-/** What a commit has to know before it decides. */
+/** What a commit must know before it decides. */
 export type ConversationHead = LeaseColumns & {
   readonly cid: number
   readonly agent: string | null
@@ -35,7 +35,7 @@ export function listConversations(
   return db.snapshot(() => {
     const last = before === undefined ? undefined : getConversation(db, tenant, before)
     if (last === null) return null
-    // A conversation has few forks; walking along all conversations by age would read the tenant's.
+    // A conversation has few forks; walking all conversations by age would read the whole tenant.
     const index = forkOf === undefined ? 'by_age' : 'forks'
     const { from, to } = forkParents(forkOf ?? '')
     const ofParent = forkOf === undefined ? '' : 'AND parent >= ? AND parent < ?'
@@ -93,7 +93,7 @@ export function insertConversation(db: Database, tenant: string, id: string, row
   )
 }
 
-/** What a change does to the row of its conversation; nothing where its events say it all. */
+/** Updates the row of a conversation for a change; does nothing when the events say it all. */
 export function updateConversation(
   db: Database,
   { cid, dormant }: ConversationHead,
@@ -106,7 +106,7 @@ export function updateConversation(
   const fsmState = attrs.fsmState ?? null
   const idleSeq = attrs.idleSeq ?? null
   const cached = [now, status, fsmState, idleSeq]
-  // Naming an indexed column writes its index, so the wake-up and the lease are only named where they may change, and together.
+  // Naming an indexed column writes its index, so the wake-up and the lease are named only where they may change, and together.
   if (woken && lease !== 'as it is') {
     const set = `${setCached}, wake_at = ?, dormant = ?, ${setLeaseColumns}`
     const held = leaseValues(lease === 'none' ? null : lease)
@@ -132,7 +132,7 @@ const setCached = `UPDATE conversations SET updated_at = ?, status = coalesce(?,
 
 type WakeUp = { readonly wakeAt: number | null; readonly isDormant: boolean; readonly status?: 'active' }
 
-/** Null: it stays as it is. */
+/** Null: unchanged. */
 function wakeUp(wake: Wake, isDormant: boolean, now: number): WakeUp | null {
   switch (wake.type) {
     case 'in':

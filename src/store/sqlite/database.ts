@@ -5,7 +5,7 @@ import { isHarmless } from './failure.ts'
 
 /**
  * A connection that prepares each statement once. Everything is synchronous: no other code runs between two calls.
- * Parameters must be plain `?`: the oldest Node we support cannot bind numbered ones.
+ * Parameters must be plain `?`: the oldest supported Node cannot bind numbered ones.
  */
 export class Database {
   readonly #connection: DatabaseSync
@@ -16,12 +16,12 @@ export class Database {
     this.#connection = new DatabaseSync(path, { enableForeignKeyConstraints: false })
   }
 
-  /** Returns how many rows it changed. */
+  /** Returns the number of changed rows. */
   run(sql: string, ...params: SQLInputValue[]): number {
     return Number(this.#statement(sql).run(...params).changes)
   }
 
-  /** For an INSERT into a table whose key the database gives. */
+  /** For an INSERT into a table whose key the database assigns. */
   insert(sql: string, ...params: SQLInputValue[]): number {
     return Number(this.#statement(sql).run(...params).lastInsertRowid)
   }
@@ -34,7 +34,7 @@ export class Database {
     return this.#statement(sql).all(...params) as Row[]
   }
 
-  /** As many rows as the bounds allow, and no more of them in memory. The statement itself has no limit. */
+  /** As many rows as the bounds allow, holding no more than those in memory. `sql` itself must have no LIMIT. */
   page<Row>(
     sql: string,
     { skip = 0, ...bounds }: PageBounds & { readonly skip?: number },
@@ -42,7 +42,7 @@ export class Database {
     ...params: SQLInputValue[]
   ): Row[] {
     const { limit, maxBytes } = bounds
-    // With a limit, even an endless one, SQLite takes twice as long for a short log.
+    // With a LIMIT, even an infinite one, SQLite takes twice as long for a short log.
     const isLimited = limit !== undefined || skip > 0
     const statement = isLimited ? `${sql} LIMIT ? OFFSET ?` : sql
     const values = isLimited ? [...params, limit ?? -1, skip] : params
@@ -65,17 +65,17 @@ export class Database {
     }
   }
 
-  /** Never throws, so that it does not hide what it is called for. */
+  /** Never throws, so that it does not hide the original error. */
   rollBack(): void {
     try {
       this.run('ROLLBACK')
     } catch (error) {
-      // Harmless: SQLite has rolled back by itself.
+      // Harmless: SQLite has already rolled back.
       if (!isHarmless(error)) this.#isBroken = true
     }
   }
 
-  /** Whether it may be inside a transaction that it cannot leave. */
+  /** Whether it may be stuck inside a transaction. */
   get isBroken(): boolean {
     return this.#isBroken
   }

@@ -70,7 +70,7 @@ export function getCall(db: Database, tenant: string, callId: string): StoredCal
   return db.get<StoredCall>(sql, tenant, callId) ?? null
 }
 
-/** In the order of their ids, from the one after `after`. */
+/** In the order of their ids, after the id `after`. */
 export function callsOfConversation(db: Database, cid: number, after: string, limit: number): StoredCall[] {
   const sql = `SELECT ${columns} FROM ${source} WHERE calls.cid = ? AND calls.call_id > ? ORDER BY calls.call_id LIMIT ?`
   return db.all(sql, cid, after, limit)
@@ -158,7 +158,7 @@ export function writeCall(db: Database, tenant: string, cid: number, write: Stor
   insertCall(db, tenant, cid, { ...call, expiresAt, createdAt: now, resolvedAt, resolvedSeq: null })
 }
 
-/** A row that exists is replaced, but for the time it was made. */
+/** Replaces an existing row, except its creation time. */
 export function insertCall(db: Database, tenant: string, cid: number, call: Omit<StoredCall, 'conversationId'>): void {
   db.run(
     `INSERT INTO calls (tenant, call_id, cid, status, round, kind, executor, expires_at, created_at, resolved_at, resolved_seq,

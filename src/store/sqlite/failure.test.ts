@@ -39,7 +39,7 @@ const codes = {
 const those = (isSo: (error: unknown) => boolean) =>
   Object.entries(codes).flatMap(([name, errcode]) => (isSo(errorOf(errcode)) ? [name] : []))
 
-test('another connection is in the way, a disk failed, or a statement alone did: each by its code', () => {
+test('tells a lock, a disk failure and a failed statement apart by their codes', () => {
   expect(those(isBusy)).toEqual(['busy', 'busy snapshot', 'locked', 'protocol'])
   expect(those(isDiskError)).toEqual(['ioerr', 'ioerr fsync'])
   expect(those(isHarmless)).toEqual([
@@ -66,7 +66,7 @@ test.each([
   ['readonly', 'Make the file and its folder writable'],
   ['perm', 'Make the file and its folder writable'],
   ['auth', 'Make the file and its folder writable'],
-  ['ioerr', 'Check that the disk has room and works'],
+  ['ioerr', 'Check that the disk works and has free space'],
   ['corrupt', 'restore it from a backup'],
   ['notadb', 'It is not an SQLite database'],
   ['toobig', 'The value is larger than SQLite can hold'],
@@ -77,7 +77,7 @@ test.each([
   expect((error as Error).message).toContain("The store '/a.db' failed: it said so.")
 })
 
-test('of a file that cannot be opened it is told why', () => {
+test('the error for a file that cannot be opened says why', () => {
   const folder = mkdtempSync(join(tmpdir(), 'perdure-advice-'))
   const told = (path: string) => (asStoreError(errorOf(codes.cantopen), path) as Error).message
   writeFileSync(join(folder, 'a.db'), '')

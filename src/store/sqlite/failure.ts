@@ -3,7 +3,7 @@ import { dirname, sep } from 'node:path'
 import { PerdureError } from '../../base/errors/perdure-error.ts'
 import { StoreBusyError, StoreError } from '../../base/errors/store-errors.ts'
 
-/** Primary result codes; the extended ones have them in their low byte. */
+/** Primary result codes; extended codes have them in their low byte. */
 const sqlite = {
   error: 1,
   perm: 3,
@@ -23,13 +23,13 @@ const sqlite = {
   notadb: 26,
 } as const
 
-/** Another connection is in the way; the same call may succeed in a moment. `protocol` is a race for the log's locks. */
+/** Another connection holds a lock; the same call may succeed in a moment. `protocol` is a race for the log's locks. */
 export function isBusy(error: unknown): boolean {
   const code = primaryCode(error)
   return code === sqlite.busy || code === sqlite.locked || code === sqlite.protocol
 }
 
-/** For what SQLite tells in a row instead of an error. */
+/** For cases that SQLite reports in a row instead of an error. */
 export function busyError(): Error {
   return Object.assign(new Error('database is locked'), { code: 'ERR_SQLITE_ERROR', errcode: sqlite.busy })
 }
@@ -39,7 +39,7 @@ export function isDiskError(error: unknown): boolean {
   return primaryCode(error) === sqlite.ioerr
 }
 
-/** Whether a connection that said this can go on after a rollback. Of all others it is not known. */
+/** Whether a connection can continue after this error and a rollback. For any other error that is not known. */
 export function isHarmless(error: unknown): boolean {
   if (!isSqliteError(error)) return true
   const code = primaryCode(error)
@@ -55,7 +55,7 @@ const harmless: ReadonlySet<number | null> = new Set([
   sqlite.range,
 ])
 
-/** What the caller is told. Our own errors and mistakes in code pass as they are; nothing of SQLite does. */
+/** The error for the caller. Perdure's own errors and programming errors pass unchanged; errors of SQLite never do. */
 export function asStoreError(error: unknown, path: string, { ambiguous = false } = {}): unknown {
   if (PerdureError.isInstance(error) || !isSqliteError(error)) return error
   const code = primaryCode(error)
@@ -67,21 +67,21 @@ export function asStoreError(error: unknown, path: string, { ambiguous = false }
   })
 }
 
-/** What does not go away by itself. */
+/** Errors that do not go away by themselves. */
 const lasting: ReadonlySet<number | null> = new Set([sqlite.corrupt, sqlite.notadb, sqlite.toobig])
 
 function adviceFor(code: number | null, path: string): string {
   switch (code) {
     case sqlite.full:
-      return 'Free some disk space; the store goes on by itself.'
+      return 'Free some disk space; the store then continues by itself.'
     case sqlite.readonly:
     case sqlite.perm:
     case sqlite.auth:
-      return 'Make the file and its folder writable for this process; the store goes on by itself.'
+      return 'Make the file and its folder writable for this process; the store then continues by itself.'
     case sqlite.cantopen:
       return adviceForOpening(path)
     case sqlite.ioerr:
-      return 'Check that the disk has room and works; the store opens the file again with the next call.'
+      return 'Check that the disk works and has free space; the store opens the file again with the next call.'
     case sqlite.corrupt:
       return 'The file is damaged. Stop all processes that use it, and restore it from a backup.'
     case sqlite.notadb:
@@ -96,12 +96,12 @@ function adviceFor(code: number | null, path: string): string {
 function adviceForOpening(path: string): string {
   const folder = dirname(path)
   if (!existsSync(folder)) return `The folder '${folder}' does not exist. Create it, or correct the path.`
-  // Only a folder can be looked into.
+  // Only a folder has entries.
   if (existsSync(`${path}${sep}`)) return 'It is a folder. Give the path of a file.'
   return 'Check that this process may read and write the file and its folder.'
 }
 
-/** Errors of `node:sqlite`: what SQLite says, and what the binding says about a connection that is gone or a value it cannot read. */
+/** Errors of `node:sqlite`: SQLite's own, and the binding's errors about a closed connection or a value it cannot read. */
 function isSqliteError(error: unknown): boolean {
   const code = error instanceof Error ? (error as NodeJS.ErrnoException).code : undefined
   return code === 'ERR_SQLITE_ERROR' || code === 'ERR_INVALID_STATE' || code === 'ERR_OUT_OF_RANGE'
@@ -126,15 +126,15 @@ export class BusyRetry {
     this.#timeoutMs = timeoutMs
   }
 
-  /** An attempt found the file busy. Returns how long to wait, or the error when its time is up. */
+  /** Records that an attempt found the file busy. Returns how long to wait, or the error when the time is up. */
   next(cause: unknown): number | StoreBusyError {
     const now = performance.now()
-    // Counted from the first refusal: what a call waited for in this process is not the others' doing.
+    // Counted from the first refusal: waiting within this process is not the other processes' doing.
     this.#since ??= now
     const waitedMs = Math.round(now - this.#since)
     if (waitedMs >= this.#timeoutMs && this.#attempts > 0) return new StoreBusyError(waitedMs, { cause })
     this.#attempts += 1
-    // Random, so that processes that were refused together do not come back together.
+    // Random, so that processes that were refused together do not retry together.
     return shortestMs + Math.random() * Math.min(longestMs, this.#attempts)
   }
 }

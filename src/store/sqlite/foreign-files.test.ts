@@ -50,7 +50,7 @@ describe('a database of another program', () => {
   })
 })
 
-test('a store that nobody has open is looked at without a trace', async () => {
+test('examining a store that no process has open leaves no trace', async () => {
   const store = sqliteStore({ path, logger: silentLogger })
   await store.listConversations()
   await store.close()
@@ -61,7 +61,7 @@ test('a store that nobody has open is looked at without a trace', async () => {
   expect(everyFile()).toEqual(before)
 })
 
-test('a file of which only the beginning was made is gone on with', async () => {
+test('a file whose creation was interrupted is completed', async () => {
   written('PRAGMA journal_mode = WAL')
   const store = sqliteStore({ path, logger: silentLogger })
   await store.appendEvent('c', { type: 'titled', content: { title: 'x' } })

@@ -6,7 +6,7 @@ import type { Database } from './database.ts'
 import { appendEvents, insertCall, pendingCalls, readEvents } from './events.ts'
 import { copyBlobRefs, deleteBlobsOfTenant, latestSummary, releaseBlobs } from './records.ts'
 
-/** Must run inside a transaction. Events are copied by the database; only those after the summary are read here. */
+/** Must run inside a transaction. The database copies the events; only those after the summary are read here. */
 export function forkConversation(
   db: Database,
   tenant: string,
@@ -63,7 +63,7 @@ function copyRows(db: Database, fromCid: number, toCid: number, upTo: number): v
   copyBlobRefs(db, fromCid, toCid, upTo)
 }
 
-/** With its child agents, and theirs. Returns how many conversations there were. */
+/** Deletes a conversation with its child agents, recursively. Returns how many conversations were removed. */
 export function deleteConversation(db: Database, tenant: string, id: string): number {
   db.run('DELETE FROM snapshots WHERE tenant = ? AND id = ?', tenant, id)
   const doomed = db.all<{ cid: number; id: string }>(
@@ -106,7 +106,7 @@ function removeAll(
   passMoment(endedAt)
 }
 
-/** What is begun anew under a freed id is later than what was deleted: only their times tell them apart. */
+/** Waits until the clock has passed `at`: a new conversation under a freed id must be later than the deleted one, because only their times tell them apart. */
 function passMoment(at: number): void {
   if (Date.now() === at) Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 2)
 }
@@ -118,8 +118,8 @@ function endOf(db: Database, cid: number): number {
 const tables = ['events', 'keys', 'calls', 'summaries', 'model_calls', 'conversations']
 
 /**
- * SQLite gives the id of a deleted newest row again, and whoever watches for greater ids would miss the event that gets it.
- * So an event that belongs to no conversation holds the place.
+ * SQLite reuses the id of a deleted newest row, so a watcher that looks for greater ids would miss the next event. An event that belongs to no conversation
+ * keeps the id taken.
  */
 function keepOrder(db: Database, newest: number): void {
   if (newestEventId(db) >= newest) return

@@ -64,7 +64,7 @@ test('when one write fails in an unforeseen way, the others of its group are mad
   expect(await titles()).toEqual(['first', 'a', 'c'])
 })
 
-test('a commit that fails is told as ambiguous to everybody in it, and the store goes on', async () => {
+test('a commit that fails rejects every change in it as ambiguous, and the store continues', async () => {
   fail({ times: 1, errcode: 1034 }, (sql) => sql === 'COMMIT')
   const results = await Promise.allSettled(['a', 'b'].map((title) => store.appendEvent('chat', titled(title))))
   expect(results).toMatchObject([

@@ -4,7 +4,7 @@ import type { Connection } from './connection.ts'
 import type { Database } from './database.ts'
 import { BusyRetry, isBusy } from './failure.ts'
 
-/** Bounds how long one group holds the file and the event loop. */
+/** Limits how long one group holds the file and the event loop. */
 const maxGroupSize = 512
 
 type Job = {
@@ -12,13 +12,13 @@ type Job = {
   readonly resolve: (result: unknown) => void
   readonly reject: (error: unknown) => void
   readonly retry: BusyRetry
-  /** Its group failed: it gets a transaction of its own, so that only the guilty one fails. */
+  /** Its group failed: it gets a transaction of its own, so that only the failing job fails. */
   isAlone: boolean
 }
 
 /**
- * All writes of a store. What is asked for in one turn of the event loop shares one transaction and one sync to disk; jobs run in the order
- * they came, and each sees what those before it wrote.
+ * All writes of a store. Writes requested in one turn of the event loop share one transaction and one sync to disk. Jobs run in the order they came, and each
+ * sees what the jobs before it wrote.
  */
 export class GroupCommit {
   readonly #connection: Connection
@@ -38,7 +38,7 @@ export class GroupCommit {
     })
   }
 
-  /** After everything that is ready to run has run: then whoever was going to write now has asked for it. */
+  /** Runs after everything that is ready to run, so that all writes of this turn are in the group. */
   #schedule(): void {
     if (this.#isScheduled) return
     this.#isScheduled = true
@@ -71,7 +71,7 @@ export class GroupCommit {
       failpoint('store.inside_transaction')
       stage = 'commit'
       db.run('COMMIT')
-      // Durable from here: every change of the group. A crash before it finds none of them.
+      // Durable from here: every change of the group. A crash before this point leaves none of them.
       failpoint('store.after_transaction')
       for (const [index, job] of group.entries()) job.resolve(results[index])
       return null

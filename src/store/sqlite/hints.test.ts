@@ -82,7 +82,7 @@ test('a file that is busy is looked at again; one that fails is told of once, un
   file.error = new Error('gone')
   poll()
   poll()
-  expect(warnings).toEqual(['watching the store for changes of other processes failed; trying again'])
+  expect(warnings).toEqual(['watching the store for changes by other processes failed; trying again'])
   Object.assign(file, { error: null, version: 2, eventId: 9, grown: [grown] })
   poll()
   expect(hints).toEqual([grown])

@@ -6,7 +6,7 @@ import { isBusy } from './failure.ts'
 
 const pollMs = 20
 
-/** Tells of the events that other connections commit. SQLite has no messages between processes, so it asks. */
+/** Reports events that other connections commit. SQLite has no messages between processes, so this polls. */
 export function watchOthers(connection: Connection, logger: Logger, emit: (hint: WakeHint) => void): Unsubscribe {
   let seen: Seen | null = null
   let isFailing = false
@@ -22,7 +22,7 @@ export function watchOthers(connection: Connection, logger: Logger, emit: (hint:
       if (isBusy(error)) return
       const reason = connection.failed(error)
       if (!isFailing)
-        logger.warn('watching the store for changes of other processes failed; trying again', { error: reason })
+        logger.warn('watching the store for changes by other processes failed; trying again', { error: reason })
       isFailing = true
     }
     for (const hint of hints) emit(hint)
@@ -33,13 +33,13 @@ export function watchOthers(connection: Connection, logger: Logger, emit: (hint:
   return () => clearInterval(timer)
 }
 
-/** `version` changes when another connection than `db` commits; `eventId` is the newest event that was there. */
+/** `version` changes when a connection other than `db` commits; `eventId` is the newest event seen. */
 type Seen = { readonly db: Database; readonly version: number; readonly eventId: number }
 
 function look(db: Database, last: Seen | null): { seen: Seen; hints: WakeHint[] } {
   const version = db.get<{ data_version: number }>('PRAGMA data_version')!.data_version
   const eventId = db.get<{ id: number | null }>('SELECT max(id) AS id FROM events')?.id ?? 0
-  // An unchanged version with newer events means that this connection wrote them; of those the store tells by itself.
+  // Newer events with an unchanged version were written by this connection; the store sends hints for those itself.
   const isOwn = last !== null && last.db === db && last.version === version
   const hints = last === null || isOwn || eventId <= last.eventId ? [] : hintsAfter(db, last.eventId)
   return { seen: { db, version, eventId }, hints }

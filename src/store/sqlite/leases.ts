@@ -32,7 +32,7 @@ export function claimLease(
   return outcome
 }
 
-/** The columns of a lease. All null where there is none; what is left of earlier ones then counts for nothing. */
+/** The columns of a lease. All null when there is none; leftovers of earlier leases then count for nothing. */
 export type LeaseColumns = {
   readonly leaseHolder: string | null
   readonly leaseEpoch: number | null
@@ -50,7 +50,7 @@ export function leaseIn({ leaseHolder, leaseEpoch, leaseUntil, claimedAt, lapsed
   return { holder: leaseHolder, epoch: leaseEpoch, until: leaseUntil, claimedAt, lapsed: epochs }
 }
 
-/** As values for `setLeaseColumns`. */
+/** The values for `setLeaseColumns`. */
 export function leaseValues(lease: StoredLease | null): (string | number | null)[] {
   if (!lease) return [null, null, null, null, null]
   const { holder, epoch, until, claimedAt, lapsed } = lease
@@ -59,13 +59,13 @@ export function leaseValues(lease: StoredLease | null): (string | number | null)
 
 export const setLeaseColumns = 'lease_holder = ?, lease_epoch = ?, lease_until = ?, claimed_at = ?, lapsed = ?'
 
-/** Epochs come from one counter of the whole store. */
+/** Epochs come from one counter for the whole store. */
 export function nextEpoch(db: Database): number {
   return db.get<{ epoch: number }>("UPDATE meta SET value = value + 1 WHERE name = 'epoch' RETURNING value AS epoch")!
     .epoch
 }
 
-/** Must only be called when the lease is free, or its holder gives it back. */
+/** Must only be called when the lease is free, or when its holder releases it. */
 export function setLease(db: Database, cid: number, lease: StoredLease | null): void {
   db.run(`UPDATE conversations SET ${setLeaseColumns} WHERE cid = ?`, ...leaseValues(lease), cid)
 }
@@ -87,7 +87,7 @@ export function unquarantine(db: Database, tenant: string, id: string): boolean 
   return isQuarantined
 }
 
-/** Also those that have lapsed, as long as nobody took them. */
+/** Also renews lapsed leases, as long as no other holder took them. */
 export function renewLeases(db: Database, holder: string, ttlMs: number, known: readonly KnownLease[]): LeaseNews {
   const rows = db.all<KnownLease>(
     `SELECT tenant, id, lease_epoch AS epoch, ${lastSeq} AS seq FROM conversations INDEXED BY conversations_agenda
@@ -118,10 +118,12 @@ type DueRow = ConversationRef & { readonly wakeAt: number }
 const due = 'SELECT tenant, id, wake_at AS wakeAt FROM conversations INDEXED BY conversations_agenda WHERE'
 const soonest = 'AND agent = ? AND wake_at <= ? ORDER BY wake_at LIMIT ?'
 const heldNoLonger = 'lease_holder IS NOT NULL AND lease_until <= ?'
-/** A claim would find lapses. */
+/** Whether a claim would find lapses. */
 const isSuspect = `(lapsed IS NOT NULL OR lease_until - claimed_at <= ${lapseWithinMs})`
 
-/** Walks along the index for each agent, so that what waits for unknown agents costs nothing: what nobody holds, and what is held no longer. */
+/**
+ * Walks the index for each agent, so that work for unknown agents costs nothing: first the conversations without a lease, then those whose lease has lapsed.
+ */
 export function dueWork(db: Database, { agents, limit, suspects = limit }: DueWorkQuery): ConversationRef[] {
   const now = Date.now()
   const all = [...new Set(agents)]

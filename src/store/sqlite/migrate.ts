@@ -6,12 +6,12 @@ import type { Database } from './database.ts'
 import { asStoreError, isBusy } from './failure.ts'
 import { createTables, idleSeq, indexForks, keysWithEpochs, oneAgenda, rememberLapses } from './tables.ts'
 
-/** The schema's version is the number of migrations that have run. Must only be added to. */
+/** The schema version is the number of migrations that have run. Must only be appended to. */
 const migrations: readonly string[] = [createTables, indexForks, oneAgenda, keysWithEpochs, idleSeq, rememberLapses]
 
 export const knownVersion = migrations.length
 
-/** Brings the file to the current schema. Of several processes that open it at once, one does it and the others find it done. */
+/** Migrates the file to the current schema. Of several processes that open it at once, one migrates and the others find it done. */
 export function migrate(db: Database, path: string): void {
   if (versionOf(db, path) === knownVersion) return
   db.run('BEGIN IMMEDIATE')
@@ -21,7 +21,7 @@ export function migrate(db: Database, path: string): void {
       for (const script of migrations.slice(version)) db.exec(script)
       db.exec(`PRAGMA user_version = ${knownVersion}`)
     }
-    // Durable from here: the whole schema. A crash before it finds the old one, untouched.
+    // Durable from here: the whole schema. A crash before this point leaves the old one untouched.
     db.run('COMMIT')
   } catch (error) {
     db.rollBack()
@@ -35,10 +35,10 @@ function versionOf(db: Database, path: string): number {
   return version
 }
 
-/** What a question about the file needs; a connection of ours and one of SQLite both have it. */
+/** Runs a query on the file; both a `Database` and a raw SQLite connection can provide it. */
 type Ask = <Row>(sql: string) => Row | undefined
 
-/** The version of the schema; 0 where nothing was made yet. Throws where the file is of another program: a version alone may be anybody's. */
+/** The version of the schema; 0 when the file is empty. Throws when the file belongs to another program: a version number alone proves nothing. */
 function ownVersion(ask: Ask, path: string): number {
   const { user_version: version } = ask<{ user_version: number }>('PRAGMA user_version')!
   const { application_id: mark } = ask<{ application_id: number }>('PRAGMA application_id')!
@@ -49,13 +49,12 @@ function ownVersion(ask: Ask, path: string): number {
   const isEmpty = version === 0 && mark === 0 && first === undefined
   if (isEmpty || (version > 0 && mark === 0 && own === firstTables.length)) return version
   const what = first ? `it has a ${first.type} '${first.name}'` : `it is marked with ${mark}, version ${version}`
-  throw new StoreError(
-    `'${path}' is a database of another program (${what}). Choose a file of its own for the store.`,
-    { retryable: false },
-  )
+  throw new StoreError(`'${path}' is a database of another program (${what}). Give the store a file of its own.`, {
+    retryable: false,
+  })
 }
 
-/** Those of the first migration: every file of ours has them. */
+/** The tables of the first migration, which every file of Perdure has. */
 const firstTables = [
   'meta',
   'conversations',
@@ -69,10 +68,7 @@ const firstTables = [
 ]
 const names = firstTables.map((name) => `'${name}'`).join(', ')
 
-/**
- * The same of a file as it lies there, and neither it nor what is beside it changes: no change of mode, no log put into it, nothing rolled back. Null when there
- * is no file.
- */
+/** Reads the version of a file without changing it or the files beside it: no change of mode, no checkpoint, no rollback. Null when there is no file. */
 function peekVersion(path: string, timeoutMs = 0): number | null {
   if (!existsSync(path)) return null
   const db = openUntouched(path, timeoutMs)
@@ -83,7 +79,7 @@ function peekVersion(path: string, timeoutMs = 0): number | null {
   }
 }
 
-/** Throws where the file is of another program. Of a file that cannot be read this way the open that follows tells. */
+/** Throws when the file belongs to another program. If it cannot be read this way, the open that follows reports the error. */
 export function refuseForeignFile(path: string): void {
   try {
     peekVersion(path)
@@ -93,8 +89,8 @@ export function refuseForeignFile(path: string): void {
 }
 
 function openUntouched(path: string, timeout: number): DatabaseSync {
-  // What is only in a log is read through it. Where there is none, a reader would leave an empty one behind, and one that may write would
-  // roll back what another program has to.
+  // Content that is only in a log is read through it. Without a log, a read-only connection would leave an empty one behind, and a writable one would roll back
+  // what another program has to.
   if (existsSync(`${path}-wal`)) return new DatabaseSync(path, { readOnly: true, timeout })
   const url = pathToFileURL(path)
   url.searchParams.set('immutable', '1')
@@ -102,12 +98,12 @@ function openUntouched(path: string, timeout: number): DatabaseSync {
     return new DatabaseSync(url, { readOnly: true, timeout })
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== 'ERR_INVALID_ARG_TYPE') throw error
-    // The oldest Node we support takes no URLs. A connection that may write takes its log with it when it closes.
+    // The oldest supported Node takes no URLs. A writable connection removes its log when it closes.
     return new DatabaseSync(path, { timeout })
   }
 }
 
-/** The schema of the file as it is, without changing it. Null when there is no file. */
+/** The schema version of the file, read without changing it. Null when there is no file. */
 export function readSchemaVersion(path: string): number | null {
   try {
     const version = peekVersion(path, 1_000)

@@ -53,7 +53,7 @@ test('a schema of a newer version is refused', async () => {
   expect(await failureOf(join(folder, 'store.db'))).toMatchObject({ code: 'schema_too_new' })
 })
 
-test('a file of the version before is brought up to date under whoever has it open, with all that is due, asleep and held', async () => {
+test('a file of the previous version is migrated while another process has it open, with its due, dormant and held conversations', async () => {
   const before = new DatabaseSync(join(folder, 'store.db'))
   before.exec(`PRAGMA journal_mode = WAL; ${createTables} ${indexForks} PRAGMA user_version = 2`)
   const [now, day] = [Date.now(), 86_400_000]

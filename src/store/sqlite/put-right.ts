@@ -1,11 +1,14 @@
-import { type ClockNews, longestLease } from '../clock-watch.ts'
+import { type ClockChange, longestLease } from '../clock-watch.ts'
 import { isQuarantined, lastAt } from './columns.ts'
 import type { Database } from './database.ts'
 
 type Row = { readonly cid: number; readonly isTooLong: number; readonly wasDue: number }
 
-/** Puts right what a clock that was ahead has left: see `Driver.dueWork`. Reads all that is held or sleeps, so it is done rarely. */
-export function putRight(db: Database, news: ClockNews, leaseMs: number | undefined): void {
+/**
+ * Repairs leases and wake-ups that a clock which was ahead has written: see `Driver.dueWork`. Reads every conversation that is held or has a wake-up, so it
+ * runs rarely.
+ */
+export function repairAfterClockChange(db: Database, news: ClockChange, leaseMs: number | undefined): void {
   const now = Date.now()
   const until = leaseMs === undefined ? Number.MAX_SAFE_INTEGER : now + longestLease(leaseMs)
   const isHeld = `(lease_until > ${now} AND NOT ${isQuarantined})`

@@ -25,11 +25,11 @@ export function getBlob(
     tenant,
     hash,
   )
-  // What is cut out of an empty one is null.
+  // A slice of an empty blob is null.
   return blob ? { bytes: blob.bytes ?? new Uint8Array(), mediaType: blob.mediaType } : null
 }
 
-/** From now on the conversation keeps the blobs; the pins that kept them until now are taken away. */
+/** From now on the conversation keeps the blobs; the pins that kept them until now are removed. */
 export function referToBlobs(db: Database, tenant: string, cid: number, hashes: readonly string[], seq: number): void {
   for (const hash of hashes) {
     const blob = db.get<{ bid: number }>(
@@ -50,7 +50,7 @@ export function copyBlobRefs(db: Database, fromCid: number, toCid: number, upTo:
   )
 }
 
-/** A conversation goes, and with it the blobs that nothing else keeps. */
+/** Removes a conversation's references, and the blobs that nothing else keeps. */
 export function releaseBlobs(db: Database, cid: number): void {
   const refs = db.all<{ bid: number }>('SELECT bid FROM blob_refs WHERE cid = ?', cid)
   if (refs.length === 0) return

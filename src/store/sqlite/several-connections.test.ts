@@ -54,7 +54,7 @@ test('a store that cannot be opened yet because it is locked opens when it is fr
   expect(await reading).toHaveLength(1)
 })
 
-test('whoever waited too long is told that the store is busy, and nothing was written', async () => {
+test('a caller that waited too long gets a busy error, and nothing is written', async () => {
   const store = open({ busyTimeoutMs: 20 })
   await store.appendEvent('chat', hello)
   const release = lock()

@@ -15,7 +15,7 @@ import { deleteConversation, deleteTenant, forkConversation } from './fork-and-d
 import { GroupCommit } from './group-commit.ts'
 import { watchOthers } from './hints.ts'
 import { claimLease, dueWork, movedLogs, releaseLease, renewLeases, takeBackLapse, unquarantine } from './leases.ts'
-import { putRight } from './put-right.ts'
+import { repairAfterClockChange } from './put-right.ts'
 import {
   gcModelCalls,
   getBlob,
@@ -29,21 +29,21 @@ import {
 } from './records.ts'
 import { sqliteUpkeep } from './upkeep/upkeep.ts'
 
-/** What `sqliteStore` takes. */
+/** Options of `sqliteStore`. */
 export type SqliteStoreOptions = StoreOptions & {
-  /** The file; its folder must exist. Several processes may use the same one, on a local disk. */
+  /** The file; its folder must exist. Several processes may use the same file, on a local disk. */
   readonly path: string
   /** How long a call waits for other processes before `StoreBusyError`. Default: 30,000. */
   readonly busyTimeoutMs?: number
 }
 
-/** A store in one SQLite file. The file is opened, and brought to the current schema, by the first call. */
+/** A store in one SQLite file. The first call opens the file and migrates it to the current schema. */
 export function sqliteStore(options: SqliteStoreOptions): Store {
   const { path, busyTimeoutMs = 30_000 } = options
   const logger = safeLogger(options.logger)
   checkPath(path)
   checkDuration('busyTimeoutMs', busyTimeoutMs, 0)
-  // Resolved now, because the connection may be opened again after the process has changed its folder.
+  // Resolved now, because the connection may be reopened after the process has changed its working directory.
   return createStore(sqliteDriver({ path: resolve(path), busyTimeoutMs, logger }), options)
 }
 
@@ -96,9 +96,9 @@ export function sqliteDriver({ path, busyTimeoutMs, logger }: SqliteDriverOption
     renewLeases: (holder, ttlMs, known) => commits.write((db) => renewLeases(db, holder, ttlMs, known)),
     async dueWork(query) {
       const now = Date.now()
-      const news = clockWatch.newsAt(now)
-      if (news !== 'forward') await commits.write((db) => putRight(db, news, query.leaseMs))
-      clockWatch.isRightAt(now)
+      const news = clockWatch.observe(now)
+      if (news !== 'forward') await commits.write((db) => repairAfterClockChange(db, news, query.leaseMs))
+      clockWatch.repairedAt(now)
       return connection.read((db) => dueWork(db, query))
     },
     movedLogs: (watched) => connection.read((db) => movedLogs(db, watched)),

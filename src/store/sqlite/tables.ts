@@ -1,6 +1,6 @@
 /**
- * All JSON is text, written by the codec; the database never looks inside. Events lie in the order they were written, not by conversation, so
- * that the commits of one group share pages, and a greater `id` means later. Columns that each commit changes come before those that may be long.
+ * All JSON is text, written by the codec; the database never looks inside. Events are stored in the order they were written, not by conversation, so that the
+ * commits of one group share pages, and a greater `id` means later. Columns that every commit changes come before those that may be long.
  */
 export const createTables = `
 CREATE TABLE meta (
@@ -129,14 +129,14 @@ CREATE TABLE snapshots (
 CREATE UNIQUE INDEX snapshots_by_id ON snapshots (tenant, id);
 `
 
-/** Finds the forks of a conversation by their parent's text: see `forkParents`. */
+/** Finds the forks of a conversation by the encoded parent: see `forkParents`. */
 export const indexForks = `
 CREATE INDEX conversations_forks ON conversations (tenant, parent) WHERE parent IS NOT NULL;
 `
 
 /**
- * One index for what is due and for what is held: most commits that change the one change the other, and so write one page for both. By holder
- * first: what nobody holds is found by its time, and what somebody holds is little.
+ * One index for wake-ups and leases: most commits that change one also change the other, and so write one page for both. The holder comes first: conversations
+ * without a holder are found by their time, and held ones are few.
  */
 export const oneAgenda = `
 DROP INDEX conversations_due;
@@ -144,17 +144,17 @@ DROP INDEX conversations_leased;
 CREATE INDEX conversations_agenda ON conversations (lease_holder, agent, wake_at) WHERE wake_at IS NOT NULL OR lease_holder IS NOT NULL;
 `
 
-/** A commit that took the lease can be repeated with the same answer: its key is kept with the epoch it got. */
+/** A commit that took the lease can be repeated with the same answer: its key is stored with the epoch it got. */
 export const keysWithEpochs = `
 ALTER TABLE keys ADD COLUMN epoch INTEGER;
 `
 
-/** See `StoredAttrs.idleSeq`. Versions before it leave it behind, and then a message is planned on the log. */
+/** See `StoredAttrs.idleSeq`. Older versions do not update it; a message is then planned on the log. */
 export const idleSeq = `
 ALTER TABLE conversations ADD COLUMN idle_seq INTEGER NOT NULL DEFAULT 0;
 `
 
-/** When each lease was claimed, and the epochs of those before it that lapsed, as a JSON array. Both count for nothing where there is no holder. */
+/** When each lease was claimed, and the epochs of the earlier leases that lapsed, as a JSON array. Both count for nothing without a holder. */
 export const rememberLapses = `
 ALTER TABLE conversations ADD COLUMN claimed_at INTEGER;
 ALTER TABLE conversations ADD COLUMN lapsed TEXT;

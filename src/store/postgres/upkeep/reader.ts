@@ -22,7 +22,7 @@ export function postgresReader(
   moment: { readonly now: number; readonly lastEpoch: number },
 ): UpkeepReader {
   const statements = readerStatements(schema)
-  /** The one that was listed last: whoever walks along the list asks about it next. */
+  /** The conversation listed last: a caller that walks the list asks about it next. */
   let latest: { readonly tenant: string; readonly row: Found } | null = null
   const find = async (tenant: string, id: string): Promise<Found | null> => {
     if (latest?.tenant === tenant && latest.row.id === id) return latest.row
@@ -163,17 +163,17 @@ const orphanTables = [
   ['blob_ref', 'blob_refs'],
 ] as const
 
-/** Of a row under the alias t. */
+/** For a row under the alias t. */
 export function isOrphan(schema: string, type: Orphans['table']): string {
   const isGone = `NOT EXISTS (SELECT 1 FROM ${schema}.conversations c WHERE c.tenant = t.tenant AND c.id = t.conversation_id)`
   if (type !== 'blob_ref') return isGone
   return `(${isGone} OR NOT EXISTS (SELECT 1 FROM ${schema}.blobs b WHERE b.tenant = t.tenant AND b.hash = t.hash))`
 }
 
-/** Few enough that the largest rows there can be are not too much at once. */
+/** Small enough that a page of the largest possible rows fits into memory. */
 const pageSizes = { events: 50, calls: 50, summaries: 4, keys: 200, modelCalls: 8, refs: 200 }
 
-/** Which tables have rows of a conversation. */
+/** The tables that have rows of a conversation. */
 type Tables = { readonly [Name in keyof typeof pageSizes]: boolean }
 
 /** Everything that belongs to one conversation. */
@@ -243,7 +243,7 @@ async function* rowsOf(
   if (has.refs) for await (const row of refs) yield { type: 'blob_ref', row }
 }
 
-/** Columns that say so, for a conversation under the alias c: most have rows in few tables, and each question is a round trip. */
+/** One column per table, for a conversation under the alias c: most conversations have rows in few tables, and each further query is a round trip. */
 function tablesWithRows(schema: string): string {
   const has = (table: string, name: keyof Tables, mark = ''): string =>
     `EXISTS (SELECT 1 FROM ${schema}.${table} t WHERE t.tenant ${mark} = c.tenant AND t.conversation_id = c.id) AS "${name}"`

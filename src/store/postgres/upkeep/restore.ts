@@ -7,7 +7,7 @@ import type { Query } from '../database.ts'
 const batchRows = 500
 const batchCharacters = 2 * 1024 * 1024
 
-/** Must run inside a transaction, which is to be rolled back unless the outcome is ok. */
+/** Must run inside a transaction, which must be rolled back unless the outcome is ok. */
 export async function restoreConversation(
   query: Query,
   schema: string,
@@ -46,7 +46,7 @@ export async function restoreConversation(
   return { type: 'ok', seq }
 }
 
-/** False when there is one. */
+/** False when it exists already. */
 async function insertConversation(
   query: Query,
   schema: string,
@@ -72,7 +72,7 @@ type Batch = {
   }
 }[ConversationRow['type']]
 
-/** Writes them in one statement, in their order, which the numbers of model calls follow. Null when nothing stood against it. */
+/** Writes the rows in one statement, in their order, which the numbers of model calls follow. Null when nothing prevents it. */
 export async function restoreBatch(
   query: Query,
   schema: string,
@@ -111,8 +111,8 @@ export async function restoreBatch(
       return null
     case 'call': {
       const written = await insert('calls', callColumns, batch.rows, 'ON CONFLICT DO NOTHING RETURNING id')
-      const taken = batch.rows.find((row) => !written.some((other) => other.id === row.id))
-      return taken ? { type: 'call_exists', callId: taken.id } : null
+      const conflicting = batch.rows.find((row) => !written.some((other) => other.id === row.id))
+      return conflicting ? { type: 'call_exists', callId: conflicting.id } : null
     }
     case 'blob_ref': {
       const lock = {

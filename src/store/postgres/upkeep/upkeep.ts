@@ -5,7 +5,7 @@ import { migrations } from '../migrate.ts'
 import { isOrphan, postgresReader } from './reader.ts'
 import { restoreBatch, restoreConversation } from './restore.ts'
 
-/** It may wait long for what it is fed with, or for what it feeds. */
+/** The transaction may idle for long while it waits for input or for its reader. */
 const patient = 'SET LOCAL idle_in_transaction_session_timeout = 0'
 const oneMoment = `BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY; ${patient}`
 
@@ -27,8 +27,8 @@ export function postgresUpkeep(database: Database): Upkeep {
   return {
     snapshot: (work) =>
       database.session(oneMoment, async (query) => {
-        const [taken] = await query<{ now: number; lastEpoch: number }>(moment, [])
-        return { commit: false, value: await work(postgresReader(query, schema, taken!)) }
+        const [snapshotHead] = await query<{ now: number; lastEpoch: number }>(moment, [])
+        return { commit: false, value: await work(postgresReader(query, schema, snapshotHead!)) }
       }),
     restoreConversation: (tenant, conversation, rows) =>
       database.session(`BEGIN; ${patient}`, async (query) => {
@@ -134,7 +134,7 @@ async function collect(query: Query, schema: string, request: CollectRequest): P
     const chosen = `SELECT t.ctid AS place, ${sizes} AS bytes FROM ${from} t
       WHERE t.tenant = coalesce($1, t.tenant) AND $3::bigint >= 0 AND ${condition} LIMIT $2`
     const counted = `SELECT count(*) AS rows, coalesce(sum(x.bytes), 0)::bigint AS bytes FROM`
-    // Locked first, so that whoever begins to refer to a blob comes before or after, not between.
+    // Locked first, so that a commit that adds a reference to a blob comes before or after, not between.
     const acted = `WITH chosen AS (${chosen} FOR UPDATE OF t), x AS (${act} RETURNING chosen.bytes) ${counted} x`
     const statement = isDryRun
       ? { name: `upkeep_count_${name}`, text: `${counted} (${chosen}) x`, timeoutMs: 0 }
@@ -149,11 +149,11 @@ async function collect(query: Query, schema: string, request: CollectRequest): P
 type Garbage = {
   readonly name: string
   readonly from: string
-  /** What a row takes, as far as it is told. */
+  /** The size of a row, where it is reported. */
   readonly sizes: string
   /** On a row under the alias t. */
   readonly condition: string
-  /** What is done to the rows that `chosen` names by their place. */
+  /** The statement for the rows that `chosen` names by their place. */
   readonly act: string
 }
 

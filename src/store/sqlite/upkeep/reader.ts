@@ -16,7 +16,7 @@ import { callsOfConversation, getCall } from '../events.ts'
 
 const pageSize = 100
 
-/** Must be given a connection inside a transaction, which it keeps; the moment is that of its first read, which is made here. */
+/** Must be given a connection inside a transaction, which it keeps. The snapshot is taken by the first read, which is made here. */
 export function sqliteReader(db: Database): UpkeepReader {
   const { epoch } = db.get<{ epoch: number }>("SELECT value AS epoch FROM meta WHERE name = 'epoch'")!
   return {
@@ -87,7 +87,7 @@ function conversationOf({ dormant, ...row }: ConversationRecord): UpkeepConversa
   return { ...row, isDormant: dormant !== 0 }
 }
 
-/** One look-up in an index for each. */
+/** One index lookup for each tenant. */
 async function* tenants(db: Database): AsyncGenerator<string> {
   let last = ''
   for (;;) {
@@ -105,7 +105,7 @@ async function* tenants(db: Database): AsyncGenerator<string> {
 }
 
 const isGone = 'cid NOT IN (SELECT cid FROM conversations)'
-/** Event rows of 0 hold a place: see `keepOrder`. */
+/** Event rows with `cid` 0 are placeholders: see `keepOrder`. */
 const tables = [
   ['event', 'events', `cid <> 0 AND ${isGone}`],
   ['call', 'calls', isGone],
@@ -128,7 +128,7 @@ async function* orphans(db: Database): AsyncGenerator<Orphans> {
   }
 }
 
-/** Few enough that the largest rows there can be are not too much at once. */
+/** Small enough that a page of the largest possible rows fits into memory. */
 const pageSizes = { events: 50, calls: 50, summaries: 2, keys: 200, modelCalls: 2, refs: 200 }
 
 /** Everything that belongs to one conversation. */

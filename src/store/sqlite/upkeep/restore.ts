@@ -9,7 +9,7 @@ import { findCall, insertCall } from '../events.ts'
 import { BusyRetry, isBusy } from '../failure.ts'
 import type { GroupCommit } from '../group-commit.ts'
 
-/** What is held in memory; a longer conversation is staged in a temporary file first, so that nobody waits while its rows come in. */
+/** The most that is held in memory. A longer conversation is staged in a temporary file first, so that no writer waits while its rows arrive. */
 const heldBytes = 4 * 1024 * 1024
 
 type Parts = {
@@ -65,7 +65,7 @@ async function inTransaction<T>(own: Connection, busyTimeoutMs: number, work: (d
     try {
       db.run('BEGIN IMMEDIATE')
       const result = work(db)
-      // Durable from here: the whole conversation. A crash before it finds nothing of it.
+      // Durable from here: the whole conversation. A crash before this point leaves nothing of it.
       db.run('COMMIT')
       return result
     } catch (error) {
@@ -78,7 +78,7 @@ async function inTransaction<T>(own: Connection, busyTimeoutMs: number, work: (d
   }
 }
 
-/** What stands against it; decided by reading alone. `rows` is gone through once. */
+/** Why the conversation cannot be restored; decided by reading only. `rows` is consumed once. */
 function refuseRestore(
   db: Database,
   tenant: string,
@@ -93,7 +93,7 @@ function refuseRestore(
   return null
 }
 
-/** Must run inside a transaction, after nothing stood against it. Returns the last seq. */
+/** Must run inside a transaction, after `refuseRestore` found nothing. Returns the last `seq`. */
 function writeRestored(
   db: Database,
   tenant: string,
@@ -172,7 +172,7 @@ export function restoreSnapshot(db: Database, tenant: string, id: string, snapsh
 
 const pageSize = 50
 
-/** Holds rows in a temporary file of one connection, which SQLite removes with it. Needs no lock on the store. */
+/** Holds rows in a temporary file of one connection, which SQLite removes with the connection. Needs no lock on the store. */
 class Staging {
   readonly #db: Database
 

@@ -10,7 +10,7 @@ import { knownVersion, readSchemaVersion } from '../migrate.ts'
 import { sqliteReader } from './reader.ts'
 import { blobId, restoreBlob, restoreConversation, restoreSnapshot } from './restore.ts'
 
-/** What reads for long, or writes much, has a connection of its own: the store's one must stay free for commits. */
+/** Long reads and large writes get a connection of their own: the store's connection must stay free for commits. */
 export function sqliteUpkeep(connection: Connection, commits: GroupCommit): Upkeep {
   const { path, busyTimeoutMs } = connection
 
@@ -52,14 +52,14 @@ export function sqliteUpkeep(connection: Connection, commits: GroupCommit): Upke
     },
     async migrate() {
       const found = readSchemaVersion(path)
-      // Opening it migrates.
+      // Opening the store migrates it.
       await connection.read(() => {})
       return { found, known: knownVersion }
     },
   }
 }
 
-/** The seq is read from the events here, so that column does not exist. */
+/** Excludes `lastSeq`: this store reads it from the events. */
 const columnNames = {
   kind: 'kind',
   status: 'status',
@@ -154,7 +154,7 @@ function pins(db: Database, { tenant, limit, isDryRun }: CollectRequest): number
   return found.length
 }
 
-/** Rows of a conversation that is gone name no tenant, so they go with those of all tenants. */
+/** Rows of a deleted conversation name no tenant, so they are removed only for all tenants. */
 function remove(db: Database, tables: readonly string[], condition: string, request: CollectRequest): number {
   const { tenant, limit, isDryRun } = request
   if (tenant !== null) return 0
