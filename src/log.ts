@@ -4,27 +4,6 @@ export type { BlobRef } from './log/blob-ref.ts'
 export { type CallEnd, type CallPhase, callEnd, callPhase, effectiveArgs } from './log/call-phase.ts'
 export { childIdOf } from './log/child-call.ts'
 export { decode, encode } from './log/codec.ts'
-export {
-  assistantMsg,
-  cancelRequested,
-  flowContinued,
-  flowEnded,
-  flowOpened,
-  flowOutcome,
-  flowStarted,
-  injection,
-  regeneration,
-  resolution,
-  seeded,
-  suspension,
-  titled,
-  toolCall,
-  toolResult,
-  toolStarted,
-  turnEnded,
-  userMsg,
-  withheld,
-} from './log/event-constructors.ts'
 export type {
   AssistantMsg,
   AssistantPart,
@@ -74,5 +53,26 @@ export {
   type TurnItem,
   type TurnState,
 } from './log/state.ts'
-export { validateEvent } from './log/validate-event.ts'
+export {
+  assistantMsg,
+  cancelRequested,
+  flowContinued,
+  flowEnded,
+  flowOpened,
+  flowOutcome,
+  flowStarted,
+  injection,
+  regeneration,
+  resolution,
+  seeded,
+  suspension,
+  titled,
+  toolCall,
+  toolResult,
+  toolStarted,
+  turnEnded,
+  userMsg,
+  validateEvent,
+  withheld,
+} from './log/validate-event.ts'
 export { explain } from './prompt/explain.ts'

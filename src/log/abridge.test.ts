@@ -5,9 +5,9 @@ import { called, placed, replied, resolved, said, stateOf, suspended } from '../
 import type { Json } from '../base/json.ts'
 import { abridge, abridgeEvent, weightOf } from './abridge.ts'
 import { callPhase } from './call-phase.ts'
-import { assistantMsg, toolResult, userMsg } from './event-constructors.ts'
 import type { NewEvent } from './events.ts'
 import { foldEvents } from './fold-events.ts'
+import { assistantMsg, toolResult, userMsg } from './validate-event.ts'
 
 setFlagsFromString('--expose-gc')
 const collectGarbage = runInNewContext('gc') as () => void

@@ -10,9 +10,9 @@ import {
   succeeded,
   suspended,
 } from '../../test/log/story.ts'
-import { toolResult } from './event-constructors.ts'
 import type { NewEvent, ToolCallContent } from './events.ts'
 import { nextStep, type Step } from './next-step.ts'
+import { toolResult } from './validate-event.ts'
 
 /** Events in, next step out: what the owner of a conversation does about the calls of a turn. */
 type Story = { readonly name: string; readonly log: NewEvent[]; readonly running?: string[]; readonly next: Step }

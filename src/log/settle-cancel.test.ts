@@ -16,9 +16,9 @@ import {
   succeeded,
   suspended,
 } from '../../test/log/story.ts'
-import { toolResult } from './event-constructors.ts'
 import type { AssistantPart, NewEvent, ToolCallContent } from './events.ts'
 import { type Outcome, settle } from './settle.ts'
+import { toolResult } from './validate-event.ts'
 
 /** A log with a request to cancel, in every state a turn can be in; what is appended for it. The second time nothing is. */
 type Story = {

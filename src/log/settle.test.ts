@@ -16,9 +16,9 @@ import {
   succeeded,
   suspended,
 } from '../../test/log/story.ts'
-import { injection } from './event-constructors.ts'
 import type { AssistantPart, NewEvent, ToolCallContent } from './events.ts'
 import { type Outcome, settle } from './settle.ts'
+import { injection } from './validate-event.ts'
 
 /** A log and an outcome in hand; what is appended for it. Every story is also told twice: the second time nothing is appended. */
 type Story = {

@@ -4,12 +4,12 @@ import { simulate } from '../../test/log/simulate.ts'
 import { called, ended, placed, replied, said, started, stateOf, suspended } from '../../test/log/story.ts'
 import type { Json } from '../base/json.ts'
 import { viewOf } from '../view/view-of.ts'
-import { toolResult, userMsg } from './event-constructors.ts'
 import type { NewEvent } from './events.ts'
 import { foldEvents } from './fold-events.ts'
 import { phaseOf } from './fsm-state.ts'
 import { type ConversationState, emptyState, openTurn, queuedTurns, usageOf } from './state.ts'
 import { foldWithin, stateWeight, trimState } from './trim-state.ts'
+import { toolResult, userMsg } from './validate-event.ts'
 
 const long = 'x'.repeat(100_000)
 

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { called, failed, replied, said, stateOf, succeeded } from '../../test/log/story.ts'
-import { injection } from '../log/event-constructors.ts'
 import { emptyState } from '../log/state.ts'
+import { injection } from '../log/validate-event.ts'
 import { biggestParts } from './assemble-prompt.ts'
 import { gptTokenizer } from './budget/count-tokens.ts'
 import { explain } from './explain.ts'

@@ -5,15 +5,15 @@ import type { View } from '../view/view.ts'
 
 /** A clock that tests move. */
 export type FakeClock = Clock & {
-  /** Lets so much time pass: what falls due on the way is called at its own time, in order. */
+  /** Lets `ms` pass: timers that fall due on the way are called at their own time, in order. */
   advance(ms: number): Promise<void>
-  /** Jumps to a time, as a machine does that slept: what has fallen due by then is called late. Backwards calls nothing. */
+  /** Jumps to a time, like a machine that slept: timers due by then are called late. A jump backwards calls nothing. */
   set(now: number): Promise<void>
 }
 
 type Timer = { readonly dueAt: number; readonly callback: () => void }
 
-/** A clock that stands still until it is moved. */
+/** A clock that stands still until a test moves it. */
 export function fakeClock(start = Date.UTC(2030, 0, 1)): FakeClock {
   let now = start
   let elapsed = 0
@@ -23,7 +23,7 @@ export function fakeClock(start = Date.UTC(2030, 0, 1)): FakeClock {
   }
   const timers = new Set<Timer>()
 
-  /** Also what the callbacks set up is called, when it falls due by then. */
+  /** Also calls timers that the callbacks set, if they fall due by then. */
   async function callUntil(end: number, enter: (timer: Timer) => void): Promise<void> {
     await promisesSettled()
     for (let timer = earliest(timers); timer && timer.dueAt <= end; timer = earliest(timers)) {
@@ -56,19 +56,19 @@ export function fakeClock(start = Date.UTC(2030, 0, 1)): FakeClock {
   }
 }
 
-/** The first set of those due first. */
+/** The timer due first; among equals, the one set first. */
 function earliest(timers: Iterable<Timer>): Timer | null {
   let first: Timer | null = null
   for (const timer of timers) if (!first || timer.dueAt < first.dueAt) first = timer
   return first
 }
 
-/** A turn of the event loop: every chain of promises that waits for nothing outside has come to its end. */
+/** One turn of the event loop: every promise chain that waits for nothing outside has finished. */
 function promisesSettled(): Promise<void> {
   return new Promise((resolve) => setImmediate(resolve))
 }
 
-/** Waits until a conversation is in a state, as its log says: `idle`, `running`, `awaiting_input` or `terminating`. */
+/** Waits until a conversation's log is in a state: `idle`, `running`, `awaiting_input` or `terminating`. */
 export async function untilState(conversation: Pick<Conversation, 'watch'>, state: View['state']): Promise<View> {
   let view: View | null = null
   for await (const event of conversation.watch()) {
@@ -76,5 +76,5 @@ export async function untilState(conversation: Pick<Conversation, 'watch'>, stat
     else if (view) view = projectView(view, event)
     if (view?.state === state) return view
   }
-  throw new Error(`the conversation was let go of before it was ${state}`)
+  throw new Error(`the watch ended before the conversation was ${state}`)
 }

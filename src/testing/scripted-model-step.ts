@@ -9,37 +9,37 @@ export type Step =
       /** Ends with a signature in the provider's metadata. */
       readonly reasoning?: string
       readonly calls?: readonly ScriptedToolCall[]
-      /** Sent as JSON text, as a model does that was asked for an object. */
+      /** Sent as JSON text, like the answer of a model that was asked for an object. */
       readonly object?: unknown
       readonly sources?: readonly unknown[]
-      /** Between chunks, and between the last one and the end. */
+      /** The pause between chunks, and between the last chunk and the end. */
       readonly delayMs?: number
-      /** Fails the call before its first chunk. Without a status: as if nobody could be reached. */
+      /** Fails the call before its first chunk. Without a status: as if the provider could not be reached. */
       readonly error?: ScriptedError
-      /** The stream breaks after so many chunks. A chunk is a piece of text, a reasoning, a source or a call. */
+      /** The stream breaks after this many chunks. A chunk is a piece of text, a reasoning, a source or a call. */
       readonly cutAfter?: number
-      /** Counts as in `{ inputTokens: 12, outputTokens: 3 }`, or the specification's own shape. */
+      /** Counts such as `{ inputTokens: 12, outputTokens: 3 }`, or the specification's own shape. */
       readonly usage?: object
       /** Default: `tool-calls` when there are calls, else `stop`. */
       readonly finishReason?: string
     }
 
-/** `args` that are a string are sent as they are, so that they need not be JSON. */
+/** A string in `args` is sent unchanged, so it need not be JSON. */
 export type ScriptedToolCall = { readonly tool: string; readonly args: unknown; readonly id?: string }
 
-/** How a scripted call fails. Without a status: as if nobody could be reached. */
+/** How a scripted call fails. Without a status: as if the provider could not be reached. */
 export type ScriptedError = {
   readonly status?: number
   readonly headers?: Readonly<Record<string, string>>
   readonly message?: string
 }
 
-/** A chunk is the parts that are sent together. */
+/** The stream parts that are sent together. */
 type Chunk = readonly LanguageModelV4StreamPart[]
 
 export type StepContext = { readonly provider: string; readonly modelId: string; readonly n: number }
 
-/** The chunks of a step and what follows the last one. The same step gives the same ids, so that runs can be compared. */
+/** The chunks of a step, and what follows the last one. The same step gives the same ids, so that runs can be compared. */
 export function chunksOf(step: Step, context: StepContext): { chunks: Chunk[]; end: Chunk } {
   const { text, reasoning, calls, object, sources, usage, finishReason } =
     typeof step === 'string' ? { text: step } : step

@@ -11,12 +11,12 @@ import { pause } from '../base/abort.ts'
 import { chunksOf, type ScriptedError, type Step } from './scripted-model-step.ts'
 
 /**
- * One step for every call; a list with one step per call; or a function of the call. A call is one `doStream` or `doGenerate`, so a retry
- * takes the next step of a list.
+ * One step for every call; a list with one step per call; or a function of the call. A call is one `doStream` or `doGenerate`, so a retry takes the next step
+ * of a list.
  */
 export type ModelScript = Step | readonly Step[] | ((call: ScriptedModelCall) => Step | Promise<Step>)
 
-/** What the model was asked. */
+/** One call of the model. */
 export type ScriptedModelCall = {
   /** Counts from 1. */
   readonly n: number
@@ -24,7 +24,7 @@ export type ScriptedModelCall = {
   readonly options: Omit<LanguageModelV4CallOptions, 'prompt'>
 }
 
-/** What the model says it is. */
+/** How the model identifies itself. */
 export type ScriptedModelOptions = {
   /** Default: `v4`. */
   readonly specificationVersion?: 'v3' | 'v4'
@@ -32,10 +32,10 @@ export type ScriptedModelOptions = {
   readonly modelId?: string
 }
 
-/** Every call so far, also those that failed. */
+/** Every call so far, including failed ones. */
 type Recorded = { readonly calls: readonly ScriptedModelCall[] }
 
-/** A language model that says what the script says, and records what it was asked. */
+/** A language model that follows a script and records its calls. */
 export function scriptedModel(
   script: ModelScript,
   options: ScriptedModelOptions & { readonly specificationVersion: 'v3' },
@@ -75,7 +75,7 @@ export function scriptedModel(
     doStream: async (options: LanguageModelV4CallOptions) => ({ stream: streamOf(await begin(options)) }),
     doGenerate: async (options: LanguageModelV4CallOptions) => collect(await begin(options)),
   } satisfies LanguageModelV4 & Recorded
-  // The two specifications differ in what a script cannot say: the data of files, custom parts.
+  // The two specifications differ only in what a script cannot express: file data and custom parts.
   return model as (LanguageModelV3 | LanguageModelV4) & Recorded
 }
 
@@ -149,5 +149,5 @@ async function collect(parts: AsyncIterator<LanguageModelV4StreamPart>): Promise
     else if (part.type === 'finish')
       return { content, finishReason: part.finishReason, usage: part.usage, warnings: [] }
   }
-  throw new Error('scriptedModel: a step without an end')
+  throw new Error('scriptedModel: the step has no end')
 }

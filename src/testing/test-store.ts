@@ -1,7 +1,6 @@
 import type { Store } from '../store/store.ts'
 import { appendAndRead, boundedPages } from './conformance/append-and-read.ts'
 import { callRows, resolveOnce } from './conformance/call-rows.ts'
-import { clocks } from './conformance/clocks.ts'
 import { conversations, inbox, listing } from './conformance/conversations.ts'
 import { creation, deletion } from './conformance/creation.ts'
 import { eventsFromOutside, limitsAndBadInput } from './conformance/events-from-outside.ts'
@@ -17,21 +16,21 @@ import { blobs, summariesAndRevival } from './conformance/summaries-and-revival.
 import { ids, tenants } from './conformance/tenants.ts'
 import { modelCalls, upkeep } from './conformance/upkeep.ts'
 import { values } from './conformance/values.ts'
-import { dueWork, wakeUps } from './conformance/wake-ups.ts'
+import { clocks, dueWork, wakeUps } from './conformance/wake-ups.ts'
 
-/** A store as the suite is given it. */
+/** The store under test, as the suite gets it. */
 export type StoreUnderTest = {
   /** A new, empty store. Called once for each case. */
   create(): Store | Promise<Store>
-  /** Must close the store, if it is still open, and remove its data. Given what `reopen` returned last, else what `create` did. */
+  /** Must close the store, if it is still open, and remove its data. Gets what `reopen` returned last, else what `create` returned. */
   destroy(store: Store): void | Promise<void>
-  /** Closes the store and opens its data again. Default: `close`, then `openAnother`. Must be there, one or the other, for a durable store. */
+  /** Closes the store and opens its data again. Default: `close`, then `openAnother`. A durable store must have one of the two. */
   reopen?(store: Store): Store | Promise<Store>
-  /** A second store over the same data, as another process has it. The suite closes it. The first may be closed already. */
+  /** A second store over the same data, as another process would open it. The suite closes it. The first may be closed already. */
   openAnother?(store: Store): Store | Promise<Store>
   /** A new, empty store with `audit: false`. */
   createWithoutAudit?(): Store | Promise<Store>
-  /** What moves the store's time. Default: real time, with short waits. */
+  /** Moves the store's time. Default: real time, with short waits. */
   readonly clock?: TestClock
 }
 
@@ -101,12 +100,12 @@ const promises: readonly ((suite: Suite) => void)[] = [
   upkeep,
 ]
 
-/** What the suite needs of a test runner. vitest and jest fit as they are, `node:test` with the `expect` package. */
+/** What the suite needs from a test runner. vitest and jest fit as they are, `node:test` with the `expect` package. */
 export type TestRunner = {
   describe(name: string, body: () => void): unknown
   test: TestFunction
   expect(actual: unknown): Matchers
-  /** Where it is there, cases that leave no trace share a store, which makes the suite faster where opening one is slow. */
+  /** If present, cases that leave no trace share a store, which makes the suite faster when opening one is slow. */
   afterAll?(body: () => Promise<void>): unknown
 }
 
@@ -116,7 +115,7 @@ export type TestFunction = {
   skip(name: string, body: () => Promise<void>): unknown
 }
 
-/** The matchers the suite uses; each throws when it does not hold. */
+/** The matchers the suite uses; each throws when it fails. */
 export type Matchers = {
   toBe(expected: unknown): unknown
   toEqual(expected: unknown): unknown

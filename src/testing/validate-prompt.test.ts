@@ -44,7 +44,7 @@ const good: [name: string, prompt: LanguageModelV4Prompt, providers?: readonly P
   ['two user messages in a row', [asks(), asks('and this'), says(text()), asks()]],
   ['a call that the host ran', [asks(), says(hosted(), hostedResult(), text()), asks()]],
   ['reasoning of its own', [asks(), says(reasoning('anthropic'), text()), asks()], ['anthropic']],
-  ['reasoning nobody signed', [asks(), says({ type: 'reasoning', text: 'hm' }, text()), asks()]],
+  ['reasoning without a signature', [asks(), says({ type: 'reasoning', text: 'hm' }, text()), asks()]],
   ['an answer at the end', [asks(), says(text())], ['openai']],
   ['four marks', [system, asks(), says(text()), asks()].map(marked), ['anthropic']],
 ]
@@ -58,12 +58,22 @@ describe('a legal prompt', () => {
 const bad: [name: string, prompt: LanguageModelV4Prompt, problem: string, providers?: readonly PromptProvider[]][] = [
   ['nothing at all', [], 'no message'],
   ['instructions alone', [system], 'no message'],
-  ['instructions in the middle', [asks(), system, asks()], 'instructions come before'],
+  ['instructions in the middle', [asks(), system, asks()], 'instructions must come before'],
   ['empty instructions', [{ role: 'system', content: ' \n' }, asks()], 'the instructions are empty'],
-  ['an answer at the beginning', [says(text()), asks()], 'the first message is of assistant', ['anthropic', 'google']],
+  [
+    'an answer at the beginning',
+    [says(text()), asks()],
+    'the first message has the role assistant',
+    ['anthropic', 'google'],
+  ],
   ['a result at the beginning', [tool(result()), asks()], 'results follow no call'],
-  ['an answer at the end', [asks(), says(text())], 'the last message is of assistant', ['anthropic', 'google']],
-  ['two answers in a row', [asks(), says(text()), says(call()), tool(result())], 'an answer follows', ['google']],
+  ['an answer at the end', [asks(), says(text())], 'the last message has the role assistant', ['anthropic', 'google']],
+  [
+    'two answers in a row',
+    [asks(), says(text()), says(call()), tool(result())],
+    'an assistant message follows',
+    ['google'],
+  ],
   ['a message without content', [asks(), says(), asks()], 'it has no content'],
   ['a user message without content', [{ role: 'user', content: [] }], 'it has no content'],
   ['an empty text', [asks('')], 'a text is empty'],
@@ -77,7 +87,7 @@ const bad: [name: string, prompt: LanguageModelV4Prompt, problem: string, provid
     "the call 'c1' has no result right",
   ],
   ['two results for a call', [asks(), says(call()), tool(result(), result())], "'c1' has 2 results"],
-  ['a result nobody asked for', [asks(), says(call()), tool(result(), result('c9'))], "'c9', which was not called"],
+  ['a result without a call', [asks(), says(call()), tool(result(), result('c9'))], "'c9', which was not called"],
   ['a result of a call outside the window', [asks(), tool(result()), says(text()), asks()], 'results follow no call'],
   ['a result under another name', [asks(), says(call()), tool(result('c1', 'other'))], 'is of another tool'],
   [
@@ -114,8 +124,8 @@ const bad: [name: string, prompt: LanguageModelV4Prompt, problem: string, provid
   ['half of a surrogate pair', [asks('\ud83d')], 'which is not Unicode'],
   ['half of a pair in arguments', [asks(), says(call('c1', 'look', { q: '\udc00' })), tool(result())], 'not Unicode'],
   ['half of a pair in a key', [asks(), says(call('c1', 'look', { '\ud800': 1 })), tool(result())], 'not Unicode'],
-  ['five marks', [system, asks(), says(text()), asks(), asks()].map(marked), '5 places are marked', ['anthropic']],
-  ['a mark for somebody else', [marked(asks())], '1 places are marked', ['openai', 'google']],
+  ['five marks', [system, asks(), says(text()), asks(), asks()].map(marked), '5 cache marks', ['anthropic']],
+  ['a mark for another provider', [marked(asks())], '1 cache marks', ['openai', 'google']],
 ]
 
 describe('an illegal prompt', () => {
@@ -125,10 +135,10 @@ describe('an illegal prompt', () => {
     }
   })
 
-  test('is told with all that is wrong with it, and where', () => {
+  test('is reported with all its problems, and where they are', () => {
     const prompt = [system, says(call('c1', 'a b')), asks('')]
     expect(validatePrompt(prompt, 'anthropic')).toEqual([
-      'the first message is of assistant, not of user',
+      'the first message has the role assistant, not user',
       'message 2: a text is empty',
       "message 1: the tool name 'a b' is not one it takes",
       "message 1: the call 'c1' has no result right after it",

@@ -9,8 +9,8 @@ import { type CommonPrefix, commonPrefix, type PromptTrace, traceOf } from '../p
 import { summaryHeading } from '../prompt/render/render-context.ts'
 
 /**
- * What a provider would refuse in a prompt, each with the message it is about; empty when there is nothing. Holds the rules of pairing and
- * order of three APIs, and what they want of ids, names and contents; not how much a model takes, or which files it reads.
+ * Lists what a provider would refuse in a prompt, each with its message; empty when there is nothing. Covers the rules of three APIs about pairing and order,
+ * ids, names and contents; not how much a model accepts, or which files it reads.
  */
 export function validatePrompt(
   prompt: LanguageModelV4Prompt | LanguageModelV3Prompt,
@@ -28,21 +28,21 @@ function orderProblems(prompt: LanguageModelV4Prompt, provider: PromptProvider):
   if (spoken.length === 0) return ['the prompt has no message']
   const lastSystem = prompt.findLastIndex((message) => message.role === 'system')
   if (lastSystem > prompt.findIndex((message) => message.role !== 'system')) {
-    problems.push(`message ${lastSystem}: instructions come before everything else`)
+    problems.push(`message ${lastSystem}: instructions must come before everything else`)
   }
   if (beginsWithUser && spoken[0]!.role !== 'user')
-    problems.push(`the first message is of ${spoken[0]!.role}, not of user`)
-  if (endsWithQuestion && spoken.at(-1)!.role === 'assistant') problems.push('the last message is of assistant')
+    problems.push(`the first message has the role ${spoken[0]!.role}, not user`)
+  if (endsWithQuestion && spoken.at(-1)!.role === 'assistant') problems.push('the last message has the role assistant')
   if (!answersAlternate) return problems
   for (const [index, message] of prompt.entries()) {
     if (message.role === 'assistant' && prompt[index - 1]?.role === 'assistant') {
-      problems.push(`message ${index}: an answer follows an answer`)
+      problems.push(`message ${index}: an assistant message follows an assistant message`)
     }
   }
   return problems
 }
 
-/** Nothing is empty, everything is text a request can carry, and reasoning is the provider's own and leads somewhere. */
+/** Checks that nothing is empty, that all text can be sent, and that reasoning is the provider's own and is followed by something. */
 function partProblems(prompt: LanguageModelV4Prompt, rules: PromptRules): string[] {
   const problems = prompt.flatMap((message, index) =>
     [...emptyProblems(message), ...textProblems(message), ...reasoningProblems(message, rules)].map(
@@ -51,7 +51,7 @@ function partProblems(prompt: LanguageModelV4Prompt, rules: PromptRules): string
   )
   const marks = prompt.flatMap((message) => [message, ...partsOf(message)]).filter(isMarked).length
   if (marks > 0 && marks > rules.breakpoints)
-    problems.push(`${marks} places are marked for its cache; it takes ${rules.breakpoints}`)
+    problems.push(`${marks} cache marks; the provider takes at most ${rules.breakpoints}`)
   return problems
 }
 
@@ -108,7 +108,7 @@ function isMarked({ providerOptions }: Part | LanguageModelV4Message): boolean {
   return providerOptions?.['anthropic']?.['cacheControl'] !== undefined
 }
 
-/** Every call is answered once, at once, and under its name; nothing else is answered. */
+/** Every call has exactly one result, directly after it, under its name; there are no other results. */
 function pairProblems(prompt: LanguageModelV4Prompt, rules: PromptRules): string[] {
   const problems: string[] = []
   const used = new Set<string>()
@@ -156,7 +156,7 @@ function unanswered(
   return problems
 }
 
-/** A call that the model's host ran has its result in the same message, after it. */
+/** A call that the provider ran has its result in the same message, after it. */
 function hostedProblems({ content }: Extract<LanguageModelV4Message, { role: 'assistant' }>, place: string): string[] {
   const open = new Set<string>()
   const problems: string[] = []
@@ -183,19 +183,19 @@ function isPlainObject(value: unknown): boolean {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
-/** Whose rules a prompt is held against. */
+/** The providers whose rules a prompt can be checked against. */
 export type PromptProvider = 'openai' | 'anthropic' | 'google'
 
 type PromptRules = {
   readonly beginsWithUser: boolean
-  /** The last message is a user's or a tool's: there is something to answer. */
+  /** The last message is from the user or a tool: the model has something to answer. */
   readonly endsWithQuestion: boolean
   readonly answersAlternate: boolean
   readonly callId: RegExp
   readonly toolName: RegExp
-  /** Where its own metadata is in `providerOptions`. */
+  /** The keys of its own metadata in `providerOptions`. */
   readonly namespaces: readonly string[]
-  /** How many places of a prompt may be marked for its cache. */
+  /** The most cache marks in a prompt. */
   readonly breakpoints: number
 }
 
@@ -211,9 +211,9 @@ const promptRules: { readonly [provider in PromptProvider]: PromptRules } = {
   },
   anthropic: {
     beginsWithUser: true,
-    // Newer models do not go on with an answer that was begun for them.
+    // Newer models do not continue an answer that was started for them.
     endsWithQuestion: true,
-    // It joins the messages of one role itself.
+    // It joins messages of one role itself.
     answersAlternate: false,
     callId: /^[a-zA-Z0-9_-]{1,64}$/,
     toolName: /^[a-zA-Z0-9_-]{1,64}$/,
@@ -223,7 +223,7 @@ const promptRules: { readonly [provider in PromptProvider]: PromptRules } = {
   google: {
     beginsWithUser: true,
     endsWithQuestion: true,
-    // A function call must come right after a user or a function response.
+    // A function call must come right after a user message or a function response.
     answersAlternate: true,
     callId: /^.+$/s,
     toolName: /^[a-zA-Z_][a-zA-Z0-9_.:-]{0,63}$/,
@@ -236,16 +236,16 @@ type Call = { readonly prompt: unknown }
 
 /** What may move the prefix. */
 export type StablePrefixOptions = {
-  /** How many reductions there may be at most. Default: any number. */
+  /** The most reductions allowed. Default: any number. */
   readonly reductions?: number
-  /** How often another node took the conversation over: each may move the prefix once. Default: 0. */
+  /** How often another node took over the conversation: each takeover may move the prefix once. Default: 0. */
   readonly takeovers?: number
 }
 
 /**
- * Throws when a prompt does not begin with the whole of the one before (but for what hooks injected at its end), and no reduction explains
- * it. What else moves the prefix makes the provider's cache useless: a hook, instructions that change. `calls` are those of one
- * conversation, in their order, as `scriptedModel` records them.
+ * Throws when a prompt does not start with the whole previous prompt (except what hooks injected at its end), and no reduction explains it. Anything else that
+ * moves the prefix, such as a hook or changing instructions, makes the provider's cache useless. `calls` are the calls of one conversation, in order, as
+ * `scriptedModel` records them.
  */
 export function expectStablePrefix(
   calls: readonly Call[],
@@ -261,7 +261,7 @@ export function expectStablePrefix(
     const [earlier, later] = [traceOf(before), traceOf(now)]
     const prefix = commonPrefix(earlier, later)
     if (prefix.brokenBy === null || isInjection(before, prefix)) continue
-    // One right after another is no jump.
+    // Two in a row are not a jump.
     const isJump = sizeOf(later) <= sizeOf(earlier) * jump && jumpedAt !== index - 1
     if (isJump) jumpedAt = index
     if (isJump || isNewSummary(before, now)) reduced += 1
@@ -277,7 +277,7 @@ export function expectStablePrefix(
   }
 }
 
-/** Injections are a message of the user's after one of the user's or a tool's, at the very end, and are gone in the next prompt. */
+/** An injection is a user message after a user or tool message, at the very end, and is gone in the next prompt. */
 function isInjection(before: LanguageModelV4Prompt, { messages }: CommonPrefix): boolean {
   const [beside, last] = before.slice(-2)
   return messages === before.length - 1 && last?.role === 'user' && (beside?.role === 'user' || beside?.role === 'tool')

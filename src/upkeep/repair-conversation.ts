@@ -1,6 +1,6 @@
 import type { Rebuilt, Upkeep, UpkeepReader } from '../store/upkeep.ts'
 import { ConversationExaminer } from './examine-conversation.ts'
-import { finishExamination } from './examine-one.ts'
+import { finishExamination } from './finish-examination.ts'
 
 /** What a repair did to one conversation, or why it did nothing. */
 export type Repair = {

@@ -1,6 +1,6 @@
-import { toolResult, userMsg } from '../../src/log/event-constructors.ts'
 import type { NewEvent } from '../../src/log/events.ts'
 import type { ConversationState } from '../../src/log/state.ts'
+import { toolResult, userMsg } from '../../src/log/validate-event.ts'
 import { called, ended, replied, stateOf } from '../log/story.ts'
 
 /** A turn with one call of a tool. `tokens` is about what its result takes. */

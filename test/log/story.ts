@@ -1,17 +1,4 @@
 import type { Json } from '../../src/base/json.ts'
-import {
-  assistantMsg,
-  cancelRequested,
-  regeneration,
-  resolution,
-  suspension,
-  toolCall,
-  toolResult,
-  toolStarted,
-  turnEnded,
-  userMsg,
-  withheld,
-} from '../../src/log/event-constructors.ts'
 import type {
   AssistantMsg,
   AssistantPart,
@@ -27,6 +14,19 @@ import type {
 import { foldEvents } from '../../src/log/fold-events.ts'
 import type { DraftCall, MessageOutcome } from '../../src/log/settle.ts'
 import type { ConversationState } from '../../src/log/state.ts'
+import {
+  assistantMsg,
+  cancelRequested,
+  regeneration,
+  resolution,
+  suspension,
+  toolCall,
+  toolResult,
+  toolStarted,
+  turnEnded,
+  userMsg,
+  withheld,
+} from '../../src/log/validate-event.ts'
 
 /** Short words for the events of a story. Turns are 't1', 't2' ..., calls 'c1', 'c2' ..., messages 'm1', 'm2' ... */
 

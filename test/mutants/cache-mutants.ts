@@ -69,7 +69,7 @@ export const cacheMutants: readonly Mutant[] = [
       },
     ],
     killedBy: [
-      memory('what a message is planned on is told by commits that know the log, never by a cached state'),
+      memory('standing is set by commits that know the log, never by a cached state'),
       { file: 'test/stories/turns-told-state.test.ts', test: 'lets no message into a conversation that is busy' },
     ],
   },
@@ -85,7 +85,7 @@ export const cacheMutants: readonly Mutant[] = [
     killedBy: [
       {
         file: 'src/store/postgres/postgres-store.test.ts',
-        test: 'what a message is planned on is told by commits that know the log, never by a cached state',
+        test: 'standing is set by commits that know the log, never by a cached state',
       },
     ],
   },
@@ -101,7 +101,7 @@ export const cacheMutants: readonly Mutant[] = [
     killedBy: [
       {
         file: 'src/store/sqlite/sqlite-store.test.ts',
-        test: 'what a message is planned on is told by commits that know the log, never by a cached state',
+        test: 'standing is set by commits that know the log, never by a cached state',
       },
     ],
   },

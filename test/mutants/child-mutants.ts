@@ -49,7 +49,7 @@ export const childMutants: readonly Mutant[] = [
   },
   {
     name: 'children: the doctor does not wake a child whose parent waits in vain',
-    edits: [{ file: 'src/upkeep/examine-one.ts', find: 'if (isPending) return true', replace: '' }],
+    edits: [{ file: 'src/upkeep/finish-examination.ts', find: 'if (isPending) return true', replace: '' }],
     killedBy: [
       doctor('a child that ended while its parent waits and nothing wakes it is found, and a repair lets it tell'),
     ],
@@ -58,7 +58,7 @@ export const childMutants: readonly Mutant[] = [
     name: 'children: the doctor does not end a child whose call has ended',
     edits: [
       {
-        file: 'src/upkeep/examine-one.ts',
+        file: 'src/upkeep/finish-examination.ts',
         find: 'if (!turn.end) return !isPending && !turn.cancel',
         replace: 'if (!turn.end) return false',
       },
@@ -69,7 +69,7 @@ export const childMutants: readonly Mutant[] = [
     name: 'children: the doctor does not compare what the parent was told',
     edits: [
       {
-        file: 'src/upkeep/examine-one.ts',
+        file: 'src/upkeep/finish-examination.ts',
         find: '!isDeepStrictEqual(recorded, result) &&',
         replace: 'recorded === undefined &&',
       },

@@ -12,14 +12,18 @@ export const clockMutants: readonly Mutant[] = [
   {
     name: 'clocks: memory: leases of a clock that was ahead are not cut',
     edits: [
-      { file: 'src/store/memory/put-right.ts', find: 'if (isTooLong) row.lease = { ...lease, until }', replace: '' },
+      {
+        file: 'src/store/memory/memory-tables.ts',
+        find: 'if (isTooLong) row.lease = { ...lease, until }',
+        replace: '',
+      },
     ],
     killedBy: [conformance('leaves a lease to a holder that renews it, and to no other for long')],
   },
   {
     name: 'clocks: memory: what was due is due when the clock has caught up',
     edits: [
-      { file: 'src/store/memory/put-right.ts', find: 'if (wasDue && wakeAt > now) row.wakeAt = now', replace: '' },
+      { file: 'src/store/memory/memory-tables.ts', find: 'if (wasDue && wakeAt > now) row.wakeAt = now', replace: '' },
     ],
     killedBy: [conformance('leaves due what was due, and asleep what was not')],
   },
@@ -27,7 +31,7 @@ export const clockMutants: readonly Mutant[] = [
     name: 'clocks: memory: whatever sleeps is woken by a clock that was put back',
     edits: [
       {
-        file: 'src/store/memory/put-right.ts',
+        file: 'src/store/memory/memory-tables.ts',
         find: '(wakeAt <= columns.updatedAt || isTooLong',
         replace: '(wakeAt >= 0 || isTooLong',
       },
@@ -38,18 +42,18 @@ export const clockMutants: readonly Mutant[] = [
     name: 'clocks: memory: a quarantine is cut as a lease',
     edits: [
       {
-        file: 'src/store/memory/put-right.ts',
+        file: 'src/store/memory/memory-tables.ts',
         find: ' && quarantineOf(row).quarantinedAt === null',
         replace: ' && quarantineOf(row).quarantinedAt !== 0',
       },
     ],
-    killedBy: [conformance('leaves a quarantine as it is, and leases where none are told how long they last')],
+    killedBy: [conformance('leaves a quarantine as it is, and leases when no leaseMs is given')],
   },
   {
     name: 'clocks: sqlite: leases of a clock that was ahead are not cut',
     edits: [
       {
-        file: 'src/store/sqlite/put-right.ts',
+        file: 'src/store/sqlite/leases.ts',
         find: "if (isTooLong) db.run('UPDATE conversations SET lease_until = ? WHERE cid = ?', until, cid)",
         replace: 'if (isTooLong < 0) continue',
       },
@@ -60,7 +64,7 @@ export const clockMutants: readonly Mutant[] = [
     name: 'clocks: sqlite: what was due is due when the clock has caught up',
     edits: [
       {
-        file: 'src/store/sqlite/put-right.ts',
+        file: 'src/store/sqlite/leases.ts',
         find: "if (wasDue) db.run('UPDATE conversations SET wake_at = ? WHERE cid = ?', now, cid)",
         replace: 'if (wasDue < 0) continue',
       },
@@ -71,7 +75,7 @@ export const clockMutants: readonly Mutant[] = [
     name: 'clocks: postgres: leases of a clock that was ahead are not cut',
     edits: [
       {
-        file: 'src/store/postgres/put-right.ts',
+        file: 'src/store/postgres/leases.ts',
         find: 'leased_until = CASE WHEN ${isTooLong} THEN n.now + $1::bigint ELSE c.leased_until END',
         replace: 'leased_until = c.leased_until',
       },
@@ -82,7 +86,7 @@ export const clockMutants: readonly Mutant[] = [
     name: 'clocks: postgres: what was due is due when the clock has caught up',
     edits: [
       {
-        file: 'src/store/postgres/put-right.ts',
+        file: 'src/store/postgres/leases.ts',
         find: 'wake_at = CASE WHEN ${wasDue} THEN n.now ELSE c.wake_at END',
         replace: 'wake_at = c.wake_at',
       },

@@ -78,7 +78,7 @@ export const contractMutants: readonly Mutant[] = [
         replace: '',
       },
     ],
-    killedBy: [memory('a commit whose row and event tell different ends is refused'), reference],
+    killedBy: [memory('a commit whose row and event disagree about the end is refused'), reference],
   },
   {
     name: 'the doctor takes the row of an errored call for damaged',
@@ -113,7 +113,7 @@ export const contractMutants: readonly Mutant[] = [
         replace: 'content: event.content } as NewEvent',
       },
     ],
-    killedBy: [memory('an event whose content.title makes no sense is refused with its name (34: titled)')],
+    killedBy: [memory('an event whose content.title is wrong is refused with its name (34: titled)')],
   },
   {
     name: 'an event of an unknown type is written',
@@ -124,7 +124,7 @@ export const contractMutants: readonly Mutant[] = [
         replace: "  if (event.type !== ('from_the_future' as never)) checkNewEvent(isOwn ?",
       },
     ],
-    killedBy: [memory('an event whose type makes no sense is refused with its name (1: from_the_future)'), reference],
+    killedBy: [memory('an event whose type is wrong is refused with its name (1: from_the_future)'), reference],
   },
   {
     name: 'the content of an event is taken as it is',
@@ -135,10 +135,7 @@ export const contractMutants: readonly Mutant[] = [
         replace: 'if (!isKnownType(event.type)) throw',
       },
     ],
-    killedBy: [
-      memory('an event whose content.callId makes no sense is refused with its name (18: resolution)'),
-      reference,
-    ],
+    killedBy: [memory('an event whose content.callId is wrong is refused with its name (18: resolution)'), reference],
   },
   {
     name: 'memory: anybody writes what an owner did, though a lease is live',
@@ -257,7 +254,7 @@ export const contractMutants: readonly Mutant[] = [
     name: 'the doctor says nothing of events that nothing acts on',
     edits: [
       {
-        file: 'src/upkeep/examine-one.ts',
+        file: 'src/upkeep/finish-examination.ts',
         find: '  await examiner.ignored.report(reader, examiner, folded)\n',
         replace: '',
       },

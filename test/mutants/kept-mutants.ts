@@ -130,7 +130,7 @@ export const keptMutants: readonly Mutant[] = [
     name: 'kept: the doctor takes any state of before for one that still holds',
     edits: [
       {
-        file: 'src/upkeep/judge-columns.ts',
+        file: 'src/upkeep/finish-examination.ts',
         find: '(fsmAtOwned && saysTheSame(cached, fsmAtOwned))',
         replace: 'fsmAtOwned !== null',
       },

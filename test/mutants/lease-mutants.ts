@@ -8,10 +8,10 @@ const orphaned = (test: string): Case => ({ file: 'test/stories/leases-orphaned.
 const late = (test: string): Case => ({ file: 'test/stories/leases-late-start.test.ts', test })
 const stopped = (test: string): Case => ({ file: 'test/faults/stopped-process.test.ts', test })
 
-const keeps = 'leases that their holder knows are kept, lapsed or not, and one it does not know is told of and lapses'
+const keeps = 'leases that their holder knows are kept, lapsed or not; one it does not know is reported and lapses'
 const repeats = 'a commit that took the lease has the same answer when it is repeated under its key'
-const renews = 'a lease that a repeat is told of lasts as long as the repeat asks for'
-const tells = 'keeping leases tells what was lost, and how far the logs of the others have grown'
+const renews = 'a lease that a repeat returns lasts as long as the repeat asks for'
+const tells = 'keeping leases reports lost ones, and how far the logs of the others have grown'
 
 /** Bugs in how leases are taken, kept and given back. */
 export const leaseMutants: readonly Mutant[] = [
@@ -93,7 +93,7 @@ export const leaseMutants: readonly Mutant[] = [
         replace: 'if (epoch === null) return outcome',
       },
     ],
-    killedBy: [sqlite('a repeat is not told of a lease that was let go, or taken otherwise since')],
+    killedBy: [sqlite('a repeat returns no lease that was released, or taken otherwise since')],
   },
   {
     name: 'leases: postgres: a repeat is told of its lease, which is not renewed',

@@ -8,10 +8,10 @@ const claims = (test: string): Case => ({ file: 'src/engine/lease/claims.test.ts
 
 const counts = 'a claim counts the leases that lapsed without a release before it'
 const forgets = 'the end of a turn, and a commit that lets go, forget the lapses'
-const lifts = 'a quarantine that rests on the lapse of a holder that lives is none'
-const fifth = 'the fifth lapse in a row quarantines: nobody gets it, and it is due for nobody'
-const due = 'of what has lapses no more is due than is asked for, and all that has none'
-const spares = 'a commit takes what has lapses unless it wants no suspects, and is made in any case'
+const lifts = 'a quarantine that counts the lapse of a living holder is lifted'
+const fifth = 'the fifth lapse in a row quarantines: no claim gets it, and it is not due'
+const due = 'conversations with lapses are due up to the requested number, and all others'
+const spares = 'a commit takes a lease with lapses unless suspects is false, and is written in any case'
 
 /** Bugs in how a conversation that ends its processes is told from its neighbours. */
 export const poisonMutants: readonly Mutant[] = [

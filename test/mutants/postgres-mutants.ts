@@ -3,7 +3,7 @@ import type { Case, Mutant } from './mutant.ts'
 const suite = (test: string): Case => ({ file: 'src/store/postgres/postgres-store.test.ts', test })
 const silent = (test: string): Case => ({ file: 'src/store/postgres/silent-connections.test.ts', test })
 const commitFunction = 'src/store/postgres/commit-function.ts'
-const tables = 'src/store/postgres/tables.ts'
+const tables = 'src/store/postgres/migrate.ts'
 
 export const postgresMutants: readonly Mutant[] = [
   {
@@ -94,7 +94,7 @@ export const postgresMutants: readonly Mutant[] = [
   {
     name: 'postgres: the round of an answer is ignored',
     edits: [{ file: commitFunction, find: 'AND t.round = r.round AND (NOT r.due', replace: 'AND (NOT r.due' }],
-    killedBy: [suite('a click on the first round never lands in the second')],
+    killedBy: [suite('an answer to the first round never ends the second')],
   },
   {
     name: 'postgres: synchronous_commit is off',

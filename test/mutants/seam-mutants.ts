@@ -130,7 +130,7 @@ export const seamMutants: readonly Mutant[] = [
         replace: "call.status === 'pending'",
       },
     ],
-    killedBy: [{ file: conformance, test: 'a click on the first round never lands in the second' }],
+    killedBy: [{ file: conformance, test: 'an answer to the first round never ends the second' }],
   },
   {
     name: 'a store forgets a lease when somebody releases another conversation under its epoch',

@@ -202,7 +202,7 @@ export const sqliteMutants: readonly Mutant[] = [
     name: 'sqlite: what is held and not due is not on the agenda',
     edits: [
       {
-        file: 'src/store/sqlite/tables.ts',
+        file: 'src/store/sqlite/migrate.ts',
         find: 'WHERE wake_at IS NOT NULL OR lease_holder IS NOT NULL',
         replace: 'WHERE wake_at IS NOT NULL',
       },
@@ -223,6 +223,6 @@ export const sqliteMutants: readonly Mutant[] = [
         replace: 'lease_holder IS NOT NULL AND lease_until <= ? - 1e12',
       },
     ],
-    killedBy: [suite('what somebody holds is not found until the lease has lapsed or is released')],
+    killedBy: [suite('a held conversation is not found until the lease has lapsed or is released')],
   },
 ]

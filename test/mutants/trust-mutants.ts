@@ -1,8 +1,7 @@
 import type { Case, Mutant } from './mutant.ts'
 
-const anew = 'a log that was begun anew is told from the one before, though it is as long'
-const anotherAgent =
-  'a conversation that was given to another agent is told from the one before, though its log is the same'
+const anew = 'a log that was created again is told from the old one, though it is as long'
+const anotherAgent = 'a conversation that was given to another agent is noticed, though its log is the same'
 const anewIsLater = 'what is begun anew is later than all that was deleted, however soon it comes'
 const resting = (test: string): Case => ({ file: 'test/stories/working-sets-trusted.test.ts', test })
 const channel = (test: string): Case => ({ file: 'src/engine/live/channel.test.ts', test })
@@ -76,7 +75,7 @@ export const trustMutants: readonly Mutant[] = [
   },
   {
     name: 'trust: what is begun anew in memory has the times of what was deleted',
-    edits: [{ file: 'src/store/memory/fork-and-delete.ts', find: '  freeId(tables, row, now)\n', replace: '' }],
+    edits: [{ file: 'src/store/memory/memory-tables.ts', find: '  freeId(tables, row, now)\n', replace: '' }],
     killedBy: [{ file: 'src/store/memory/memory-store.test.ts', test: anewIsLater }],
   },
   {

@@ -61,7 +61,9 @@ export const upkeepMutants: readonly Mutant[] = [
   {
     name: 'upkeep: a repair does not mind who works on the conversation',
     edits: [{ file: 'src/store/postgres/upkeep/upkeep.ts', find: "  if (row.held) return 'held'\n", replace: '' }],
-    killedBy: [postgres('derived rows are rebuilt where log and row are as expected, and nobody works on it')],
+    killedBy: [
+      postgres('derived rows are rebuilt if log and row are as expected and no process holds the conversation'),
+    ],
   },
   {
     name: 'upkeep: what has no ref is garbage though it is pinned',
@@ -72,7 +74,7 @@ export const upkeepMutants: readonly Mutant[] = [
         replace: 'WHERE tenant = coalesce(?, tenant) AND NOT EXISTS',
       },
     ],
-    killedBy: [sqlite('only what nothing needs is collected, and counted before')],
+    killedBy: [sqlite('only unneeded rows are collected, and counted before')],
   },
   {
     name: 'upkeep: an import does not compare a conversation with its digest',
@@ -96,7 +98,7 @@ export const upkeepMutants: readonly Mutant[] = [
     name: 'upkeep: the doctor takes every cached state for that of the log',
     edits: [
       {
-        file: 'src/upkeep/judge-columns.ts',
+        file: 'src/upkeep/finish-examination.ts',
         find: 'if (isUpToDate && isDeepStrictEqual(cached, fsmAtCached))',
         replace: 'if (isUpToDate)',
       },

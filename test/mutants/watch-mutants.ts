@@ -5,7 +5,7 @@ const story = (test: string): Case => ({ file: 'test/stories/live-lost-hints.tes
 const sqlite = (test: string): Case => ({ file: 'src/store/sqlite/sqlite-store.test.ts', test })
 const memory = (test: string): Case => ({ file: 'src/store/memory/memory-store.test.ts', test })
 const postgres = (test: string): Case => ({ file: 'src/store/postgres/postgres-store.test.ts', test })
-const quarantined = 'are those that are quarantined, for watchers to whom it matters how they stand'
+const quarantined = 'are those that are quarantined, for watchers that gave a status'
 const begunAnew = 'are those that were deleted and begun anew, though they are as long'
 
 /** Bugs in how logs that are watched are polled. */

@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest'
 import { placed, said, succeeded } from '../../../test/log/story.ts'
 import { weightOf } from '../../log/abridge.ts'
-import { toolResult } from '../../log/event-constructors.ts'
 import type { LogEvent } from '../../log/events.ts'
+import { toolResult } from '../../log/validate-event.ts'
 import type { EventPage } from '../../store/store.ts'
 import { GatheredEvents, sizeOf } from './turn-events.ts'
 

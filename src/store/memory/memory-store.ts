@@ -7,9 +7,17 @@ import { isSuspect, judgeClaim, type KnownLease, leaseNews, withoutLapse } from 
 import { fittingRows, forkParents, rowBytes } from '../rows.ts'
 import type { Store } from '../store.ts'
 import { commitChange } from './commit-change.ts'
-import { deleteConversation, forkConversation } from './fork-and-delete.ts'
-import { byteOrder, type ConversationRow, freeId, isLeased, MemoryTables, quarantineOf } from './memory-tables.ts'
-import { repairAfterClockChange } from './put-right.ts'
+import {
+  byteOrder,
+  type ConversationRow,
+  deleteConversation,
+  forkConversation,
+  freeId,
+  isLeased,
+  MemoryTables,
+  quarantineOf,
+  repairAfterClockChange,
+} from './memory-tables.ts'
 import { memoryUpkeep } from './upkeep.ts'
 
 /** Options of `memoryStore`. */

@@ -4,9 +4,8 @@ import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { silentLogger } from '../../base/logger.ts'
-import { knownVersion } from './migrate.ts'
+import { createTables, knownVersion } from './migrate.ts'
 import { sqliteStore } from './sqlite-store.ts'
-import { createTables } from './tables.ts'
 
 let folder: string
 let path: string

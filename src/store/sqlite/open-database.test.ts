@@ -5,8 +5,8 @@ import { DatabaseSync } from 'node:sqlite'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { silentLogger } from '../../base/logger.ts'
 import { openDatabase } from './connection.ts'
+import { createTables, indexForks } from './migrate.ts'
 import { sqliteStore } from './sqlite-store.ts'
-import { createTables, indexForks } from './tables.ts'
 
 let folder: string
 

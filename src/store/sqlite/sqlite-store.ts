@@ -14,8 +14,16 @@ import { dueCalls, getCall, inbox, pendingCalls, readEvents, setDeadline } from 
 import { deleteConversation, deleteTenant, forkConversation } from './fork-and-delete.ts'
 import { GroupCommit } from './group-commit.ts'
 import { watchOthers } from './hints.ts'
-import { claimLease, dueWork, movedLogs, releaseLease, renewLeases, takeBackLapse, unquarantine } from './leases.ts'
-import { repairAfterClockChange } from './put-right.ts'
+import {
+  claimLease,
+  dueWork,
+  movedLogs,
+  releaseLease,
+  renewLeases,
+  repairAfterClockChange,
+  takeBackLapse,
+  unquarantine,
+} from './leases.ts'
 import {
   gcModelCalls,
   getBlob,

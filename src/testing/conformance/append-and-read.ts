@@ -33,7 +33,7 @@ export function appendAndRead({ describe, test, testTwoStores, expect }: Suite):
       ])
     })
 
-    test('a commit that tells its time tells that of its events', async ({ store }) => {
+    test('the time that a commit returns is that of its events', async ({ store }) => {
       const result = await store.commit('chat', { events: [userMsg(), titled('A')], key: 'once' })
       const [first, second] = await store.streamEvents('chat')
       expect(second!.at).toBe(first!.at)
@@ -41,10 +41,10 @@ export function appendAndRead({ describe, test, testTwoStores, expect }: Suite):
       if (told.at !== undefined) expect(told.at).toBe(first!.at)
     })
 
-    test('a conversation that nobody knows has an empty log', async ({ store }) => {
-      expect(await store.streamEvents('nobody')).toEqual([])
-      expect(await store.loadSince('nobody')).toEqual({ summary: null, events: [] })
-      expect(await store.getConversation('nobody')).toBe(null)
+    test('an unknown conversation has an empty log', async ({ store }) => {
+      expect(await store.streamEvents('absent')).toEqual([])
+      expect(await store.loadSince('absent')).toEqual({ summary: null, events: [] })
+      expect(await store.getConversation('absent')).toBe(null)
     })
 
     test('bounds are exclusive, and a limit keeps the newest of the range in ascending order', async ({ store }) => {
@@ -83,7 +83,7 @@ export function appendAndRead({ describe, test, testTwoStores, expect }: Suite):
       expect(seqs(await store.streamEvents('two'))).toEqual([1])
     })
 
-    test('fifty appends at once get fifty places, and each is told its own', async ({ store }) => {
+    test('fifty concurrent appends get fifty seqs, and each returns its own', async ({ store }) => {
       await fiftyAppends([store])
     })
 
@@ -141,7 +141,7 @@ export function boundedPages({ describe, test, expect }: Suite): void {
     test('maxBytes keeps as many whole events as fit, from either end of the range, and at least one', async ({
       store,
     }) => {
-      // Of 100 bytes each, but for the fourth, of 1,000.
+      // 100 bytes each, except the fourth with 1,000.
       const titles = [100, 100, 100, 1_000, 100, 100].map((bytes) => titled('x'.repeat(bytes - frame)))
       await store.putConversation('chat', {})
       await store.commit('chat', { events: titles })
@@ -209,7 +209,7 @@ export function boundedPages({ describe, test, expect }: Suite): void {
         }
         expect(back).toEqual(all)
       }
-      const empty = await store.pageEvents('nobody', { maxBytes: 1 })
+      const empty = await store.pageEvents('absent', { maxBytes: 1 })
       expect([...empty.events, empty.first, empty.last, empty.hasMore]).toEqual([null, null, false])
     })
 
@@ -299,7 +299,7 @@ export function boundedPages({ describe, test, expect }: Suite): void {
     return seqsOf(read)
   }
 
-  /** How many each page has; together they must have all ids, the newest first. */
+  /** How many items each page has; together the pages must have all ids, newest first. */
   async function pagesOf(
     fetch: (before: { before?: string }) => ReturnType<Store['listConversations' | 'pendingInbox']>,
     ids: string,

@@ -9,7 +9,7 @@ import type { Suite } from './suite.ts'
 
 export function callRows({ describe, test, expect, refused }: Suite): void {
   describe('call rows', () => {
-    test('a new call is pending, in its first round, and empty in all that was not said', async ({ store }) => {
+    test('a new call is pending, in its first round, and empty otherwise', async ({ store }) => {
       await store.upsertToolCall('chat', { id: 'call' })
       const { createdAt, ...rest } = (await store.getToolCall('call'))!
       expect(rest).toEqual({
@@ -29,7 +29,7 @@ export function callRows({ describe, test, expect, refused }: Suite): void {
       expect(createdAt).toBe((await store.getConversation('chat'))!.createdAt)
     })
 
-    test('what an upsert says is read back', async ({ store }) => {
+    test('the members of an upsert are read back', async ({ store }) => {
       const call = {
         id: 'call',
         name: 'refund',
@@ -71,7 +71,7 @@ export function callRows({ describe, test, expect, refused }: Suite): void {
     })
 
     for (const status of finalStatuses) {
-      test(`a call that is written as ${status} has ended and waits for nobody`, async ({ store }) => {
+      test(`a call that is written as ${status} has ended and is not pending`, async ({ store }) => {
         await store.upsertToolCall('chat', { id: 'call', status, result: 'done', expiresInMs: 60_000 })
         const row = (await store.getToolCall('call'))!
         expect(row).toMatchObject({ status, result: 'done', expiresAt: null })
@@ -94,9 +94,9 @@ export function callRows({ describe, test, expect, refused }: Suite): void {
       expect(await store.resolveToolCall('call', 'resolved', 'second')).toBe('ok')
     })
 
-    test('a call that nobody knows is null', async ({ store }) => {
+    test('an unknown call is null', async ({ store }) => {
       expect(await store.getToolCall('nothing')).toBe(null)
-      expect(await store.pendingToolCalls('nobody')).toEqual([])
+      expect(await store.pendingToolCalls('absent')).toEqual([])
     })
 
     test('the pending calls of a conversation come oldest first', async ({ store, pass }) => {
@@ -205,7 +205,7 @@ export function resolveOnce({ describe, test, testTwoStores, expect, refused }: 
         expect(await store.resolveToolCall('call', status, null)).toBe('ok')
         expect(await store.getToolCall('call')).toMatchObject({ status, result: null })
         const event = (await store.streamEvents('chat')).at(-1)!
-        // The log has no word for an error: an approval that ends with one was not given.
+        // The log has no status for an error: an approval that ends with one was not granted.
         expect(event.content).toMatchObject({ status: status === 'errored' ? 'denied' : status })
       })
     }
@@ -232,7 +232,7 @@ export function resolveOnce({ describe, test, testTwoStores, expect, refused }: 
       })
     }
 
-    test('a commit whose row and event tell different ends is refused', async ({ store }) => {
+    test('a commit whose row and event disagree about the end is refused', async ({ store }) => {
       await suspendCalls(store, 'chat', ['call'])
       const before = await observe(store, { ids: ['chat'], callIds: ['call'] })
       for (const [status, logged] of [
@@ -256,7 +256,7 @@ export function resolveOnce({ describe, test, testTwoStores, expect, refused }: 
       expect(await observe(store, { ids: ['chat'], callIds: ['call'] })).toEqual(before)
     })
 
-    test('an answer to a call that nobody knows is stale', async ({ store }) => {
+    test('an answer to an unknown call is stale', async ({ store }) => {
       expect(await store.resolveToolCall('nothing', 'resolved', null)).toBe('stale')
     })
 

@@ -83,10 +83,8 @@ export function conversations({ describe, test, testTwoStores, expect, refused }
       }
     })
 
-    test('what a message is planned on is told by commits that know the log, never by a cached state', async ({
-      store,
-    }) => {
-      expect(await store.standing('nobody')).toBe(null)
+    test('standing is set by commits that know the log, never by a cached state', async ({ store }) => {
+      expect(await store.standing('absent')).toBe(null)
       const idle = async () => (await store.standing('chat'))!.isIdle
       await store.commit('chat', { events: [userMsg()], conversation: { agent: 'support' } })
       expect(await store.standing('chat')).toMatchObject({ agent: 'support', lastSeq: 1, isIdle: false })
@@ -247,9 +245,9 @@ export function listing({ describe, test, expect, refused }: Suite): void {
       expect(paged).toEqual(all)
     })
 
-    test('a page that begins before a conversation nobody knows is refused', async ({ store }) => {
+    test('a page that starts before an unknown conversation is refused', async ({ store }) => {
       await store.appendEvent('chat', userMsg())
-      await refused('conversation_not_found', () => store.listConversations({ before: 'nobody' }))
+      await refused('conversation_not_found', () => store.listConversations({ before: 'absent' }))
     })
 
     test('a list without a limit ends at a hundred', async ({ store }) => {
@@ -320,7 +318,7 @@ export function inbox({ describe, test, expect, refused }: Suite): void {
       expect((await store.pendingInbox({ before: 'c' })).map((call) => call.id)).toEqual(['b', 'a'])
     })
 
-    test('a page that begins before a call nobody knows is refused', async ({ store }) => {
+    test('a page that starts before an unknown call is refused', async ({ store }) => {
       await suspendCalls(store, 'chat', ['call'])
       await refused('call_not_found', () => store.pendingInbox({ before: 'nothing' }))
     })

@@ -200,7 +200,7 @@ export function deletion({ describe, test, expect }: Suite): void {
       await suspendCalls(store, 'parent', ['call'])
       await child(store, 'child', 'parent')
       await child(store, 'grandchild', 'child')
-      await child(store, 'stranger', 'somebody else')
+      await child(store, 'stranger', 'another parent')
       await suspendCalls(store, 'waiting child', ['question'])
       await store.putConversation('waiting child', { parent: { id: 'parent', callId: 'call' } })
       expect(await store.deleteConversation('parent')).toBe(true)

@@ -88,7 +88,7 @@ export function toolResult(
   return { type: 'tool_result', content: { callId, ...result } }
 }
 
-/** An event that carries any JSON at all. */
+/** An event that carries any JSON value. */
 export function carrying(value: Json, callId = 'call-0'): Event<'tool_result'> {
   return toolResult(callId, { ok: true, result: value })
 }
@@ -124,7 +124,7 @@ type What = {
   readonly tenant?: string
 }
 
-/** Everything a store shows of these conversations: to see that something left it as it was. */
+/** Everything a store shows of these conversations, to check that something left them unchanged. */
 export async function observe(
   store: Store,
   { ids, callIds = [], agents = ['support'], tenant = 'default' }: What,
@@ -160,12 +160,12 @@ type Options = {
   readonly title?: string
 }
 
-/** The seq of the log that `suspendCalls` leaves: a message, an answer, and two events for each call. */
+/** The last `seq` of the log that `suspendCalls` writes: a message, an answer, and two events for each call. */
 function seqAfter(callIds: readonly string[]): number {
   return 2 + 2 * callIds.length
 }
 
-/** A new conversation that waits for answers to these calls, as the runtime leaves it: parked, and not due. */
+/** Creates a conversation that waits for answers to these calls, as the runtime leaves it: parked, and not due. */
 export async function suspendCalls(
   store: TenantStore,
   id: string,
@@ -193,7 +193,7 @@ export async function suspendCalls(
   })
 }
 
-/** A change that writes all there is to write, for a conversation that waits for the call 'one' at seq 4. */
+/** A change that writes everything a change can, for a conversation that waits for the call 'one' at seq 4. */
 export function everythingChange(epoch: number): Change {
   return {
     events: [resolution('one'), suspension('two')],

@@ -20,7 +20,7 @@ import type { Suite } from './suite.ts'
 
 const minute = 60_000
 
-/** An event of which one field is not what its type promises, and the name of that field. */
+/** Events with one field that does not match their type, and the name of that field. */
 const malformed: readonly (readonly [field: string, event: unknown])[] = [
   ['type', { type: 'from_the_future', content: {} }],
   ['type', { type: '', content: {} }],
@@ -64,7 +64,7 @@ const malformed: readonly (readonly [field: string, event: unknown])[] = [
   ['content.title', { type: 'titled', content: Object.defineProperty({}, 'title', { value: 'not written' }) }],
 ]
 
-/** What an owner writes while it works on a turn. */
+/** The events that an owner writes while it works on a turn. */
 const ownersEvents: readonly NewEvent[] = [
   assistantMsg(),
   toolCall('call-2'),
@@ -80,13 +80,13 @@ const ownersEvents: readonly NewEvent[] = [
   { type: 'flow_ended', content: { status: 'done', result: null } },
 ]
 
-/** What needs no lease, whoever works on the log. */
+/** The events that need no lease. */
 const openEvents: readonly NewEvent[] = [
   userMsg('and another', 'turn-2'),
   cancelRequested(),
   titled('Refunds'),
   seeded(),
-  resolution('nobody'),
+  resolution('absent'),
   flowStarted(),
   { type: 'flow_outcome', content: { position: 1, ok: true, value: 1, who: 'ann' } },
 ]
@@ -95,9 +95,7 @@ export function eventsFromOutside({ describe, test, expect, refused }: Suite): v
   describe('events from outside', () => {
     for (const [index, [field, event]] of malformed.entries()) {
       const { type } = event as { type?: string }
-      test(`an event whose ${field} makes no sense is refused with its name (${index + 1}: ${type})`, async ({
-        store,
-      }) => {
+      test(`an event whose ${field} is wrong is refused with its name (${index + 1}: ${type})`, async ({ store }) => {
         await store.commit('chat', { events: [userMsg()], wakeAt: null })
         const before = await observe(store, { ids: ['chat', 'new'] })
         const bad = event as NewEvent
@@ -146,7 +144,7 @@ export function eventsFromOutside({ describe, test, expect, refused }: Suite): v
       })
     }
 
-    test('what asks, answers or names is taken from anybody, whoever works on the log', async ({ store }) => {
+    test('events that ask, answer or name need no lease, even while one is live', async ({ store }) => {
       await suspendCalls(store, 'chat', ['call'])
       await store.acquireLease('chat', 'one', minute)
       for (const [index, event] of openEvents.entries()) expect(await store.appendEvent('chat', event)).toBe(5 + index)
@@ -167,7 +165,7 @@ export function eventsFromOutside({ describe, test, expect, refused }: Suite): v
       expect(await store.appendEvent('chat', assistantMsg())).toBe(2)
     })
 
-    test('a known key is answered before anybody asks for the epoch', async ({ store }) => {
+    test('a known key is answered before the epoch is checked', async ({ store }) => {
       const change = { events: [userMsg(), turnEnded()], key: 'once' }
       await store.commit('chat', change)
       await store.acquireLease('chat', 'one', minute)
@@ -218,7 +216,7 @@ export function limitsAndBadInput({ describe, test, expect, refused }: Suite): v
       expect(await store.commit('chat', { events: [titled('A')], key: 'once' })).toMatchObject({ ok: true, seq: 2 })
     })
 
-    test('numbers that make no sense are refused alike everywhere', async ({ store }) => {
+    test('invalid numbers are refused by every method', async ({ store }) => {
       await suspendCalls(store, 'chat', ['call'])
       const before = await observe(store, { ids: ['chat'], callIds: ['call'] })
       for (const [where, min, call] of wholeNumbers(store)) {
@@ -229,7 +227,7 @@ export function limitsAndBadInput({ describe, test, expect, refused }: Suite): v
       expect(await observe(store, { ids: ['chat'], callIds: ['call'] })).toEqual(before)
     })
 
-    test('durations that make no sense are refused alike everywhere', async ({ store }) => {
+    test('invalid durations are refused by every method', async ({ store }) => {
       await suspendCalls(store, 'chat', ['call'])
       const before = await observe(store, { ids: ['chat'], callIds: ['call'] })
       for (const [where, min, call] of durations(store)) {
@@ -240,7 +238,7 @@ export function limitsAndBadInput({ describe, test, expect, refused }: Suite): v
       expect(await observe(store, { ids: ['chat'], callIds: ['call'] })).toEqual(before)
     })
 
-    test('words that mean nothing are refused alike everywhere', async ({ store }) => {
+    test('unknown words are refused by every method', async ({ store }) => {
       await suspendCalls(store, 'chat', ['call'])
       const before = await observe(store, { ids: ['chat'], callIds: ['call'] })
       for (const [where, call] of words(store)) {
@@ -257,7 +255,7 @@ export function limitsAndBadInput({ describe, test, expect, refused }: Suite): v
       expect(await observe(store, { ids: ['chat'], callIds: ['call'] })).toEqual(before)
     })
 
-    test('things of the wrong shape are refused', async ({ store }) => {
+    test('values of the wrong shape are refused', async ({ store }) => {
       await suspendCalls(store, 'chat', ['call'])
       const before = await observe(store, { ids: ['chat'], callIds: ['call'] })
       for (const events of [undefined, null, 'events', {}]) {
@@ -276,10 +274,10 @@ export function limitsAndBadInput({ describe, test, expect, refused }: Suite): v
     })
 
     test('bad input is refused before anything is looked at', async ({ store }) => {
-      await refused('invalid_argument', () => store.streamEvents('nobody', { limit: 0 }))
-      await refused('invalid_argument', () => store.scheduleExpiry('nobody', 'nothing', 0))
-      await refused('invalid_argument', () => store.fork('nobody', 'copy', { at: -1 }))
-      await refused('invalid_argument', () => store.acquireLease('nobody', 'one', 0))
+      await refused('invalid_argument', () => store.streamEvents('absent', { limit: 0 }))
+      await refused('invalid_argument', () => store.scheduleExpiry('absent', 'nothing', 0))
+      await refused('invalid_argument', () => store.fork('absent', 'copy', { at: -1 }))
+      await refused('invalid_argument', () => store.acquireLease('absent', 'one', 0))
       await refused('invalid_argument', () => store.resolveToolCall('nothing', 'nonsense' as never, null))
       await refused('invalid_value', () => store.resolveToolCall('nothing', 'resolved', Number.NaN))
     })

@@ -61,7 +61,7 @@ export function expiry({ describe, test, testTwoStores, testLeaping, expect, ref
     test('a deadline that was moved, called off, answered or passed to another round does not fire', async (bench) => {
       const { store, pass } = bench
       const ids = ['answered', 'called off', 'moved', 'next round']
-      // A machine that is too slow to do all this before the deadline gets a later one.
+      // A machine too slow to do all this before the deadline gets a later one.
       for (const expiresInMs of [300, 3_000]) {
         const chat = `chat-${expiresInMs}`
         const [answered, calledOff, moved, nextRound] = ids.map((id) => `${id} ${expiresInMs}`) as Four
@@ -226,7 +226,7 @@ async function resolutionsOf(store: TenantStore): Promise<Extract<LogEvent, { ty
 
 export function rounds({ describe, test, expect }: Suite): void {
   describe('rounds', () => {
-    test('a click on the first round never lands in the second', async ({ store }) => {
+    test('an answer to the first round never ends the second', async ({ store }) => {
       await suspendCalls(store, 'chat', ['call'])
       await answerRound(store, 1, 'ann')
       await openRound(store, 2)

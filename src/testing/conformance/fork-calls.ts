@@ -217,7 +217,7 @@ export function forkDormancy({ describe, test, testReopening, expect }: Suite): 
       })
     }
 
-    test('what does not wake leaves a fork as quiet as it was', async ({ store, eventually }) => {
+    test('writes that do not wake leave a fork dormant', async ({ store, eventually }) => {
       await suspendCalls(store, 'chat', ['call'])
       await store.fork('chat', 'copy')
       const [call] = await store.pendingToolCalls('copy')
@@ -230,7 +230,7 @@ export function forkDormancy({ describe, test, testReopening, expect }: Suite): 
       expect(await due(store)).toEqual([])
     })
 
-    testReopening('a fork is still quiet after the store was opened again', async ({ store, reopen, eventually }) => {
+    testReopening('a fork is still dormant after the store was opened again', async ({ store, reopen, eventually }) => {
       await suspendCalls(store, 'chat', ['call'])
       await store.fork('chat', 'copy')
       const again = await reopen()

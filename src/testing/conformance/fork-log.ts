@@ -24,13 +24,15 @@ export function forkLog({ describe, test, expect, refused }: Suite): void {
       }
     })
 
-    test('a fork past the end, from nowhere or onto something is refused and leaves nothing', async ({ store }) => {
+    test('a fork past the end, from an unknown source or onto an existing id is refused and leaves nothing', async ({
+      store,
+    }) => {
       await store.commit('chat', { events: [userMsg(), titled('A')] })
       await store.appendEvent('other', userMsg())
       const before = await observe(store, { ids: ['chat', 'other', 'copy'] })
       const error = await refused('invalid_argument', () => store.fork('chat', 'copy', { at: 3 }))
       expect(error.message.includes("'at'")).toBe(true)
-      await refused('conversation_not_found', () => store.fork('nobody', 'copy'))
+      await refused('conversation_not_found', () => store.fork('absent', 'copy'))
       await refused('conversation_exists', () => store.fork('chat', 'other'))
       await refused('conversation_exists', () => store.fork('chat', 'chat'))
       await refused('conversation_exists', () => store.fork('chat', 'other', { at: 0 }))
@@ -56,7 +58,7 @@ export function forkLog({ describe, test, expect, refused }: Suite): void {
       expect((await store.streamEvents('copy')).length).toBe(2)
     })
 
-    test('a fork takes along what its conversation was told, and says where it came from', async ({ store }) => {
+    test('a fork copies the attributes of its source and names it as its parent', async ({ store }) => {
       await store.commit('chat', {
         events: [userMsg(), assistantMsg(), turnEnded()],
         conversation: { agent: 'support', settings: { colour: 'red' }, title: 'A title' },
@@ -87,7 +89,7 @@ export function forkLog({ describe, test, expect, refused }: Suite): void {
       })
     })
 
-    test('after the fork each goes its own way', async ({ store }) => {
+    test('after a fork, source and copy change independently', async ({ store }) => {
       await store.appendEvent('chat', userMsg())
       await store.fork('chat', 'copy')
       expect(await store.appendEvent('chat', titled('source'))).toBe(2)
@@ -199,7 +201,7 @@ export function movedLogs({ describe, test, expect }: Suite): void {
       expect(await store.movedLogs([before, { ...before, at: null }])).toEqual([{ tenant: 'default', id: 'chat' }])
     })
 
-    test('are those that stand otherwise in lists, for watchers to whom that matters', async ({ store }) => {
+    test('are those whose status has changed, for watchers that gave one', async ({ store }) => {
       await store.appendEvent('chat', userMsg())
       await store.putConversation('chat', { status: 'active' })
       const active = { ...(await known(store, 'default', 'chat')), status: 'active' as const }
@@ -212,7 +214,7 @@ export function movedLogs({ describe, test, expect }: Suite): void {
       ])
     })
 
-    test('are those that are quarantined, for watchers to whom it matters how they stand', async ({ store, pass }) => {
+    test('are those that are quarantined, for watchers that gave a status', async ({ store, pass }) => {
       await store.appendEvent('poison', userMsg())
       await store.putConversation('poison', { status: 'active' })
       const active = { ...(await known(store, 'default', 'poison')), status: 'active' as const }

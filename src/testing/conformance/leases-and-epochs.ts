@@ -15,8 +15,8 @@ export function leasesAndEpochs({ describe, test, testTwoStores, expect }: Suite
     })
 
     test('a conversation that does not exist cannot be held', async ({ store }) => {
-      expect(await store.acquireLease('nobody', 'one', minute)).toBe(null)
-      expect(await store.getConversation('nobody')).toBe(null)
+      expect(await store.acquireLease('absent', 'one', minute)).toBe(null)
+      expect(await store.getConversation('absent')).toBe(null)
     })
 
     test('epochs come from one counter of the whole store and grow with each acquisition', async ({ store }) => {
@@ -37,7 +37,7 @@ export function leasesAndEpochs({ describe, test, testTwoStores, expect }: Suite
       expect((await store.acquireLease('chat', 'one', minute))!.epoch).toBeGreaterThan(epochs.at(-1)!)
     })
 
-    test('a commit can bring the lease with it when nobody has it, in the same transaction', async ({ store }) => {
+    test('a commit can take a free lease in the same transaction', async ({ store }) => {
       const acquire = { holder: 'one', ttlMs: minute }
       const first = await store.commit('chat', { events: [userMsg()], acquire })
       if (!first.ok) throw new Error(`refused: ${first.conflict}`)
@@ -107,7 +107,7 @@ export function leasesAndEpochs({ describe, test, testTwoStores, expect }: Suite
       expect(await store.commit('chat', { ...change, events: [] })).toEqual({ ok: true, seq: 1, epoch: first.epoch! })
     })
 
-    test('a repeat is not told of a lease that was let go, or taken otherwise since', async ({ store }) => {
+    test('a repeat returns no lease that was released, or taken otherwise since', async ({ store }) => {
       const change = { events: [userMsg()], key: 'once', acquire: { holder: 'one', ttlMs: minute } }
       const first = await store.commit('chat', change)
       if (!first.ok) throw new Error(`refused: ${first.conflict}`)
@@ -117,7 +117,7 @@ export function leasesAndEpochs({ describe, test, testTwoStores, expect }: Suite
       expect(await store.commit('chat', change)).toEqual({ ok: true, seq: 1 })
     })
 
-    test('a lease that a repeat is told of lasts as long as the repeat asks for', async ({ store, pass }) => {
+    test('a lease that a repeat returns lasts as long as the repeat asks for', async ({ store, pass }) => {
       const change = { events: [userMsg()], key: 'once' }
       const first = await store.commit('chat', { ...change, acquire: { holder: 'one', ttlMs: 10 } })
       if (!first.ok) throw new Error(`refused: ${first.conflict}`)
@@ -163,14 +163,14 @@ export function leasesAndEpochs({ describe, test, testTwoStores, expect }: Suite
       expect(await store.commit('chat', { events: [titled('A')], epoch })).toMatchObject({ conflict: 'epoch' })
     })
 
-    test('an epoch is refused where nobody holds the conversation', async ({ store }) => {
+    test('an epoch is refused when the conversation has no holder', async ({ store }) => {
       await store.appendEvent('chat', userMsg())
       for (const epoch of [0, 1]) {
         expect(await store.commit('chat', { events: [], epoch })).toEqual({ ok: false, conflict: 'epoch', lastSeq: 1 })
       }
     })
 
-    test('whoever has no lease may append without an epoch', async ({ store }) => {
+    test('a caller without a lease may append without an epoch', async ({ store }) => {
       await store.appendEvent('chat', userMsg())
       const { epoch } = (await store.acquireLease('chat', 'one', minute))!
       expect(await store.appendEvent('chat', titled('A'))).toBe(2)
@@ -187,7 +187,7 @@ export function leasesAndEpochs({ describe, test, testTwoStores, expect }: Suite
       expect(late).toEqual({ ok: false, conflict: 'epoch', lastSeq: 1 })
     })
 
-    test('a lapsed lease that nobody took still lets its holder commit', async ({ store, pass }) => {
+    test('a lapsed lease that was not taken over still lets its holder commit', async ({ store, pass }) => {
       await store.appendEvent('chat', userMsg())
       const { epoch } = (await store.acquireLease('chat', 'one', 10))!
       await pass(20)
@@ -216,7 +216,7 @@ export function leasesAndEpochs({ describe, test, testTwoStores, expect }: Suite
       const first = (await store.acquireLease('chat', 'one', minute))!
       const second = (await store.acquireLease('chat', 'one', minute))!
       await store.releaseLease('chat', first.epoch)
-      await store.releaseLease('nobody', second.epoch)
+      await store.releaseLease('absent', second.epoch)
       expect(await store.acquireLease('chat', 'two', minute)).toBe(null)
       expect(await store.commit('chat', { events: [], epoch: second.epoch })).toMatchObject({ ok: true, seq: 1 })
     })
@@ -242,7 +242,7 @@ export function leasesAndEpochs({ describe, test, testTwoStores, expect }: Suite
       expect(await store.commit('chat', { events: [], epoch })).toMatchObject({ ok: true, seq: 1 })
     })
 
-    test('a renewal tells once what the holder has lost', async ({ store, pass }) => {
+    test('a renewal reports each lost lease once', async ({ store, pass }) => {
       for (const id of ['kept', 'taken', 'deleted']) await store.appendEvent(id, userMsg())
       const acme = store.forTenant('acme')
       await acme.appendEvent('taken', userMsg())
@@ -264,17 +264,17 @@ export function leasesAndEpochs({ describe, test, testTwoStores, expect }: Suite
       expect(await store.acquireLease('kept', 'two', minute)).toBe(null)
     })
 
-    test('what a holder let go of is not lost', async ({ store }) => {
+    test('a released lease is not lost', async ({ store }) => {
       for (const id of ['released', 'parked']) await store.appendEvent(id, userMsg())
       const released = (await store.acquireLease('released', 'one', minute))!
       const parked = (await store.acquireLease('parked', 'one', minute))!
       await store.releaseLease('released', released.epoch)
       await store.commit('parked', { events: [], epoch: parked.epoch, lease: 'release' })
       expect(await store.renewLeases('one', minute)).toEqual([])
-      expect(await store.renewLeases('nobody', minute)).toEqual([])
+      expect(await store.renewLeases('absent', minute)).toEqual([])
     })
 
-    test('leases that their holder knows are kept, lapsed or not, and one it does not know is told of and lapses', async ({
+    test('leases that their holder knows are kept, lapsed or not; one it does not know is reported and lapses', async ({
       store,
       pass,
     }) => {
@@ -296,10 +296,7 @@ export function leasesAndEpochs({ describe, test, testTwoStores, expect }: Suite
       }
     })
 
-    test('keeping leases tells what was lost, and how far the logs of the others have grown', async ({
-      store,
-      pass,
-    }) => {
+    test('keeping leases reports lost ones, and how far the logs of the others have grown', async ({ store, pass }) => {
       const acme = store.forTenant('acme')
       const known = []
       for (const [handle, tenant, id, ttlMs] of [
@@ -336,7 +333,7 @@ export function leasesAndEpochs({ describe, test, testTwoStores, expect }: Suite
       expect((await store.acquireLease('taken', 'three', minute)) === null).toBe(false)
     })
 
-    test('a holder that knows none is told of all under its name', async ({ store }) => {
+    test('a holder that knows no leases gets all under its name as strays', async ({ store }) => {
       await store.appendEvent('chat', userMsg())
       const { epoch } = (await store.acquireLease('chat', 'one', minute))!
       const strays = [{ tenant: 'default', id: 'chat', epoch }]
@@ -353,7 +350,7 @@ export function leasesAndEpochs({ describe, test, testTwoStores, expect }: Suite
     })
 
     testTwoStores(
-      'a lease taken through another store in the same name is not renewed, and is told of',
+      'a lease taken through another store under the same name is not renewed, and is reported',
       async (bench) => {
         const { store, other, pass } = bench
         await store.appendEvent('chat', userMsg())

@@ -52,7 +52,7 @@ export function quarantine({ describe, test, testLeaping, expect, refused }: Sui
       expect(await store.claimLease('chat', 'three', minute)).toMatchObject({ type: 'taken', lapses: 2 })
     })
 
-    test('a claim that wants no suspects leaves what has lapses as it is', async ({ store, pass }) => {
+    test('a claim without suspects leaves conversations with lapses alone', async ({ store, pass }) => {
       await begin(store, 'chat')
       expect(await store.claimLease('chat', 'one', 10, { suspects: false })).toMatchObject({ type: 'taken', lapses: 0 })
       await pass(20)
@@ -61,7 +61,7 @@ export function quarantine({ describe, test, testLeaping, expect, refused }: Sui
       expect(await store.claimLease('chat', 'three', minute, { suspects: false })).toEqual({ type: 'held' })
     })
 
-    test('a commit takes what has lapses unless it wants no suspects, and is made in any case', async ({
+    test('a commit takes a lease with lapses unless suspects is false, and is written in any case', async ({
       store,
       pass,
     }) => {
@@ -78,7 +78,7 @@ export function quarantine({ describe, test, testLeaping, expect, refused }: Sui
       expect(await store.claimLease('chat', 'three', minute)).toMatchObject({ type: 'taken', lapses: 2 })
     })
 
-    test('the fifth lapse in a row quarantines: nobody gets it, and it is due for nobody', async ({ store, pass }) => {
+    test('the fifth lapse in a row quarantines: no claim gets it, and it is not due', async ({ store, pass }) => {
       await begin(store, 'poison')
       await begin(store, 'innocent')
       await lapse(store, 'poison', pass, 5)
@@ -104,7 +104,7 @@ export function quarantine({ describe, test, testLeaping, expect, refused }: Sui
       expect((await store.getConversation('poison'))?.quarantine === undefined).toBe(false)
     })
 
-    test('a quarantine is told of by the record, by lists and by the inbox', async ({ store, pass }) => {
+    test('a quarantine shows in the record, in lists and in the inbox', async ({ store, pass }) => {
       await suspendCalls(store, 'poison', ['call'])
       await suspendCalls(store, 'innocent', ['other'])
       expect((await store.getConversation('poison'))!.quarantine).toBe(undefined)
@@ -120,7 +120,7 @@ export function quarantine({ describe, test, testLeaping, expect, refused }: Sui
       expect('quarantinedAt' in pending.find(({ id }) => id === 'other')!).toBe(false)
     })
 
-    test('who names the epoch of a quarantine writes as its owner, and those before it do not', async ({
+    test('a commit with the epoch of a quarantine writes as its owner, one with an earlier epoch does not', async ({
       store,
       pass,
     }) => {
@@ -135,7 +135,7 @@ export function quarantine({ describe, test, testLeaping, expect, refused }: Sui
       expect((await store.getConversation('poison'))!.quarantine === undefined).toBe(false)
     })
 
-    test('a deadline that passes in a quarantine is recorded, and wakes nobody', async ({
+    test('a deadline that passes in a quarantine is recorded, and wakes no process', async ({
       store,
       pass,
       eventually,
@@ -153,7 +153,7 @@ export function quarantine({ describe, test, testLeaping, expect, refused }: Sui
     }) => {
       await begin(store, 'poison')
       expect(await store.unquarantine('poison')).toBe(false)
-      expect(await store.unquarantine('nobody')).toBe(false)
+      expect(await store.unquarantine('absent')).toBe(false)
       await lapse(store, 'poison', pass, 5)
       await store.claimLease('poison', 'six', minute)
       expect(await store.unquarantine('poison')).toBe(true)
@@ -163,7 +163,7 @@ export function quarantine({ describe, test, testLeaping, expect, refused }: Sui
       expect(await store.unquarantine('poison')).toBe(false)
     })
 
-    test('a holder that lives takes back its own lapse, once', async ({ store, pass }) => {
+    test('a living holder takes back its own lapse, once', async ({ store, pass }) => {
       await begin(store, 'chat')
       const first = (await store.acquireLease('chat', 'one', 10))!
       await pass(20)
@@ -172,12 +172,12 @@ export function quarantine({ describe, test, testLeaping, expect, refused }: Sui
       expect(await store.claimLease('chat', 'three', 10)).toMatchObject({ lapses: 2 })
       for (const { epoch } of [first, first]) await store.takeBackLapse('chat', epoch)
       await store.takeBackLapse('chat', second.epoch + 1_000)
-      await store.takeBackLapse('nobody', first.epoch)
+      await store.takeBackLapse('absent', first.epoch)
       await pass(20)
       expect(await store.claimLease('chat', 'four', minute)).toMatchObject({ type: 'taken', lapses: 2 })
     })
 
-    test('a quarantine that rests on the lapse of a holder that lives is none', async ({ store, pass }) => {
+    test('a quarantine that counts the lapse of a living holder is lifted', async ({ store, pass }) => {
       await begin(store, 'chat')
       const { epoch } = (await store.acquireLease('chat', 'one', 10))!
       await pass(20)
@@ -189,7 +189,7 @@ export function quarantine({ describe, test, testLeaping, expect, refused }: Sui
       expect(await store.claimLease('chat', 'seven', minute)).toMatchObject({ type: 'taken', lapses: 4 })
     })
 
-    test('of what has lapses no more is due than is asked for, and all that has none', async ({ store, pass }) => {
+    test('conversations with lapses are due up to the requested number, and all others', async ({ store, pass }) => {
       for (const id of ['one', 'two', 'three']) {
         await begin(store, id)
         await pass(3)
@@ -207,7 +207,7 @@ export function quarantine({ describe, test, testLeaping, expect, refused }: Sui
       expect(await found(1, 1)).toEqual(['one'])
     })
 
-    test('no process is called what a quarantine is', async ({ store }) => {
+    test('no process may use the holder name of a quarantine', async ({ store }) => {
       await begin(store, 'chat')
       await refused('invalid_argument', () => store.acquireLease('chat', 'quarantined', minute))
       await refused('invalid_argument', () => store.keepLeases('quarantined', minute, []))
@@ -238,7 +238,7 @@ async function begin(store: TenantStore, id: string): Promise<void> {
   await store.commit(id, { events: [userMsg()], conversation: { agent: 'worker' } })
 }
 
-/** So many holders take it, one after the other, and are never heard of again. */
+/** Lets `times` holders take the lease one after the other, each of which dies. */
 async function lapse(store: TenantStore, id: string, pass: Bench['pass'], times: number): Promise<void> {
   for (let time = 0; time < times; time++) {
     const lease = await store.acquireLease(id, `dead-${time}`, 10)

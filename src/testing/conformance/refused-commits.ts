@@ -21,7 +21,7 @@ export function refusedCommits({ describe, test, testTwoStores, expect, refused 
       expect((await store.getConversation('chat'))!.lastSeq).toBe(5)
     })
 
-    test('a wrong epoch is told before a wrong seq, and a wrong seq before a stale answer', async ({ store }) => {
+    test('a wrong epoch is reported before a wrong seq, and a wrong seq before a stale answer', async ({ store }) => {
       await suspendCalls(store, 'chat', ['call'])
       const epoch = (await store.acquireLease('chat', 'holder', minute))!.epoch
       const resolve = [{ callId: 'call', round: 9, status: 'resolved', result: true }] as const
@@ -95,7 +95,7 @@ export function refusedCommits({ describe, test, testTwoStores, expect, refused 
       const results = await Promise.allSettled([
         store.commit('chat', { events: [titled('A')], expectedSeq: 50 }),
         store.commit('one', { events: [userMsg()] }),
-        store.commit('nobody', { events: [titled('A')] }),
+        store.commit('absent', { events: [titled('A')] }),
         store.commit('two', { events: [userMsg()] }),
         store.commit('chat', { events: [titled('A')] }),
       ])
@@ -127,7 +127,7 @@ export function refusedCommits({ describe, test, testTwoStores, expect, refused 
       })
     })
 
-    test('a log that was begun anew is told from the one before, though it is as long', async ({ store, pass }) => {
+    test('a log that was created again is told from the old one, though it is as long', async ({ store, pass }) => {
       const begin = async (title: string): Promise<number> => {
         await store.commit('chat', { events: [userMsg(), titled(title)] })
         return (await store.streamEvents('chat')).at(-1)!.at
@@ -142,7 +142,7 @@ export function refusedCommits({ describe, test, testTwoStores, expect, refused 
         const [result] = await Promise.all([store.commit('chat', { ...change, expectedAt: before }), ...others])
         expect(result).toEqual({ ok: false, conflict: 'seq', lastSeq: 2 })
       }
-      expect(await store.commit('nobody', { ...change, expectedAt: now })).toMatchObject({
+      expect(await store.commit('absent', { ...change, expectedAt: now })).toMatchObject({
         conflict: 'seq',
         lastSeq: 0,
       })
@@ -150,9 +150,7 @@ export function refusedCommits({ describe, test, testTwoStores, expect, refused 
       await refused('invalid_argument', () => store.commit('chat', { events: [], expectedAt: now }))
     })
 
-    test('a conversation that was given to another agent is told from the one before, though its log is the same', async ({
-      store,
-    }) => {
+    test('a conversation that was given to another agent is noticed, though its log is the same', async ({ store }) => {
       await store.commit('chat', { events: [userMsg(), titled('two')], conversation: { agent: 'one' } })
       const change = { events: [titled('after')], expectedSeq: 2 }
       const at = (await store.streamEvents('chat')).at(-1)!.at
@@ -166,7 +164,7 @@ export function refusedCommits({ describe, test, testTwoStores, expect, refused 
       await store.putConversation('chat', { agent: 'other' })
       const former = { ...change, expectedAt: at, expectedAgent: 'one' }
       expect(await store.commit('chat', former)).toEqual({ ok: false, conflict: 'seq', lastSeq: 2 })
-      expect(await store.commit('nobody', former)).toMatchObject({ conflict: 'seq', lastSeq: 0 })
+      expect(await store.commit('absent', former)).toMatchObject({ conflict: 'seq', lastSeq: 0 })
       await store.commit('unnamed', { events: [userMsg(), titled('two')] })
       expect(await store.commit('unnamed', { ...change, expectedAgent: 'one' })).toMatchObject({ conflict: 'seq' })
       const now = { ...change, expectedAt: at, expectedAgent: 'other' }
@@ -175,19 +173,19 @@ export function refusedCommits({ describe, test, testTwoStores, expect, refused 
       await refused('invalid_id', () => store.commit('chat', { ...change, expectedAgent: '' }))
     })
 
-    test('where there is no conversation, the same checks speak before it is missed', async ({ store }) => {
+    test('the same checks come before a missing conversation is reported', async ({ store }) => {
       const events = [userMsg()]
       const resolve = [answer('call')]
-      expect(await store.commit('nobody', { events, epoch: 1 })).toEqual({ ok: false, conflict: 'epoch', lastSeq: 0 })
-      expect(await store.commit('nobody', { events, expectedSeq: 1 })).toEqual({
+      expect(await store.commit('absent', { events, epoch: 1 })).toEqual({ ok: false, conflict: 'epoch', lastSeq: 0 })
+      expect(await store.commit('absent', { events, expectedSeq: 1 })).toEqual({
         ok: false,
         conflict: 'seq',
         lastSeq: 0,
       })
-      expect(await store.commit('nobody', { events, resolve })).toEqual({ ok: false, conflict: 'stale', lastSeq: 0 })
-      await refused('conversation_not_found', () => store.commit('nobody', { events: [titled('A')], expectedSeq: 0 }))
-      expect(await store.getConversation('nobody')).toBe(null)
-      expect(await store.commit('nobody', { events, expectedSeq: 0 })).toMatchObject({ ok: true, seq: 1 })
+      expect(await store.commit('absent', { events, resolve })).toEqual({ ok: false, conflict: 'stale', lastSeq: 0 })
+      await refused('conversation_not_found', () => store.commit('absent', { events: [titled('A')], expectedSeq: 0 }))
+      expect(await store.getConversation('absent')).toBe(null)
+      expect(await store.commit('absent', { events, expectedSeq: 0 })).toMatchObject({ ok: true, seq: 1 })
     })
 
     test('of twenty commits decided on the same seq one is accepted', async ({ store }) => {
@@ -235,7 +233,7 @@ export function keys({ describe, test, testTwoStores, expect, refused }: Suite):
       expect(await store.acquireLease('chat', 'other', 60_000)).toBe(null)
     })
 
-    test('a key for the store itself does what a key does, where the store keeps it at all', async ({ store }) => {
+    test('a resend key works like a key, in stores that keep it', async ({ store }) => {
       const change = { events: [userMsg()], resendKey: 'own' }
       expect(await store.commit('chat', change)).toMatchObject({ ok: true, seq: 1 })
       const again = await store.commit('chat', change)
@@ -267,7 +265,7 @@ export function keys({ describe, test, testTwoStores, expect, refused }: Suite):
       expect(await store.commit('chat', change)).toMatchObject({ ok: true, seq: 2 })
     })
 
-    test('a winner that asks again is told that it won', async ({ store }) => {
+    test('a winner that asks again gets the same answer', async ({ store }) => {
       await suspendCalls(store, 'chat', ['call'])
       const change = {
         events: [resolution('call')],

@@ -70,7 +70,7 @@ export function reopening({ describe, test, testReopening, expect, refused }: Su
           expect(at).toBeGreaterThanOrEqual((await again.getToolCall(content.callId))!.expiresAt!)
         }
         expect(resolutions.length).toBe(2)
-        // Within a second of the opening; the rest is for a machine with other things to do.
+        // Within a second of opening; the rest is slack for a busy machine.
         const opened = (await again.streamEvents('other'))[0]!.at
         const passed = resolutions.find((event) => event.content.callId === 'passed')!
         expect(passed.at - opened).toBeLessThan(3_000)
@@ -133,7 +133,7 @@ export function closing({ describe, testAlone, expect, refused }: Suite): void {
       for (const call of calls) await refused('store_closed', call)
     })
 
-    testAlone('closing twice, also at once, is closing once', async ({ store }) => {
+    testAlone('closing twice, also concurrently, closes once', async ({ store }) => {
       await Promise.all([store.close(), store.close()])
       await store.close()
     })
@@ -148,7 +148,7 @@ export function closing({ describe, testAlone, expect, refused }: Suite): void {
       expect(seqs.sort((left, right) => Number(left) - Number(right))).toEqual([1, 2, 3, 4, 5, 6, 7, 8, 9, 10])
     })
 
-    testAlone('nobody hears anything of a closed store', async ({ store, pass }) => {
+    testAlone('listeners hear nothing from a closed store', async ({ store, pass }) => {
       let heard = 0
       const stop = store.onWake(() => {
         heard += 1
@@ -198,7 +198,7 @@ export function snapshots({ describe, test, expect }: Suite): void {
 
 export function hints({ describe, testAlone, testTwoStores, expect }: Suite): void {
   describe('hints', () => {
-    testAlone('whoever listens hears of every log that grows, with its last seq', async ({ store, eventually }) => {
+    testAlone('a listener hears of every log that grows, with its last seq', async ({ store, eventually }) => {
       const heard = listen(store)
       await store.appendEvent('chat', userMsg())
       await store.commit('chat', { events: [titled('A'), titled('B')] })
@@ -227,7 +227,7 @@ export function hints({ describe, testAlone, testTwoStores, expect }: Suite): vo
       await store.appendEvent('chat', userMsg())
       const heard = listen(store)
       await store.commit('chat', { events: [titled('A')], expectedSeq: 9 })
-      await store.commit('nobody', { events: [titled('A')] }).catch(() => {})
+      await store.commit('absent', { events: [titled('A')] }).catch(() => {})
       await pass(20)
       expect(heard).toEqual([])
     })
@@ -269,7 +269,7 @@ export function hints({ describe, testAlone, testTwoStores, expect }: Suite): vo
 
     testTwoStores('what one store writes is heard of in the other', async ({ store, other, eventually }) => {
       const heard = listen(other)
-      // Whoever begins to listen may miss what was written just before.
+      // A new listener may miss what was written just before.
       await eventually('a hint arrives', async () => {
         await store.appendEvent('chat', userMsg())
         return heard.some((hint) => hint.tenant === 'default' && hint.id === 'chat')

@@ -4,19 +4,19 @@ import { PerdureError } from '../../base/errors/perdure-error.ts'
 import type { Store, TenantStore } from '../../store/store.ts'
 import type { StoreUnderTest, TestRunner } from '../test-store.ts'
 
-/** What a file of the suite is written with. */
+/** What the files of the suite are written with. */
 export type Suite = Pick<TestRunner, 'describe' | 'expect'> & {
-  /** A case on a store that is empty at its beginning. Must not close it, nor listen to it. */
+  /** A case on a store that is empty at its start. Must not close it or listen to it. */
   test(name: string, body: (bench: Bench) => Promise<void>): void
-  /** A case on a store that nobody had before and nobody has after. */
+  /** A case on a store of its own, which no other case uses. */
   testAlone(name: string, body: (bench: Bench) => Promise<void>): void
-  /** A case that closes the store and opens it again; skipped where there is no `reopen`. */
+  /** A case that closes the store and opens it again; skipped without `reopen`. */
   testReopening(name: string, body: (bench: Bench & { reopen(): Promise<Store> }) => Promise<void>): void
-  /** A case with a second store over the same data; skipped where there is no `openAnother`. */
+  /** A case with a second store over the same data; skipped without `openAnother`. */
   testTwoStores(name: string, body: (bench: Bench & { other: Store }) => Promise<void>): void
-  /** A case that lets much time pass at once; skipped where there is no `clock`. */
+  /** A case that lets much time pass at once; skipped without `clock`. */
   testLeaping(name: string, body: (bench: Bench & { leap(ms: number): Promise<void> }) => Promise<void>): void
-  /** A case on a store that keeps no audit; skipped where there is no `createWithoutAudit`. */
+  /** A case on a store without audit; skipped without `createWithoutAudit`. */
   testWithoutAudit(name: string, body: (bench: Bench) => Promise<void>): void
   /** The call must be refused with an error of this code. The label is shown when it is not. */
   refused(code: ErrorCode, call: () => unknown, label?: string): Promise<Error>
@@ -24,15 +24,15 @@ export type Suite = Pick<TestRunner, 'describe' | 'expect'> & {
 
 export type Bench = {
   readonly store: Store
-  /** Whether the data outlives the store, so that the cases which need it ran. */
+  /** Whether the data outlives the store, so that the cases that need it ran. */
   readonly canReopen: boolean
-  /** Lets at least so much time pass for the store. */
+  /** Lets at least `ms` pass for the store. */
   pass(ms: number): Promise<void>
-  /** Waits until the check gives something, however slow the machine is. */
+  /** Waits until the check returns something, however slow the machine is. */
   eventually<T>(what: string, check: () => Promise<T | false | null | undefined>): Promise<T>
 }
 
-/** Below the five seconds that runners give a test. */
+/** Less than the five seconds that runners give a test. */
 const patienceMs = 4_000
 const pollMs = 10
 
@@ -43,7 +43,7 @@ export function createSuite(runner: TestRunner, options: StoreUnderTest): Suite 
 
   async function pass(ms: number): Promise<void> {
     if (clock) await clock.advance(ms)
-    // A timer may fire up to a millisecond before the wall clock has moved so far.
+    // A timer may fire up to a millisecond before the wall clock has moved that far.
     else await sleep(ms + 2)
   }
 
@@ -53,7 +53,7 @@ export function createSuite(runner: TestRunner, options: StoreUnderTest): Suite 
       if (found !== false && found !== null && found !== undefined) return found
       await pass(pollMs)
     }
-    throw new Error(`waited in vain until ${what}`)
+    throw new Error(`timed out waiting until ${what}`)
   }
 
   async function withStore(create: () => Store | Promise<Store>, body: (held: Held) => Promise<void>): Promise<void> {
@@ -65,7 +65,7 @@ export function createSuite(runner: TestRunner, options: StoreUnderTest): Suite 
     try {
       await body(held)
     } catch (error) {
-      // What the case found matters more than what goes wrong after it.
+      // The failure of the case matters more than an error while cleaning up.
       await cleanUp().catch(() => {})
       throw error
     }
@@ -149,8 +149,8 @@ async function thrownBy(call: () => unknown): Promise<unknown> {
 type Ways = { create(): Store | Promise<Store>; destroy(store: Store): void | Promise<void> }
 
 /**
- * Lends stores to cases, one after the other, because opening one can take longer than the case. What a case wrote is removed before the
- * next has the store; a store on which a case failed is not lent again.
+ * Lends stores to cases, one after the other, because opening one can take longer than the case. What a case wrote is removed before the next case gets the
+ * store; a store on which a case failed is not lent again.
  */
 class SharedStores {
   readonly #ways: Ways
@@ -167,7 +167,7 @@ class SharedStores {
       await body(traced(store, traces))
       await removeTraces(store, traces)
     } catch (error) {
-      // What the case found matters more than what goes wrong after it.
+      // The failure of the case matters more than an error while cleaning up.
       await Promise.resolve(this.#ways.destroy(store)).catch(() => {})
       throw error
     }
@@ -202,7 +202,7 @@ function leasing(handle: TenantStore, { holders }: Traces): Pick<TenantStore, 'a
   }
 }
 
-/** Also for a store that is an instance of a class, whose methods need their own `this`. */
+/** Also works for a store that is an instance of a class, whose methods need their own `this`. */
 function overridden<T extends object>(target: T, overrides: Partial<T>): T {
   return new Proxy(target, {
     get(_, name) {
@@ -216,6 +216,6 @@ function overridden<T extends object>(target: T, overrides: Partial<T>): T {
 
 async function removeTraces(store: Store, { tenants, holders }: Traces): Promise<void> {
   await Promise.all([...tenants].map((tenant) => store.deleteTenant(tenant)))
-  // Makes the store forget the leases that went with their tenants.
+  // Makes the store forget the leases of deleted tenants.
   await Promise.all([...holders].map((holder) => store.renewLeases(holder, 1_000)))
 }

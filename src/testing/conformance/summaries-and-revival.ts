@@ -11,7 +11,7 @@ export function summariesAndRevival({ describe, test, expect, refused }: Suite):
       await store.commit('chat', { events: [userMsg(), titled('A')] })
       expect(await store.loadSince('chat')).toEqual({ summary: null, events: await store.streamEvents('chat') })
       expect(await store.latestSummary('chat')).toBe(null)
-      expect(await store.latestSummary('nobody')).toBe(null)
+      expect(await store.latestSummary('absent')).toBe(null)
     })
 
     test('revival reads the latest summary and only the events after it', async ({ store }) => {
@@ -85,8 +85,8 @@ export function summariesAndRevival({ describe, test, expect, refused }: Suite):
       expect((await store.latestSummary('chat'))?.toSeq ?? 0).toBe(Math.max(...reached))
     })
 
-    test('a summary of nothing or of a span that makes no sense is refused', async ({ store }) => {
-      await refused('conversation_not_found', () => store.putSummary('nobody', summary(1)))
+    test('a summary of an unknown conversation or with an invalid span is refused', async ({ store }) => {
+      await refused('conversation_not_found', () => store.putSummary('absent', summary(1)))
       await store.appendEvent('chat', userMsg())
       const senseless: Partial<Summary>[] = [
         { fromSeq: -1 },
@@ -165,7 +165,7 @@ export function blobs({ describe, test, expect, refused }: Suite): void {
       expect((await store.getBlob(refs[0]!))!.mediaType).toBe('text/plain')
     })
 
-    test('a blob that nobody put is null', async ({ store }) => {
+    test('an unknown blob is null', async ({ store }) => {
       expect(await store.getBlob({ blob: 'a'.repeat(64), mediaType: 'text/plain', size: 1 })).toBe(null)
       await refused('invalid_argument', () => store.putBlob('text' as never, 'text/plain'))
       await refused('invalid_id', () => store.putBlob(new Uint8Array(1), ''))

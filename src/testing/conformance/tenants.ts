@@ -100,7 +100,7 @@ export function tenants({ describe, test, expect, refused }: Suite): void {
 
 type Known = { readonly epoch: number; readonly ref: BlobRef }
 
-/** A tenant with one of everything. */
+/** Creates a tenant with one row of everything. */
 async function fill(store: Store, tenant: string): Promise<Known> {
   const handle = store.forTenant(tenant)
   await suspendCalls(handle, 'chat', ['call'], { expiresInMs: minute })
@@ -213,7 +213,7 @@ export function ids({ describe, test, expect, refused }: Suite): void {
       expect((await store.listConversations()).map((record) => record.id)).toEqual(['chat'])
     })
 
-    test('an odd id is as good as any other', async ({ store }) => {
+    test('an unusual id works like any other', async ({ store }) => {
       await Promise.all(oddIds.map((id) => use(store, id)))
       await Promise.all(oddIds.map((id) => find(store, id)))
       expect((await store.listConversations({ limit: 999 })).length).toBe(oddIds.length)
@@ -240,7 +240,7 @@ export function ids({ describe, test, expect, refused }: Suite): void {
     expect((await store.listConversations({ agent: id })).map((record) => record.id)).toEqual([id])
     expect((await store.forTenant(id).streamEvents(id)).map((own) => own.content)).toEqual([{ title: id }])
     expect(await store.commit(id, { events: [titled('B')], key: id, digest: id })).toMatchObject({ ok: true, seq: 1 })
-    expect(await store.acquireLease(id, 'somebody else', minute)).toBe(null)
+    expect(await store.acquireLease(id, 'another holder', minute)).toBe(null)
   }
 }
 
@@ -302,7 +302,7 @@ const oddIds = [
   'hasOwnProperty',
 ]
 
-/** Every place where an id goes in. */
+/** Every parameter that takes an id. */
 function places(store: Store): [string, (id: string) => unknown][] {
   const answer = { round: 1, status: 'resolved', result: null } as const
   const summary = { fromSeq: 1, toSeq: 1, content: null, version: 1, base: null }

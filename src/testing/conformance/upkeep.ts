@@ -6,7 +6,7 @@ import type { ConversationRow, Upkeep, UpkeepConversation } from '../../store/up
 import { assistantMsg, fsmState, suspension, toolCall, userMsg, userMsgOf } from './event-builders.ts'
 import type { Bench, Suite } from './suite.ts'
 
-/** Of a store that offers upkeep; to any other it promises nothing. */
+/** For stores that offer upkeep; the others have no such obligation. */
 export function upkeep({ describe, test, expect }: Suite): void {
   const testUpkeep = (name: string, body: (bench: Bench & { upkeep: Upkeep }) => Promise<void>): void =>
     test(name, async (bench) => {
@@ -31,7 +31,7 @@ export function upkeep({ describe, test, expect }: Suite): void {
       expect(await restore(upkeep, before!)).toEqual({ type: 'ok', seq: record!.lastSeq })
       expect(await read(upkeep, 'chat')).toEqual(before)
       expect(await store.getConversation('chat')).toEqual(record)
-      expect((await store.acquireLease('chat', 'somebody', 1_000)) !== null).toBe(true)
+      expect((await store.acquireLease('chat', 'another holder', 1_000)) !== null).toBe(true)
     })
 
     testUpkeep('what was restored goes on: keys hold, calls are answered once', async ({ store, upkeep }) => {
@@ -64,7 +64,7 @@ export function upkeep({ describe, test, expect }: Suite): void {
       },
     )
 
-    testUpkeep('rows that break off leave nothing behind', async ({ store, upkeep }) => {
+    testUpkeep('rows that end with an error leave nothing behind', async ({ store, upkeep }) => {
       await fill(store, 'chat')
       const before = await read(upkeep, 'chat')
       const broken = async function* (): AsyncGenerator<ConversationRow> {
@@ -78,7 +78,7 @@ export function upkeep({ describe, test, expect }: Suite): void {
       expect(await store.streamEvents('copy')).toEqual([])
     })
 
-    testUpkeep('calls of another conversation and blobs that are gone stand against it', async ({ store, upkeep }) => {
+    testUpkeep('a call of another conversation or a missing blob prevents a restore', async ({ store, upkeep }) => {
       await fill(store, 'chat')
       const before = await read(upkeep, 'chat')
       const copy = { ...before!, conversation: { ...before!.conversation, id: 'copy' } }
@@ -122,7 +122,7 @@ export function upkeep({ describe, test, expect }: Suite): void {
     })
 
     testUpkeep(
-      'derived rows are rebuilt where log and row are as expected, and nobody works on it',
+      'derived rows are rebuilt if log and row are as expected and no process holds the conversation',
       async ({ store, upkeep }) => {
         await fill(store, 'chat')
         const { conversation } = (await read(upkeep, 'chat'))!
@@ -133,7 +133,7 @@ export function upkeep({ describe, test, expect }: Suite): void {
           upkeep.rebuild('default', 'chat', { ...none, expected, columns })
         expect(await rebuild({ lastSeq: lastSeq - 1, updatedAt })).toBe('moved')
         expect(await rebuild({ lastSeq, updatedAt: updatedAt - 1 })).toBe('moved')
-        const lease = await store.acquireLease('chat', 'somebody', 60_000)
+        const lease = await store.acquireLease('chat', 'another holder', 60_000)
         expect(await rebuild({ lastSeq, updatedAt })).toBe('held')
         expect((await read(upkeep, 'chat'))!.conversation.title).toBe(conversation.title)
         await store.releaseLease('chat', lease!.epoch)
@@ -142,7 +142,7 @@ export function upkeep({ describe, test, expect }: Suite): void {
       },
     )
 
-    testUpkeep('only what nothing needs is collected, and counted before', async ({ store, upkeep, pass }) => {
+    testUpkeep('only unneeded rows are collected, and counted before', async ({ store, upkeep, pass }) => {
       await fill(store, 'chat')
       await store.putBlob(Buffer.from('never sent'), 'text/plain')
       await pass(5)
@@ -160,14 +160,17 @@ export function upkeep({ describe, test, expect }: Suite): void {
       expect((await read(upkeep, 'chat'))!.blobs.length).toBe(1)
     })
 
-    testUpkeep('the schema is told, and migrating what is current changes nothing', async ({ upkeep }) => {
-      const { known } = await upkeep.migrate()
-      expect(await upkeep.schema()).toEqual({ found: known, known })
-    })
+    testUpkeep(
+      'the schema versions are reported, and migrating a current store changes nothing',
+      async ({ upkeep }) => {
+        const { known } = await upkeep.migrate()
+        expect(await upkeep.schema()).toEqual({ found: known, known })
+      },
+    )
   })
 }
 
-/** A row of every type. */
+/** Writes a row of every type. */
 async function fill(store: Store, id: string): Promise<void> {
   const ref = await store.putBlob(Buffer.from('a picture'), 'image/png')
   await store.commit(id, wholeChange(ref))
@@ -175,7 +178,7 @@ async function fill(store: Store, id: string): Promise<void> {
   for (const turnRef of ['b', 'a', 'b']) await store.putModelCall(id, { turnRef, renderedContext: { of: turnRef } })
 }
 
-/** With all that a change can bring, and text that is hard to keep. */
+/** A change with everything it can contain, and text that is hard to store. */
 function wholeChange(ref: BlobRef): Change {
   const file = { type: 'file' as const, mediaType: ref.mediaType, data: ref }
   const text = { type: 'text' as const, text: 'NUL \u0000, half \ud800, \u2028 and "quotes" \\ {NULL}' }
@@ -252,7 +255,7 @@ export function modelCalls({ describe, test, testWithoutAudit, expect, refused }
       expect(await store.modelCalls('chat')).toEqual([call])
     })
 
-    test('what was not said is null, with status ok and the time of the store', async ({ store }) => {
+    test('absent members are null, with status ok and the time of the store', async ({ store }) => {
       await store.appendEvent('chat', userMsg())
       await store.putModelCall('chat', { turnRef: 'turn-1/0' })
       const [call] = await store.modelCalls('chat')
@@ -309,11 +312,11 @@ export function modelCalls({ describe, test, testWithoutAudit, expect, refused }
       expect(await store.gcModelCalls('chat', 0)).toBe(1)
       expect(await store.modelCalls('chat')).toEqual([])
       expect((await store.modelCalls('other')).length).toBe(1)
-      expect(await store.gcModelCalls('nobody', 0)).toBe(0)
+      expect(await store.gcModelCalls('absent', 0)).toBe(0)
     })
 
-    test('a model call of nowhere, or with numbers that make no sense, is refused', async ({ store }) => {
-      await refused('conversation_not_found', () => store.putModelCall('nobody', { turnRef: 'turn' }))
+    test('a model call of an unknown conversation, or with invalid numbers, is refused', async ({ store }) => {
+      await refused('conversation_not_found', () => store.putModelCall('absent', { turnRef: 'turn' }))
       await store.appendEvent('chat', userMsg())
       const senseless: NewModelCall[] = [
         { turnRef: 'turn', at: -1 },
@@ -324,13 +327,13 @@ export function modelCalls({ describe, test, testWithoutAudit, expect, refused }
       ]
       for (const call of senseless) await refused('invalid_argument', () => store.putModelCall('chat', call))
       expect(await store.modelCalls('chat')).toEqual([])
-      expect(await store.modelCalls('nobody')).toEqual([])
+      expect(await store.modelCalls('absent')).toEqual([])
     })
 
     testWithoutAudit('a store without audit keeps no model calls', async ({ store }) => {
       await store.appendEvent('chat', userMsg())
       await store.putModelCall('chat', { turnRef: 'turn' })
-      await store.putModelCall('nobody', { turnRef: 'turn' })
+      await store.putModelCall('absent', { turnRef: 'turn' })
       expect(await store.modelCalls('chat')).toEqual([])
       expect(await store.gcModelCalls('chat', 0)).toBe(0)
       await refused('invalid_value', () => store.putModelCall('chat', { turnRef: 'turn', usage: Number.NaN }))

@@ -103,7 +103,7 @@ function everything(store: Store): Promise<unknown> {
   return observe(store, { ids: ['chat'], callIds: ['call'] })
 }
 
-/** JSON that stores and codecs like to change on the way. */
+/** JSON values that stores and codecs tend to change. */
 export const hostileValues: readonly Json[] = [
   null,
   '',
@@ -143,7 +143,7 @@ export const hostileValues: readonly Json[] = [
   nested(400),
 ]
 
-/** What JSON cannot hold. */
+/** Values that JSON cannot hold. */
 const impossibleValues: readonly [string, () => unknown][] = [
   ['undefined', () => undefined],
   ['NaN', () => Number.NaN],
@@ -173,12 +173,12 @@ function containsItself(): unknown {
   return value
 }
 
-/** A way for JSON into the store and the ways it is read again. */
+/** A way to write JSON to the store, and the ways to read it again. */
 type ValueCarrier = {
   readonly name: string
-  /** Where an error says that the value is. */
+  /** The path that errors report for the value. */
   readonly path: string
-  /** Makes what must be there for a write. */
+  /** Creates what a write needs. */
   prepare?(store: Store): Promise<unknown>
   write(store: Store, value: Json): Promise<unknown>
   read(store: Store): Promise<Json[]>

@@ -55,7 +55,7 @@ export function wakeUps({ describe, test, expect }: Suite): void {
       }
     })
 
-    test('nothing that is written beside the log wakes', async ({ store }) => {
+    test('writes beside the log do not wake', async ({ store }) => {
       await parked(store)
       await store.putConversation('chat', { title: 'A', status: 'active' })
       await store.putFsmState('chat', fsmState('running', 1))
@@ -120,7 +120,7 @@ export function wakeUps({ describe, test, expect }: Suite): void {
       expect(await isDue(store)).toBe(true)
     })
 
-    test('a commit that says nothing of it keeps the wake-up', async ({ store }) => {
+    test('a commit without wakeAt keeps the wake-up', async ({ store }) => {
       await store.commit('chat', { events: [userMsg()], conversation: { agent: 'support' } })
       const { epoch } = (await store.acquireLease('chat', 'one', minute))!
       await store.commit('chat', { events: [assistantMsg()], epoch, fsmState: fsmState('running', 2) })
@@ -148,7 +148,7 @@ export function wakeUps({ describe, test, expect }: Suite): void {
       expect((await store.getConversation('chat'))!.status).toBe('idle')
     })
 
-    test('a message that comes while somebody works is due when the lease is free', async ({ store }) => {
+    test('a message that comes while a lease is held is due when the lease is free', async ({ store }) => {
       await parked(store)
       const { epoch } = (await store.acquireLease('chat', 'one', minute))!
       await store.appendEvent('chat', userMsg())
@@ -175,7 +175,7 @@ export function wakeUps({ describe, test, expect }: Suite): void {
   })
 }
 
-/** A conversation that is not due. */
+/** Creates a conversation that is not due. */
 async function parked(store: Store): Promise<void> {
   await store.commit('chat', { events: [userMsg()], conversation: { agent: 'support' }, wakeAt: null })
 }
@@ -190,7 +190,7 @@ export function dueWork({ describe, test, testTwoStores, expect }: Suite): void 
       await begin(store, 'one', 'support')
       await begin(store, 'two', 'sales')
       await begin(store, 'three', 'Support')
-      await store.appendEvent('nobody', userMsg())
+      await store.appendEvent('unassigned', userMsg())
       const found = async (agents: string[]) =>
         (await store.dueWork({ agents, limit: 9 })).map((work) => work.id).sort()
       expect(await found(['support'])).toEqual(['one'])
@@ -199,7 +199,7 @@ export function dueWork({ describe, test, testTwoStores, expect }: Suite): void 
       expect(await found([])).toEqual([])
     })
 
-    test('what somebody holds is not found until the lease has lapsed or is released', async ({ store, pass }) => {
+    test('a held conversation is not found until the lease has lapsed or is released', async ({ store, pass }) => {
       await begin(store, 'held', 'support')
       await begin(store, 'lapsed', 'support')
       await begin(store, 'released', 'support')
@@ -267,4 +267,66 @@ export function dueWork({ describe, test, testTwoStores, expect }: Suite): void 
 
 async function begin(store: TenantStore, id: string, agent: string): Promise<void> {
   await store.commit(id, { events: [userMsg()], conversation: { agent } })
+}
+
+const query = { agents: ['support'], limit: 9, leaseMs: 1_000 }
+
+export function clocks({ describe, testLeaping, expect }: Suite): void {
+  describe('a clock that is put back', () => {
+    testLeaping('leaves due what was due, and asleep what was not', async ({ store, leap }) => {
+      for (const id of ['due', 'asleep']) await store.putConversation(id, { agent: 'support' })
+      await store.commit('due', { events: [userMsg()], wakeAt: 'now' })
+      await store.commit('asleep', { events: [userMsg()], wakeAt: { inMs: minute } })
+      expect(await store.dueWork(query)).toEqual([{ tenant: 'default', id: 'due' }])
+      await leap(-10 * minute)
+      expect(await store.dueWork(query)).toEqual([{ tenant: 'default', id: 'due' }])
+      await leap(10 * minute)
+      expect(await store.dueWork(query)).toEqual([{ tenant: 'default', id: 'due' }])
+      await leap(minute)
+      expect((await store.dueWork(query)).map(({ id }) => id)).toEqual(['due', 'asleep'])
+    })
+
+    testLeaping('leaves a lease to a holder that renews it, and to no other for long', async ({ store, leap }) => {
+      for (const id of ['living', 'dead']) {
+        await store.putConversation(id, { agent: 'support' })
+        await store.commit(id, { events: [userMsg()], wakeAt: 'now' })
+      }
+      const { epoch } = (await store.acquireLease('living', 'one', 1_000))!
+      await store.acquireLease('dead', 'two', 1_000)
+      expect(await store.dueWork(query)).toEqual([])
+      await leap(-10 * minute)
+      expect(await store.dueWork(query)).toEqual([])
+      for (const id of ['living', 'dead']) expect(await store.acquireLease(id, 'three', 1_000)).toBe(null)
+      await leap(2_999)
+      expect(await store.dueWork(query)).toEqual([])
+      await store.keepLeases('one', 1_000, [{ tenant: 'default', id: 'living', epoch, seq: 1 }])
+      await leap(1)
+      expect(await store.dueWork(query)).toEqual([{ tenant: 'default', id: 'dead' }])
+      await leap(999)
+      expect((await store.dueWork(query)).map(({ id }) => id).sort()).toEqual(['dead', 'living'])
+    })
+
+    testLeaping('leaves a quarantine as it is, and leases when no leaseMs is given', async ({ store, leap }) => {
+      for (const id of ['poison', 'held']) {
+        await store.putConversation(id, { agent: 'support' })
+        await store.commit(id, { events: [userMsg()], wakeAt: 'now' })
+      }
+      for (let lapses = 0; lapses < 5; lapses++) {
+        await store.claimLease('poison', `holder-${lapses}`, 10)
+        await leap(20)
+      }
+      expect(await store.claimLease('poison', 'six', minute)).toEqual({ type: 'quarantined' })
+      await store.acquireLease('held', 'one', minute)
+      expect(await store.dueWork({ agents: ['support'], limit: 9 })).toEqual([])
+      await leap(-10 * minute)
+      expect(await store.dueWork({ agents: ['support'], limit: 9 })).toEqual([])
+      await leap(5 * minute)
+      expect(await store.dueWork({ agents: ['support'], limit: 9 })).toEqual([])
+      expect(await store.claimLease('held', 'two', minute)).toEqual({ type: 'held' })
+      await leap(-10 * minute)
+      expect(await store.dueWork(query)).toEqual([])
+      await leap(minute)
+      expect(await store.dueWork(query)).toEqual([{ tenant: 'default', id: 'held' }])
+    })
+  })
 }
