@@ -93,6 +93,22 @@ export const sqliteMutants: readonly Mutant[] = [
     killedBy: [suite('a commit without events checks epoch and expectedSeq, and returns the last seq')],
   },
   {
+    name: 'sqlite: what a process left unsynced is shown without being synced',
+    edits: [
+      {
+        file: 'src/store/sqlite/connection.ts',
+        find: "if (!isNew) db.get('PRAGMA wal_checkpoint(PASSIVE)')",
+        replace: "if (isNew) db.get('PRAGMA wal_checkpoint(PASSIVE)')",
+      },
+    ],
+    killedBy: [
+      {
+        file: 'src/store/sqlite/open-database.test.ts',
+        test: 'what a process left in the log is written to the file when another opens it; a new file has nothing to write',
+      },
+    ],
+  },
+  {
     name: 'sqlite: synchronous is OFF',
     edits: [
       {

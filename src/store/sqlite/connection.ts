@@ -86,9 +86,9 @@ export function openDatabase(path: string): Database {
         { retryable: false },
       )
     }
-    migrate(db, path)
+    const isNew = migrate(db, path)
     // Events that a process wrote but did not sync before it died become visible now; they must be on disk before any reader gets them.
-    db.get('PRAGMA wal_checkpoint(PASSIVE)')
+    if (!isNew) db.get('PRAGMA wal_checkpoint(PASSIVE)')
     return db
   } catch (error) {
     db.close()

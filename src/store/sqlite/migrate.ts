@@ -172,9 +172,12 @@ const migrations: readonly string[] = [createTables, indexForks, oneAgenda, keys
 
 export const knownVersion = migrations.length
 
-/** Migrates the file to the current schema. Of several processes that open it at once, one migrates and the others find it done. */
-export function migrate(db: Database, path: string): void {
-  if (versionOf(db, path) === knownVersion) return
+/**
+ * Migrates the file to the current schema. Of several processes that open it at once, one migrates and the others find it done. True when the file was
+ * empty: everything in it is then synced.
+ */
+export function migrate(db: Database, path: string): boolean {
+  if (versionOf(db, path) === knownVersion) return false
   db.run('BEGIN IMMEDIATE')
   try {
     const version = versionOf(db, path)
@@ -184,6 +187,7 @@ export function migrate(db: Database, path: string): void {
     }
     // Durable from here: the whole schema. A crash before this point leaves the old one untouched.
     db.run('COMMIT')
+    return version === 0
   } catch (error) {
     db.rollBack()
     throw error

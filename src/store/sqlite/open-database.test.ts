@@ -1,4 +1,4 @@
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
@@ -22,6 +22,17 @@ test('a connection has a write-ahead log, and syncs it with every commit', () =>
   expect(db.get('PRAGMA synchronous')).toMatchObject({ synchronous: 2 })
   expect(db.get('PRAGMA busy_timeout')).toMatchObject({ timeout: 0 })
   db.close()
+})
+
+test('what a process left in the log is written to the file when another opens it; a new file has nothing to write', () => {
+  const path = join(folder, 'store.db')
+  const pages = () => statSync(path).size / 4_096
+  const left = openDatabase(path)
+  expect(pages()).toBe(1)
+  const db = openDatabase(path)
+  expect(pages()).toBeGreaterThan(10)
+  db.close()
+  left.close()
 })
 
 test('a folder that does not exist is named', async () => {
