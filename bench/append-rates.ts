@@ -8,7 +8,7 @@ export type AppendOptions = {
   readonly rounds: number
   /** How long each measurement lasts. */
   readonly durationMs: number
-  /** How many conversations at once the raw driver is measured with, for each number of ours. */
+  /** How many conversations the raw driver is measured with, for each number of the store's. */
   readonly rawLanes: (lanes: number) => number
 }
 
@@ -17,7 +17,7 @@ export type AppendResult = {
   readonly what: 'append' | 'owner'
   readonly rawPerSecond: number
   readonly perSecond: number
-  /** Median over rounds of ours divided by the raw rate taken right before it. */
+  /** The median over rounds of the store's rate divided by the raw rate measured right before it. */
   readonly ratio: number
   readonly spread: number
 }
@@ -31,8 +31,8 @@ const cases = [
 ] as const
 
 /**
- * Appends, raw and ours in turn, so that what else the machine does touches both. `append` is `appendEvent`; `owner` is the commit a runtime
- * makes: expected seq, epoch and cached state with the event.
+ * Measures appends, alternating between raw driver and store, so that other load affects both. `append` is
+ * `appendEvent`; `owner` is the commit of a runtime: expected seq, epoch and cached state with the event.
  */
 export async function appendRates(raw: Raw, store: Store, options: AppendOptions): Promise<AppendResult[]> {
   const writer = new Writer(raw, store)
@@ -55,7 +55,7 @@ export async function appendRates(raw: Raw, store: Store, options: AppendOptions
   })
 }
 
-/** Each measurement writes to conversations of its own, which are there before the clock runs. */
+/** Each measurement writes to its own conversations, which exist before the clock starts. */
 class Writer {
   readonly #raw: Raw
   readonly #store: Store

@@ -16,14 +16,14 @@ import { examineStore } from '../src/upkeep/index.ts'
 import { startPostgres } from '../test/setup/start-postgres.ts'
 import { milliseconds } from './measure.ts'
 
-/** The bounds for 10,000 calls. */
+/** The limits for 10,000 calls. */
 const boundsMs: Readonly<Record<string, number>> = { suspend: 3_000, cancel: 2_000 }
 
 type Engine = { readonly name: string; readonly store: Store; close(): Promise<void> }
 
 /**
- * What one message with very many calls costs: until all of them wait for a person, to read them, to answer some of them one by one, to go on after a
- * restart, and to cancel them. Fails when a bound is not kept.
+ * The cost of one message with very many calls: until all of them wait for a person, to read them, to answer some of
+ * them one by one, to continue after a restart, and to cancel them. Fails when a limit is exceeded.
  */
 export async function benchCalls(args: readonly string[]): Promise<void> {
   const after = (option: string) => (args.includes(option) ? args[args.indexOf(option) + 1] : undefined)

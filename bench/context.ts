@@ -16,7 +16,10 @@ const workingBudget = 30_000
 const blocks = 20
 const roundsPerBlock = 200
 
-/** What one model call costs before it is made: deciding what is left out, and rendering it, with 30,000 tokens in the working set. */
+/**
+ * The cost of preparing one model call: deciding what to leave out, and rendering, with 30,000 tokens in the working
+ * set.
+ */
 export async function benchContext(args: readonly string[]): Promise<void> {
   const isQuick = args.includes('--quick')
   const rows = [
@@ -40,7 +43,7 @@ export async function benchContext(args: readonly string[]): Promise<void> {
   writeFileSync(new URL('results/context.json', import.meta.url), `${JSON.stringify({ ratios }, null, 2)}\n`)
 }
 
-/** `quietest`: the p99 of the block of calls that other work on the machine disturbed least. */
+/** `quietest`: the p99 of the block of calls that other load disturbed least. */
 type Row = Record<'tokens' | 'p50' | 'p99' | 'quietest', number> & { readonly what: string }
 
 function measure(what: string, isOver: boolean, tokenizer: Tokenizer | null, isQuick: boolean, isTraced = false): Row {
@@ -59,7 +62,7 @@ function measure(what: string, isOver: boolean, tokenizer: Tokenizer | null, isQ
   const before = isTraced ? traceOf(assemblePrompt(given(state, memory)).prompt(model, new Map())) : []
   const times: number[] = []
   for (let round = 0; round < (isQuick ? 3 : blocks) * roundsPerBlock; round++) {
-    // The open turn has changed since the last call, as it has in life.
+    // The open turn has changed since the last call, as it does in practice.
     const [open, ...ended] = state.turns.toReversed()
     const now = { ...state, turns: [...ended.toReversed(), { ...open!, items: [...open!.items] }] }
     const start = performance.now()

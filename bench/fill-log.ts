@@ -3,7 +3,7 @@ import { sampleEvent } from './sample-event.ts'
 
 const batch = 250
 
-/** Brings a conversation into being with so many events. */
+/** Creates a conversation with this many events. */
 export async function fillLog(store: Store, id: string, events: number): Promise<void> {
   await store.putConversation(id, { agent: 'bench' })
   for (let from = 0; from < events; from += batch) {

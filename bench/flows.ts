@@ -13,7 +13,7 @@ import { inLanes, median, milliseconds, ratePerSecond } from './measure.ts'
 const resumes = 1_000
 const continues = [100, 1_000, 10_000]
 
-/** Waits so often, and adds up what it is told. */
+/** Waits this often, and adds up the answers. */
 const adder = defineFlow({
   name: 'adder',
   version: 1,
@@ -24,7 +24,7 @@ const adder = defineFlow({
   },
 })
 
-/** Goes on with a fresh record so often, then waits. */
+/** Continues with a fresh record this often, then waits. */
 const walker = defineFlow({
   name: 'walker',
   version: 1,
@@ -44,7 +44,10 @@ const tenSteps = defineFlow({
   },
 })
 
-/** What replaying costs: a record of a thousand answers, a thousand resumes, and sessions that went on with fresh records. On SQLite. */
+/**
+ * The cost of replaying: a record of a thousand answers, a thousand resumes, and sessions that continued with fresh
+ * records. On SQLite.
+ */
 export async function benchFlows(args: readonly string[]): Promise<void> {
   const isQuick = args.includes('--quick')
   const folder = mkdtempSync(join(tmpdir(), 'perdure-bench-'))

@@ -11,10 +11,10 @@ import { fillConversation } from './turn-events.ts'
 
 const lengths = [100, 1_000, 10_000]
 const manyForks = 1_000
-/** What a fork of ten thousand events may take on SQLite. */
+/** The limit for a fork of ten thousand events on SQLite. */
 const limitMs = 150
 
-/** How long forking takes, by the length of the parent; and a thousand forks of one parent that all go their own way. */
+/** How long forking takes by the length of the parent, and a thousand forks of one parent that all diverge. */
 export async function benchForks(args: readonly string[]): Promise<void> {
   const isQuick = args.includes('--quick')
   const only = args.includes('--only') ? args[args.indexOf('--only') + 1] : undefined
@@ -54,7 +54,7 @@ async function bench(name: string, store: Store, isQuick: boolean): Promise<Reco
   return figures
 }
 
-/** Each fork answers the pending call in its own way. */
+/** Each fork answers the pending call differently. */
 async function diverging(name: string, store: Store, count: number): Promise<Record<string, number>> {
   const parent = 'parent-100'
   const before = await digestOf(store, parent)
@@ -82,7 +82,7 @@ async function diverging(name: string, store: Store, count: number): Promise<Rec
   }
 }
 
-/** Of everything the store holds of it. */
+/** A digest of everything the store has of a conversation. */
 async function digestOf(store: Store, id: string): Promise<string> {
   const rows = [
     await store.getConversation(id),

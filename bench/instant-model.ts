@@ -5,7 +5,10 @@ const usage = {
   outputTokens: { total: 5, text: 5, reasoning: 0 },
 }
 
-/** Answers at once and keeps nothing, so that what is measured is ours: first a call of `look`, and after its result a sentence. */
+/**
+ * Answers at once and keeps nothing, so that only Perdure's own work is measured: first a call of `look`, then a
+ * sentence after its result.
+ */
 export function instantModel(): LanguageModelV4 {
   return {
     specificationVersion: 'v4',

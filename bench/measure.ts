@@ -4,7 +4,7 @@ export function median(values: readonly number[]): number {
   return sorted.length % 2 === 1 ? sorted[Math.floor(middle)]! : (sorted[middle - 1]! + sorted[middle]!) / 2
 }
 
-/** From the first to the third quartile, as a share of the median. */
+/** The interquartile range as a share of the median. */
 export function spread(values: readonly number[]): number {
   const sorted = values.toSorted((left, right) => left - right)
   const at = (share: number) => sorted[Math.round(share * (sorted.length - 1))]!
@@ -24,7 +24,7 @@ export async function milliseconds(work: () => Promise<unknown> | unknown): Prom
   return performance.now() - start
 }
 
-/** `lanes` loops at once, each doing `perLane` things one after the other. */
+/** Runs `lanes` loops at once, each with `perLane` iterations. */
 export async function inLanes(
   lanes: number,
   perLane: number,
@@ -37,7 +37,7 @@ export async function inLanes(
   )
 }
 
-/** `lanes` loops at once, each doing one thing after the other for so long; returns how many things a second were done in all. */
+/** Runs `lanes` loops at once for a time, and returns the total iterations per second. */
 export async function rateDuring(
   lanes: number,
   durationMs: number,

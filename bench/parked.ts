@@ -14,7 +14,7 @@ import { inLanes } from './measure.ts'
 
 const lanes = 64
 
-/** What conversations cost that wait for a person, and how soon the model is called once one has answered. */
+/** The cost of conversations that wait for a person, and how soon the model is called after an answer. */
 export async function benchParked(args: readonly string[]): Promise<void> {
   const count = args.includes('--quick') ? 1_000 : 10_000
   const folder = mkdtempSync(join(tmpdir(), 'perdure-bench-'))
@@ -67,7 +67,7 @@ async function oneParked(runtime: Runtime, id: string): Promise<void> {
   if (outcome.status !== 'waiting') throw new Error(`a turn should wait, but ${JSON.stringify(outcome)}`)
 }
 
-/** From an accepted answer to the model being called with the result. */
+/** The time from an accepted answer to the model call with the result. */
 async function answerDelay(runtime: Runtime, id: string, called: Map<string, number>): Promise<number> {
   const conversation = runtime.conversation(id)
   const { pending } = await conversation.view()

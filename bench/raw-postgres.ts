@@ -2,8 +2,9 @@ import pg from 'pg'
 import type { RawRow } from './raw-sqlite.ts'
 
 /**
- * What the adapter is measured against: `pg` with a pool of the same size and the adapter's session settings, its table of events with its
- * key, and one prepared INSERT per event, each its own transaction. It is told the next seq, checks nothing, encodes nothing.
+ * The baseline: `pg` with a pool of the same size and the store's session settings, its table of events with its key,
+ * and one prepared INSERT per event, each its own transaction. It is given the next seq, checks nothing and encodes
+ * nothing.
  */
 export class RawPostgres {
   readonly #pool: pg.Pool
@@ -44,7 +45,7 @@ export class RawPostgres {
     })
   }
 
-  /** With the JSON parsed, as whoever reads it must. */
+  /** Parses the JSON, as every reader must. */
   async read(id: string): Promise<unknown[]> {
     const { rows } = await this.#pool.query({
       name: 'read',

@@ -3,8 +3,8 @@ import { DatabaseSync } from 'node:sqlite'
 export type RawRow = { readonly type: string; readonly content: string }
 
 /**
- * What the adapter is measured against: `node:sqlite` with the adapter's settings, its table of events with its index, and one prepared
- * INSERT in a transaction of its own per event. It is told the next seq, checks nothing, encodes nothing.
+ * The baseline: `node:sqlite` with the store's settings, its table of events with its index, and one prepared INSERT
+ * per event in its own transaction. It is given the next seq, checks nothing and encodes nothing.
  */
 export class RawSqlite {
   readonly #connection: DatabaseSync
@@ -47,7 +47,7 @@ export class RawSqlite {
     this.commit()
   }
 
-  /** With the JSON parsed, as whoever reads it must. */
+  /** Parses the JSON, as every reader must. */
   read(cid: number): unknown[] {
     return this.#select.all(cid).map((row) => ({ ...row, content: JSON.parse(String(row['content'])) }))
   }

@@ -9,7 +9,10 @@ export type ReadResult = {
   readonly spread: number
 }
 
-/** Reads a log of 1,000 events whole, raw and ours in turn; the ratio is how much faster ours is than raw. */
+/**
+ * Reads a whole log of 1,000 events, alternating between raw driver and store. The ratio is how much faster the store
+ * is.
+ */
 export async function readRates(
   raw: { fill(events: number): Promise<void>; read(): Promise<unknown[]> | unknown[] },
   store: Store,

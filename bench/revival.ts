@@ -15,7 +15,7 @@ export type RevivalResult = {
   readonly rowsRead: number
 }
 
-/** Counts the rows the backend reads while `work` runs. */
+/** Counts the rows that the backend reads while `work` runs. */
 export type RowsRead = (work: () => Promise<unknown>) => Promise<number>
 
 export async function fillRevivals(store: Store): Promise<void> {
@@ -27,7 +27,7 @@ export async function fillRevivals(store: Store): Promise<void> {
   }
 }
 
-/** Loads each length in turn, so that what else the machine does touches all of them. */
+/** Loads each length in turn, so that other load affects all of them. */
 export async function revivals(store: Store, rounds: number, rowsRead: RowsRead): Promise<RevivalResult[]> {
   const firstMs = new Map<number, number>()
   const times = new Map<number, number[]>(revivalLengths.map((length) => [length, []]))

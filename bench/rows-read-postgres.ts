@@ -4,7 +4,10 @@ import type { RowsRead } from './revival.ts'
 
 type Sent = { readonly text: string; readonly values: unknown[] }
 
-/** Runs the statements again under EXPLAIN ANALYZE and adds up what their scans met, also what they threw away. */
+/**
+ * Runs the statements again under EXPLAIN ANALYZE and adds up the rows that their scans visited, including discarded
+ * ones.
+ */
 export function rowsReadPostgres(connectionString: string): RowsRead {
   return async (work) => {
     const sent: Sent[] = []

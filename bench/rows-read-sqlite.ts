@@ -4,8 +4,8 @@ import type { RowsRead } from './revival.ts'
 type Reading<Result> = (this: StatementSync, ...params: SQLInputValue[]) => Result
 
 /**
- * Counts the rows that statements hand out. That is all they read, because a plan that walks over rows it does not hand out is refused: each
- * statement must find its rows by an index, without sorting them.
+ * Counts the rows that statements return. These are all the rows they read, because a plan that visits other rows is
+ * refused: each statement must find its rows by an index, without sorting them.
  */
 export function rowsReadSqlite(path: string): RowsRead {
   return async (work) => {

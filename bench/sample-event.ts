@@ -1,7 +1,7 @@
 import { encode } from '../src/log/codec.ts'
 import type { NewEvent } from '../src/log/events.ts'
 
-/** A message as a model gives it: about 400 bytes of content, and nothing that wakes anybody. */
+/** A typical model message: about 400 bytes of content, and nothing that wakes a process. */
 export function sampleEvent(n: number): NewEvent {
   return {
     type: 'assistant_msg',
@@ -18,7 +18,7 @@ export function sampleEvent(n: number): NewEvent {
   }
 }
 
-/** The row it becomes; what the raw drivers are given, so that both write the same bytes. */
+/** The row of the event, given to the raw drivers so that both write the same bytes. */
 export function sampleRow(n: number): { readonly type: string; readonly content: string } {
   const { type, content } = sampleEvent(n)
   return { type, content: encode(content) }

@@ -4,7 +4,7 @@ import { createRuntime } from '../src/runtime/create-runtime.ts'
 import { serve } from '../src/server/index.ts'
 import { memoryStore } from '../src/store/memory/memory-store.ts'
 
-/** `go` is sent as the message: how many deltas, and how many of them between two pauses of a millisecond. */
+/** `go` is sent as the message: the number of deltas, and how many of them between two pauses of a millisecond. */
 type Go = { readonly deltas: number; readonly burst: number }
 
 const usage = {
@@ -12,7 +12,7 @@ const usage = {
   outputTokens: { total: 1, text: 1, reasoning: 0 },
 }
 
-/** Says what time it is, over and over. */
+/** Streams the current time, over and over. */
 const clockModel: LanguageModelV4 = {
   specificationVersion: 'v4',
   provider: 'bench',
@@ -44,7 +44,7 @@ function askedFor(prompt: readonly { readonly role: string; readonly content: un
 }
 
 const runtime = createRuntime({ agents: [defineAgent({ name: 'clock', model: clockModel })], store: memoryStore() })
-// Whoever measures reads as fast as it can, and is on the same two cores.
+// The measuring client reads as fast as it can, on the same two cores.
 const server = await serve(runtime, { port: 0, limits: { streamBytes: 64 * 1024 * 1024 } })
 process.on('disconnect', () => process.exit(0))
 process.send?.({ port: server.port })

@@ -4,7 +4,7 @@ import { mkdirSync, writeFileSync } from 'node:fs'
 import { connect, type Socket } from 'node:net'
 import { createClient } from '../src/client/index.ts'
 
-/** How many deltas a server delivers in a second, and how much later than the model said them. */
+/** How many deltas a server delivers per second, and with what delay after the model. */
 export async function benchServe(args: readonly string[]): Promise<void> {
   const isQuick = args.includes('--quick')
   const watchers = isQuick ? 20 : 100
@@ -48,7 +48,7 @@ async function measure(port: number, watchers: number, go: { deltas: number; bur
   return { perSecond: (watchers * go.deltas) / seconds, delays }
 }
 
-/** Reads a stream with as little work as possible: what is measured is the server. */
+/** Reads a stream with as little work as possible, so that the server is what is measured. */
 class Reader {
   readonly delays: number[] = []
   readonly done: Promise<void>

@@ -5,15 +5,18 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { median } from './measure.ts'
 
-/** What importing `perdure` and `perdure/sqlite` may add to an empty process, and what the first turn may take. */
+/**
+ * The limits: what importing `perdure` and `perdure/sqlite` may add to an empty process, and how long the first turn
+ * may take.
+ */
 const importLimitMs = 50
 const turnLimitMs = 20
 
 type Sample = { readonly wallMs: number; readonly cpuMs: number }
 
 /**
- * How long the built package takes to import, over an empty process, and then to answer a first message from a new SQLite file. Each sample is a process of
- * its own. `npm run build` must have run.
+ * How long the built package takes to import, compared with an empty process, and then to answer a first message from a
+ * new SQLite file. Each sample is its own process. `npm run build` must have run.
  */
 export async function benchStartup(args: readonly string[]): Promise<void> {
   const rounds = args.includes('--quick') ? 5 : 20
@@ -23,7 +26,7 @@ export async function benchStartup(args: readonly string[]): Promise<void> {
     for (let round = 0; round <= rounds; round++) {
       for (const program of programs) {
         const sample = run(program, join(directory, `${round}.db`))
-        // The first round brings the files into memory.
+        // The first round loads the files into memory.
         if (round > 0) samples[program].push(sample)
       }
     }
@@ -56,7 +59,7 @@ function run(program: Program, database: string): Sample {
   return { wallMs, ...(JSON.parse(stdout) as Partial<Sample> & Pick<Sample, 'cpuMs'>) }
 }
 
-/** The cpu figures are the processor time: on a busy machine the others say little. */
+/** The cpu figures are processor time. On a busy machine the others say little. */
 function figuresOf(samples: Readonly<Record<Program, readonly Sample[]>>): Record<string, number> {
   const middle = (program: Program, what: keyof Sample) => median(samples[program].map((sample) => sample[what]))
   const empty = middle('empty', 'wallMs')

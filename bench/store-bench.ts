@@ -3,13 +3,13 @@ import type { ReadResult } from './read-rates.ts'
 import type { RevivalResult } from './revival.ts'
 
 export type StoreBenchOptions = {
-  /** How often each thing is measured; the medians are told. */
+  /** How often each figure is measured. The medians are reported. */
   readonly rounds: number
-  /** How long each measurement of a rate lasts. */
+  /** How long each rate is measured. */
   readonly durationMs: number
 }
 
-/** What was measured of one store, beside its raw driver in the same run. */
+/** The figures of one store, next to those of its raw driver from the same run. */
 export type StoreBench = {
   readonly name: 'sqlite' | 'postgres'
   readonly appends: readonly AppendResult[]

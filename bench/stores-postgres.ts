@@ -52,7 +52,7 @@ function rawReads(raw: RawPostgres) {
   }
 }
 
-/** Of everything the store keeps, and of a table that holds the same events and nothing else. */
+/** The size of everything the store keeps, and of a table with the same events and nothing else. */
 async function sizes(url: string): Promise<{ bytesPerEvent: number; rawBytesPerEvent: number }> {
   const client = new pg.Client(url)
   await client.connect()

@@ -52,12 +52,12 @@ function rawReads(raw: RawSqlite) {
 
 const sizedEvents = revivalLengths.reduce((sum, length) => sum + length, 0)
 
-/** Closing has moved the log into the file. */
+/** Closing has moved the write-ahead log into the file. */
 async function fileBytesPerEvent(path: string): Promise<number> {
   return (await stat(path)).size / sizedEvents
 }
 
-/** The same events in the raw table alone; in few transactions, because only the size matters. */
+/** The same events in the raw table alone, in few transactions, because only the size matters. */
 async function rawBytes(path: string): Promise<number> {
   const raw = new RawSqlite(path)
   raw.begin()

@@ -8,7 +8,7 @@ import { benchSqlite } from './stores-sqlite.ts'
 
 const resultsFile = join(import.meta.dirname, 'results', 'stores.json')
 
-/** Measures the durable stores beside their raw drivers, prints a table and writes `results/stores.json`. */
+/** Measures the durable stores and their raw drivers, prints a table and writes `results/stores.json`. */
 export async function benchStores(args: readonly string[]): Promise<void> {
   const { values } = parseArgs({
     args: [...args],
@@ -19,7 +19,7 @@ export async function benchStores(args: readonly string[]): Promise<void> {
   const benches: StoreBench[] = []
   if (values.only !== 'postgres') benches.push(await benchSqlite(options))
   if (values.only !== 'sqlite') benches.push(await benchPostgres(options))
-  // Before: what others did. After: what this run did, and others with it.
+  // Before: other load. After: this run and other load.
   const load = { loadBefore: rounded(loadBefore), loadAfter: rounded(loadavg()[0]!) }
   const machine = { node: process.version, cpus: availableParallelism(), ...load }
   const ratios = Object.assign({}, ...benches.map(ratiosOf)) as Record<string, number>
@@ -34,7 +34,7 @@ export async function benchStores(args: readonly string[]): Promise<void> {
   console.log(`written to ${resultsFile}`)
 }
 
-/** Ratios that are better when greater: appends and reads against raw. Better when smaller: revival against its fastest, bytes, times. */
+/** Higher is better: appends and reads against raw. Lower is better: revival against its fastest, bytes, times. */
 function ratiosOf({ name, appends, read, revivals, bytesPerEvent, rawBytesPerEvent }: StoreBench) {
   const ratios: Record<string, number> = {}
   for (const { what, lanes, ratio } of appends) ratios[`${name}_${what}_${lanes}_vs_raw`] = rounded(ratio)

@@ -4,7 +4,10 @@ import type { Store } from '../src/store/store.ts'
 const eventsPerTurn = 7
 const turnsPerCommit = 40
 
-/** A conversation of whole turns with a tool call each, as the engine writes them; the last one waits for an approval. At least so many events. */
+/**
+ * A conversation of whole turns with a tool call each, as the engine writes them; the last one waits for an approval.
+ * At least this many events.
+ */
 export async function fillConversation(store: Store, id: string, events: number): Promise<void> {
   const turns = Math.ceil((events - 4) / eventsPerTurn)
   await store.putConversation(id, { agent: 'bench' })

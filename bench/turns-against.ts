@@ -10,23 +10,23 @@ import { type SourceTree, treeOf, workingTree } from './against/source-tree.ts'
 import { type Slice, type TurnMeasure, turnMeasures } from './against/turn-measures.ts'
 import { median } from './measure.ts'
 
-/** All intervals hold together so often: comparing a tree with itself shows a difference in one of twenty runs. */
+/** The confidence of all intervals together: comparing a tree with itself shows a difference in one of twenty runs. */
 const confidence = 0.95
 
-/** A block has new processes. Both warm up at once; what they measure then is dropped. */
+/** Each block starts new processes. Both warm up at once; what they measure meanwhile is dropped. */
 type Plan = { readonly blocks: number; readonly warmUpMs: number; readonly blockMs: number }
 const normalPlan: Plan = { blocks: 18, warmUpMs: 8_000, blockMs: 14_000 }
 const quickPlan: Plan = { blocks: 9, warmUpMs: 5_000, blockMs: 6_000 }
 
-/** Of each block, also where the machine is so busy that its time is up before. */
+/** The minimum per block, even if the machine is so busy that the time is up earlier. */
 const fewestRounds = 5
 
-/** Per measure and figure (`sqlite.turn speed`, `sqlite.turn cpu`), above 1 where this tree does better. */
+/** Per measure and figure (`sqlite.turn speed`, `sqlite.turn cpu`). Above 1: this tree is better. */
 type Ratios = ReadonlyMap<string, number>
 
 /**
- * How this tree's turns do against another commit's: `npm run bench -- turns --against main [--quick] [--only sqlite]`. Both run in processes of
- * their own and alternate many times a second, so that what else the machine does falls on both.
+ * Compares the turns of this tree with those of another commit: `npm run bench -- turns --against main [--quick]
+ * [--only sqlite]`. Both run in their own processes and alternate many times a second, so that other load affects both.
  */
 export async function benchTurnsAgainst(ref: string, args: readonly string[]): Promise<void> {
   const plan = args.includes('--quick') ? quickPlan : normalPlan
@@ -77,7 +77,7 @@ async function ratiosOfBlock(
   }
 }
 
-/** Again and again for so long, and at least so often. */
+/** Repeats `work` for this long, and at least this often. */
 async function during(ms: number, atLeast: number, work: (round: number) => Promise<void>): Promise<void> {
   const end = performance.now() + ms
   for (let round = 0; round < atLeast || performance.now() < end; round++) await work(round)

@@ -28,7 +28,10 @@ const workingSetTurns = 20
 const commitSizes = [1, 3, 1, 2]
 const eventsPerTurn = 7
 const lengths = [5, 100, 1_000, 5_000]
-/** So many of each length, so that none grows by more than a few turns while it is measured. Long ones take long to copy. */
+/**
+ * Enough copies of each length that none grows by more than a few turns during the measurement. Long ones take long to
+ * copy.
+ */
 const copiesOf = (length: number): number => (length > 1_000 ? 10 : 30)
 const turnsPerCopy = 10
 const keptInMemory = 'length 5, kept'
@@ -42,8 +45,9 @@ type Engine = {
 }
 
 /**
- * What the engine adds to a turn with one tool call: an instant model, so that only commits and our own work count. A turn is a message,
- * an answer with a call that starts, its result, and the last answer: four commits, as the raw driver does.
+ * What the engine adds to a turn with one tool call. The model answers at once, so that only commits and Perdure's own
+ * work count. A turn is a message, an answer with a call that starts, its result, and the last answer: four commits, as
+ * the raw driver makes.
  */
 export async function benchTurns(args: readonly string[]): Promise<void> {
   if (args.includes('--against')) return await benchTurnsAgainst(args[args.indexOf('--against') + 1] ?? '', args)
@@ -119,8 +123,9 @@ async function rowsOfTurn(store: Store): Promise<RawRow[][]> {
 }
 
 /**
- * The same turns on a memory store of which each commit waits for another one. With a commit of the raw driver it is the most that a store can reach
- * whose tables and checks cost nothing: a driver is slower when others work between its commits than when they follow each other.
+ * The same turns on a memory store whose commits each wait for another commit. With a commit of the raw driver, this is
+ * the upper limit for a store whose tables and checks cost nothing: a driver is slower when other work comes between
+ * its commits.
  */
 async function engineRate(turns: number, commit: () => Promise<void>): Promise<number> {
   const memory = memoryDriver()
@@ -146,7 +151,7 @@ async function engineRate(turns: number, commit: () => Promise<void>): Promise<n
   }
 }
 
-/** A runtime of its own, so that each measurement begins with what the store has and not with what another left in memory. */
+/** A new runtime, so that each measurement starts with what the store has, not with what another one left in memory. */
 async function withRuntime<T>(store: Store, work: (runtime: Runtime) => Promise<T>): Promise<T> {
   const runtime = createRuntime({ agents: [benchAgent()], store }) as unknown as Runtime
   try {
@@ -162,7 +167,7 @@ function lengthRate(runtime: Runtime, length: number, most: number): Promise<num
   return ratePerSecond(turns, () => inLanes(1, turns, (_, n) => oneTurn(runtime, idOf(length, n % copies))))
 }
 
-/** Without what reviving a conversation costs: each has had a turn in this process before it is measured. */
+/** Excludes the cost of reviving: each conversation has had a turn in this process before it is measured. */
 async function keptRate(runtime: Runtime, most: number): Promise<number> {
   const [length] = lengths
   const copies = copiesOf(length!)
@@ -191,7 +196,7 @@ function benchAgent() {
     input: z.object({ q: z.string() }),
     run: () => ({ found: 42 }),
   })
-  // What is summed up is decided by the bench, so that every length has the same working set.
+  // The bench writes the summaries, so that every length has the same working set.
   return defineAgent({ name: 'bench', model: instantModel(), tools: [look], context: { summarise: false } })
 }
 
@@ -270,7 +275,7 @@ async function openPostgres(): Promise<Engine> {
   }
 }
 
-/** About what the events of one commit hold. */
+/** About the content of one commit's events. */
 const content = JSON.stringify({
   turnId: 'x'.repeat(36),
   text: 'x'.repeat(80 * Math.ceil(eventsPerTurn / 4)),

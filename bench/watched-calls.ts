@@ -16,7 +16,10 @@ type Watching = (world: {
   readonly runtime: Runtime
 }) => Promise<unknown>
 
-/** What a message with very many calls costs while it is watched over HTTP, by each way to watch: from the send until the watcher knows that all of them wait. */
+/**
+ * The cost of a message with very many calls while it is watched over HTTP, for each way to watch: from the send until
+ * the watcher knows that all calls wait.
+ */
 export async function benchWatchedCalls(args: readonly string[]): Promise<void> {
   const after = (option: string) => (args.includes(option) ? args[args.indexOf(option) + 1] : undefined)
   const count = Number(after('--calls') ?? 4_000)
@@ -55,7 +58,7 @@ async function bench(watch: Watching, count: number): Promise<{ readonly ms: num
 const say = { agent: 'payer' }
 
 const watchings: Readonly<Record<string, Watching>> = {
-  nobody: async ({ runtime }) => (await runtime.conversation('many', say).send('pay')).outcome(),
+  unwatched: async ({ runtime }) => (await runtime.conversation('many', say).send('pay')).outcome(),
   views: async ({ client }) => {
     const chat = client.conversation('many', say)
     await chat.send('pay')

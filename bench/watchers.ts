@@ -16,16 +16,16 @@ import { startPostgres } from '../test/setup/start-postgres.ts'
 import { instantModel } from './instant-model.ts'
 import { inLanes } from './measure.ts'
 
-/** What watching may cost while nothing happens, however much is watched. */
-const mostPerSecond = 50
+/** The limit for watching while nothing happens, however much is watched. */
+const maxPerSecond = 50
 const measuredMs = 10_000
 const lanes = 32
 
 type Engine = { readonly store: Store; readonly other: Store; readonly count: () => number; close(): Promise<void> }
 
 /**
- * How many queries a second conversations cost that are watched and idle, and how long a change of another process takes to arrive where no hint tells of it.
- * Fails when the bound is not kept.
+ * How many queries per second watched and idle conversations cost, and how long a change by another process takes to
+ * arrive without a hint. Fails when the limit is exceeded.
  */
 export async function benchWatchers(args: readonly string[]): Promise<void> {
   const after = (option: string) => (args.includes(option) ? args[args.indexOf(option) + 1] : undefined)
@@ -40,8 +40,8 @@ export async function benchWatchers(args: readonly string[]): Promise<void> {
       await engine.close()
     }
     console.log(JSON.stringify({ store: name, conversations, ...results[name] }))
-    if (results[name].queriesPerSecond <= mostPerSecond) continue
-    console.error(`${name}: ${results[name].queriesPerSecond} queries a second, and ${mostPerSecond} are allowed`)
+    if (results[name].queriesPerSecond <= maxPerSecond) continue
+    console.error(`${name}: ${results[name].queriesPerSecond} queries a second, and ${maxPerSecond} are allowed`)
     process.exitCode = 1
   }
   if (conversations !== 10_000 || after('--only') !== undefined) return
@@ -58,7 +58,7 @@ async function benchEngine({ store, other, count }: Engine, conversations: numbe
     other.commit(id(lane + n * lanes), { events: [said('t1')], conversation: { agent: 'bench' }, wakeAt: null }),
   )
   const agents = [defineAgent({ name: 'bench', model: instantModel() })]
-  // Deaf: whatever another process writes is found by polling alone.
+  // Without hints, only polling finds what another process writes.
   const deaf: Store = { ...store, onWake: () => () => {} }
   const runtime = createRuntime({ agents, store: deaf, logger: silentLogger }) as unknown as Runtime
   const arrived = Promise.withResolvers<void>()
@@ -83,7 +83,7 @@ async function benchEngine({ store, other, count }: Engine, conversations: numbe
   }
 }
 
-/** Counts what all connections of this process are asked. */
+/** Counts the queries on all connections of this process. */
 function counting(prototype: object, names: readonly string[]): () => number {
   let count = 0
   const methods = prototype as Record<string, (...args: unknown[]) => unknown>

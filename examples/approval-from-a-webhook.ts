@@ -1,6 +1,7 @@
 /**
- * A person approves in some other system (a chat, a ticket, an e-mail), which calls a webhook. The process that asked is gone by then, the
- * one that takes the webhook runs no agents, and the webhook is delivered twice, as webhooks are. The refund is paid once.
+ * A person approves in another system (a chat, a ticket, an e-mail), which calls a webhook. By then the process that
+ * asked is gone, the process that receives the webhook runs no agents, and the webhook is delivered twice, as webhooks
+ * are. The refund is paid once.
  */
 import assert from 'node:assert/strict'
 import { createHmac } from 'node:crypto'
@@ -36,18 +37,18 @@ const support = defineAgent({ name: 'support', model, tools: [refund] })
 const folder = mkdtempSync(join(tmpdir(), 'perdure-'))
 const store = sqliteStore({ path: join(folder, 'agents.db') })
 
-// 1. A node asks, tells the other system what to answer to, and goes away.
+// 1. A node asks, sends the question to the other system, and exits.
 const first = createRuntime({ agents: [support], store })
 const turn = await first.conversation('ticket-42', { agent: 'support' }).send('I want my money back')
 const asked = await turn.outcome()
 assert(asked.status === 'waiting')
 const { conversationId, callId, round } = asked.pending[0]!
-// The round belongs to the question, so that a late click never answers the next one.
+// The round belongs to the question, so that a late click cannot answer the next one.
 const question = { conversationId, callId, round }
 await first.close()
 console.log('asked, and the process is gone')
 
-// 2. Another node takes the webhook. `work: false`: it takes messages and answers, and leaves the work to others.
+// 2. Another node receives the webhook. `work: false`: it accepts messages and answers, and leaves the work to others.
 const secret = 'shared with the other system'
 const sign = (body: string) => createHmac('sha256', secret).update(body).digest('hex')
 const Decision = z.object({
@@ -62,7 +63,7 @@ const webhook = createServer(async (request, response) => {
   const body = await text(request)
   if (!isSameSecret(String(request.headers['x-signature']), sign(body))) return response.writeHead(401).end()
   const { by, approved, conversationId, ...call } = Decision.parse(JSON.parse(body))
-  // Whoever decided is recorded with the decision.
+  // The decision is recorded with the person who made it.
   const answered = await api.as(createScope({ user: by })).resolve(conversationId, call, approved)
   response.end(answered.accepted ? 'thank you' : `${answered.resolution.who} has answered before`)
 })
@@ -82,7 +83,7 @@ assert.equal(refunds, 0)
 webhook.close()
 await api.close()
 
-// 3. Whichever node works next goes on where the conversation was.
+// 3. Any node that works next continues the conversation.
 const second = createRuntime({ agents: [support], store })
 const outcome = await second.conversation('ticket-42', { agent: 'support' }).outcome()
 assert(outcome.status === 'completed')

@@ -1,6 +1,6 @@
 /**
- * A tool that runs in the browser: the model asks where the user is, the page answers. The part under 'in the browser' is what a page has;
- * it needs nothing but `perdure/client`.
+ * A tool that runs in the browser: the model asks where the user is, and the page answers. The part under 'In the
+ * browser' is the code of the page; it needs only `perdure/client`.
  */
 import assert from 'node:assert/strict'
 import { createRuntime, defineAgent, defineTool, memoryStore } from 'perdure'
@@ -9,7 +9,8 @@ import { serve } from 'perdure/server'
 import { scriptedModel } from 'perdure/testing'
 import { z } from 'zod'
 
-// On the server: a client tool has no `run`, and says what an answer looks like. Whatever a page sends is checked against it.
+// On the server: a client tool has no `run`; its `output` describes the answer. Everything that a page sends is checked
+// against it.
 const locate = defineTool({
   name: 'locate',
   description: 'Find out where the user is',
@@ -43,7 +44,7 @@ const { turnId } = await chat.send('Where am I?')
 const answered = new Set<string>()
 for await (const view of chat.views()) {
   for (const item of view.pending) {
-    // A view comes after every event, so the same item is seen more than once.
+    // A view comes after every event, so the same item appears more than once.
     const isNew = item.kind === 'client_exec' && !answered.has(item.callId)
     if (!isNew) continue
     answered.add(item.callId)
@@ -54,7 +55,7 @@ for await (const view of chat.views()) {
 
 async function answerInBrowser(item: PendingItem): Promise<void> {
   const run = clientTools[item.tool]
-  // An error is an answer, too: the model is told, and the turn goes on.
+  // An error is an answer too: the model reads it, and the turn continues.
   const answer = run
     ? await run(item.args).then(
         (result) => ({ ok: true, result }),
@@ -62,7 +63,7 @@ async function answerInBrowser(item: PendingItem): Promise<void> {
       )
     : { ok: false, error: `this page has no tool '${item.tool}'` }
   const { accepted } = await chat.answer(item, answer)
-  // With two tabs open both may run it. The first answer counts, and the other tab is told.
+  // With two tabs open, both may run it. The first answer counts, and the other tab learns that it was late.
   console.log(`${item.tool} ran in the browser; the answer was ${accepted ? 'accepted' : 'late'}`)
   const second = await chat.answer(item, answer)
   assert.equal(second.accepted, false)

@@ -1,13 +1,13 @@
 /**
- * A conversation that is longer than what the model may see. Old turns are summed up beside the turns, so nobody waits; the log keeps
- * every word; and each model call can be asked why it did not see something.
+ * A conversation that is longer than what the model may see. Old turns are summarised in the background, so that no
+ * turn waits; the log keeps every word; and every model call can explain why it did not see something.
  */
 import assert from 'node:assert/strict'
 import { createRuntime, defineAgent, memoryStore } from 'perdure'
 import { expectStablePrefix, scriptedModel } from 'perdure/testing'
 
 const model = scriptedModel(({ n }) => `Noted, that was ${n}. ${'I keep it in mind. '.repeat(12)}`)
-// Summing up is simple work: a cheap model will do. Default: the agent's own.
+// Summarising is simple work, so a cheap model is enough. Default: the agent's own.
 const cheapModel = scriptedModel('They listed facts about their garden; the first was about a pear tree.')
 
 const listener = defineAgent({
@@ -46,7 +46,8 @@ const newest = modelCalls.reduce((latest, call) => (call.at >= latest.at ? call 
 const [first] = await chat.explain(newest)
 console.log(`the first message was ${first!.shown}: ${first!.why}`)
 
-// Reductions come in jumps. In between each prompt begins with the whole of the one before, which is what a provider's prompt cache charges less for.
+// Reductions are rare. Between them each prompt begins with the whole previous prompt, which a provider's prompt cache
+// charges less for.
 expectStablePrefix(model.calls)
 console.log('between reductions, every prompt only grew')
 

@@ -1,6 +1,6 @@
 /**
- * A session written as code: it asks a person, pays, waits, and asks an agent. It begins in one runtime and goes on in another, as after
- * a crash or a deployment. The payment is made once.
+ * A session written as code: it asks a person, pays, waits, and asks an agent. It begins in one runtime and continues
+ * in another, as after a crash or a deployment. The payment is made once.
  */
 import assert from 'node:assert/strict'
 import { mkdtempSync, rmSync } from 'node:fs'
@@ -20,16 +20,16 @@ const refund = defineFlow({
   version: 1,
   input: z.object({ orderId: z.string(), cents: z.number().int() }),
   run: async (flow, { orderId, cents }) => {
-    // Every transition runs this from the top against the record, so what comes from outside comes through `flow`.
+    // Every transition replays this from the top against the record, so all outside input must come through `flow`.
     const { ok } = await flow.suspend({ ask: 'manager', orderId }, { schema: z.object({ ok: z.boolean() }) })
     if (!ok) return { paid: 0, feedback: null }
 
-    // Recorded once. After a crash in the middle it runs again with the same id: use it as idempotency key.
+    // Recorded once. After a crash in the middle it runs again with the same id: use it as an idempotency key.
     await flow.step('pay', { input: { orderId, cents } }, ({ id }) => {
       payments.push(id)
       return { paid: cents }
     })
-    await flow.sleep(200) // Three weeks are as good: nobody has to be alive meanwhile.
+    await flow.sleep(200) // Three weeks work as well: no process has to be alive meanwhile.
     const { text } = await flow.agent(support, { message: `Ask the customer whether ${orderId} is settled.` })
     return { paid: cents, feedback: text }
   },
@@ -52,7 +52,7 @@ const resumed = await session.resume({ ok: true })
 assert(resumed.status === 'done')
 console.log('result:', JSON.stringify(resumed.result))
 
-// The first answer counts, in whatever process. Whoever comes later is told what it was.
+// The first answer counts, in any process. A later caller gets an error that names the first answer.
 const late = await session.resume({ ok: false }).catch((error: unknown) => error)
 assert(late instanceof NotSuspendedError)
 console.log('a second answer:', late.code)

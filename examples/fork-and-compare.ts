@@ -1,6 +1,6 @@
 /**
- * Would another prompt, or another model, have done better? Fork a conversation right before the answer in question, go on with each
- * candidate, and compare. The original is not touched.
+ * Would another prompt or another model have done better? Fork a conversation right before the answer in question,
+ * continue with each candidate, and compare. The original stays as it is.
  */
 import assert from 'node:assert/strict'
 import { createRuntime, defineAgent, deriveAgent, memoryStore } from 'perdure'
@@ -13,7 +13,8 @@ const support = defineAgent({
   model: scriptedModel(['How can I help?', wordy], { modelId: 'big-model' }),
   instructions: 'Be polite.',
 })
-// Code is registered, not stored: a candidate is an agent of its own, so that any node can go on with the fork after a crash.
+// Code is registered, not stored: a candidate is an agent of its own, so that any node can continue the fork after a
+// crash.
 const brief = deriveAgent(support, {
   name: 'support-brief',
   model: scriptedModel('Sorry, it is broken. You get a new one.', { modelId: 'big-model' }),
@@ -30,7 +31,7 @@ const original = runtime.conversation('ticket-42', { agent: 'support' })
 await (await original.send('Hello')).outcome()
 await (await original.send('My lamp is broken.')).outcome()
 
-// Forks are cut after any event; here after the question, before the answer.
+// A fork can be cut after any event; here after the question, before the answer.
 const events = await original.events()
 const question = events.findLast((event) => event.type === 'user_msg')!
 const lengthBefore = events.length

@@ -1,6 +1,6 @@
 /**
- * Guardrails around a model call: one looks at what goes in and may end the turn, one looks at what came out and may have it written
- * again, and one takes secrets out of the text while it streams.
+ * Guardrails around a model call: one checks the input and may end the turn, one checks the answer and may have it
+ * regenerated, and one removes secrets from the text while it streams.
  */
 import assert from 'node:assert/strict'
 import {
@@ -15,19 +15,21 @@ import {
 } from 'perdure'
 import { scriptedModel } from 'perdure/testing'
 
-// Before the model: `halt` ends the turn, and the model is never called.
+// Before the model: `halt` ends the turn, and the model is not called.
 const noCardNumbers = preHook('no-card-numbers', (turn) => {
   const isCard = turn.userMessage?.parts.some((part) => part.type === 'text' && /\b(?:\d[ -]?){16}\b/.test(part.text))
   return isCard ? halt('Please do not send card numbers.') : undefined
 })
 
-// After the model, before its message is committed: `regenerate` tells the model why and asks once more, at most `maxRegenerations` times.
+// After the model, before its message is committed: `regenerate` gives the model a reason and calls it again, at most
+// `maxRegenerations` times.
 const noPromises = postHook('no-promises', (turn) => {
   const isPromise = /guarantee/i.test(turn.assistantMessage?.text ?? '')
   return isPromise ? regenerate('Do not promise what we cannot keep.') : undefined
 })
 
-// While it streams: what is returned is what people see and what the log keeps. It sees one chunk at a time, so look for what comes whole.
+// While it streams: people see, and the log keeps, what this returns. It gets one chunk at a time, so match only what
+// arrives in one piece.
 const hideKeys: ChunkTransformer = (chunk) =>
   chunk.type === 'text_delta' ? { ...chunk, delta: chunk.delta.replaceAll(/sk-\w+/g, '[key]') } : chunk
 
@@ -59,7 +61,7 @@ assert.equal(model.calls.length, 0)
 
 await ask('When does it come?')
 assert.equal(model.calls.length, 2)
-// The first draft stays in the log for those who look, and is never shown to the model or the user again.
+// The first draft stays in the log for inspection, and is never shown to the model or the user again.
 const regenerated = (await chat.events()).find((event) => event.type === 'regeneration')
 console.log('written again, because:', regenerated?.content.feedback)
 

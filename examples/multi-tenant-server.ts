@@ -1,6 +1,6 @@
 /**
- * One server, many customers. Whoever sends a request is told by its token and by nothing else; the tenant of that identity is part of
- * every key in the store; and what is another tenant's looks exactly like what does not exist.
+ * One server, many customers. A token alone identifies the sender of a request; the tenant of that identity is part of
+ * every key in the store; and data of another tenant looks exactly like data that does not exist.
  */
 import assert from 'node:assert/strict'
 import { createRuntime, createScope, defineAgent, defineTool, memoryStore, type Scope } from 'perdure'
@@ -9,7 +9,7 @@ import { bearerToken, serve } from 'perdure/server'
 import { scriptedModel } from 'perdure/testing'
 import { z } from 'zod'
 
-/** Stands for your sessions: a token in, who it is out. */
+/** Stands for your sessions: maps a token to an identity. */
 const sessions = new Map([
   ['token-of-ann', { user: 'ann', tenant: 'acme' }],
   ['token-of-bob', { user: 'bob', tenant: 'acme' }],
@@ -24,7 +24,7 @@ const listInvoices = defineTool({
   name: 'list_invoices',
   description: 'List the invoices of the customer',
   input: z.object({}),
-  // The scope comes from the request, never from the model, so no prompt can ask for somebody else's.
+  // The scope comes from the request, never from the model, so no prompt can ask for another customer's data.
   run: async (_, turn) => invoices.get(turn.scope.tenant ?? '') ?? [],
 })
 const model = scriptedModel(({ prompt }) => {
@@ -37,9 +37,9 @@ const store = memoryStore()
 const runtime = createRuntime({
   agents: [clerk],
   store,
-  // Where this is given, a scope without a tenant is refused instead of shared.
+  // With this option, a scope without a tenant is refused.
   tenant: (scope) => scope.tenant ?? '',
-  // Work that goes on in another process, or after a crash, needs the identity again: only its id is stored.
+  // Work that continues in another process, or after a crash, needs the identity again: only its id is stored.
   restoreScope: (tenant, who) => createScope({ user: who, tenant }),
 })
 const server = await serve(runtime, {
@@ -69,7 +69,7 @@ async function refusalOf(work: Promise<unknown>): Promise<string> {
 // The same id in two tenants is two conversations.
 console.log('ann:', await ask(ann))
 console.log('eve:', await ask(eve))
-console.log('nobody:', await refusalOf(ask(clientOf('guessed'))))
+console.log('unknown:', await refusalOf(ask(clientOf('guessed'))))
 await ann.conversation('secret', { agent: 'clerk' }).send('Only for acme.')
 
 const seenByBob = await bob.conversation('secret').view()

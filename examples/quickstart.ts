@@ -1,6 +1,6 @@
 /**
- * A durable agent in one SQLite file: it looks an order up, asks a person before it pays anything back, and goes on.
- * Set ANTHROPIC_API_KEY and install @ai-sdk/anthropic to have a real model play the part of the scripted one.
+ * A durable agent in one SQLite file: it looks up an order, asks a person before it pays anything back, and continues.
+ * Set ANTHROPIC_API_KEY and install @ai-sdk/anthropic to use a real model instead of the scripted one.
  */
 import assert from 'node:assert/strict'
 import { mkdtempSync, rmSync } from 'node:fs'

@@ -1,6 +1,6 @@
 /**
- * Retrieval before each model call: what is found goes into that one prompt and nowhere else. The log keeps what people said; the
- * conversation does not fill up with documents, and each question finds its own.
+ * Retrieval before each model call: the documents go into that one prompt and nowhere else. The log keeps what people
+ * said; the conversation does not fill up with documents, and each question finds its own.
  */
 import assert from 'node:assert/strict'
 import { createRuntime, defineAgent, memoryStore, preHook, type Turn } from 'perdure'
@@ -18,12 +18,12 @@ async function search(question: string): Promise<typeof documents> {
   return documents.filter(({ text }) => words.some((word) => text.toLowerCase().includes(word)))
 }
 
-// Parallel hooks run together, and one that fails or is too slow is left out: an answer without documents is better than none.
+// Parallel hooks run together, and a failed or slow one is skipped: an answer without documents is better than none.
 const retrieve = preHook(
   'retrieve',
   async (turn) => {
     const found = await search(questionOf(turn))
-    // What is injected is trusted like a message of the user, so foreign text is fenced and named as what it is.
+    // Injected text is trusted like a message of the user, so foreign text is delimited and labelled.
     return found.map(({ id, text }) => `<document id="${id}">\n${text}\n</document>`).join('\n')
   },
   { mode: 'parallel' },

@@ -9,7 +9,9 @@ database.exec(`CREATE TABLE chats (
   PRIMARY KEY (org, conversation, agent)
 )`)
 
-/** The scope comes first, so that every statement can be about its own organisation only; it is never a part of the state. */
+/**
+ * The scope comes first, so that every statement is limited to its own organisation; it is never a part of the state.
+ */
 const persistence: Persistence = {
   persistState(scope, state, { agentId, conversationId, lifecycle }) {
     const save = database.prepare('INSERT OR REPLACE INTO chats VALUES (?, ?, ?, ?, ?)')
@@ -18,13 +20,13 @@ const persistence: Persistence = {
   loadState(scope, { agentId, conversationId }) {
     const find = database.prepare('SELECT state FROM chats WHERE org = ? AND conversation = ? AND agent = ?')
     const row = find.get(orgOf(scope), conversationId ?? '', agentId)
-    // Not there, and there for somebody else: the same null.
+    // A missing snapshot and another organisation's snapshot return the same null.
     return row ? JSON.parse(String(row['state'])) : null
   },
 }
 
 function orgOf(scope: BuiltinScope | null): string {
-  return scope?.tenant ?? 'nobody'
+  return scope?.tenant ?? 'none'
 }
 
 const model = scriptedModel(({ prompt }) =>
@@ -32,7 +34,7 @@ const model = scriptedModel(({ prompt }) =>
 )
 const helper = defineAgent({ name: 'helper', model })
 
-/** Talks in a runtime of its own, whose log is gone when it ends. Only the table stays. */
+/** Talks in a new runtime, whose log is gone when it ends. Only the table remains. */
 async function talk(org: string, text: string): Promise<string> {
   const runtime = createRuntime({ agents: [helper], store: memoryStore(), persistence })
   const chat = runtime.as(createScope({ user: 'ann', tenant: org })).conversation('chat-1', { agent: 'helper' })

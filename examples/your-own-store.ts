@@ -1,6 +1,7 @@
 /**
- * A store of your own, durable in one file: a driver that writes every change to a journal before it makes it in memory, and makes them all
- * again when it is opened. One process at a time, and all data in memory; but it passes the whole conformance suite of `perdure/testing`.
+ * A store of your own, durable in one file: the driver writes every change to a journal before it applies it in memory,
+ * and replays the journal when it is opened. It supports one process at a time and keeps all data in memory, but it
+ * passes the whole conformance suite of `perdure/testing`.
  */
 import assert from 'node:assert/strict'
 import { mkdtempSync, rmSync } from 'node:fs'
@@ -23,7 +24,7 @@ const writes = [
 export const journalStore = async (path: string): Promise<Store> => createStore(await journalDriver(path))
 
 async function journalDriver(path: string): Promise<Driver> {
-  // A replay must come to the same data, so the time and the ids of an entry are those it was written with.
+  // A replay must produce the same data, so it uses the recorded time and ids of each entry.
   let playing: Entry | null = null
   let idsGiven = 0
   const newId = () => `${playing?.id}-${(idsGiven += 1)}`
@@ -40,7 +41,7 @@ async function journalDriver(path: string): Promise<Driver> {
 
   const file = await open(path, 'a+')
   const journal = await file.readFile('utf8')
-  // A crash may have left half an entry at the end. Nobody was told of it.
+  // A crash may have left half an entry at the end. It was never acknowledged.
   const whole = journal.slice(0, journal.lastIndexOf('\n') + 1)
   await truncate(path, Buffer.byteLength(whole))
   for (const line of whole.split('\n').slice(0, -1)) await play(fromLine(line))
@@ -55,7 +56,7 @@ async function journalDriver(path: string): Promise<Driver> {
       throw new StoreError(`Cannot write to ${path}. Open it again.`, { cause, ambiguous: true })
     }
   }
-  // One after the other. After a failure nobody knows what the file ends with, so all that follow fail as well.
+  // One write at a time. After a failure the end of the file is unknown, so all later writes fail too.
   let last: Promise<unknown> = Promise.resolve()
   const write = (method: Write, args: readonly unknown[]): Promise<unknown> => {
     const appended = last.then(() => append({ at: Date.now(), id: crypto.randomUUID(), method, args }))
@@ -67,7 +68,7 @@ async function journalDriver(path: string): Promise<Driver> {
   return { ...memory, ...(Object.fromEntries(journaled) as Pick<Driver, Write>), durable: true, close }
 }
 
-// All arguments of a driver are plain JSON, but for the bytes of blobs.
+// All arguments of a driver are plain JSON, except the bytes of blobs.
 function toLine({ args, ...entry }: Entry): string {
   const plain = args.map((arg) => (arg instanceof Uint8Array ? { base64: Buffer.from(arg).toString('base64') } : arg))
   return JSON.stringify({ ...entry, args: plain })

@@ -3,9 +3,9 @@ import { median } from '../measure.ts'
 export type Interval = { readonly median: number; readonly low: number; readonly high: number }
 
 /**
- * Where the middle of independent ratios lies, and the interval that has the true one with at least this confidence: the estimate of Hodges and
- * Lehmann with the ranks of Wilcoxon, on logarithms. It takes for granted only that noise is as likely to favour one side as the other, so a few wild
- * values do no harm. With too few ratios for the confidence it is everything there is.
+ * The median of independent ratios, and the interval that contains the true one with at least this confidence: the
+ * Hodges-Lehmann estimate with Wilcoxon ranks, on logarithms. It assumes only that noise is equally likely to favour
+ * either side, so outliers do no harm. With too few ratios for the confidence, the interval is the whole range.
  */
 export function ratioInterval(ratios: readonly number[], confidence: number): Interval {
   const logs = ratios.map(Math.log)
@@ -19,7 +19,10 @@ export function ratioInterval(ratios: readonly number[], confidence: number): In
   }
 }
 
-/** How many means may lie outside on each side, one more than what chance gives a rank sum: ranks 1 to `count`, each with the sign of a coin. */
+/**
+ * How many means may lie outside on each side: one more than chance gives a rank sum of ranks 1 to `count` with random
+ * signs.
+ */
 function likelyRanks(count: number, confidence: number): number {
   let ways = [1]
   for (let rank = 1; rank <= count; rank++)

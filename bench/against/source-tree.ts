@@ -6,13 +6,15 @@ import { promisify } from 'node:util'
 
 const run = promisify(execFile)
 const here = join(import.meta.dirname, '..', '..')
-/** All that the measuring program loads of a tree. */
+/** Everything that the measuring program loads from a tree. */
 const needed = ['src', 'package.json', 'package-lock.json']
 
-/** A copy of sources in a folder of its own, so that both sides are laid out alike and an edit meanwhile changes nothing. */
+/**
+ * A copy of sources in its own folder, so that both sides have the same layout and edits during the run have no effect.
+ */
 export type SourceTree = { readonly name: string; readonly root: string; remove(): Promise<void> }
 
-/** What is in the working tree now, committed or not. */
+/** The working tree, including uncommitted changes. */
 export async function workingTree(): Promise<SourceTree> {
   const root = await freshFolder()
   for (const name of needed) await cp(join(here, name), join(root, name), { recursive: true })
@@ -45,7 +47,10 @@ async function commitOf(ref: string): Promise<string> {
   }
 }
 
-/** The same modules where both ask for the same ones, else its own: a new version of a dependency is part of what a tree costs. */
+/**
+ * Shares the modules if both trees have the same dependencies; otherwise installs its own, because a new version of a
+ * dependency is part of what a tree costs.
+ */
 async function provideModules(root: string): Promise<void> {
   const [ours, theirs] = await Promise.all([here, root].map(modulesAskedFor))
   if (ours === theirs) return symlink(join(here, 'node_modules'), join(root, 'node_modules'))

@@ -1,6 +1,7 @@
 /**
- * Measures turns with the sources of any tree: `node turn-child.ts <root of the tree> <SQLite file> <Postgres URL>`. Started as a child; it is told a
- * measure and answers with what one slice of it took. It imports public entries only, so that it can load trees of other days.
+ * Measures turns with the sources of any tree: `node turn-child.ts <root of the tree> <SQLite file> <Postgres URL>`.
+ * Runs as a child process: it receives a measure and answers with the time of one slice. It imports public entries
+ * only, so that it can load older trees.
  */
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -14,9 +15,9 @@ import { instantModel } from '../instant-model.ts'
 import { inLanes, median, milliseconds } from '../measure.ts'
 import type { Slice, TurnMeasure } from './turn-measures.ts'
 
-/** Conversations stay short, so that the first slice and the last measure the same. */
+/** Conversations stay short, so that the first and the last slice measure the same. */
 const turnsPerConversation = 10
-/** What follows a turn, such as letting go of a lease, must not run while the other tree is measured. */
+/** Work that follows a turn, such as releasing a lease, must not run while the other tree is measured. */
 const restMs = 10
 
 const [root = '', sqliteFile = '', postgresUrl = ''] = process.argv.slice(2)
@@ -47,7 +48,10 @@ async function answer(measure: TurnMeasure): Promise<void> {
   process.send?.(slice)
 }
 
-/** One lane gives the median of its turns, which other programs of the machine disturb least; many lanes the time until all are done. */
+/**
+ * One lane reports the median of its turns, which other programs disturb least; several lanes report the time until all
+ * are done.
+ */
 async function measureSlice({ store, lanes, turnsPerLane }: TurnMeasure): Promise<Slice> {
   slices += 1
   const turnTimes: number[] = []
@@ -68,7 +72,7 @@ async function oneTurn(conversation: Perdure.Conversation): Promise<void> {
   if (outcome.status !== 'completed') throw new Error(`a turn ended ${JSON.stringify(outcome)}`)
 }
 
-/** The source of an entry, by the exports of the tree's own package.json. */
+/** The source of an entry, according to the `exports` of the tree's package.json. */
 async function entry<Module>(subpath: string): Promise<Module> {
   const { exports } = JSON.parse(await readFile(join(root, 'package.json'), 'utf8'))
   const source = exports[subpath].default.replace('./dist/', 'src/').replace(/\.js$/, '.ts')

@@ -1,13 +1,16 @@
-/** What is compared: turns with one tool call, on a store, in so many conversations at once. */
+/** What is compared: turns with one tool call, on a store, in a number of conversations at once. */
 export type TurnMeasure = {
   readonly name: string
   readonly store: 'memory' | 'sqlite' | 'postgres'
   readonly lanes: number
-  /** Of each lane in one slice: long enough for the clock, short enough that the machine is the same for both halves of a pair. */
+  /**
+   * Turns of each lane in one slice: enough for the clock, few enough that the machine is the same for both halves of a
+   * pair.
+   */
   readonly turnsPerLane: number
 }
 
-/** What a slice took: the time of a turn, or of all turns at once where there are several lanes, and the processor time of its process. */
+/** The time of a slice: of one turn, or of all turns with several lanes; and the processor time of its process. */
 export type Slice = { readonly ms: number; readonly cpuMs: number }
 
 export const turnMeasures: readonly TurnMeasure[] = [

@@ -12,7 +12,7 @@ import { createRoot } from 'react-dom/client'
 
 type ChatProps = { readonly api: string; readonly id: string }
 
-/** Shows what the log has first, then goes on with it. */
+/** Shows what the log has, then follows it. */
 export function Page({ api, id }: ChatProps) {
   const [messages, setMessages] = useState<UIMessage[] | null>(null)
   useEffect(() => void messagesOf(api, id).then(setMessages), [api, id])
@@ -24,10 +24,10 @@ function Chat({ api, id, messages }: ChatProps & { readonly messages: UIMessage[
     id,
     messages,
     transport: useMemo(() => new DefaultChatTransport({ api }), [api]),
-    // Joins a turn that is still going on, or waits.
+    // Joins a turn that is still running or waiting.
     resume: messages.length > 0,
     sendAutomaticallyWhen: isAnswered,
-    // Whatever went wrong on the way, the log has what happened.
+    // Whatever went wrong, the log has what happened.
     onError: () => void messagesOf(api, id).then(chat.setMessages),
   })
   const isBusy = chat.status === 'submitted' || chat.status === 'streaming'
@@ -38,7 +38,7 @@ function Chat({ api, id, messages }: ChatProps & { readonly messages: UIMessage[
     event.currentTarget.reset()
     void chat.sendMessage({ text })
   }
-  // Closing the stream would only end the reading.
+  // Closing the stream would only stop reading it.
   const cancel = () =>
     fetch(`${api}/${id}/cancel`, { method: 'POST', headers: { 'content-type': 'application/json' }, body: '{}' })
 

@@ -1,4 +1,4 @@
-/** The server of the page: a support agent that asks before it pays. How to run both is in README.md, beside this file. */
+/** The server of the page: a support agent that asks before it pays. README.md in this folder says how to run both. */
 import { createRuntime, defineAgent, defineTool } from 'perdure'
 import { serve } from 'perdure/server'
 import { sqliteStore } from 'perdure/sqlite'
@@ -13,7 +13,7 @@ const refund = defineTool({
   run: async ({ cents }) => ({ paid: cents }),
 })
 
-// Put any AI SDK model in its place.
+// Replace it with any AI SDK model.
 const model = scriptedModel(({ prompt }) => {
   const last = prompt.at(-1)
   if (last?.role === 'tool')
@@ -28,7 +28,8 @@ const support = defineAgent({ name: 'support', model, instructions: 'Be brief.',
 const { PORT = '4111', ORIGIN = 'http://localhost:5173' } = process.env
 const store = sqliteStore({ path: 'chats.db' })
 const runtime = createRuntime({ agents: [support], store })
-// Pages of other origins get nothing. Everybody on this machine is the same user here; pass `authenticate` to tell people apart.
+// Pages of other origins are refused. Everyone on this machine is the same user here; pass `authenticate` to tell
+// people apart.
 const server = await serve(runtime, { port: Number(PORT), allowedOrigins: [ORIGIN] })
 console.log(`the server listens on ${server.url}`)
 

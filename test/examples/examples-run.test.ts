@@ -64,7 +64,7 @@ const printed: Readonly<Record<string, readonly (string | RegExp)[]>> = {
   'multi-tenant-server.ts': [
     'ann: You have A-1 and A-2.',
     'eve: You have O-1.',
-    'nobody: unauthenticated',
+    'unknown: unauthenticated',
     'bob, of the same tenant, sees: the conversation',
     'eve, of another: conversation_not_found; for what does not exist: conversation_not_found',
     'eve lists: billing',
