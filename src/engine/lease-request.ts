@@ -1,4 +1,3 @@
-import type { PerdureError } from '../base/errors/perdure-error.ts'
 import type { FsmState } from '../log/fsm-state.ts'
 import type { Change } from '../store/change.ts'
 import type { ConversationRef } from '../store/records.ts'
@@ -46,18 +45,4 @@ export type WorkStarter = {
   start(request: LeaseRequest, lease: GrantedLease | null): void
   /** For an owner that only waits for its children: it takes no place from them until the returned function is called. */
   allowOneMore(): () => void
-}
-
-/** What this process works on a conversation or session with, while it holds the lease. */
-export type LogOwner = {
-  readonly lastSeq: number
-  /** True once nothing is written under the lease any more. */
-  readonly isLost: boolean
-  /** Why it does not get on, while the store fails it. */
-  readonly problem: PerdureError | null
-  hint(seq: number): void
-  /** Another node has the lease: nothing more may be written. */
-  loseLease(): void
-  /** Lets go in good order. */
-  close(): Promise<void>
 }

@@ -9,8 +9,8 @@ export const coreMutants: readonly Mutant[] = [
     edits: [
       {
         file: 'src/engine/turn/owner.ts',
-        find: "if (PerdureError.isInstance(error) && error.code === 'store_closed') {\n      node.logger.error('letting go",
-        replace: "if (PerdureError.isInstance(error)) {\n      node.logger.error('letting go",
+        find: "if (!PerdureError.isInstance(error) || error.code !== 'store_closed') return super",
+        replace: 'if (!PerdureError.isInstance(error)) return super',
       },
     ],
     killedBy: [

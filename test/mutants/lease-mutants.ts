@@ -6,6 +6,7 @@ const postgres = (test: string): Case => ({ file: 'src/store/postgres/postgres-s
 const orphaned = (test: string): Case => ({ file: 'test/stories/leases-orphaned.test.ts', test })
 
 const late = (test: string): Case => ({ file: 'test/stories/leases-late-start.test.ts', test })
+const worker = (test: string): Case => ({ file: 'src/engine/lease/worker.test.ts', test })
 const stopped = (test: string): Case => ({ file: 'test/faults/stopped-process.test.ts', test })
 
 const keeps = 'leases that their holder knows are kept, lapsed or not; one it does not know is reported and lapses'
@@ -269,6 +270,48 @@ export const leaseMutants: readonly Mutant[] = [
       {
         file: 'test/stories/leases-orphaned.test.ts',
         test: 'a lease that is lost again and again is given back again and again, long before it would lapse',
+      },
+    ],
+  },
+  {
+    name: 'leases: work that brought its lease claims another',
+    edits: [
+      {
+        file: 'src/engine/lease/worker.ts',
+        find: 'void this.take(ref, name, lease, hintedSeq)',
+        replace: 'void this.take(ref, name, lease && null, hintedSeq)',
+      },
+    ],
+    killedBy: [worker('that a commit gave with its lease is worked on under that lease')],
+  },
+  {
+    name: 'leases: a commit that failed and had asked for the lease does not look for it',
+    edits: [
+      {
+        file: 'src/engine/lease/worker.ts',
+        find: 'if (askedAt) this.#leases.lookForStrays()',
+        replace: 'if (!ref) this.#leases.lookForStrays()',
+      },
+    ],
+    killedBy: [worker('whose commit was refused is looked for, not taken')],
+  },
+  {
+    name: 'leases: an owner goes on although the store says that another node has the lease',
+    edits: [
+      {
+        file: 'src/engine/log-owner.ts',
+        find: '    if (!result.ok) this.#loseToAnother()\n    return result\n',
+        replace: '    return result\n',
+      },
+    ],
+    killedBy: [
+      {
+        file: 'src/engine/flow/flow-owner-failures.test.ts',
+        test: 'a proof that another node has the session lets nothing run',
+      },
+      {
+        file: 'src/engine/turn/owner.test.ts',
+        test: 'a proof that fails is made again, and one that another node has the conversation lets nothing run',
       },
     ],
   },

@@ -160,7 +160,7 @@ export const trustMutants: readonly Mutant[] = [
   },
   {
     name: 'trust: an owner that has lost the conversation leaves those who began with what it knew',
-    edits: [{ file: 'src/engine/turn/owner.ts', find: '      this.#channel.hint(result.lastSeq)\n', replace: '' }],
+    edits: [{ file: 'src/engine/turn/owner.ts', find: '    this.#channel.hint(lastSeq)\n', replace: '' }],
     killedBy: [
       resting(
         'whoever waits is told of an end that another process wrote before the wait began, while the owner here writes',

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import { z } from 'zod'
 import { sessionId as id, isEmpty, opened, owning, sleepy, takeAway } from '../../../test/flows/owned-session.ts'
 import { InvalidArgumentError, StoreClosedError, StoreError } from '../../base/errors/store-errors.ts'
-import { driveFlow } from './flow-work.ts'
+import { driveFlow } from './drive-flow.ts'
 
 test('when the time cannot be told, nothing is decided, and it is asked for again after a while', async () => {
   const { owner, clock, pass, meddle, warnings, types } = await owning(sleepy(500), {

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { sessionId as id, isEmpty, opened, owning, sleepy } from '../../../test/flows/owned-session.ts'
-import { driveFlow } from './flow-work.ts'
+import { driveFlow } from './drive-flow.ts'
 
 test('a session parks with what it waits for, when it is due and which status it has', async () => {
   const waiting = await owning((flow) => flow.suspend('go'))

@@ -1,15 +1,15 @@
 import { randomUUID } from 'node:crypto'
-import { type Clock, Signal } from '../../base/clock.ts'
+import type { Clock } from '../../base/clock.ts'
 import { PerdureError } from '../../base/errors/perdure-error.ts'
 import { failpoint } from '../../base/failpoint.ts'
 import type { Json } from '../../base/json.ts'
 import { tentative } from '../../log/decide.ts'
 import type { LogEvent, NewEvent } from '../../log/events.ts'
-import { type CommitResult, markOwnerChange, placedEvents } from '../../store/change.ts'
+import { type CommitResult, placedEvents } from '../../store/change.ts'
 import { type Lease, retryUntilAnswered } from '../../store/lease.ts'
-import { LogReading } from '../../store/log-pages.ts'
 import type { ConversationAttrs, ConversationRef } from '../../store/records.ts'
 import type { TenantStore } from '../../store/store.ts'
+import { LogOwner } from '../log-owner.ts'
 import type { EngineNode } from '../node.ts'
 import { decideFlow, type FlowDecision, type FlowHand, nextDueMs } from './decide-flow.ts'
 import { checkFlowInput } from './flow-registry.ts'
@@ -37,12 +37,10 @@ export type FlowContext = {
 
 const nothing: FlowDecision = { events: [], parks: false, wakeInMs: null }
 
-/** This process's hold on one session: its lease, its record, its running code, and the steps that run for it. Used by `driveFlow` alone. */
-export class FlowOwner {
+/** Owns one session: its record, its running code, and the steps that run for it. Used by `driveFlow` alone. */
+export class FlowOwner extends LogOwner {
   readonly #context: FlowContext
-  readonly #lease: Lease
   readonly #time: StoreTime
-  readonly #signal = new Signal()
   #state: FlowState
   #summarisedTo: number
   #lastAt: number | null
@@ -52,8 +50,6 @@ export class FlowOwner {
   #given = 0
   #ops: RunningOps
   #mustProve = false
-  readonly #reading: LogReading
-  #isLost = false
   #dueInMs: number | null = null
 
   /** `sent`: messages to agents that are known to be in their logs. */
@@ -63,9 +59,8 @@ export class FlowOwner {
     { state, summarisedTo, lastAt }: LoadedFlow,
     sent: ReadonlySet<string> = new Set(),
   ) {
+    super(context, lease, 'session')
     this.#context = context
-    this.#lease = lease
-    this.#reading = new LogReading(context.node.clock)
     this.#time = new StoreTime(context.node.clock)
     this.#state = state
     this.#summarisedTo = summarisedTo
@@ -73,21 +68,13 @@ export class FlowOwner {
     this.#ops = this.#newOps(sent)
   }
 
-  get lastSeq(): number {
+  override get lastSeq(): number {
     return this.#state.lastSeq
   }
 
-  /** What it knows of the session, for whoever looks next. */
+  /** What it knows of the session, for the next owner or reader. */
   get loaded(): LoadedFlow {
     return { state: this.#state, summarisedTo: this.#summarisedTo, lastAt: this.#lastAt }
-  }
-
-  get isLost(): boolean {
-    return this.#isLost
-  }
-
-  get problem(): PerdureError | null {
-    return this.#reading.problem
   }
 
   /** When it was let go: how soon it is due again; null when nothing will be. */
@@ -95,39 +82,23 @@ export class FlowOwner {
     return this.#dueInMs
   }
 
-  /** Somebody appended; the loop reads it before it decides again. */
-  hint(seq: number): void {
-    this.#reading.hint(seq)
-    if (seq > this.lastSeq) this.#signal.set()
-  }
-
-  /** Another node has it, or it was deleted. Nothing more may be written; what runs is told to stop. */
-  loseLease(): void {
-    this.#isLost = true
+  protected override stopAll(): void {
     this.#ops.abort()
-    this.#signal.set()
   }
 
-  #loseToAnother(): void {
-    const { node, ref } = this.#context
-    if (!this.#isLost) node.logger.warn('a lease was lost: another node has taken the session', ref)
-    this.#lease.lose()
+  /** The process ends: steps that run are told to stop and stay open in the log. The next owner decides by their `ifInterrupted`. */
+  override async close(): Promise<void> {
+    if (this.isLost) return
     this.loseLease()
-  }
-
-  /** The process ends: steps that run are told to stop and stay open in the log; whoever goes on decides by their `ifInterrupted`. */
-  async close(): Promise<void> {
-    if (this.#isLost) return
-    this.loseLease()
-    await this.#context.store.releaseLease(this.#context.ref.id, this.#lease.epoch)
+    await this.#context.store.releaseLease(this.#context.ref.id, this.lease.epoch)
   }
 
   /** Reads what others appended, and brings the code to where the record is. */
   async catchUp(): Promise<void> {
-    await this.#reading.pause()
-    if (this.#isLost) return
-    if (this.#reading.isDue(this.lastSeq)) await this.#read()
-    if (!this.#isLost) await this.#bringCodeUp()
+    await this.reading.pause()
+    if (this.isLost) return
+    if (this.reading.isDue(this.lastSeq)) await this.#read()
+    if (!this.isLost) await this.#bringCodeUp()
   }
 
   async decide(): Promise<FlowDecision> {
@@ -138,7 +109,7 @@ export class FlowOwner {
   async #decide(): Promise<FlowDecision> {
     const standstill = this.#standstill!
     if (this.#mustAskTime()) await this.#askTime()
-    if (this.#isLost || this.#reading.waitMs > 0) return nothing
+    if (this.isLost || this.reading.waitMs > 0) return nothing
     if (standstill.type !== 'continued') {
       const decision = decideFlow(standstill, this.#state, this.#hand())
       if (decision.wakeInMs === null || this.#time.isKnown) return decision
@@ -159,26 +130,16 @@ export class FlowOwner {
 
   /** One transaction: the events, the status, and, when it parks, letting go. */
   async commit({ events, parks, wakeInMs }: FlowDecision): Promise<boolean> {
-    const { store, ref } = this.#context
     const wakeAt = wakeInMs === null ? null : { inMs: wakeInMs }
     const after = parks ? foldFlow(tentative(events, this.lastSeq), this.#state) : null
     for (const event of events) if (event.type === 'flow_opened') this.#ops.opens(event.content.position)
     failpoint(parks ? 'flow.before_park' : 'flow.before_commit')
-    let result: CommitResult
-    try {
-      const parking = after ? { conversation: this.#attrsAt(after), wakeAt, lease: 'release' as const } : {}
-      const change = markOwnerChange({ events, expectedSeq: this.lastSeq, epoch: this.#lease.epoch, ...parking })
-      result = await store.commit(ref.id, change)
-    } catch (error) {
-      this.#commitFailed(error)
-      return false
-    }
+    const parking = after ? { conversation: this.#attrsAt(after), wakeAt, lease: 'release' as const } : {}
+    const result = await this.commitUnderLease({ events, ...parking })
     if (!result.ok) {
-      if (result.conflict === 'epoch') this.#loseToAnother()
-      this.#reading.demand()
+      if (result.conflict === 'failed') this.#commitFailed(result.error)
       return false
     }
-    this.#reading.hasWritten()
     // Durable from here: a crash finds which operations were begun and what is known of them.
     failpoint(parks ? 'flow.after_park' : 'flow.after_commit')
     this.#time.heard(result)
@@ -190,25 +151,25 @@ export class FlowOwner {
 
   /** Begins with what is open in the log and does not run yet: steps, and messages to agents. */
   async actOnOpened(): Promise<void> {
-    if (this.#mustProve && this.#reading.waitMs === 0) await this.#prove()
+    if (this.#mustProve && this.reading.waitMs === 0) await this.#prove()
     const standstill = this.#standstill
-    if (this.#isLost || this.#mustProve || standstill?.type !== 'blocked') return
+    if (this.isLost || this.#mustProve || standstill?.type !== 'blocked') return
     for (const live of standstill.ops) {
       const opened = this.#state.ops[live.position - 1]
       if (opened) this.#ops.begin(live, opened, this.#state.who)
     }
   }
 
-  /** Until an outcome is in hand, somebody appends, or something is due. */
+  /** Until a step or an agent has answered, the log has grown, or something is due. */
   async changed(): Promise<void> {
-    if (this.#isLost || this.#reading.isHinted(this.lastSeq) || this.#reading.waitMs > 0) return
+    if (this.isLost || this.reading.isHinted(this.lastSeq) || this.reading.waitMs > 0) return
     const dueMs = nextDueMs(openOps(this.#state), this.#time.now())
     const due = (): void => {
       this.#ops.lookAgain()
-      this.#signal.set()
+      this.signal.set()
     }
     const callOff = dueMs === null ? () => {} : this.#context.node.clock.after(dueMs, due)
-    await this.#signal.wait()
+    await this.signal.wait()
     callOff()
   }
 
@@ -222,18 +183,16 @@ export class FlowOwner {
     }
   }
 
-  /** Nobody is woken by a clock that is only thought to be right. */
+  /** No sleep ends by a clock that is only thought to be right. */
   #mustAskTime(): boolean {
     const sleeping = openOps(this.#state).filter(({ op }) => op.kind === 'sleep')
     return sleeping.length > 0 && (!this.#time.isKnown || nextDueMs(sleeping, this.#time.now()) === 0)
   }
 
   async #askTime(): Promise<void> {
-    const { store, ref } = this.#context
     try {
-      const result = await store.commit(ref.id, { events: [], epoch: this.#lease.epoch })
+      const result = await this.confirmLease()
       if (result.ok) this.#time.heard(result)
-      else this.#loseToAnother()
     } catch (error) {
       this.#commitFailed(error)
     }
@@ -241,18 +200,15 @@ export class FlowOwner {
 
   async #read(): Promise<void> {
     const { store, ref } = this.#context
-    try {
-      await this.#reading.run(async () => this.#apply(await store.streamEvents(ref.id, { after: this.lastSeq })))
-    } catch (error) {
-      this.#storeFailed(error, 'reading the log of a session failed')
-    }
+    const read = async () => this.#apply(await store.streamEvents(ref.id, { after: this.lastSeq }))
+    await this.attempt('reading the log of a session failed', () => this.reading.run(read))
   }
 
   async #bringCodeUp(): Promise<void> {
     if (!this.#run) {
       const { node, ref } = this.#context
       const flow = node.flows.replaying(ref.id, this.#state)
-      this.#run = new FlowRun(ref.id, flow, this.#state, () => this.#signal.set())
+      this.#run = new FlowRun(ref.id, flow, this.#state, () => this.signal.set())
       this.#given = this.#state.outcomes.length
       this.#standstill = await this.#run.replay()
       return
@@ -269,7 +225,7 @@ export class FlowOwner {
     const { node, ref, store } = this.#context
     const placed = placedEvents(ref.id, events, this.lastSeq, result)
     if (!placed) {
-      this.#reading.demand()
+      this.reading.demand()
       return
     }
     this.#apply(placed)
@@ -291,7 +247,7 @@ export class FlowOwner {
     this.#ops.settle(new Set(this.#state.outcomes.map(({ position }) => position)))
   }
 
-  /** A fresh record: positions count from 1 again, and what ran for the old one answers nobody. */
+  /** A fresh record: positions count from 1 again, and what ran for the old one is of no use. */
   #beginAgain(): void {
     this.#ops.abort()
     this.#ops = this.#newOps()
@@ -302,8 +258,8 @@ export class FlowOwner {
   #newOps(sent: ReadonlySet<string> = new Set()): RunningOps {
     const { node, ref, askAgent } = this.#context
     const { warnOfStore, clock } = node
-    const mayStart = (signal: AbortSignal) => retryUntilAnswered(this.#lease, clock, () => signal.aborted)
-    const wake = () => this.#signal.set()
+    const mayStart = (signal: AbortSignal) => retryUntilAnswered(this.lease, clock, () => signal.aborted)
+    const wake = () => this.signal.set()
     return new RunningOps({ id: ref.id, warnOfStore, askAgent, mayStart, wake }, new Set(sent))
   }
 
@@ -314,20 +270,14 @@ export class FlowOwner {
 
   /** After a commit that may have been made: what is open under our epoch was opened by us, and is run now. */
   async #prove(): Promise<void> {
-    const { store, ref } = this.#context
-    try {
-      const result = await store.commit(ref.id, { events: [], epoch: this.#lease.epoch })
-      if (!result.ok) this.#loseToAnother()
-      this.#mustProve = false
-    } catch (error) {
-      this.#storeFailed(error, 'checking the lease of a session failed')
-    }
+    const isAnswered = await this.attempt('checking the lease of a session failed', () => this.confirmLease())
+    if (isAnswered) this.#mustProve = false
   }
 
   #commitFailed(error: unknown): void {
     if (!PerdureError.isInstance(error) || error.retryable) {
       this.#mustProve = true
-      this.#storeFailed(error, 'a commit of a session failed')
+      this.storeFailed(error, 'a commit of a session failed')
       return
     }
     // Deleted meanwhile, or the process ends. Anything else the store will never take.
@@ -335,11 +285,10 @@ export class FlowOwner {
     this.loseLease()
   }
 
-  #storeFailed(error: unknown, what: string): void {
-    const { node, ref } = this.#context
+  /** Rejects the work on the session where trying again does not help. */
+  protected override storeFailed(error: unknown, what: string): void {
     if (PerdureError.isInstance(error) && !error.retryable) throw error
-    this.#reading.hasFailed(error)
-    node.warnOfStore(`${what}; trying again`, { ...ref, error, waitMs: this.#reading.waitMs })
+    super.storeFailed(error, what)
   }
 }
 
@@ -348,7 +297,7 @@ function draw(kind: 'now' | 'random' | 'uuid', clock: Clock): Json {
   return kind === 'random' ? Math.random() : randomUUID()
 }
 
-/** `suspended` only when somebody is waited for; one that sleeps goes on by itself. */
+/** `suspended` only while it waits for an answer; a session that sleeps goes on by itself. */
 function statusOf(state: FlowState): 'ended' | 'suspended' | 'active' {
   if (state.ended) return 'ended'
   return pendingOp(state) ? 'suspended' : 'active'

@@ -2,7 +2,6 @@ import { expect, test } from 'vitest'
 import { silentLogger } from '../../base/logger.ts'
 import { fakeClock } from '../../testing/fake-clock.ts'
 import { BackgroundTasks, KeepAlive } from '../background-tasks.ts'
-import type { LogOwner } from '../lease-request.ts'
 import { releaseAllWithin } from './shutdown.ts'
 
 function closing() {
@@ -23,8 +22,8 @@ function closing() {
   const keepAlive = new Watched()
   const clock = fakeClock()
   const backgroundTasks = new BackgroundTasks({ logger, keepAlive })
-  const owner = (name: string, close: () => Promise<void>): LogOwner => {
-    return { lastSeq: 1, isLost: false, problem: null, hint: () => {}, loseLease: () => void lost.push(name), close }
+  const owner = (name: string, close: () => Promise<void>) => {
+    return { loseLease: () => void lost.push(name), close }
   }
   return {
     told,

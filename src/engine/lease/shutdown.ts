@@ -1,7 +1,7 @@
 import { type Clock, withTimeout } from '../../base/clock.ts'
 import { Lru } from '../../base/lru.ts'
 import { type ConversationRef, conversationKey } from '../../store/records.ts'
-import type { LogOwner } from '../lease-request.ts'
+import type { LogOwner } from '../log-owner.ts'
 import type { EngineNode } from '../node.ts'
 
 type SnapshotNode = Pick<EngineNode, 'store' | 'workingSets' | 'scopes' | 'snapshots' | 'clock' | 'logger'>
@@ -58,7 +58,7 @@ const letGoMs = 2_000
 
 type ClosingNode = Pick<EngineNode, 'backgroundTasks' | 'keepAlive' | 'clock' | 'logger'>
 
-type Held = { readonly owner: LogOwner | null; readonly done: Promise<unknown> }
+type Held = { readonly owner: Pick<LogOwner, 'close' | 'loseLease'> | null; readonly done: Promise<unknown> }
 
 /**
  * Lets go of all that is held. What a store that does not answer keeps from being let go is abandoned: nothing more is done under its leases, which

@@ -1,4 +1,4 @@
-import { type Clock, Signal } from '../../base/clock.ts'
+import type { Clock } from '../../base/clock.ts'
 import { PerdureError } from '../../base/errors/perdure-error.ts'
 import { StoreError } from '../../base/errors/store-errors.ts'
 import { failpoint } from '../../base/failpoint.ts'
@@ -9,13 +9,13 @@ import type { Step } from '../../log/next-step.ts'
 import type { Outcome } from '../../log/settle.ts'
 import { type CallState, type ConversationState, findCall, openTurn } from '../../log/state.ts'
 import { remember } from '../../prompt/assemble-prompt.ts'
-import { type CommitResult, changeFor, markOwnerChange, placedEvents } from '../../store/change.ts'
+import { type CommitResult, changeFor, placedEvents } from '../../store/change.ts'
 import { type Lease, retryUntilAnswered } from '../../store/lease.ts'
-import { LogReading } from '../../store/log-pages.ts'
 import type { TenantStore } from '../../store/store.ts'
 import { caughtUp, loadWhole, type WorkingSet, type WorkingSets, withEvents } from '../../store/working-sets.ts'
 import { ChildCalls } from '../child/child-calls.ts'
 import type { Channel } from '../live/channel.ts'
+import { LogOwner } from '../log-owner.ts'
 import { RunningModel } from './model-task.ts'
 import {
   handOverEvents,
@@ -30,14 +30,12 @@ import { MissingTools, RunningCalls } from './running-calls.ts'
 import { runCall } from './tool-task.ts'
 import type { TurnContext } from './turn-context.ts'
 
-/** This process's hold on one conversation: its lease, its folded log, and what runs for it. Used by `drive` alone. */
-export class Owner {
+/** Owns one conversation: its folded log, and what runs for it. Used by `drive` alone. */
+export class Owner extends LogOwner {
   readonly #context: TurnContext
   readonly #store: TenantStore
   readonly #channel: Channel
   readonly #workingSets: WorkingSets
-  readonly #lease: Lease
-  readonly #signal = new Signal()
   readonly #pending: PendingOutcomes
   readonly #running = new RunningCalls({
     result: (outcome) => this.#take(outcome),
@@ -49,23 +47,20 @@ export class Owner {
   readonly missingTools: MissingTools
   #workingSet: WorkingSet
   #cached: FsmState | null
-  readonly #reading: LogReading
   readonly #guards = new RowGuards()
   readonly #refusedCommits = new RefusedCommits()
-  #isLost = false
   #isClosing = false
   #interrupted: readonly string[] = []
 
-  /** `cached`: what the row says of its state, where that is known; nobody else writes it under this lease. */
+  /** `cached`: what the row says of its state, where that is known. Only the owner writes it under this lease. */
   constructor(context: TurnContext, lease: Lease, workingSet: WorkingSet, cached: FsmState | null) {
+    super(context, lease, 'conversation')
     this.#context = context
     this.#pending = new PendingOutcomes(context.node.redact)
     this.#store = context.store
     this.#channel = context.channel
     this.#workingSets = context.node.workingSets
-    this.#lease = lease
     this.#cached = cached
-    this.#reading = new LogReading(context.node.clock)
     this.#workingSet = remember(context.memory, { ...workingSet, agent: context.agent.name })
     const loop = { state: () => this.state, submit: (outcome: Outcome) => this.#submit(outcome) }
     this.#model = new RunningModel(context, loop, {
@@ -81,16 +76,8 @@ export class Owner {
     return this.#workingSet.state
   }
 
-  get lastSeq(): number {
+  override get lastSeq(): number {
     return this.state.lastSeq
-  }
-
-  get isLost(): boolean {
-    return this.#isLost
-  }
-
-  get problem(): PerdureError | null {
-    return this.#reading.problem
   }
 
   get isClosing(): boolean {
@@ -115,54 +102,48 @@ export class Owner {
     this.#pending.settle(outcomes)
   }
 
-  /** Somebody appended; the loop reads it before it decides again. */
-  hint(seq: number): void {
-    this.#reading.hint(seq)
-    if (seq > this.state.lastSeq) this.#signal.set()
-  }
-
   /** Something has happened that the loop has not decided on. */
   get hasNews(): boolean {
-    return this.#isLost || !this.#pending.isEmpty || this.#reading.isHinted(this.lastSeq)
+    return this.isLost || !this.#pending.isEmpty || this.reading.isHinted(this.lastSeq)
   }
 
   async changed(): Promise<void> {
-    await this.#signal.wait()
+    await this.signal.wait()
   }
 
-  /** Reads the log when somebody has appended, or after a while. */
+  /** Reads the log when it has grown, or after a while. */
   async readNext(withinMs: number): Promise<void> {
-    const callOff = this.clock.after(withinMs, () => this.#signal.set())
-    if (!this.#isLost && !this.#reading.isHinted(this.lastSeq)) await this.#signal.wait()
+    const callOff = this.clock.after(withinMs, () => this.signal.set())
+    if (!this.isLost && !this.reading.isHinted(this.lastSeq)) await this.signal.wait()
     callOff()
-    this.#reading.demand()
+    this.reading.demand()
     await this.catchUp()
   }
 
-  /** The store has failed, or others have appended: the log is to be read before anything is decided. */
+  /** The store has failed, or others have appended: the log must be read before anything is decided. */
   get isBehind(): boolean {
-    return this.#reading.isDue(this.lastSeq) || this.#reading.waitMs > 0
+    return this.reading.isDue(this.lastSeq) || this.reading.waitMs > 0
   }
 
   /** Rejects when the log has an event that cannot be folded here. */
   async catchUp(): Promise<void> {
-    await this.#reading.pause()
-    if (!this.#reading.isDue(this.lastSeq)) return
+    await this.reading.pause()
+    if (!this.reading.isDue(this.lastSeq)) return
     const { id } = this.#context.ref
     try {
-      await this.#reading.run(async () =>
+      await this.reading.run(async () =>
         this.#accept((await caughtUp(this.#store, id, this.#workingSet)) ?? (await loadWhole(this.#store, id))),
       )
     } catch (error) {
       // Nothing can be decided past an event that cannot be folded.
       if (PerdureError.isInstance(error) && error.code.startsWith('event_')) throw error
-      this.#storeFailed(error, 'reading the log failed')
+      this.storeFailed(error, 'reading the log failed')
     }
   }
 
   /**
    * One transaction: the events, the rows that go with them, the cached state, and letting go: `park` when there is nothing to do, `hand_over`
-   * when somebody else is to go on.
+   * for another process to go on.
    */
   async commit(events: readonly NewEvent[], after: ConversationState, lets: 'go_on' | LettingGo): Promise<boolean> {
     const { id } = this.#context.ref
@@ -172,40 +153,26 @@ export class Owner {
     const isCached = lets === 'go_on' && this.#cached !== null && saysTheSame(this.#cached, fsmState)
     const change = {
       ...this.#guards.guarded(changeFor(events, after)),
-      expectedSeq,
-      epoch: this.#lease.epoch,
       ...(isCached ? {} : { fsmState }),
       ...(lets === 'go_on' ? {} : lettingGo[lets]),
     }
     const snapshot = lifecycleSnapshot(this.#context, events, this.state, after)
     failpoint(parks ? 'owner.before_park' : 'owner.before_commit')
-    let result: CommitResult
-    try {
-      result = await this.#store.commit(id, markOwnerChange(change))
-    } catch (error) {
-      snapshot?.announce()
-      await this.#commitFailed(error, events)
-      return false
-    }
+    const result = await this.commitUnderLease(change)
     if (!result.ok) {
       snapshot?.announce()
-      if (result.conflict === 'epoch') this.#loseToAnother()
-      if (result.conflict === 'stale') {
-        await this.attempt('reading the rows of calls failed', () => this.#guards.distrust(this.#context))
-      }
-      this.#channel.hint(result.lastSeq)
-      this.#reading.demand()
+      if (result.conflict === 'failed') await this.#commitFailed(result.error, events)
+      else await this.#commitRefused(result)
       return false
     }
-    this.#reading.hasWritten()
     this.#refusedCommits.committed()
     this.#guards.trust()
     if (!isCached) this.#cached = fsmState
     // Durable from here: a crash finds these events, and the calls they start are found interrupted unless their results are too.
     failpoint(parks ? 'owner.after_park' : 'owner.after_commit')
     const placed = placedEvents(id, events, expectedSeq, result)
-    if (!placed) this.#reading.demand()
-    while (!placed && this.#reading.isDemanded && !this.#isLost) await this.catchUp()
+    if (!placed) this.reading.demand()
+    while (!placed && this.reading.isDemanded && !this.isLost) await this.catchUp()
     const workingSet = placed ? withEvents(this.#workingSet, placed) : this.#workingSet
     await snapshot?.persist(workingSet)
     if (placed) this.#accept(workingSet, placed)
@@ -215,53 +182,39 @@ export class Owner {
     return true
   }
 
-  callModel(step: Extract<Step, { type: 'model' }>): void {
-    // It may have been lost while the log was read, and then whoever has it calls the model.
-    if (!this.#isLost) this.#model.start(step)
+  async #commitRefused({ conflict, lastSeq }: Extract<CommitResult, { ok: false }>): Promise<void> {
+    if (conflict === 'stale') {
+      await this.attempt('reading the rows of calls failed', () => this.#guards.distrust(this.#context))
+    }
+    this.#channel.hint(lastSeq)
   }
 
-  /** Answers `cancel_requested`: aborts what runs, and has the rest of the message, if any, in hand for the one commit. */
+  callModel(step: Extract<Step, { type: 'model' }>): void {
+    // The lease may have been lost while the log was read, and then its holder calls the model.
+    if (!this.isLost) this.#model.start(step)
+  }
+
+  /** Answers `cancel_requested`: aborts what runs, and adds a cancel, with the rest of the message, to the pending outcomes. */
   async stop(turnId: string): Promise<void> {
     this.#running.abort()
     this.#pending.replaceCancel({ type: 'cancel', turnId, ...(await this.#model.cutOff()) })
   }
 
-  /** Something that other conversations need. False when the store failed; it is tried again, on the log as it is then. */
-  async attempt(what: string, work: () => Promise<void>): Promise<boolean> {
-    try {
-      await work()
-      return true
-    } catch (error) {
-      this.#storeFailed(error, what)
-      return false
-    }
-  }
-
-  /** Another node has it, or it was deleted. Nothing more may be written; what runs is told to stop. */
-  loseLease(): void {
-    this.#isLost = true
+  protected override stopAll(): void {
     this.#abortAll()
     this.#pending.drop()
     const { tenant, id } = this.#context.ref
     this.#workingSets.drop(tenant, id)
     this.#detach()
-    this.#signal.set()
-  }
-
-  #loseToAnother(): void {
-    const { node, ref } = this.#context
-    if (!this.#isLost) node.logger.warn('a lease was lost: another node has taken the conversation', ref)
-    this.#lease.lose()
-    this.loseLease()
   }
 
   /** The process ends: what runs is told to stop, and the loop hands over. What returns from now on was stopped, and tells nothing. */
-  async close(): Promise<void> {
-    if (this.#isLost || this.#isClosing) return
+  override async close(): Promise<void> {
+    if (this.isLost || this.#isClosing) return
     this.#isClosing = true
     this.#interrupted = [...this.#running.ids()].filter((callId) => !this.#pending.hasResult(callId))
     this.#abortAll()
-    this.#signal.set()
+    this.signal.set()
   }
 
   /**
@@ -272,8 +225,8 @@ export class Owner {
     const events = handOverEvents(this.state, this.outcomes(), this.#interrupted)
     const after = withEvents(this.#workingSet, tentative(events, this.state.lastSeq)).state
     const isDone = await this.commit(events, after, 'hand_over')
-    // A store that fails is not waited for now: its lease lapses, and whoever comes next finds what was started.
-    if (isDone || this.#reading.waitMs > 0) this.loseLease()
+    // A store that fails is not waited for now: the lease lapses, and the next owner finds what was started.
+    if (isDone || this.reading.waitMs > 0) this.loseLease()
   }
 
   #abortAll(): void {
@@ -284,14 +237,14 @@ export class Owner {
 
   /** Resolves when the outcome is in the log; false when it has no place there. */
   #submit(outcome: Outcome): Promise<boolean> {
-    if (this.#isLost) return Promise.resolve(false)
+    if (this.isLost) return Promise.resolve(false)
     return new Promise((resolve) => this.#take(outcome, resolve))
   }
 
   #take(outcome: Outcome, settled?: (isCommitted: boolean) => void): void {
-    if (this.#isLost) return
+    if (this.isLost) return
     this.#pending.add(outcome, settled)
-    this.#signal.set()
+    this.signal.set()
   }
 
   #startCalls(events: readonly NewEvent[]): void {
@@ -304,7 +257,7 @@ export class Owner {
   }
 
   #startCall(call: CallState, attempt: number, turnId: string): void {
-    if (this.#isLost) return
+    if (this.isLost) return
     const { callId } = call
     if (this.#isClosing) {
       const result = { ok: false as const, error: 'the process was about to end: it was not run' }
@@ -313,7 +266,7 @@ export class Owner {
     }
     const turn = this.state.turns.findLast((candidate) => candidate.turnId === turnId)!
     const run = (signal: AbortSignal) => {
-      const mayStart = () => retryUntilAnswered(this.#lease, this.clock, () => this.#isLost || signal.aborted)
+      const mayStart = () => retryUntilAnswered(this.lease, this.clock, () => this.isLost || signal.aborted)
       return runCall(call, turn, this.#context, { signal, seq: () => this.state.lastSeq, mayStart })
     }
     this.#running.start(callId, attempt, run)
@@ -326,7 +279,7 @@ export class Owner {
     const { state } = this.#workingSet
     this.#workingSets.keep(tenant, id, this.#workingSet)
     if (events) this.#channel.publish(events)
-    // Whoever began with what was known here has not heard of it otherwise.
+    // A watcher that began with what was known here hears of it in no other way.
     else this.#channel.hint(state.lastSeq)
     this.#running.abortEnded(state)
     this.#model.stopUnlessFor(openTurn(state)?.turnId ?? null)
@@ -341,12 +294,12 @@ export class Owner {
       this.#refused(error)
       return
     }
-    this.#storeFailed(error, 'a commit failed')
+    this.storeFailed(error, 'a commit failed')
     const isAmbiguous = error instanceof StoreError && error.ambiguous
     if (!isAmbiguous || !events.some((event) => event.type === 'tool_started')) return
     do {
-      while (this.#reading.isDemanded && !this.#isLost) await this.catchUp()
-      if (this.#isLost) return
+      while (this.reading.isDemanded && !this.isLost) await this.catchUp()
+      if (this.isLost) return
     } while (!(await this.#isStillOurs()))
     const ours = events.filter(
       (event) =>
@@ -358,26 +311,16 @@ export class Owner {
 
   /** False when it is lost, or when that could not be found out. */
   async #isStillOurs(): Promise<boolean> {
-    try {
-      const result = await this.#store.commit(this.#context.ref.id, { events: [], epoch: this.#lease.epoch })
-      if (!result.ok) this.#loseToAnother()
-      return result.ok
-    } catch (error) {
-      this.#storeFailed(error, 'checking the lease failed')
-      return false
-    }
+    return (await this.attempt('checking the lease failed', () => this.confirmLease())) && !this.isLost
   }
 
-  #storeFailed(error: unknown, what: string): void {
-    this.#reading.hasFailed(error)
+  protected override storeFailed(error: unknown, what: string): void {
     this.#cached = null
+    if (!PerdureError.isInstance(error) || error.code !== 'store_closed') return super.storeFailed(error, what)
     const { node, ref } = this.#context
-    if (PerdureError.isInstance(error) && error.code === 'store_closed') {
-      node.logger.error('letting go of a conversation', { ...ref, error })
-      this.loseLease()
-      return
-    }
-    node.warnOfStore(`${what}; trying again`, { ...ref, error, waitMs: this.#reading.waitMs })
+    this.reading.hasFailed(error)
+    node.logger.error('letting go of a conversation', { ...ref, error })
+    this.loseLease()
   }
 
   /** The store will never take it (too large, not JSON): the turn fails truthfully. Where it takes nothing at all, the conversation is let go. */

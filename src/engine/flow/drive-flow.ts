@@ -1,6 +1,5 @@
 import type { Lease } from '../../store/lease.ts'
 import type { ConversationRef } from '../../store/records.ts'
-import type { LogOwner } from '../lease-request.ts'
 import type { EngineNode } from '../node.ts'
 import { FlowOwner } from './flow-owner.ts'
 import { openAgentIds, readSentMessages } from './flow-state.ts'
@@ -12,7 +11,7 @@ export async function workOnFlow(
   ref: ConversationRef,
   lease: Lease,
   askAgent: AskAgent,
-  onOwner: (owner: LogOwner) => Promise<void>,
+  onOwner: (owner: FlowOwner) => Promise<void>,
 ): Promise<number | null> {
   const { tenant, id } = ref
   const store = node.store.forTenant(tenant)
