@@ -9,7 +9,7 @@ describe('without settings', () => {
     expect(identify(ann, {})).toEqual({ tenant: 'acme', who: 'ann', scope: ann })
   })
 
-  test('nobody in particular acts in the default tenant', () => {
+  test('a scope without a user is anonymous in the default tenant', () => {
     expect(identify(createScope(), {})).toMatchObject({ tenant: 'default', who: 'anonymous' })
     expect(identify(systemScope(), {})).toMatchObject({ tenant: 'default', who: 'system' })
     expect(identify(systemScope('acme'), {})).toMatchObject({ tenant: 'acme', who: 'system' })
@@ -21,7 +21,7 @@ test.each([
   ['5', 5],
   ['nothing', undefined],
   ['a name', 'ann'],
-])('a scope that is no object is nobody, not everybody: %s', (_, scope) => {
+])('a scope that is no object is refused: %s', (_, scope) => {
   for (const options of [{}, { tenant: () => 'acme', who: () => 'ann' }]) {
     expect(() => identify(scope as never, options)).toThrow(expect.objectContaining({ code: 'invalid_argument' }))
   }
@@ -53,7 +53,7 @@ describe('an app that tells', () => {
     }
   })
 
-  test('refuses whoever has no tenant', () => {
+  test('refuses a scope that has no tenant', () => {
     for (const org of [undefined, '', 7, null]) {
       const scope = createScope({ user: 'ann', assigns: { org } })
       expect(() => identify(scope, options)).toThrow(expect.objectContaining({ code: 'tenant_missing' }))

@@ -47,7 +47,7 @@ test('bytes become the ref that the store will give them; URLs and refs stay wha
   expect(files).toEqual([{ bytes, mediaType: 'image/png' }])
 })
 
-test('the same file twice is to be stored once', () => {
+test('the same file twice is stored once', () => {
   const file = { type: 'file', mediaType: 'image/png', data: bytes } as const
   expect(readMessage([file, { ...file, data: new Uint8Array(bytes) }]).files).toHaveLength(1)
 })

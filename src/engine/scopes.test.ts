@@ -27,7 +27,7 @@ test('what others did with a turn does not change whose it is', async () => {
   expect(await scopes.forConversation('acme', 'c1').ofTurn(plain!)).toMatchObject({ user: 'restored ann' })
 })
 
-test('a call that was approved has the scope of whoever approved it', async () => {
+test('a call that was approved has the scope of the user who approved it', async () => {
   const scopes = new Scopes(undefined)
   scopes.rememberTurn('acme', 'c1', 't1', 'ann', ann)
   scopes.rememberAnswer('acme', 'c1', 'c1', 1, 'boss', boss)

@@ -8,7 +8,7 @@ import type { TurnState } from '../log/state.ts'
 import { checkId } from '../store/checks.ts'
 import type { ConversationRef } from '../store/records.ts'
 
-/** Rebuilds the scope of whoever acted from what is stored of it: the tenant, and who it was. */
+/** Rebuilds the scope of a user from what is stored of it: the tenant, and the user's id. */
 export type RestoreScope = (tenant: string, who: string) => Scope | Promise<Scope>
 
 const most = 10_000
@@ -22,7 +22,7 @@ export class Scopes {
     this.#restore = restore
   }
 
-  /** Only for whoever the log says opened the turn: others may steer it, or try its key. */
+  /** Only for the user who opened the turn, as the log says: others may steer it, or try its key. */
   rememberTurn(tenant: string, id: string, turnId: string, who: string, scope: Scope): void {
     this.#remember(JSON.stringify([tenant, id, turnId, who]), scope)
   }
@@ -36,12 +36,12 @@ export class Scopes {
     this.#remember(JSON.stringify([tenant, id, who]), scope)
   }
 
-  /** Of whoever started a session, for what its flow sends to agents. */
+  /** The scope of the user who started a session, for what its flow sends to agents. */
   ofSession(tenant: string, id: string, who: string): Promise<Scope> {
     return this.#recall(JSON.stringify([tenant, id, who]), tenant, who)
   }
 
-  /** Whoever let a call run acts in the child agent it starts, too. Returns their stored id. */
+  /** The user who let a call run acts in the child agent it starts, too. Returns the stored id of that user. */
   handOn(from: ConversationRef, turn: TurnState, callId: string, child: { id: string; turnId: string }): string {
     const { key, who } = actorOfCall(from, turn, callId)
     const scope = this.#remembered.get(key)
@@ -92,7 +92,7 @@ function actorOfCall(ref: ConversationRef, turn: TurnState, callId: string): Act
 export type IdentityOptions = {
   /** The tenant of a scope. Where it is given, a scope without one is refused. Default: the scope's `tenant`, else 'default'. */
   readonly tenant?: ((scope: Scope) => string) | undefined
-  /** The id that is stored of whoever acts. Default: the scope's `user`, else 'system' or 'anonymous'. */
+  /** The id that is stored of the user who acts. Default: the scope's `user`, else 'system' or 'anonymous'. */
   readonly who?: ((scope: Scope) => string) | undefined
 }
 

@@ -35,7 +35,7 @@ export type AnswerOptions = {
   readonly key?: string
 }
 
-/** What somebody wants to say to a pending call. */
+/** What a caller wants to say to a pending call. */
 export type Answer = {
   readonly status: Extract<ResolutionStatus, 'resolved' | 'denied'>
   readonly value: Json
@@ -88,7 +88,7 @@ export async function answerCall(
     return result
   }
   let result = await commit({ resolve: [resolveRow(content)] })
-  // Refused, and nobody has won: the row is not what the log says, and the log decides.
+  // Refused without a winner: the row is not what the log says, and the log decides.
   while (!result.ok && !result.winner) {
     const now = await state()
     const call = findCall(now, callId)?.call
@@ -177,7 +177,7 @@ type GivenRef = { readonly callId: string; readonly round?: number; readonly con
 
 const refNames = ['callId', 'round', 'conversationId'] as const
 
-/** The child agent of a conversation, or of one of its children, that a call is in; null for a call of its own, or of nobody below it. */
+/** The child agent of a conversation, or of one of its children, that a call is in; null for a call of its own, or of no conversation below it. */
 export async function childOfCall(store: TenantStore, id: string, call: ReadCallRef): Promise<string | null> {
   const { callId, conversationId } = call
   if (conversationId === id) return null
@@ -217,7 +217,7 @@ export function digestOf(...values: readonly Json[]): string {
   return createHash('sha256').update(encode(values)).digest('hex')
 }
 
-/** A call with all that was left out of it: nobody decides on half of its arguments. Read from its own events. */
+/** A call with all that was left out of it, read from its own events: no decision rests on half of its arguments. */
 async function wholeCall(store: TenantStore, id: string, call: CallState): Promise<CallState> {
   if (leftOutOf(call) === 0) return call
   const opened = await eventAt(store, id, call.seq)

@@ -52,7 +52,7 @@ test('a conversation that is not quarantined is left to its owner', async () => 
   expect(await ends('p')).toEqual([])
 })
 
-test('a turn that nobody asked to cancel stays open', async () => {
+test('a turn that was not asked to cancel stays open', async () => {
   const { begin, quarantine, cancel, ends } = node()
   await begin('p', waiting)
   await quarantine('p')
@@ -60,7 +60,7 @@ test('a turn that nobody asked to cancel stays open', async () => {
   expect(await ends('p')).toEqual([])
 })
 
-test('the children of a turn are asked to end, by whoever asked their parent, and are not waited for', async () => {
+test('the children of a turn are asked to end, in the name of the user who asked their parent, and are not waited for', async () => {
   const { store, begin, quarantine, cancel, ends } = node()
   await begin('p', [...waiting, cancelled('t1')])
   await begin(childId, [said(childTurnIdOf('c1'))], { id: 'p', callId: 'c1' })

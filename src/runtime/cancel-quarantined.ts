@@ -19,7 +19,7 @@ type Runtime = Pick<RuntimeContext, 'worker'> & {
 }
 
 /**
- * Ends the turns of a quarantined conversation that somebody asked to cancel. No process works on such a conversation, so it is done here, under the
+ * Ends the turns of a quarantined conversation that were asked to cancel. No process works on such a conversation, so it is done here, under the
  * lease of the quarantine, and nothing of the application runs for it: no tool, no model, no hook, no persister. Elsewhere nothing happens.
  */
 export async function cancelQuarantined(runtime: Runtime, ref: ConversationRef): Promise<void> {
@@ -43,12 +43,12 @@ export async function cancelQuarantined(runtime: Runtime, ref: ConversationRef):
   }
 }
 
-/** What ends turns that are to be cancelled; nothing where there are none. */
+/** The events that end turns which were asked to cancel; none where there are no such turns. */
 function endsOf(state: ConversationState): readonly NewEvent[] {
   const isAsked = state.turns.some((turn) => turn.cancel && !turn.end)
   const step = isAsked ? nextStep(state, new Set()) : null
   if (step?.type === 'terminate') return settle(state, { type: 'cancel', turnId: step.turnId })
-  // Of the queue: what is to be done about the open turn is not this step's.
+  // Only of the queue: this step is not about the open turn.
   const isOfQueue = step?.type === 'commit' && step.events.every(({ type }) => type === 'turn_ended')
   return isOfQueue ? step.events : []
 }

@@ -66,7 +66,7 @@ export type Conversation<A extends Agent = Agent> = {
   forks(page?: Page): Promise<ConversationRecord[]>
   /** Where it was forked from, then where that was, and so on to the first. */
   lineage(options?: LineageOptions): Promise<{ readonly id: string; readonly at: number }[]>
-  /** Goes on with what the log says is to be done; for forks. */
+  /** Goes on with what the log leaves to do; for forks. */
   continue(): Promise<void>
   /** This process lets go of it; the log and what waits stay. */
   stop(): Promise<void>
@@ -85,7 +85,7 @@ export type ForkOptions<B extends Agent = Agent> = {
 /** A handle on one turn. */
 export type TurnHandle<A extends Agent = Agent, Output = AgentOutput<A>> = {
   readonly turnId: string
-  /** Resolves when the turn waits for somebody or has ended. Never rejects. */
+  /** Resolves when the turn waits for an answer or has ended. Never rejects. */
   outcome(): Promise<TurnOutcome<PendingOf<A>, Output>>
   /** The text of the turn's messages as it is written; ends with the turn, or when it waits. */
   readonly textStream: AsyncIterable<string>

@@ -57,12 +57,12 @@ export type FlowSuspension = {
 /** A handle on one session of a flow. No I/O until a verb is called. */
 export type FlowSession<Input = Json, Result = Json> = {
   readonly id: string
-  /** Resolves when it waits for somebody or has ended. The same key is the same start; the signal ends the waiting, not the session. */
+  /** Resolves when it waits for an answer or has ended. The same key is the same start; the signal ends the waiting, not the session. */
   start(input: Input, options?: { readonly key?: string; readonly signal?: AbortSignal }): Promise<FlowStanding<Result>>
   /** Answers what it waits for; of several who try, one wins and the others are told. The same key is the same answer. */
   resume(value: unknown, options?: ResumeOptions): Promise<FlowStanding<Result>>
   status(): Promise<FlowStatus>
-  /** What it waits for; null when it waits for nobody. */
+  /** What it waits for; null when it waits for no answer. */
   pending(): Promise<Json>
   /** All that waits for an answer, also while something runs. */
   suspensions(): Promise<FlowSuspension[]>
@@ -76,7 +76,7 @@ export type FlowSession<Input = Json, Result = Json> = {
   forks(page?: Page): Promise<ConversationRecord[]>
   /** Where it was forked from, then where that was, and so on to the first. */
   lineage(options?: LineageOptions): Promise<{ readonly id: string; readonly at: number }[]>
-  /** Goes on with what the record says is to be done; for forks. */
+  /** Goes on with what the record leaves to do; for forks. */
   continue(options?: { readonly signal?: AbortSignal }): Promise<FlowStanding<Result>>
   /** With everything that belongs to it. False when there was none. */
   delete(): Promise<boolean>

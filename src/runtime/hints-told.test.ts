@@ -25,14 +25,14 @@ function nodes() {
   return { worker, front, close: () => Promise.all([worker.close({ drainMs: 0 }), front.close({ drainMs: 0 })]) }
 }
 
-test('a hint lets a worker find a session, and tells whoever waits for it elsewhere', async () => {
+test('a hint lets a worker find a session, and tells callers that wait for it elsewhere', async () => {
   const { front, close } = nodes()
   expect(await front.flow(ask, 's1').start(null)).toEqual({ status: 'suspended', tag: 'go?' })
   expect(await front.flow(ask, 's1').resume(7)).toEqual({ status: 'done', result: 7 })
   await close()
 })
 
-test('a hint tells whoever waits for a turn, and whoever watches a conversation, elsewhere', async () => {
+test('a hint tells callers that wait for a turn, or watch a conversation, elsewhere', async () => {
   const { front, close } = nodes()
   const chat = front.conversation('c1', { agent: 'talker' })
   const seen: string[] = []

@@ -101,7 +101,7 @@ async function waitingCode(opened: Answerable, state: FlowState, { id, store, fl
   const live =
     standstill.type === 'blocked' ? standstill.ops.find(({ position }) => position === opened.position) : null
   if (live) return live
-  // The code has ended, and nobody has written that down yet; or it was let go while it waited, and is another now.
+  // The code has ended, and the log does not say so yet; or it was let go while it waited, and the code is another now.
   if (!isLetGo(state, await store.getConversation(id))) throw new NotSuspendedError(id, 'running')
   throw new DeterminismError(id, opened.position, opened.op, { end: standstill.type })
 }

@@ -23,7 +23,7 @@ export type RuntimeOptions<Agents extends readonly Agent[] = readonly Agent[]> =
   /** By name and version; of several versions of a flow, the last is the newest. */
   readonly flows?: readonly Flow[]
   readonly store: Store
-  /** Rebuilds the scope of whoever acted, for work that goes on in another process. Without it: a system scope of the tenant. */
+  /** Rebuilds the scope of the user who acted, for work that goes on in another process. Without it: a system scope of the tenant. */
   readonly restoreScope?: RestoreScope
   /** Where snapshots of conversations are kept, beside their logs. Default: nowhere. */
   readonly persistence?: Persistence
@@ -69,7 +69,7 @@ export type Verbs<Agents extends readonly Agent[] = readonly Agent[]> = {
   /** Answers a call from anywhere: true or false for an approval, else the value that was asked for. */
   resolve(conversationId: string, call: CallRef, value: unknown, options?: AnswerOptions): Promise<Answered>
   conversations(filter?: ConversationFilter): Promise<ListedConversation[]>
-  /** Everything that waits for somebody, over all conversations of the tenant. */
+  /** Everything that waits for an answer, over all conversations of the tenant. */
   inbox(page?: Page): Promise<InboxItem[]>
   /** Has processes work again on a conversation or session that is quarantined. False when it is not. See the `problem` of `conversations`. */
   unquarantine(id: string): Promise<boolean>

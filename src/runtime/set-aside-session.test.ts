@@ -20,7 +20,7 @@ test('a session that a store fails for is set aside, and lists say so until the 
   })
   const flows = [flow as unknown as Flow]
   const api = createRuntime({ agents: [], flows, store, logger: silentLogger, work: false })
-  // Nobody works on it yet, so it would wait for good.
+  // No process works on it yet, so it would wait for good.
   const giveUp = new AbortController()
   const started = api
     .flow(flow, 's1')

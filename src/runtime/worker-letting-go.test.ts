@@ -76,7 +76,7 @@ test('a lease that cannot be given back is told of, and looked for until it is',
   await worker.close(0)
 })
 
-test('what the code cannot replay is left alone until its log grows, told as an error, and named to whoever asks', async () => {
+test('what the code cannot replay is left alone until its log grows, told as an error, and named to callers who ask', async () => {
   const { worker, pass, store, countOf, told } = workingNode([diverging])
   await startSession(store, 's1')
   worker.startPolling(noAgents)
@@ -92,7 +92,7 @@ test('what the code cannot replay is left alone until its log grows, told as an 
   await worker.close(0)
 })
 
-test('whoever takes what cannot be worked on is told why', async () => {
+test('a caller that takes what cannot be worked on is told why', async () => {
   const { worker, store } = workingNode([diverging])
   await startSession(store, 's1')
   expect(await worker.take(ref('s1'), 'flow:f')).toMatchObject({ code: 'flow_diverged' })

@@ -197,6 +197,6 @@ export const trustMutants: readonly Mutant[] = [
         replace: '',
       },
     ],
-    killedBy: [channel('not while somebody else has begun to read, who is told what is live then')],
+    killedBy: [channel('not while another listener has begun to read, which is told what is live then')],
   },
 ]

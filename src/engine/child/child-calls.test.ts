@@ -83,7 +83,7 @@ test('children are open until each has ended its call', () => {
   expect(children.areOpen(bothAreBack)).toBe(false)
 })
 
-test('a cancel asks each child once, in the name of whoever cancelled, and those that never began are not waited for', async () => {
+test('a cancel asks each child once, in the name of the user who cancelled, and those that never began are not waited for', async () => {
   existing = new Set(['c1'])
   const children = new ChildCalls(family(), 'parent')
   const state = continued(calling, [cancelled('t1')])
@@ -115,7 +115,7 @@ test('a child tells its parent once how the turn of the call ended, and no other
   expect(told).toHaveLength(1)
 })
 
-test('what nobody called tells nobody', async () => {
+test('a conversation that no call started tells no parent', async () => {
   const children = new ChildCalls(family(), 'helper')
   const over = stateOf([said('t1'), replied('t1', 'm1', 1), ended('t1')])
   expect(children.areOwed(over)).toBe(false)

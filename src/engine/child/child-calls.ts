@@ -20,7 +20,7 @@ import type { TenantStore } from '../../store/store.ts'
 import type { WorkingSets } from '../../store/working-sets.ts'
 import type { Family, ParentCall } from './child-family.ts'
 
-/** An owner's dealings with its child agents, and with the call it is itself the child of. */
+/** What an owner owes to its child agents, and to the call that started it, if one did. */
 export class ChildCalls {
   readonly #family: Family
   readonly #agent: string
@@ -93,7 +93,7 @@ export class ChildCalls {
 /** How an error begins that stands for a result which the parent's log cannot hold. */
 export const unrecordable = 'its result cannot be recorded'
 
-/** What a child agent's turn is to the call it was started for: its object, what it was to call, or its text; else why there is none. */
+/** The result of a child agent's turn for the call that started it: its object, the result of its `untilTool`, or its text; else why there is none. */
 export function childResult(
   agent: string,
   turn: TurnState,
@@ -134,7 +134,7 @@ function textOf(args: Json): string {
   return values.length === 1 && typeof only === 'string' && only.trim() !== '' ? only : encode(args)
 }
 
-/** The call a conversation was started for; null when somebody talks to it. Only what has the name of a child is looked up. */
+/** The call a conversation was started for; null for one that callers talk to. Only an id that a child can have is looked up. */
 export async function parentCallOf(store: TenantStore, id: string): Promise<ParentCall | null> {
   const callId = callIdOfChild(id)
   if (callId === null) return null
@@ -162,7 +162,7 @@ async function callingFor(store: TenantStore, callId: string): Promise<ParentCal
 }
 
 /**
- * Before a child agent is worked on: nobody may be waiting for it any more, because it was started, or went on, while its parent was being
+ * Before a child agent is worked on: its parent may not wait for it any more, because it was started, or went on, while its parent was being
  * deleted or cancelled elsewhere. Then it is deleted, or asked to end. False when it is gone.
  */
 export async function admitChild(

@@ -126,7 +126,7 @@ const state = stateOf([
 const turn = state.turns[0]!
 const callOf = (name: string) => turn.calls.find((call) => call.name === name)!
 
-test('a child is started in a conversation of its own, in the name of whoever asked', async () => {
+test('a child is started in a conversation of its own, in the name of the user who asked', async () => {
   delete agentOf['child-c1']
   await family().start(callOf('ask'), turn)
   expect(commits).toMatchObject([
@@ -154,7 +154,7 @@ test('a tool that is gone or starts no agent any more ends its call, and so does
   ])
 })
 
-test('a child is asked to end by whoever cancelled; one that is not there is not', async () => {
+test('a child is asked to end in the name of the user who cancelled; one that is not there is not', async () => {
   expect(await family().cancel('c1', 'bob')).toBe(true)
   expect(commits).toMatchObject([
     {

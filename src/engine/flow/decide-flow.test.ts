@@ -74,7 +74,7 @@ describe('where the code stands', () => {
     expect(decide([step(), suspend], 2, { running: new Set([1]) })).toMatchObject({ parks: false })
   })
 
-  test('a step that somebody else began is run again, or reported, as it says', () => {
+  test('a step that another process began is run again, or reported, as it says', () => {
     expect(decide([step('a', 'rerun')], 1).events).toEqual([])
     expect(decide([step('a', 'report')], 1).events).toMatchObject([
       { type: 'flow_outcome', content: { position: 1, ok: false, outcome: 'unknown' } },

@@ -23,7 +23,7 @@ export type FlowHand = {
 
 export type FlowDecision = {
   readonly events: readonly NewEvent[]
-  /** Nothing can go on here: it has ended, or waits for somebody, for a time, or for an agent. */
+  /** Nothing can go on here: the session has ended, or waits for an answer, for a time, or for an agent. */
   readonly parks: boolean
   /** When it parks: how long until something is due; null when nothing will be. */
   readonly wakeInMs: number | null
@@ -92,7 +92,7 @@ function outcomeOf({ position, op }: LiveOp, recorded: RecordedOp | null, hand: 
   }
 }
 
-/** Somebody began it and it has no outcome. */
+/** A process began it and it has no outcome. */
 export function interruptedStep(step: string): FlowFailure {
   const error = `The step '${step}' was interrupted, and whether it ran is unknown. Find out whether it did before you repeat it.`
   return { ok: false, error, outcome: 'unknown' }

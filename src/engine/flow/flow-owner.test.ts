@@ -70,7 +70,7 @@ test('what others append before a commit is read, and decided on', async () => {
   expect(session.lost).toEqual([])
 })
 
-test('an answer that is hinted at is read while a step runs; a hint at what is known wakes nobody', async () => {
+test('an answer that is hinted at is read while a step runs; a hint at what is known wakes nothing', async () => {
   const work = Promise.withResolvers<string>()
   const session = await owning((flow) => Promise.race([flow.suspend('go'), flow.step('work', () => work.promise)]))
   let reads = 0
@@ -160,7 +160,7 @@ test('a session that parks keeps which messages to agents were sent', async () =
   })
 })
 
-test('a fresh record begins with what it was given, and what ran for the old one answers nobody', async () => {
+test('a fresh record begins with what it was given, and what ran for the old one is not reported', async () => {
   const signals: AbortSignal[] = []
   let round = 0
   const { owner, store, types, commits } = await owning(async (flow) => {

@@ -100,7 +100,7 @@ export class FlowRun {
     const promise = new Promise<never>((resolve, reject) => {
       this.#open.set(position, { position, op: recorded ?? op, run, schema, resolve, reject })
     })
-    // The code may look at it later; until then it must not count as a failure that nobody handles.
+    // The code may look at it later; until then it must not count as an unhandled rejection.
     promise.catch(() => {})
     return promise
   }

@@ -135,7 +135,7 @@ export function answerableOps(state: FlowState): Answerable[] {
   return openOps(state).filter((opened): opened is Answerable => isAnswered(opened.op))
 }
 
-/** What somebody has to answer next; null while anything runs. */
+/** The question that must be answered next; null while anything runs. */
 export function pendingOp(state: FlowState): Answerable | null {
   const isRunning = openOps(state).some(({ op }) => !isAnswered(op) && op.kind !== 'sleep' && op.kind !== 'agent')
   return isRunning ? null : (answerableOps(state)[0] ?? null)
@@ -146,7 +146,7 @@ function isAnswered(op: FlowOp): boolean {
 }
 
 /**
- * The messages that a session was waiting for when it was let go, kept beside its log: whoever goes on knows then that they were sent, and sends
+ * The messages that a session was waiting for when it was let go, kept beside its log: the next owner knows that they were sent, and sends
  * none again to a conversation that was deleted since. By the ids of the operations. Null when there are none to keep.
  */
 export function writeSentMessages(state: FlowState, sent: ReadonlySet<string>): JsonObject | null {
@@ -171,13 +171,13 @@ export type FlowStanding<Result = Json> =
   | { readonly status: 'done'; readonly result: Result }
   | { readonly status: 'failed'; readonly error: string }
 
-/** Where a session is. `suspended`: somebody has to answer. One that sleeps or waits for an agent is `running`. */
+/** Where a session is. `suspended`: it waits for an answer. One that sleeps or waits for an agent is `running`. */
 /** `diverged`: it would run, but the code that this process has for it differs from its record, and nothing was written. */
 export type FlowStatus = 'none' | 'running' | 'suspended' | 'done' | 'failed' | 'diverged'
 
 /**
  * How a session stands when it cannot go on by itself; null while it can. The log alone does not tell whether the code has seen its last outcome,
- * so a session counts as suspended only when whoever worked on it has let it go as such.
+ * so a session counts as suspended only when its owner has let it go as such.
  */
 export function standingOf(state: FlowState, record: ConversationRecord | null): FlowStanding | null {
   if (state.ended) return state.ended

@@ -16,7 +16,7 @@ const eventsPerSummary = 200
 /** When a record weighs more than `most`, it is trimmed to `kept`. */
 type FlowBound = { readonly most: number; readonly kept: number }
 
-/** For whoever only shows it. */
+/** For readers that only show it. */
 export const flowBound: FlowBound = { most: 8 * 1024 * 1024, kept: 1024 * 1024 }
 
 const boundless: FlowBound = { most: Number.POSITIVE_INFINITY, kept: Number.POSITIVE_INFINITY }

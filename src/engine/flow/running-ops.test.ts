@@ -78,7 +78,7 @@ test('a step that may not start any more is not run', async () => {
   expect(runs).toBe(0)
 })
 
-test('what was aborted, or has an outcome in the log, answers nobody', async () => {
+test('what was aborted, or has an outcome in the log, is not reported', async () => {
   const { ops, begin, settled, ids, wakes } = running()
   const gates = [Promise.withResolvers<string>(), Promise.withResolvers<string>()]
   const signals: AbortSignal[] = []

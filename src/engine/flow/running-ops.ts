@@ -13,7 +13,7 @@ import type { LiveOp } from './flow-run.ts'
 export type AgentOp = Extract<FlowOp, { kind: 'agent' }>
 
 /**
- * Sends the message once, whoever asks and however often, and tells how its turn ended; null while it has not, and then the session is woken
+ * Sends the message once, however often it is asked to, and tells how its turn ended; null while it has not, and then the session is woken
  * when it has. `id` makes it one message. `wasSent`: it is known to have been sent, so that a turn which is not there was deleted; rejects then.
  */
 export type AskAgent = (op: AgentOp, id: string, who: string, wasSent: boolean) => Promise<AgentAnswer | null>
@@ -66,7 +66,7 @@ export class RunningOps {
     this.#unanswered.clear()
   }
 
-  /** What has an outcome in the log by now answers nobody any more. */
+  /** What has an outcome in the log by now is not reported any more. */
   settle(settled: ReadonlySet<number>): void {
     this.#outcomes = this.#outcomes.filter(({ position }) => !settled.has(position))
     for (const [position, controller] of this.#running) {
@@ -88,7 +88,7 @@ export class RunningOps {
     const step = { id: opened.id!, signal: controller.signal }
     const begin = async (): Promise<unknown> => {
       failpoint('flow.before_step')
-      // What was aborted answers nobody.
+      // What was aborted is not reported.
       return (await this.#parts.mayStart(controller.signal)) ? run!(step) : null
     }
     begin().then(

@@ -78,7 +78,7 @@ test('one with lapses that is held for 5 minutes makes place for the next: shoul
 test('what has no lapses any more when it is claimed takes no place', async () => {
   const { claims, lapses, asked } = claiming({ a: 1 })
   const taking = claims.take(ref('a'))
-  // Whoever had it lives, and has taken its lapse back.
+  // The process that had it lives, and has taken its lapse back.
   while (asked.length === 0) await Promise.resolve()
   lapses['a'] = 0
   expect(await taking).not.toBe(null)

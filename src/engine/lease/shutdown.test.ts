@@ -52,7 +52,7 @@ test('of more than two hundred, those that were worked on last are taken', async
   expect(taken).not.toContain('on_shutdown a c1')
 })
 
-test('one whose log cannot be read, or not within two seconds, is told of and keeps nobody waiting', async () => {
+test('one whose log cannot be read, or not within two seconds, is told of and does not hold up the others', async () => {
   const { shutdown, taken, warnings, clock } = taking((id) =>
     id === 'away' ? Promise.reject(new StoreError('away')) : new Promise(() => {}),
   )

@@ -69,7 +69,7 @@ describe('looking for work', () => {
     await worker.close(0)
   })
 
-  test('that fails while it is closed is told to nobody', async () => {
+  test('that fails while it is closed is not logged', async () => {
     const { worker, pass, meddle, told } = workingNode([asks])
     const answer = Promise.withResolvers<void>()
     meddle['dueWork'] = () => answer.promise
@@ -191,7 +191,7 @@ describe('a session', () => {
     await worker.close(0)
   })
 
-  test('is worked on by one at a time, and whoever asks waits for the same work', async () => {
+  test('is worked on once at a time, and all who ask wait for the same work', async () => {
     const { flow, running, end } = held()
     const { worker, pass, store, countOf } = workingNode([flow])
     await startSession(store, 's1')

@@ -131,8 +131,8 @@ export class Worker implements WorkStarter {
   }
 
   /**
-   * Takes it, if nobody else has it, and works on it until it is let go; `name` is its agent's or flow's, `lease` one which is ours
-   * already. Resolves with what stopped the work, where something did.
+   * Takes a conversation, unless another node has it, and works on it until it is let go. `name`: of its agent or flow; `lease`: one that this
+   * process has already. Resolves with the error that stopped the work, if one did.
    */
   async take(ref: ConversationRef, name: string, lease: GrantedLease | null = null, hintedSeq = 0): Promise<unknown> {
     const key = conversationKey(ref.tenant, ref.id)

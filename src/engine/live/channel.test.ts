@@ -255,7 +255,7 @@ describe('a channel', () => {
       expect(channel.state).toBeNull()
     })
 
-    test('not while somebody else has begun to read, who is told what is live then', async () => {
+    test('not while another listener has begun to read, which is told what is live then', async () => {
       const { channel } = await owned(said('t1'))
       channel.emit({ type: 'text_delta', turnId: 't1', messageId: 'm1', n: 1, part: 'p', delta: 'Once' }, 1)
       const joining = join(channel)
@@ -265,7 +265,7 @@ describe('a channel', () => {
       expect([watcher.told, watcher.view().drafts.length]).toEqual([[], 1])
     })
 
-    test('not where nobody works', () => {
+    test('not where no owner works', () => {
       const channel = new Channel('story', new Log().read)
       channel.listen(silent)
       expect(channel.beginAt(0)).toBe(false)
@@ -280,7 +280,7 @@ describe('a channel', () => {
       expect(channel.beginAt(1)).toBe(false)
     })
 
-    test('what somebody else appended meanwhile is read with the next hint', async () => {
+    test('what another process appended meanwhile is read with the next hint', async () => {
       const { log, channel, commit, catchUp } = await owned(said('t1'))
       channel.listen(silent)
       log.append(said('t2'))
@@ -294,7 +294,7 @@ describe('a channel', () => {
     })
   })
 
-  test('is unused when nobody listens and nobody works', async () => {
+  test('is unused without listeners and without an owner', async () => {
     const channel = new Channel('story', new Log().read)
     expect(channel.isUnused).toBe(true)
     const detach = channel.attach(() => emptyWorkingSet)

@@ -78,7 +78,7 @@ export class Channel {
     }
   }
 
-  /** An owner works here: whoever comes to watch must find this channel, because it publishes to no other. */
+  /** An owner works here. A watcher that comes must find this channel, because the owner publishes to no other. */
   attach(owner: () => WorkingSet): () => unknown {
     this.#owners.add(owner)
     return () => this.#owners.delete(owner)
@@ -91,13 +91,13 @@ export class Channel {
   beginAt(seq: number): boolean {
     const owned = [...this.#owners].at(-1)?.()
     if (!owned || owned.state.lastSeq < seq) return false
-    // Somebody else has begun to read, and will begin with that.
+    // Another listener has begun to read, and will begin with that.
     if (!this.#workingSet && this.#reading !== null) return false
     this.#workingSet ??= owned
     return this.#workingSet.origin === owned.origin && this.#workingSet.state.lastSeq >= seq
   }
 
-  /** Nobody is told what the store has until the returned function is called. The owner publishes what it committed before that. */
+  /** Holds back what is in the store until the returned function is called. The owner publishes what it committed before that. */
   hold(): () => void {
     const held = Promise.withResolvers<void>()
     const before = this.#held
@@ -117,7 +117,7 @@ export class Channel {
     return this.#nextReading
   }
 
-  /** Somebody appended, here or elsewhere. */
+  /** The log has grown, by a commit of this process or of another. */
   hint(seq: number): void {
     if (this.#listeners.size === 0 || seq <= Math.max(this.#hintedSeq, this.state?.lastSeq ?? 0)) return
     this.#hintedSeq = seq
@@ -128,7 +128,7 @@ export class Channel {
     })
   }
 
-  /** How far those who listen have been told of the log; null where nobody listens, or before the first `refresh`. */
+  /** How far the listeners have been told of the log; null without listeners, or before the first `refresh`. */
   watched(): { readonly seq: number; readonly at: number | null } | null {
     if (this.#listeners.size === 0 || !this.#workingSet) return null
     const { state, lastAt } = this.#workingSet
@@ -163,7 +163,7 @@ export class Channel {
     this.#early = this.#early.filter(({ type }) => type === 'message_discarded')
   }
 
-  /** Of a turn that others have ended while a writer here was not aware of it yet: nobody will commit what it has written. */
+  /** Of a turn that another process has ended before the writer here knew it: what it has written will not be committed. */
   #withdrawn(turnId: string, seq: number): LiveEvent[] {
     const drafts = this.#live.drafts.filter((draft) => draft.turnId === turnId)
     const { conversationId } = this
@@ -194,7 +194,7 @@ export class Channel {
     }
   }
 
-  /** On its own, so that nobody holds the events of a page while others have their turn. */
+  /** A method of its own, so that the events of a page are not held while other work has its turn. */
   async #readPage(): Promise<{ readonly state: ConversationState; readonly hasMore: boolean }> {
     const { events, hasMore = false, ...loaded } = await this.#read(this.#workingSet)
     await this.#held

@@ -9,7 +9,7 @@ import { Channels } from './log-poll.ts'
 
 const large = 'x'.repeat(1_000_000)
 
-/** A channel that somebody listens to, over a log that begins with these events; reading it more often than it needs fails. */
+/** A channel with a listener, over a log that begins with these events; reading it more often than it needs fails. */
 async function listened(begun: readonly NewEvent[], most: number) {
   const store = memoryStore({ logger: silentLogger })
   await store.commit('c', { events: begun, conversation: { agent: 'helper' }, wakeAt: null })

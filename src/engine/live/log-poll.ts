@@ -8,7 +8,7 @@ import { logsPerStatement, type Store, type WatchedLog } from '../../store/store
 import { bound, loadWhole, type WorkingSet, type WorkingSets, withEvents } from '../../store/working-sets.ts'
 import { Channel, type Reading } from './channel.ts'
 
-/** Somebody here who wants to hear of a log. */
+/** A listener in this process that wants to hear of a log. */
 export type Watcher = WatchedLog & {
   /** Called where the log is not as it was known. What it returns is waited for; it must not reject. */
   look(): unknown
@@ -89,7 +89,7 @@ function asKnown({ tenant, id, seq, at, status }: WatchedLog): WatchedLog {
   return { tenant, id, seq, at, status }
 }
 
-/** What was appended to one log while somebody listens. Must be stopped. */
+/** What was appended to one log since a caller began to listen. Must be stopped. */
 export type Hints = {
   /**
    * Resolves when something was appended since the last call, or when the log is found to be other than it is known. Rejects when the runtime is closed, or with
@@ -185,12 +185,12 @@ export class Channels {
     return this.#channels.get(conversationKey(tenant, id))?.channel
   }
 
-  /** Forgets a channel nobody uses. Called when a watcher leaves or an owner lets go. */
+  /** Forgets a channel that is not used. Called when a watcher leaves or an owner lets go. */
   tidy(tenant: string, id: string): void {
     if (this.peek(tenant, id)?.isUnused) this.#channels.delete(conversationKey(tenant, id))
   }
 
-  /** Those that somebody listens to: hints may be lost, and nobody must wait for ever. */
+  /** The channels with listeners: hints may be lost, and no listener must wait for ever. */
   *watchers(): Iterable<Watcher> {
     for (const { tenant, channel } of this.#channels.values()) {
       const known = channel.watched()

@@ -213,7 +213,7 @@ export class RunningModel {
     return { partial }
   }
 
-  /** Of a turn that is not the open one any more: it answers nobody. */
+  /** Stops a call for a turn that is no longer open: its answer would have no place. */
   stopUnlessFor(turnId: string | null): void {
     if (this.#task && this.#task.turnId !== turnId) void this.stop()
   }

@@ -80,7 +80,7 @@ test('an event that cannot be folded ends the work with its error', async () => 
   await expect(driving).rejects.toMatchObject({ code: 'event_unknown' })
 })
 
-test('a hint at what is known wakes nobody; one at more is read', async () => {
+test('a hint at what is known wakes nothing; one at more is read', async () => {
   const { agent, runs } = acting()
   const { owner, pass, meddle } = await owningConversation(agent, [said('t1')])
   let reads = 0

@@ -132,7 +132,7 @@ export async function runTool(
   const attempt = async (): Promise<RunResult> => {
     const checked = await validate(tool.input, args)
     if (!checked.ok) return { ok: false, error: `invalid arguments for '${tool.name}': ${checked.issues}` }
-    // Whoever waited has gone, and has been told that it never ran.
+    // The time is over, and the log says that it never ran.
     if (!(await mayStart()) || isOver || signal.aborted) return { ok: false, error: 'cancelled before it was started' }
     isStarted = true
     return normaliseResult(await tool.run(checked.value, toolTurn))

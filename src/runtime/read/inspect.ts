@@ -12,7 +12,7 @@ import { shownPages } from './turn-events.ts'
 
 /** What is kept of a conversation or session beside its log. Reads only. */
 export type Inspection = {
-  /** Where it is, whoever asks: two scopes of one tenant have the same. */
+  /** Its place, the same for all scopes of one tenant. */
   readonly ref: ConversationRef
   /** Null when there is none. */
   record(): Promise<ConversationRecord | null>
@@ -83,7 +83,7 @@ async function* pieces(
   }
 }
 
-/** Blobs belong to a tenant. Only those that a conversation has shown are shown to whoever may read it. */
+/** Blobs belong to a tenant. A reader of a conversation sees only those that the conversation has shown. */
 async function refersTo(store: TenantStore, id: string, blob: string): Promise<boolean> {
   for await (const { events } of shownPages(store, id, logPages(store, id))) {
     if (areAbout(events, blob)) return true

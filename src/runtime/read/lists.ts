@@ -61,14 +61,14 @@ async function parentOf(store: TenantStore, id: string): Promise<{ id: string; a
   return parent?.at === undefined ? null : { id: parent.id, at: parent.at }
 }
 
-/** Something that waits for somebody. */
+/** A call that waits for an answer. */
 export type InboxItem = PendingCall & {
   /** The same as `id` and `name`, as pending items call them, so that an item can be handed to whatever takes one. */
   readonly callId: string
   readonly tool: string
   /** This process does not have the code of its agent, so an answer waits for one that does. */
   readonly agentMissing: boolean
-  /** From the conversation somebody talks to, over the calls of child agents, down to this call. */
+  /** From the conversation that callers talk to, over the calls of child agents, down to this call. */
   readonly path: CallPath
 }
 
@@ -76,7 +76,7 @@ type Known = Pick<EngineNode, 'agents' | 'addressable'>
 
 const defaultPage = 100
 
-/** A page of what waits for somebody in a tenant, the newest first. What waits for a child agent is not in it: the child's own calls are. */
+/** A page of what waits for an answer in a tenant, the newest first. What waits for a child agent is not in it: the child's own calls are. */
 export async function inbox(store: TenantStore, { agents, addressable }: Known, given?: Page): Promise<InboxItem[]> {
   const { before, limit = defaultPage, maxBytes } = readPage(given)
   const found: PendingCall[] = []

@@ -230,7 +230,7 @@ function bytesOf(event: WatchEvent): number {
   return event.type === 'snapshot' ? stateWeight(event.view.log) : weightOf(event)
 }
 
-/** Tells one watcher of a conversation when its child agents begin or cease to wait for somebody. */
+/** Tells one watcher of a conversation when its child agents begin or cease to wait for an answer. */
 class WatchedChildren {
   readonly #channel: Channel
   readonly #tree: ChildTree
