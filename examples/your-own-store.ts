@@ -1,7 +1,6 @@
 /**
- * A store of your own, durable in one file: the driver writes every change to a journal before it applies it in memory,
- * and replays the journal when it is opened. It supports one process at a time and keeps all data in memory, but it
- * passes the whole conformance suite of `perdure/testing`.
+ * A store of your own, durable in one file: the driver writes every change to a journal before it applies it in memory, and replays the
+ * journal when it is opened. One process at a time, all data in memory; but it passes the conformance suite of `perdure/testing`.
  */
 import assert from 'node:assert/strict'
 import { mkdtempSync, rmSync } from 'node:fs'
