@@ -16,8 +16,8 @@ export default defineConfig({
     ...(testNamePattern && { testNamePattern }),
     globalSetup: ['test/setup/postgres.ts'],
     // Nothing is asserted about time; a busy machine may take long.
-    // Many tests wait for other processes, so two run side by side even on a small machine.
-    maxWorkers: Math.max(2, availableParallelism() - 1),
+    // Many tests wait for other processes or for a time to pass, so three run side by side even on a small machine.
+    maxWorkers: Math.max(3, availableParallelism() - 1),
     testTimeout: 30_000,
     hookTimeout: 60_000,
     // For the processes that tests start: without it, each compiles all sources again.

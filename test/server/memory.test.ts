@@ -4,8 +4,9 @@ import { largeInPostgresAt, largeInSqlite } from './programs/memory/places.ts'
 
 /** A short form of `npm run live -- memory`: what eight readers ask for at once is more than the process may hold. */
 const sizes = {
-  megabytes: 24,
-  heapMb: 160,
+  megabytes: 16,
+  shatteredValues: 120_000,
+  heapMb: 144,
   readers: 8,
   pages: 1,
   silentMs: 100,

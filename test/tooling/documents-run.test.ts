@@ -123,8 +123,7 @@ async function typeProblems(programs: readonly (readonly [name: string, code: st
 /** What the program prints. It must end by itself, and complain of nothing. */
 async function runIn(cwd: string, ...args: string[]): Promise<string> {
   const flags = ['--disable-warning=ExperimentalWarning']
-  // All of them load the same sources.
-  const env = { ...process.env, NODE_COMPILE_CACHE: join(folder, 'compile-cache'), DATABASE_URL: inject('postgresUrl') }
+  const env = { ...process.env, DATABASE_URL: inject('postgresUrl') }
   const { stdout, stderr } = await run(process.execPath, [...flags, 'program.ts', ...args], { cwd, env })
   expect(stderr).toBe('')
   return stdout

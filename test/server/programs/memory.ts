@@ -19,6 +19,8 @@ export type MemoryOptions = {
   readonly pages: number
   /** Default: all. */
   readonly kinds?: readonly LargeKind[]
+  /** In each result of the conversation of many small values. Default: 300,000, of which an event can hold no more. */
+  readonly shatteredValues?: number
   /** A stream that says nothing for so long has shown enough. Default: 2,000. */
   readonly silentMs?: number
   /** Hears of each reading when it is over: the whole takes minutes. */
@@ -34,7 +36,7 @@ const mostBytes = defaultLimits.answerBytes + 1_200_000
  */
 export async function memory(options: MemoryOptions): Promise<Finding> {
   const { place, store, megabytes, heapMb, readers, pages, kinds = largeKinds, silentMs = 2_000, tell } = options
-  const filled = await fillLarge(store, megabytes, kinds)
+  const filled = await fillLarge(store, { megabytes, kinds, shatteredValues: options.shatteredValues ?? 300_000 })
   await store.close()
   tell?.(`filled with ${megabytes} MB`)
   const server = await startServer({ place }, heapMb)

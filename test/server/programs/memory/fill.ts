@@ -26,15 +26,23 @@ export type Filled = {
 const piece = 1_000_000
 const text = 'x'.repeat(piece)
 /** Many small values, which take twenty times as much in memory as in JSON. */
-const shattered: Json = Array.from({ length: 300_000 }, () => ({}))
+const shattered = (values: number): Json => Array.from({ length: values }, () => ({}))
 
 /** What conversations there may be: many turns, a turn of many steps, a message of many calls, results of many small values, and calls that wait. */
 export type LargeKind = 'long' | 'turn' | 'message' | 'shattered' | 'waiting'
 
 export const largeKinds: readonly LargeKind[] = ['long', 'turn', 'message', 'shattered', 'waiting']
 
-/** A store with something large of every kind. The conversation `long` has so many megabytes, the rest a tenth of it or less. */
-export async function fillLarge(store: Store, megabytes: number, kinds: readonly LargeKind[]): Promise<Filled> {
+export type LargeSizes = {
+  /** Of the conversation `long`; the rest has a tenth of it or less. */
+  readonly megabytes: number
+  readonly kinds: readonly LargeKind[]
+  /** In each result of the conversation `shattered`. */
+  readonly shatteredValues: number
+}
+
+/** A store with something large of every kind. */
+export async function fillLarge(store: Store, { megabytes, kinds, shatteredValues }: LargeSizes): Promise<Filled> {
   const some = Math.max(5, Math.floor(megabytes / 10))
   const { blob } = await store.putBlob(new Uint8Array(some * piece).fill(7), 'application/pdf')
   const file = {
@@ -46,7 +54,8 @@ export async function fillLarge(store: Store, megabytes: number, kinds: readonly
     long: () => fill(store, 'long', longConversation(megabytes, file)),
     turn: () => fill(store, 'turn', longTurn(some)),
     message: () => fill(store, 'message', largeMessage(some)),
-    shattered: () => fill(store, 'shattered', shatteredTurn(Math.max(3, Math.floor(some / 4)))),
+    shattered: () =>
+      fill(store, 'shattered', shatteredTurn(Math.max(3, Math.floor(some / 4)), shattered(shatteredValues))),
     waiting: () => fillCalls(store, 'waiting', some),
   }
   for (const kind of kinds) await ways[kind]()
@@ -120,13 +129,13 @@ function* largeMessage(megabytes: number): Generator<Commit> {
   for (const callId of callIds) yield [toolResult(callId, { ok: true, result: text })]
 }
 
-function* shatteredTurn(results: number): Generator<Commit> {
+function* shatteredTurn(results: number, result: Json): Generator<Commit> {
   yield [userMsg('go', 't')]
   for (let n = 0; n < results; n++) {
     const callId = `shattered-call-${n}`
     const message = calling([callId], `shattered-message-${n}`)
     yield [message, toolCall(callId, { turnId: 't', gated: false }), toolStarted(callId)]
-    yield [toolResult(callId, { ok: true, result: shattered })]
+    yield [toolResult(callId, { ok: true, result })]
   }
 }
 
