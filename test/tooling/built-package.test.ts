@@ -75,6 +75,12 @@ test('the command loads nothing before it has looked at the version of Node', ()
   expect(reached(bin.perdure)).toEqual({ files: ['cli/main.js'], packages: [] })
 })
 
+test('no file has characters that make V8 keep it at twice the size', () => {
+  const { files } = reached('./dist/index.js', './dist/store/sqlite/index.js')
+  const wide = files.filter((file) => /[^\0-\x7f]/.test(readFileSync(join(built, file), 'utf8')))
+  expect(wide).toEqual([])
+})
+
 test('the stack of an error names the sources through the maps', async () => {
   const program = `
     const { createRuntime } = await import(${JSON.stringify(fileOf('./dist/index.js'))})
