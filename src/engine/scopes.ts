@@ -13,7 +13,7 @@ export type RestoreScope = (tenant: string, who: string) => Scope | Promise<Scop
 
 const most = 10_000
 
-/** Scopes of those who acted in this process, while their turn may still need them. After a crash they are restored from the stored id. */
+/** Scopes of the users who acted in this process, while their turn may still need them. After a crash they are restored from the stored id. */
 export class Scopes {
   readonly #remembered = new Lru<Scope>({ entries: most })
   readonly #restore: RestoreScope | undefined
@@ -80,7 +80,7 @@ function actorOfTurn({ tenant, id }: ConversationRef, turn: TurnState): Actor {
   return { key: JSON.stringify([tenant, id, turn.turnId, who]), who }
 }
 
-/** The one who approved it, else the one whose turn it is. */
+/** The user who approved it, else the user whose turn it is. */
 function actorOfCall(ref: ConversationRef, turn: TurnState, callId: string): Actor {
   const call = turn.calls[callPosition(turn.calls, callId)]
   const granted = call?.rounds.findLast((round) => round.resolution?.status === 'resolved')
@@ -96,7 +96,7 @@ export type IdentityOptions = {
   readonly who?: ((scope: Scope) => string) | undefined
 }
 
-/** What is stored of a scope: which wall it is behind, and who it was. */
+/** What is stored of a scope: its tenant, and the id of the user. */
 export type Identity = { readonly tenant: string; readonly who: string; readonly scope: Scope }
 
 export function identify(scope: Scope, options: IdentityOptions): Identity {
@@ -126,7 +126,7 @@ function whoOf(scope: Scope, { who }: IdentityOptions): string {
   return user
 }
 
-/** Who acts is an object of the app's: a bare name, or nothing, would be everybody. */
+/** A scope is an object of the application. A bare name, or nothing, would stand for every user. */
 export function checkScope(scope: unknown): asserts scope is Scope {
   if (typeof scope === 'object' && scope !== null) return
   throw new InvalidArgumentError('scope', `must be an object that says who acts, not ${shown(scope)}`)

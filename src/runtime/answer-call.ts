@@ -159,7 +159,7 @@ function winnerOf({ status, value, who, edited, at }: WinningResolution): Winnin
 export type ReadCallRef = {
   readonly callId: string
   readonly round: number
-  /** What a pending item says of itself. It is not believed for more than saving a look. */
+  /** What a pending item says of itself. It saves a read; nothing else rests on it. */
   readonly conversationId: unknown
 }
 
@@ -195,7 +195,7 @@ export function requestKey(verb: string, key: string | undefined, digest: string
   return { key: key ?? `${verb}/${uuidV7()}`, digest }
 }
 
-/** Of an answer. Without a key of the caller's nothing is asked for again but by the store, and there is no digest. */
+/** The key of an answer. Without one from the caller only the store sends the answer again, and there is no digest. */
 export type AnswerKey = { readonly key: string; readonly digest?: string }
 
 /** `verb` and `given` are what the caller said, as it was said: the same key with anything else is refused. */
@@ -230,7 +230,7 @@ async function wholeCall(store: TenantStore, id: string, call: CallState): Promi
   return whole
 }
 
-/** Of what changed it since, in the order of the log. */
+/** The seqs of the events that changed it since, in the order of the log. */
 function laterSeqs({ startedSeq, rounds, result }: CallState): number[] {
   const asked = rounds.flatMap(({ seq, resolution }) => [seq, resolution?.seq ?? 0])
   return [startedSeq, ...asked, result?.seq ?? 0].filter((seq) => seq > 0).sort((one, other) => one - other)

@@ -28,7 +28,7 @@ export function askAgent(runtime: RuntimeContext): (session: ConversationRef) =>
   }
 }
 
-/** One that was deleted has. */
+/** A turn whose conversation was deleted has ended, too. */
 async function hasEnded(look: () => Promise<AgentAnswer | null>): Promise<boolean> {
   try {
     return (await look()) !== null

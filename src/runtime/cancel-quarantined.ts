@@ -20,7 +20,7 @@ type Runtime = Pick<RuntimeContext, 'worker'> & {
 
 /**
  * Ends the turns of a quarantined conversation that were asked to cancel. No process works on such a conversation, so it is done here, under the
- * lease of the quarantine, and nothing of the application runs for it: no tool, no model, no hook, no persister. Elsewhere nothing happens.
+ * lease of the quarantine, and nothing of the application runs for it: no tool, no model, no hook, no persister. Does nothing for a conversation that is not quarantined.
  */
 export async function cancelQuarantined(runtime: Runtime, ref: ConversationRef): Promise<void> {
   const { tenant, id } = ref
@@ -53,7 +53,7 @@ function endsOf(state: ConversationState): readonly NewEvent[] {
   return isOfQueue ? step.events : []
 }
 
-/** They are asked, and not waited for. */
+/** Asks the child agents of the open turn to end, without waiting for them. */
 async function cancelChildren(runtime: Runtime, { tenant }: ConversationRef, state: ConversationState): Promise<void> {
   const who = openTurn(state)?.cancel?.who ?? 'system'
   for (const { callId } of childCalls(state)) {
@@ -79,7 +79,7 @@ async function isCommitted(
   }
 }
 
-/** Its owner would, and there is none. */
+/** Tells the parent how the child ended, as the owner would that a quarantined conversation does not have. */
 async function tellParent(
   runtime: Runtime,
   { tenant, id }: ConversationRef,

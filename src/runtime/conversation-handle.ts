@@ -69,13 +69,13 @@ export function conversationHandle(
 
   const missing = (name: string | null, forId: string) => new AgentMissingError(name, forId, [...addressable.keys()])
 
-  /** Refuses one of an agent that only tools start. One whose agent is not here at all waits for a node that has it. */
+  /** Refuses a conversation of an agent that only tools start. One whose agent this node lacks waits for a node that has it. */
   async function refuseToolsAgent(forId: string): Promise<void> {
     const name = agents.size > addressable.size ? await ownAgent() : null
     if (name !== null && agents.has(name) && !addressable.has(name)) throw missing(name, forId)
   }
 
-  /** The conversation's own agent, for taking it; null when it is not here. */
+  /** The name of the conversation's own agent; null where neither the store nor the caller names one. */
   async function ownAgent(): Promise<string | null> {
     return (await store.getConversation(id))?.agent ?? agentName
   }
@@ -93,7 +93,7 @@ export function conversationHandle(
     }
   }
 
-  /** What a turn has come to, as soon as there is something to say; of one that is not at hand, what the log says. */
+  /** The outcome of a turn, as soon as `ready` gives one; of a turn that is no longer in memory, what the log says. */
   async function whenTurn(
     turnId: string,
     ready: (state: ConversationState, children: Children) => TurnOutcome | null,

@@ -75,7 +75,7 @@ export async function sendMessage(
     key === undefined
       ? { resendKey: `send/${newTurnId}` }
       : { key, digest: readArgument('output', () => digestOf(message, options)) }
-  // Files that no message refers to would stay for ever, so it is known to be a new one before they are stored.
+  // A file that no message refers to would stay for ever, so files are stored once the message is known to be new.
   if (files.length > 0 && key !== undefined) {
     const known = await store.commit(id, { events: [], ...request, expectedSeq: noSeq })
     if (known.ok) return { seq: known.seq, turnId: await turnAt(store, id, known.seq), interrupts, lease: null }
@@ -124,12 +124,12 @@ export async function sendMessage(
 type Plan = {
   readonly turnId: string
   readonly events: readonly NewEvent[]
-  /** Null: whatever the log is by then. */
+  /** Null: the commit is made on whatever the log is by then. */
   readonly expectedSeq: number | null
   readonly attrs: ConversationAttrs | null
   /** What it was decided on, where nothing was read: the commit makes sure that it is still so. */
   readonly known?: WorkingSet
-  /** What becomes of it then. */
+  /** The cached state after the commit. */
   readonly cached?: FsmState
 }
 
@@ -209,7 +209,7 @@ export function turnIdOf(key: string): string {
   return `turn-${createHash('sha256').update(key).digest('hex').slice(0, 32)}`
 }
 
-/** Of what the caller asked for; what the agent adds may change with a deploy between two tries. */
+/** A digest of what the caller asked for. What the agent adds may change with a deploy between two tries. */
 function digestOf(message: UserMessage, { output, untilTool, maxSteps, maxTokens }: SendOptions): string {
   const asked = { output: output && toJsonSchema(output), untilTool, maxSteps, maxTokens }
   return createHash('sha256').update(encode(message)).update(JSON.stringify(asked)).digest('hex')

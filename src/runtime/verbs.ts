@@ -23,7 +23,7 @@ export function verbs<Agents extends readonly Agent[]>(
   scope: Scope,
 ): Verbs<Agents> {
   const { node, worker } = runtime
-  // Not before a verb is called: a runtime whose tenants are told by the scope can be created without one.
+  // Only when a verb is called: a runtime whose scopes name the tenant can be created without one.
   const identity = () => identify(scope, options)
   const storeOf = () => node.store.forTenant(identity().tenant)
   const conversation = (id: string, given?: { readonly agent?: string }) => {

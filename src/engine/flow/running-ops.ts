@@ -48,7 +48,7 @@ export class RunningOps {
     return { outcomes: this.#outcomes, running, openedHere: this.#openedHere, unanswered: this.#unanswered }
   }
 
-  /** To be called before the commit that opens it. */
+  /** Must be called before the commit that opens it. */
   opens(position: number): void {
     this.#openedHere.add(position)
   }
@@ -76,7 +76,7 @@ export class RunningOps {
     }
   }
 
-  /** What returns from now on tells nothing. */
+  /** What they return from now on is dropped. */
   abort(): void {
     for (const controller of this.#running.values()) controller.abort()
     this.#running.clear()
@@ -109,7 +109,7 @@ export class RunningOps {
         else this.#notYet(controller, position)
       },
       (error: unknown) => {
-        // What will not get better by waiting is the flow's to handle.
+        // Waiting does not help: the flow handles the error.
         const isFinal = PerdureError.isInstance(error) && !error.retryable && error.code !== 'runtime_closed'
         if (isFinal) this.#take(controller, { position, ok: false, ...thrown(error) })
         else this.#notYet(controller, position, error)
@@ -148,7 +148,7 @@ function thrown(error: unknown): Pick<FlowFailure, 'error' | 'code' | 'userFacin
  */
 export class StoreTime {
   readonly #clock: Clock
-  /** What the store told when it was last heard, and when that was; null before. */
+  /** The last time that the store told, and when it did; null before. */
   #heard: { readonly at: number; readonly monotonicMs: number } | null = null
 
   constructor(clock: Clock) {
@@ -163,7 +163,7 @@ export class StoreTime {
     return this.#heard ? this.#heard.at + monotonic(this.#clock) - this.#heard.monotonicMs : this.#clock.now()
   }
 
-  /** The store has told the time of a commit. One that does not tell is taken to have ours. */
+  /** The store has told the time of a commit. A store that tells none is taken to have the time of this node. */
   heard({ at = this.#clock.now() }: { readonly at?: number }): void {
     this.#heard = { at, monotonicMs: monotonic(this.#clock) }
   }

@@ -15,19 +15,19 @@ type ClaimingNode = Pick<EngineNode, 'store' | 'holder' | 'leaseMs' | 'clock' | 
 type Claimed = { readonly lease: HeldLease; readonly lapses: number }
 
 /**
- * Takes conversations for this process. Of those whose last leases lapsed it holds one at a time: when the process ends under it, no other with lapses has
- * one more, so that only the one that ends processes gets to the number that quarantines it. One that is held for so long that its end would be no lapse makes
- * place for the next: it may run for hours, and others, its own parent among them, must not wait for it.
+ * Claims conversations for this process. A conversation whose last leases lapsed is a suspect: it may be what ended the processes. A process holds one
+ * suspect at a time, so that when it dies, only that one gets another lapse and comes closer to its quarantine. A suspect that is held for so long that its
+ * end would be no lapse makes place for the next: it may run for hours, and others, its own parent among them, must not wait for it.
  */
 export class Claims {
   readonly #node: ClaimingNode
   readonly #leases: LeaseKeeper
   readonly #onPlaceFree: () => void
-  /** The one with lapses that is held, or about to be. */
+  /** The suspect that is held, or about to be. */
   #suspect: string | null = null
   #callOff: () => void = () => {}
 
-  /** `onPlaceFree`: another conversation with lapses may be taken. */
+  /** `onPlaceFree`: another suspect may be taken. */
   constructor(node: ClaimingNode, leases: LeaseKeeper, onPlaceFree: () => void) {
     this.#node = node
     this.#leases = leases
@@ -38,14 +38,14 @@ export class Claims {
     return this.#suspect === null
   }
 
-  /** Null when another has it, or it has lapses and there is no place for it now. */
+  /** Null when another node has it, or when it is a suspect and another suspect is held. */
   async take(ref: ConversationRef): Promise<HeldLease | null> {
     const claimed = await this.#claim(ref, false)
     if (claimed !== 'suspect') return claimed?.lease ?? null
     return this.hasPlaceForSuspect ? this.#takeSuspect(ref) : null
   }
 
-  /** To be called when it is held no longer. */
+  /** Must be called when the conversation is held no longer. */
   leave({ tenant, id }: ConversationRef): void {
     if (this.#suspect !== conversationKey(tenant, id)) return
     this.#suspect = null
@@ -56,7 +56,7 @@ export class Claims {
   async #takeSuspect(ref: ConversationRef): Promise<HeldLease | null> {
     this.#suspect = conversationKey(ref.tenant, ref.id)
     const claimed = await this.#claim(ref, true).catch((error: unknown) => {
-      // Not by `leave`: what is looked for at once would fail at once.
+      // Not by `leave`, which has the worker look for more at once: that would fail, too.
       this.#suspect = null
       throw error
     })
@@ -84,25 +84,25 @@ export class Claims {
   }
 }
 
-/** How long a conversation is set aside after a first failure, and at most. What may pass by itself is tried sooner. */
+/** How long a conversation is skipped after a first failure, and at most. A failure that may pass by itself is retried sooner. */
 const passing = storeDelays
 const lasting = { firstMs: 1_000, mostMs: 60_000 }
 
 type Aside = { readonly until: number; readonly failures: number }
 
 /**
- * The conversations a node cannot work on as they are, or was told to let go of: each is left alone until its log grows. And those it has failed to work
- * on: each is set aside, for longer with every failure in a row.
+ * Conversations that this node skips when it looks for work. One that it cannot work on as it is, or was told to let go of, is skipped until its log
+ * grows. One that it failed to work on is retried later, after a pause that grows with each failure in a row.
  */
 export class SkippedConversations {
   readonly #logger: Logger
   readonly #now: () => number
   readonly #aside = new Map<string, Aside>()
-  /** By the seq they were left at. */
+  /** The seq at which each was skipped. */
   readonly #seqs = new Map<string, number>()
-  /** Until when; for ever, where only a growing log helps. */
+  /** Until when each is skipped; for ever, where only a growing log helps. */
   readonly #until = new Map<string, number>()
-  /** Why: their logs have what this code cannot fold or replay. */
+  /** What stopped the work on each. */
   readonly #problems = new Map<string, PerdureError>()
 
   constructor(logger: Logger, now: () => number) {
@@ -114,7 +114,7 @@ export class SkippedConversations {
     return this.#seqs.size + this.#aside.size
   }
 
-  /** Working on it failed. */
+  /** Work on it failed. */
   retryLater({ tenant, id }: ConversationRef, error: unknown): void {
     const key = conversationKey(tenant, id)
     const failures = (this.#aside.get(key)?.failures ?? 0) + 1
@@ -127,7 +127,7 @@ export class SkippedConversations {
     return (this.#aside.get(conversationKey(tenant, id))?.until ?? 0) > this.#now()
   }
 
-  /** Working on it went well, or is another's. */
+  /** Work on it succeeded, or another node has it. */
   unskip({ tenant, id }: ConversationRef): void {
     this.#aside.delete(conversationKey(tenant, id))
   }
@@ -138,7 +138,7 @@ export class SkippedConversations {
     this.#until.set(key, this.#now() + forMs)
   }
 
-  /** The due conversations worth reading: those that are neither set aside nor left alone with an unchanged log. One statement checks 1,000 of them. */
+  /** The due conversations worth reading: those that neither wait for a retry nor are skipped with an unchanged log. One statement checks 1,000 of them. */
   async toLookAt(due: readonly ConversationRef[], store: Pick<Store, 'movedLogs'>): Promise<ConversationRef[]> {
     const ready = due.filter((ref) => !this.waitsForRetry(ref))
     const left = ready.flatMap((ref) => this.#leftLog(ref) ?? [])
@@ -157,7 +157,7 @@ export class SkippedConversations {
     return seq === undefined || isOver ? null : { tenant, id, seq, at: null, status: null }
   }
 
-  /** False once its log has grown or its time is over; from then on it is one like any other. */
+  /** False once its log has grown or its time is over; then it is forgotten here. */
   has({ tenant, id }: ConversationRef, lastSeq: number): boolean {
     const key = conversationKey(tenant, id)
     const leftAt = this.#seqs.get(key)
@@ -168,7 +168,7 @@ export class SkippedConversations {
     return false
   }
 
-  /** A row that is damaged must not keep the others from being found. It is told of once. */
+  /** A damaged row must not keep other conversations from being found. It is logged once. */
   addUnreadable({ tenant, id }: ConversationRef, error: unknown): null {
     const isDamaged = PerdureError.isInstance(error) && error.code === 'conversation_unreadable'
     if (!isDamaged) throw error
@@ -179,7 +179,7 @@ export class SkippedConversations {
     return null
   }
 
-  /** What stopped the work on it; null: it is tried again. */
+  /** What stopped the work on it; null when it is tried again. */
   setProblem({ tenant, id }: ConversationRef, problem: PerdureError | null): void {
     if (problem) this.#problems.set(conversationKey(tenant, id), problem)
     else this.#problems.delete(conversationKey(tenant, id))

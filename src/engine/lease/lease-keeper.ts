@@ -12,17 +12,17 @@ type LeaseNode = Pick<EngineNode, 'store' | 'holder' | 'leaseMs' | 'clock' | 'lo
 
 /** What the keeper asks of the worker, and tells it. */
 export type LeaseHolder = {
-  /** The leases that something in this process works under, with how far it knows their logs. */
+  /** The leases that this process works under, and how far it knows each log. */
   readonly held: () => readonly HeldConversation[]
-  /** Whether it is being taken now, so that its lease may be known in a moment. */
+  /** Whether the conversation is being taken now: its lease may be known in a moment. */
   readonly isBeingTaken: (ref: ConversationRef) => boolean
   readonly onLost: (lease: HeldLease) => void
   readonly onGrown: (hint: WakeHint) => void
-  /** A conversation may be free that was not. */
+  /** A lease was given back: its conversation may be free now. */
   readonly onGivenBack: () => void
 }
 
-/** More than one, so that a renewal that is never answered does not cost the leases. */
+/** How many renewals may run at once. More than one: a renewal that is never answered must not cost the leases. */
 const mostUnderWay = 3
 
 /**
@@ -34,7 +34,7 @@ export class LeaseKeeper {
   readonly #worker: LeaseHolder
   readonly #underWay = new Set<Promise<void>>()
   readonly #beingGivenBack = new Set<string>()
-  /** Leases of this process that others have taken, by their epochs, of which the store does not know that it lives. */
+  /** Leases that others took although this process lives, by epoch. The store does not know yet that they are no lapses. */
   readonly #lapsed = new Map<number, ConversationRef>()
   #next: Promise<void> | null = null
   #mayHaveStrays = false
@@ -64,7 +64,7 @@ export class LeaseKeeper {
     this.#callOff()
   }
 
-  /** Under a lease that was asked for at that moment, and is known from now on. */
+  /** The lease of that epoch, which was asked for at that moment. */
   holding(ref: ConversationRef, epoch: number, askedAt: Moment): HeldLease {
     const { clock, leaseMs } = this.#node
     const onLost = (lease: HeldLease) => {
@@ -80,7 +80,7 @@ export class LeaseKeeper {
     if (!this.#isStopped) void this.renew()
   }
 
-  /** Must be called when a conversation is being taken no longer: its lease may be one that was left alone meanwhile. */
+  /** Must be called when a conversation is no longer being taken: its lease may be one whose return was postponed. */
   lookForPostponed(): void {
     if (!this.#hasPostponed) return
     this.#hasPostponed = false
@@ -92,7 +92,7 @@ export class LeaseKeeper {
     return this.#beingGivenBack.has(conversationKey(tenant, id))
   }
 
-  /** Does not reject. All who ask before it begins share one. */
+  /** Does not reject. Calls that come before a renewal begins share it. */
   renew(): Promise<void> {
     this.#next ??= this.#begin()
     return this.#next
@@ -131,7 +131,7 @@ export class LeaseKeeper {
     }
   }
 
-  /** Nothing can be read or written any more: what runs is told to stop, and what waits for its lease does not wait for ever. */
+  /** The store is closed: what runs is told to stop, and what waits for its lease does not wait for ever. */
   #letGoOfAll(error: unknown): void {
     this.stop()
     this.#node.logger.error('letting go of all conversations', { error })
@@ -156,7 +156,7 @@ export class LeaseKeeper {
   async #giveBack(strays: readonly LeaseRef[]): Promise<void> {
     const { store, logger } = this.#node
     const { isBeingTaken, onGivenBack } = this.#worker
-    // By now it may be known, or be in a moment.
+    // By now the lease may be known here, or will be in a moment.
     const isKnown = (epoch: number): boolean => this.#worker.held().some(({ lease }) => lease.epoch === epoch)
     for (const { tenant, id, epoch } of strays) {
       const key = conversationKey(tenant, id)

@@ -6,7 +6,7 @@ import type { EngineNode } from '../node.ts'
 
 type SnapshotNode = Pick<EngineNode, 'store' | 'workingSets' | 'scopes' | 'snapshots' | 'clock' | 'logger'>
 
-/** How long the log of one may take to be read. */
+/** How long reading the log of one conversation may take. */
 const loadMs = 2_000
 
 /** As many as there are working sets in memory: the others were let go long ago. */
@@ -21,7 +21,7 @@ export class ShutdownSnapshots {
     this.#node = node
   }
 
-  /** It is being worked on. */
+  /** This process works on it now. */
   remember(ref: ConversationRef, agentId: string): void {
     if (!this.#node.snapshots) return
     this.#workedOn.set(keyOf(ref), { ...ref, agentId })
@@ -53,7 +53,7 @@ function keyOf({ tenant, id }: ConversationRef): string {
   return conversationKey(tenant, id)
 }
 
-/** How long everything that is held may take to be let go once it has been told to stop. */
+/** How long all owners together may take to close. */
 const letGoMs = 2_000
 
 type ClosingNode = Pick<EngineNode, 'backgroundTasks' | 'keepAlive' | 'clock' | 'logger'>
@@ -61,8 +61,8 @@ type ClosingNode = Pick<EngineNode, 'backgroundTasks' | 'keepAlive' | 'clock' | 
 type Held = { readonly owner: Pick<LogOwner, 'close' | 'loseLease'> | null; readonly done: Promise<unknown> }
 
 /**
- * Lets go of all that is held. What a store that does not answer keeps from being let go is abandoned: nothing more is done under its leases, which
- * lapse, and it does not keep the process from ending.
+ * Closes all owners and waits for them. Those that a store without answers keeps from closing are abandoned: nothing more is done under their leases,
+ * which lapse, and they do not keep the process from ending.
  */
 export async function releaseAllWithin(held: readonly Held[], node: ClosingNode): Promise<void> {
   const { keepAlive, clock, logger } = node

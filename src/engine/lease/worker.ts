@@ -28,7 +28,7 @@ export class Worker implements WorkStarter {
   readonly #shutdown: ShutdownSnapshots
   readonly #taken = new Map<string, Taken>()
   readonly #skipped: SkippedConversations
-  /** Conversations that verbs of this process are about to take, so that the hint of their own commit starts no search; with the seq last heard of. */
+  /** Conversations with a commit of this process under way, whose hint starts no search; with the seq last heard of. */
   readonly #expected = new Map<string, { commits: number; hintedSeq: number }>()
   readonly #leases: LeaseKeeper
   readonly #claims: Claims
@@ -156,19 +156,19 @@ export class Worker implements WorkStarter {
       this.#claims.leave(ref)
       letProcessEnd()
       this.#node.channels.tidy(ref.tenant, ref.id)
-      // Something came while it was being let go, or there was no room for another.
-      const hasMore = this.#isFull || entry.hintedSeq > (entry.owner?.lastSeq ?? 0)
-      this.#isFull = false
-      if (hasMore && !this.#isClosed) void this.#look()
     })
-    return await entry.done
+    const problem = await entry.done
+    // Something came while it was being let go, or there was no room for another.
+    const hasMore = this.#isFull || entry.hintedSeq > (entry.owner?.lastSeq ?? 0)
+    this.#isFull = false
+    if (hasMore && !this.#isClosed) void this.#look()
+    return problem
   }
 
   get #room(): number {
     return this.#node.maxConcurrentTurns + this.#patient - this.#taken.size
   }
 
-  /** While an owner only waits for its children, it takes no place from them. The returned function ends that. */
   allowOneMore(): () => void {
     this.#patient += 1
     void this.#look()
@@ -188,7 +188,7 @@ export class Worker implements WorkStarter {
     return this.#isClosed
   }
 
-  /** Whether it has not been able to look for work for many times as long as it waits between two looks. */
+  /** Whether the last successful search for work was many polling intervals ago. */
   isStuck(): boolean {
     return performance.now() - this.#lookedAt > Math.max(10_000, this.#node.pollMs * 20)
   }
@@ -197,7 +197,7 @@ export class Worker implements WorkStarter {
     this.#taken.get(conversationKey(tenant, id))?.owner?.loseLease()
   }
 
-  /** Resolves when this process does not work on it; at once when it does not. */
+  /** Resolves when this process no longer works on it; at once if it does not. */
   async settled({ tenant, id }: ConversationRef): Promise<unknown> {
     return this.#taken.get(conversationKey(tenant, id))?.done
   }

@@ -12,7 +12,7 @@ import { viewOf } from '../../view/view-of.ts'
 export type Listener = {
   /** Once for each commit, or for what was read at once: its events, each followed by what is live of it. The channel's state has all of them. */
   appended(told: readonly (LogEvent | LiveEvent)[]): void
-  /** What is live beside the log; for those who show it. */
+  /** What is live beside the log, for readers that show it. */
   live?(event: LiveEvent): void
   /** The log is another one now: it was deleted, or deleted and begun anew. What was told before is void. */
   replaced(view: View): void
@@ -32,11 +32,11 @@ export class Channel {
   readonly conversationId: string
   readonly #read: Reader
   readonly #listeners = new Set<Listener>()
-  /** One that has lost the conversation may still be here when the next one comes. */
+  /** Several: an owner that has lost the conversation may still be here when the next one comes. */
   readonly #owners = new Set<() => WorkingSet>()
   #workingSet: WorkingSet | null = null
   #live = nothingLive
-  /** Sent at a place in the log that the listeners have not been told of yet. */
+  /** Live events that belong after events of the log which the listeners have not received yet. */
   #early: LiveEvent[] = []
   #reading: Promise<ConversationState> | null = null
   #nextReading: Promise<ConversationState> | null = null
@@ -170,7 +170,7 @@ export class Channel {
     return drafts.map(({ messageId }) => ({ conversationId, seq, type: 'message_discarded', turnId, messageId }))
   }
 
-  /** Takes what was sent at a place in the log that has come by now. Before that it would mean nothing to those who listen. */
+  /** Takes the live events whose place in the log has been reached. Earlier they would mean nothing to the listeners. */
   #dueUpTo(known: number): LiveEvent[] {
     if (this.#early.length === 0) return []
     const isLater = this.#early.findIndex(({ seq }) => seq > known)
@@ -212,7 +212,7 @@ export class Channel {
     for (const listener of this.#listeners) listener.replaced(this.view())
   }
 
-  /** Those that are known already, or come after a gap, are left out. */
+  /** Events that are known already, or come after a gap, are left out. */
   #apply(known: WorkingSet, events: readonly LogEvent[]): void {
     const announcer = new Announcer(known.state)
     const told: (LogEvent | LiveEvent)[] = []

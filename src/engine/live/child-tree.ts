@@ -24,13 +24,13 @@ export class ChildTree {
     this.#onChange = onChange
   }
 
-  /** As far as they are known here. One that has not been read yet counts as running. */
+  /** The children as far as they are known here. A child that has not been read yet counts as running. */
   children(id: string, state: ConversationState): Children {
     this.#follow(state)
     return childrenOf(id, state, (childId) => this.#stateOf(childId))
   }
 
-  /** Resolves when all that can be read have been. */
+  /** Resolves when all children that can be read have been. */
   async read(state: ConversationState): Promise<void> {
     for (this.#follow(state); this.#reading.size > 0; this.#follow(state)) await Promise.all(this.#reading)
   }
@@ -40,7 +40,7 @@ export class ChildTree {
     this.#followed.clear()
   }
 
-  /** Begins to follow whom it waits for now, and lets go of the others. */
+  /** Follows the children that the conversation waits for now, and lets go of the others. */
   #follow(state: ConversationState): void {
     const wanted = new Set<string>()
     const want = (from: ConversationState): void => {
@@ -93,7 +93,7 @@ export class ChildTree {
     void reading.finally(() => this.#reading.delete(reading))
   }
 
-  /** One that cannot be read now counts as running until it can. */
+  /** A child that cannot be read now counts as running until it can. */
   #beginAgain(childId: string): void {
     const failed = this.#followed.get(childId)
     if (!failed) return

@@ -21,13 +21,13 @@ type Parts = {
   readonly pollMs: number
 }
 
-/** However much is watched, so many statements a second at most: where they do not suffice, polling becomes rarer. */
+/** At most this many statements a second, however much is watched: beyond that, polling becomes rarer. */
 const statementsPerSecond = 20
 /** How many logs that have moved are read at once. */
 const lanes = 16
 
 /**
- * Looks after logs that are watched here, in case a hint about one was lost: one statement asks about very many of them, and only those that have moved are
+ * Polls the logs that are watched in this process, in case a hint was lost. One statement asks about many logs, and only those that have moved are
  * read. Without hints a change is noticed within `pollMs`, and another 50 ms for each 1,000 logs beyond what that allows.
  */
 export class LogPoll {
@@ -57,7 +57,7 @@ export class LogPoll {
     try {
       if (watchers.length > 0) await this.#lookAtMoved(watchers)
     } catch (error) {
-      // Nothing can be read any more, and all who wait must hear it.
+      // The store is closed, and every caller that waits must hear it.
       if (PerdureError.isInstance(error) && error.code === 'store_closed') return this.#lookAt(watchers)
       this.#warn('logs that are watched could not be polled; trying again', { error })
     }
@@ -101,7 +101,7 @@ export type Hints = {
 
 type Known = Pick<WatchedLog, 'seq' | 'at' | 'status'>
 
-/** Those who wait for a log to grow. Hints may be lost, so it is polled as well: see `LogPoll`. */
+/** Callers that wait for a log to grow. Hints may be lost, so the log is polled as well: see `LogPoll`. */
 export class HintWaiters {
   readonly #closed: AbortSignal
   readonly #listening = new Map<string, Set<() => void>>()
@@ -115,12 +115,12 @@ export class HintWaiters {
     for (const tell of this.#listening.get(conversationKey(tenant, id)) ?? []) tell()
   }
 
-  /** Tells everybody, whatever they wait for. */
+  /** Wakes all callers, whatever they wait for. */
   tellAll(): void {
     for (const listeners of this.#listening.values()) for (const tell of listeners) tell()
   }
 
-  /** Those who wait now. */
+  /** The callers that wait now. */
   watchers(): Iterable<Watcher> {
     return this.#waiting
   }
@@ -195,7 +195,7 @@ export class Channels {
     for (const { tenant, channel } of this.#channels.values()) {
       const known = channel.watched()
       if (!known) continue
-      // One that has gone on meanwhile is looked at the next time.
+      // A channel that has gone on meanwhile is polled the next time.
       const look = async (): Promise<void> => {
         if (channel.watched()?.seq === known.seq) await channel.poll()
       }

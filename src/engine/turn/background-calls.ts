@@ -18,6 +18,31 @@ import { bound, loadWhole } from '../../store/working-sets.ts'
 import { auditAttempts } from './audit.ts'
 import type { TurnContext } from './turn-context.ts'
 
+/** Names the conversation outside its turns, once a turn has ended well. A title that failed is tried again after the next turn. */
+export function startTitle(state: ConversationState, context: TurnContext): void {
+  if (!needsTitle(state, context)) return
+  const { node, ref } = context
+  node.backgroundTasks.start('no title could be recorded', ref, (signal) => generateTitle(state, context, signal))
+}
+
+/** How much more there must be to sum up before a summary that failed is tried again. */
+const growthBeforeNextTry = 0.25
+
+/** Sums up these turns outside of the turn that goes on. */
+export function startSummary(span: readonly TurnState[], lastSeq: number, context: TurnContext): void {
+  const { node, ref, memory } = context
+  const sinceSummary = lastSeq - (memory.latestSummary?.toSeq ?? 0)
+  memory.summariseAtSeq = lastSeq + Math.ceil(sinceSummary * growthBeforeNextTry)
+  memory.isSummarising = true
+  node.backgroundTasks.start('no summary could be recorded', ref, async (signal) => {
+    try {
+      await summarise(span, context, signal)
+    } finally {
+      memory.isSummarising = false
+    }
+  })
+}
+
 export type Question = {
   readonly model: LanguageModel
   readonly system: string
@@ -33,7 +58,7 @@ export type Question = {
   readonly onFailure: string
 }
 
-/** One question to a model beside the turns, without tools and watchers. Empty when nothing came of it. */
+/** One question to a model outside the turns, without tools and watchers. Empty when nothing came of it. */
 async function callModelOutsideTurn(
   { model, system, text, read, onFailure, ...audited }: Question,
   context: TurnContext,
@@ -80,7 +105,7 @@ function needsTitle(state: ConversationState, { agent, memory }: TurnContext): b
   return state.turns.some((turn) => turn.end?.status === 'completed')
 }
 
-/** Names the conversation, beside its turns: nothing waits for it, and it needs no lease, because the log takes one title only. */
+/** Nothing waits for a title, and it needs no lease, because the log takes one title only. */
 async function generateTitle(state: ConversationState, context: TurnContext, signal: AbortSignal): Promise<void> {
   const { memory } = context
   memory.isTitling = true
@@ -133,31 +158,6 @@ function titleFrom(text: string): string {
     .trim()
     .replaceAll(/^["'«]+|["'»]+$/g, '')
     .slice(0, longestTitle)
-}
-
-/** Names the conversation outside its turns, once a turn has ended well. A title that failed is tried again after the next turn. */
-export function startTitle(state: ConversationState, context: TurnContext): void {
-  if (!needsTitle(state, context)) return
-  const { node, ref } = context
-  node.backgroundTasks.start('no title could be recorded', ref, (signal) => generateTitle(state, context, signal))
-}
-
-/** How much more there must be to sum up before a summary that failed is tried again. */
-const growthBeforeNextTry = 0.25
-
-/** Sums up these turns outside of the turn that goes on. */
-export function startSummary(span: readonly TurnState[], lastSeq: number, context: TurnContext): void {
-  const { node, ref, memory } = context
-  const sinceSummary = lastSeq - (memory.latestSummary?.toSeq ?? 0)
-  memory.summariseAtSeq = lastSeq + Math.ceil(sinceSummary * growthBeforeNextTry)
-  memory.isSummarising = true
-  node.backgroundTasks.start('no summary could be recorded', ref, async (signal) => {
-    try {
-      await summarise(span, context, signal)
-    } finally {
-      memory.isSummarising = false
-    }
-  })
 }
 
 const summaryInstructions = [

@@ -68,7 +68,7 @@ export async function drive(owner: Owner): Promise<void> {
     }
     const outcomes = owner.outcomes()
     const left = owner.missingTools.callsForOtherNodes(owner.state)
-    // What is left to others is not started here, as if it ran already.
+    // Calls for other nodes are not started here: they count as running.
     const busy =
       left.length === 0 ? owner.running() : new Set([...owner.running(), ...left.map(({ callId }) => callId)])
     const { events, after, step } = decide(owner.state, busy, outcomes)

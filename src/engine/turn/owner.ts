@@ -96,7 +96,7 @@ export class Owner extends LogOwner {
     return this.#pending.outcomes()
   }
 
-  /** They are in the log, or have no place in it any more. */
+  /** The outcomes are in the log, or have no place in it any more. */
   forget(outcomes: readonly Outcome[]): void {
     for (const outcome of outcomes) if (outcome.type === 'result') this.#running.forget(outcome.callId)
     this.#pending.settle(outcomes)

@@ -39,7 +39,7 @@ export class PendingOutcomes {
     this.#entries.push(settled ? { outcome: redacted, settled } : { outcome: redacted })
   }
 
-  /** They are in the log, or have no place in it any more. */
+  /** The outcomes are in the log, or have no place in it any more. */
   settle(outcomes: readonly Outcome[]): void {
     if (outcomes.length === 0) return
     const isSettled = new Set(outcomes)
@@ -48,7 +48,7 @@ export class PendingOutcomes {
     for (const entry of settled) entry.settled?.(true)
   }
 
-  /** Nothing will come of them. */
+  /** None of them will be committed. */
   drop(): void {
     for (const { settled } of this.#entries.splice(0)) settled?.(false)
   }

@@ -18,7 +18,7 @@ type Reports = {
 /** The calls this process is executing for one conversation. */
 export class RunningCalls {
   readonly #running = new Map<string, Running>()
-  /** Those of `#running`, until one comes or goes. */
+  /** The ids in `#running`, kept until a call comes or goes. */
   #ids: ReadonlySet<string> | null = null
   readonly #reports: Reports
 

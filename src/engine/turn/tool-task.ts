@@ -105,7 +105,7 @@ export type RunToolOptions = {
   readonly clock: Clock
 }
 
-/** An error is as it was thrown, with whatever secrets are in it: it is redacted before it goes anywhere. */
+/** An error is as it was thrown, with the secrets in it. It is redacted before it is committed or shown. */
 type RunResult = CallEnd
 
 /**
