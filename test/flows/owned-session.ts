@@ -7,9 +7,8 @@ import { FlowRegistry } from '../../src/engine/flow/flow-registry.ts'
 import { loadFlow } from '../../src/engine/flow/load-flow.ts'
 import type { NewEvent } from '../../src/log/events.ts'
 import type { Change } from '../../src/store/change.ts'
-import { memoryStore } from '../../src/store/memory/memory-store.ts'
 import type { TenantStore } from '../../src/store/store.ts'
-import { fakeClock } from '../../src/testing/fake-clock.ts'
+import { ownedLog } from '../support/owned-log.ts'
 
 export const sessionId = 's1'
 const id = sessionId
@@ -28,41 +27,10 @@ type Options = {
 
 /** An owner of a session whose store does what the test says before it does what it is asked. */
 export async function owning(run: (flow: FlowVerbs) => Promise<unknown>, { more = [], askAgent, input }: Options = {}) {
-  const clock = fakeClock()
-  const real = memoryStore({ clock }).forTenant(ref.tenant)
-  await real.commit(id, { events: [started, ...more], conversation: { kind: 'flow', agent: 'flow:f' } })
-  const claimed = await real.claimLease(id, 'one', 3_600_000)
-  if (claimed.type !== 'taken') throw new Error(`the lease is ${claimed.type}`)
-  const meddle: { commit(change: Change): unknown; read(): unknown; summary(): unknown } = {
-    ...{ commit: () => {}, read: () => {}, summary: () => {} },
-  }
-  const commits: Change[] = []
-  const released: number[] = []
-  const store: TenantStore = {
-    ...real,
-    async commit(id, change) {
-      await meddle.commit(change)
-      const result = await real.commit(id, change)
-      commits.push(change)
-      return result
-    },
-    async streamEvents(id, range) {
-      await meddle.read()
-      return real.streamEvents(id, range)
-    },
-    async putSummary(id, summary) {
-      await meddle.summary()
-      return real.putSummary(id, summary)
-    },
-    async releaseLease(id, epoch) {
-      released.push(epoch)
-      await real.releaseLease(id, epoch)
-    },
-  }
+  const conversation = { kind: 'flow', agent: 'flow:f' } as const
+  const { real, store, lease, clock, ...log } = await ownedLog(ref, { events: [started, ...more], conversation })
   const warnings: string[] = []
   const warn = (message: string) => void warnings.push(message)
-  const lost: number[] = []
-  const lease = { epoch: claimed.epoch, isCertain: () => true, renew: async () => {}, lose: () => void lost.push(1) }
   const context: FlowContext = {
     ...{ ref, store },
     node: {
@@ -72,14 +40,8 @@ export async function owning(run: (flow: FlowVerbs) => Promise<unknown>, { more 
     askAgent: askAgent ?? (async () => null),
   }
   const owner = new FlowOwner(context, lease, (await loadFlow(real, id))!)
-  const types = async () => (await real.streamEvents(id)).map(({ type }) => type)
-  /** Lets so much time pass, and what follows from it end: code is given several turns of the event loop. */
-  const pass = async (ms: number) => {
-    for (let turn = 0; turn < 10; turn++) await clock.advance(0)
-    await clock.advance(ms)
-    for (let turn = 0; turn < 10; turn++) await clock.advance(0)
-  }
-  return { owner, clock, pass, store: real, meddle, commits, released, warnings, lost, types, epoch: claimed.epoch }
+  const { pass, meddle, commits, released, lost, types, epoch } = log
+  return { owner, clock, pass, store: real, meddle, commits, released, warnings, lost, types, epoch }
 }
 
 /** Gives the lease to another node. */

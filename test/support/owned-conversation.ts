@@ -8,12 +8,9 @@ import { createNode } from '../../src/engine/node.ts'
 import { Owner } from '../../src/engine/turn/owner.ts'
 import type { TurnContext } from '../../src/engine/turn/turn-context.ts'
 import type { NewEvent } from '../../src/log/events.ts'
-import type { Change } from '../../src/store/change.ts'
-import { memoryStore } from '../../src/store/memory/memory-store.ts'
-import type { TenantStore } from '../../src/store/store.ts'
 import { loadWhole } from '../../src/store/working-sets.ts'
-import { fakeClock } from '../../src/testing/fake-clock.ts'
 import { scriptedModel } from '../../src/testing/scripted-model.ts'
+import { ownedLog } from './owned-log.ts'
 import { nodeSettings } from './working-node.ts'
 
 export const conversationId = 'c1'
@@ -22,37 +19,10 @@ const tenant = 'default'
 
 /** An owner of a conversation in memory, by a clock that tests move. `meddle` comes before what the store is asked for. */
 export async function owningConversation(agent: Agent, events: readonly NewEvent[], more: Partial<TurnContext> = {}) {
-  const clock = fakeClock()
-  const all = memoryStore({ clock, logger: silentLogger })
-  const real = all.forTenant(tenant)
-  await real.commit(id, { events: [...events], conversation: { agent: agent.name } })
-  const claimed = await real.claimLease(id, 'one', 3_600_000)
-  if (claimed.type !== 'taken') throw new Error(`the lease is ${claimed.type}`)
-  const { epoch } = claimed
-  const meddle: { commit(change: Change): unknown; read(): unknown } = { commit: () => {}, read: () => {} }
-  const commits: Change[] = []
-  const store: TenantStore = {
-    ...real,
-    async commit(id, change) {
-      await meddle.commit(change)
-      const result = await real.commit(id, change)
-      commits.push(change)
-      return result
-    },
-    async pageEvents(id, range) {
-      await meddle.read()
-      return real.pageEvents(id, range)
-    },
-  }
+  const change = { events: [...events], conversation: { agent: agent.name } }
+  const { all, real, store, lease, clock, ...log } = await ownedLog({ tenant, id }, change)
   const told: string[] = []
   const tell = (level: string) => (message: string) => void told.push(`${level}: ${message}`)
-  const lost: number[] = []
-  const lease = {
-    epoch,
-    isCertain: () => true,
-    renew: async () => {},
-    lose: () => void lost.push(epoch),
-  }
   const scope = systemScope() as Scope
   const logger = { ...silentLogger, warn: tell('warn'), error: tell('error') }
   const settings = { ...nodeSettings(all, clock), logger, missingToolMs: 0 }
@@ -72,13 +42,7 @@ export async function owningConversation(agent: Agent, events: readonly NewEvent
     ...more,
   }
   const owner = new Owner(context, lease, await loadWhole(real, id), null)
-  const types = async () => (await real.streamEvents(id)).map(({ type }) => type)
-  /** Code is given several turns of the event loop before and after. */
-  const pass = async (ms: number) => {
-    for (let turn = 0; turn < 20; turn++) await clock.advance(0)
-    await clock.advance(ms)
-    for (let turn = 0; turn < 20; turn++) await clock.advance(0)
-  }
+  const { pass, meddle, commits, lost, types, epoch } = log
   return { owner, clock, pass, store: real, meddle, commits, told, lost, types, workingSets, context, epoch }
 }
 
