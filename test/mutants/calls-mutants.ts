@@ -46,7 +46,7 @@ export const callsMutants: readonly Mutant[] = [
         replace: 'open: open + is.open, pending: pending + is.pending - was.pending',
       },
     ],
-    killedBy: [announcer('over any events, one announcer tells what a new one for each event would')],
+    killedBy: [announcer('one announcer over many events announces the same as a new one for each event')],
   },
   {
     name: 'the calls of the open turn are not counted when another turn opens',

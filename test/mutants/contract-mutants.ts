@@ -214,7 +214,7 @@ export const contractMutants: readonly Mutant[] = [
       { file: 'test/log/any-events.test.ts', test: 'any well-formed events fold, all at once or one by one' },
       {
         file: 'src/log/fold-events.test.ts',
-        test: 'a result of a call that never was changes nothing, and is told of',
+        test: 'a result of a call that never was changes nothing, and is reported',
       },
     ],
   },

@@ -85,7 +85,7 @@ const rows: readonly Row[] = [
     'src/view/disclose.ts',
     "if (round.kind !== 'sub_agent' || round.resolution?.status !== 'resolved') return round",
     "if (round.kind !== 'recovery' || round.resolution?.status !== 'resolved') return round",
-    { file: 'src/view/disclose.test.ts', test: 'has nothing that was thrown or answered, by whatever way it goes' },
+    { file: 'src/view/disclose.test.ts', test: 'contains nothing that was thrown or answered, on any path' },
   ],
   [
     'the reason of a failed turn is shown',

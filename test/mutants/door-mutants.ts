@@ -307,8 +307,8 @@ export const doorMutants: readonly Mutant[] = [
       },
     ],
     killedBy: [
-      { file: 'src/engine/identity.test.ts', test: 'a scope that is no object is nobody, not everybody: null' },
-      { file: 'src/engine/identity.test.ts', test: 'a scope that is no object is nobody, not everybody: 5' },
+      { file: 'src/engine/identity.test.ts', test: 'a scope that is no object is refused: null' },
+      { file: 'src/engine/identity.test.ts', test: 'a scope that is no object is refused: 5' },
     ],
   },
   {

@@ -21,18 +21,18 @@ const removed: readonly (readonly [name: string, file: string, find: string, rep
     probe('a handler to be mounted anywhere needs authenticate'),
   ],
   [
-    'nobody gets in',
+    'callers without a scope get in',
     'src/server/dispatch.ts',
     'if (!route.isForOperators && !scope) throw new UnauthenticatedError()',
     '',
-    probe('not nobody'),
+    probe('not an anonymous caller'),
   ],
   [
     'text is a scope',
     'src/server/dispatch.ts',
     "typeof given === 'object' && given !== null",
     'Boolean(given)',
-    probe('not whoever authenticate answers with text'),
+    probe('not a caller for whom authenticate returns text'),
   ],
   ['any scheme brings a token', 'src/server/guard/secret.ts', '/^Bearer +', '/^\\w+ +', probe('not another scheme')],
   [
