@@ -18,7 +18,7 @@ describe.each(ways)('on a %s', (way) => {
   const who = (name: string) => (way === 'store' ? ['--who', name] : [])
   const outcome = (id: string) => world.runtime.conversation(id).outcome()
 
-  test('an approval runs the call, and whoever is later is told who was first', async () => {
+  test('an approval runs the call, and a later one is told who was first', async () => {
     const id = named('approved')
     await world.say(id, 'A refund, please')
     const first = await perdure(onIt('approve', id, ...who('anna')))
@@ -167,7 +167,7 @@ test('a person at a terminal is asked field by field, until the answer fits', as
   expect(await world.runtime.conversation('form').outcome()).toMatchObject({ status: 'completed' })
 })
 
-test('whoever leaves a question with Ctrl-C answers nothing', async () => {
+test('leaving a question with Ctrl-C answers nothing', async () => {
   await world.say('left', 'Ask for my size')
   const terminal = startInTerminal([main, 'answer', 'left', ...world.ways.store], {
     cwd: world.folder,

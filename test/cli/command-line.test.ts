@@ -91,7 +91,7 @@ test('every hint names a command that there is', () => {
   expect([...named, ...told].filter((name) => !known.has(name))).toEqual([])
 })
 
-test('whoever answers what does not wait is told how to look at it, in the same place', async () => {
+test('an answer to nothing that waits prints how to look at it, in the same place', async () => {
   const store = join(folder, 'agents.db')
   const { code, stderr } = await perdure(['approve', 'ticket-0', '--store', store])
   expect(code).toBe(3)
@@ -116,7 +116,7 @@ test('stack traces are shown with --verbose, and only then', async () => {
   expect(verbose.stderr).toMatch(/\n {4}at [\s\S]*caused by: /)
 })
 
-test('colours are for terminals, unless somebody wants none', async () => {
+test('colours are for terminals, unless they are switched off', async () => {
   const args = [main, 'list', '--limit', '2', '--store', join(folder, 'agents.db')]
   const coloured = startInTerminal(args, { cwd: folder })
   const plain = startInTerminal(args, { cwd: folder, env: { NO_COLOR: '1' } })

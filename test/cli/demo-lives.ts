@@ -11,7 +11,7 @@ import { type InTerminal, startInTerminal } from './start-in-terminal.ts'
 
 export const perdureProgram = resolve('src/cli/main.ts')
 
-/** So slow that nothing ends before it is stopped, and so fast that nobody waits. */
+/** So slow that nothing ends before it is stopped, and so fast that the tests do not wait. */
 export const paces = { slow: '10', quick: '0' } as const
 
 export type DemoLives = {

@@ -7,7 +7,7 @@ import { demoLives, perdureProgram } from './demo-lives.ts'
 
 const lives = demoLives()
 
-/** In a process group of its own, so that whoever is left of it can be found. */
+/** In a process group of its own, so that processes left behind can be found. */
 function story(...args: string[]): ChildProcess {
   const { ANTHROPIC_API_KEY: _, OPENAI_API_KEY: __, PERDURE_BASE_URL: ___, ...env } = process.env
   return spawn(process.execPath, [perdureProgram, 'demo', ...args], {

@@ -35,7 +35,7 @@ async function startServing(...args: string[]) {
   return { running, tokenFile, access, client: createClient(access) }
 }
 
-test('serve tells where it is, lets in whoever can read its token file, and ends gracefully', async () => {
+test('serve prints its address, accepts the token of its file, and ends gracefully', async () => {
   const { running, tokenFile, access, client } = await startServing()
   expect(statSync(tokenFile).mode & 0o777).toBe(0o600)
   const chat = client.conversation('ticket-1', { agent: 'support' })
@@ -89,7 +89,7 @@ test('a flow is worked on by the command itself when asked to', async () => {
   expect(readFileSync(join(folder, '.perdure', 'perdure.db')).length).toBeGreaterThan(0)
 })
 
-test('an error that nobody waited for is told without a stack trace', async () => {
+test('an unhandled error is printed without a stack trace', async () => {
   const config = readFileSync(join(folder, 'perdure.config.ts'), 'utf8')
   const late = `setTimeout(() => { throw new Error('too late') }, 0)`
   writeFileSync(join(folder, 'perdure.config.ts'), `${late}\n${config}`)

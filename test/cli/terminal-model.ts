@@ -43,7 +43,7 @@ export class TerminalModel {
             this.#rest = text
             return
           }
-          throw new Error(`an escape sequence nobody should have written: ${JSON.stringify(text.slice(0, 20))}`)
+          throw new Error(`an unexpected escape sequence: ${JSON.stringify(text.slice(0, 20))}`)
         }
         this.#obey(sequence[1]!, sequence[2]!)
         text = text.slice(sequence[0].length)
@@ -51,7 +51,7 @@ export class TerminalModel {
       }
       if (text.startsWith('\r')) this.#column = 0
       else if (text.startsWith('\n')) this.#newLine()
-      else throw new Error(`a control character nobody should have written: ${JSON.stringify(text[0])}`)
+      else throw new Error(`an unexpected control character: ${JSON.stringify(text[0])}`)
       text = text.slice(1)
     }
   }
@@ -110,7 +110,7 @@ export class TerminalModel {
       case 'l':
         if (numbers === '?2004') return
     }
-    throw new Error(`an escape sequence nobody should have written: ESC[${numbers}${letter}`)
+    throw new Error(`an unexpected escape sequence: ESC[${numbers}${letter}`)
   }
 
   #paint(codes: readonly number[]): void {

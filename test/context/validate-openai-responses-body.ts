@@ -17,7 +17,7 @@ const itemFields: Record<string, readonly string[]> = {
 export function openaiResponsesProblems(body: unknown): string[] {
   const { input } = body as { input: readonly Item[] }
   const problems = Object.keys(body as object).flatMap((key) => (bodyFields.includes(key) ? [] : [`the field ${key}`]))
-  if (!input.some((item) => item.role === 'user')) problems.push('nobody has asked anything')
+  if (!input.some((item) => item.role === 'user')) problems.push('there is no user message')
   const ids = new Set<unknown>()
   const open = new Set<unknown>()
   for (const [index, item] of input.entries()) {

@@ -68,7 +68,7 @@ async function stop(signal: NodeJS.Signals): Promise<void> {
   await exited
 }
 
-/** The page, as somebody has it in front of them. */
+/** The page as a user sees it. */
 function open() {
   const container = document.createElement('div')
   document.body.append(container)

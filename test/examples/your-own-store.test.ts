@@ -22,7 +22,7 @@ vi.spyOn(console, 'warn').mockReturnValue()
 vi.spyOn(console, 'error').mockReturnValue()
 testStore({ describe, test, expect, afterAll }, { create, reopen, destroy: (store) => store.close() })
 
-test("half an entry at the end of the journal, as a crash leaves it, is nobody's loss", async () => {
+test('half an entry at the end of the journal, as a crash leaves it, loses nothing', async () => {
   const store = await create()
   await store.putConversation('c', { title: 'kept' })
   await store.close()

@@ -68,7 +68,7 @@ class Crashes {
         progress(`child-crashes ${this.#target.store}: ${index + 1} of ${crashes.length} kills`)
     }
     const neverHit = at.filter((failpoint) => !this.#hits.has(failpoint))
-    return this.#finding(neverHit.map((failpoint) => `nobody died at '${failpoint}'`))
+    return this.#finding(neverHit.map((failpoint) => `no process died at '${failpoint}'`))
   }
 
   #crashesAt(failpoint: Failpoint, passings: number, share: number): NonNullable<Crash>[] {
@@ -121,7 +121,7 @@ class Crashes {
       const effect = (id: string): void => this.#effects.append({ id } as never)
       const options = { store, leaseMs: 5_000, effect, problem: (text: string) => problems.push(text) }
       const worker = startFamily(options)
-      // People are elsewhere, so that what they say again wakes nobody: what is to be done must be found.
+      // People are elsewhere, so that their retries wake no process: the remaining work must be found.
       const elsewhere = startFamily({ ...options, work: false })
       if (!(await within(patienceMs, play(elsewhere, prefix)))) problems.push('it never came to its end')
       problems.push(...(await untilAtRest(store, prefix)).map((id) => `${id} never came to rest`))

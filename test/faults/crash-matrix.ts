@@ -72,12 +72,12 @@ class Matrix {
         progress(`crash-matrix ${this.#target.store}: ${index + 1} of ${crashes.length} kills`)
     }
     const neverHit = at.filter((failpoint) => !this.#hits.has(failpoint))
-    const missing = neverHit.map((failpoint) => `nobody died at '${failpoint}'`)
+    const missing = neverHit.map((failpoint) => `no process died at '${failpoint}'`)
     if (this.#counts.interruptedCalls === 0) missing.push('no call was under way when its process died')
     return this.#finding(missing)
   }
 
-  /** The first passing, the last, and some between; any one when there is to be one only. */
+  /** The first passing, the last, and some between; any one if only one is wanted. */
   #crashesAt(failpoint: Failpoint, passings: number, share: number): Crash[] {
     const all = Array.from({ length: passings }, (_, index) => index + 1)
     const chosen = new Set(share === 1 ? [] : [1, passings])

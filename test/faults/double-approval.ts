@@ -133,7 +133,7 @@ function judged(approvals: number, attempts: readonly Attempt[], effects: readon
     ...stood,
   }
   const notExercised: string[] = []
-  if (counts.left === 0 || counts.right === 0) notExercised.push('one process won everything: nobody raced it')
+  if (counts.left === 0 || counts.right === 0) notExercised.push('one process won everything: there was no race')
   if (stood.contested * 4 < approvals)
     notExercised.push('fewer than a quarter of the approvals were submitted at the same time')
   return { counts, notExercised }

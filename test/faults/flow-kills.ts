@@ -58,7 +58,7 @@ async function killEverywhere(target: Target, seed: number, rounds: number | und
     await next.dismiss()
   }
   const missing = [...new Set(chosen.map(({ failpoint }) => failpoint))].filter((name) => !hit.has(name))
-  const notExercised = missing.map((name) => `nobody was killed at '${name}'`)
+  const notExercised = missing.map((name) => `no process was killed at '${name}'`)
   if (rounds === undefined) {
     const neverPassed = flowFailpoints.filter((name) => !points.some(({ failpoint }) => failpoint === name))
     notExercised.push(...neverPassed.map((name) => `'${name}' was never passed`))

@@ -40,7 +40,7 @@ describe.each(['sqlite', 'postgres'] as const)('a process that was stopped for l
     })
   })
 
-  test('goes on with what it was about to start when nobody took it meanwhile', async () => {
+  test('continues with what it was about to start if no other process took it meanwhile', async () => {
     await withTarget({ store, postgresUrl: inject('postgresUrl') }, async (target) => {
       const { child, heard, isStopped } = stoppingChild({ target, stopAt: 'tool.before_run' }, 'report')
       await isStopped

@@ -74,13 +74,13 @@ function checkStart(call: CallState, attempt: number): void {
   must(call.executor === 'server', `${place}: it is not ours to run`)
   const approval = call.rounds.find((round) => round.kind === 'approval')?.resolution
   const isApproved = approval?.status === 'resolved' && approval.value !== false
-  must(!call.gated || isApproved, `${place}: nobody approved it`)
+  must(!call.gated || isApproved, `${place}: it was not approved`)
   if (attempt === 1) return
   must(call.ifInterrupted !== 'report', `${place}: it must not run twice`)
   must(call.ifInterrupted !== 'rerun' || attempt <= 3, `${place}: it may be tried three times`)
   const decision = call.rounds.at(-1)?.resolution
   const isGranted = decision?.value === 'rerun' && decision.seq > call.startedSeq
-  must(call.ifInterrupted !== 'ask' || isGranted, `${place}: nobody let it run again`)
+  must(call.ifInterrupted !== 'ask' || isGranted, `${place}: it was not allowed to run again`)
 }
 
 function isEnded(state: ConversationState, callId: string): boolean {

@@ -1,5 +1,5 @@
 /**
- * A tape of numbers that decides a simulation, so that fast-check can shrink it. Past its end every choice is 0; whoever asks puts what
+ * A tape of numbers that decides a simulation, so that fast-check can shrink it. Past its end every choice is 0; the caller puts what
  * leads to an end there.
  */
 export class Choices {

@@ -174,7 +174,7 @@ class World {
     this.owner.append([resolved(callId, round.kind, status, { round: round.round, value })])
   }
 
-  /** An answer nobody asked for: of a round that is over, or of a call that never was. */
+  /** An answer without a question: for a round that is over, or for a call that never was. */
   #strayAnswer(): void {
     const calls = this.#state().turns.flatMap((turn) => turn.calls)
     const over = calls.flatMap((call) =>

@@ -129,7 +129,7 @@ export const bytesMutants: readonly Mutant[] = [
     killedBy: [bounded('is answered on all of what was asked, whatever was shown of it')],
   },
   {
-    name: 'whoever works on a turn goes by what is shown of the conversation',
+    name: 'the owner of a turn works with the trimmed view of the conversation',
     edits: [
       {
         file: 'src/store/working-sets.ts',

@@ -56,7 +56,7 @@ export const contractMutants: readonly Mutant[] = [
     ],
   },
   {
-    name: 'a call that is ended by its id was ended by the system, whoever did',
+    name: 'a call that is ended by its id was always ended by the system',
     edits: [
       {
         file: 'src/store/tenant-store.ts',
@@ -94,7 +94,7 @@ export const contractMutants: readonly Mutant[] = [
     ],
   },
   {
-    name: 'the end of a call is announced again when somebody answers it too late',
+    name: 'the end of a call is announced again when a late answer arrives',
     edits: [
       {
         file: 'src/view/live-parts.ts',
@@ -294,7 +294,7 @@ export const contractMutants: readonly Mutant[] = [
     killedBy: [
       {
         file: 'test/stories/working-sets-unknown-event.test.ts',
-        test: 'is read up to, and whoever reads is told which version is needed',
+        test: 'is read up to, and readers learn which version is needed',
       },
     ],
   },
@@ -311,7 +311,7 @@ export const contractMutants: readonly Mutant[] = [
     killedBy: [
       {
         file: 'test/stories/working-sets-unknown-event.test.ts',
-        test: 'is read up to, and whoever reads is told which version is needed',
+        test: 'is read up to, and readers learn which version is needed',
       },
     ],
   },

@@ -74,7 +74,7 @@ const rows: readonly Row[] = [
     pages('flowRecord'),
   ],
   [
-    'whoever comes second is told how a child agent failed',
+    'the second answer is told how a child agent failed',
     'src/server/dispatch.ts',
     'resolution: discloseResolution(answer.resolution, callId, disclosure)',
     'resolution: { ...answer.resolution, at: answer.resolution.at + callId.length * Number(disclosure.errors) }',

@@ -6,7 +6,7 @@ const legal: Case = { file: 'test/context/legal-prompts.test.ts', test: prompts 
 const turns = (test: string): Case => ({ file: 'src/prompt/render/ended-turns.test.ts', test })
 const listed: Case = {
   file: 'test/stories/working-sets-listed.test.ts',
-  test: 'is what the log says, also after a commit of which nobody knew whether it was made',
+  test: 'is what the log says, also after a commit whose outcome was unknown',
 }
 const running: Case = {
   file: 'test/stories/working-sets-trusted.test.ts',

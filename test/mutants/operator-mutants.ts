@@ -5,7 +5,7 @@ const operators = (test: string): Case => ({ file: 'test/server/upkeep.test.ts',
 /** One guard of the operators' routes each: where, what it says, what is left without it, and the test that notices. */
 const removed: readonly (readonly [name: string, file: string, find: string, replace: string, killedBy: Case])[] = [
   [
-    'whoever belongs to a tenant is an operator',
+    "a tenant's user is an operator",
     'src/server/dispatch.ts',
     'if (isClaimed && !isOperator) throw new OperatorOnlyError()',
     '',
@@ -117,7 +117,7 @@ const removed: readonly (readonly [name: string, file: string, find: string, rep
     operators('there is only so much of it at once'),
   ],
   [
-    'a migration is nobody to wait for',
+    'closing does not wait for a migration',
     'src/server/routes/store.ts',
     'json(await call.server.maintenanceJobs.run(() => migrateStore(upkeepIn(call).store)))',
     'json(await migrateStore(upkeepIn(call).store))',

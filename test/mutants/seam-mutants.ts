@@ -133,7 +133,7 @@ export const seamMutants: readonly Mutant[] = [
     killedBy: [{ file: conformance, test: 'an answer to the first round never ends the second' }],
   },
   {
-    name: 'a store forgets a lease when somebody releases another conversation under its epoch',
+    name: 'a store forgets a lease when another conversation is released under its epoch',
     edits: [
       {
         file: 'src/store/lease.ts',

@@ -186,7 +186,7 @@ export const sqliteMutants: readonly Mutant[] = [
     killedBy: [suite('a call never expires early, and only once')],
   },
   {
-    name: 'sqlite: a blob goes with its conversation though somebody has just put it again',
+    name: 'sqlite: a blob goes with its conversation though it was just put again',
     edits: [
       { file: 'src/store/sqlite/records.ts', find: 'WHERE blobs.bid = ? AND pins = 0', replace: 'WHERE blobs.bid = ?' },
     ],
@@ -231,7 +231,7 @@ export const sqliteMutants: readonly Mutant[] = [
     ],
   },
   {
-    name: 'sqlite: what was held by somebody who is gone is never found',
+    name: 'sqlite: what a dead holder had is never found',
     edits: [
       {
         file: 'src/store/sqlite/leases.ts',

@@ -92,7 +92,7 @@ export const trustMutants: readonly Mutant[] = [
   {
     name: 'trust: a message does not say which agent it was decided on',
     edits: [{ file: 'src/runtime/send-message.ts', find: ', expectedAgent: agent.name', replace: '' }],
-    killedBy: [resting('is refused to its former agent once somebody elsewhere has given it to another')],
+    killedBy: [resting('is refused to its former agent once another process has given it to another')],
   },
   {
     name: 'trust: an agent works on what it was refused',
@@ -147,14 +147,14 @@ export const trustMutants: readonly Mutant[] = [
         replace: 'void this.take(ref, name, lease)',
       },
     ],
-    killedBy: [resting('what somebody appends before it has been taken up again is not missed')],
+    killedBy: [resting('what another writer appends before it is resumed is not missed')],
   },
   {
-    name: 'trust: what the owner reads is not told to whoever began with what it knew',
+    name: 'trust: what the owner reads is not told to watchers that began with what it knew',
     edits: [{ file: 'src/engine/turn/owner.ts', find: 'else this.#channel.hint(state.lastSeq)', replace: '' }],
     killedBy: [
       resting(
-        'whoever waits is told of an end that another process wrote before the wait began, while the owner here reads it',
+        'a waiter learns of an end that another process wrote before the wait began, while the owner here reads it',
       ),
     ],
   },
@@ -163,7 +163,7 @@ export const trustMutants: readonly Mutant[] = [
     edits: [{ file: 'src/engine/turn/owner.ts', find: '    this.#channel.hint(lastSeq)\n', replace: '' }],
     killedBy: [
       resting(
-        'whoever waits is told of an end that another process wrote before the wait began, while the owner here writes',
+        'a waiter learns of an end that another process wrote before the wait began, while the owner here writes',
       ),
     ],
   },

@@ -166,7 +166,7 @@ export const upkeepMutants: readonly Mutant[] = [
     killedBy: [
       {
         file: 'test/upkeep/damage.test.ts',
-        test: 'a row that cannot be read keeps nobody else from their work, and is told of once',
+        test: 'a row that cannot be read stops no other work, and is logged once',
       },
     ],
   },

@@ -88,7 +88,7 @@ export const watchMutants: readonly Mutant[] = [
     killedBy: [postgres(begunAnew)],
   },
   {
-    name: 'in memory, a quarantine moves nobody who watches',
+    name: 'in memory, a quarantine moves no watcher',
     edits: [
       {
         file: 'src/store/memory/memory-store.ts',
@@ -99,7 +99,7 @@ export const watchMutants: readonly Mutant[] = [
     killedBy: [memory(quarantined)],
   },
   {
-    name: 'in SQLite, a quarantine moves nobody who watches',
+    name: 'in SQLite, a quarantine moves no watcher',
     edits: [
       {
         file: 'src/store/sqlite/leases.ts',
@@ -110,7 +110,7 @@ export const watchMutants: readonly Mutant[] = [
     killedBy: [sqlite(quarantined)],
   },
   {
-    name: 'in Postgres, a quarantine moves nobody who watches',
+    name: 'in Postgres, a quarantine moves no watcher',
     edits: [
       {
         file: 'src/store/postgres/leases.ts',

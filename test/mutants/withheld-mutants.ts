@@ -231,7 +231,7 @@ const planted: readonly (readonly [name: string, file: string, find: string, rep
   ],
 ]
 
-/** Bugs around messages that no hook has passed: each lets somebody read one, or loses it. */
+/** Bugs around messages that no hook has passed: each lets a reader see one, or loses it. */
 export const withheldMutants: readonly Mutant[] = planted.map(([name, file, find, replace, killedBy]) => ({
   name: `withheld: ${name}`,
   edits: [{ file, find, replace }],

@@ -119,7 +119,7 @@ const programs: readonly (readonly [string, string, string | RegExp])[] = [
     'rested',
   ],
   [
-    'a session that nobody here works on, until a signal',
+    'a session without an owner here, until a signal',
     `const flows = [defineFlow({ name: 'nap', version: 1, run: async () => 'rested' })]
      const { runtime } = start({ flows, work: false })
      await runtime.flow('nap', 's1').start(null, { signal: AbortSignal.timeout(50) }).catch((error) => console.log(error.name))`,

@@ -6,7 +6,7 @@ export type FuzzWork = {
   readonly who: 'ours' | 'plain'
   readonly seed: number
   readonly first: number
-  /** Shared: the number that is being worked on. Read by whoever watches that it goes on. */
+  /** Shared: the number that is being worked on. Read by the watchdog. */
   readonly current: Int32Array
   /** Shared: the verdict on each pair. */
   readonly verdicts: Uint8Array

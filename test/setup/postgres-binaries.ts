@@ -64,6 +64,6 @@ async function copyOnce(native: string, place: string): Promise<void> {
   const draft = await mkdtemp(`${place}-`)
   await cp(native, draft, { recursive: true, verbatimSymlinks: true })
   await run('chmod', ['-R', 'a+rX', draft])
-  // Whoever came first wins.
+  // The first one wins.
   await rename(draft, place).catch(() => rm(draft, { recursive: true, force: true }))
 }

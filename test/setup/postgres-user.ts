@@ -4,7 +4,7 @@ import { promisify } from 'node:util'
 
 const run = promisify(execFile)
 
-/** Whom the server runs as; null: as whoever runs this. */
+/** The user that the server runs as. Null: the current user. */
 export type PostgresUser = { readonly uid: number; readonly gid: number } | null
 
 /** Postgres refuses to run as root, so root runs it as the user `postgres`, who is created where there is none. */

@@ -53,7 +53,7 @@ function isAnswer(change: Change): boolean {
   return has(change, 'resolution') && change.epoch === undefined
 }
 
-/** Whoever has it now: they do not ask whether it is they. */
+/** The current holder: without a check that it is the same one. */
 async function underAnyEpoch(change: Change, commit: Commit, { epoch }: Place): Promise<CommitResult> {
   const result = await commit({ ...change, epoch })
   if (result.ok || result.conflict !== 'epoch') return result
@@ -61,7 +61,7 @@ async function underAnyEpoch(change: Change, commit: Commit, { epoch }: Place): 
   return commit(rest)
 }
 
-/** The row is ended whoever comes, but nobody is refused. */
+/** The row is ended by every caller, but no caller is refused. */
 async function withoutGuard(change: Change, commit: Commit): Promise<CommitResult> {
   const result = await commit(change)
   if (result.ok || result.conflict !== 'stale') return result
@@ -91,7 +91,7 @@ export async function breakingCall(
   }
   if (rule === 'lapses are counted' && name === 'claimLease') {
     const [id, holder] = args as [string, string]
-    // Whoever had it is taken for one that let go in good order.
+    // The last holder is taken for one that released it in good order.
     const found = await data.claimLease(id, `${holder} looking`, 1)
     if (found.type === 'taken') await data.releaseLease(id, found.epoch)
   }

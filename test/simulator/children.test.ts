@@ -8,7 +8,7 @@ import { simulate } from './simulate.ts'
 
 vi.setConfig({ testTimeout: 120_000 })
 
-/** Processes that lost a child agent and come back, and leases that nobody knows of. Each rule that is switched off must be missed. */
+/** Processes that lost a child agent and come back, and leases that no process knows of. Each rule that is switched off must be missed. */
 
 const off = vi.hoisted(() => ({ endFirst: false, untilTold: false }))
 

@@ -7,7 +7,7 @@ import type { Scenario } from './scenarios/scenario.ts'
 import { SimulatedProcess } from './simulated-process.ts'
 import type { Started, World } from './world.ts'
 
-/** Somebody in a process that runs no turns and to which nothing happens. */
+/** A client in a process that runs no turns and has no faults. */
 export class Foreigner {
   readonly #world: World
   readonly #process = new SimulatedProcess('elsewhere', false)
@@ -19,7 +19,7 @@ export class Foreigner {
     this.#world = world
   }
 
-  /** For the scenarios that begin with a call that was approved while nobody ran. */
+  /** For the scenarios that begin with a call that was approved while no process ran. */
   async approveBeforehand(): Promise<void> {
     for (const scenario of this.#world.scenarios) {
       if (!scenario.isApprovedBeforehand) continue

@@ -7,7 +7,7 @@ import { simulate } from './simulate.ts'
 
 vi.setConfig({ testTimeout: 120_000 })
 
-/** That work goes on: leases that nobody knows of, and conversations that end their processes. Each rule that is switched off must be missed. */
+/** That work goes on: leases that no process knows of, and conversations that end their processes. Each rule that is switched off must be missed. */
 
 const named = (...names: string[]): Plan['scenarios'] => scenarios.filter(({ name }) => names.includes(name))
 

@@ -7,7 +7,7 @@ export type Plan = {
   readonly scenarios: readonly Scenario[]
   /** One after the other: the passings of each are counted from the crash before it. */
   readonly crashes?: readonly Crash[]
-  /** What somebody in another process appends just before a step: a call that a process makes to the store. */
+  /** What a writer in another process appends just before a step: a call that a process makes to the store. */
   readonly foreign?: readonly ForeignAppend[]
   /** A process that stops at a step and goes on, unaware, when others have made so many steps. */
   readonly stall?: { readonly step: number; readonly steps: number } | null

@@ -84,7 +84,7 @@ test('a round without a guard is resolved twice', async () => {
   await expectMissed('a round is resolved once', plans, /resolution 1 of .* is in the log 2 times/)
 })
 
-test('a start that is not durable leaves a run that nobody knows of', async () => {
+test('a start that is not durable leaves an unknown run', async () => {
   const plans = [1, 2].map((nth) => ({
     ...only('approved', 'tools-one-by-one'),
     crashes: [{ failpoint: 'tool.after_run' as const, nth }],
@@ -95,7 +95,7 @@ test('a start that is not durable leaves a run that nobody knows of', async () =
 test('an answer that is acknowledged before it is durable is lost', async () => {
   const everywhere = await crashEverywhere(only('approved', 'tools-one-by-one'))
   const plans = everywhere.filter(({ crashes }) => crashes?.[0]?.failpoint.startsWith('model.'))
-  await expectMissed('what is told is durable', plans, /somebody was told what is not so: .*answered/)
+  await expectMissed('what is told is durable', plans, /a client was told what is not so: .*answered/)
 })
 
 test('an answer that does not wake leaves its conversation lying', async () => {

@@ -71,7 +71,7 @@ export class Simulation {
     return { problems, lives: this.#lives, crashes: this.#crashes, ...this.#counts, ...this.#zombies.counts, refused }
   }
 
-  /** Somebody passes a failpoint: here processes die. */
+  /** A process passes a failpoint: here processes die. */
   passed(name: Failpoint): void {
     const process = SimulatedProcess.current()
     if (!process) this.#world.problems.push(`'${name}' was passed outside of every process`)
@@ -159,7 +159,7 @@ export class Simulation {
     return result
   }
 
-  /** A call that is under way when its conversation changes hands is run by nobody who could say how it ended. */
+  /** A call that is under way when its conversation changes hands is run by no process that could say how it ended. */
   async #noteInterrupted(id: string): Promise<void> {
     for (const turn of foldEvents(await this.#world.data.streamEvents(id)).turns) {
       for (const call of turn.calls) {

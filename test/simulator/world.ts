@@ -176,7 +176,9 @@ export class World {
 
   #failed(process: SimulatedProcess, scenario: Scenario, error: unknown): void {
     if (process.isDead) return
-    this.problems.push(`${scenario.name}: somebody could not go on: ${error instanceof Error ? error.stack : error}`)
+    this.problems.push(
+      `${scenario.name}: a participant could not go on: ${error instanceof Error ? error.stack : error}`,
+    )
   }
 
   #complaint(message: string, details: object | undefined): void {

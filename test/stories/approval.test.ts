@@ -25,7 +25,7 @@ function supportAgent() {
 }
 
 overStores('a tool that needs approval', (story) => {
-  test('an approved call runs once, with the scope of whoever approved it', async () => {
+  test('an approved call runs once, with the scope of the approver', async () => {
     const { agent, runs } = supportAgent()
     const runtime = story.start({ agents: [agent] })
     const turn = await runtime

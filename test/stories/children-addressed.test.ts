@@ -20,7 +20,7 @@ const asking = defineFlow({
   run: async (flow, input) => flow.agent(String(input), { message: 'Do it.' }),
 })
 
-/** A boss that starts an agent which only its tool names, once somebody has agreed. What that agent buys needs approval too. */
+/** A boss that starts an agent which only its tool names, once a person has approved. What that agent buys needs approval too. */
 function start(story: StoryContext) {
   const buy = defineTool({
     name: 'buy',

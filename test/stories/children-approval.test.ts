@@ -29,7 +29,7 @@ function start(story: StoryContext) {
 }
 
 overStores('an agent tool that needs approval', (story) => {
-  test('starts the agent in a second round, and only then; whoever approved acts in it', async () => {
+  test('starts the agent in a second round, and only then; the approver acts in it', async () => {
     const { runtime, chat, model, bossModel, users } = start(story)
     const turn = await chat.send('go')
     const call = await onlyPendingOf(turn)

@@ -30,7 +30,7 @@ overStores('what a child agent may use', (story) => {
     expect(await optionsOf(boss)).toMatchObject([{ maxSteps: 3, maxTokens: 500, maxDepth: 3 }])
   })
 
-  test('is what is left to whoever called it, when that is less', async () => {
+  test('is what its parent has left, when that is less', async () => {
     const child = defineAgent({ name: 'child', model: scriptedModel('ok') })
     const { boss } = bossOf([childTool('delegate', child)], [delegate])
     // One step, of 15 tokens, is taken already.
@@ -43,7 +43,7 @@ overStores('what a child agent may use', (story) => {
     expect(await optionsOf(boss, { maxSteps: 500, maxTokens: 5_000 })).toMatchObject([{ maxSteps: 3, maxTokens: 85 }])
   })
 
-  test('counts for whoever called it: the tokens of a child end the turn', async () => {
+  test('counts for its parent: the tokens of a child end the turn', async () => {
     const model = scriptedModel({ text: 'ok', usage: { inputTokens: 60, outputTokens: 40 } })
     const child = defineAgent({ name: 'child', model })
     const { boss, model: bossModel } = bossOf([childTool('delegate', child)], [delegate])
@@ -80,7 +80,7 @@ overStores('what a child agent may use', (story) => {
     ])
   })
 
-  test('may be nothing: then it is not started, and nobody is asked to approve it', async () => {
+  test('may be nothing: then it is not started, and no approval is requested', async () => {
     const child = defineAgent({ name: 'child', model: scriptedModel('ok') })
     const tool = childTool('delegate', child, { approval: 'required' })
     const { boss } = bossOf([tool], [delegate])

@@ -48,7 +48,7 @@ function working() {
   return { agent: defineAgent({ name: 'working', model, tools: [work] }), begun, signals, mayReturn }
 }
 
-/** The same store, which fails when somebody wants to commit some things to children. */
+/** The same store, which fails some commits to children. */
 function failingFor(data: Store, isFailing: (change: Change) => boolean): Store {
   const wrap = <T extends Store | TenantStore>(target: T): T =>
     new Proxy(target, {
@@ -213,7 +213,7 @@ overStores('cancelling an agent that has called others', (story) => {
     expect(shapeOf(all.find((log) => log.some(({ type }) => type === 'tool_started'))!)).toContain('tool_result')
   })
 
-  test('does not wait for children that nobody can work on for longer than a while, and they end when somebody can', async () => {
+  test('does not wait long for children without a worker, and they end when there is one', async () => {
     const { boss } = bossOf([childTool('delegate', asking())], [askTwice[0]!])
     const store = story.openStore()
     const first = story.start({ agents: [boss], store })
@@ -237,7 +237,7 @@ overStores('cancelling an agent that has called others', (story) => {
 })
 
 overStores('an agent whose child ends otherwise', (story) => {
-  test('goes on when somebody deletes the child', async () => {
+  test('continues when the child is deleted', async () => {
     const { boss, model } = bossOf([childTool('delegate', asking())], [askTwice[0]!])
     const runtime = story.start({ agents: [boss] })
     const chat = runtime.conversation('c1', { agent: 'boss' })
@@ -324,7 +324,7 @@ overStores('deleting an agent that has called others', (story) => {
     const { boss } = bossOf([childTool('delegate', child)], [])
     const runtime = story.start({ agents: [boss], pollMs: 20 })
     const { store } = runtime
-    // As a process would leave it that was stopped after it had read, and went on after somebody had deleted the parent.
+    // As a process would leave it that was stopped after it had read, and continued after the parent was deleted.
     const callId = 'call-of-the-deleted'
     const message = { parts: [{ type: 'text' as const, text: 'go' }] }
     const content = { turnId: childTurnIdOf(callId), message, options: {}, who: 'ann' }

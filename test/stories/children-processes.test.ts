@@ -152,7 +152,7 @@ overStores('child agents and processes', (story) => {
     expect(ends).toHaveLength(1)
   })
 
-  test('an agent that waits for its child costs a row: nobody holds it', async () => {
+  test('an agent that waits for its child costs a row: no process holds it', async () => {
     const paced = pacedModel()
     const child = defineAgent({ name: 'child', model: paced })
     const { boss } = bossOf([childTool('delegate', child)], [delegate])

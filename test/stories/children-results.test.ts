@@ -120,7 +120,7 @@ overStores('the result of a child agent', (story) => {
     expect(await runtime.conversation(listed!.id).outcome()).toMatchObject({ status: 'completed' })
   })
 
-  test('is an error when the child fails, is halted or is cancelled by somebody', async () => {
+  test('is an error when the child fails, is halted or is cancelled', async () => {
     const failing = defineAgent({ name: 'failing', model: scriptedModel({ error: { status: 400 } }), retry: false })
     const again = { calls: [{ tool: 'again', args: {} }] }
     const loop = defineTool({ name: 'again', description: 'Again', input: z.object({}), run: () => 1 })

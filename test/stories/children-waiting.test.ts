@@ -15,7 +15,7 @@ import { onlyPendingOf, pendingOf } from './pending-of.ts'
 import { toolResults } from './tool-results.ts'
 import { until } from './until.ts'
 
-/** A child that pays when somebody lets it. */
+/** A child that pays after an approval. */
 function payer() {
   const runs: (string | undefined)[] = []
   const pay = defineTool({
@@ -42,8 +42,8 @@ function start(story: StoryContext) {
   return { runtime, chat, runs, model }
 }
 
-overStores('a child agent that waits for somebody', (story) => {
-  test('makes whoever called it wait, with its call and the path to it', async () => {
+overStores('a child agent that waits for an answer', (story) => {
+  test('makes its parent wait, with its call and the path to it', async () => {
     const { chat } = start(story)
     const call = await onlyPendingOf(await chat.send('go'))
     const [above] = call.path
@@ -55,7 +55,7 @@ overStores('a child agent that waits for somebody', (story) => {
     ])
   })
 
-  test('shows in the view of whoever called it, and no more once it is answered', async () => {
+  test('shows in the view of its parent until it is answered', async () => {
     const { chat } = start(story)
     const turn = await chat.send('go')
     const call = await onlyPendingOf(turn)
@@ -89,7 +89,7 @@ overStores('a child agent that waits for somebody', (story) => {
     ])
   })
 
-  test('is answered on the handle of whoever called it; the scope of whoever answered reaches its tool', async () => {
+  test('is answered on the handle of its parent; the scope of the answer reaches its tool', async () => {
     const { runtime, chat, runs, model } = start(story)
     const turn = await chat.send('go')
     const call = await onlyPendingOf(turn)
@@ -203,7 +203,7 @@ overStores('a child agent that waits for somebody', (story) => {
     expect(await turn.outcome()).toMatchObject({ status: 'completed' })
   })
 
-  test('keeps the text stream of whoever called it from going on for ever', async () => {
+  test('ends the text stream of its parent', async () => {
     const { chat } = start(story)
     const turn = await chat.send('go')
     const texts: string[] = []

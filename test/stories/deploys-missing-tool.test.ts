@@ -44,7 +44,7 @@ overStores('a tool that is gone after a deploy', (story) => {
     expect(toolCalls(model, 1)).toEqual([['pay', { cents: 5 }]])
   })
 
-  test('that is run by somebody else now is an error result too', async () => {
+  test('that has another executor now is an error result too', async () => {
     const data = story.openStore()
     const before = story.start({ agents: [version([gated]).agent], store: data })
     const turn = await before.conversation('c1', { agent: 'till' }).send('pay')

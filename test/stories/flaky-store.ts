@@ -9,7 +9,7 @@ export type Flaw = {
   readonly only?: (...args: never[]) => boolean
 }
 
-/** The same store, with a method that fails some times: before it has done anything, or after, when nobody can tell. */
+/** The same store, with a method that fails some times: before it has done anything, or after, when the outcome is unknown. */
 export function flakyStore(
   store: Store,
   { method, times, isWritten = false, only = () => true }: Flaw,

@@ -62,7 +62,7 @@ overStores('a flow that asks an agent', (story) => {
     await lost
   })
 
-  test('waits as long as somebody takes to approve what the agent wants, without a process that waits', async () => {
+  test('waits as long as an approval in the agent takes, without a process that waits', async () => {
     const pay = defineTool({
       name: 'pay',
       description: 'Pay',
@@ -131,7 +131,7 @@ overStores('a flow that asks an agent', (story) => {
     })
   })
 
-  test.each(['by its own process', 'while nobody is alive'])(
+  test.each(['by its own process', 'while no process is alive'])(
     'learns that the conversation it waits for was deleted %s, and sends nothing again',
     async (how) => {
       const ask = defineTool({
@@ -155,9 +155,9 @@ overStores('a flow that asks an agent', (story) => {
       const started = first.flow(flow, 's1').start(null)
       started.catch(() => {})
       await until(async () => (await first.inbox()).length === 1)
-      // It waits, and nobody holds it.
+      // It waits, and no process holds it.
       await until(async () => (await store.acquireLease('s1', 'somebody', 1)) !== null)
-      if (how === 'while nobody is alive') {
+      if (how === 'while no process is alive') {
         await first.close()
         await store.deleteConversation('till')
       } else await first.conversation('till').delete()
@@ -185,7 +185,7 @@ overStores('a flow that asks an agent', (story) => {
       },
     })
     const store = story.openStore()
-    // The agent answers, but nobody works on the session meanwhile.
+    // The agent answers, but no process works on the session meanwhile.
     const front = story.start({ agents: [agent], store, ...soon })
     const desk = front.conversation('desk', { agent: 'editor' })
     await (await desk.send('First', { key: 'flow/s1/0/1', whenBusy: 'queue' })).outcome()

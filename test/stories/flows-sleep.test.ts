@@ -38,7 +38,7 @@ overStores('a flow that sleeps', (story) => {
     expect(wakings).toEqual(['s1/0/2'])
   })
 
-  test('sleeps on while nobody is alive, and wakes late but once', async () => {
+  test('sleeps on while no process is alive, and wakes late but once', async () => {
     const store = story.openStore()
     const { flow } = sleeper(100)
     const mortal = mortalStore(story.reopen(store))

@@ -77,7 +77,7 @@ overStores('the steps of a flow', (story) => {
     expect(runs).toBe(1)
   })
 
-  test('that fail later than they are looked at harm nobody', async () => {
+  test('that fail after they are awaited harm nothing', async () => {
     const flow = defineFlow({
       name: 'late',
       version: 1,
@@ -160,7 +160,7 @@ overStores('the steps of a flow', (story) => {
     expect(result.map((code) => codes.includes(code))).toEqual(Array.from({ length: 8 }, () => true))
   })
 
-  test('the first of a race ends the flow; what still runs is told to stop and answers nobody', async () => {
+  test('the first of a race ends the flow; what still runs is aborted and its result is ignored', async () => {
     const stopped = gate<boolean>()
     const flow = defineFlow({
       name: 'race',
@@ -188,7 +188,7 @@ overStores('the steps of a flow', (story) => {
     expect(events.filter(({ type }) => type === 'flow_outcome')).toHaveLength(1)
   })
 
-  test('somebody may answer while a step runs', async () => {
+  test('an answer may arrive while a step runs', async () => {
     const begun = gate()
     const flow = defineFlow({
       name: 'impatient',

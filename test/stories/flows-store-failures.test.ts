@@ -8,7 +8,7 @@ import { overStores } from './over-stores.ts'
 
 type Fault = (change: Change) => 'before' | 'after' | null
 
-/** The same store, whose commits fail where they are told to: before they are made, or when they are made and nobody is told. */
+/** The same store, whose commits fail where they are told to: before they are made, or after, without an acknowledgement. */
 function faultyStore(store: Store, fault: Fault): Store {
   function faulty<T extends Store | TenantStore>(target: T): T {
     return new Proxy(target, {
@@ -29,7 +29,7 @@ function faultyStore(store: Store, fault: Fault): Store {
   return faulty(store)
 }
 
-/** The first commit of whoever works on a session is made, nobody is told, and meanwhile its lease goes to somebody else. */
+/** The first commit of the session's owner is made but not acknowledged, and meanwhile its lease goes to another node. */
 function takenOver(store: Store, isTaken: Gate): { readonly store: Store } {
   let isDone = false
   function wrapped<T extends Store | TenantStore>(target: T): T {
@@ -43,7 +43,7 @@ function takenOver(store: Store, isTaken: Gate): { readonly store: Store } {
           if (isDone || change.epoch === undefined || change.events.length === 0) return result
           isDone = true
           await store.releaseLease(id, change.epoch)
-          if (!(await store.acquireLease(id, 'somebody else', 60_000))) throw new Error('the lease was not free')
+          if (!(await store.acquireLease(id, 'another node', 60_000))) throw new Error('the lease was not free')
           isTaken.open()
           throw new StoreError('The answer was lost. Read the log.', { ambiguous: true })
         }
@@ -81,7 +81,7 @@ overStores('a store that fails for a while', (story) => {
         const { flow, runs } = counting(ifInterrupted)
         let failures = 0
         const isOwners = (change: Change) => change.epoch !== undefined && change.events.length > 0
-        // Every other commit of whoever works on it.
+        // Every other commit of its owner.
         let commits = 0
         const store = faultyStore(story.openStore(), (change) => {
           if (!isOwners(change) || commits++ % 2 === 1) return null
@@ -99,7 +99,7 @@ overStores('a store that fails for a while', (story) => {
     }
   }
 
-  test('a step is not begun by a node whose lease somebody else has by the time it knows what became of its commit', async () => {
+  test('a step is not begun by a node whose lease went to another node before it knew the outcome of its commit', async () => {
     const { flow, runs } = counting('rerun')
     const real = story.openStore()
     const isTaken = gate()

@@ -30,7 +30,7 @@ export function startGuarded(story: StoryContext, hooks: readonly Hook[], attrib
 
 type Started = Pick<ReturnType<typeof startGuarded>, 'chat' | 'taken' | 'runs'>
 
-/** The log has the message and what it used; nobody else has more than that there was one. */
+/** The log has the message and its usage; every other reader sees only that there was one. */
 export async function expectWithheld({ chat, taken, runs }: Started, hook: string): Promise<void> {
   const events = await chat.events()
   checkHistory(events)

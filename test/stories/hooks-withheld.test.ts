@@ -180,7 +180,7 @@ overStores('a message that no hook has passed', (story) => {
     expectNothingTold(await chat.view())
   })
 
-  test('is settled once when nobody knows whether its commit was made', async () => {
+  test('is settled once when the outcome of its commit is unknown', async () => {
     const only = (_: string, change: Change) => change.events.some(({ type }) => type === 'withheld')
     const { store, failures } = flakyStore(story.openStore(), { method: 'commit', times: 1, isWritten: true, only })
     const guard = postHook('guard', () => thrown(new Error('out of luck')))

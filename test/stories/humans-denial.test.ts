@@ -46,7 +46,7 @@ overStores('a denied call', (story) => {
     expect(await runtime.store.getToolCall(call.callId)).toMatchObject({ status: 'denied' })
   })
 
-  test('stays denied: whoever approves later learns who denied it and why', async () => {
+  test('stays denied: a later approval learns who denied it and why', async () => {
     const { agent, runs } = mail()
     const runtime = story.start({ agents: [agent] })
     const turn = await runtime.conversation('c1', { agent: 'mail' }).send('mail')

@@ -23,7 +23,7 @@ function till() {
 }
 
 overStores('a double click', (story) => {
-  test('runs the tool once; the second is told that the first had won, whoever it was', async () => {
+  test('runs the tool once; the second learns that the first had won, whether or not it is the same person', async () => {
     const { agent, runs } = till()
     const runtime = story.start({ agents: [agent] })
     const ann = runtime.as(createScope({ user: 'ann' })).conversation('c1', { agent: 'till' })

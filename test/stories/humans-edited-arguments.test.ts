@@ -85,7 +85,7 @@ overStores('arguments that a person has changed', (story) => {
     expect(output).toMatchObject({ value: expect.stringContaining('card closed') })
   })
 
-  test('are told to whoever answered at the same time and lost', async () => {
+  test('are shown to a caller who answered at the same time and lost', async () => {
     const { agent } = refunds()
     const chat = story.start({ agents: [agent] }).conversation('c1', { agent: 'support' })
     const turn = await chat.send('refund')

@@ -143,7 +143,7 @@ overStores('a pending call that is ended as errored', (story) => {
     expect(toolResults(model, 1)).toEqual([['order', { type: 'error-text', value: 'rerun (outcome: unknown)' }]])
   })
 
-  test('whoever answers later learns who ended it and why', async () => {
+  test('a later answer learns who ended it and why', async () => {
     const { agent } = caller(question)
     const runtime = story.start({ agents: [agent] })
     const chat = runtime.conversation('c1', { agent: 'caller' })

@@ -38,7 +38,7 @@ async function untilEnded(turn: { outcome(): Promise<{ status: string }> }) {
   })
 }
 
-overStores('a call that nobody answers in time', (story) => {
+overStores('a call that is not answered in time', (story) => {
   test('expires by itself, and the turn goes on', async () => {
     const { agent, model, runs } = bank(100)
     const chat = story.start({ agents: [agent] }).conversation('c1', { agent: 'bank' })
@@ -112,7 +112,7 @@ overStores('a call that nobody answers in time', (story) => {
     })
   })
 
-  test('expires also while nobody is alive: whoever comes next finds it expired and goes on', async (context) => {
+  test('expires also while no process is alive: the next process finds it expired and continues', async (context) => {
     if (story.name === 'memory') context.skip('nothing outlives the process')
     const before = bank(150)
     const data = story.openStore()

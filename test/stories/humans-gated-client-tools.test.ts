@@ -26,7 +26,7 @@ function browser() {
 }
 
 overStores('a client tool that needs approval', (story) => {
-  test('suspends twice: first somebody agrees, then the client runs it', async () => {
+  test('suspends twice: first a person approves, then the client runs it', async () => {
     const { agent, model } = browser()
     const runtime = story.start({ agents: [agent] })
     const chat = runtime.conversation('c1', { agent: 'browser' })

@@ -44,7 +44,7 @@ function office() {
 }
 
 overStores('runtime.resolve', (story) => {
-  test('answers each kind of call with what fits it, from anywhere and for whoever it is', async () => {
+  test('answers each kind of call with what fits it, from anywhere and for any scope', async () => {
     const { agent, model, runs } = office()
     const runtime = story.start({ agents: [agent] })
     const turn = await runtime.conversation('c1', { agent: 'office' }).send('go')

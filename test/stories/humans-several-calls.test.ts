@@ -12,7 +12,7 @@ import { until } from './until.ts'
 
 vi.setConfig({ testTimeout: 20_000 })
 
-/** An agent that asks for several things in one message: two payments of the same tool, a question, and a look-up that nobody has to allow. */
+/** An agent that asks for several things in one message: two payments of the same tool, a question, and a look-up that needs no approval. */
 function office() {
   const paid: number[] = []
   const lookedUp = gate()

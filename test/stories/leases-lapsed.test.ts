@@ -8,7 +8,7 @@ import { until } from './until.ts'
 const quick = { leaseMs: 150, pollMs: 20 }
 
 overStores('leases that lapse', (story) => {
-  /** How many lapses a claim finds once the lease of whoever has it now has lapsed, too. */
+  /** How many lapses a claim finds once the current lease has lapsed, too. */
   const lapsesFound = (data: ReturnType<typeof story.openStore>, id: string) =>
     until(async () => {
       const claimed = await data.claimLease(id, 'last', 60_000)

@@ -84,7 +84,7 @@ overStores('a process that is late to start what it has recorded as started', (s
             if (node !== 'late') return
             goAway()
             isLate.open()
-            // The next step is recorded and begun when nobody knows any more whose the session is.
+            // The next step is recorded and begun when it is no longer known which node has the session.
             await new Promise((resolve) => setTimeout(resolve, 2 * quick.leaseMs))
           })
           await flow.step('second', { ifInterrupted: 'report' }, async () => void runs.push(node))

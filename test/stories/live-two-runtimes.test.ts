@@ -31,7 +31,7 @@ overStores('watching from another process', (story) => {
     expect(announced[1]).toEqual(announced[0])
   })
 
-  test('waits for an outcome, and gets it whoever brings it about', async () => {
+  test('waits for an outcome, and gets it from whichever process commits it', async () => {
     const model = pacedModel()
     const agent = defineAgent({ name: 'slow', model })
     const store = story.openStore()

@@ -133,7 +133,7 @@ overStores('watching a conversation', (story) => {
     const chat = story.start({ agents: [agent] }).conversation('c1', { agent: 'slow' })
     await chat.send('tell me')
     const call = await model.called(1)
-    // Somebody looks and leaves before the model has said anything.
+    // A watcher leaves before the model has said anything.
     await (await joined(chat)).until(() => true)
     const watcher = await joined(chat)
     call.answer('Once')

@@ -1,7 +1,7 @@
 import type { Change } from '../../src/store/change.ts'
 import type { Store, TenantStore } from '../../src/store/store.ts'
 
-/** The same store, with somebody who may write just before each of an owner's commits, so that it meets a log it did not know. */
+/** The same store, with another writer that may write just before each commit of the owner, so that the owner finds a log it did not know. */
 export function meddledStore(store: Store, meddle: (change: Change) => Promise<unknown>): Store {
   return meddled(store)
 

@@ -11,7 +11,7 @@ import { linesOf, shapeOf } from './texts.ts'
 const retry = { baseMs: 0, maxMs: 0 }
 
 overStores('a model that fails', (story) => {
-  test('before it has said anything is tried again, and nobody notices', async () => {
+  test('before it has said anything is retried invisibly', async () => {
     for (const status of [429, 500, 503, undefined]) {
       const error = status === undefined ? {} : { status }
       const model = scriptedModel([{ error }, { error }, 'third time lucky'])

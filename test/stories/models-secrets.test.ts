@@ -56,7 +56,7 @@ overStores('the keys and headers of a model', (story) => {
       expect(outcome).toMatchObject({ status: 'failed', reason: expect.stringContaining('acme/m1') })
       outcomes.push(outcome)
     }
-    // The first that goes well; then somebody asks for a title, and fails too.
+    // The first that goes well; then a title is requested, and fails too.
     expect(await (await chat.send('at last')).outcome()).toMatchObject({ status: 'completed' })
     await runtime.close()
     expect(titles.asked).toHaveLength(1)

@@ -28,7 +28,7 @@ export function mortalStore(store: Store): MortalStore {
         return async (...args: unknown[]) => {
           if (isDead) throw new StoreClosedError()
           const result: unknown = await member.apply(object, args)
-          // What was under way when the process died may be written, but nobody hears of it.
+          // What was under way when the process died may be written, but is never acknowledged.
           if (isDead) throw new StoreClosedError()
           return result
         }

@@ -35,7 +35,7 @@ overStores('a conversation that ends the processes that work on it', (story) => 
     }
   }
 
-  /** Starts one process after the other until nobody dies any more. */
+  /** Starts one process after the other until none dies. */
   async function liveAndDie(
     data: Store,
     idOf: () => Promise<string>,

@@ -32,7 +32,7 @@ const ann = createScope({ user: 'ann', tenant: 'acme', assigns: { limit: 1 } })
 const boss = createScope({ user: 'boss', tenant: 'acme', assigns: { limit: 100 } })
 
 overStores('the scope of a tool', (story) => {
-  test('is that of whoever approved, as it was passed in the same process', async () => {
+  test('is that of the approver, as it was passed in the same process', async () => {
     const { agent, scopes } = bank()
     const runtime = story.start({ agents: [agent] })
     const turn = await runtime.as(ann).conversation('c1', { agent: 'bank' }).send('move it')
@@ -43,7 +43,7 @@ overStores('the scope of a tool', (story) => {
     expect(scopes[0]).toBe(boss)
   })
 
-  test('is that of whoever sent the message when nobody has to approve', async () => {
+  test('is that of the sender of the message when no approval is needed', async () => {
     const scopes: BuiltinScope[] = []
     const look = defineTool({
       name: 'look',
@@ -103,7 +103,7 @@ overStores('the scope of a tool', (story) => {
 
   test.each([
     ['fails', () => Promise.reject(new Error('the directory is down'))],
-    ['finds nobody', () => undefined as never],
+    ['finds no user', () => undefined as never],
   ])('must be known: where restoring it %s the tool is not run, and the model is told', async (_, restore) => {
     const { agent, model, scopes } = bank()
     const data = story.openStore()
@@ -126,7 +126,7 @@ overStores('the scope of a tool', (story) => {
     ])
   })
 
-  test('never reaches the store: only the id of whoever acted does', async () => {
+  test('never reaches the store: only the id of the acting user does', async () => {
     const { agent } = bank()
     const runtime = story.start({ agents: [agent] })
     const secret = createScope({ user: 'boss', assigns: { token: 'keep-me-out' } })

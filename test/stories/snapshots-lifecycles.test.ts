@@ -117,7 +117,7 @@ overStores('a snapshot is taken', (story) => {
     expect(book.taken.map(({ lifecycle }) => lifecycle)).toEqual(['on_error'])
   })
 
-  test('when it waits for somebody, and again when it waits for the next', async () => {
+  test('when it waits for an answer, and again when it waits for the next', async () => {
     const model = scriptedModel([
       { calls: [{ tool: 'ask', args: {} }] },
       { calls: [{ tool: 'ask', args: {} }] },
@@ -137,7 +137,7 @@ overStores('a snapshot is taken', (story) => {
     expect(book.taken.map(({ lifecycle }) => lifecycle)).toEqual(['on_interrupt', 'on_interrupt', 'on_completion'])
   })
 
-  test('when it waits for somebody only after all else has run', async () => {
+  test('when it waits for an answer, only after all else has run', async () => {
     const model = scriptedModel([
       {
         calls: [
@@ -223,7 +223,7 @@ overStores('a snapshot is taken', (story) => {
     expect(book.taken).toHaveLength(1)
   })
 
-  test('with the scope of whoever opened the turn that ended, also when another is next', async () => {
+  test('with the scope that opened the turn that ended, also when another turn is next', async () => {
     const model = pacedModel()
     const { runtime, chat, book } = start(story, defineAgent({ name: 'helper', model }))
     await chat.send('one')
@@ -258,7 +258,7 @@ overStores('a snapshot is taken', (story) => {
   })
 
   test.each(['meets a newer log', 'fails in the store'])(
-    'once, and nobody waits in vain, when the commit it is of first %s',
+    'once, and no one waits in vain, when the commit it is of first %s',
     async (how) => {
       const data = story.openStore()
       const book = snapshotBook(data)
@@ -296,7 +296,7 @@ overStores('a snapshot is taken', (story) => {
   })
 
   test.each([undefined, 'acme'])(
-    'for nobody where nobody has a turn, and never for another tenant: %s',
+    'without a scope where there is no turn, and never for another tenant: %s',
     async (tenant) => {
       const store = story.openStore()
       const agent = defineAgent({ name: 'helper', model: scriptedModel('Hello.') })

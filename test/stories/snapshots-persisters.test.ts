@@ -44,7 +44,7 @@ overStores('a persister', (story) => {
     ['says that it failed', () => ({ ok: false, error: new Error('told so') }), /told so/],
     ['returns an error', async () => new Error('returned'), /returned/],
     ['never comes back', () => new Promise(() => {}), /longer than 50 ms/],
-    ['fails when nobody waits for it any more', () => sleep(70).then(() => Promise.reject(new Error('late'))), /50 ms/],
+    ['fails after its timeout', () => sleep(70).then(() => Promise.reject(new Error('late'))), /50 ms/],
   ]
 
   test.each(unhelpful)('that %s is logged, and nothing else changes', async (_, persistState, problem) => {

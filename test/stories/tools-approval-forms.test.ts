@@ -27,7 +27,7 @@ function till(forms: Record<string, Approval>) {
 }
 
 overStores('whether a person has to agree', (story) => {
-  test('nobody is asked by default, with auto, or when the function says false', async () => {
+  test('no approval is requested by default, with auto, or when the function returns false', async () => {
     const { agent, runs } = till({
       by_default: undefined,
       auto: 'auto',
@@ -42,7 +42,7 @@ overStores('whether a person has to agree', (story) => {
     expect(runs.toSorted()).toEqual(['a_function 7', 'an_async_function 7', 'auto 7', 'by_default 7'])
   })
 
-  test('somebody is asked with required, when the function says true, and whenever it is not clear', async () => {
+  test('an approval is requested with required, when the function returns true, and whenever it is not clear', async () => {
     const forms = {
       required: 'required' as const,
       a_function: () => true,

@@ -73,7 +73,7 @@ overStores('a call that cannot be made', (story) => {
     expect([runs, asked]).toEqual([[], []])
   })
 
-  test('arguments that fail the schema are answered with the place and the reason, and nobody is asked to approve them', async () => {
+  test('arguments that fail the schema are answered with the place and the reason, and no approval is requested', async () => {
     const { agent, model, runs, asked } = weatherAgent([{ tool: 'forecast', args: { city: 7, days: 'many' } }])
     const turn = await story
       .start({ agents: [agent] })

@@ -102,7 +102,7 @@ overStores('a tool that was interrupted, where a person decides', (story) => {
     expect(await onlyPendingOf(turn)).toMatchObject({ kind: 'recovery' })
   })
 
-  test('when nobody decides in time, the model reads that it may have taken effect', async () => {
+  test('without a decision in time, the model reads that it may have taken effect', async () => {
     const { turn, model, runs } = await interrupted(story, 100)
     await vi.waitFor(async () => expect(await turn.outcome()).toMatchObject({ status: 'completed' }), 10_000)
     expect(runs).toHaveLength(1)

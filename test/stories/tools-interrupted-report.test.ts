@@ -15,7 +15,7 @@ const quick = { leaseMs: 200, pollMs: 20 }
 const unknown =
   'interrupted: the tool was started and its outcome is unknown; it may have taken effect (outcome: unknown)'
 
-/** An agent whose tool hangs until it is let go, as if somebody had built it anew in each process. */
+/** An agent whose tool hangs until it is let go, as if each process had a new build of it. */
 function mailer() {
   const started = gate()
   const finish = gate<string>()

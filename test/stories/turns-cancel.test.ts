@@ -124,7 +124,7 @@ overStores('cancelling a turn', (story) => {
     expect((await opened.chat.view()).seq).toBe(lastSeq)
   })
 
-  test('that waits for a person: the call is resolved as cancelled by whoever cancelled', async () => {
+  test('that waits for a person: the call is resolved as cancelled by the caller of cancel', async () => {
     const ask = defineTool({
       name: 'ask',
       description: 'Ask',
@@ -170,7 +170,7 @@ overStores('cancelling a turn', (story) => {
     await opened.chat.send('go')
     await model.called(1)
     const outcomes = await Promise.all([opened.chat.cancel(), opened.chat.cancel(), opened.chat.cancel()])
-    // Whoever came too late found nothing to cancel.
+    // The late caller found nothing to cancel.
     expect(outcomes.filter((outcome) => outcome !== null).length).toBeGreaterThan(0)
     for (const outcome of outcomes) if (outcome) expect(outcome).toMatchObject({ status: 'cancelled' })
     checkHistory(await opened.chat.events())
@@ -187,7 +187,7 @@ overStores('cancelling a turn', (story) => {
     expect(shapeOf(await opened.chat.events())).toEqual(['user_msg', 'assistant_msg complete', 'turn_ended completed'])
   })
 
-  test('from another process reaches whoever works on it', async () => {
+  test('from another process reaches the lease holder', async () => {
     const model = pacedModel()
     const agent = defineAgent({ name: 'worker', model })
     const store = story.openStore()

@@ -55,7 +55,7 @@ overStores('a message with a key', (story) => {
     expect(shapeOf(await chat.events())).toEqual(['user_msg', 'assistant_msg complete', 'turn_ended completed'])
   })
 
-  test('sent again while it is being answered, it is the same turn, whatever is to be done when busy', async () => {
+  test('sent again while it is being answered, it is the same turn, for every whenBusy', async () => {
     const model = pacedModel()
     const chat = story.start({ agents: [defineAgent({ name: 'slow', model })] }).conversation('c1', { agent: 'slow' })
     const turn = await chat.send('hello', { key: 'k1' })

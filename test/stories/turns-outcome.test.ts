@@ -97,7 +97,7 @@ overStores('the outcome of a turn', (story) => {
     expect(await collect(chat.turn('nobody').textStream)).toEqual([])
   })
 
-  test('of a conversation deleted here is that nobody will see its end', async () => {
+  test('of a conversation deleted here is detached', async () => {
     const { model, chat } = start(story)
     const turn = await chat.send('hello')
     const call = await model.called(1)
@@ -110,7 +110,7 @@ overStores('the outcome of a turn', (story) => {
     expect(call.signal?.aborted).toBe(true)
   })
 
-  test('of a conversation deleted by another process is that nobody will see its end', async () => {
+  test('of a conversation deleted by another process is detached', async () => {
     const { model, agent, store, chat } = start(story)
     const turn = await chat.send('hello')
     await model.called(1)
@@ -120,7 +120,7 @@ overStores('the outcome of a turn', (story) => {
     expect(await outcome).toMatchObject({ status: 'detached' })
   })
 
-  test('is that nobody will see it here, when the runtime is closed', async () => {
+  test('is detached when the runtime is closed', async () => {
     const { model, runtime, chat } = start(story)
     const turn = await chat.send('hello')
     const call = await model.called(1)
@@ -164,7 +164,7 @@ overStores('the text of a turn as it is written', (story) => {
     expect(await collect(turn.textStream)).toEqual(['Once upon a time.'])
   })
 
-  test('has the messages of all steps, and ends when somebody has to answer', async () => {
+  test('has the messages of all steps, and ends when an answer is needed', async () => {
     const ask = defineTool({
       name: 'ask',
       description: 'Ask',

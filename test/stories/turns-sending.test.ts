@@ -36,7 +36,7 @@ overStores('sending a message', (story) => {
     })
   })
 
-  test('to nobody in particular, or to somebody else’s conversation, is refused', async () => {
+  test('to no agent, or to the conversation of another agent, is refused', async () => {
     const { runtime, chat, model } = start(story)
     await expect(runtime.conversation('c2').send('hello')).rejects.toMatchObject({ code: 'agent_missing' })
     await expect(runtime.conversation('c2', { agent: 'z' as 'a' }).send('hello')).rejects.toMatchObject({

@@ -83,7 +83,7 @@ overStores('forking a conversation', (story) => {
 })
 
 overStores('stopping work on a conversation', (story) => {
-  test('leaves it as it is: this node does not touch it until somebody gives it something to do', async () => {
+  test('leaves it as it is: this node does not touch it until it gets new work', async () => {
     const isDone = gate()
     const signals: AbortSignal[] = []
     const slow = defineTool({
@@ -128,7 +128,7 @@ overStores('stopping work on a conversation', (story) => {
     expect(await turn.outcome()).toMatchObject({ status: 'completed', text: 'anew' })
   })
 
-  test('ends when its log grows, whoever made it grow', async () => {
+  test('ends when its log grows, by any writer', async () => {
     const model = pacedModel()
     const agent = defineAgent({ name: 'a', model })
     const store = story.openStore()
@@ -144,7 +144,7 @@ overStores('stopping work on a conversation', (story) => {
     expect(await next.outcome()).toMatchObject({ status: 'completed', text: 'second' })
   })
 
-  test('of one that nobody works on changes nothing', async () => {
+  test('of one without an owner changes nothing', async () => {
     const agent = defineAgent({ name: 'a', model: scriptedModel('fine') })
     const chat = story.start({ agents: [agent] }).conversation('c1', { agent: 'a' })
     await chat.stop()
@@ -169,7 +169,7 @@ overStores('deleting a conversation', (story) => {
     expect(linesOf(model.calls[1]!.prompt)).toEqual(['user: hello'])
   })
 
-  test('while it waits for somebody: the answer finds nothing, and nothing is left in the inbox', async () => {
+  test('while it waits for an answer: the answer finds nothing, and nothing is left in the inbox', async () => {
     const ask = defineTool({
       name: 'ask',
       description: 'Ask',

@@ -7,7 +7,7 @@ import { overStores } from './over-stores.ts'
 import { pacedModel } from './paced-model.ts'
 import { linesOf, shapeOf } from './texts.ts'
 
-overStores('a message to a conversation that waits for somebody', (story) => {
+overStores('a message to a conversation that waits for an answer', (story) => {
   async function waiting() {
     const model = pacedModel()
     const runs: string[] = []

@@ -96,7 +96,7 @@ overStores('closing a runtime', (story) => {
     checkHistory(await store.streamEvents('c1'))
   })
 
-  test('asks a person about a call that is to be asked about', async () => {
+  test('asks a person about a call with ifInterrupted ask', async () => {
     const { agent, runs } = worker('ask')
     const store = story.openStore()
     const runtime = story.start({ agents: [agent], store })
@@ -203,7 +203,7 @@ overStores('closing a runtime', (story) => {
     expect(ids.sort()).toEqual(['c1', 's1'])
   })
 
-  test('keeps what was under way when somebody else wrote at the same moment', async () => {
+  test('keeps what was under way when another process wrote at the same moment', async () => {
     const { agent, runs } = worker('report')
     const store = story.openStore()
     const runtime = story.start({ agents: [agent], store })

@@ -15,7 +15,7 @@ const collectGarbage = runInNewContext('gc') as () => void
 /** More than any cache of working sets keeps. */
 const many = 260
 
-overStores('conversations that nobody works on', (story) => {
+overStores('conversations without an owner', (story) => {
   function asker() {
     const ask = defineTool({
       name: 'ask',

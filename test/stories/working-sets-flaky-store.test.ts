@@ -90,7 +90,7 @@ overStores('a store that is away for a moment', (story) => {
     })
     story.start({ agents: [agent], store: flaky, pollMs: 10 })
     await until(() => signals.length === 1)
-    // Somebody appends, so whoever has the conversation reads its log.
+    // Another writer appends, so the lease holder reads the log.
     const queued = await api.send('more', { whenBusy: 'queue' })
     await until(() => failures() === 1)
     isDone.open('it is done')

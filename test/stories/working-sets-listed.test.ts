@@ -10,7 +10,7 @@ import { overStores } from './over-stores.ts'
 import { until } from './until.ts'
 
 overStores('what lists show of a turn', (story) => {
-  test('is what the log says, also after a commit of which nobody knew whether it was made', async () => {
+  test('is what the log says, also after a commit whose outcome was unknown', async () => {
     const store = story.openStore()
     const paid = gate()
     const seen: unknown[] = []
@@ -24,7 +24,7 @@ overStores('what lists show of a turn', (story) => {
     const pay = defineTool({ name: 'pay', description: 'Pay', input, approval: 'required', run })
     const calls = [wait, pay].map(({ name }) => ({ tool: name, args: {} }))
     const model = scriptedModel(['Hello.', { calls }, 'Done.'])
-    // The one that says that somebody is waited for.
+    // The commit that records the wait.
     const only = (_: string, { events }: Change): boolean => events.some(({ type }) => type === 'suspension')
     const { store: flaky, failures } = flakyStore(store, { method: 'commit', times: 1, isWritten: true, only })
     const agent = defineAgent({ name: 'payer', model, tools: [wait, pay] })

@@ -21,7 +21,7 @@ function said(turnId: string): NewEvent {
   }
 }
 
-overStores('what others write while somebody works on a conversation', (story) => {
+overStores('what others write while a process works on a conversation', (story) => {
   function worker() {
     const runs: string[] = []
     const look = defineTool({
@@ -53,7 +53,7 @@ overStores('what others write while somebody works on a conversation', (story) =
     let attempts = 0
     const meddled = meddledStore(store, async () => {
       attempts += 1
-      // Each commit is tried twice: the first time somebody was faster.
+      // Each commit is tried twice: the first time another writer was faster.
       if (attempts % 2 === 0) return
       if (turns < 4) turns += 1
       const stray: NewEvent = { type: 'cancel_requested', content: { turnId: 'nobody', who: 'bob' } }
@@ -160,7 +160,7 @@ overStores('what others write while somebody works on a conversation', (story) =
       const seen = await chat.view()
       return seen.pending.length === 1 && seen
     })
-    // Something still runs, so nobody is told to wait.
+    // Something still runs, so no outcome is waiting yet.
     expect(view.state).toBe('running')
     const elsewhere = story.start({ agents: [agent], store: story.reopen(store), work: false }).conversation('c1')
     expect(await elsewhere.approve(view.pending[0]!)).toEqual({ accepted: true })

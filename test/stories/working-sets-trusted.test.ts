@@ -148,7 +148,7 @@ overStores('a conversation that rests as this process left it', (story) => {
     expect(shapeOf(await chat.events()).filter((shape) => shape === 'user_msg')).toHaveLength(2)
   })
 
-  test('is refused to its former agent once somebody elsewhere has given it to another', async () => {
+  test('is refused to its former agent once another process has given it to another', async () => {
     const store = story.openStore()
     const heir = defineAgent({ name: 'heir', model: scriptedModel(() => 'I am the heir.') })
     const runtime = story.start({ agents: [echo().agent, heir], store, ...unattended })
@@ -198,7 +198,7 @@ overStores('a conversation that rests as this process left it', (story) => {
     expect(await theirs.outcome()).toMatchObject({ status: 'completed' })
   })
 
-  test('what somebody appends before it has been taken up again is not missed', async () => {
+  test('what another writer appends before it is resumed is not missed', async () => {
     const store = story.openStore()
     const model = pacedModel()
     const patient = { agents: [defineAgent({ name: 'patient', model })], ...unattended }
@@ -212,7 +212,7 @@ overStores('a conversation that rests as this process left it', (story) => {
   })
 
   test.each(['while the owner here reads it', 'while the owner here writes'] as const)(
-    'whoever waits is told of an end that another process wrote before the wait began, %s',
+    'a waiter learns of an end that another process wrote before the wait began, %s',
     async (moment) => {
       const store = story.openStore()
       const model = pacedModel()
@@ -328,7 +328,7 @@ function hintedStore(store: Store) {
   }
 }
 
-/** The same store, where somebody cancels the turn of a message just before whoever sent it is told that it was taken. */
+/** The same store, where the turn of a message is cancelled just before its send is acknowledged. */
 function cancelledAtOnce(store: Store, text: string): Store {
   const wrapped = <T extends Store | TenantStore>(target: T): T =>
     new Proxy(target, {

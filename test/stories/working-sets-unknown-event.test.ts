@@ -51,7 +51,7 @@ overStores('an event that this version does not know', (story) => {
     await until(() => errors.length > complaints)
   })
 
-  test('is not folded past, whoever decides', async () => {
+  test('is not folded past by any process', async () => {
     const { chat, appendLater } = start()
     await (await chat.send('one')).outcome()
     await appendLater()
@@ -62,7 +62,7 @@ overStores('an event that this version does not know', (story) => {
     expect((await chat.events()).map((event) => event.type)).toContain('from_the_future')
   })
 
-  test('is read up to, and whoever reads is told which version is needed', async () => {
+  test('is read up to, and readers learn which version is needed', async () => {
     const { runtime, data, chat } = start()
     await (await chat.send('one')).outcome()
     await (await chat.send('two')).outcome()

@@ -337,7 +337,7 @@ describe('who may', () => {
     expect((await perdure(['list', '--url', operators.url], asUser)).code).toBe(2)
   })
 
-  test('nobody where the config says so, and it is told what to do instead', async () => {
+  test('no one where the config says so, and the message says what to do instead', async () => {
     const closed = await served(path('closed'), source, { server: '{ port: 0, upkeep: false }' })
     const { code, stderr } = await perdure(['export', path('closed.jsonl'), ...closed.ways.server])
     expect([code, stderr]).toEqual([

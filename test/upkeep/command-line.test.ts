@@ -176,7 +176,7 @@ test('migrate says from where to where, and with --check only looks', async () =
   expect([newer.code, newer.stderr]).toEqual([5, expect.stringContaining('The store has schema 999')])
 })
 
-test('gc counts first, and removes only what nobody needs', async () => {
+test('gc counts first, and removes only what is not needed', async () => {
   const store = path('full.db')
   await piped(['export', '--store', source], ['import', '--store', store])
   const options = ['--audit-older-than', '0s', '--unsent', '--store', store]

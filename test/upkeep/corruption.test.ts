@@ -65,7 +65,7 @@ describe.each([
     expect(corruptions.length).toBeGreaterThan(dialect.name === 'sqlite' ? 40 : 15)
   })
 
-  test('has what belongs to nobody removed, also when nobody is told of it', async () => {
+  test('has rows without an owner removed, also without a callback', async () => {
     const { store, run, dialect } = bench
     const [orphan] = derivedCorruptions(dialect, callIds).filter(({ code }) => code === 'orphaned_derived_rows')
     await run(orphan!.sql)

@@ -125,7 +125,7 @@ function sqliteOnly(of: Dialect['of']): Corruption[] {
         SELECT 'default', 'bogus', cid, 'pending', 1, 'approval', 'server', 5, '"x"', '{}' FROM conversations WHERE ${of('plain')}`,
     },
     {
-      what: 'a row of a call of nobody',
+      what: 'a row of a call without a conversation',
       code: 'orphaned_derived_rows',
       id: null,
       sql: `INSERT INTO calls (tenant, call_id, cid, status, round, kind, executor, created_at, name, args)
@@ -160,7 +160,7 @@ function postgresOnly(table: Dialect['table']): Corruption[] {
     lastSeq('last_seq = last_seq + 3'),
     lastSeq('last_seq = last_seq - 1'),
     { what: 'a row of a call that was never made', code: 'call_row_unlogged', id: 'plain', sql: call('plain') },
-    { what: 'a row of a call of nobody', code: 'orphaned_derived_rows', id: null, sql: call('nobody') },
+    { what: 'a row of a call without a conversation', code: 'orphaned_derived_rows', id: null, sql: call('nobody') },
     {
       what: 'a ref that no event makes',
       code: 'blob_ref_unneeded',

@@ -2,7 +2,7 @@ import type { StoredConversation } from '../../src/store/driver.ts'
 import type { Store } from '../../src/store/store.ts'
 import type { ConversationRow } from '../../src/store/upkeep.ts'
 
-/** Writes text into columns of a conversation as no verb of a store would. Any store, as long as nobody works on it. */
+/** Writes text into columns of a conversation as no verb of a store would. Any store, as long as no process works on it. */
 export async function damageRow(
   store: Store,
   id: string,

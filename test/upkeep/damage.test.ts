@@ -118,7 +118,7 @@ test('a store with text that is no JSON is copied as it is', async () => {
   await store.close()
 })
 
-test('a row that cannot be read keeps nobody else from their work, and is told of once', async () => {
+test('a row that cannot be read stops no other work, and is logged once', async () => {
   const path = join(folder, 'worked-on.db')
   const store = sqliteStore({ path, logger: silentLogger })
   const agents = [defineAgent({ name: 'helper', model: scriptedModel(() => 'Hello.') })]

@@ -30,7 +30,7 @@ overStores('the doctor', (story) => {
     expect(await examineStore(copy)).toMatchObject({ digest, conversations, faults: 0, notices: 0 })
   })
 
-  test('waits for whoever is told, and stops when it is asked to', async () => {
+  test('waits for its callbacks, and stops when it is asked to', async () => {
     const store = story.openStore()
     for (const id of ['a', 'b', 'c']) await store.putConversation(id, { agent: 'echo' })
     for (const id of ['a', 'b', 'c']) await store.putFsmState(id, { state: 'running', pending: [], lastSeq: 9 })

@@ -44,7 +44,7 @@ async function copied(from: readonly string[], to: readonly string[]): Promise<s
   const left = startPerdure(['export', ...from], { env })
   const right = startPerdure(['import', ...to], { env })
   left.process.stdout.pipe(right.process.stdin)
-  // As a shell would: whoever writes to nobody is told.
+  // As a shell would: a write to a closed pipe fails.
   void right.ended.then(() => left.process.stdout.destroy())
   const [written, read] = await Promise.all([left.ended, right.ended])
   expect([read.code, read.stderr]).toEqual([0, expect.not.stringContaining('rror')])

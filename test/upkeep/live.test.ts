@@ -59,7 +59,7 @@ overStores('a store that is used', (story) => {
     expect(await faultsIn(store)).toEqual([])
   })
 
-  test('is not repaired where somebody works on it, and is as soon as they have let go', async () => {
+  test('is not repaired while a process works on it, and is as soon as it is released', async () => {
     const store = story.openStore()
     const runtime = createRuntime({ agents: livedInAgents, store, work: false, logger: silentLogger })
     await runtime.conversation('due', { agent: 'echo' }).send('Hello')
@@ -68,7 +68,7 @@ overStores('a store that is used', (story) => {
     const lease = await store.acquireLease('due', 'somebody', 60_000)
     const repairs: string[] = []
     const options = { repair: true, onRepair: ({ outcome }: { outcome: string }) => repairs.push(outcome) }
-    // Whoever holds it goes on by itself, so a wake-up is not missed yet.
+    // The lease holder continues by itself, so a wake-up is not missed yet.
     expect(await examineStore(store, options)).toMatchObject({ faults: 0, repaired: 0 })
     await store.putConversation('due', { status: 'ended' })
     expect(await examineStore(store, options)).toMatchObject({ faults: 1, repaired: 0 })

@@ -67,7 +67,7 @@ class Family {
       this.#must(value?.ok === true && value.result === textOf(log), `${agent} completed, told was ${say(value)}`)
     } else {
       this.#must(endOf(log) === 'cancelled', `${agent} is ${endOf(log)}`)
-      this.#must(this.#story === 'cancel', `${agent} was cancelled, and nobody asked for it`)
+      this.#must(this.#story === 'cancel', `${agent} was cancelled without a request`)
       this.#must(value?.ok !== true, `${agent} was cancelled, told was ${say(value)}`)
     }
   }

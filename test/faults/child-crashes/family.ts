@@ -21,7 +21,7 @@ type LifeOptions = {
   readonly problem: (problem: string) => void
 }
 
-/** A parent that calls a clerk and a payer at once: both act, the payer when somebody lets it. */
+/** A parent that calls a clerk and a payer at once: both act, the payer after an approval. */
 export function startFamily({ store, leaseMs, work = true, effect, problem }: LifeOptions) {
   const act = (name: string, approval: 'auto' | 'required') =>
     defineTool({

@@ -29,7 +29,7 @@ onFailpoint((name) => {
 const store = await openStore(target)
 const effects = new EffectsFile(effectsFile)
 const problem = (text: string): void => say<LifeMessage>({ type: 'problem', problem: text })
-// A short lease, so that whoever comes after the kill need not wait.
+// A short lease, so that the next process need not wait after the kill.
 const runtime = startFamily({ store, leaseMs: 60, effect: (id) => effects.append({ id } as never), problem })
 await play(runtime, prefix)
 await untilAtRest(store, prefix)

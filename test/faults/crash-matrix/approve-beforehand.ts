@@ -3,7 +3,7 @@ import { answer } from '../../simulator/scenarios/people.ts'
 import { type LifeOptions, startLife } from './life.ts'
 import { matrixScenarios } from './matrix-scenarios.ts'
 
-/** Brings some scenarios to where they wait, ends the process that did, and approves their call when nobody is alive. */
+/** Brings some scenarios to where they wait, ends the process that did, and approves their call when no process is alive. */
 export async function approveBeforehand(
   store: Store,
   options: Omit<LifeOptions, 'store' | 'scenarios' | 'work'>,

@@ -57,7 +57,7 @@ export function startLife(options: LifeOptions): Life {
   const agents = scenarios.map((scenario) => scenarioAgent(scenario, host))
   const runtime = createRuntime({ agents, store, leaseMs, pollMs: 20, work, logger })
   const failed = (scenario: Scenario) => (error: unknown) =>
-    reports.problem(`${scenario.name}: somebody could not go on: ${error instanceof Error ? error.stack : error}`)
+    reports.problem(`${scenario.name}: a participant could not go on: ${error instanceof Error ? error.stack : error}`)
   return {
     host,
     async play() {

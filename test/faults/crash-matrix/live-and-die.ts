@@ -6,7 +6,7 @@ import { startLife } from './life.ts'
 import type { Begin, ChildInput, ChildMessage } from './plan.ts'
 import { untilAtRest } from './until-at-rest.ts'
 
-/** Short, so that whoever comes after a killed child need not wait. Nobody else wants its conversations while it lives. */
+/** Short, so that the next process need not wait after a killed child. No other process wants its conversations while it lives. */
 const leaseMs = 40
 
 /** The child of the matrix: tells all scenarios, and is killed by itself at the failpoint it was told. */

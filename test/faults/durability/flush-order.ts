@@ -8,7 +8,7 @@ import { unsyncedByDefault } from './unsynced-server.ts'
 
 /**
  * The server has been told not to wait for its disk. A write ends behind the place where the log stood before it, so when it is answered and
- * the disk has not come past that place, nobody has waited for it.
+ * the disk has not come past that place, no write has waited for it.
  */
 export async function flushOrder({ rounds }: { readonly rounds: number }): Promise<Finding> {
   const server = await startPostgres({ settings: unsyncedByDefault })

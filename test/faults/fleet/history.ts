@@ -32,7 +32,7 @@ export type Given = {
   readonly told: Answered[]
 }
 
-/** How a turn ended, as somebody was told. `text`: null, where they were not told it. */
+/** How a turn ended, as a client was told. `text`: null, where they were not told it. */
 export type ToldEnd = {
   readonly conversation: string
   readonly turnId: string
@@ -46,7 +46,7 @@ export type Session = {
   /** What it was resumed with; null until then. */
   resumedWith: string | null
   isResumed: boolean
-  /** What came of it, as somebody was told. */
+  /** Its outcome, as a client was told. */
   end: Json
 }
 

@@ -25,7 +25,7 @@ export class People {
     this.#random = random
   }
 
-  /** From then on nobody asks again. */
+  /** From then on no client asks again. */
   giveUpAt(at: number): void {
     this.#giveUpAt = at
   }

@@ -143,7 +143,7 @@ export class Stories {
     return { conversation: id, turnId: answer.value }
   }
 
-  /** Until the turn has ended: whatever waits for somebody meanwhile is answered. */
+  /** Until the turn has ended: whatever waits for an answer meanwhile gets one. */
   async #follow({ conversation, turnId }: Turn): Promise<void> {
     const ask = (client: Client): Promise<TurnOutcome> =>
       client.conversation(conversation).outcome(turnId, { signal: AbortSignal.timeout(4_000) })
@@ -188,7 +188,7 @@ export class Stories {
     const given: Given = { conversation, callId, round, who, verb, value, told: [] }
     this.#history.answers.push(given)
     const call = { callId, round }
-    // Whoever asks again after a lost acknowledgement must hear the same.
+    // A retry after a lost acknowledgement must get the same answer.
     const key = `${who}/${callId}/${round}`
     const say = async (client: Client): Promise<void> => {
       const chat = client.conversation(conversation)

@@ -10,7 +10,7 @@ onParentLine((line) => void live(JSON.parse(line) as ChildOrder))
 process.stdin.on('end', () => process.exit(0))
 say<ChildMessage>({ type: 'ready' })
 
-/** Not connected before it is told what to do: the parent waits until nobody is. */
+/** Not connected before it gets its orders: the parent waits until no child is connected. */
 async function live({ session: id, kill }: ChildOrder): Promise<void> {
   const store = await openStore(childInput<Target>())
   await store.getConversation(id)

@@ -38,7 +38,7 @@ export async function resolverRace(target: Target, { processes, calls }: Resolve
     if (won.length !== calls) violations.push(`${won.length} wins for ${calls} calls`)
     if (losers !== calls * (processes - 1)) violations.push(`${losers} losers instead of ${calls * (processes - 1)}`)
     const missing: string[] = []
-    if (distinctWinners < 2) missing.push('one process won everything: nobody raced it')
+    if (distinctWinners < 2) missing.push('one process won everything: there was no race')
     if (contested * 4 < calls) missing.push('fewer than a quarter of the calls had two resolvers at the same time')
     const counts = { processes, calls, wins: won.length, losers, events, distinctWinners, contested }
     return { violations, notExercised: missing, counts }
@@ -48,7 +48,7 @@ export async function resolverRace(target: Target, { processes, calls }: Resolve
   }
 }
 
-/** Calls of which somebody else had begun to resolve them before the winner was told. */
+/** Calls that another process had begun to resolve before the winner was acknowledged. */
 function countContested(won: readonly Attempt[], attempts: readonly Attempt[]): number {
   const byCall = Map.groupBy(attempts, ({ callId }) => callId)
   const isContested = ({ callId, who, endedAt }: Attempt): boolean =>

@@ -13,7 +13,7 @@ export type StoppedMessage =
   | { readonly type: 'ran'; readonly what: string }
   | { readonly type: 'alive' }
 
-/** Works like any node, and stops at a failpoint as if somebody had sent it SIGSTOP. */
+/** Works like any node, and stops at a failpoint as if it had received SIGSTOP. */
 const { target, stopAt } = childInput<StoppedInput>()
 dieWithParent()
 let isStopped = false

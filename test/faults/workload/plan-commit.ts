@@ -32,7 +32,7 @@ export function newLane(conversation: string): Lane {
 export async function owned(store: TenantStore, lane: Lane): Promise<Lane> {
   if (lane.epoch !== null || lane.lastSeq === 0) return lane
   const lease = await store.acquireLease(lane.conversation, lane.conversation, 24 * 60 * 60 * 1_000)
-  if (!lease) throw new Error(`somebody else has the lease of ${lane.conversation}`)
+  if (!lease) throw new Error(`another process has the lease of ${lane.conversation}`)
   return { ...lane, epoch: lease.epoch }
 }
 
@@ -51,7 +51,7 @@ export function planLaneCommit(random: SeededRandom, lane: Lane, commit: string,
   }
   const once = random.chance(0.5) ? { key: commit, digest: commit } : {}
   const decided = { expectedSeq: lane.lastSeq, ...once }
-  // Suspensions are what an owner writes: while calls are pending, nobody else may.
+  // Suspensions are what an owner writes: while calls are pending, no one else may.
   if (kind === 'suspend' && lane.epoch !== null) {
     const change = { ...suspension(commit, random.int(1, 3), pad), ...decided, epoch: lane.epoch }
     return { ...named, change: withState(commit, lane.lastSeq, change), expects: 'ok' }

@@ -86,7 +86,7 @@ export function changesAt({ node, around }: Place, text: string): Change[] {
     if (node.type !== 'Literal' || isName(node, parent)) return []
     if (typeof node.value === 'boolean') return [replace('the other truth', String(!node.value))]
     if (typeof node.value === 'number') {
-      // One more or less of what is small counts; of a limit it does not, and of a time nobody could tell.
+      // One more or less of what is small counts; of a limit it does not, and of a time it could not be seen.
       const others = Math.abs(node.value) <= 10 ? [node.value + 1, node.value - 1] : [0, 1]
       return others.map((other) => replace(`${node.value} becomes ${other}`, other < 0 ? `(${other})` : String(other)))
     }

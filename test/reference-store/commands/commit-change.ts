@@ -52,7 +52,7 @@ function expectedCommit(
     : told
 }
 
-/** A change may take the lease with it, where nobody has it. One that is known by its key has what it took the first time, if that is still so. */
+/** A change may take the lease with it, if it is free. One that is known by its key has what it took the first time, if that is still so. */
 function takenLease(
   world: World,
   { tenant, id, via }: Place,

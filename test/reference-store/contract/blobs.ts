@@ -1,7 +1,7 @@
 import type { Json } from '../../../src/base/json.ts'
 import type { Tenant } from './state.ts'
 
-/** A blob stays while an event of the tenant refers to it, or somebody has put it and not referred to it yet. */
+/** A blob stays while an event of the tenant refers to it, or was put and is not referred to yet. */
 export function putBlob(tenant: Tenant, hash: string, bytes: Uint8Array, mediaType: string): void {
   const known = tenant.blobs.get(hash)
   if (known) known.pins += 1
@@ -23,7 +23,7 @@ export function referTo(
   }
 }
 
-/** Removes what nobody refers to any more now that a conversation is gone. */
+/** Removes blobs without references after a conversation is gone. */
 export function forgetReferences(tenant: Tenant, id: string): void {
   for (const [hash, blob] of tenant.blobs) {
     if (blob.references.delete(id) && blob.references.size === 0 && blob.pins === 0) tenant.blobs.delete(hash)

@@ -11,7 +11,7 @@ export type CallState = {
   readonly seq: number
   isStarted: boolean
   isEnded: boolean
-  /** The suspension nobody has answered yet. */
+  /** The suspension without an answer. */
   pending: (Suspension & { readonly at: Span }) | null
 }
 

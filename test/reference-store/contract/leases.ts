@@ -68,7 +68,7 @@ export class Holdings {
   }
 }
 
-/** Whether somebody else may not have it now. Unknown counts as an error of the test: lease times are far away or long past. */
+/** Whether no other holder may have it now. Unknown counts as an error of the test: lease times are far away or long past. */
 export function isLeased({ lease }: Conversation, now: Span): boolean {
   if (!lease) return false
   if (lease.until.lo > now.hi) return true

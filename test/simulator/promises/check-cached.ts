@@ -6,7 +6,7 @@ import type { Store } from '../../../src/store/store.ts'
 export async function checkCached(store: Store, id: string, seq: number): Promise<string[]> {
   const [record, log] = await Promise.all([store.getConversation(id), store.streamEvents(id, { before: seq + 1 })])
   const { fsmState: cached = null, status } = record ?? {}
-  // Somebody was quicker; then that is looked at.
+  // Another process was quicker; then that is looked at.
   if (!record || record.lastSeq > seq) return []
   const expected = fsmStateOf(foldEvents(log))
   if (cached && saysTheSame(cached, expected) && status === statusOf(expected.state)) return []

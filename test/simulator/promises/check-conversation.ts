@@ -17,7 +17,7 @@ export type Ending = Moment & {
   readonly scenario: Scenario
   /** Calls that were under way when their conversation was taken over. */
   readonly interrupted: ReadonlySet<string>
-  /** Somebody took part of whom the scenario knows nothing, so only what holds for every log is checked. */
+  /** A participant that the scenario does not know took part, so only what holds for every log is checked. */
   readonly isDisturbed: boolean
 }
 

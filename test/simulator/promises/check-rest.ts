@@ -23,7 +23,7 @@ export async function checkRest(store: Store, id: string, log: readonly LogEvent
   return problems
 }
 
-/** Nobody has to come back to it. */
+/** No process has to come back to it. */
 export async function isParked(store: Store, id: string): Promise<boolean> {
   return await store.upkeep!.snapshot(async (reader) => {
     const row = await reader.conversation('default', id)
@@ -31,7 +31,7 @@ export async function isParked(store: Store, id: string): Promise<boolean> {
   })
 }
 
-/** A title comes when it comes, and changes nothing about what is to be done. */
+/** A title comes when it comes, and changes nothing about the next step. */
 export function isUpToDate(cached: FsmState | null, log: readonly LogEvent[]): boolean {
   return cached !== null && log.slice(cached.lastSeq).every((event) => event.type === 'titled')
 }

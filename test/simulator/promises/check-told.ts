@@ -3,9 +3,9 @@ import type { LogEvent } from '../../../src/log/events.ts'
 import { hideWithheld } from '../../../src/view/hidden-error.ts'
 import type { Told } from '../scenarios/scenario.ts'
 
-/** Whatever somebody was told is in the log. */
+/** Whatever a client was told is in the log. */
 export function checkTold(log: readonly LogEvent[], told: readonly Told[]): string[] {
-  return told.flatMap((told) => (isTrue(told, log) ? [] : [`somebody was told what is not so: ${describe(told)}`]))
+  return told.flatMap((told) => (isTrue(told, log) ? [] : [`a client was told what is not so: ${describe(told)}`]))
 }
 
 function isTrue(told: Told, log: readonly LogEvent[]): boolean {

@@ -48,7 +48,7 @@ function endOf(call: CallState): string {
 
 const unknown = ' is unknown'
 
-/** The declared marker: it was started, and nobody knows what came of it. */
+/** The declared marker: it was started, and its outcome is unknown. */
 export function isMarked({ text, tool }: Line): boolean {
   return tool !== undefined && text === `${tool}${unknown}`
 }

@@ -6,7 +6,7 @@ import type { Host, Scenario } from './scenario.ts'
 
 const mostRounds = 200
 
-/** Tells a scenario to its end. Whoever does it again after a crash sends the same keys and answers what still waits. */
+/** Tells a scenario to its end. A repetition after a crash sends the same keys and answers what still waits. */
 export async function play(scenario: Scenario, host: Host): Promise<void> {
   for (const [index, text] of scenario.messages.entries()) {
     const turn = await send(scenario, host, text, index === 0 ? 'reject' : 'queue')
@@ -74,7 +74,7 @@ export async function answer(scenario: Scenario, host: Host, pending: PendingIte
     if (kind === 'recovery') return chat.answer(pending, tool === 'ship' ? { result: 'ship done' } : 'rerun')
     return chat.answer(pending, kind === 'client_exec' ? { ok: true, result: 'a cat' } : 'blue')
   })
-  // Accepted or too late: either way somebody's answer is there.
+  // Accepted or too late: either way an answer is there.
   host.tell({ type: 'answered', id: pending.conversationId, callId, round })
   return true
 }

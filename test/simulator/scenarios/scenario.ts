@@ -32,7 +32,7 @@ export type Host = {
   chat(scenario: Scenario): Conversation
   /** Something outside has happened for good. */
   effect(effect: Effect): void
-  /** Somebody was told something, which must stay true. */
+  /** A client was told something, which must stay true. */
   tell(told: Told): void
   /** A model was asked. */
   asked(scenario: Scenario, prompt: LanguageModelV4Prompt): void

@@ -6,7 +6,7 @@ const call = (tool: string) => ({ tool, args: { what: tool } })
 const hand = (what: string) => ({ tool: 'delegate', args: { what } })
 
 /**
- * What the model says to a message, step by step. A chunk in parentheses makes somebody do that while the message is being written. `(by)` is the process: two
+ * What the model says to a message, step by step. A chunk in parentheses triggers that while the message is being written. `(by)` is the process: two
  * of them never say the same there.
  */
 const script: Readonly<Record<string, readonly Step[]>> = {

@@ -32,7 +32,7 @@ function shop() {
 
 const restoreScope = (_: string, user: string) => createScope({ user })
 
-/** A call that waits, in a store that nobody works on. */
+/** A call that waits, in a store without a worker. */
 async function parked(story: StoryContext) {
   const { agent, runs } = shop()
   const data = story.openStore()
@@ -44,7 +44,7 @@ async function parked(story: StoryContext) {
   return { data, call, turnId: turn.turnId, agent }
 }
 
-overStores('an answer given while nobody works', (story) => {
+overStores('an answer given while no process works', (story) => {
   test('is acknowledged by a node that runs nothing, and the next worker goes on with it exactly once', async () => {
     const { data, call, turnId, agent } = await parked(story)
     const office = story.start({ agents: [agent], store: story.reopen(data), work: false })
