@@ -35,8 +35,8 @@ const guides = readdirSync(join(root, 'docs'))
 describe.concurrent.each(['README.md', ...guides].map((document) => [document, programsIn(document)] as const))(
   '%s',
   (_, programs) => {
-    test.each(programs.map((program, index) => [index + 1, program] as const))(
-      'program %i runs as it is written, and prints what is written below it',
+    test.each(programs.map((program, index) => [numberOf(program.code, index), program] as const))(
+      'program %s runs as it is written, and prints what is written below it',
       async (_, { code, prints }) => {
         const stdout = await runIn(placeOf(code))
         if (prints !== null) expect(stdout).toBe(prints)
@@ -98,6 +98,11 @@ function placeOf(code: string): string {
   const place = mkdtempSync(join(folder, 'program-'))
   writeFileSync(join(place, 'program.ts'), fromSources(code))
   return place
+}
+
+/** With the store, if the program needs a server for it. */
+function numberOf(code: string, index: number): string {
+  return code.includes('DATABASE_URL') ? `${index + 1} (postgres)` : `${index + 1}`
 }
 
 function fromSources(code: string): string {

@@ -48,7 +48,7 @@ afterAll(async () => {
   await rm(root, { recursive: true })
 })
 
-test('a warm process runs the tests that are named, whatever stands around them, over sources as they are now', async () => {
+test('a warm process runs the tests that are named, whatever stands around them, over sources as they are now (postgres)', async () => {
   await write('return 2 * n')
   expect(await runner.run({ file }, limits)).toMatchObject({ result: 'passed', ran: 4 })
   const names = ['a number that is (small) is doubled']
@@ -62,7 +62,7 @@ test('a warm process runs the tests that are named, whatever stands around them,
   expect(await runner.run({ file, names }, limits)).toMatchObject({ result: 'passed', ran: 1 })
 })
 
-test('each run has an empty database of its own, whatever the one before has left', async () => {
+test('each run has an empty database of its own, whatever the one before has left (postgres)', async () => {
   await write('return 2 * n')
   const using = `
 import pg from 'pg'
@@ -84,14 +84,14 @@ test('uses it', async () => {
   expect(await runner.run({ file: other }, limits)).toMatchObject({ result: 'passed' })
 })
 
-test('tests that are not there, and a file that cannot be loaded, are no failing tests', async () => {
+test('tests that are not there, and a file that cannot be loaded, are no failing tests (postgres)', async () => {
   await write('return 2 * n')
   expect(await runner.run({ file, names: ['nothing of the kind'] }, limits)).toMatchObject({ result: 'died', ran: 0 })
   await write('return 2 * n\n}\nthrow new Error("not loaded")\n{')
   expect(await runner.run({ file }, limits)).toMatchObject({ result: 'died', test: null })
 })
 
-test('what does not end is ended, and what ends the process is told from a failing test; the next run goes on', async () => {
+test('what does not end is ended, and what ends the process is told from a failing test; the next run goes on (postgres)', async () => {
   await write('for (;;);')
   expect(await runner.run({ file }, { ...limits, unitMs: 4_000 })).toMatchObject({ result: 'took too long' })
   await write('process.kill(process.pid, "SIGKILL"); return n')
