@@ -175,6 +175,8 @@ overStores('a conversation that rests as this process left it', (story) => {
     await expect(runtime.conversation('c1', { agent: 'echo' }).send('two')).rejects.toMatchObject({
       code: 'agent_mismatch',
     })
+    // What begins after the refusal has begun by then, and closing waits for it.
+    await (await runtime.conversation('c2', { agent: 'echo' }).send('three')).outcome()
     await runtime.close()
     expect(shapeOf(await store.streamEvents('c1'))).toEqual(['user_msg'])
     story.start({ agents: [echo().agent, heir], store, ...unattended })
