@@ -4,7 +4,7 @@ export type CommandEntry = {
   /** One word, or two for a command of a group. */
   readonly name: string
   readonly summary: string
-  /** Not before it is run, so that help is quick. */
+  /** Loads the command's code when it runs, so that help is quick. */
   load(): Promise<unknown>
 }
 
@@ -12,17 +12,17 @@ export type CommandEntry = {
 export const commandTable: readonly CommandEntry[] = [
   {
     name: 'demo',
-    summary: 'Try it: an agent to talk to, to kill and to start again',
+    summary: 'Try it: talk to an agent, kill it and start it again',
     load: async () => (await import('./commands/demo.ts')).demo,
   },
   {
     name: 'init',
-    summary: 'Make a project with an agent that works',
+    summary: 'Create a project with a working agent',
     load: async () => (await import('./commands/init.ts')).init,
   },
   {
     name: 'chat',
-    summary: 'Talk to an agent and answer what it asks',
+    summary: 'Talk to an agent and answer its questions',
     load: async () => (await import('./commands/chat.ts')).chat,
   },
   {
@@ -37,7 +37,7 @@ export const commandTable: readonly CommandEntry[] = [
   },
   {
     name: 'show',
-    summary: 'Show a conversation as people read it',
+    summary: 'Print a conversation',
     load: async () => (await import('./commands/show.ts')).show,
   },
   {
@@ -47,7 +47,7 @@ export const commandTable: readonly CommandEntry[] = [
   },
   {
     name: 'inbox',
-    summary: 'List what waits for somebody',
+    summary: 'List the calls that wait for an answer',
     load: async () => (await import('./commands/list.ts')).inbox,
   },
   {
@@ -77,7 +77,7 @@ export const commandTable: readonly CommandEntry[] = [
   },
   {
     name: 'explain',
-    summary: 'Tell how each event was in the prompt of a model call',
+    summary: 'Explain how each event appeared in the prompt of a model call',
     load: async () => (await import('./commands/show.ts')).explain,
   },
   {
@@ -87,7 +87,7 @@ export const commandTable: readonly CommandEntry[] = [
   },
   {
     name: 'flows show',
-    summary: 'Show where a session stands, and its record',
+    summary: 'Print the status and the record of a session',
     load: async () => (await import('./commands/flows.ts')).flowsShow,
   },
   {
@@ -97,12 +97,12 @@ export const commandTable: readonly CommandEntry[] = [
   },
   {
     name: 'flows resume',
-    summary: 'Answer what a session waits for',
+    summary: 'Answer a suspended session',
     load: async () => (await import('./commands/flows.ts')).flowsResume,
   },
   {
     name: 'export',
-    summary: 'Write all of a store as JSON lines',
+    summary: 'Write a whole store as JSON lines',
     load: async () => (await import('./commands/export.ts')).exportCommand,
   },
   {
@@ -112,12 +112,12 @@ export const commandTable: readonly CommandEntry[] = [
   },
   {
     name: 'doctor',
-    summary: 'Judge every row of a store by its log, and repair what is derived',
+    summary: 'Check every row of a store against its log, and repair derived data',
     load: async () => (await import('./commands/doctor.ts')).doctor,
   },
   {
     name: 'unquarantine',
-    summary: 'Have processes work again on a conversation that ended them',
+    summary: 'Let processes work again on a conversation that ended them',
     load: async () => (await import('./commands/doctor.ts')).unquarantine,
   },
   {
@@ -127,7 +127,7 @@ export const commandTable: readonly CommandEntry[] = [
   },
   {
     name: 'gc',
-    summary: 'Remove what nobody needs any more',
+    summary: 'Remove data that is no longer used',
     load: async () => (await import('./commands/doctor.ts')).gc,
   },
 ]

@@ -6,26 +6,26 @@ import type { Output } from './output.ts'
 
 /** One command of `perdure`. */
 export type Command<T extends ArgsDef = ArgsDef> = {
-  /** Positional ones in their order; every command also has those of `commonArgs`. */
+  /** Positional arguments in their order. Every command also has `commonArgs`. */
   readonly args: T
   /** Command lines without the leading `perdure`, each with what it does. At least one. */
   readonly examples: readonly (readonly [line: string, what: string])[]
-  /** More for `--help`, as whole sentences. */
+  /** Whole sentences for `--help`. */
   readonly about?: string
-  /** What it throws is told as an error, with the exit code of its family. */
+  /** An error that it throws is printed, and decides the exit code. */
   run(context: CommandContext<T>): Promise<ExitCode>
 }
 
 export type CommandContext<T extends ArgsDef = ArgsDef> = {
   readonly args: ParsedArgs<T>
   readonly output: Output
-  /** From now on the first Ctrl-C or SIGTERM aborts this instead of ending the process; a second one ends it at once. */
+  /** After this call the first Ctrl-C or SIGTERM aborts the signal instead of ending the process; a second one ends it at once. */
   interrupted(): AbortSignal
 }
 
 export const commonArgs = {
-  json: { type: 'boolean', description: 'One JSON document instead of text for people; streams give a line each' },
-  verbose: { type: 'boolean', description: 'Show stack traces and causes of errors' },
+  json: { type: 'boolean', description: 'Print one JSON document instead of text; streams print one per line' },
+  verbose: { type: 'boolean', description: 'Print stack traces and causes of errors' },
 } as const satisfies ArgsDef
 
 /** For inference only. */
@@ -33,7 +33,7 @@ export function command<const T extends ArgsDef>(definition: Command<T>): Comman
   return definition
 }
 
-/** What scripts can rely on; documented in `docs/cli.md`. */
+/** Documented in `docs/cli.md`; scripts rely on them. */
 export const exitCodes = {
   ok: 0,
   failed: 1,
@@ -61,7 +61,7 @@ const byFamily: Readonly<Record<ErrorFamily, ExitCode>> = {
   store: exitCodes.unreachable,
 }
 
-/** Nothing is wrong with how these were asked for. */
+/** Errors of the family `usage` and others whose cause is not the command line. */
 const exceptions: Partial<Record<ErrorCode, ExitCode>> = {
   rate_limited: exitCodes.unreachable,
   runtime_closed: exitCodes.unreachable,
@@ -70,7 +70,7 @@ const exceptions: Partial<Record<ErrorCode, ExitCode>> = {
   server_failed: exitCodes.failed,
 }
 
-/** An option that is a whole number; undefined when it was not given. */
+/** The value of an option that takes a whole number; undefined without the option. */
 export function countOf(
   name: string,
   given: string | undefined,
@@ -89,7 +89,7 @@ export function counted(count: number, noun: string): string {
   return `${count} ${noun}${count === 1 ? '' : 's'}`
 }
 
-/** Somebody ended it with Ctrl-C: nothing is wrong, and nothing is to be told. */
+/** Ctrl-C ended the command. It is not reported as an error. */
 export class Interrupted extends Error {}
 
 let controller: AbortController | null = null

@@ -4,21 +4,21 @@ import type { ServeOptions } from '../server/serve.ts'
 import type { UpkeepOptions } from '../server/server-options.ts'
 import type { Store } from '../store/store.ts'
 
-/** What `perdure.config.ts` says: how to create the runtime, and how to serve it. */
+/** The content of `perdure.config.ts`: how to create the runtime, and how to serve it. */
 export type Config<Agents extends readonly Agent[] = readonly Agent[]> = Omit<
   RuntimeOptions<Agents>,
   'store' | 'work'
 > & {
-  /** A store, or where it is: the path of a SQLite file, from the config's folder, or `postgres://…`. */
+  /** A store, or its location: the path of a SQLite file, relative to the config's folder, or `postgres://…`. */
   readonly store: Store | string
   /** For `perdure serve`. */
   readonly server?: Omit<ServeOptions, 'upkeep'> & {
-    /** Who may look after the store beside whoever can read the token file. False: nobody at all. */
+    /** More operators, in addition to everyone who can read the token file. False: no maintenance over HTTP. */
     readonly upkeep?: Pick<UpkeepOptions, 'isOperator'> | false
   }
 }
 
-/** The default export of `perdure.config.ts`. Gives back what it was given, with its types checked. */
+/** For the default export of `perdure.config.ts`. Returns its argument, with its types checked. */
 export function defineConfig<const Agents extends readonly Agent[]>(config: Config<Agents>): Config<Agents> {
   return config
 }

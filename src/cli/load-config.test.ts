@@ -46,6 +46,6 @@ test('what is exported and no config is told as such', async () => {
   const file = join(folder, 'number.config.js')
   writeFileSync(file, 'export default 42')
   await expect(loadConfig(file)).rejects.toMatchObject({
-    message: expect.stringMatching(/exports something by default that is no object\. Make defineConfig/),
+    message: expect.stringMatching(/has a default export that is not an object\. Make defineConfig/),
   })
 })

@@ -41,7 +41,7 @@ export async function loadConfig(
   return { file, config: config as Config }
 }
 
-/** Paths in a config mean the same from wherever the command is run. */
+/** Imports the config in its own folder, so that its relative paths do not depend on where the command runs. */
 async function imported(file: string): Promise<Record<string, unknown>> {
   const folder = process.cwd()
   process.chdir(dirname(file))
@@ -55,22 +55,22 @@ async function imported(file: string): Promise<Record<string, unknown>> {
   }
 }
 
-/** Everything a config may say: a misspelt key must not be passed over. Whether to work is for the command. */
+/** The keys of a config: a misspelt one is an error. `work` is the command's decision. */
 const known = [...runtimeOptionNames.filter((name) => name !== 'work'), 'server']
 
 function problemOf(config: unknown): string | null {
-  if (config === undefined) return 'exports nothing by default'
-  if (typeof config !== 'object' || config === null) return 'exports something by default that is no object'
+  if (config === undefined) return 'has no default export'
+  if (typeof config !== 'object' || config === null) return 'has a default export that is not an object'
   const [unknown] = unknownKeys(config, known)
   if (unknown) return `has an ${unknown}`
   const { agents, flows = [], store } = Object(config) as { [key: string]: unknown }
   if (!Array.isArray(agents)) return "has no list 'agents'"
-  if (!Array.isArray(flows)) return "has 'flows' that are no list"
+  if (!Array.isArray(flows)) return "has 'flows' that is not a list"
   const isStore = typeof store === 'string' ? store !== '' : typeof Object(store).forTenant === 'function'
   return isStore ? null : "has no 'store'"
 }
 
-/** What a config has code for, as the store names it: also agents that only tools start. */
+/** The names of the agents and flows that a config has code for, as the store has them. Includes agents that only tools start. */
 export function agentNames({ agents, flows = [] }: Pick<Config, 'agents' | 'flows'>): string[] {
   return [...agentsByName(agents).keys(), ...flows.map(({ name }) => sessionAgent(name))]
 }

@@ -4,25 +4,25 @@ import type { LogDetails, Logger } from '../base/logger.ts'
 import { exitCodeOf } from './command.ts'
 import { type Colours, coloursOf, type Printable, safe, safeJson, safely, wantsColours } from './terminal/text.ts'
 
-/** Where a command says what came of it. Results go to stdout, everything else to stderr; no text from outside reaches a terminal unescaped. */
+/** Where a command prints. Results go to stdout, everything else to stderr. Outside text is always escaped. */
 export type Output = {
   readonly isJson: boolean
   readonly isVerbose: boolean
   /** For stdout. */
   readonly colours: Colours
-  /** Whether a person sits at stdin and stdout. */
+  /** Whether stdin and stdout are a terminal, and the output is for people. */
   readonly isInteractive: boolean
   /** Columns of stdout; 0 when it is not a terminal. */
   readonly width: number
-  /** The one document of a command: JSON with `--json`, else lines for people. */
+  /** Prints a command's one result: JSON with `--json`, else lines for people. */
   result(value: unknown, lines: () => readonly Printable[]): void
-  /** One of many documents: a line of JSON each with `--json`. */
+  /** Prints one of many results: a line of JSON with `--json`, else lines for people. */
   item(value: unknown, lines: () => readonly Printable[]): void
-  /** For people only: written as it is, without a line end. For text that streams. */
+  /** Prints streamed text for people, without a line end. */
   write(text: Printable): void
-  /** For people only, to stderr: what goes on, what to do next. */
+  /** Prints a note for people to stderr, such as what to do next. */
   note(text: Printable): void
-  /** To stderr in both forms. The stack only with `--verbose`. */
+  /** Prints to stderr, as JSON with `--json`. The stack only with `--verbose`. */
   error(error: unknown): void
 }
 
@@ -69,7 +69,7 @@ function messageOf(error: unknown, isVerbose: boolean): string {
   return `${error.stack ?? error.message}${cause}`
 }
 
-/** Warnings and errors as lines on stderr; stack traces only when asked for. */
+/** Prints warnings and errors on stderr; stack traces only with `--verbose`. */
 export function terminalLogger({ isVerbose }: { readonly isVerbose: boolean }): Logger {
   const tell = (message: string, details: LogDetails = {}): void => {
     const { error } = details
@@ -85,7 +85,7 @@ function told(error: unknown, isVerbose: boolean): string {
   return isVerbose ? (error.stack ?? error.message) : error.message
 }
 
-/** A place that cannot be written to is told as what it is: something about the command, with what to do about it. */
+/** Turns a file error of `write` into a `CommandLineError` with advice. */
 export async function unlessUnwritable<T>(path: string, advice: string, write: () => Promise<T>): Promise<T> {
   try {
     return await write()

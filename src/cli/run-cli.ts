@@ -7,14 +7,14 @@ import { type CommandEntry, commandTable, loadCommand } from './command-table.ts
 import { createOutput, type Output } from './output.ts'
 import { type Colours, joined, type Printable, type SafeText, safe } from './terminal/text.ts'
 
-/** Runs one command line and ends the process with its code. */
+/** Runs one command line, then ends the process with its exit code. */
 export async function runCli(argv: readonly string[]): Promise<void> {
   hideExperimentalWarnings()
   endQuietlyWithReader()
   const options = { isJson: argv.includes('--json'), isVerbose: argv.includes('--verbose') }
   const output = createOutput(options)
   tellUncaught(output)
-  // Watching and waiting are no reason for a process to stay; a command that is not done is.
+  // Watching and waiting do not keep a process alive; an unfinished command must.
   const stayAlive = setInterval(() => {}, 60_000)
   let code: number
   try {
@@ -24,7 +24,7 @@ export async function runCli(argv: readonly string[]): Promise<void> {
     code = error instanceof Interrupted ? exitCodes.interrupted : exitCodeOf(error)
   }
   clearInterval(stayAlive)
-  // What was written must be out before the process ends; open connections must not keep it.
+  // The output must be written before the process ends; open connections must not keep it alive.
   process.stdout.write('', () => process.stderr.write('', () => process.exit(code)))
 }
 
@@ -67,7 +67,7 @@ function tellHelp(text: SafeText, output: Output): void {
   output.result({ help: text.text }, () => [text])
 }
 
-/** The entry with the most words that the line begins with. */
+/** The longest command name that the line begins with. */
 function findCommand(argv: readonly string[]): { entry: CommandEntry; rest: readonly string[] } {
   const [first = '', second = ''] = argv
   if (first.startsWith('-')) throw new CommandLineError(`'${first}' comes before the command; options come after it`)
@@ -89,7 +89,7 @@ function optionsOf(argv: readonly string[]): readonly string[] {
   return end < 0 ? argv : argv.slice(0, end)
 }
 
-/** `node:sqlite` is announced as experimental on every start; all other warnings stay. */
+/** Hides the warning that `node:sqlite` is experimental. All others stay. */
 function hideExperimentalWarnings(): void {
   process.removeAllListeners('warning')
   process.on('warning', (warning) => {
@@ -97,7 +97,7 @@ function hideExperimentalWarnings(): void {
   })
 }
 
-/** An error that nobody waited for, as in the code of a config, ends the process as others do: without a stack trace. */
+/** An error outside the command, such as one in a config's timer, ends the process like any other: without a stack trace. */
 function tellUncaught(output: Output): void {
   const end = (error: unknown): void => {
     output.error(error)
@@ -107,7 +107,7 @@ function tellUncaught(output: Output): void {
   process.on('unhandledRejection', end)
 }
 
-/** `perdure list | head` is not an error; where all is needed, the command has set another code. */
+/** `perdure list | head` is not an error. A command whose output must be complete sets another exit code first. */
 function endQuietlyWithReader(): void {
   process.stdout.on('error', (error: NodeJS.ErrnoException) => {
     if (error.code === 'EPIPE') process.exit(process.exitCode ?? exitCodes.ok)
@@ -115,7 +115,7 @@ function endQuietlyWithReader(): void {
   })
 }
 
-/** The words after a command, by its definition. Throws `CommandLineError` on everything the definition does not know. */
+/** Parses the words after a command. Throws `CommandLineError` for every word that the definition does not know. */
 export function parseArguments<T extends ArgsDef>(
   command: string,
   definition: T,
@@ -127,14 +127,14 @@ export function parseArguments<T extends ArgsDef>(
     named.map(([name, { type }]) => [name, { type: type === 'boolean' ? ('boolean' as const) : ('string' as const) }]),
   )
   try {
-    // The library lets unknown options, missing values and superfluous words pass.
+    // citty accepts unknown options, missing values and surplus words.
     const { positionals, values } = parseStrictly({
       args: [...words],
       options,
       allowPositionals: true,
       allowNegative: true,
     })
-    // As of a variable that is not set: a command must not go on with something else than was meant.
+    // Such as an unset variable: the command must not fall back to its default.
     const empty = Object.keys(values).find((name) => values[name] === '')
     if (empty !== undefined) throw new Error(`--${empty} is empty`)
     if (positionals.length > places) throw new Error(`'${positionals[places]}' is one word too many`)
@@ -147,7 +147,7 @@ export function parseArguments<T extends ArgsDef>(
 // biome-ignore lint/suspicious/noControlCharactersInRegex: the library colours its messages
 const colours = /\u001b\[\d+m/g
 
-/** What the parsers say, without the advice of theirs that follows. */
+/** The parser's message, without its advice. */
 function sentence(error: unknown): string {
   const message = error instanceof Error ? error.message : String(error)
   return message
@@ -161,7 +161,7 @@ function generalHelp(colours: Colours): SafeText {
   const width = Math.max(...commandTable.map(({ name }) => name.length))
   const rows = commandTable.map(({ name, summary }) => safe`  ${colours.cyan(name.padEnd(width))}  ${summary}`)
   return paragraphs([
-    ['Durable agents: look at conversations, answer what waits, serve them.'],
+    ['Durable agents: read conversations, answer waiting calls, serve agents.'],
     [colours.bold('Usage'), '  perdure <command> [options]'],
     [colours.bold('Commands'), ...rows],
     [

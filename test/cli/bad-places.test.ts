@@ -85,7 +85,12 @@ test('a server on a file that is no store, without a token file or on a strange 
   expect(ended).toEqual([
     [5, expect.stringMatching(/^error The store .* It is not an SQLite database\. Give the path of another file\.\n$/)],
     [2, expect.stringContaining("'notes.txt/server.json' cannot be written, because a folder")],
-    [2, expect.stringContaining("The host '192.0.2.1' is none of this machine (EADDRNOTAVAIL); pass another with")],
+    [
+      2,
+      expect.stringContaining(
+        "The host '192.0.2.1' is not an address of this machine (EADDRNOTAVAIL); pass another with",
+      ),
+    ],
   ])
 })
 

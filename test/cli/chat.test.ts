@@ -100,7 +100,7 @@ describe('a chat on a store', { timeout: 60_000 }, () => {
     expect(await chat.ended).toMatchObject({
       code: 130,
       stdout: expect.stringContaining('One two three four'),
-      stderr: 'Finishing what runs; Ctrl-C again ends at once.\n',
+      stderr: 'Finishing the running work; Ctrl-C again ends at once.\n',
     })
   })
 })

@@ -171,14 +171,14 @@ describe('the store', () => {
     writeFileSync(join(place, 'perdure.config.ts'), configOf('.perdure/perdure.db'))
     const configured = await perdure(['inbox'], { cwd: place })
     expect(configured.code).toBe(5)
-    expect(configured.stderr).toContain('Run: perdure serve, which makes it')
+    expect(configured.stderr).toContain('Run: perdure serve, which creates it')
     expect(readdirSync(place)).toEqual(['perdure.config.ts'])
   })
 })
 
 test.each([
   ['throws', `throw new Error('no key')`, 'throws when it is loaded: no key'],
-  ['exports nothing', 'export const agents = []', 'exports nothing by default'],
+  ['exports nothing', 'export const agents = []', 'has no default export'],
   ['has no agents', `export default { store: 'a.db' }`, "has no list 'agents'"],
   ['is misspelt', `export default { agents: [], store: 'a.db', flow: [] }`, "has an unknown key 'flow' (known: agents"],
   ['has no store', 'export default { agents: [] }', "has no 'store'"],

@@ -191,7 +191,9 @@ describe('an import that is broken off', () => {
       const { code, stderr } = await importing.ended
       if (who === 'the server') {
         expect(code).toBe(5)
-        expect(stderr).toMatch(/^error The server broke the import off; .* run it again with --skip-existing\.\n$/)
+        expect(stderr).toMatch(
+          /^error The connection broke during the import; .* run it again with --skip-existing\.\n$/,
+        )
       }
       const again = who === 'the server' ? await served(path(`broken.${who}`), file) : target
       const before = await lastOf(['doctor', ...again.ways.server])
@@ -241,7 +243,7 @@ describe('an export that is broken off', () => {
     const { code, stdout, stderr } = await exporting.ended
     expect([code, stderr]).toEqual([
       5,
-      expect.stringContaining('The server broke the export off, and what came of it is not'),
+      expect.stringContaining('The connection broke during the export, and its output is not'),
     ])
     expect(stdout).not.toContain('"line":"end"')
   })
@@ -263,11 +265,11 @@ describe('an export that is broken off', () => {
       perdure(['import', all, '--url', url]),
     ])
     between.close()
-    expect(ended.map(({ code, stderr }) => [code, stderr.split(/[,;.]| before/)[0]])).toEqual([
-      [5, 'error The server broke the export off'],
-      [5, 'error The server broke the examination off'],
-      [5, 'error The server broke off'],
-      [5, 'error The server broke the import off'],
+    expect(ended.map(({ code, stderr }) => [code, stderr.split(/[,;.]/)[0]])).toEqual([
+      [5, 'error The connection broke during the export'],
+      [5, 'error The connection broke before the examination ended'],
+      [5, 'error The connection broke before the server said what it removed'],
+      [5, 'error The connection broke during the import'],
     ])
     expect(readdirSync(folder).filter((name) => name.startsWith('half'))).toEqual([])
   })

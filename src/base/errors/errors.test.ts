@@ -42,7 +42,7 @@ const thrown: PerdureError[] = [
     'Make defineConfig({ agents, store }) its default export',
   ),
   new cli.CutOffError(
-    'The server broke the export off, and what came of it is not whole',
+    'The connection broke during the export, and its output is not complete',
     'Check that the server runs at this address (http or https), then run it again',
   ),
   new cli.UpkeepNotServedError('http://127.0.0.1:4111/'),

@@ -24,10 +24,7 @@ type Wanted = { readonly kinds: readonly PendingItem['kind'][]; readonly what: s
 
 type Asked = TargetArgs & { readonly conversation: string; readonly call?: string | undefined }
 
-/**
- * The call that is meant: the one that waits, or the one whose id ends with `--call`. When it has been answered, it is named all the same:
- * whoever answers it again is told who was first.
- */
+/** The call that waits, or the one whose id ends with `--call`. A call that has been answered is found too: a second answer is told who was first. */
 export async function findPending(target: Target, args: Asked, wanted: Wanted): Promise<FoundCall> {
   const { conversation: id, call: given } = args
   const view = await target.conversation(id).view()
@@ -46,7 +43,7 @@ export async function findPending(target: Target, args: Asked, wanted: Wanted): 
   )
 }
 
-/** Of the last turn. */
+/** The answered calls of the last turn. */
 function answeredRounds({ log }: View) {
   return (log.turns.at(-1)?.calls ?? []).flatMap(({ callId, name, rounds }) =>
     rounds.filter(({ resolution }) => resolution).map(({ round, kind }) => ({ callId, tool: name, round, kind })),
@@ -61,13 +58,13 @@ export const answerArgs = {
   conversation: {
     type: 'positional',
     required: true,
-    description: 'Its id, or that of the conversation its agent was called from',
+    description: 'Its id, or the id of the conversation that called its agent',
   },
-  call: { type: 'string', valueHint: 'id', description: 'Which call, where several wait; the end of its id will do' },
+  call: { type: 'string', valueHint: 'id', description: 'Which call, if several wait; the end of its id is enough' },
   key: {
     type: 'string',
     valueHint: 'key',
-    description: 'The same key is the same answer: repeated, it succeeds again instead of coming too late',
+    description: 'Makes the command repeatable: the same key is the same answer, and succeeds again',
   },
   ...targetArgs,
 } as const satisfies ArgsDef
@@ -76,7 +73,7 @@ export function keyOf({ key }: { readonly key?: string | undefined }): { readonl
   return key === undefined ? {} : { key }
 }
 
-/** Of all who answer one wins; the others are told who did. */
+/** A call accepts one answer; a later one is told who gave it. */
 export function tellAnswered(answered: Answered, done: Printable, output: Output): ExitCode {
   output.result(answered, () => [answered.accepted ? output.colours.green(done) : lost(answered.resolution, output)])
   return answered.accepted ? exitCodes.ok : exitCodes.conflict
@@ -93,7 +90,7 @@ function decision({ status, value, edited }: WinningResolution): string {
   return typeof reason === 'string' && reason !== '' ? `${status}, because ${reason}` : status
 }
 
-/** A value of the command line: JSON; plain text where a text is asked for; `-` reads it from stdin. */
+/** A value from the command line: JSON, or plain text where the schema asks for a text; `-` reads it from stdin. */
 export async function readValue(name: string, given: string, schema: Json = null): Promise<Json> {
   const text = given === '-' ? (await readAll(process.stdin)).trim() : given
   const asksForText = typeof schema === 'object' && schema !== null && 'type' in schema && schema.type === 'string'

@@ -2,7 +2,7 @@ import type { Json, JsonObject } from '../../base/json.ts'
 import { validateOutside } from '../../define/validate.ts'
 import type { PendingItem } from '../../view/view.ts'
 
-/** Asks a person what a pending call needs. Null: later. */
+/** Asks a person for the answer to a pending call. Null: later. */
 export async function askDecision(item: PendingItem, asker: Asker): Promise<Decision | null> {
   switch (item.kind) {
     case 'approval':
@@ -15,21 +15,21 @@ export async function askDecision(item: PendingItem, asker: Asker): Promise<Deci
       const filled = await askForm(item.schema, asker)
       return filled && { verb: 'answer', value: filled.value }
     }
-    // A child agent answers for itself; what it waits for is an item of its own.
+    // The calls of a child agent are items of their own.
     case 'sub_agent':
       return null
   }
 }
 
-/** What a person makes of a pending call. */
+/** A person's answer to a pending call. */
 export type Decision =
   | { readonly verb: 'approve'; readonly args?: Json }
   | { readonly verb: 'deny'; readonly reason?: string }
   | { readonly verb: 'answer'; readonly value: Json }
 
-/** What an asker can do: put questions to the person, and say something in between. */
+/** Asks a person, and prints notes between the questions. */
 export type Asker = {
-  /** Null: the person wants to answer later, or nobody needs the answer any more. */
+  /** Null: the person wants to answer later, or the question was withdrawn. */
   ask(label: string, initial?: string): Promise<string | null>
   /** Asks until one of the choices is typed, by its first letter or in full. */
   choose<Choice extends string>(label: string, choices: readonly Choice[]): Promise<Choice | null>
@@ -61,15 +61,15 @@ async function editArguments(args: Json, asker: Asker): Promise<{ args: Json } |
     try {
       return { args: JSON.parse(typed) as Json }
     } catch (error) {
-      asker.say(`That is not JSON (${(error as Error).message}). Mend it, or press Escape.`)
+      asker.say(`That is not JSON (${(error as Error).message}). Correct it, or press Escape.`)
       text = typed
     }
   }
 }
 
-/** A tool that a browser or an app runs. A terminal cannot, but a person may say what came of it. Null: later. */
+/** A tool that a browser or an app runs. A terminal cannot run it, but a person can type its result. Null: later. */
 async function askClientTool(schema: Json, asker: Asker): Promise<Decision | null> {
-  asker.say('A client has to run this tool. A terminal cannot; you may answer in its place.')
+  asker.say('This tool runs in a client. A terminal cannot run it; you can answer instead.')
   for (;;) {
     const choice = await asker.choose('answer for it?', ['result', 'failed', 'later'])
     if (choice === null || choice === 'later') return null
@@ -83,13 +83,13 @@ async function askClientTool(schema: Json, asker: Asker): Promise<Decision | nul
   }
 }
 
-/** The answer is `{ ok, result }` or `{ ok, error }`; a person is only asked for the result. */
+/** The schema of the whole answer is `{ ok, result }` or `{ ok, error }`; the person is only asked for the result. */
 function resultSchema(schema: Json): Json {
   const branch = (schema as { anyOf?: { properties?: { result?: Json } }[] } | null)?.anyOf?.[0]
   return branch?.properties?.result ?? true
 }
 
-/** About a call that was started and has no result. Null: later. */
+/** Asks about a call that was started and has no result. Null: later. */
 async function askRecovery(asker: Asker): Promise<Decision | null> {
   for (;;) {
     const choice = await asker.choose('run it again, report it as unknown, or tell its result?', [
@@ -113,7 +113,7 @@ export async function askForm(schema: Json, asker: Asker): Promise<{ readonly va
     if (!filled) return null
     const asked = typeof schema === 'object' && schema !== null ? (schema as JsonObject) : {}
     const checked = validateOutside(asked, filled.value)
-    // What cannot be judged here is judged where it is sent to.
+    // A schema that is too complex here is checked by the process that takes the answer.
     if (checked.ok || checked.isTooComplex) return filled
     asker.say(`The answer does not fit: ${checked.issues}. Fill it in again.`)
   }
@@ -139,14 +139,14 @@ async function fillField(field: FormField, asker: Asker): Promise<{ value: Json 
     const answer = await readField(field, typed)
     if (answer.ok) return answer
     asker.say(`That does not fit: ${answer.problem}.`)
-    // A long text is mended; a wrong choice is made anew.
+    // A text is corrected; a choice is made again.
     text = choicesOf(field.schema) ? fieldDefault(field) : typed
   }
 }
 
 /** One question of a form. */
 export type FormField = {
-  /** Null: the answer itself. */
+  /** Null: the field is the whole answer. */
   readonly name: string | null
   readonly schema: JsonObject
   readonly isRequired: boolean
@@ -165,14 +165,14 @@ export function formFields(schema: Json): FormField[] {
   }))
 }
 
-/** What is written before the line: the name, what may be typed, and whether it may be left out. */
+/** The label before the line: the name, the values it takes, and whether it is optional. */
 export function fieldLabel({ name, schema, isRequired }: FormField): string {
   const title = typeof schema['title'] === 'string' ? schema['title'] : (name ?? 'answer')
   const hint = [hintOf(schema), isRequired ? '' : 'Enter: none'].filter(Boolean).join('; ')
   return `${title}${hint === '' ? '' : ` (${hint})`} ›`
 }
 
-/** What a field is filled with before somebody types. */
+/** The text in a field before the person types. */
 export function fieldDefault({ schema }: FormField): string {
   const value = schema['default']
   if (value === undefined) return ''
@@ -184,7 +184,7 @@ type FieldAnswer =
   | { readonly ok: true; readonly value: undefined }
   | { readonly ok: false; readonly problem: string }
 
-/** Reads what was typed. `undefined` leaves the field out. */
+/** Reads the typed text. `undefined` leaves the field out. */
 export async function readField(field: FormField, typed: string): Promise<FieldAnswer> {
   const text = typed.trim()
   if (text === '' && !field.isRequired) return { ok: true, value: undefined }
@@ -249,7 +249,7 @@ function isObject(value: Json | undefined): value is JsonObject {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
-/** JSON where it is JSON, else the text itself. */
+/** The text parsed as JSON if it is JSON, else the text itself. */
 function readJsonOrText(text: string): Json {
   try {
     return JSON.parse(text) as Json

@@ -17,14 +17,14 @@ export const answer = command({
     value: {
       type: 'positional',
       required: false,
-      description: 'JSON, or plain text where a text is asked for; - reads stdin',
+      description: 'JSON, or plain text if the question asks for a text; - reads stdin',
     },
   },
   about:
-    'Without a value, a person at a terminal is asked field by field. The answer is checked against the schema of the question. Of all who answer, one wins: whoever comes later is told who did, with exit code 4.',
+    'Without a value, it asks for each field at the terminal. The answer is checked against the schema of the question. A call accepts one answer: a later one exits with code 4 and prints who answered.',
   examples: [
     [`answer ticket-42 '{"size":"M"}'`, 'to a form'],
-    ['answer ticket-42', 'asked at the terminal'],
+    ['answer ticket-42', 'asks at the terminal'],
     [`answer ticket-42 '"rerun"'`, 'to an interrupted call: "rerun", "report" or {"result": …}'],
     [`answer ticket-42 '{"ok":true,"result":"Paris"}'`, 'in place of a client tool'],
   ],
@@ -80,10 +80,10 @@ export const approve = command({
     args: {
       type: 'string',
       valueHint: 'json',
-      description: "What it runs with instead of the model's arguments; - reads stdin",
+      description: "Arguments to use instead of the model's; - reads stdin",
     },
   },
-  about: 'Of all who answer, one wins: whoever comes later is told who did, with exit code 4.',
+  about: 'A call accepts one answer: a later one exits with code 4 and prints who answered.',
   examples: [
     ['approve ticket-42', 'the one call that waits there'],
     ['approve ticket-42 --call 3f2a9c1e', 'one of several'],
@@ -104,9 +104,9 @@ export const approve = command({
 export const deny = command({
   args: {
     ...answerArgs,
-    reason: { type: 'string', valueHint: 'text', description: 'Why; the model reads it' },
+    reason: { type: 'string', valueHint: 'text', description: 'The reason; the model reads it' },
   },
-  about: 'The call does not run, and the agent goes on without it.',
+  about: 'The call does not run, and the agent continues without it.',
   examples: [
     ['deny ticket-42', 'the one call that waits there'],
     [`deny ticket-42 --reason 'The order is too old.'`, 'with a reason that the model reads'],
@@ -126,13 +126,13 @@ export const deny = command({
 export const fork = command({
   args: {
     conversation: { type: 'positional', required: true, description: 'Its id' },
-    at: { type: 'string', valueHint: 'seq', description: 'The last event that is copied; default: all of them' },
+    at: { type: 'string', valueHint: 'seq', description: 'The last event to copy; default: all' },
     as: { type: 'string', valueHint: 'id', description: 'The id of the copy; default: a new one' },
-    continue: { type: 'boolean', description: 'Go on with what its log says is to be done' },
+    continue: { type: 'boolean', description: 'Continue with the next step of its log' },
     ...targetArgs,
   },
   about:
-    'The copy does nothing until it is sent to, answered or continued. `show` tells the number of each message as #seq.',
+    'The copy does nothing until a message, an answer or --continue. `show` prints the number of each message as #seq.',
   examples: [
     ['fork ticket-42 --at 7 --as ticket-42-b', 'up to event 7, under a name of its own'],
     ['fork ticket-42 --json', 'all of it; prints the id of the copy'],
@@ -155,12 +155,12 @@ export const cancel = command({
     turn: {
       type: 'string',
       valueHint: 'turnId',
-      description: 'Another turn than the open one, such as one in the queue',
+      description: 'Another turn than the open one, such as a queued one',
     },
     ...targetArgs,
   },
   about:
-    'With its child agents and everything it waits for. On a store that nobody works on, the turn ends when somebody does.',
+    'Also ends its child agents and withdraws its questions. If no process works on the store, the turn ends when one does.',
   examples: [
     ['cancel ticket-42', 'the open turn'],
     ['cancel ticket-42 --turn 0197…', 'one in the queue'],
@@ -176,6 +176,6 @@ export const cancel = command({
 function told(status: string | null): Printable {
   if (status === null) return 'No turn was open: there was nothing to cancel.'
   if (status === 'terminating')
-    return 'Cancel is recorded. The turn ends when a process that has the agent works on it.'
+    return 'The cancel is recorded. The turn ends when a process that has the agent works on it.'
   return `The turn is ${status}.`
 }

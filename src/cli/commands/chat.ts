@@ -16,17 +16,17 @@ import { Transcript } from '../transcript/transcript.ts'
 
 export const chat = command({
   about: [
-    'On a store it works with the agents of the config; with --url it talks to a running server.',
-    'Messages typed while a turn runs are queued; /steer hands one to the turn. Ctrl-C cancels the turn, twice at the prompt it leaves.',
-    'Without a terminal, each line of standard input is a message, and what waits for a person is only shown.',
+    'On a store it runs the agents of the config; with --url it talks to a running server.',
+    'Messages typed while a turn runs are queued; /steer gives one to the turn. Ctrl-C cancels the turn; twice at the prompt it leaves.',
+    'Without a terminal, each line of standard input is a message, and calls that wait for a person are only printed.',
   ].join('\n'),
   args: {
     id: { type: 'positional', required: false, description: 'The conversation; default: a new one' },
-    agent: { type: 'string', description: 'Who answers, in a new conversation; default: the only agent of the config' },
+    agent: { type: 'string', description: 'The agent of a new conversation; default: the only agent of the config' },
     ...targetArgs,
   },
   examples: [
-    ['chat ticket-42 --agent support', 'begin a conversation, or go on with it'],
+    ['chat ticket-42 --agent support', 'begin a conversation, or continue it'],
     ['chat ticket-42 --url http://127.0.0.1:4111', 'on a running server'],
     ['chat ticket-43 --agent support < questions.txt', 'a message for each line'],
   ],
@@ -38,7 +38,7 @@ export const chat = command({
 
 type ChatArgs = TargetArgs & { readonly id?: string | undefined; readonly agent?: string | undefined }
 
-/** Opens what the arguments name, and talks to a conversation of it until the person leaves or the input ends. */
+/** Talks to a conversation of the target until the person leaves or the input ends. */
 async function runChat(args: ChatArgs, output: Output, signal: AbortSignal): Promise<void> {
   const screen = new Screen(output.isJson ? { write: () => true } : process.stdout, output.colours)
   const target = await openTarget(args, output, { work: true, create: true, logger: screenLogger(screen) })
@@ -88,16 +88,16 @@ async function fromInput(
 ): Promise<void> {
   const chat = new PlainChat(port, screen, new Transcript(screen, { agent, isOwn: () => true, earlierTurns: 0 }))
   const lines = createInterface({ input: process.stdin, signal })
-  const tellEnd = (): void => output.note('Finishing what runs; Ctrl-C again ends at once.')
+  const tellEnd = (): void => output.note('Finishing the running work; Ctrl-C again ends at once.')
   signal.addEventListener('abort', tellEnd, { once: true })
   try {
     for await (const text of lines) {
       if (text.trim() === '') continue
       const { turnId, view } = await chat.say(text)
-      // Whoever reads may want the answer before saying more.
+      // A program that reads may need the whole answer before it sends more.
       screen.closeLine()
       if (output.isJson) output.item(await target.conversation(id).outcome(turnId), () => [])
-      if (view.pending.length > 0) output.note(`It waits for somebody: ${commandLine(['show', id], args)}`)
+      if (view.pending.length > 0) output.note(`It waits for an answer: ${commandLine(['show', id], args)}`)
     }
     if (signal.aborted) throw new Interrupted()
   } finally {
@@ -107,9 +107,9 @@ async function fromInput(
   }
 }
 
-/** The one that was named, that of the conversation, or the only one there is. Null: the server knows. */
+/** The agent that was named, the conversation's, or the only one of the config. Null: the server knows. */
 async function agentOf(target: Target, id: string, named: string | undefined): Promise<string | null> {
-  // Where there is code, or a server has it, whoever has it says what is wrong with a name.
+  // The runtime or the server that has the agents refuses a wrong name.
   if (named !== undefined && target.agents?.length !== 0) return named
   const known = await target
     .conversation(id)

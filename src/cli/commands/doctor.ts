@@ -9,7 +9,7 @@ import { ofTenantArgs, tenantOf, type UpkeepTarget, wholeStoreArgs, withUpkeep }
 
 export const doctor = command({
   args: {
-    repair: { type: 'boolean', description: 'Rebuild what is derived from the logs, and say what was done' },
+    repair: { type: 'boolean', description: 'Rebuild data that is derived from the logs, and print what was done' },
     against: {
       type: 'string',
       valueHint: 'export',
@@ -19,7 +19,7 @@ export const doctor = command({
     ...wholeStoreArgs,
   },
   about:
-    'Exit code 0 when nothing is wrong, else 1. A repair never touches events, and leaves alone what somebody works on. With --json, a line for each finding, repair and difference, and a last one that sums up.',
+    'Exit code 0 when nothing is wrong, else 1. A repair never changes events, and skips conversations that a process works on. With --json, one line for each finding, repair and difference, then a summary.',
   examples: [
     ['doctor', 'look'],
     ['doctor --repair', 'look, rebuild what is derived, look again'],
@@ -29,7 +29,7 @@ export const doctor = command({
   run: (context) => {
     const { args, output } = context
     const work = async (target: UpkeepTarget) => {
-      // Told before anything is repaired where it is not there.
+      // Before any repair: a missing file is an error.
       const against = args.against === undefined ? null : readExport(args.against, 'doctor')
       const examination = await showProgress('examining', (onProgress) =>
         target.examine({
@@ -44,7 +44,7 @@ export const doctor = command({
       return tellEnd({ ...examination, differences }, target.place, output)
     }
     return withUpkeep(context, work, {
-      whenInterrupted: 'The examination was not finished; what was repaired stays so. Run it again.',
+      whenInterrupted: 'The examination was not finished; finished repairs stay. Run it again.',
     })
   },
 })
@@ -61,9 +61,9 @@ function tellRepair(repair: Repair, output: Output): void {
   const { tenant, id, outcome, did } = repair
   const told = {
     repaired: `repaired ${placeOf(tenant, id)}:`,
-    held: `left ${placeOf(tenant, id)} alone: somebody works on it. Run it again later.`,
+    held: `left ${placeOf(tenant, id)} alone: a process works on it. Run it again later.`,
     moved: `left ${placeOf(tenant, id)} alone: it changed meanwhile. Run it again.`,
-    nothing: `left ${placeOf(tenant, id)} alone: by now nothing is wrong with it.`,
+    nothing: `left ${placeOf(tenant, id)} alone: nothing is wrong with it any more.`,
   }[outcome]
   output.item({ type: 'repair', ...repair }, () => [told, ...did.map((what) => `  ${what}`)])
 }
@@ -110,17 +110,17 @@ export const gc = command({
     'audit-older-than': { type: 'string', valueHint: '30d', description: 'Remove audit rows older than this' },
     unsent: {
       type: 'boolean',
-      description: 'Remove files that were uploaded and never sent; only while nothing is being sent',
+      description: 'Remove files that were uploaded and never sent; only while no message is being sent',
     },
     compact: {
       type: 'boolean',
-      description: 'Rewrite an SQLite file to give room back; a server answers nobody meanwhile',
+      description: 'Rewrite a SQLite file to free disk space; a server does not answer meanwhile',
     },
     'dry-run': { type: 'boolean', description: 'Only count' },
     ...ofTenantArgs,
     ...wholeStoreArgs,
   },
-  about: 'Without options: blobs that nothing refers to, and rows of conversations that are gone.',
+  about: 'Without options, it removes unreferenced blobs and rows of deleted conversations.',
   examples: [
     ['gc --dry-run --audit-older-than 30d', 'what would go?'],
     ['gc --audit-older-than 30d --compact', 'once a month'],
@@ -140,7 +140,7 @@ export const gc = command({
       })
       const { modelCalls, blobs, blobBytes, pins, orphans, isCompacted } = garbage
       output.result({ dryRun, ...garbage }, () => [
-        `${dryRun ? 'Would remove' : 'Removed'} ${modelCalls} audit rows, ${blobs} blobs (${blobBytes} bytes), ${pins} pins and ${orphans} rows of conversations that are gone.`,
+        `${dryRun ? 'Would remove' : 'Removed'} ${modelCalls} audit rows, ${blobs} blobs (${blobBytes} bytes), ${pins} pins and ${orphans} rows of deleted conversations.`,
         ...(isCompacted ? ['The file was compacted.'] : []),
       ])
       return exitCodes.ok
@@ -157,10 +157,10 @@ function durationOf(text: string): number {
 
 export const migrate = command({
   args: {
-    check: { type: 'boolean', description: 'Only look: exit code 0 when the schema is current, else 1' },
+    check: { type: 'boolean', description: 'Only check: exit code 0 when the schema is current, else 1' },
     ...wholeStoreArgs,
   },
-  about: 'A store does this by itself when it is first used. A schema that is newer than this version is refused.',
+  about: 'A store does this by itself when it is first used. A schema newer than this version is refused.',
   examples: [
     ['migrate', 'before a deploy'],
     ['migrate --check', 'in a health check'],
@@ -188,14 +188,14 @@ export const migrate = command({
 
 export const unquarantine = command({
   args: {
-    conversation: { type: 'positional', required: true, description: 'Its id, or that of a session' },
-    tenant: { ...ofTenantArgs.tenant, description: 'Whose it is; default: default' },
+    conversation: { type: 'positional', required: true, description: 'Its id, or the id of a session' },
+    tenant: { ...ofTenantArgs.tenant, description: 'Its tenant; default: default' },
     ...wholeStoreArgs,
   },
   about:
-    'Exit code 0 when it was quarantined, else 1. A conversation is quarantined when five processes in a row ended while they worked on it: find out why first, or it ends five more. perdure doctor lists those that are.',
+    'Exit code 0 if it was quarantined, else 1. A conversation is quarantined when five processes in a row ended while they worked on it: find out why first, or it ends five more. perdure doctor lists quarantined conversations.',
   examples: [
-    ['unquarantine ticket-42', 'have processes work on it again'],
+    ['unquarantine ticket-42', 'let processes work on it again'],
     ['unquarantine ticket-42 --tenant acme --url http://127.0.0.1:4111', 'on a running server'],
   ],
   run: (context) =>

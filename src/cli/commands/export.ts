@@ -5,11 +5,12 @@ import { ofTenantArgs, tenantOf, type UpkeepTarget, wholeStoreArgs, withUpkeep }
 
 export const exportCommand = command({
   args: {
-    file: { type: 'positional', required: false, description: 'Where to write; default, and as -: stdout' },
+    file: { type: 'positional', required: false, description: 'The file to write; default, or -: stdout' },
     ...ofTenantArgs,
     ...wholeStoreArgs,
   },
-  about: 'One moment of the whole store, also while others write to it. The same data gives the same bytes.',
+  about:
+    'A consistent snapshot of the whole store, also while other processes write to it. The same data gives the same bytes.',
   examples: [
     ['export backup.jsonl', 'a backup'],
     ['export --tenant acme acme.jsonl', 'of one tenant'],
@@ -23,7 +24,7 @@ export const exportCommand = command({
       if (file === undefined && process.stdout.isTTY) {
         throw new CommandLineError('An export is not for a terminal: name a file, or pipe it on', 'export')
       }
-      // For when the reader goes away: half of an export is none.
+      // If the reader goes away: a partial export is worth nothing.
       process.exitCode = exitCodes.failed
       const exported = await showProgress('exporting', (onProgress) => {
         const options = { ...tenantOf(args), onProgress }
@@ -36,19 +37,22 @@ export const exportCommand = command({
       return exitCodes.ok
     }
     return withUpkeep(context, work, {
-      whenInterrupted: 'The export was not finished, and what came of it is not whole. Run it again.',
+      whenInterrupted: 'The export was not finished, and its output is not complete. Run it again.',
     })
   },
 })
 
 export const importCommand = command({
   args: {
-    file: { type: 'positional', required: false, description: 'The export; default, and as -: stdin' },
-    'skip-existing': { type: 'boolean', description: 'Leave what the store has as it is; default: it is refused' },
+    file: { type: 'positional', required: false, description: 'The export; default, or -: stdin' },
+    'skip-existing': {
+      type: 'boolean',
+      description: 'Keep conversations that the store already has; default: refuse the import',
+    },
     ...wholeStoreArgs,
   },
   about:
-    'Each conversation is written whole or not at all. Makes an SQLite file where there is none. An import that broke off is begun again with --skip-existing.',
+    'Each conversation is written whole or not at all. Creates the SQLite file if there is none. Restart a broken import with --skip-existing.',
   examples: [
     ['import backup.jsonl --store new.db', 'a backup into a new file'],
     ['import backup.jsonl --skip-existing', 'only what is missing'],

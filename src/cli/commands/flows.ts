@@ -17,15 +17,15 @@ export const flows = command({
     status: {
       type: 'enum',
       options: ['active', 'suspended', 'idle', 'ended'],
-      description: 'Only those that stand so',
+      description: 'Only sessions with this status',
     },
     limit: { type: 'string', valueHint: 'n', description: 'How many at most; default: 50' },
-    before: { type: 'string', valueHint: 'id', description: 'Go on after this session of an earlier page' },
+    before: { type: 'string', valueHint: 'id', description: 'Continue after the last session of an earlier page' },
     ...targetArgs,
   },
   examples: [
     ['flows', 'the newest fifty sessions of all flows'],
-    ['flows --flow import --status suspended', 'those of one flow that wait for somebody'],
+    ['flows --flow import --status suspended', 'sessions of one flow that wait for an answer'],
   ],
   run: ({ args, output }) =>
     withTarget(args, output, async (target) => {
@@ -57,7 +57,7 @@ type Filter = Readonly<Record<'flow' | 'before', string | undefined>> & {
   readonly status: RemoteRecord['status'] | undefined
 }
 
-/** Sessions are among the conversations; unless a flow is named, those are passed over. */
+/** The store lists sessions among its conversations, so without a flow's name conversations are skipped. */
 async function findSessions(target: Target, { flow, status, before }: Filter, limit: number) {
   const filter = { ...(status ? { status } : {}), ...(flow ? { agent: sessionAgent(flow) } : {}) }
   const sessions: RemoteRecord[] = []
@@ -75,14 +75,14 @@ export const flowsStart = command({
     flow: { type: 'positional', required: true, description: "The flow's name" },
     session: { type: 'positional', required: true, description: "The session's id" },
     input: { type: 'positional', required: false, description: 'JSON; - reads stdin; default: null' },
-    key: { type: 'string', description: 'The same key is the same start, however often it is asked for' },
+    key: { type: 'string', description: 'Makes the command repeatable: the same key is the same start' },
     ...workArgs,
     ...targetArgs,
   },
   about: "Needs the flow's code: a config, or a server that has it.",
   examples: [
     [`flows start import import-7 '{"file":"a.csv"}' --url http://127.0.0.1:4111`, 'on a running server'],
-    ['flows start import import-7 --work', 'on the store of the config, by this process'],
+    ['flows start import import-7 --work', 'on the store of the config, run by this process'],
   ],
   run: ({ args, output }) =>
     withTarget(
@@ -101,11 +101,11 @@ export const flowsShow = command({
   args: {
     flow: { type: 'positional', required: true, description: "The flow's name" },
     session: { type: 'positional', required: true, description: "The session's id" },
-    full: { type: 'boolean', description: 'Show long values whole' },
+    full: { type: 'boolean', description: 'Print long values whole' },
     ...targetArgs,
   },
   examples: [
-    ['flows show import import-7', 'its status, what it waits for, and its record'],
+    ['flows show import import-7', 'its status, its suspensions, and its record'],
     ['flows show import import-7 --json', 'for a script'],
   ],
   run: ({ args, output }) => {
@@ -146,16 +146,16 @@ export const flowsResume = command({
     flow: { type: 'positional', required: true, description: "The flow's name" },
     session: { type: 'positional', required: true, description: "The session's id" },
     value: { type: 'positional', required: true, description: 'JSON; - reads stdin' },
-    seq: { type: 'string', valueHint: 'seq', description: 'Exactly this suspension; default: the first that waits' },
-    key: { type: 'string', description: 'The same key is the same answer, however often it is given' },
+    seq: { type: 'string', valueHint: 'seq', description: 'The suspension to answer; default: the first' },
+    key: { type: 'string', description: 'Makes the command repeatable: the same key is the same answer' },
     ...workArgs,
     ...targetArgs,
   },
   about:
-    "Needs the flow's code: a config, or a server that has it. Of all who answer, one wins; the others get exit code 4.",
+    "Needs the flow's code: a config, or a server that has it. A suspension accepts one answer; a later one exits with code 4.",
   examples: [
-    [`flows resume import import-7 '{"go":true}'`, 'what it waits for'],
-    ['flows resume import import-7 true --seq 4', 'one of several things it waits for'],
+    [`flows resume import import-7 '{"go":true}'`, 'answer its first suspension'],
+    ['flows resume import import-7 true --seq 4', 'answer one of several'],
   ],
   run: ({ args, output }) =>
     withTarget(
@@ -171,7 +171,7 @@ export const flowsResume = command({
     ),
 })
 
-/** Where a session stands after it was started or resumed. A session that failed is a failure. */
+/** Prints the standing of a session. A failed session exits with code 1. */
 function tellStanding(id: string, standing: RemoteStanding, output: Output): ExitCode {
   output.result({ id, ...standing }, () => [told(id, standing, output)])
   return standing.status === 'failed' ? exitCodes.failed : exitCodes.ok
@@ -186,6 +186,6 @@ function told(id: string, standing: RemoteStanding, { colours }: Output): Printa
     case 'suspended':
       return safe`${id} ${colours.yellow('waits')} for ${excerpt(standing.tag, false)}`
     case 'running':
-      return safe`${id} is recorded. It goes on where a process has the flow; --work makes this one do so.`
+      return safe`${id} is recorded. A process that has the flow continues it; --work makes this one do so.`
   }
 }

@@ -14,7 +14,7 @@ type ProjectOptions = {
   readonly perdure: string
 }
 
-/** The files of a new project, by their paths: small, and all of it is meant to be changed. */
+/** The files of a new project, by path: a small start that the user changes. */
 function projectFiles(options: ProjectOptions): Readonly<Record<string, string>> {
   return {
     'package.json': packageJson(options),
@@ -81,20 +81,20 @@ const refund = defineTool({
   name: 'refund',
   description: 'Pays an order back.',
   input: z.object({ orderId: z.string(), cents: z.number().int().positive() }),
-  // Waits until somebody approves, however long that takes: perdure approve <conversation>
+  // The call waits until a person approves it, however long that takes: perdure approve <conversation>
   approval: 'required',
-  // callId stays the same if this runs again: pass it on as the idempotency key of the payment.
+  // callId stays the same if this runs again: pass it to the payment as its idempotency key.
   run: async ({ orderId, cents }, turn) => ({ orderId, cents, receipt: turn.callId }),
 })
 
 /**
- * Plays the part of a model, so that nothing needs a key. For a real one:
+ * A script in place of a model, so that no key is needed. For a real model:
  *
  *   npm install @ai-sdk/anthropic            and set ANTHROPIC_API_KEY
  *   import { anthropic } from '@ai-sdk/anthropic'
  *   const model = anthropic('claude-sonnet-4-5')
  *
- * Any language model of the AI SDK goes here.
+ * Any language model of the AI SDK works here.
  */
 const model = scriptedModel(({ prompt }) => {
   const last = prompt.at(-1)
@@ -124,11 +124,11 @@ A durable agent with [Perdure](https://www.npmjs.com/package/perdure). Node 22.1
 npm install
 npm start          # talk to the agent: ask for your money back
 npm run serve      # the same over HTTP
-npm run inbox      # what waits for somebody
+npm run inbox      # the calls that wait for an answer
 npx perdure --help
 \`\`\`
 
-Kill it whenever you like and start it again: the conversation goes on where it was, and what waited still waits.
+Kill it whenever you like and start it again: the conversation continues where it was, and a call that waited still waits.
 
 - \`perdure.config.ts\`: the agents, and where their conversations are kept
 - \`agents/support.ts\`: an agent, its tool, and how to give it a real model
@@ -137,15 +137,16 @@ Kill it whenever you like and start it again: the conversation goes on where it 
 
 export const init = command({
   args: {
-    folder: { type: 'positional', required: false, description: 'Where; default: here' },
-    name: { type: 'string', description: "The package's name; default: that of the folder" },
+    folder: { type: 'positional', required: false, description: 'The folder; default: this one' },
+    name: { type: 'string', description: "The package's name; default: the folder's name" },
     perdure: {
       type: 'string',
       valueHint: 'version|tarball',
-      description: 'What to install as perdure; default: this version',
+      description: 'The package to install as perdure; default: this version',
     },
   },
-  about: 'An agent with a tool that needs approval, a config, and a model that needs no key. Never overwrites a file.',
+  about:
+    'Creates an agent with a tool that needs approval, a config, and a model that needs no key. Never overwrites a file.',
   examples: [
     ['init my-agents', 'a new folder; then: cd my-agents && npm install && npm start'],
     ['init --perdure ../perdure-0.1.0.tgz', 'here, with a package that is not on the registry'],
@@ -178,7 +179,7 @@ export const init = command({
   },
 })
 
-/** A path means the same in the new folder as here. */
+/** A relative path is resolved here: in the new folder it would name another file. */
 function specOf(given: string | undefined): string {
   if (given === undefined) return `^${packageVersion}`
   const path = given.replace(/^file:/, '')
@@ -187,7 +188,7 @@ function specOf(given: string | undefined): string {
   return `file:${resolve(path)}`
 }
 
-/** As npm takes it. */
+/** A name that npm accepts. */
 function packageName(name: string): string {
   const fitting = name
     .toLowerCase()

@@ -10,16 +10,16 @@ export const list = command({
     status: {
       type: 'enum',
       options: ['active', 'suspended', 'idle', 'ended'],
-      description: 'Only those that stand so',
+      description: 'Only conversations with this status',
     },
-    agent: { type: 'string', description: "Only this agent's; flow:<name> for the sessions of a flow" },
+    agent: { type: 'string', description: 'Only conversations of this agent; flow:<name> for sessions of a flow' },
     limit: { type: 'string', valueHint: 'n', description: 'How many at most; default: 50' },
-    before: { type: 'string', valueHint: 'id', description: 'Go on after this conversation of an earlier page' },
+    before: { type: 'string', valueHint: 'id', description: 'Continue after the last conversation of an earlier page' },
     ...targetArgs,
   },
   examples: [
     ['list', 'the newest fifty'],
-    ['list --status suspended --agent support', 'what waits for somebody'],
+    ['list --status suspended --agent support', 'conversations that wait for an answer'],
     ['list --json --url http://127.0.0.1:4111', 'from a running server, for a script'],
   ],
   run: ({ args, output }) =>
@@ -61,13 +61,13 @@ export const list = command({
 export const inbox = command({
   args: {
     limit: { type: 'string', valueHint: 'n', description: 'How many at most; default: 50' },
-    before: { type: 'string', valueHint: 'call', description: 'Go on after this call of an earlier page' },
+    before: { type: 'string', valueHint: 'call', description: 'Continue after the last call of an earlier page' },
     ...targetArgs,
   },
   about:
-    'Over all conversations, the newest first. What a child agent waits for is shown with the conversations above it.',
+    'Lists all conversations, the newest call first. A call of a child agent is shown with the conversations above it.',
   examples: [
-    ['inbox', 'everything that waits'],
+    ['inbox', 'every waiting call'],
     ['inbox --json | jq -r .items[].conversationId', 'in a script'],
   ],
   run: ({ args, output }) =>
@@ -75,7 +75,7 @@ export const inbox = command({
       const limit = countOf('limit', args.limit) ?? 50
       const page = await upTo(limit, args.before, (asked) => target.inbox(asked))
       output.result(page, () => {
-        if (page.items.length === 0) return ['Nothing waits for anybody.']
+        if (page.items.length === 0) return ['No call waits for an answer.']
         const rows = page.items.map((item) => [
           item.path.map((step) => step.conversationId).join(' > '),
           shortCallId(item.id),

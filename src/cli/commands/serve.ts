@@ -23,10 +23,10 @@ export const serveCommand = command({
     ...placeArgs,
   },
   about:
-    'Works on whatever is due, until Ctrl-C or SIGTERM: then it finishes what runs, up to ten seconds; a second Ctrl-C ends it at once. Whoever can read the token file may use the server, and look after its store.',
+    'Runs the agents and flows until Ctrl-C or SIGTERM: then it finishes the running work, up to ten seconds; a second Ctrl-C ends it at once. Everyone who can read the token file may use the server and maintain its store.',
   examples: [
     ['serve', 'the config here or above'],
-    ['serve --config agents/perdure.config.ts --port 0 --json', 'on a free port, which is told as JSON'],
+    ['serve --config agents/perdure.config.ts --port 0 --json', 'on a free port, printed as JSON'],
   ],
   async run({ args, output, interrupted }) {
     const port = countOf('port', args.port, 0, 65_535)
@@ -39,7 +39,7 @@ export const serveCommand = command({
     const { server: { upkeep, ...settings } = {}, store: __, ...options } = loaded.config
     const localTokenFile = settings.localTokenFile ?? join(dirname(loaded.file), usualTokenFile)
     const signal = interrupted()
-    // Where there is no store, there is nothing to serve; it is told once, here.
+    // A store that cannot be read is reported once, here.
     await store.listConversations({ limit: 1 })
     const runtime = createRuntime({ logger, ...options, store })
     try {
@@ -58,7 +58,7 @@ export const serveCommand = command({
         safe`  try         ${perdureCommand()} list --url ${url}`,
       ])
       await aborted(signal)
-      output.note('Finishing what runs; Ctrl-C again ends at once.')
+      output.note('Finishing the running work; Ctrl-C again ends at once.')
       await server.close()
     } finally {
       await runtime.close()
@@ -76,7 +76,7 @@ function listeningProblem(
   if (syscall !== 'listen' && syscall !== 'getaddrinfo') throw error
   if (code !== 'EADDRINUSE' && code !== 'EACCES') {
     throw new CommandLineError(
-      `The host '${host}' is none of this machine (${code}); pass another with --host`,
+      `The host '${host}' is not an address of this machine (${code}); pass another with --host`,
       'serve',
     )
   }

@@ -17,13 +17,13 @@ import { eventText, messageLines } from '../transcript/view-lines.ts'
 export const show = command({
   args: {
     conversation: { type: 'positional', required: true, description: 'Its id' },
-    turns: { type: 'string', valueHint: 'n', description: 'How many turns, the newest; default: 20' },
+    turns: { type: 'string', valueHint: 'n', description: 'How many of the newest turns; default: 20' },
     before: { type: 'string', valueHint: 'seq', description: 'Only turns that began before this event' },
-    full: { type: 'boolean', description: 'Show long arguments and results whole' },
+    full: { type: 'boolean', description: 'Print long arguments and results whole' },
     ...targetArgs,
   },
   about:
-    'What people and the agent said, tools with their arguments and results, what waits and what to type, forks and child agents.',
+    'Prints messages, tools with their arguments and results, waiting calls with the commands that answer them, forks and child agents.',
   examples: [
     ['show ticket-42', 'the newest twenty turns'],
     ['show ticket-42 --turns 1 --full', 'the last turn, with everything'],
@@ -112,16 +112,16 @@ export const tail = command({
     after: {
       type: 'string',
       valueHint: 'seq',
-      description: 'Go on after this event, instead of beginning with the last turn',
+      description: 'Begin after this event instead of with the last turn',
     },
-    full: { type: 'boolean', description: 'Show long arguments and results whole' },
+    full: { type: 'boolean', description: 'Print long arguments and results whole' },
     ...targetArgs,
   },
   about:
-    'Comes back by itself when a connection breaks. Text appears as it is written where a server streams it; a store that another process works on tells whole messages.',
+    'Reconnects by itself. Text from a server appears as it is written; text from a store that another process works on appears as whole messages.',
   examples: [
-    ['tail ticket-42', 'the last turn, and what comes; Ctrl-C ends it'],
-    ['tail ticket-42 --after 12 --json', 'every event after the 12th, a line each'],
+    ['tail ticket-42', 'the last turn, then new events; Ctrl-C ends it'],
+    ['tail ticket-42 --after 12 --json', 'every event after the 12th, one per line'],
   ],
   run: ({ args, output, interrupted }) =>
     withTarget(args, output, async (target) => {
@@ -178,8 +178,8 @@ export const explain = command({
   },
   about: 'The answer to "why did it forget that?". Needs an agent whose audit is not off.',
   examples: [
-    ['explain ticket-42', 'how each event was in the last prompt'],
-    ['explain ticket-42 --calls', 'which model calls there were'],
+    ['explain ticket-42', 'how each event appeared in the last prompt'],
+    ['explain ticket-42 --calls', 'the model calls'],
     ['explain ticket-42 --call 0197…/2 --json', 'one of them, for a script'],
   ],
   run: ({ args, output }) =>
@@ -216,7 +216,7 @@ export const explain = command({
     }),
 })
 
-/** What each event says, in a few words. */
+/** The text of each event, by its seq. */
 async function textsOf(conversation: RemoteConversation): Promise<Map<number, string>> {
   const texts = new Map<number, string>()
   for await (const events of conversation.eventPages({ after: 0 })) {

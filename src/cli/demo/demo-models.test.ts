@@ -8,7 +8,7 @@ afterEach(() => {
   vi.resetModules()
 })
 
-test('a script plays the model where there is no key, or where nobody wants a real one', async () => {
+test('a script plays the model without a key, and with --offline', async () => {
   expect(await demoModels({ ...wish, env: {} })).toMatchObject({ isScripted: true })
   expect(await demoModels({ ...wish, env: { OPENAI_API_KEY: 'k' }, isOffline: true })).toMatchObject({
     isScripted: true,

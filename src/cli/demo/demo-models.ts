@@ -11,13 +11,13 @@ export type DemoModels = {
   readonly support: LanguageModel
   readonly researcher: LanguageModel
   readonly isScripted: boolean
-  /** For people. */
+  /** Shown to people. */
   readonly label: string
 }
 
 export type ModelWish = { readonly env: NodeJS.ProcessEnv; readonly isOffline: boolean; readonly pace: number }
 
-/** A real model where the environment has one, else the script. */
+/** A real model if the environment has a key for one, else the script. */
 export async function demoModels({ env, isOffline, pace }: ModelWish): Promise<DemoModels> {
   const real = isOffline ? null : await realModel(env)
   if (real) return { support: real.model, researcher: real.model, isScripted: false, label: real.label }
@@ -72,7 +72,7 @@ async function needed<T>(packageName: string, variable: string, load: () => Prom
   }
 }
 
-/** Word by word, at the speed of somebody who reads along. */
+/** Streams word by word, at reading speed. */
 function paced(
   modelId: string,
   script: (prompt: LanguageModelV4Prompt) => Exclude<Step, string>,
@@ -90,12 +90,12 @@ function paced(
 
 type Intent = {
   readonly pattern: RegExp
-  /** Null: the words are not enough. */
+  /** Null: the message does not name an order. */
   readonly call: (text: string) => { readonly tool: string; readonly args: object; readonly thought: string } | null
   readonly tell: (reply: ToolReply) => string
 }
 
-/** What the support agent does next, by keywords: it plays the part of a language model, and says so. */
+/** The support agent's next step, by keywords. It plays the part of a language model, and says so. */
 export function scriptedSupport(prompt: LanguageModelV4Prompt): Exclude<Step, string> {
   const asked = readPrompt(prompt)
   const intent = intents.find(({ pattern }) => pattern.test(asked.text))
@@ -135,7 +135,7 @@ const intents: readonly Intent[] = [
     tell: (reply) => {
       if (reply.ok) return `This week we sold ${sold(reply.value)}.`
       return reply.error.includes('unknown')
-        ? 'The report was interrupted while it ran, so I cannot say whether it was finished, and I did not run it again by myself. Say "report" to begin anew.'
+        ? 'The report was interrupted while it ran, so I cannot say whether it finished, and I did not run it again by myself. Say "report" to start over.'
         : `There is no report: ${reply.error}.`
     },
   },
@@ -209,14 +209,14 @@ const introduction = [
 
 const story = [
   'Once there was an agent that was killed in the middle of a sentence.',
-  'Its process was gone, and with it the words that nobody had written down.',
-  'But every message, every call and every answer before them was in a log, and the log said what was to be done next.',
-  'So when somebody started it again, nothing had to be recovered: it folded its log, saw an open turn, and asked its model once more.',
-  'The sentence began anew, and this time it came to its end.',
+  'Its process was gone, and with it the words that were not in the log yet.',
+  'But every message, every call and every answer before them was in a log, and the log said what came next.',
+  'So when it was started again, nothing had to be recovered: it folded its log, saw an open turn, and asked its model once more.',
+  'The sentence began again, and this time it came to its end.',
   'The agent never learned that it had been killed, and nothing that mattered had happened twice.',
 ].join(' ')
 
-/** What the child agent does next: notes, the supplier, an answer. */
+/** The child agent's next step: notes, the supplier, an answer. */
 function scriptedResearcher(prompt: LanguageModelV4Prompt): Exclude<Step, string> {
   const { replies } = readPrompt(prompt)
   if (!replies.has('read_notes')) return { calls: [{ tool: 'read_notes', args: {} }] }
@@ -230,13 +230,13 @@ function scriptedResearcher(prompt: LanguageModelV4Prompt): Exclude<Step, string
   return { text: `The notes speak of a loose switch, and the supplier answers: ${String(supplier.value)}` }
 }
 
-/** What a tool told, as a script reads it. */
+/** A tool result, as the script reads it. */
 type ToolReply = { readonly ok: true; readonly value: Json } | { readonly ok: false; readonly error: string }
 
-/** What somebody asked last, and what the tools have told since. */
+/** The last user message, and the tool results since. */
 type Asked = { readonly text: string; readonly replies: ReadonlyMap<string, ToolReply> }
 
-/** A script decides by the prompt alone, so that it goes on after a crash like a real model. */
+/** The script decides by the prompt alone, so that it continues after a crash like a real model. */
 function readPrompt(prompt: LanguageModelV4Prompt): Asked {
   const last = prompt.findLastIndex(({ role }) => role === 'user')
   const message = prompt[last]
@@ -253,7 +253,7 @@ function readPrompt(prompt: LanguageModelV4Prompt): Asked {
 function replyOf(output: { readonly type: string; readonly value?: unknown }): ToolReply {
   if (output.type.startsWith('error')) return { ok: false, error: String(output.value) }
   const value = (output.value ?? null) as Json
-  // Where a person changed the arguments, the result comes with a note about it.
+  // If a person changed the arguments, the result comes with a note about it.
   const isNoted = typeof value === 'object' && value !== null && 'note' in value && 'result' in value
   return { ok: true, value: isNoted ? (value['result'] as Json) : value }
 }

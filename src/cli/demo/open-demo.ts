@@ -20,7 +20,7 @@ export type DemoOptions = {
   readonly pace: number
   readonly user: string
   readonly logger: Logger
-  /** Whoever has an agent of this name may work on its conversations. */
+  /** Every process that has an agent of this name may work on its conversations. */
   readonly agentName: string
   /** Default: true. */
   readonly work?: boolean
@@ -34,7 +34,7 @@ export type Demo = {
   close(options?: { readonly drainMs?: number }): Promise<void>
 }
 
-/** A dead process holds its conversations for so long: short, because here somebody sits and waits for the next one. */
+/** A killed process holds its conversations this long. Short, because a person waits for the next process. */
 const leaseMs = 2_000
 
 /** The store, the agents and the runtime of the demo. */
@@ -46,7 +46,7 @@ export async function openDemo(options: DemoOptions): Promise<Demo> {
   const { support, researcher } = demoAgents(agentName, models, { ledgerFile, pace, flows: () => runtime })
   const agents: readonly Agent[] = [support, researcher]
   const store = sqliteStore({ path: storeFile, logger })
-  // A file that is no store is told of once, here, and not by everything that looks into it.
+  // A file that is not a store is reported once, here, and not by every part that reads it.
   await store.listConversations({ limit: 1 })
   const runtime: Runtime = createRuntime({ agents, flows: [returnFlow(pace)], store, logger, leaseMs, work })
   const verbs = runtime.as(createScope({ user }) as Scope)
@@ -64,7 +64,7 @@ export async function openDemo(options: DemoOptions): Promise<Demo> {
 
 /** A support agent, and the colleague it asks. */
 function demoAgents(name: string, models: DemoModels, surroundings: Omit<ToolSurroundings, 'researcher'>) {
-  // A script cannot sum up.
+  // The script cannot summarise.
   const context = models.isScripted ? { context: { summarise: false as const } } : {}
   const researcher = defineAgent({
     name: `${name}-researcher`,

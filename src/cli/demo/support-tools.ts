@@ -6,9 +6,9 @@ import type { Verbs } from '../../runtime/runtime.ts'
 
 export type ToolSurroundings = {
   readonly ledgerFile: string
-  /** Times how long everything takes; 1 is for people. */
+  /** Multiplies every delay; 1 is for people. */
   readonly pace: number
-  /** The runtime, once there is one: its flows are started by tools. */
+  /** The runtime, as soon as it exists: tools start its flows. */
   readonly flows: () => Pick<Verbs, 'flow'>
   readonly researcher: Agent
 }
@@ -21,7 +21,7 @@ const orderInput = {
 
 type OrderArgs = { readonly orderId: string }
 
-/** One tool of each kind that waits, takes long, or works elsewhere. */
+/** One tool of each kind: waiting, slow, or running elsewhere. */
 export function supportTools({ ledgerFile, pace, flows, researcher }: ToolSurroundings) {
   const refund = defineTool({
     name: 'refund',
@@ -47,7 +47,7 @@ export function supportTools({ ledgerFile, pace, flows, researcher }: ToolSurrou
     name: 'sales_report',
     description: 'Count the sales of the week. Takes some seconds.',
     input: { type: 'object', properties: {} },
-    // A report that was cut off is told as such, and not silently begun again.
+    // An interrupted report is reported as such, and not silently started again.
     ifInterrupted: 'report',
     run: async (_, turn) => {
       const days = ['Monday', 'Tuesday', 'Wednesday', 'Thursday', 'Friday']
@@ -114,7 +114,7 @@ export function supportTools({ ledgerFile, pace, flows, researcher }: ToolSurrou
 
 type Order = { readonly id: string; readonly item: string; readonly cents: number }
 
-/** What the shop of the demo has sold. */
+/** The orders of the demo's shop. */
 export const orders: readonly Order[] = [
   { id: '1234', item: 'a reading lamp', cents: 4990 },
   { id: '1235', item: 'a garden lantern', cents: 8900 },
@@ -137,7 +137,7 @@ export type LedgerLine = {
   readonly at: string
 }
 
-/** What the payment provider of the demo would have. Nothing here looks for doubles: that a refund is paid once is for Perdure to show. */
+/** The payments, as the demo's payment provider would record them. Nothing here looks for duplicates: Perdure must pay each refund once. */
 function pay(file: string, payment: Omit<LedgerLine, 'at'>): void {
   appendFileSync(file, `${JSON.stringify({ ...payment, at: new Date().toISOString() })}\n`)
 }
@@ -150,7 +150,7 @@ export function readLedger(file: string): LedgerLine[] {
     .map((text) => JSON.parse(text) as LedgerLine)
 }
 
-/** What the child agent works with: notes it may read, and a supplier it may only ask when somebody agrees. */
+/** The child agent's tools: notes to read, and a supplier to ask if a person approves. */
 export const researcherTools = [
   defineTool({
     name: 'read_notes',

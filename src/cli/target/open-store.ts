@@ -10,20 +10,20 @@ import type { StoreArgs } from './target-args.ts'
 
 export type OpenedStore = {
   readonly store: Store
-  /** For people, without credentials. */
+  /** Shown to people: has no credentials in it. */
   readonly place: string
   readonly loaded: LoadedConfig | null
 }
 
 export type OpenStoreOptions = {
   readonly logger?: Logger
-  /** Make the file where there is none: for commands that write. Looking must not. Default: false. */
+  /** Creates a missing file. Commands that only read must not. Default: false. */
   readonly create?: boolean
-  /** False: opening it ends no call whose deadline has passed, and migrates nothing by itself. Default: true. */
+  /** False: an open store neither expires calls nor migrates by itself. Default: true. */
   readonly expiry?: boolean
 }
 
-/** Opens the store that the arguments, the config or the surroundings name. Whoever opens it closes it. */
+/** Opens the store that the arguments, the config or the environment name. The caller closes it. */
 export async function openStore(
   args: StoreArgs,
   { logger, create = false, expiry = true }: OpenStoreOptions = {},
@@ -52,7 +52,7 @@ export async function openStore(
 }
 
 function advice(loaded: LoadedConfig | null): string {
-  return loaded ? 'Run: perdure serve, which makes it' : 'Check the path; a program that uses the store makes it'
+  return loaded ? 'Run: perdure serve, which creates it' : 'Check the path; a program that uses the store creates it'
 }
 
 function withoutPassword(connectionString: string): string {
@@ -64,9 +64,9 @@ function withoutPassword(connectionString: string): string {
   }
 }
 
-/** Which store a command means, and the config where one has a say. */
+/** The store of a command, and the config if one counts. */
 type StoreChoice = {
-  /** A path or a connection string; null: the store that the config made. */
+  /** A path or a connection string; null: the config's own store object. */
   readonly location: string | null
   readonly loaded: LoadedConfig | null
 }
@@ -74,8 +74,8 @@ type StoreChoice = {
 type Surroundings = { readonly cwd: string; readonly env: NodeJS.ProcessEnv }
 
 /**
- * In this order: `--store`, the config, PERDURE_STORE, `.perdure/perdure.db`. A config that was found and not named has no say where `--store`
- * is given: a store must be readable whatever state the project is in.
+ * In this order: `--store`, the config, PERDURE_STORE, `.perdure/perdure.db`. With `--store`, a config counts only if `--config` names it: a store must
+ * be readable even if the project's config is broken.
  */
 async function chooseStore(
   args: StoreArgs,
@@ -93,7 +93,7 @@ async function chooseStore(
   const usual = join(cwd, '.perdure', 'perdure.db')
   if (existsSync(usual)) return { location: usual, loaded: null }
   throw new StoreMissingError(
-    'Nothing says which store is meant: there is no perdure.config.ts here or above, and no .perdure/perdure.db',
+    'No store is named: there is no perdure.config.ts here or above, and no .perdure/perdure.db',
     'Pass --store <path or postgres://…> or --url, or run: perdure init',
   )
 }

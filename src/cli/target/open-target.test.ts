@@ -49,7 +49,9 @@ test('the token of a file goes to the server that wrote it', async () => {
 test('and to no other, also not to the same one by another name', async () => {
   const other = url.replace('127.0.0.1', 'localhost')
   const opening = openServerTarget(other, tokenFileFor(url))
-  await expect(opening).rejects.toThrow(`--token-file is of the server at ${url}; pass its address as --url`)
+  await expect(opening).rejects.toThrow(
+    `--token-file belongs to the server at ${url}; pass exactly that address as --url`,
+  )
   const here = vi.spyOn(process, 'cwd').mockReturnValue(folder)
   mkdirSync(join(folder, '.perdure'), { recursive: true })
   renameSync(tokenFileFor('http://127.0.0.1:1'), join(folder, '.perdure', 'server.json'))

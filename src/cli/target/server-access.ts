@@ -3,41 +3,41 @@ import { dirname, join, resolve } from 'node:path'
 import { CommandLineError } from '../../base/errors/cli-errors.ts'
 import { type LocalAccess, readLocalAccess } from '../../server/node/local-token.ts'
 
-/** Relative to the folder that `perdure serve` was run for. */
+/** Relative to the folder of the config that `perdure serve` runs. */
 export const usualTokenFile = join('.perdure', 'server.json')
 
-/** Where a server is, and what to bring. */
+/** A server's address and the tokens for it. */
 export type ServerAccess = {
   readonly address: URL
-  /** Asked for each request: a server that was started again has another one. */
+  /** Called for each request: a restarted server has another token. */
   token(): Promise<string | null>
-  /** Of an operator of the server; sent beside the other. */
+  /** An operator's token, sent beside the user's. */
   operatorToken(): Promise<string | null>
 }
 
-/** Tokens never come from the command line, where others could read them. Those of the environment go before those of a token file. */
+/** Tokens never come from the command line, where other users could read them. The environment comes before a token file. */
 export async function serverAccess(url: string, tokenFile: string | undefined): Promise<ServerAccess> {
   const address = checkedUrl(url)
   const user = environmentToken('PERDURE_TOKEN')
   const operator = environmentToken('PERDURE_OPERATOR_TOKEN')
-  // Told now where a file that was named is of no use.
+  // Throws now if a named token file cannot be used.
   await localAccess(address, tokenFile)
   const ofFile = async () => await localAccess(address, tokenFile).catch(() => null)
   return {
     address,
     token: async () => user ?? (await ofFile())?.token ?? null,
-    // Whoever says who they are is not made an operator by a file that lies about.
+    // With a token from the environment, a token file must not add an operator's rights.
     operatorToken: async () => operator ?? (user === null ? ((await ofFile())?.operatorToken ?? null) : null),
   }
 }
 
-/** What cannot be sent is told without it: an error may end up in a log. */
+/** The error does not contain the token: it may end up in a log. */
 function environmentToken(name: 'PERDURE_TOKEN' | 'PERDURE_OPERATOR_TOKEN'): string | null {
   const token = process.env[name]
   if (token === undefined) return null
   if (token === '') throw new CommandLineError(`${name} is set and empty; set it to a token, or unset it`)
   if (/^[\x21-\x7e]+$/.test(token)) return token
-  throw new CommandLineError(`${name} has a character that no token has, such as a line break; set it anew`)
+  throw new CommandLineError(`${name} has a character that no token has, such as a line break; set it again`)
 }
 
 function checkedUrl(url: string): URL {
@@ -54,7 +54,7 @@ function checkedUrl(url: string): URL {
   return address
 }
 
-/** Of the file that a server on this machine wrote, and only for that server's address. Null when there is none; throws where one was named. */
+/** Reads the token file of a server on this machine, for that server's address only. Null if there is none; throws if `tokenFile` names a useless one. */
 async function localAccess(address: URL, tokenFile: string | undefined): Promise<LocalAccess | null> {
   const file = tokenFile === undefined ? findTokenFile(process.cwd()) : resolve(tokenFile)
   if (file === null) return null
@@ -64,9 +64,7 @@ async function localAccess(address: URL, tokenFile: string | undefined): Promise
   })
   if (access && URL.parse(access.url)?.origin === address.origin) return access
   if (tokenFile === undefined) return null
-  throw new CommandLineError(
-    `--token-file is of the server at ${access?.url}; pass its address as --url, as it is there`,
-  )
+  throw new CommandLineError(`--token-file belongs to the server at ${access?.url}; pass exactly that address as --url`)
 }
 
 function findTokenFile(from: string): string | null {

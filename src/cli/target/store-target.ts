@@ -13,7 +13,7 @@ import type { Target } from './open-target.ts'
 import { type TargetArgs, userNameOf } from './target-args.ts'
 
 export type StoreTargetOptions = Pick<OpenStoreOptions, 'create'> & {
-  /** Run the config's agents and flows in this process. Default: other processes go on with what this command writes. */
+  /** Run the config's agents and flows in this process. Default: other processes continue with what this command writes. */
   readonly work?: boolean
   /** Reading a session of this flow needs no code, so the name is enough. */
   readonly readsFlow?: string

@@ -17,17 +17,18 @@ export const targetArgs = {
   'token-file': {
     type: 'string',
     valueHint: 'file',
-    description: 'What `perdure serve` wrote; default: .perdure/server.json here or above',
+    description: 'The file that `perdure serve` wrote; default: .perdure/server.json here or above',
   },
   ...storeArgs,
-  who: { type: 'string', valueHint: 'user', description: 'Who you are to a store; default: your user name' },
+  who: { type: 'string', valueHint: 'user', description: 'Your name on a store; default: your user name' },
 } as const satisfies ArgsDef
 
-/** For commands that set something going. */
+/** For commands that start work. */
 export const workArgs = {
   work: {
     type: 'boolean',
-    description: 'On a store: work in this process on whatever is due there, until this stands or has ended',
+    description:
+      'On a store: run the agents and flows of the config in this process, until the session waits or has ended',
   },
 } as const satisfies ArgsDef
 
@@ -39,7 +40,7 @@ export function userNameOf({ who: given }: TargetArgs): string {
   try {
     return userInfo().username
   } catch {
-    // A user without an entry in the password file, as in containers.
+    // A user without an entry in the password file, such as in a container.
     return 'cli'
   }
 }

@@ -1,6 +1,6 @@
 import stringWidth from 'fast-string-width'
 
-/** Text that may go to a terminal as it is: what came from outside has been escaped, what is left are our own colours. */
+/** Text that is safe to write to a terminal: outside text is escaped, and the only escape sequences are our own colours. */
 export class SafeText {
   readonly text: string
 
@@ -9,10 +9,10 @@ export class SafeText {
   }
 }
 
-/** Anything that can be printed. A string is never trusted: it is escaped on its way. */
+/** Anything that can be printed. A string is never trusted: it is escaped when printed. */
 export type Printable = string | number | SafeText
 
-/** A template whose values are escaped, unless they are safe already. */
+/** A template that escapes its values, except `SafeText`. */
 export function safe(strings: TemplateStringsArray, ...values: readonly Printable[]): SafeText {
   return new SafeText(
     strings.map((piece, index) => piece + (index < values.length ? safely(values[index]!) : '')).join(''),
@@ -28,8 +28,8 @@ export function joined(values: readonly Printable[], separator = ''): SafeText {
 }
 
 /**
- * Whatever a terminal could take for a command is shown instead of sent: control characters (C0 but for tab and newline, DEL, C1), and
- * characters that change the direction of text, which can make a line read as another.
+ * Shows what a terminal could take for a command: control characters (C0 except tab and newline, DEL, C1), and characters that change the direction of
+ * text, which can make a line read as another.
  */
 function escaped(text: string): string {
   return text
@@ -44,7 +44,7 @@ function escaped(text: string): string {
 // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for
 const dangerous = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/gu
 
-/** JSON leaves DEL, C1 and changes of direction as they are, and a terminal may act on them. */
+/** JSON with DEL, C1 and changes of direction escaped: JSON itself allows them, and a terminal may act on them. */
 export function safeJson(value: unknown, indent?: number): string {
   const text = JSON.stringify(value, null, indent) ?? 'null'
   return text.replaceAll(dangerous, (character) => {
@@ -72,7 +72,7 @@ export function coloursOf(areWanted: boolean): Colours {
   return Object.fromEntries(Object.entries(codes).map(([name, pair]) => [name, paint(pair)])) as Colours
 }
 
-/** Only on a terminal, and not where somebody asked for none: https://no-color.org. */
+/** Only on a terminal, and not with NO_COLOR: https://no-color.org. */
 export function wantsColours(stream: { readonly isTTY?: boolean }, env: NodeJS.ProcessEnv): boolean {
   return stream.isTTY === true && !env['NO_COLOR'] && env['TERM'] !== 'dumb'
 }
@@ -80,7 +80,7 @@ export function wantsColours(stream: { readonly isTTY?: boolean }, env: NodeJS.P
 const gap = '  '
 const narrowest = 8
 
-/** Rows below a heading, in columns. What does not fit into `width` is taken from the last column; no width means no limit. */
+/** Rows below a heading, in columns. The last column is cut to fit `width`; 0 means no limit. */
 export function table(heading: readonly Printable[], rows: readonly (readonly Printable[])[], width = 0): SafeText[] {
   const cells = [heading, ...rows].map((row) => row.map((cell) => oneLine(safely(cell))))
   const widths = heading.map((_, column) => Math.max(...cells.map((row) => stringWidth(row[column] ?? ''))))
@@ -98,7 +98,7 @@ function oneLine(text: string): string {
   return text.replaceAll(/\s+/g, ' ').trim()
 }
 
-/** A cell with colours is ours, and short. */
+/** Cells with colours are short, and are never cut. */
 function shortened(text: string, most: number): string {
   if (stringWidth(text) <= most) return text
   let kept = ''

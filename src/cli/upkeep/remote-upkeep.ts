@@ -13,11 +13,11 @@ import type { Migration, OnProgress, Progress } from '../../upkeep/whole-store.t
 import { type ServerAccess, serverAccess } from '../target/server-access.ts'
 import type { UpkeepTarget, Write } from './with-upkeep.ts'
 
-/** The store of a running server, for whoever is one of its operators. */
+/** The store of a running server, for its operators. */
 export async function openRemoteUpkeep(url: string, tokenFile?: string): Promise<UpkeepTarget> {
   const access = await serverAccess(url, tokenFile)
 
-  /** An answer that has no end is never taken for whole. */
+  /** Throws if the answer ends without a result. */
   async function work<T>(ask: OperatorAsk, follower?: Follower): Promise<T> {
     const { chunks } = await operatorRequest(access, ask)
     const result = await followWork<T>(chunks, follower)
@@ -25,7 +25,7 @@ export async function openRemoteUpkeep(url: string, tokenFile?: string): Promise
     return result
   }
 
-  /** One that is no stream. */
+  /** For answers that are one JSON document. */
   async function answer<T>(ask: OperatorAsk): Promise<T> {
     const { chunks } = await operatorRequest(access, { ...ask, expects: 'application/json' })
     let text = ''
@@ -92,51 +92,51 @@ const brokeOff =
   (cause?: unknown): CutOffError =>
     new CutOffError(problem, advice, { cause })
 
-/** What is known of each kind of work when nobody says any more how it ended. */
+/** The error for each kind of work when the connection breaks before its result. */
 const cutOff = {
   export: brokeOff(
-    'The server broke the export off, and what came of it is not whole',
+    'The connection broke during the export, and its output is not complete',
     'Check that the server runs at this address (http or https), then run it again',
   ),
   import: brokeOff(
-    'The server broke the import off; each conversation is there whole or not at all',
+    'The connection broke during the import; each conversation is there whole or not at all',
     'Check that the server runs at this address (http or https), then run it again with --skip-existing',
   ),
   examination: brokeOff(
-    'The server broke the examination off before its end',
+    'The connection broke before the examination ended',
     'Check that the server runs at this address (http or https), then run it again',
   ),
   repair: brokeOff(
-    'The server broke the repair off before its end; what was repaired stays so',
+    'The connection broke before the repair ended; finished repairs stay',
     'Check that the server runs at this address (http or https), then run it again',
   ),
   unquarantine: brokeOff(
-    'The server broke off before it told whether the conversation was released',
+    'The connection broke before the server said whether it released the conversation',
     'Check that the server runs at this address (http or https), then run it again',
   ),
   migration: brokeOff(
-    'The server broke off before it told of the schema',
+    'The connection broke before the server said which schema the store has',
     'Check that the server runs at this address (http or https), then run it again',
   ),
   garbage: brokeOff(
-    'The server broke off before it told what was removed',
+    'The connection broke before the server said what it removed',
     'Check that the server runs at this address (http or https), then run it again',
   ),
 }
 
 type Follower = {
   readonly onProgress?: OnProgress | undefined
-  /** Told of each line that is neither progress nor the end. */
+  /** Called for each line that is neither progress nor the end. */
   onLine?(type: string, what: unknown): unknown
 }
 
-/** Reads what a server tells of long work. Returns the result, and null when the lines ended without one; throws the problem that they end with. */
+/** Reads the lines of long work. Returns its result; null if the lines end without one. Throws the problem that they end with. */
 export async function followWork<T>(
   chunks: AsyncIterable<Uint8Array>,
   { onProgress, onLine }: Follower = {},
 ): Promise<T | null> {
   for await (const { text } of readLines(chunks)) {
-    // An empty line shows that the work goes on; one without an end is cut off.
+    // An empty line is a heartbeat; a line without an end is cut off.
     if (text === '\n' || !text.endsWith('\n')) continue
     const { type, ...what } = parsed(text)
     if (type === 'result') return what as T
@@ -156,13 +156,13 @@ function parsed(text: string): { readonly type: string } {
 }
 
 const newline = 0x0a
-/** Far more than a line that matters here has; what is longer is passed on before it ends. */
+/** More than any line that is parsed here. Longer lines are passed on in pieces. */
 const heldBytes = 64 * 1024
 const ofConversation = Buffer.from('{"line":"conversation_end"')
 const ofEnd = Buffer.from('{"line":"end"')
 const ofProblem = Buffer.from('{"line":"problem"')
 
-/** Passes an export on, byte for byte. Null when it ended without its last line. A line that tells of a problem is thrown, and not passed on. */
+/** Copies an export byte for byte. Null if it ends without its last line. A problem line is thrown, and not copied. */
 export async function copyExport(
   chunks: AsyncIterable<Uint8Array>,
   write: Write,
@@ -208,31 +208,31 @@ type OperatorAsk = {
   readonly path: string
   readonly query?: Readonly<Record<string, string | undefined>>
   readonly json?: object
-  /** Sent as they come, while the answer is read. */
+  /** Sent while the answer is read. */
   readonly lines?: AsyncIterable<Uint8Array>
-  /** What the answer is made of. Default: lines. */
+  /** The content type of the answer. Default: lines of JSON. */
   readonly expects?: 'application/json' | 'application/x-ndjson'
-  /** What is to be told when the connection goes before the end of the answer. */
+  /** The error when the connection breaks before the end of the answer. */
   cutOff(cause?: unknown): Error
 }
 
 type OperatorAnswer = {
   header(name: string): string | null
-  /** Throws `cutOff` where the connection goes. */
+  /** Throws `cutOff` when the connection breaks. */
   readonly chunks: AsyncIterable<Uint8Array>
 }
 
 const keepAliveMs = 15_000
 
 /**
- * Asks a route for operators, and gives the answer as it comes. Made without `fetch`, which gives up on answers that take long, and on those that come while
- * there is more to send.
+ * Sends a request to a route for operators, and streams the answer. Not with `fetch`, which gives up on slow answers, and on answers that begin before the
+ * request is sent.
  */
 async function operatorRequest({ address, ...access }: ServerAccess, ask: OperatorAsk): Promise<OperatorAnswer> {
   const url = new URL(address.href.replace(/\/+$/, '') + ask.path)
   for (const [name, value] of Object.entries(ask.query ?? {}))
     if (value !== undefined) url.searchParams.set(name, value)
-  // Nobody acts here, so that a token of the environment can only be meant for this.
+  // These routes have no user, so PERDURE_TOKEN can only mean an operator's token.
   const secret = (await access.operatorToken()) ?? (await access.token())
   const headers = {
     ...(ask.lines ? { 'content-type': 'application/x-ndjson' } : {}),
@@ -240,9 +240,9 @@ async function operatorRequest({ address, ...access }: ServerAccess, ask: Operat
     ...(secret === null ? {} : { authorization: `Bearer ${secret}`, 'perdure-operator': `Bearer ${secret}` }),
   }
   const send = url.protocol === 'https:' ? httpsRequest : httpRequest
-  // A connection of its own: it is used for long, and not again.
+  // A connection of its own: it is busy for long, and not reused.
   const outgoing = send(url, { method: ask.method, headers, agent: false })
-  // Whoever only reads would never see that a machine or a network is gone.
+  // A connection that only reads would never notice that the other machine is gone.
   outgoing.setSocketKeepAlive(true, keepAliveMs)
   const sending = new Sending(outgoing)
   const answered = responseTo(outgoing)
@@ -253,7 +253,7 @@ async function operatorRequest({ address, ...access }: ServerAccess, ask: Operat
     throw sending.failure ?? (isOurs ? ask.cutOff(error) : new ServerUnreachableError(reasonOf(error)))
   })
   if (incoming.statusCode !== 200) throw await refusal(incoming, address)
-  // Pages of other servers may be found at any path.
+  // Another server may answer any path with a page.
   if (!incoming.headers['content-type']?.startsWith(ask.expects ?? 'application/x-ndjson')) {
     throw new ServerUnreachableError('something else answered with 200')
   }
@@ -273,15 +273,15 @@ async function operatorRequest({ address, ...access }: ServerAccess, ask: Operat
 function responseTo(outgoing: ClientRequest): Promise<IncomingMessage> {
   return new Promise((resolve, reject) => {
     outgoing.once('response', resolve)
-    // Also after the answer has begun, when it is the answer that tells.
+    // Stays after the answer has begun: the reader of the answer reports it then.
     outgoing.on('error', reject)
   })
 }
 
-/** What is on its way to the server. */
+/** The body of a request, while it is sent. */
 class Sending {
   readonly #outgoing: ClientRequest
-  /** What the source of the lines threw. */
+  /** The error of the source of the lines. */
   failure: Error | null = null
   hasConnected = false
 
@@ -295,7 +295,7 @@ class Sending {
     )
   }
 
-  /** No faster than the server takes them, and not on when it has had enough. */
+  /** Waits for the server to read, and stops when the server closes the request. */
   async send(lines: AsyncIterable<Uint8Array>): Promise<void> {
     const outgoing = this.#outgoing
     try {
@@ -311,7 +311,7 @@ class Sending {
   }
 }
 
-/** Or closed. */
+/** Resolves when the server has read, or the connection is closed. */
 function drained(outgoing: ClientRequest): Promise<void> {
   return new Promise((resolve) => {
     if (outgoing.destroyed) resolve()
@@ -330,7 +330,7 @@ async function refusal(incoming: IncomingMessage, address: URL): Promise<Error> 
   try {
     for await (const piece of incoming.setEncoding('utf8')) text += piece as string
   } catch {
-    // What came of it may be enough.
+    // The part that arrived may be enough.
   }
   const retryAfter = incoming.headers['retry-after']
   const headers = retryAfter === undefined ? {} : { 'retry-after': retryAfter }
@@ -339,12 +339,12 @@ async function refusal(incoming: IncomingMessage, address: URL): Promise<Error> 
   return isMissing ? new UpkeepNotServedError(address.href) : error
 }
 
-/** What came is no HTTP, or is where TLS was expected. */
+/** The answer is not HTTP, or not TLS where TLS was expected. */
 function isOfAnotherProtocol({ code = '' }: NodeJS.ErrnoException): boolean {
   return code === 'HPE_INVALID_CONSTANT' || code === 'EPROTO'
 }
 
-/** Where a name has several addresses, the reasons are in the errors of each. */
+/** If a name has several addresses, each has an error of its own. */
 function reasonOf(error: NodeJS.ErrnoException & { readonly errors?: readonly Error[] }): string {
   if (isOfAnotherProtocol(error)) return 'it speaks another protocol, perhaps http for https'
   return error.message || error.errors?.[0]?.message || error.code || 'the connection failed'

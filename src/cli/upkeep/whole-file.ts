@@ -6,7 +6,7 @@ import { unlessUnwritable } from '../output.ts'
 import { safely } from '../terminal/text.ts'
 import type { Write } from './with-upkeep.ts'
 
-/** Writes a file that has its name only when it is complete and on disk, so that nobody takes half of one for whole. */
+/** Writes a file under a temporary name, and renames it when it is complete and on disk: a partial file never has the name. */
 export async function writeWholeFile<T>(path: string, work: (write: Write) => Promise<T>): Promise<T> {
   const partial = `${path}.partial`
   const file = await unlessUnwritable(path, 'name another file', () => open(partial, 'w'))
@@ -25,18 +25,18 @@ export async function writeWholeFile<T>(path: string, work: (write: Write) => Pr
   }
 }
 
-/** Resolves when the reader has taken what was before it. */
+/** Resolves when the reader is ready for more. */
 export async function writeToStdout(piece: string | Uint8Array): Promise<void> {
   if (process.stdout.write(piece)) return
   await new Promise<void>((resolve) => process.stdout.once('drain', resolve))
 }
 
-/** From stdin where no file is named. */
+/** Reads stdin if no file is named. */
 export function readExport(named: string | undefined, command: string): AsyncIterable<Buffer> {
   const path = unlessDash(named)
   if (path === undefined) {
     if (!process.stdin.isTTY) return process.stdin
-    throw new CommandLineError('Nothing says what to read: name a file, or pipe an export in', command)
+    throw new CommandLineError('No export is named: name a file, or pipe one in', command)
   }
   const found = statSync(path, { throwIfNoEntry: false })
   if (!found) throw new CommandLineError(`There is no file '${path}'`, command)
@@ -44,20 +44,20 @@ export function readExport(named: string | undefined, command: string): AsyncIte
   return createReadStream(path)
 }
 
-/** A single dash names no file but what is piped, as everywhere; `./-` is the file. */
+/** A single dash means stdin or stdout; `./-` is the file. */
 export function unlessDash(file: string | undefined): string | undefined {
   return file === '-' ? undefined : file
 }
 
 type Progress = {
   advance(by?: number): void
-  /** Must be called, also when the work fails: it leaves the last state on a line of its own. */
+  /** Must be called, also when the work fails: prints the last state on its own line. */
   end(): void
 }
 
 type ProgressOptions = {
   readonly label: string
-  /** How much there is to do; null when nobody knows. */
+  /** The number of items; null if unknown. */
   readonly total: number | null
   readonly stderr?: NodeJS.WriteStream
 }
@@ -66,7 +66,7 @@ const redrawMs = 100
 const plainMs = 5_000
 const barLength = 24
 
-/** Tells how far long work is, on stderr: a bar on a terminal, else a line every few seconds, and nothing when it was quick. */
+/** Prints progress on stderr: a bar on a terminal, else a line every few seconds, and nothing for quick work. */
 export function startProgress({ label, total, stderr = process.stderr }: ProgressOptions): Progress {
   const isTerminal = stderr.isTTY === true
   const startedAt = performance.now()

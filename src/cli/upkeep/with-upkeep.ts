@@ -14,14 +14,14 @@ import { targetArgs } from '../target/target-args.ts'
 
 const { tenant: _, who: __, url, 'token-file': tokenFile, ...placeArgs } = targetArgs
 
-/** The options of commands on a whole store, or on a server that has one. */
+/** The options of commands on a whole store, or on its server. */
 export const wholeStoreArgs = {
-  url: { ...url, description: 'A running server, instead of a store; you must be one of its operators' },
+  url: { ...url, description: 'A running server, instead of a store; needs an operator token' },
   'token-file': tokenFile,
   ...placeArgs,
 } as const satisfies ArgsDef
 
-/** Of commands that may do with one tenant. */
+/** For commands that can be limited to one tenant. */
 export const ofTenantArgs = {
   tenant: { type: 'string', description: 'Only this tenant; default: all' },
 } as const satisfies ArgsDef
@@ -37,13 +37,13 @@ type UpkeepContext = {
 }
 
 type UpkeepWork = {
-  /** Makes a store where there is none. Default: false. */
+  /** Creates a missing store. Default: false. */
   readonly create?: boolean
-  /** What is told when somebody ends it with Ctrl-C. Default: nothing, and the process ends at once, also where SQLite would let nobody interrupt it. */
+  /** The note when Ctrl-C ends the work. Without it, Ctrl-C ends the process at once, also in the middle of a SQLite statement. */
   readonly whenInterrupted?: string
 }
 
-/** Opens the store, or the way to the server that has it, runs `work` on it, and closes it in any case. */
+/** Opens the store, or the connection to its server, runs `work` on it, and always closes it. */
 export async function withUpkeep<T>(
   { args, output, interrupted }: UpkeepContext,
   work: (target: UpkeepTarget) => Promise<T>,
@@ -104,14 +104,14 @@ export function tenantOf({ tenant }: UpkeepArgs): { readonly tenant?: string } {
   return tenant === undefined ? {} : { tenant }
 }
 
-/** A whole store to look after, whether it is opened here or a running server has it. */
+/** Maintenance of a whole store, opened here or by a running server. */
 export type UpkeepTarget = {
-  /** For people, without credentials. */
+  /** Shown to people: has no credentials in it. */
   readonly place: string
-  /** Gives the pieces of an export to `write`, no faster than it takes them. */
+  /** Passes the pieces of an export to `write`, and waits for each. */
   exportTo(write: Write, options: ExportOptions): Promise<Exported>
   importFrom(chunks: AsyncIterable<Uint8Array>, options: ImportOptions): Promise<Imported>
-  /** What there is code for is known to the target. */
+  /** The target adds the agents that have code. */
   examine(options: Omit<ExamineOptions, 'agents' | 'signal'>): Promise<Examination>
   /** Returns the number of differences. */
   compareWith(
@@ -128,7 +128,7 @@ export type UpkeepTarget = {
 
 export type Write = (piece: string | Uint8Array) => Promise<void>
 
-/** Whatever the target does is let go of when somebody ends the command: it rejects with `Interrupted`. */
+/** Rejects with `Interrupted` on Ctrl-C, whatever the target does. */
 function interruptible(target: UpkeepTarget, signal: AbortSignal): UpkeepTarget {
   const ended = new Promise<never>((_, reject) => {
     signal.addEventListener('abort', () => reject(new Interrupted()), { once: true })
@@ -144,7 +144,7 @@ function interruptible(target: UpkeepTarget, signal: AbortSignal): UpkeepTarget 
     unquarantine: (ref) => unlessEnded(target.unquarantine(ref)),
     migrate: (options) => unlessEnded(target.migrate(options)),
     collectGarbage: (options) => unlessEnded(target.collectGarbage(options)),
-    // What was let go of may still use it; it ends with the process, as in a crash.
+    // Interrupted work may still use the store. Both end with the process, as in a crash.
     close: () => (signal.aborted ? Promise.resolve() : target.close()),
   }
 }
