@@ -44,7 +44,7 @@ export const cliMutants: readonly Mutant[] = [
     killedBy: [
       {
         file: 'src/cli/chat/chat-session.test.ts',
-        test: 'an error in the drawing of a view ends the chat with that error',
+        test: 'an error in the drawing of view 2 ends the chat with that error',
       },
     ],
   },
