@@ -38,5 +38,5 @@ test('results are told as they are: paid, changed, denied, unknown', () => {
   expect(told('refund 1234', 'refund', { type: 'json', value: changed })).toContain('1.00 EUR went back')
   expect(told('refund 1234', 'refund', { type: 'error-text', value: 'tool call denied: no' })).toContain('denied: no')
   const unknown = { type: 'error-text', value: 'interrupted (outcome: unknown)' }
-  expect(told('report', 'sales_report', unknown)).toContain('I cannot say whether it was finished')
+  expect(told('report', 'sales_report', unknown)).toContain('I cannot say whether it finished')
 })
