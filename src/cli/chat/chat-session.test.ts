@@ -3,7 +3,7 @@ import { expect, test } from 'vitest'
 import { said, stateOf } from '../../../test/log/story.ts'
 import { emptyState } from '../../log/state.ts'
 import { viewOf } from '../../view/view-of.ts'
-import { coloursOf } from '../terminal/text.ts'
+import { coloursOf, type Printable } from '../terminal/text.ts'
 import type { ChatPort } from './chat-port.ts'
 import { ChatSession } from './chat-session.ts'
 import { Screen } from './screen.ts'
@@ -11,7 +11,7 @@ import { Screen } from './screen.ts'
 class FragileScreen extends Screen {
   isTorn = false
 
-  override print(...lines: Parameters<Screen['print']>): void {
+  override print(...lines: readonly Printable[]): void {
     if (this.isTorn) throw new Error('the screen is torn')
     super.print(...lines)
   }
