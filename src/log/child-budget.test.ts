@@ -8,7 +8,7 @@ import { tokensUsed, usageOf } from './state.ts'
 const turnWith = (options: TurnOptions, ...events: NewEvent[]) => stateOf([said('t1', options), ...events]).turns[0]!
 const used = (inputTokens: number, outputTokens: number) => ({ usage: { inputTokens, outputTokens } })
 
-test('what is left to a turn is what its children may use', () => {
+test('children may use what their turn has left', () => {
   const turn = turnWith(
     { maxDepth: 2, maxSteps: 5, maxTokens: 100 },
     replied('t1', 'm1', 1, used(30, 10)),

@@ -49,7 +49,7 @@ test('a call is worked on by a child from its suspension to its end', () => {
   expect(childCalls(state(...calling(), suspension, resolution({ ok: true, result: 1 })))).toEqual([])
 })
 
-test('what a child has used counts for the turn, and what is not a count does not', () => {
+test('a child’s usage counts for the turn, unless it is not a number', () => {
   const used = (value: object) => openTurn(state(...calling(), suspension, resolution(value)))!
   expect(usageOf(used({ ok: true, result: 1, usage: { inputTokens: 7, reasoningTokens: 2 } }))).toEqual({
     inputTokens: 17,
@@ -61,7 +61,7 @@ test('what a child has used counts for the turn, and what is not a count does no
   }
 })
 
-test('what is left to a turn is what its child may use', () => {
+test('a child may use what its turn has left', () => {
   const turn = openTurn(state(...calling({ maxSteps: 3, maxTokens: 100, maxDepth: 2 })))!
   expect(childBudget(turn)).toEqual({ maxDepth: 1, maxSteps: 2, maxTokens: 85 })
   expect(childRefusal(turn)).toBeNull()

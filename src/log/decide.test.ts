@@ -99,7 +99,7 @@ describe('no commit when', () => {
     expect(decided([said('t1')])).toEqual({ commit: [], step: 'model' })
   })
 
-  test('a cancelled turn is terminated first, whatever is in hand follows', () => {
+  test('a cancelled turn is terminated first, and outcomes at hand follow', () => {
     expect(decided([said('t1'), cancelled('t1')])).toEqual({ commit: [], step: 'terminate' })
     expect(decided([said('t1'), cancelled('t1')], [{ type: 'cancel', turnId: 't1' }])).toEqual({
       commit: ['turn_ended'],

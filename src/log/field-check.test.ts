@@ -32,7 +32,7 @@ test('texts, ids, numbers and choices are what they must be, or it is said what 
   expect([problem(json, null), problem(json, undefined)]).toEqual([null, "'it' must be JSON, not missing"])
 })
 
-test('what was given is described, and a long text is cut', () => {
+test('the wrong value is described, and a long text is cut', () => {
   const none = simple(() => false, 'be nothing')
   expect(problem(none, [1])).toBe("'it' must be nothing, not a list")
   expect(problem(none, {})).toBe("'it' must be nothing, not an object")

@@ -77,7 +77,7 @@ describe('taking a snapshot', () => {
     expect(JSON.stringify(snapshot)).not.toContain('ann')
   })
 
-  test('has the summary that stands for turns which are not there', () => {
+  test('has the summary of the turns that were left out', () => {
     const summary = { toSeq: 9, version: 1, content: 'Earlier.' }
     expect(takeSnapshot({ state: state(user), origin: { summary } })).toMatchObject({ summary: 'Earlier.' })
     expect(takeSnapshot({ state: state(user), origin })).toMatchObject({ summary: null })

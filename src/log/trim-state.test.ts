@@ -70,7 +70,7 @@ describe('a state that is too large', () => {
     expect(usageOf(again.turns[0]!)).toEqual({ inputTokens: 10 })
   })
 
-  test('shows the beginnings of what is long in a single message, the oldest first, and says which events have it', () => {
+  test('cuts long fields of a single message, oldest first, and names the events that have them', () => {
     const calls = ['c1', 'c2', 'c3']
     const events = [said('t1'), replied('t1', 'm1', 1, { calls }), ...calls.map((callId) => called(callId))]
     const state = stateOf([
@@ -88,7 +88,7 @@ describe('a state that is too large', () => {
     expect(third!.end).toEqual({ ok: true, result: long })
   })
 
-  test('keeps what waits for an answer longest, and tells when even that is not whole', () => {
+  test('cuts pending calls last, and says when even those are cut', () => {
     const waiting = [
       ...[asked('t1'), replied('t1', 'm1', 1, { calls: ['c1', 'c2'] })],
       ...[called('c1', { gated: true, args: long }), called('c2', { args: long }), started('c2'), gave('c2')],
@@ -122,7 +122,7 @@ describe('folding within a bound', () => {
     expect(usageOf(state.turns[0]!)).toEqual({ inputTokens: 300 })
   })
 
-  test('holds little, also where it goes on page by page', () => {
+  test('holds little, also when it continues page by page', () => {
     const log = placed(steps(300))
     let state = emptyState
     for (let from = 0; from < log.length; from += 10) {

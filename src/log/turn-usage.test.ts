@@ -24,7 +24,7 @@ test('a turn has used what its messages have and what its child agents say they 
   expect(tokensUsed(stateOf([said('t1')]).turns[0]!)).toBe(0)
 })
 
-test('what others say a call used, and what is no count, does not count', () => {
+test('usage in a result that is not a child’s, or not a number, does not count', () => {
   const own = { ...all, inputTokens: 11 }
   expect(usageOf(turnWith({ ok: true, usage: all }, 'client_exec'))).toEqual(own)
   for (const usage of [null, 7, [all], { inputTokens: -1 }, { inputTokens: 0.5 }, { inputTokens: '1' }])
@@ -33,7 +33,7 @@ test('what others say a call used, and what is no count, does not count', () => 
   expect(usageOf(turnWith({ usage: { inputTokens: 0 } }))).toEqual(own)
 })
 
-test('what was left out of a turn is counted on from', () => {
+test('usage of items that were left out is still counted', () => {
   const turn = { ...turnWith(null), leftOut: { usage: { inputTokens: 100, outputTokens: 100 } } } as never
   expect(usageOf(turn)).toMatchObject({ inputTokens: 111, outputTokens: 102 })
 })

@@ -131,7 +131,7 @@ describe('a field that is missing is named', () => {
   })
 })
 
-describe('a value that makes no sense is named with its path', () => {
+describe('an invalid value is named with its path', () => {
   test.each<[EventType, object, string]>([
     ['user_msg', { turnId: '' }, "'content.turnId' must be a string that is not empty, not ''"],
     ['user_msg', { message: { parts: 'hi' } }, "'content.message.parts' must be a list, not 'hi'"],

@@ -48,7 +48,7 @@ test('an id is a text without control characters of at most 255 bytes', () => {
   ])
 })
 
-test('a new id is none of the steps of a path', () => {
+test('a new id is not a dot segment of a path', () => {
   const check = (value: unknown) => checkNewId('id', value)
   expect(refused(check, ['a', '...', '.a', 'a.'])).toEqual([])
   expect(refused(check, ['.', '..', ''])).toEqual([

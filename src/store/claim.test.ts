@@ -26,7 +26,7 @@ test('a lease lapses when it ends soon after its claim, but not for a holder tha
   expect(judgeClaim(lease({ holder: 'me', until: now + 9, lapsed: [1] }), claim, now)).toEqual(taken([1]))
 })
 
-test('what has lapses is left alone by a claim that is told to, before an epoch is drawn', () => {
+test('a claim with suspects false leaves a lease with lapses alone, before it draws an epoch', () => {
   const shy = { ...claim, suspects: false, epoch: () => expect.fail('an epoch was drawn') }
   expect(judgeClaim(lease(), shy, now)).toEqual({ outcome: { type: 'suspect' }, lease: null })
   expect(judgeClaim(lease({ claimedAt: null, lapsed: [1] }), shy, now).outcome).toEqual({ type: 'suspect' })

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { ClockWatch, longestLease } from './clock-watch.ts'
 
-test('a clock that was put back is noticed once, and the first look knows nothing of what was before', () => {
+test('a clock that was put back is noticed once, and the first query has nothing to compare with', () => {
   const watch = new ClockWatch()
   expect(watch.observe(10_000_000)).toBe('first')
   watch.repairedAt(10_000_000)

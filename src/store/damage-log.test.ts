@@ -28,7 +28,7 @@ const row = {
   ...{ settings: '{"a":1}', fsmState: null, title: '"A"', parent: '{"id":"b","at":1}' },
 } as unknown as StoredConversation
 
-test('a row is read column by column, and what is not there is empty', () => {
+test('a row is read column by column, and an absent column is empty', () => {
   expect(decodeConversation(row)).toMatchObject({
     settings: { a: 1 },
     fsmState: null,

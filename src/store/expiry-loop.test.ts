@@ -60,7 +60,7 @@ test('a deadline that is known is met, one that is set meanwhile as well, and a 
   expect(asked).toEqual([0, 120, 200, 700])
 })
 
-test('a call that is due is ended as expired, by the system, and told of', async () => {
+test('a due call is ended as expired, by the system, and announced', async () => {
   const { expiry, clock, commits, hints } = loop([{ due: [due('c1')], nextInMs: null }, nothing])
   expiry.start()
   await clock.advance(0)
@@ -90,7 +90,7 @@ test('after a full batch it looks again at once', async () => {
   expect([asked, commits.length]).toEqual([[0, 0], 199])
 })
 
-test('what fails is told of and tried again, unless the store was closed', async () => {
+test('a failure is logged and tried again, unless the store was closed', async () => {
   const failing = loop([new StoreError('read', new Error('down')), nothing])
   failing.expiry.start()
   await failing.clock.advance(500)

@@ -4,7 +4,7 @@ import { HeldLeases } from './lease.ts'
 const held = (id: string, epoch: number, holder = 'node') => ({ tenant: 'acme', id, epoch, holder })
 const known = (id: string, epoch: number) => ({ tenant: 'acme', id, epoch, seq: Number.MAX_SAFE_INTEGER })
 
-test('the leases of a holder are those it took and has not let go', () => {
+test('the leases of a holder are those it took and has not released', () => {
   const leases = new HeldLeases()
   leases.add(held('a', 1))
   leases.add(held('b', 2))
@@ -25,7 +25,7 @@ test('a holder that takes one again has it under the newer epoch alone', () => {
   expect(leases.of('node')).toEqual([known('a', 4)])
 })
 
-test('nothing is let go under an epoch of another conversation or tenant', () => {
+test('an epoch of another conversation or tenant releases nothing', () => {
   const leases = new HeldLeases()
   leases.add(held('a', 1))
   leases.remove(held('b', 1))
@@ -34,7 +34,7 @@ test('nothing is let go under an epoch of another conversation or tenant', () =>
   expect(leases.of('node')).toHaveLength(1)
 })
 
-test('of some leases, those are still held that were not let go meanwhile', () => {
+test('leases that were not released meanwhile are still held', () => {
   const leases = new HeldLeases()
   leases.add(held('a', 1))
   leases.add(held('b', 2))

@@ -29,7 +29,7 @@ test.each([
   ['a release', 'releaseLease'],
   ['a commit that releases', 'commit'],
 ] as const)(
-  'a lease that %s has let go of is not told of as lost before the acknowledgement is here',
+  'a lease that %s has released is not reported as lost before the acknowledgement arrives',
   async (_, way) => {
     const { store, epoch, known, acknowledge } = await storeThatAnswersLate()
     const letGo =
@@ -45,7 +45,7 @@ test.each([
   },
 )
 
-test('a lease that was taken away is told of when the commit that would have let go of it is refused', async () => {
+test('a lost lease is reported when the commit that would have released it is refused', async () => {
   const { store, driver, epoch, known, acknowledge } = await storeThatAnswersLate()
   await driver.releaseLease('default', 'chat', epoch)
   await driver.claimLease('default', 'chat', 'other', 60_000, { suspects: true })

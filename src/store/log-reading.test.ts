@@ -4,7 +4,7 @@ import { LogReading } from './log-pages.ts'
 
 const read = async () => {}
 
-test('a log is due when something past it was heard of, and not any more once it was read', async () => {
+test('a log is due after a hint past its end, until it was read', async () => {
   const reading = new LogReading(fakeClock())
   expect([reading.isDue(5), reading.isHinted(5)]).toEqual([false, false])
   reading.hint(6)
@@ -27,7 +27,7 @@ test('a demanded read is due whatever hints came, until it succeeds', async () =
   expect([reading.isDemanded, reading.isDue(5)]).toEqual([false, false])
 })
 
-test('a read that fails leaves it to be read, and so does what is heard during one', async () => {
+test('a read that fails leaves the log due, and so does a hint during a read', async () => {
   const reading = new LogReading(fakeClock())
   reading.hint(6)
   reading.demand()

@@ -11,7 +11,7 @@ test('pages are read until a short one, each after the last row of the one befor
   expect(asked).toEqual([null, 2])
 })
 
-test('others of the process have their turn, though a backend answers at once', async () => {
+test('the rest of the process gets its turn, though a backend answers immediately', async () => {
   let turns = 0
   const others = setInterval(() => {
     turns += 1
@@ -25,7 +25,7 @@ test('others of the process have their turn, though a backend answers at once', 
   expect(turns).toBeGreaterThan(1)
 })
 
-test('of many that read at once, one goes on before others of the process have their turn', async () => {
+test('of many concurrent readers, one continues before the rest of the process gets its turn', async () => {
   let steps = 0
   let most = 0
   const work = (): void => {

@@ -89,7 +89,7 @@ test('arguments that a person changed are those of the row', () => {
   expect(planned(events).calls).toMatchObject([{ round: 2, kind: 'client_exec', args: '{"cents":1}' }])
 })
 
-test('rows that no event tells of are copied with the whole log, and not with a part of it', () => {
+test('rows without events are copied with the whole log, and not with a part of it', () => {
   const pending = [rowOf('alone')]
   expect(planned([said('t1'), ended('t1')], { pending }).calls).toEqual([rowOf('fresh-1', { conversationId: 'copy' })])
   expect(planned([said('t1'), ended('t1')], { pending, at: 1 }).calls).toEqual([])
@@ -97,7 +97,7 @@ test('rows that no event tells of are copied with the whole log, and not with a 
   expect(told.calls).toEqual([])
 })
 
-test('a session, and a log that cannot be folded from what is at hand, have no cached state', () => {
+test('a session, and a log that cannot be folded from the rows at hand, have no cached state', () => {
   const flow = planned([{ type: 'flow_started', content: { flow: 'f', version: '1', input: null, who: 'ann' } }])
   expect(flow.conversation).toMatchObject({ fsmState: null, status: 'idle' })
   const stored = { fromSeq: 1, toSeq: 1, version: 1, content: '"so far"', base: null }

@@ -17,7 +17,7 @@ function leaseOf(renewals: readonly boolean[]) {
   return { lease, counts }
 }
 
-test('what is certain is not renewed', async () => {
+test('a certain lease is not renewed', async () => {
   const lease: Lease = {
     epoch: 1,
     isCertain: () => true,
@@ -27,7 +27,7 @@ test('what is certain is not renewed', async () => {
   expect(await retryUntilAnswered(lease, fakeClock(), () => false)).toBe(true)
 })
 
-test('what is not certain is renewed until it is, less and less often', async () => {
+test('an uncertain lease is renewed until it is certain, less and less often', async () => {
   const clock = fakeClock()
   const { lease, counts } = leaseOf([false, false, false, true])
   const waiting = retryUntilAnswered(lease, clock, () => false)

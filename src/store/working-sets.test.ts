@@ -28,7 +28,7 @@ async function write(store: Store, id: string, ...turnIds: string[]): Promise<vo
   for (const turnId of turnIds) await store.commit(id, { events: [said(turnId)] })
 }
 
-test('a conversation is read whole the first time, and then only what is new', async () => {
+test('a conversation is read whole the first time, and then only its new events', async () => {
   const { store, counts } = countedStore()
   const sets = new WorkingSets()
   await write(store, 'c1', 't1')
@@ -60,7 +60,7 @@ test('a tenant does not get what another has', async () => {
   expect(other.state.lastSeq).toBe(0)
 })
 
-test('what was dropped is read whole again', async () => {
+test('a dropped set is read whole again', async () => {
   const { store, counts } = countedStore()
   const sets = new WorkingSets()
   await write(store, 'c1', 't1')
@@ -70,7 +70,7 @@ test('what was dropped is read whole again', async () => {
   expect(counts.whole).toBe(2)
 })
 
-test('a log that was deleted and begun anew is another one, also when it is shorter', async () => {
+test('a log that was deleted and created again is another one, also when it is shorter', async () => {
   const { store, counts } = countedStore()
   const sets = new WorkingSets()
   await write(store, 'c1', 't1', 't2', 't3')

@@ -29,7 +29,7 @@ test('what falls due is called in order, each at its own time', async () => {
   ])
 })
 
-test('what was called off is not called', async () => {
+test('a cancelled timer is not called', async () => {
   const clock = fakeClock(0)
   let calls = 0
   const callOff = clock.after(10, () => {

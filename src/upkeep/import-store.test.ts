@@ -123,7 +123,7 @@ describe('an import', () => {
     }
   })
 
-  test('refuses what is no export, and one of a later version, before it writes anything', async () => {
+  test('refuses a file that is not an export, and one of a later version, before it writes anything', async () => {
     for (const [input, error] of [
       ['', ImportInvalidError],
       ['\n', ImportInvalidError],
@@ -140,7 +140,7 @@ describe('an import', () => {
     }
   })
 
-  test('refuses an id that is there, and leaves it as it is; skipping goes on', async () => {
+  test('refuses an existing id, and leaves it as it is; skipping continues', async () => {
     const store = open()
     await store.commit('two', { events: [userMsg('mine')] })
     const error = await failure(importText(store, text))

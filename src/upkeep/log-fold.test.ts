@@ -76,7 +76,7 @@ test('large events are folded as they come, and not gathered', () => {
   expect(heaviest).toBeLessThan(700_000)
 })
 
-test('once a turn that was too large has ended, what comes after it is whole again', () => {
+test('once a turn that was too large has ended, later turns are whole again', () => {
   const later = Array.from({ length: 20 }, (_, n) => turn(`later-${n}`, 1)).flat()
   const fold = new LogFold(new Set(), () => {})
   for (const event of placed([...largeTurn, ended('t'), ...later, said('open')])) fold.event(event)

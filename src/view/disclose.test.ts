@@ -67,7 +67,7 @@ function withProviderError(event: NewEvent): NewEvent {
 const events = placed(story)
 const whole = foldEvents(events)
 
-describe('what a page is told of a failure', () => {
+describe('what a page reads about a failure', () => {
   test('contains nothing that was thrown or answered, on any path', () => {
     expect(JSON.stringify(discloseEvents(events, hidden))).not.toContain('hunter2')
     expect(JSON.stringify(discloseView(viewOf('c', whole), hidden))).not.toContain('hunter2')

@@ -21,7 +21,7 @@ test('drafts grow, and one that is discarded goes alone', () => {
   expect(live(writing, { type: 'message_discarded', turnId: 't1', messageId: 'm9' })).toBe(writing)
 })
 
-test('the progress of a call replaces what was told of it before, and of no other', () => {
+test('the progress of a call replaces its earlier progress, and no other call’s', () => {
   const again = live(writing, { ...progress('c1'), payload: 'more' } as never)
   expect(again.progress).toEqual({ c1: 'more', c2: { done: 'c2' } })
 })

@@ -96,7 +96,7 @@ describe('calls', () => {
     })
   })
 
-  test('that wait are pending, with what is asked and until when', () => {
+  test('that wait are pending, with their prompt and deadline', () => {
     const asking = [said('t1'), replied('t1', 'm1', 1, { calls: ['c1'] }), called('c1', { gated: true })]
     const waiting = suspended('c1', 'approval', { prompt: 'Pay?', expiresInMs: 500 })
     const view = shown(...asking, waiting)

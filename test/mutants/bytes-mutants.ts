@@ -205,7 +205,7 @@ export const bytesMutants: readonly Mutant[] = [
         replace: 'let left = base.isTrimmed ? weight : 0',
       },
     ],
-    killedBy: [trimming('holds little, also where it goes on page by page')],
+    killedBy: [trimming('holds little, also when it continues page by page')],
   },
   {
     name: 'a state that cannot be trimmed is trimmed again with every event',

@@ -25,7 +25,7 @@ export const clockMutants: readonly Mutant[] = [
     edits: [
       { file: 'src/store/memory/memory-tables.ts', find: 'if (wasDue && wakeAt > now) row.wakeAt = now', replace: '' },
     ],
-    killedBy: [conformance('leaves due what was due, and asleep what was not')],
+    killedBy: [conformance('leaves due conversations due, and the others asleep')],
   },
   {
     name: 'clocks: memory: whatever sleeps is woken by a clock that was put back',
@@ -36,7 +36,7 @@ export const clockMutants: readonly Mutant[] = [
         replace: '(wakeAt >= 0 || isTooLong',
       },
     ],
-    killedBy: [conformance('leaves due what was due, and asleep what was not')],
+    killedBy: [conformance('leaves due conversations due, and the others asleep')],
   },
   {
     name: 'clocks: memory: a quarantine is cut as a lease',
@@ -113,6 +113,6 @@ export const clockMutants: readonly Mutant[] = [
         replace: "return now < toleranceMs - this.#last ? 'back' : 'forward'",
       },
     ],
-    killedBy: [watch('a clock that was put back is noticed once, and the first look knows nothing of what was before')],
+    killedBy: [watch('a clock that was put back is noticed once, and the first query has nothing to compare with')],
   },
 ]

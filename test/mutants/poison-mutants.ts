@@ -7,7 +7,7 @@ const story = (test: string): Case => ({ file: 'test/stories/quarantine.test.ts'
 const claims = (test: string): Case => ({ file: 'src/engine/lease/claims.test.ts', test })
 
 const counts = 'a claim counts the leases that lapsed without a release before it'
-const forgets = 'the end of a turn, and a commit that lets go, forget the lapses'
+const forgets = 'the end of a turn, and a commit that releases the lease, forget the lapses'
 const lifts = 'a quarantine that counts the lapse of a living holder is lifted'
 const fifth = 'the fifth lapse in a row quarantines: no claim gets it, and it is not due'
 const due = 'conversations with lapses are due up to the requested number, and all others'

@@ -17,7 +17,7 @@ export const postgresMutants: readonly Mutant[] = [
     ],
     killedBy: [
       silent(
-        'a new connection that goes silent at its first statement is given up, and the store goes on with another',
+        'a new connection that goes silent at its first statement is dropped, and the store uses another',
       ),
     ],
   },

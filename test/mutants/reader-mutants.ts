@@ -32,7 +32,7 @@ export const readerMutants: readonly Mutant[] = [
     killedBy: [
       {
         file: 'src/store/page-through.test.ts',
-        test: 'of many that read at once, one goes on before others of the process have their turn',
+        test: 'of many concurrent readers, one continues before the rest of the process gets its turn',
       },
     ],
   },

@@ -2,7 +2,7 @@ import type { Case, Mutant } from './mutant.ts'
 
 const anew = 'a log that was created again is told from the old one, though it is as long'
 const anotherAgent = 'a conversation that was given to another agent is noticed, though its log is the same'
-const anewIsLater = 'what is begun anew is later than all that was deleted, however soon it comes'
+const anewIsLater = 'a conversation that is created again is later than the deleted one, however soon it comes'
 const resting = (test: string): Case => ({ file: 'test/stories/working-sets-trusted.test.ts', test })
 const channel = (test: string): Case => ({ file: 'src/engine/live/channel.test.ts', test })
 const alone = (test: string): Case => ({ file: 'src/store/postgres/commit-one.test.ts', test })

@@ -197,7 +197,7 @@ export const upkeepMutants: readonly Mutant[] = [
     killedBy: [
       {
         file: 'src/upkeep/log-fold.test.ts',
-        test: 'once a turn that was too large has ended, what comes after it is whole again',
+        test: 'once a turn that was too large has ended, later turns are whole again',
       },
     ],
   },

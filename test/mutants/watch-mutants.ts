@@ -6,7 +6,7 @@ const sqlite = (test: string): Case => ({ file: 'src/store/sqlite/sqlite-store.t
 const memory = (test: string): Case => ({ file: 'src/store/memory/memory-store.test.ts', test })
 const postgres = (test: string): Case => ({ file: 'src/store/postgres/postgres-store.test.ts', test })
 const quarantined = 'are those that are quarantined, for watchers that gave a status'
-const begunAnew = 'are those that were deleted and begun anew, though they are as long'
+const begunAnew = 'are those that were deleted and created again, though they are as long'
 
 /** Bugs in how logs that are watched are polled. */
 export const watchMutants: readonly Mutant[] = [

@@ -24,7 +24,7 @@ async function filled() {
   return { clock, store, upkeep, rebuild, read }
 }
 
-test('what is rebuilt is what was given; the rest of the row stays', async () => {
+test('a rebuild writes the given columns; the rest of the row stays', async () => {
   const { store, rebuild, read } = await filled()
   const before = await read()
   expect(await rebuild({}, { idleSeq: 1, childOf: 'c9', wakeAt: 5 })).toBe('ok')

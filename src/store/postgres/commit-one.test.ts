@@ -72,7 +72,7 @@ function told(result: CommitResult): Told {
 
 const idle = { state: 'idle' as const, lastSeq: 3, pending: [] }
 
-describe('a change that is committed alone leaves and tells the same as in a batch', () => {
+describe('a change that is committed alone writes and returns the same as in a batch', () => {
   test.each<[string, string | null, (log: Prepared) => Change, 'plain' | 'both' | 'function']>([
     ['an append', null, () => ({ events: [titled('three')], expectedSeq: 2 }), 'plain'],
     ['several events', null, () => ({ events: [titled('three'), titled('"four", {}')], expectedSeq: 2 }), 'plain'],

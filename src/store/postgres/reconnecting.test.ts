@@ -36,7 +36,7 @@ async function withStore(connectionString: string, use: (store: Store) => Promis
 }
 
 describe('dropped connections', () => {
-  test('a store goes on after its connections were ended while it was idle', () =>
+  test('a store keeps working after its connections were ended while it was idle', () =>
     withStore(server.url, async (store) => {
       await store.appendEvent('dropped', titled('before'))
       await dropConnections()

@@ -44,7 +44,7 @@ test.each<[string, number, (id: string) => Change]>([
   ['events alone', 21, () => ({ events: [{ type: 'titled', content: { title: 'on' } }] })],
   ['a call', 52, (id) => ({ events: [], calls: [{ id }] })],
 ])(
-  'a node of the version before goes on with what it has prepared while the function is replaced: %s',
+  'a node of the previous version keeps using its prepared statements while the function is replaced: %s',
   async (name, count, changeFor) => {
     const commit = async (callId: string) => {
       const change = prepareChange(changeFor(callId), { creates: true })
@@ -62,7 +62,7 @@ test.each<[string, number, (id: string) => Change]>([
   },
 )
 
-test('a lease that a node of the version before took with a key is not told of by a repeat, and is under its name', async () => {
+test('a repeat does not return a lease that a node of the previous version took with a key, but keeps it under its name', async () => {
   await migrate(pool, { schema: 'perdure', answerTimeoutMs: 20_000, migrateTimeoutMs: 60_000 })
   const store = postgresStore({ connectionString, logger: silentLogger })
   const change = { events: [userMsg()], key: 'once', acquire: { holder: 'one', ttlMs: 60_000 } }
@@ -76,7 +76,7 @@ test('a lease that a node of the version before took with a key is not told of b
   await store.close()
 })
 
-test('a node of the version before does not take what is quarantined, and what it lets go has no lapses', async () => {
+test('a node of the previous version does not take a quarantined conversation, and what it releases has no lapses', async () => {
   await migrate(pool, { schema: 'perdure', answerTimeoutMs: 20_000, migrateTimeoutMs: 60_000 })
   const store = postgresStore({ connectionString, logger: silentLogger })
   const lapse = async (id: string, times: number): Promise<void> => {

@@ -33,7 +33,7 @@ function open(options: Partial<PostgresStoreOptions> = {}): Store {
   return store
 }
 
-test('a new connection that goes silent at its first statement is given up, and the store goes on with another', async () => {
+test('a new connection that goes silent at its first statement is dropped, and the store uses another', async () => {
   await open({ connectionString: direct }).appendEvent('c', titled('migrated'))
   const store = open()
   proxy.hangNewAt('SET synchronous_commit')
@@ -42,7 +42,7 @@ test('a new connection that goes silent at its first statement is given up, and 
   expect(await store.getConversation('c')).toMatchObject({ id: 'c' })
 })
 
-test('a new connection that goes silent while the schema is looked at is given up', async () => {
+test('a new connection that goes silent while the schema is read is dropped', async () => {
   const store = open({ migrateTimeoutMs: 20_000 })
   proxy.hangNewAt('to_regclass')
   await expect(store.getConversation('c')).rejects.toMatchObject({ code: 'store_failed', retryable: true })

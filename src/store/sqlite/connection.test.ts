@@ -47,7 +47,7 @@ test('after a disk has failed, the log is written out before anything else is', 
   expect(connection.open()).toBe(again)
 })
 
-test('what is broken is opened again, and closing twice does nothing', () => {
+test('a broken connection is opened again, and closing twice does nothing', () => {
   const first = connection.open()
   connection.drop()
   connection.drop()

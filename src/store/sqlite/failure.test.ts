@@ -48,7 +48,7 @@ test('tells a lock, a disk failure and a failed statement apart by their codes',
   expect(isBusy(busyError())).toBe(true)
 })
 
-test('what is not of SQLite is harmless for a connection, and what the binding says of one that is gone is not', () => {
+test('an error from elsewhere is harmless for a connection; an error of the binding about a closed one is not', () => {
   const bug = new TypeError('a bug')
   expect([isBusy(bug), isDiskError(bug), isHarmless(bug), isHarmless('text')]).toEqual([false, false, true, true])
   for (const code of ['ERR_INVALID_STATE', 'ERR_OUT_OF_RANGE', 'ERR_SQLITE_ERROR'])
@@ -56,7 +56,7 @@ test('what is not of SQLite is harmless for a connection, and what the binding s
   expect(isHarmless(errorOf(10, 'ERR_SOMETHING'))).toBe(true)
 })
 
-test('what a caller is told may pass by itself, unless the file or the value is at fault', () => {
+test('the caller’s error is transient, unless the file or the value is at fault', () => {
   const isLasting = (error: unknown) => !(asStoreError(error, '/a.db') as { retryable: boolean }).retryable
   expect(those(isLasting)).toEqual(['corrupt', 'toobig', 'notadb'])
 })
@@ -87,7 +87,7 @@ test('the error for a file that cannot be opened says why', () => {
   rmSync(folder, { recursive: true })
 })
 
-test('whether something was written is told where it is not known; what is not of SQLite passes as it is', () => {
+test('an unknown outcome is marked as ambiguous; errors from elsewhere pass unchanged', () => {
   expect(asStoreError(errorOf(10), '/a.db', { ambiguous: true })).toMatchObject({ ambiguous: true })
   const [bug, own] = [new TypeError('a bug'), new InvalidArgumentError('a', 'b')]
   expect(asStoreError(bug, '/a.db')).toBe(bug)

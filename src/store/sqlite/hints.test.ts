@@ -39,7 +39,7 @@ function watching() {
 
 const grown: WakeHint = { tenant: 't', id: 'c', seq: 3 }
 
-test('what others append is told within twenty milliseconds, from the newest event that was known on', () => {
+test('events of other connections are hinted within twenty milliseconds, from the newest known event on', () => {
   const { file, hints, stop, poll } = watching()
   Object.assign(file, { version: 2, eventId: 9, grown: [grown] })
   vi.advanceTimersByTime(19)
@@ -54,7 +54,7 @@ test('what others append is told within twenty milliseconds, from the newest eve
   expect(hints).toHaveLength(1)
 })
 
-test('what there is at the beginning, what this connection writes, and commits without events are not told', () => {
+test('events from before, from this connection, and commits without events give no hint', () => {
   const { file, hints, poll, stop } = watching()
   file.grown = [grown]
   file.eventId = 8
@@ -65,7 +65,7 @@ test('what there is at the beginning, what this connection writes, and commits w
   stop()
 })
 
-test('what was appended while the file was opened again is told', () => {
+test('events appended while the file was reopened are hinted', () => {
   const { file, hints, poll, stop, reopen } = watching()
   reopen()
   Object.assign(file, { eventId: 9, grown: [grown] })
@@ -74,7 +74,7 @@ test('what was appended while the file was opened again is told', () => {
   stop()
 })
 
-test('a file that is busy is looked at again; one that fails is told of once, until it works again', () => {
+test('a busy file is polled again; one that fails is logged once, until it works again', () => {
   const { file, hints, warnings, poll, stop } = watching()
   file.error = busyError()
   poll()

@@ -104,7 +104,7 @@ test('a store that could not be opened works when the cause is gone', async () =
   await store.close()
 })
 
-test('what is not a file is refused at once, with what to use instead', () => {
+test('a path that is not a file is refused immediately, with what to use instead', () => {
   expect(() => sqliteStore({ path: ':memory:' })).toThrow(/memoryStore\(\)/)
   expect(() => sqliteStore({ path: '' })).toThrow(/must name a file/)
 })

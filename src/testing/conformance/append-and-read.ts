@@ -104,7 +104,7 @@ export function appendAndRead({ describe, test, testTwoStores, expect }: Suite):
       }
     })
 
-    test('what was given or read can be changed without changing the log', async ({ store }) => {
+    test('changing an object that was written or read does not change the log', async ({ store }) => {
       const given = { list: [1] }
       await store.appendEvent('chat', carrying(given))
       given.list.push(2)
@@ -229,7 +229,7 @@ export function boundedPages({ describe, test, expect }: Suite): void {
       expect(await read({ maxBytes: 10_000_000, limit: 100 })).toEqual([2, [3, 4, 5], false])
     })
 
-    test('a page of conversations ends where the next one does not fit, and the next page goes on there', async ({
+    test('a page of conversations ends where the next one does not fit, and the next page continues there', async ({
       store,
     }) => {
       const title = 'x'.repeat(1_000)
@@ -243,7 +243,7 @@ export function boundedPages({ describe, test, expect }: Suite): void {
       expect((await store.listConversations({ limit: 3, maxBytes: 100_000 })).length).toBe(3)
     })
 
-    test('a page of the inbox ends where the next call does not fit, and the next page goes on there', async ({
+    test('a page of the inbox ends where the next call does not fit, and the next page continues there', async ({
       store,
     }) => {
       const callIds = ['a', 'b', 'c', 'd', 'e']

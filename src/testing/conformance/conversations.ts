@@ -6,7 +6,7 @@ import type { Suite } from './suite.ts'
 
 export function conversations({ describe, test, testTwoStores, expect, refused }: Suite): void {
   describe('conversations', () => {
-    test('what a conversation is given is read back', async ({ store }) => {
+    test('the attributes of a conversation are read back', async ({ store }) => {
       const attrs = {
         kind: 'flow',
         agent: 'checkout',
@@ -22,7 +22,7 @@ export function conversations({ describe, test, testTwoStores, expect, refused }
       expect(updatedAt).toBe(createdAt)
     })
 
-    test('only what is given changes', async ({ store, pass }) => {
+    test('only given attributes change', async ({ store, pass }) => {
       await store.putConversation('chat', { agent: 'support', title: 'A title', settings: { colour: 'red' } })
       const before = (await store.getConversation('chat'))!
       await pass(5)
@@ -265,7 +265,7 @@ function newestFirst(left: ConversationRecord, right: ConversationRecord): numbe
 
 export function inbox({ describe, test, expect, refused }: Suite): void {
   describe('the inbox', () => {
-    test('all that waits in any conversation is there, newest first, with agent and title', async ({ store, pass }) => {
+    test('the pending calls of all conversations are listed, newest first, with agent and title', async ({ store, pass }) => {
       expect(await store.pendingInbox()).toEqual([])
       await suspendCalls(store, 'one', ['first'], { agent: 'support', title: 'Refund' })
       await pass(3)

@@ -80,7 +80,7 @@ export function creation({ describe, test, expect, refused }: Suite): void {
       expect(await store.getConversation('chat')).toBe(null)
     })
 
-    test('a conversation that is begun anew after its deletion starts at seq 1', async ({ store }) => {
+    test('a conversation that is created again after its deletion starts at seq 1', async ({ store }) => {
       await store.commit('chat', { events: [userMsg(), titled('A')], conversation: { title: 'Old' } })
       const { epoch } = (await store.acquireLease('chat', 'one', 60_000))!
       await store.deleteConversation('chat')
@@ -182,7 +182,7 @@ export function deletion({ describe, test, expect }: Suite): void {
       expect((await store.getConversation('chat'))!.lastSeq).toBe(4)
     })
 
-    test('what is begun anew is later than all that was deleted, however soon it comes', async ({ store }) => {
+    test('a conversation that is created again is later than the deleted one, however soon it comes', async ({ store }) => {
       const begin = async (): Promise<number> => {
         const result = await store.commit('chat', { events: [userMsg(), titled('A')] })
         return (result.ok && result.at) || 0

@@ -245,7 +245,7 @@ export function rounds({ describe, test, expect }: Suite): void {
       expect(await answerRound(store, 2, 'ann')).toEqual({ ok: false, conflict: 'stale', lastSeq: 5 })
     })
 
-    test('each round has its own winner, whatever round the row has come to', async ({ store }) => {
+    test('each round has its own winner, whatever round the row is in', async ({ store }) => {
       await suspendCalls(store, 'chat', ['call'])
       await answerRound(store, 1, 'ann')
       await openRound(store, 2)

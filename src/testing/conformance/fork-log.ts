@@ -179,7 +179,7 @@ export function movedLogs({ describe, test, expect }: Suite): void {
       ])
     })
 
-    test('are those that begin, that are known to be longer than they are, and that are gone', async ({ store }) => {
+    test('are new logs, logs that are shorter than known, and deleted ones', async ({ store }) => {
       const none = { tenant: 'default', id: 'none', seq: 0, at: null, status: null }
       expect(await store.movedLogs([none])).toEqual([])
       await store.appendEvent('gone', userMsg())
@@ -193,7 +193,7 @@ export function movedLogs({ describe, test, expect }: Suite): void {
       ])
     })
 
-    test('are those that were deleted and begun anew, though they are as long', async ({ store }) => {
+    test('are those that were deleted and created again, though they are as long', async ({ store }) => {
       await store.appendEvent('chat', userMsg())
       const before = await known(store, 'default', 'chat')
       await store.deleteConversation('chat')

@@ -28,7 +28,7 @@ export function quarantine({ describe, test, testLeaping, expect, refused }: Sui
       expect(await store.claimLease('chat', 'three', minute)).toMatchObject({ type: 'taken', lapses: 0 })
     })
 
-    test('the end of a turn, and a commit that lets go, forget the lapses', async ({ store, pass }) => {
+    test('the end of a turn, and a commit that releases the lease, forget the lapses', async ({ store, pass }) => {
       for (const lets of ['keeps', 'releases'] as const) {
         await begin(store, lets)
         await lapse(store, lets, pass, 2)

@@ -85,7 +85,7 @@ export function reopening({ describe, test, testReopening, expect, refused }: Su
       expect(await again.getBlob(ref)).toBe(null)
     })
 
-    testReopening('what was begun before closing is done', async ({ store, reopen }) => {
+    testReopening('operations that started before closing are finished', async ({ store, reopen }) => {
       const numbers = Array.from({ length: 20 }, (_, index) => index)
       const begun = Promise.all(numbers.map((number) => store.appendEvent(`chat-${number}`, userMsg())))
       const again = await reopen()
@@ -138,7 +138,7 @@ export function closing({ describe, testAlone, expect, refused }: Suite): void {
       await store.close()
     })
 
-    testAlone('what was begun before is finished, what comes after is refused', async ({ store }) => {
+    testAlone('operations that started before are finished, later ones are refused', async ({ store }) => {
       const begun = Promise.allSettled(Array.from({ length: 10 }, () => store.appendEvent('chat', userMsg())))
       const closed = store.close()
       const late = refused('store_closed', () => store.appendEvent('chat', userMsg()))
@@ -211,7 +211,7 @@ export function hints({ describe, testAlone, testTwoStores, expect }: Suite): vo
       ])
     })
 
-    testAlone('answers, expiries and wake-ups are heard of', async ({ store, eventually }) => {
+    testAlone('listeners hear of answers, expiries and wake-ups', async ({ store, eventually }) => {
       await suspendCalls(store, 'chat', ['one', 'two'])
       const heard = listen(store)
       await store.resolveToolCall('one', 'resolved', true)
@@ -223,7 +223,7 @@ export function hints({ describe, testAlone, testTwoStores, expect }: Suite): vo
       await eventually('the wake-up is heard', async () => heard.length > before)
     })
 
-    testAlone('what was refused is not heard of', async ({ store, pass }) => {
+    testAlone('listeners do not hear of refused changes', async ({ store, pass }) => {
       await store.appendEvent('chat', userMsg())
       const heard = listen(store)
       await store.commit('chat', { events: [titled('A')], expectedSeq: 9 })
@@ -232,7 +232,7 @@ export function hints({ describe, testAlone, testTwoStores, expect }: Suite): vo
       expect(heard).toEqual([])
     })
 
-    testAlone('what is heard of can be read', async ({ store, eventually }) => {
+    testAlone('an event can be read once a listener hears of it', async ({ store, eventually }) => {
       const read: number[] = []
       store.onWake(({ id, seq }) => {
         void store.streamEvents(id, { after: seq - 1 }).then((events) => read.push(events[0]?.seq ?? 0))
@@ -267,7 +267,7 @@ export function hints({ describe, testAlone, testTwoStores, expect }: Suite): vo
       await eventually('the other hears', async () => heard.length > 0)
     })
 
-    testTwoStores('what one store writes is heard of in the other', async ({ store, other, eventually }) => {
+    testTwoStores('listeners of one store hear what the other writes', async ({ store, other, eventually }) => {
       const heard = listen(other)
       // A new listener may miss what was written just before.
       await eventually('a hint arrives', async () => {

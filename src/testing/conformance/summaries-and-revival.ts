@@ -187,7 +187,7 @@ export function blobs({ describe, test, expect, refused }: Suite): void {
       expect(await isThere(store, ref)).toBe(false)
     })
 
-    test('a conversation that refers to a blob twice lets go of it once', async ({ store }) => {
+    test('a conversation that refers to a blob twice releases it once', async ({ store }) => {
       const ref = await put(store, 'twice')
       await store.commit('chat', { events: [withFile(ref), withFile(ref)] })
       await store.appendEvent('chat', withFile(ref))

@@ -34,7 +34,7 @@ export function upkeep({ describe, test, expect }: Suite): void {
       expect((await store.acquireLease('chat', 'another holder', 1_000)) !== null).toBe(true)
     })
 
-    testUpkeep('what was restored goes on: keys hold, calls are answered once', async ({ store, upkeep }) => {
+    testUpkeep('a restored conversation continues: keys hold, calls are answered once', async ({ store, upkeep }) => {
       await fill(store, 'chat')
       const before = await read(upkeep, 'chat')
       await store.deleteConversation('chat')
@@ -238,7 +238,7 @@ async function all<T>(items: AsyncIterable<T>): Promise<T[]> {
 
 export function modelCalls({ describe, test, testWithoutAudit, expect, refused }: Suite): void {
   describe('model calls', () => {
-    test('what was recorded of a model call is read back', async ({ store }) => {
+    test('the record of a model call is read back', async ({ store }) => {
       await store.appendEvent('chat', userMsg())
       const call = {
         turnRef: 'turn-1/0',

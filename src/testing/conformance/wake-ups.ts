@@ -273,7 +273,7 @@ const query = { agents: ['support'], limit: 9, leaseMs: 1_000 }
 
 export function clocks({ describe, testLeaping, expect }: Suite): void {
   describe('a clock that is put back', () => {
-    testLeaping('leaves due what was due, and asleep what was not', async ({ store, leap }) => {
+    testLeaping('leaves due conversations due, and the others asleep', async ({ store, leap }) => {
       for (const id of ['due', 'asleep']) await store.putConversation(id, { agent: 'support' })
       await store.commit('due', { events: [userMsg()], wakeAt: 'now' })
       await store.commit('asleep', { events: [userMsg()], wakeAt: { inMs: minute } })
