@@ -6,7 +6,7 @@ import { checkSignal, readOptions, shown } from '../base/errors/read-options.ts'
 import { RemoteError, ServerUnreachableError } from '../base/errors/server-errors.ts'
 import { InvalidArgumentError } from '../base/errors/store-errors.ts'
 import { GrowingView, type WatchEvent } from '../view/growing-view.ts'
-import { isTextDelta } from '../view/live-parts.ts'
+import { isTextDelta } from '../view/live-events.ts'
 import type { View } from '../view/view.ts'
 import { type ClientOptions, request } from './request.ts'
 

@@ -1,7 +1,7 @@
 import { checkDuration, checkId } from '../store/checks.ts'
 import type { Store } from '../store/store.ts'
 import type { Collected, CollectRequest } from '../store/upkeep.ts'
-import { upkeepOf } from './whole-store.ts'
+import { upkeepOf } from './maintenance.ts'
 
 /** What `collectGarbage` removes beside unreachable rows. */
 export type GarbageOptions = {

@@ -4,7 +4,7 @@ import type { UpkeepReader } from '../store/upkeep.ts'
 import { blobLine, conversationLine, rowLine, snapshotLine } from './export-line.ts'
 import { hashIn, idIn } from './import-rows.ts'
 import { ImportSource } from './import-source.ts'
-import { upkeepOf } from './whole-store.ts'
+import { upkeepOf } from './maintenance.ts'
 
 /** Something that only one side has, or that differs. */
 export type Difference = {

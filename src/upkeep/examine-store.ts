@@ -6,8 +6,8 @@ import { ConversationExaminer } from './examine-conversation.ts'
 import { ExportWriter, walkStore } from './export-store.ts'
 import { type Finding, finding } from './finding.ts'
 import { finishExamination } from './finish-examination.ts'
+import { type OnProgress, upkeepOf } from './maintenance.ts'
 import { type Repair, repairConversation } from './repair-conversation.ts'
-import { type OnProgress, upkeepOf } from './whole-store.ts'
 
 /** What `examineStore` reads, whether it repairs, and its callbacks. */
 export type ExamineOptions = {

@@ -13,7 +13,7 @@ import {
   snapshotLine,
   tenantLine,
 } from './export-line.ts'
-import { type OnProgress, upkeepOf } from './whole-store.ts'
+import { type OnProgress, upkeepOf } from './maintenance.ts'
 
 /** What `exportStore` exports, and its progress callback. */
 export type ExportOptions = {

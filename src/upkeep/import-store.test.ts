@@ -20,7 +20,7 @@ import {
 } from '../testing/conformance/event-builders.ts'
 import { exportStore } from './export-store.ts'
 import { importStore } from './import-store.ts'
-import type { Progress } from './whole-store.ts'
+import type { Progress } from './maintenance.ts'
 
 const open = () => memoryStore({ logger: silentLogger })
 let text = ''

@@ -6,7 +6,7 @@ import type { ConversationRow, RestoredConversation, RestoreOutcome, Upkeep } fr
 import type { ImportLine } from './import-line.ts'
 import { conversationIn, hashIn, idIn } from './import-rows.ts'
 import { ImportSource } from './import-source.ts'
-import { type OnProgress, upkeepOf } from './whole-store.ts'
+import { type OnProgress, upkeepOf } from './maintenance.ts'
 
 /** What to do with conversations that exist already, and a progress callback. */
 export type ImportOptions = {

@@ -19,7 +19,7 @@ import {
 import type { NewEvent } from '../log/events.ts'
 import { foldEvents } from '../log/fold-events.ts'
 import type { CallState } from '../log/state.ts'
-import { Announcer } from './live-parts.ts'
+import { Announcer } from './live-events.ts'
 
 /** What the last of the events announces, as `type detail`. */
 function announced(events: readonly NewEvent[]): string[] {

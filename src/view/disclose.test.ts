@@ -30,7 +30,7 @@ import {
   discloseWatched,
   everything,
 } from './disclose.ts'
-import { Announcer } from './live-parts.ts'
+import { Announcer } from './live-events.ts'
 import { viewOf } from './view-of.ts'
 
 const hidden = { errors: false, withheld: false }

@@ -12,7 +12,7 @@ import type {
 import type { CallState, ConversationState, Round, TurnItem, TurnState } from '../log/state.ts'
 import { isKnownType } from '../log/validate-event.ts'
 import type { WatchEvent } from './growing-view.ts'
-import { hiddenChildError, hiddenError, hiddenReason, hideWithheld, safePart } from './hidden-error.ts'
+import { hiddenChildError, hiddenError, hiddenReason, hideWithheld, safePart } from './hidden.ts'
 import type { LiveEvent, View, ViewMessage, ViewPart } from './view.ts'
 import { viewOf } from './view-of.ts'
 

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { appendDelta, type DeltaEvent } from './live-parts.ts'
+import { appendDelta, type DeltaEvent } from './live-events.ts'
 import type { Draft } from './view.ts'
 
 const place = { conversationId: 'c1', seq: 1, turnId: 't1' }

@@ -3,7 +3,7 @@ import type { LogEvent } from '../log/events.ts'
 import type { ConversationState } from '../log/state.ts'
 import { foldWithin, shownBytes } from '../log/trim-state.ts'
 import { isKnownType } from '../log/validate-event.ts'
-import { isDelta, type LiveParts, withLive, withoutSettled } from './live-parts.ts'
+import { isDelta, type LiveParts, withLive, withoutSettled } from './live-events.ts'
 import type { LiveEvent, View } from './view.ts'
 import { isSettled, viewOf } from './view-of.ts'
 

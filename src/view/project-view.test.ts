@@ -5,7 +5,7 @@ import type { LogEvent } from '../log/events.ts'
 import { foldEvents } from '../log/fold-events.ts'
 import { emptyState } from '../log/state.ts'
 import { projectView } from './growing-view.ts'
-import { nothingLive, withLive, withoutSettled } from './live-parts.ts'
+import { nothingLive, withLive, withoutSettled } from './live-events.ts'
 import type { View } from './view.ts'
 import { viewOf } from './view-of.ts'
 

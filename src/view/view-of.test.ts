@@ -16,7 +16,7 @@ import {
 } from '../../test/log/story.ts'
 import type { NewEvent } from '../log/events.ts'
 import { emptyState } from '../log/state.ts'
-import { nothingLive } from './live-parts.ts'
+import { nothingLive } from './live-events.ts'
 import { viewOf } from './view-of.ts'
 
 const calling = [said('t1'), replied('t1', 'm1', 1, { calls: ['c1'] }), called('c1')]

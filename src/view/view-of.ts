@@ -5,7 +5,7 @@ import { callPosition } from '../log/fold-call.ts'
 import { phaseOf } from '../log/fsm-state.ts'
 import { type CallState, type ConversationState, openTurn, type TurnState } from '../log/state.ts'
 import { shownBytes, trimState } from '../log/trim-state.ts'
-import { type LiveParts, noChildren, nothingLive } from './live-parts.ts'
+import { type LiveParts, noChildren, nothingLive } from './live-events.ts'
 import type { Children, LeftOut, PendingItem, View, ViewCall, ViewMessage, ViewPart } from './view.ts'
 
 /** The view of a folded log, combined with its live parts. */

@@ -41,7 +41,7 @@ export const callsMutants: readonly Mutant[] = [
     name: 'a call that changes is counted again, beside what it was',
     edits: [
       {
-        file: 'src/view/live-parts.ts',
+        file: 'src/view/live-events.ts',
         find: 'open: open + is.open - was.open, pending: pending + is.pending - was.pending',
         replace: 'open: open + is.open, pending: pending + is.pending - was.pending',
       },
@@ -52,7 +52,7 @@ export const callsMutants: readonly Mutant[] = [
     name: 'the calls of the open turn are not counted when another turn opens',
     edits: [
       {
-        file: 'src/view/live-parts.ts',
+        file: 'src/view/live-events.ts',
         find: 'if (turn?.firstSeq !== this.#openSeq) this.#tally',
         replace: 'if ((turn === null) !== (this.#openSeq === null)) this.#tally',
       },
@@ -63,7 +63,7 @@ export const callsMutants: readonly Mutant[] = [
     name: 'all calls of the open turn are counted at every event',
     edits: [
       {
-        file: 'src/view/live-parts.ts',
+        file: 'src/view/live-events.ts',
         find: 'if (turn?.firstSeq !== this.#openSeq) this.#tally',
         replace: 'if (turn) this.#tally',
       },

@@ -97,7 +97,7 @@ export const contractMutants: readonly Mutant[] = [
     name: 'the end of a call is announced again when a late answer arrives',
     edits: [
       {
-        file: 'src/view/live-parts.ts',
+        file: 'src/view/live-events.ts',
         find: 'return end && !(before && callEnd(before)) ? ',
         replace: 'return end ? ',
       },

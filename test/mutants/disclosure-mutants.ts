@@ -89,14 +89,14 @@ const rows: readonly Row[] = [
   ],
   [
     'the reason of a failed turn is shown',
-    'src/view/hidden-error.ts',
+    'src/view/hidden.ts',
     "return status === 'failed' ? codeOf(reason) : reason",
     'return reason',
     pages('turnOutcome'),
   ],
   [
     'what is meant for people is hidden',
-    'src/view/hidden-error.ts',
+    'src/view/hidden.ts',
     'if (userFacing === true || isOwnText(error)) return error',
     'if (isOwnText(error) || userFacing === null) return error',
     told('a page is told what is meant for people'),
@@ -247,7 +247,7 @@ const doors: readonly Row[] = [
   ],
   [
     'addresses in old logs are shown',
-    'src/view/hidden-error.ts',
+    'src/view/hidden.ts',
     "return { ...part, data: 'about:blank' }",
     'return part',
     addresses('in a log that is older than the rule is not shown, nor given to a model'),

@@ -21,11 +21,11 @@ export const leaseMutants: readonly Mutant[] = [
     edits: [{ file: 'src/store/lease.ts', find: '.filter(({ epoch }) => !this.#beingLetGo.has(epoch))', replace: '' }],
     killedBy: [
       {
-        file: 'src/store/leases-let-go.test.ts',
+        file: 'src/store/released-leases.test.ts',
         test: 'a lease that a release has let go of is not told of as lost before the acknowledgement is here',
       },
       {
-        file: 'src/store/leases-let-go.test.ts',
+        file: 'src/store/released-leases.test.ts',
         test: 'a lease that a commit that releases has let go of is not told of as lost before the acknowledgement is here',
       },
     ],

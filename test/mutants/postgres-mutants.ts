@@ -16,9 +16,7 @@ export const postgresMutants: readonly Mutant[] = [
       },
     ],
     killedBy: [
-      silent(
-        'a new connection that goes silent at its first statement is dropped, and the store uses another',
-      ),
+      silent('a new connection that goes silent at its first statement is dropped, and the store uses another'),
     ],
   },
   {

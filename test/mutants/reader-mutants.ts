@@ -31,7 +31,7 @@ export const readerMutants: readonly Mutant[] = [
     ],
     killedBy: [
       {
-        file: 'src/store/page-through.test.ts',
+        file: 'src/store/for-each-page.test.ts',
         test: 'of many concurrent readers, one continues before the rest of the process gets its turn',
       },
     ],

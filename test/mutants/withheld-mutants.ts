@@ -171,7 +171,7 @@ const planted: readonly (readonly [name: string, file: string, find: string, rep
   ],
   [
     'what was streamed and then withheld is not withdrawn',
-    'src/view/live-parts.ts',
+    'src/view/live-events.ts',
     "isWithheld ? 'message_discarded' : 'message_completed'",
     "'message_completed'",
     watched,
@@ -192,7 +192,7 @@ const planted: readonly (readonly [name: string, file: string, find: string, rep
   ],
   [
     'a page of events that begins with a message does not know its mark',
-    'src/view/hidden-error.ts',
+    'src/view/hidden.ts',
     "if (before?.type === 'withheld') withheld.add(before.content.messageId)",
     '',
     pages,

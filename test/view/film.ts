@@ -1,7 +1,7 @@
 import { callPhase } from '../../src/log/call-phase.ts'
 import type { LogEvent } from '../../src/log/events.ts'
 import { type ConversationState, emptyState, openTurn } from '../../src/log/state.ts'
-import { Announcer } from '../../src/view/live-parts.ts'
+import { Announcer } from '../../src/view/live-events.ts'
 import type { LiveContent, LiveEvent } from '../../src/view/view.ts'
 import { Choices } from '../log/choices.ts'
 import { simulate } from '../log/simulate.ts'

@@ -12,7 +12,7 @@ import {
   suspended,
 } from '../../../test/log/story.ts'
 import type { NewEvent } from '../../log/events.ts'
-import { nothingLive } from '../../view/live-parts.ts'
+import { nothingLive } from '../../view/live-events.ts'
 import type { Draft, View } from '../../view/view.ts'
 import { viewOf } from '../../view/view-of.ts'
 import { coloursOf, safely } from '../terminal/text.ts'

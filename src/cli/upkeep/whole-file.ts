@@ -1,7 +1,7 @@
 import { createReadStream, statSync } from 'node:fs'
 import { open, rename, rm } from 'node:fs/promises'
 import { CommandLineError } from '../../base/errors/cli-errors.ts'
-import type { OnProgress } from '../../upkeep/whole-store.ts'
+import type { OnProgress } from '../../upkeep/maintenance.ts'
 import { unlessUnwritable } from '../output.ts'
 import { safely } from '../terminal/text.ts'
 import type { Write } from './with-upkeep.ts'

@@ -7,7 +7,7 @@ import type { Difference } from '../../upkeep/differences-with.ts'
 import type { Examination, ExamineOptions } from '../../upkeep/examine-store.ts'
 import type { Exported, ExportOptions } from '../../upkeep/export-store.ts'
 import type { Imported, ImportOptions } from '../../upkeep/import-store.ts'
-import type { Migration } from '../../upkeep/whole-store.ts'
+import type { Migration } from '../../upkeep/maintenance.ts'
 import { Interrupted } from '../command.ts'
 import type { Output } from '../output.ts'
 import { targetArgs } from '../target/target-args.ts'
@@ -76,7 +76,7 @@ async function openUpkeep(args: UpkeepArgs, create: boolean): Promise<UpkeepTarg
 async function openStoreUpkeep(args: UpkeepArgs, create: boolean): Promise<UpkeepTarget> {
   const [upkeep, { unquarantine }, { openStore }, { agentNames }] = await Promise.all([
     import('../../upkeep/index.ts'),
-    import('../../upkeep/whole-store.ts'),
+    import('../../upkeep/maintenance.ts'),
     import('../target/open-store.ts'),
     import('../load-config.ts'),
   ])

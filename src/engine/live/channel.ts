@@ -4,7 +4,7 @@ import type { ConversationState } from '../../log/state.ts'
 import { shownBytes, trimState } from '../../log/trim-state.ts'
 import { yieldToEventLoop } from '../../store/log-pages.ts'
 import { bounded, grown, type WorkingSet } from '../../store/working-sets.ts'
-import { Announcer, nothingLive, withLive, withoutSettled } from '../../view/live-parts.ts'
+import { Announcer, nothingLive, withLive, withoutSettled } from '../../view/live-events.ts'
 import type { LiveContent, LiveEvent, View } from '../../view/view.ts'
 import { viewOf } from '../../view/view-of.ts'
 

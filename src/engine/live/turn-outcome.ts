@@ -4,7 +4,7 @@ import type { TurnStatus, Usage } from '../../log/events.ts'
 import { type ConversationState, findTurn, keptMessages, openTurn, type TurnState, usageOf } from '../../log/state.ts'
 import { type ConversationRef, conversationKey } from '../../store/records.ts'
 import type { Store } from '../../store/store.ts'
-import { noChildren } from '../../view/live-parts.ts'
+import { noChildren } from '../../view/live-events.ts'
 import type { Children, PendingItem } from '../../view/view.ts'
 import { isWaiting, pendingItems } from '../../view/view-of.ts'
 

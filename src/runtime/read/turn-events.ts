@@ -6,7 +6,7 @@ import { foldWithin } from '../../log/trim-state.ts'
 import { knownPart } from '../../log/validate-event.ts'
 import { pagesAfter } from '../../store/log-pages.ts'
 import type { EventPage, EventRange, TenantStore } from '../../store/store.ts'
-import { hideWithheld } from '../../view/hidden-error.ts'
+import { hideWithheld } from '../../view/hidden.ts'
 
 /** Tells which events of a log are about some turns, given all of them in their order. */
 export class TurnEvents {

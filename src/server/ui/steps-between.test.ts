@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { marked, replied, said, stateOf } from '../../../test/log/story.ts'
-import { nothingLive } from '../../view/live-parts.ts'
+import { nothingLive } from '../../view/live-events.ts'
 import { viewOf } from '../../view/view-of.ts'
 import { chunksBetween } from './chunks-between.ts'
 import type { UiChunk, UiStep, UiTurn } from './ui-turn.ts'

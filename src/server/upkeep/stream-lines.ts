@@ -1,6 +1,6 @@
 import { onAbort } from '../../base/abort.ts'
 import { RateLimitedError } from '../../base/errors/server-errors.ts'
-import type { OnProgress, Progress } from '../../upkeep/whole-store.ts'
+import type { OnProgress, Progress } from '../../upkeep/maintenance.ts'
 import { jsonText } from '../answer.ts'
 import { logFailure, type Problem, problemIn } from '../problem.ts'
 import type { RouteCall } from '../route.ts'

@@ -265,7 +265,10 @@ function newestFirst(left: ConversationRecord, right: ConversationRecord): numbe
 
 export function inbox({ describe, test, expect, refused }: Suite): void {
   describe('the inbox', () => {
-    test('the pending calls of all conversations are listed, newest first, with agent and title', async ({ store, pass }) => {
+    test('the pending calls of all conversations are listed, newest first, with agent and title', async ({
+      store,
+      pass,
+    }) => {
       expect(await store.pendingInbox()).toEqual([])
       await suspendCalls(store, 'one', ['first'], { agent: 'support', title: 'Refund' })
       await pass(3)

@@ -182,7 +182,9 @@ export function deletion({ describe, test, expect }: Suite): void {
       expect((await store.getConversation('chat'))!.lastSeq).toBe(4)
     })
 
-    test('a conversation that is created again is later than the deleted one, however soon it comes', async ({ store }) => {
+    test('a conversation that is created again is later than the deleted one, however soon it comes', async ({
+      store,
+    }) => {
       const begin = async (): Promise<number> => {
         const result = await store.commit('chat', { events: [userMsg(), titled('A')] })
         return (result.ok && result.at) || 0

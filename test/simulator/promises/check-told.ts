@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { LogEvent } from '../../../src/log/events.ts'
-import { hideWithheld } from '../../../src/view/hidden-error.ts'
+import { hideWithheld } from '../../../src/view/hidden.ts'
 import type { Told } from '../scenarios/scenario.ts'
 
 /** Whatever a client was told is in the log. */

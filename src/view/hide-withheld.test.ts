@@ -4,7 +4,7 @@ import { simulate } from '../../test/log/simulate.ts'
 import { ended, marked, placed, replied, said } from '../../test/log/story.ts'
 import type { LogEvent } from '../log/events.ts'
 import { foldEvents } from '../log/fold-events.ts'
-import { hideWithheld } from './hidden-error.ts'
+import { hideWithheld } from './hidden.ts'
 
 const log = placed([
   said('t1'),

@@ -3,7 +3,7 @@ import type { EventOf, LogEvent } from '../log/events.ts'
 import { Fold } from '../log/fold-events.ts'
 import { type CallTally, type ConversationPhase, phaseOfTurn, tallyOf } from '../log/fsm-state.ts'
 import type { CallState, ConversationState, FoundCall } from '../log/state.ts'
-import { withoutContent } from './hidden-error.ts'
+import { withoutContent } from './hidden.ts'
 import type { Activity, Children, Draft, DraftPart, LiveContent, LiveEvent, View } from './view.ts'
 
 /** The parts of a view that are not computed from its log. */

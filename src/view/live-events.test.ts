@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { cancelled, ended, placed, replied, resolved, started, succeeded, suspended } from '../../test/log/story.ts'
 import type { NewEvent } from '../log/events.ts'
-import { type LiveParts, nothingLive, withLive, withoutSettled } from './live-parts.ts'
+import { type LiveParts, nothingLive, withLive, withoutSettled } from './live-events.ts'
 import type { LiveContent } from './view.ts'
 
 const live = (parts: LiveParts, content: LiveContent) => withLive(parts, { conversationId: 'c', seq: 1, ...content })
