@@ -49,13 +49,15 @@ beforeAll(async () => {
 
 describe('an import', () => {
   test.each(['{"a":'.repeat(600) + '1' + '}'.repeat(600), '1e999'])(
-    'of what no log can hold names the line',
+    'of a value that a log cannot hold names the line',
     async (settings) => {
       const index = lines.findIndex((line) => line.includes('"settings":{}'))
       const hostile = lines.with(index, lines[index]!.replace('"settings":{}', `"settings":${settings}`)).join('\n')
       const error = await failure(importText(open(), `${hostile}\n`))
       expect(error).toBeInstanceOf(ImportInvalidError)
-      expect(String(error)).toContain(`Line ${index + 1} of the export is not valid: 'settings' cannot be stored. Of`)
+      expect(String(error)).toContain(
+        `Line ${index + 1} of the export is not valid: 'settings' cannot be stored. Nothing of its conversation was written`,
+      )
     },
   )
 

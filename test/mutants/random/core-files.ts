@@ -2,14 +2,14 @@ import { readdir } from 'node:fs/promises'
 import { join } from 'node:path'
 
 /**
- * What is no core: edges, whole-store upkeep, SQL of old schemas, texts of errors, and what only tests use. Everything else in `src` decides what is
+ * What is no core: edges, upkeep of whole stores, texts of errors, and what only tests use. Everything else in `src` decides what is
  * written, run or shown, and a new folder belongs to it until it is named here.
  */
 const edges = ['cli', 'client', 'server', 'testing', 'upkeep', 'index.ts']
 const notDecidedInBase = ['errors', 'failpoint.ts']
 /** What the edges have that decides: who and what gets in. */
 const guards = ['server/guard']
-const notDecided = ['migrations', 'tables.ts', 'commit-function.ts', 'upkeep']
+const notDecided = ['migrations', 'commit-function.ts', 'upkeep']
 
 /** The files of the core, as paths from the root of a tree, in an order that does not change. */
 export async function coreFiles(root: string): Promise<string[]> {
