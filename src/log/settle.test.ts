@@ -1,9 +1,8 @@
-import { describe, expect, test } from 'vitest'
+import { calling, plainCall, tell, text } from '../../test/log/settle-stories.ts'
 import {
   answer,
   called,
   cancelled,
-  continued,
   draftCall,
   ended,
   failed,
@@ -12,34 +11,12 @@ import {
   replied,
   said,
   started,
-  stateOf,
   succeeded,
   suspended,
 } from '../../test/log/story.ts'
-import type { AssistantPart, NewEvent, ToolCallContent } from './events.ts'
-import { type Outcome, settle } from './settle.ts'
+import type { Outcome } from './settle.ts'
 import { injection } from './validate-event.ts'
 
-/** A log and an outcome in hand; what is appended for it. Every story is also told twice: the second time nothing is appended. */
-type Story = {
-  readonly name: string
-  readonly log: NewEvent[]
-  readonly outcome: Outcome
-  readonly append: NewEvent[]
-}
-
-const text: AssistantPart = { type: 'text', text: 'this is m1' }
-const plainCall: AssistantPart = {
-  type: 'plain_call',
-  providerCallId: 'provider-c1',
-  name: 'refund',
-  args: { cents: 5 },
-}
-const calling = (options: Partial<ToolCallContent> = {}): NewEvent[] => [
-  said('t1'),
-  replied('t1', 'm1', 1, { calls: ['c1'] }),
-  called('c1', options),
-]
 tell('a message', [
   {
     name: 'is appended',
@@ -309,14 +286,3 @@ tell('other outcomes', [
     append: [],
   },
 ])
-
-function tell(title: string, stories: Story[]): void {
-  describe(title, () => {
-    test.each(stories)('$name', ({ log, outcome, append }) => {
-      const state = stateOf(log)
-      const events = settle(state, outcome)
-      expect(events).toEqual(append)
-      expect(settle(continued(state, events), outcome)).toEqual([])
-    })
-  })
-}
