@@ -108,7 +108,7 @@ function notRepresentable(vendor: string, cause: unknown): SchemaNotConvertibleE
   const reason = cause instanceof Error ? cause.message : String(cause)
   return new SchemaNotConvertibleError(
     vendor,
-    `${reason}. Describe it by what JSON can hold (a date as a string), or pass a JSON Schema instead`,
+    `${reason}. Describe it as JSON (a date as a string), or pass a JSON Schema instead`,
     { cause },
   )
 }

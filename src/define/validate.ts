@@ -131,7 +131,7 @@ function answered(checked: Validation<unknown>): Json {
 }
 
 function record(value: unknown, what: string): Json {
-  if (value === undefined) throw new InvalidAnswerError(what, 'a value is required; null is one')
+  if (value === undefined) throw new InvalidAnswerError(what, 'a value is required; null is allowed')
   const normalised = normaliseValue(value)
   if (!normalised.ok) throw new InvalidAnswerError(what, normalised.problem)
   return normalised.value

@@ -169,9 +169,9 @@ const happened: Record<ModelErrorCode, string> = {
 
 const advice: Record<ModelErrorCode, string> = {
   model_failed: 'See what the provider says, or add a fallback model.',
-  model_interrupted: 'What had come is kept. Send the message again.',
+  model_interrupted: 'The part that arrived is kept. Send the message again.',
   model_overloaded: 'Try again later, raise the limit, or add a fallback model.',
-  model_rejected: 'Check the settings, the tools and the length of the conversation against what this model takes.',
+  model_rejected: 'Check the settings, the tools and the length of the conversation against what this model accepts.',
   model_unauthorized: "Check the provider's key and what it may use.",
   model_unreachable: "Check the network and the provider's address, or try again.",
 }

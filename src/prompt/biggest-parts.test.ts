@@ -49,7 +49,7 @@ test('injections of the call, the summary and the tools are parts; calls that ar
 test('a seed is told before the first turn, until it is put away', () => {
   const seeded = [{ type: 'seeded' as const, content: { state: 'before' }, conversationId: 'c', seq: 1, at: 1 }]
   expect(explain(seeded, { evictions: { seen: 1, evicted: [] } }, emptyState)).toEqual([
-    { seq: 1, type: 'seeded', shown: 'verbatim', why: 'it is told before the first turn' },
+    { seq: 1, type: 'seeded', shown: 'verbatim', why: 'it is rendered before the first turn' },
   ])
   const evicted = [
     { shown: 'stubbed', why: 'old', callId: 'c1' },

@@ -19,7 +19,13 @@ test.each<[string, LanguageModelV4Prompt, LanguageModelV4Prompt, number, string 
     1,
     'message 1 (assistant) has changed',
   ],
-  ['another role', [user('a'), says('b')], [user('a'), user('b')], 1, 'message 1 was of assistant and is of user'],
+  [
+    'another role',
+    [user('a'), says('b')],
+    [user('a'), user('b')],
+    1,
+    'message 1 changed its role from assistant to user',
+  ],
   ['a prompt that shrank', [user('a'), says('b')], [user('a')], 1, 'message 1 (assistant) is gone'],
 ])('%s', (_, earlier, later, messages, brokenBy) => {
   expect(between(earlier, later)).toMatchObject({ messages, brokenBy })

@@ -35,7 +35,7 @@ export function commonPrefix(earlier: PromptTrace, later: PromptTrace): CommonPr
 
 function describe(was: MessageTrace, is: MessageTrace | undefined, index: number): string {
   if (!is) return `message ${index} (${was.role}) is gone`
-  if (was.role !== is.role) return `message ${index} was of ${was.role} and is of ${is.role}`
+  if (was.role !== is.role) return `message ${index} changed its role from ${was.role} to ${is.role}`
   return was.role === 'system' ? 'the instructions have changed' : `message ${index} (${was.role}) has changed`
 }
 

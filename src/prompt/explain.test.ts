@@ -76,7 +76,7 @@ describe('explaining a call', () => {
     [
       'summarised',
       { summary: { toSeq: 9, version: 3, text: 'x' } },
-      'version 3 of the summary stands for the turns that ended by 9',
+      'version 3 of the summary covers the turns that ended by 9',
     ],
     ['outside_window', { windowFrom: 10 }, 'the budget was full, and turns that began before 10 were left out'],
   ])('tells what is %s', (shown, reduction, why) => {
@@ -100,12 +100,12 @@ describe('explaining a call', () => {
     expect(explain(placed(events), rowOf(9)).map(({ why }) => why)).toEqual([
       'its turn is in the window',
       'it was regenerated',
-      'its feedback stands in place of the message',
-      'it has nothing that is shown',
-      'its turn was in the queue',
-      'the model is not told of such events',
+      'its feedback replaces the message',
+      'it has no content to show',
+      'its turn was queued',
+      'events of this type are not part of a prompt',
       'it is marked as cut off: cancelled',
-      'the model is not told of such events',
+      'events of this type are not part of a prompt',
       "it was withheld: the hook 'guard' did not pass it",
     ])
   })

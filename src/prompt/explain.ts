@@ -38,22 +38,22 @@ export function explain(
     if (seq > seen) return { seq, type, shown: 'not_shown', why: 'it came after this call' }
     if (event.type === 'seeded') return { seq, type, ...ofSeed(evicted) }
     const turn = turnOf(event)
-    return { seq, type, ...(turn ? (ofTurn(turn, evicted) ?? ofEvent(event, turn, evicted)) : notTold) }
+    return { seq, type, ...(turn ? (ofTurn(turn, evicted) ?? ofEvent(event, turn, evicted)) : notInPrompt) }
   })
 }
 
 const verbatim: Shown = { shown: 'verbatim', why: 'its turn is in the window' }
-const notTold: Shown = { shown: 'not_shown', why: 'the model is not told of such events' }
+const notInPrompt: Shown = { shown: 'not_shown', why: 'events of this type are not part of a prompt' }
 
 function ofSeed(evicted: readonly Eviction[]): Shown {
   const putAway = evicted.find((eviction) => 'toSeq' in eviction)
   if (putAway) return { shown: putAway.shown, why: putAway.why }
-  return { shown: 'verbatim', why: 'it is told before the first turn' }
+  return { shown: 'verbatim', why: 'it is rendered before the first turn' }
 }
 
 /** Null when the turn is in the window. */
 function ofTurn(turn: TurnState, evicted: readonly Eviction[]): Shown | null {
-  if (!turn.opened) return { shown: 'not_shown', why: 'its turn was in the queue' }
+  if (!turn.opened) return { shown: 'not_shown', why: 'its turn was queued' }
   for (const eviction of evicted) {
     const { shown, why } = eviction
     if ('toSeq' in eviction && turn.end && turn.end.seq <= eviction.toSeq) return { shown, why }
@@ -73,14 +73,14 @@ function ofEvent(event: LogEvent, turn: TurnState, evicted: readonly Eviction[])
     case 'tool_call':
       return verbatim
     case 'regeneration':
-      return { shown: 'verbatim', why: 'its feedback stands in place of the message' }
+      return { shown: 'verbatim', why: 'its feedback replaces the message' }
     case 'resolution':
     case 'tool_result': {
       const call = turn.calls[callPosition(turn.calls, event.content.callId)]
-      return call ? ofEnd(event, call, evicted) : notTold
+      return call ? ofEnd(event, call, evicted) : notInPrompt
     }
     default:
-      return notTold
+      return notInPrompt
   }
 }
 
@@ -93,7 +93,7 @@ function ofAssistant({ seq, content }: EventOf<'assistant_msg'>, turn: TurnState
   const { parts, status } = content
   const hidden = status === 'complete' ? ['reasoning', 'source', 'plain_call'] : ['source']
   const isEmpty = parts.every((part) => hidden.includes(part.type) || isBlank(part))
-  if (isEmpty) return { shown: 'not_shown', why: 'it has nothing that is shown' }
+  if (isEmpty) return { shown: 'not_shown', why: 'it has no content to show' }
   return status === 'complete' ? verbatim : { shown: 'verbatim', why: `it is marked as cut off: ${status}` }
 }
 
@@ -104,7 +104,7 @@ function ofAssistant({ seq, content }: EventOf<'assistant_msg'>, turn: TurnState
 function ofEnd(event: EventOf<'resolution' | 'tool_result'>, call: CallState, evicted: readonly Eviction[]): Shown {
   const isEdit = event.type === 'resolution' && event.content.edited !== undefined
   const isEnd = callEnd(call) !== null && event.seq === endSeq(call)
-  if (!isEnd && !isEdit) return notTold
+  if (!isEnd && !isEdit) return notInPrompt
   const stub = evicted.find((eviction) => eviction.shown === 'stubbed' && eviction.callId === call.callId)
   return stub ? { shown: 'stubbed', why: stub.why } : verbatim
 }
@@ -151,10 +151,10 @@ export function evictionsOf({ summary, windowFrom, stubbed }: Reduction): (Evict
     const { toSeq, version, text } = summary
     // Without summaries, evicted turns are covered by an empty summary.
     if (text === '') {
-      const why = `the turns that ended by ${toSeq} were left out, and nothing stands for them`
+      const why = `the turns that ended by ${toSeq} were left out without a summary`
       evictions.push({ shown: 'outside_window', toSeq, why })
     } else {
-      const why = `version ${version} of the summary stands for the turns that ended by ${toSeq}`
+      const why = `version ${version} of the summary covers the turns that ended by ${toSeq}`
       evictions.push({ shown: 'summarised', toSeq, why })
     }
   }

@@ -47,7 +47,7 @@ const printed: Readonly<Record<string, readonly (string | RegExp)[]>> = {
   'compaction.ts': [
     'messages in the log: 40',
     'the last call saw fewer: true',
-    /^the first message was summarised: version \d+ of the summary stands for the turns that ended by \d+$/,
+    /^the first message was summarised: version \d+ of the summary covers the turns that ended by \d+$/,
     'between reductions, every prompt only grew',
   ],
   'flow.ts': [

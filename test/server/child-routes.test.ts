@@ -108,7 +108,7 @@ describe('an agent that only a tool starts is answered as one that does not exis
       const answer = await ask(url, route, { ...names, id: 'new', agent }, asking ?? undefined)
       return JSON.stringify([answer.status, answer.body]).replaceAll(agent, 'AGENT')
     }
-    expect(await told('worker')).toBe(await told('missing'))
+    expect(await told('worker')).toBe(await told('unknown'))
     expect(await told('worker')).toContain('"agent_missing"')
     expect(model.calls).toHaveLength(1)
   })

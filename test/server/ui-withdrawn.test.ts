@@ -20,7 +20,9 @@ describe.each(['v6', 'v7'] as Sdk[])('ai %s', (sdk) => {
     await runtime.conversation('c').stop()
     await sent
     expect(chat.status).toBe('error')
-    expect(chat.error?.message).toBe('What was shown of this message was withdrawn. Resume to see it as it is.')
+    expect(chat.error?.message).toBe(
+      'A part of this message was withdrawn. Resume the stream to see the current message.',
+    )
     await until(() => server.streams().clients === 0)
     const resumed = chat.resumeStream()
     await until(() => server.streams().clients === 1)

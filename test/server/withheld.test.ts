@@ -164,7 +164,9 @@ describe.each(['v6', 'v7'] as Sdk[])('a chat of ai %s', (sdk) => {
     judge.when = until(() => textOf(lastMessage(chat)) === 'It is Xanadu.').then(() => {})
     await chat.sendMessage({ text: 'And now?' })
     expect(chat.status).toBe('error')
-    expect(chat.error?.message).toBe('What was shown of this message was withdrawn. Resume to see it as it is.')
+    expect(chat.error?.message).toBe(
+      'A part of this message was withdrawn. Resume the stream to see the current message.',
+    )
     await until(async () => (await messagesOf(api)).at(-1)?.metadata?.status === 'halted')
     chat.messages = await messagesOf(api)
     expect(chat.messages.map(textOf)).toEqual(['Where?', '', 'And now?', ''])

@@ -127,7 +127,7 @@ overStores('the audit of model calls', (story) => {
     const reasons = rows.flatMap((row) => projectionOf(row).evicted.map((eviction) => eviction.why))
     expect(reasons).toContainEqual(expect.stringMatching(/^it is \d+ turns old; the retention of 'look' is 2 turns$/))
     expect(reasons).toContainEqual(
-      expect.stringMatching(/^version 1 of the summary stands for the turns that ended by \d+$/),
+      expect.stringMatching(/^version 1 of the summary covers the turns that ended by \d+$/),
     )
     expect(rows[0]!.summaryVersion).toBeNull()
     expect(rows.at(-1)!.summaryVersion).toBeGreaterThanOrEqual(1)
