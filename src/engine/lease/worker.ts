@@ -208,11 +208,11 @@ export class Worker implements WorkStarter {
     return this.#taken.get(conversationKey(tenant, id))?.owner?.problem ?? this.#skipped.problemOf(ref, lastSeq)
   }
 
-  /** Lets go of one conversation; this node leaves it alone until its log grows. */
+  /** Lets go of one conversation. This node skips it until its log grows. */
   async release(tenant: string, id: string): Promise<void> {
     const taken = this.#taken.get(conversationKey(tenant, id))
     if (!taken?.owner) return this.#shutdown.take({ tenant, id })
-    // What it records while letting go is not what it waits for.
+    // What the owner records while it closes must not count as growth.
     this.#skipped.add({ tenant, id }, Number.POSITIVE_INFINITY)
     await taken.owner.close()
     await taken.done
@@ -220,7 +220,7 @@ export class Worker implements WorkStarter {
     await this.#shutdown.take({ tenant, id })
   }
 
-  /** What drains is still held: its leases are renewed until all is let go. */
+  /** Waits up to `drainMs` for what runs, then closes the rest. Leases are renewed until all is let go. */
   async close(drainMs: number): Promise<void> {
     this.#isClosed = true
     for (const cancel of this.#cancelTimers) cancel()
@@ -242,9 +242,9 @@ export class Worker implements WorkStarter {
       return undefined
     } catch (error) {
       entry.owner?.loseLease()
-      await this.#leave(ref, error)
+      await this.#skip(ref, error)
       const { lease } = entry
-      // Not known as ours any more: where it cannot be given back, the next renewal finds it.
+      // From here the lease is a stray: if it cannot be given back now, the next renewal finds it.
       entry.lease = null
       // Another node may have the code for it.
       if (lease) await this.#release(ref, lease.epoch)
@@ -252,7 +252,7 @@ export class Worker implements WorkStarter {
     }
   }
 
-  /** Must not reject: the worker goes on, and what could not be released is found by the next renewal, which does not renew it. */
+  /** Must not reject. A lease that could not be released is found by the next renewal, which does not renew it. */
   async #release({ tenant, id }: ConversationRef, epoch: number): Promise<void> {
     try {
       await this.#node.store.forTenant(tenant).releaseLease(id, epoch)
@@ -295,7 +295,7 @@ export class Worker implements WorkStarter {
       this.#own(entry, owner)
       if (this.#isClosed) await owner.close()
     })
-    // Polling would find it late.
+    // Polling would find it too late.
     if (dueInMs !== null && dueInMs <= this.#node.pollMs) this.#node.clock.after(dueInMs, () => void this.#look())
   }
 
@@ -305,8 +305,8 @@ export class Worker implements WorkStarter {
     if (entry.lease?.isLost) owner.loseLease()
   }
 
-  /** A log this version cannot fold is left alone until it grows or the code changes; it is not folded past. */
-  async #leave(ref: ConversationRef, error: unknown): Promise<void> {
+  /** Skips a conversation after an error: until its log grows where waiting does not help, as for a log that this version cannot fold; else for a while. */
+  async #skip(ref: ConversationRef, error: unknown): Promise<void> {
     const { tenant, id } = ref
     const { logger, workingSets } = this.#node
     const isAway = PerdureError.isInstance(error) && error.retryable
@@ -354,7 +354,7 @@ export class Worker implements WorkStarter {
     const limit = Math.min(this.#room + this.#skipped.size, 10_000)
     const suspects = this.#claims.hasPlaceForSuspect ? 1 + this.#skipped.size : 0
     const due = this.#room > 0 ? await store.dueWork({ agents: names, limit, suspects, leaseMs }) : []
-    // There may be more than there is room for: it is looked for as soon as there is some again.
+    // There may be more than there is room for: the worker looks again as soon as there is room.
     if (due.length >= limit) this.#isFull = true
     for (const ref of await this.#skipped.toLookAt(due, store)) {
       const reading = store.forTenant(ref.tenant).getConversation(ref.id)
@@ -377,7 +377,7 @@ export class Worker implements WorkStarter {
   }
 }
 
-/** Once it is lost there is nothing to renew. */
+/** Empty once the lease is lost: there is nothing to renew. */
 function heldConversation({ lease, owner, hintedSeq }: Taken): HeldConversation[] {
   if (!lease || lease.isLost || owner?.isLost) return []
   return [{ lease, seq: Math.max(owner?.lastSeq ?? 0, hintedSeq) }]
