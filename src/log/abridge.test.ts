@@ -13,6 +13,11 @@ setFlagsFromString('--expose-gc')
 const collectGarbage = runInNewContext('gc') as () => void
 const long = 'x'.repeat(10_000)
 
+test('a value weighs about what it takes in memory', () => {
+  expect([null, true, 12, ''].map(weightOf)).toEqual([8, 8, 8, 16])
+  expect(['abc', [], [1, 'a'], {}, { key: null }].map(weightOf)).toEqual([19, 32, 73, 32, 59])
+})
+
 describe('the beginning of a value', () => {
   test.each<[string, Json, Json]>([
     ['a short one is itself', { a: [1, 'b', null] }, { a: [1, 'b', null] }],

@@ -168,6 +168,8 @@ describe('an invalid value is named with its path', () => {
     ['tool_started', { attempt: 0 }, "'content.attempt' must be"],
     ['suspension', { kind: 'question' }, "'content.kind' must be one of"],
     ['resolution', { round: 0 }, "'content.round' must be"],
+    ['resolution', { edited: 1 }, "'content.edited' must be an object, not 1"],
+    ['resolution', { edited: { after: 1 } }, "'content.edited.before' must be JSON, not missing"],
     ['resolution', { edited: { before: 1 } }, "'content.edited.after' must be JSON, not missing"],
     ['tool_result', { ok: 'true', result: 1 }, "'content.ok' must be one of true, not 'true'"],
     ['tool_result', { ok: true }, "'content.result' must be JSON, not missing"],

@@ -116,11 +116,24 @@ describe('parts of a message', () => {
     [
       'a call that the host runs, and its result',
       [
-        { type: 'tool-call', toolCallId: 'x', toolName: 'search', input: '{"q":1}', providerExecuted: true },
+        {
+          type: 'tool-call',
+          toolCallId: 'x',
+          toolName: 'search',
+          input: '{"q":1}',
+          providerExecuted: true,
+          providerMetadata: { p: { itemId: 'i' } },
+        },
         { type: 'tool-result', toolCallId: 'x', toolName: 'search', result: [1], providerMetadata: { p: { a: 1 } } },
       ],
       [
-        { type: 'provider_call', providerCallId: 'x', name: 'search', args: { q: 1 } },
+        {
+          type: 'provider_call',
+          providerCallId: 'x',
+          name: 'search',
+          args: { q: 1 },
+          providerMetadata: { p: { itemId: 'i' } },
+        },
         {
           type: 'provider_result',
           providerCallId: 'x',

@@ -13,6 +13,24 @@ test.each([
   )
 })
 
+test('a runtime that is closed listens to its store no longer', async () => {
+  const store = memoryStore()
+  const listening = new Set<object>()
+  const onWake: typeof store.onWake = (listener) => {
+    const stop = store.onWake(listener)
+    listening.add(listener)
+    return () => {
+      listening.delete(listener)
+      stop()
+    }
+  }
+  const runtime = createRuntime({ agents: [], store: { ...store, onWake } })
+  expect(listening.size).toBe(1)
+  await runtime.close()
+  expect(listening.size).toBe(0)
+  await store.close()
+})
+
 test.each([
   [
     'a misspelt tenant',

@@ -1,4 +1,4 @@
-import { expect, test } from 'vitest'
+import { expect, test, vi } from 'vitest'
 import { forEachPage, yieldToEventLoop } from './log-pages.ts'
 
 test('pages are read until a short one, each after the last row of the one before', async () => {
@@ -46,6 +46,30 @@ test('of many concurrent readers, one continues before the rest of the process g
   await Promise.all(Array.from({ length: 8 }, reading))
   clearInterval(others)
   expect(most).toBeLessThan(4)
+})
+
+// The last one: it puts the clock forward a little.
+test('a process that was busy for less than ten milliseconds goes on at once', async () => {
+  let now = performance.now() + 10
+  const clock = vi.spyOn(performance, 'now').mockImplementation(() => now)
+  const hasYielded = async () => {
+    let isNext = false
+    setImmediate(() => {
+      isNext = true
+    })
+    await yieldToEventLoop()
+    return isNext
+  }
+  try {
+    expect(await hasYielded()).toBe(true)
+    expect(await hasYielded()).toBe(false)
+    now += 9
+    expect(await hasYielded()).toBe(false)
+    now += 1
+    expect(await hasYielded()).toBe(true)
+  } finally {
+    clock.mockRestore()
+  }
 })
 
 async function collected<T>(rows: AsyncIterable<T>): Promise<T[]> {

@@ -109,6 +109,7 @@ test('with a summary only what came after it is folded, from its base', async ()
   await write(store, 'c1', 't2')
   const revived = await loadWhole(store, 'c1')
   expect(revived.state.turns.map((turn) => turn.turnId)).toEqual(['t2'])
+  expect([state.hasOlder, revived.state.hasOlder]).toEqual([undefined, true])
   expect(revived.origin.summary).toMatchObject({ toSeq: 3, content: 'they said hello' })
 })
 

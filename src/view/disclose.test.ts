@@ -212,6 +212,20 @@ test('a message that no hook has passed is empty in events, wherever a page star
   expect(discloseEvents(log, { errors: false, withheld: true })[2]).toEqual(log[2])
 })
 
+test('URLs that a page must not open are not in folded turns either, also where errors are disclosed', () => {
+  const parts = [{ type: 'file', mediaType: 'image/png', data: 'javascript:alert(1)' }] as const
+  const [bad] = placed([
+    { type: 'user_msg', content: { turnId: 't1', message: { parts }, options: {}, who: 'ann' } },
+  ] as NewEvent[])
+  const state = foldEvents([bad!])
+  for (const disclosure of [everything, hidden]) {
+    const shown = discloseState(state, disclosure)
+    expect(shown).not.toBe(state)
+    expect(JSON.stringify(shown)).not.toContain('javascript:')
+    expect(JSON.stringify(discloseEvents([bad!], disclosure))).not.toContain('javascript:')
+  }
+})
+
 test('URLs that a page must not open are dropped from injections, and the rest stays the same object', () => {
   const injected = (data: string): NewEvent => {
     const parts = [{ type: 'file', mediaType: 'image/png', data }] as const

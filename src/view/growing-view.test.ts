@@ -1,9 +1,10 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { placed, said } from '../../test/log/story.ts'
+import { ended, placed, replied, said } from '../../test/log/story.ts'
 import { type Filmed, film, filmedId } from '../../test/view/film.ts'
 import type { LogEvent } from '../log/events.ts'
 import { emptyState } from '../log/state.ts'
+import { userMsg } from '../log/validate-event.ts'
 import { GrowingView, projectView } from './growing-view.ts'
 import { viewOf } from './view-of.ts'
 
@@ -54,6 +55,22 @@ test('its seq and its drafts are those of its view, before that was worked out',
     { seed: 2, numRuns: 60, interruptAfterTimeLimit: timeout, markInterruptAsFailure: true },
   )
   expect(drafts).toBeGreaterThan(100)
+})
+
+test('what is shown grows to two megabytes, and is then cut to one', () => {
+  const growing = new GrowingView(empty)
+  const text = 'x'.repeat(100 * 1024)
+  const turn = (turnId: string) => {
+    const question = userMsg({ turnId, message: { parts: [{ type: 'text', text }] }, options: {}, who: 'ann' })
+    return [question, replied(turnId, `${turnId}-m`, 1), ended(turnId)]
+  }
+  const events = placed(Array.from({ length: 25 }, (_, n) => turn(`t${n}`)).flat())
+  for (const event of events.slice(0, 57)) growing.take(event)
+  expect([growing.log.turns.length, growing.view.before]).toEqual([19, null])
+  for (const event of events.slice(57)) growing.take(event)
+  expect(growing.log.turns.at(-1)?.turnId).toBe('t24')
+  expect(growing.log.turns.length).toBeLessThan(15)
+  expect(growing.view.before).toBe(growing.view.messages[0]!.seq)
 })
 
 test('an event of a type that is not known is refused, and what came before it is still shown', () => {

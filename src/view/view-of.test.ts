@@ -42,6 +42,13 @@ test('an empty log is an idle conversation without messages', () => {
   })
 })
 
+test('older messages are read from before the first that is shown, or from the end where none is', () => {
+  const log = stateOf([said('t1'), ended('t1')])
+  expect(viewOf('story', { ...log, hasOlder: true }).before).toBe(1)
+  expect(viewOf('story', { ...log, turns: [], hasOlder: true }).before).toBe(3)
+  expect(viewOf('story', { ...log, turns: [] }).before).toBe(null)
+})
+
 describe('messages', () => {
   test('are those of people and models, in the order of the log', () => {
     const { messages } = shown(said('t1'), replied('t1', 'm1', 1), ended('t1'))

@@ -30,7 +30,11 @@ export async function owning(run: (flow: FlowVerbs) => Promise<unknown>, { more 
   const conversation = { kind: 'flow', agent: 'flow:f' } as const
   const { real, store, lease, clock, ...log } = await ownedLog(ref, { events: [started, ...more], conversation })
   const warnings: string[] = []
-  const warn = (message: string) => void warnings.push(message)
+  const warned: unknown[] = []
+  const warn = (message: string, fields?: object) => {
+    warnings.push(message)
+    warned.push(fields)
+  }
   const context: FlowContext = {
     ...{ ref, store },
     node: {
@@ -41,7 +45,7 @@ export async function owning(run: (flow: FlowVerbs) => Promise<unknown>, { more 
   }
   const owner = new FlowOwner(context, lease, (await loadFlow(real, id))!)
   const { pass, meddle, commits, released, lost, types, epoch } = log
-  return { owner, clock, pass, store: real, meddle, commits, released, warnings, lost, types, epoch }
+  return { owner, clock, pass, store: real, meddle, commits, released, warnings, warned, lost, types, epoch }
 }
 
 /** Gives the lease to another node. */

@@ -22,7 +22,11 @@ export async function owningConversation(agent: Agent, events: readonly NewEvent
   const change = { events: [...events], conversation: { agent: agent.name } }
   const { all, real, store, lease, clock, ...log } = await ownedLog({ tenant, id }, change)
   const told: string[] = []
-  const tell = (level: string) => (message: string) => void told.push(`${level}: ${message}`)
+  const fields: unknown[] = []
+  const tell = (level: string) => (message: string, more?: object) => {
+    told.push(`${level}: ${message}`)
+    fields.push(more)
+  }
   const scope = systemScope() as Scope
   const logger = { ...silentLogger, warn: tell('warn'), error: tell('error') }
   const settings = { ...nodeSettings(all, clock), logger, missingToolMs: 0 }
@@ -43,7 +47,7 @@ export async function owningConversation(agent: Agent, events: readonly NewEvent
   }
   const owner = new Owner(context, lease, await loadWhole(real, id), null)
   const { pass, meddle, commits, lost, types, epoch } = log
-  return { owner, clock, pass, store: real, meddle, commits, told, lost, types, workingSets, context, epoch }
+  return { owner, clock, pass, store: real, meddle, commits, told, fields, lost, types, workingSets, context, epoch }
 }
 
 /** Calls `act` once and then says that it is done; `act` ends when the test says so. */

@@ -3,6 +3,7 @@ import type { Json, JsonObject } from '../json.ts'
 import { checkOutsideSchema, checkValue } from './compile-schema.ts'
 import { at, shown } from './issues.ts'
 import { MalformedSchema } from './read-keyword.ts'
+import { TooComplex } from './step-budget.ts'
 
 const verdict = (schema: JsonObject | boolean, value: Json) => checkValue(schema, value, 'code')
 const issues = (schema: JsonObject | boolean, value: Json) => {
@@ -48,6 +49,48 @@ test('an address that is none makes no schema, and neither does one that leads n
   expect(() => checkOutsideSchema({ $ref: '#/%zz' })).toThrow("'#/%zz' refers to nothing in it")
   expect(() => checkOutsideSchema({ $ref: '#/$defs/none' })).toThrow(MalformedSchema)
   checkOutsideSchema({ $ref: '#/$defs/a%25b', $defs: { 'a%b': { type: 'string' } } })
+})
+
+test('a schema is found by its address, by its anchor, and by an anchor that is written as its id', () => {
+  const text = { type: 'string' }
+  for (const schema of [
+    { $ref: 'other', $defs: { x: { $id: 'other', ...text } } },
+    { $ref: 'other#', $defs: { x: { $id: 'other', ...text } } },
+    { $ref: 'other', $defs: { x: { id: 'other#', ...text } } },
+    { $ref: 'other#/$defs/y', $defs: { x: { $id: 'other', $defs: { y: text } } } },
+    { $ref: 'other#b', $defs: { x: { $id: 'other', $defs: { y: { $anchor: 'b', ...text } } } } },
+    { $ref: '#a', $defs: { x: { $anchor: 'a', ...text } } },
+    { $ref: '#a', $defs: { x: { $id: '#a', ...text } } },
+    { $ref: '#a', $defs: { x: { id: '#a', ...text } } },
+    { $ref: '#b', $defs: { x: { $id: '#a', $anchor: 'b', ...text } } },
+    { $ref: '#/$defs/a~1b~0c', $defs: { 'a/b~c': text } },
+  ]) {
+    expect(issues(schema, 'text')).toBe(null)
+    expect(issues(schema, 1)).toBe('must be string, not number')
+  }
+  for (const $ref of ['other', '#other', '#/other', 'other#x', '#/$defs/x/type'])
+    expect(() => verdict({ $ref, $defs: { x: { ...text, enum: [{ $id: 'other' }] } } }, 'text')).toThrow(
+      `'${$ref}' refers to nothing`,
+    )
+})
+
+test('what is no address or no pattern is shown by its first sixty characters', () => {
+  const long = `http://[${'x'.repeat(90)}`
+  const begun = long.slice(0, 60)
+  expect(() => verdict({ $ref: long }, 1)).toThrow(new MalformedSchema(`'${begun}' is not the address of a schema`))
+  const pattern = `(${'x'.repeat(90)}`
+  for (const origin of ['code', 'outside'] as const)
+    expect(() => checkValue({ pattern }, 'text', origin)).toThrow(
+      new MalformedSchema(`'${pattern.slice(0, 60)}' is not a regular expression`),
+    )
+})
+
+test('a pattern that cannot be checked in bounded steps is shown up to its sixtieth character', () => {
+  const refusal = (shown: string) =>
+    new TooComplex(`the pattern '${shown}' has back references, which cannot be checked in a bounded number of steps`)
+  const fitting = `(a)${'x'.repeat(55)}\\1`
+  expect(() => checkOutsideSchema({ pattern: fitting })).toThrow(refusal(fitting))
+  expect(() => checkOutsideSchema({ pattern: `${fitting}y` })).toThrow(refusal(`${fitting}…`))
 })
 
 test('a pattern that stands twice in a schema is the same in both places', () => {

@@ -48,6 +48,34 @@ test('a brief look ends at the first thing that does not fit, a close one goes o
   expect([close.isBrief, close.apply(node, 1, null), seen.length, issues.count]).toEqual([false, false, 1, 1])
 })
 
+test('checks for values of one type follow those for every value, and a brief look stops before them', () => {
+  const seen: string[] = []
+  const seeing =
+    (what: string, fits: boolean): Check =>
+    () => {
+      seen.push(what)
+      return fits
+    }
+  const node = (isFit: boolean, isTypedFit: boolean): SchemaNode => ({
+    checks: [seeing('every', isFit)],
+    typed: { number: [seeing('number', isTypedFit)], string: [seeing('string', false)] },
+    inPlace: [],
+  })
+  const applied = (schema: SchemaNode, issues: Issues | null) => {
+    seen.length = 0
+    const isFit = new Evaluation(new StepBudget(3), false, issues).apply(schema, 1, null)
+    return [isFit, ...seen]
+  }
+  for (const issues of [null, new Issues()]) {
+    expect(applied(node(true, true), issues)).toEqual([true, 'every', 'number'])
+    expect(applied(node(true, false), issues)).toEqual([false, 'every', 'number'])
+  }
+  expect(applied(node(false, true), null)).toEqual([false, 'every'])
+  expect(applied(node(false, true), new Issues())).toEqual([false, 'every', 'number'])
+  expect(stepsOf((evaluation) => evaluation.apply(node(true, true), 1, null))).toBe(3)
+  expect(stepsOf((evaluation) => evaluation.apply(node(true, true), null, null))).toBe(2)
+})
+
 test('where only the answer is asked for nothing is told, and afterwards it is again', () => {
   const issues = new Issues()
   const evaluation = new Evaluation(new StepBudget(9_999), false, issues)

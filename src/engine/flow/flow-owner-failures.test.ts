@@ -184,6 +184,7 @@ test('a past that cannot be put away is told of, and the session goes on', async
   }
   await driveFlow(session.owner)
   expect(session.warnings).toEqual(['the past of a session could not be put away'])
+  expect(session.warned).toEqual([{ tenant: 'default', id, error: new StoreError('away') }])
   expect((await session.types()).at(-1)).toBe('flow_opened')
   expect(session.owner.loaded.summarisedTo).toBe(0)
 })

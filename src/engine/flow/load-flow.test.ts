@@ -108,6 +108,32 @@ test('only so many records are kept, those that were used last', async () => {
   expect(reads).toEqual(['s1', 's2', 's3', 's2'])
 })
 
+test('two hundred records are kept, or thirty-two megabytes of them', async () => {
+  const { tenant } = await session(1)
+  const loaded = (await loadFlow(tenant, 's1'))!
+  const isKept = async (states: FlowStates, id: string) => {
+    let isRead = false
+    const pageSince: typeof tenant.pageSince = async (id, bounds) => {
+      isRead = true
+      return tenant.pageSince(id, bounds)
+    }
+    const pageEvents: typeof tenant.pageEvents = (_id, range) => tenant.pageEvents('s1', range)
+    await states.load({ ...tenant, pageSince, pageEvents }, 'default', id)
+    return !isRead
+  }
+  const many = new FlowStates()
+  for (let n = 0; n < 200; n++) many.keep('default', `many ${n}`, loaded)
+  expect(await isKept(many, 'many 0')).toBe(true)
+  many.keep('default', 'one more', loaded)
+  expect(await isKept(many, 'many 1')).toBe(false)
+  const large = new FlowStates()
+  const megabytes = { ...loaded, state: { ...loaded.state, input: 'x'.repeat(7 * 1024 * 1024) } }
+  for (let n = 0; n < 4; n++) large.keep('default', `large ${n}`, megabytes)
+  expect(await isKept(large, 'large 0')).toBe(true)
+  large.keep('default', 'large 4', megabytes)
+  expect(await isKept(large, 'large 1')).toBe(false)
+})
+
 test('what steps and flows threw is recorded without secrets, what they gave is not touched', () => {
   const redact = (text: string) => text.replaceAll('secret', '[redacted]')
   const of = (event: NewEvent) => redactFlowEvent(event, redact).content

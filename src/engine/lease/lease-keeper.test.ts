@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { StoreClosedError } from '../../base/errors/store-errors.ts'
+import { StoreClosedError, StoreError } from '../../base/errors/store-errors.ts'
 import { silentLogger } from '../../base/logger.ts'
 import type { KnownLease, LeaseNews } from '../../store/lease.ts'
 import type { Store } from '../../store/store.ts'
@@ -25,7 +25,9 @@ function keeping() {
   } as unknown as Store
   const leases: HeldLease[] = []
   const lost: HeldLease[] = []
-  const node = { store, clock, leaseMs, holder: 'one', logger: silentLogger, warnOfStore: () => {} }
+  const warned: [message: string, fields: unknown][] = []
+  const warn = (message: string, fields?: object) => void warned.push([message, fields])
+  const node = { store, clock, leaseMs, holder: 'one', logger: silentLogger, warnOfStore: warn }
   const keeper = new LeaseKeeper(node, {
     held: () => leases.map((lease) => ({ lease, seq: 1 })),
     isBeingTaken: () => false,
@@ -36,7 +38,7 @@ function keeping() {
   const lease = keeper.holding(ref, 7, momentOf(clock))
   leases.push(lease)
   const settled = () => clock.advance(0)
-  return { clock, keeper, lease, leases, asked, released, lost, settled }
+  return { clock, keeper, lease, leases, asked, released, lost, warned, settled }
 }
 
 test('leases are renewed three times in their time, whether the last renewal was answered or not', async () => {
@@ -114,6 +116,25 @@ test('where a lease may have been left behind it is looked for until the store a
   asked[0]!.fail(new Error('away'))
   await clock.advance(leaseMs / 3)
   expect(asked).toHaveLength(2)
+})
+
+test('a renewal that fails is told of, unless none is wanted any more', async () => {
+  const { keeper, asked, warned, settled } = keeping()
+  const away = new StoreError('away')
+  const fail = async () => {
+    const renewal = keeper.renew()
+    await settled()
+    return { renewal, failing: asked.at(-1)! }
+  }
+  const first = await fail()
+  first.failing.fail(away)
+  await first.renewal
+  expect(warned).toEqual([['renewing leases failed; trying again', { error: away }]])
+  const last = await fail()
+  keeper.stop()
+  last.failing.fail(away)
+  await last.renewal
+  expect(warned).toHaveLength(1)
 })
 
 test('a store that is closed is the end of all leases', async () => {

@@ -1,10 +1,13 @@
 import { expect, test } from 'vitest'
+import { join, Log } from '../../../test/live/channel-log.ts'
+import { said } from '../../../test/log/story.ts'
 import { silentLogger } from '../../base/logger.ts'
 import type { NewEvent } from '../../log/events.ts'
 import { memoryStore } from '../../store/memory/memory-store.ts'
 import type { TenantStore } from '../../store/store.ts'
 import { WorkingSets } from '../../store/working-sets.ts'
 import { turnEnded, userMsg } from '../../testing/conformance/event-builders.ts'
+import { Channel } from './channel.ts'
 import { Channels } from './log-poll.ts'
 
 const large = 'x'.repeat(1_000_000)
@@ -45,4 +48,20 @@ test('large events that come one after another are all told, once', async () => 
   for (let n = 0; n < 5; n++) await store.commit('c', { events: [userMsg(large, `t${n}`)], wakeAt: null })
   expect(await channel.refresh()).toMatchObject({ lastSeq: 7 })
   expect(told).toEqual([3, 4, 5, 6, 7])
+})
+
+test('a channel is watched as far as its listeners were told, and by none before they were told anything', async () => {
+  const log = new Log()
+  const channel = new Channel('story', log.read)
+  expect(channel.watched()).toBe(null)
+  await channel.refresh()
+  expect(channel.watched()).toBe(null)
+  const { leave } = await join(channel)
+  expect(channel.watched()).toEqual({ seq: 0, at: null })
+  channel.publish(log.append(said('t1'), said('t2')))
+  expect(channel.watched()).toEqual({ seq: 2, at: log.events[1]!.at })
+  leave()
+  expect(channel.watched()).toBe(null)
+  channel.listen({ appended: () => {}, replaced: () => {}, failed: () => {} })
+  expect(channel.watched()).toBe(null)
 })

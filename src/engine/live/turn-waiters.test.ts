@@ -19,12 +19,19 @@ function waiters(letGo: () => Promise<unknown> = async () => {}, commit: () => P
       },
     }),
   } as unknown as Store
-  const logger: Logger = { ...silentLogger, warn: (message, { id } = {}) => done.push(`${message} ${String(id)}`) }
+  const warned: unknown[] = []
+  const logger: Logger = {
+    ...silentLogger,
+    warn: (message, fields) => {
+      done.push(`${message} ${String(fields?.['id'])}`)
+      warned.push(fields)
+    },
+  }
   const turns = new TurnWaiters(store, logger, async ({ id }) => {
     await letGo()
     done.push(`let go of ${id}`)
   })
-  return { turns, done }
+  return { turns, done, warned }
 }
 
 const woken = (id: string) => [`let go of ${id}`, `woke acme/${id} {"events":[],"wakeAt":"now"}`]
@@ -72,7 +79,7 @@ test('a session that waits again waits for what it said last', async () => {
 })
 
 test('one that cannot be woken is told of, and the others are', async () => {
-  const { turns, done } = waiters()
+  const { turns, done, warned } = waiters()
   turns.wait(chat, session, () => Promise.reject(new Error('down')))
   turns.wait(chat, other, async () => true)
   turns.hint(chat)
@@ -80,4 +87,5 @@ test('one that cannot be woken is told of, and the others are', async () => {
   expect(done).toEqual(
     expect.arrayContaining(['a session could not be woken; it looks again by itself session', ...woken('other')]),
   )
+  expect(warned).toEqual([{ ...session, error: new Error('down') }])
 })

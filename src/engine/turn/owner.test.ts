@@ -188,6 +188,28 @@ test('a lease that another node has stops what runs, and nothing more is written
   expect(workingSets.peek('default', id)).toBe(null)
 })
 
+test('a task that ends in a way it must not is told of, and ends the turn', async () => {
+  const error = new Error('a defect')
+  const { owner, context, told, fields, store } = await owningConversation(talking(), [said('t1')])
+  // Only the failure of a failure gets out of a task.
+  const { logger } = context.node
+  const report = logger.error.bind(logger)
+  logger.error = (message, more) => {
+    if (message === 'a model call failed') throw error
+    report(message, more)
+  }
+  context.channel.emit = () => {
+    throw new Error('the first failure')
+  }
+  await drive(owner)
+  expect(told).toEqual(['error: a task ended in a way it must not'])
+  expect(fields).toEqual([{ tenant: 'default', id, error }])
+  expect((await store.streamEvents(id)).at(-1)).toMatchObject({
+    type: 'turn_ended',
+    content: { turnId: 't1', status: 'failed', reason: 'internal_error' },
+  })
+})
+
 test('what is lost is stopped at once', async () => {
   const { agent, stopped } = acting()
   const { owner, pass } = await owningConversation(agent, [said('t1')])

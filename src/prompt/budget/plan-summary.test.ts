@@ -38,6 +38,16 @@ describe('the turns to sum up', () => {
     expect(namesOf(filled(toolTurns(many(30)), 0.7))).toEqual([])
   })
 
+  test('cost one count of the prompt while there is room', () => {
+    let counts = 0
+    const input = filled(toolTurns(many(30)), 0.7)
+    const count: PlanInput['count'] = (reduction) => {
+      counts += 1
+      return input.count(reduction)
+    }
+    expect([namesOf({ ...input, count }), counts]).toEqual([[], 1])
+  })
+
   test('are the oldest, so many that what is left is at the target once the budget is full', () => {
     const state = toolTurns(many(30))
     const input = filled(state, 0.85)

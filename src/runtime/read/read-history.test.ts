@@ -1,7 +1,10 @@
 import { expect, test } from 'vitest'
 import { ended, replied, said } from '../../../test/log/story.ts'
+import { weightOf } from '../../log/abridge.ts'
 import type { NewEvent } from '../../log/events.ts'
+import { userMsg } from '../../log/validate-event.ts'
 import { memoryStore } from '../../store/memory/memory-store.ts'
+import { history } from './history.ts'
 import { readHistory } from './read-history.ts'
 
 const long = 'x'.repeat(2_000)
@@ -63,6 +66,37 @@ test('a page of few bytes has at least one turn, and says where the rest begins'
   expect(await read(3, undefined, 4_500)).toMatchObject({ turnIds: ['t3'], previous: null, before: 7, first: 7 })
   // Within a turn, where not even one fits.
   expect(await read(3, undefined, 100)).toMatchObject({ turnIds: ['t3'], before: 8, first: 8, last: 9 })
+})
+
+test('what is larger than a page is shown from its beginning, to the byte', async () => {
+  const question: NewEvent = userMsg({
+    turnId: 't1',
+    message: { parts: [{ type: 'text', text: long }] },
+    options: {},
+    who: 'ann',
+  })
+  const { store } = await logOf(question)
+  const size = weightOf(question.content)
+  const shown = async (maxBytes: number) => (await history(store, 'c', { maxBytes })).messages
+  expect(await shown(size)).toMatchObject([{ seq: 1, parts: [{ text: long }] }])
+  expect((await shown(size))[0]).not.toHaveProperty('leftOut')
+  expect(await shown(size - 1)).toMatchObject([{ seq: 1, leftOut: expect.any(Number) }])
+})
+
+test('a page is read from the end of the log, and no farther than it goes', async () => {
+  const { store } = await logOf(...Array.from({ length: 400 }, (_, n) => turn(n + 1)).flat())
+  const reads: (number | undefined)[] = []
+  const pageEvents: typeof store.pageEvents = (id, range) => {
+    reads.push(range?.before)
+    return store.pageEvents(id, range)
+  }
+  const counted = { ...store, pageEvents }
+  expect(await readHistory(counted, 'c', { limit: 1, maxBytes: whole })).toMatchObject({ turnIds: ['t400'] })
+  expect(reads).toEqual([undefined])
+  reads.length = 0
+  // Many turns, few bytes.
+  expect(await readHistory(counted, 'c', { limit: 10, maxBytes: 4_500 })).toMatchObject({ turnIds: ['t400'] })
+  expect(reads).toEqual([undefined])
 })
 
 test('of a log that is not there the page is empty', async () => {

@@ -43,7 +43,7 @@ export async function readHistory(store: TenantStore, id: string, range: History
   const { events: back, isWhole, unknownEvent } = await readBack(store, id, range)
   const starts = turnStarts(back)
   const byTurns = isWhole || starts.length > limit ? (starts.slice(-limit)[0] ?? null) : null
-  const byBytes = cutFor(back, maxBytes, byTurns === null && !isWhole)
+  const byBytes = cutFor(back, maxBytes)
   const isCut = byBytes !== null && byBytes.seq > (byTurns?.seq ?? 0)
   const first = isCut ? byBytes : byTurns
   if (!first) return { events: [], turnIds: [], previous: null, before: null, end, unknownEvent }
@@ -104,10 +104,10 @@ function onwards(events: readonly LogEvent[], { seq: first }: Pick<First, 'seq'>
 }
 
 /**
- * Where a page has to begin to have no more bytes; null when all of it fits, and it need not be cut. Before a turn where one fits, else before a message that a
+ * Where a page has to begin to have no more bytes; null when all of it fits. Before a turn where one fits, else before a message that a
  * page can begin with, else before any.
  */
-function cutFor(events: readonly LogEvent[], maxBytes: number, mustCut = false): First | null {
+function cutFor(events: readonly LogEvent[], maxBytes: number): First | null {
   let weight = 0
   let atTurn: First | null = null
   let within: First | null = null
@@ -123,7 +123,7 @@ function cutFor(events: readonly LogEvent[], maxBytes: number, mustCut = false):
     within = place
     if (events[index - 1]?.type === 'turn_ended') atTurn = place
   }
-  return mustCut || weight > maxBytes ? (atTurn ?? within ?? anywhere) : null
+  return weight > maxBytes ? (atTurn ?? within ?? anywhere) : null
 }
 
 /** Whether the turn of that message is what goes on next: then no other turn was under way when it came. */

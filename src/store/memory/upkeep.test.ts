@@ -24,6 +24,15 @@ async function filled() {
   return { clock, store, upkeep, rebuild, read }
 }
 
+test('conversations are counted of one tenant, of all, and of one that has none', async () => {
+  const { store, upkeep } = await filled()
+  await store.forTenant('acme').commit('chat', { events: [userMsg()] })
+  const counted = await upkeep.snapshot((reader) =>
+    Promise.all(['default', 'acme', 'nobody', null].map((tenant) => reader.count(tenant))),
+  )
+  expect(counted).toEqual([1, 1, 0, 2])
+})
+
 test('a rebuild writes the given columns; the rest of the row stays', async () => {
   const { store, rebuild, read } = await filled()
   const before = await read()

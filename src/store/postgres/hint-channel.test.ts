@@ -1,0 +1,107 @@
+import { EventEmitter } from 'node:events'
+import { afterEach, beforeEach, expect, test, vi } from 'vitest'
+import { silentLogger } from '../../base/logger.ts'
+import { HintChannel } from './hints.ts'
+
+/** Stands for a database that the tests take away and bring back. */
+const database = vi.hoisted(() => ({ isUp: true, queries: [] as string[], attempts: [] as number[] }))
+const clients: EventEmitter[] = []
+
+vi.mock('pg', () => ({
+  default: {
+    Client: class extends EventEmitter {
+      async connect() {
+        database.attempts.push(Date.now())
+        if (!database.isUp) throw new Error('refused')
+        clients.push(this)
+      }
+      async query({ text }: { readonly text: string }) {
+        if (!database.isUp) throw new Error('broken')
+        database.queries.push(text)
+      }
+      ref() {}
+      unref() {}
+      async end() {}
+    },
+  },
+}))
+
+const told: string[] = []
+const logger = {
+  ...silentLogger,
+  warn: (message: string) => void told.push(`warn: ${message}`),
+  info: (message: string) => void told.push(`info: ${message}`),
+}
+const options = { connectionString: '', schema: 's', connectTimeoutMs: 1, answerTimeoutMs: 1, hintCheckMs: 1e9, logger }
+const broke = 'warn: the connection for hints broke; work is found by polling until it is back'
+const back = 'info: the connection for hints is back'
+const notified = () => database.queries.filter((text) => text.includes('pg_notify')).length
+
+let channel: HintChannel
+
+beforeEach(() => {
+  vi.useFakeTimers()
+  Object.assign(database, { isUp: true, queries: [], attempts: [] })
+  clients.length = 0
+  told.length = 0
+  channel = new HintChannel(options)
+})
+
+afterEach(async () => {
+  const closing = channel.close()
+  await vi.advanceTimersByTimeAsync(2_000)
+  await closing
+  vi.useRealTimers()
+})
+
+/** The times between attempts to connect while the database is away, after it was there. */
+async function delaysAfterBreak(): Promise<number[]> {
+  database.attempts.length = 0
+  const brokenAt = Date.now()
+  database.isUp = false
+  clients.at(-1)!.emit('end')
+  await vi.advanceTimersByTimeAsync(10_000)
+  return database.attempts.map((at, n) => at - (database.attempts[n - 1] ?? brokenAt))
+}
+
+test('a connection that broke is tried again after longer and longer pauses, which begin anew once it is back', async () => {
+  channel.listen(() => {})
+  await vi.advanceTimersByTimeAsync(0)
+  expect(database.queries).toEqual(['SET synchronous_commit = off', 'LISTEN "perdure_s"'])
+  const delays = [50, 200, 1_000, 3_000, 3_000]
+  expect(await delaysAfterBreak()).toEqual(delays)
+  expect(told).toEqual([broke])
+  database.isUp = true
+  await vi.advanceTimersByTimeAsync(3_000)
+  expect(told).toEqual([broke, back])
+  expect(await delaysAfterBreak()).toEqual(delays)
+  expect(told).toEqual([broke, back, broke])
+})
+
+test('hints are sent twenty milliseconds apart, and a second after one could not be sent', async () => {
+  const send = async (seq: number, ms: number) => {
+    channel.send({ tenant: 'acme', id: 'chat', seq })
+    await vi.advanceTimersByTimeAsync(ms)
+    return notified()
+  }
+  expect(await send(1, 0)).toBe(1)
+  expect(await send(2, 19)).toBe(1)
+  expect(await send(3, 1)).toBe(2)
+  await vi.advanceTimersByTimeAsync(20)
+  database.isUp = false
+  expect(await send(4, 0)).toBe(2)
+  expect(told).toEqual([broke])
+  database.isUp = true
+  expect(await send(5, 999)).toBe(2)
+  await vi.advanceTimersByTimeAsync(1)
+  expect(notified()).toBe(3)
+})
+
+test('a channel that is closed sends nothing and does not connect again', async () => {
+  channel.listen(() => {})
+  await vi.advanceTimersByTimeAsync(0)
+  await channel.close()
+  channel.send({ tenant: 'acme', id: 'chat', seq: 1 })
+  expect(await delaysAfterBreak()).toEqual([])
+  expect([notified(), told]).toEqual([0, []])
+})
