@@ -83,6 +83,29 @@ test('what is larger than a page is shown from its beginning, to the byte', asyn
   expect(await shown(size - 1)).toMatchObject([{ seq: 1, leftOut: expect.any(Number) }])
 })
 
+test('what stands for the beginning of a turn takes its place on the page, to the byte', async () => {
+  const answer = replied('t1', 'm1', 1, { parts: [{ type: 'text', text: long }] })
+  const { store } = await logOf(said('t1'), answer)
+  const beginning = weightOf({ turnId: 't1', message: { parts: [] }, options: {}, who: '' })
+  const size = weightOf(answer.content) + beginning
+  const shown = async (maxBytes: number) => (await history(store, 'c', { maxBytes })).messages
+  expect(await shown(size)).toMatchObject([{ seq: 2, parts: [{ text: long }] }])
+  expect(await shown(size - 1)).toMatchObject([{ seq: 2, leftOut: expect.any(Number) }])
+})
+
+test('of a long turn no more is read than fits', async () => {
+  const answers = Array.from({ length: 200 }, (_, n) => replied('t1', `m${n}`, 1))
+  const { store } = await logOf(said('t1'), ...answers)
+  let reads = 0
+  const pageEvents: typeof store.pageEvents = (id, range) => {
+    reads += 1
+    return store.pageEvents(id, range)
+  }
+  const page = await readHistory({ ...store, pageEvents }, 'c', { limit: 1, maxBytes: 1_000 })
+  expect(page).toMatchObject({ turnIds: ['t1'], before: page.events[0]!.seq })
+  expect(reads).toBe(1)
+})
+
 test('a page is read from the end of the log, and no farther than it goes', async () => {
   const { store } = await logOf(...Array.from({ length: 400 }, (_, n) => turn(n + 1)).flat())
   const reads: (number | undefined)[] = []
