@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { ended, replied, said } from '../../test/log/story.ts'
 import { silentLogger } from '../base/logger.ts'
-import { baseOf } from '../log/state.ts'
+import { baseOf, emptyState } from '../log/state.ts'
 import { memoryStore } from './memory/memory-store.ts'
 import type { Store } from './store.ts'
 import { caughtUp, loadWhole, WorkingSets } from './working-sets.ts'
@@ -49,6 +49,21 @@ test('keeps the most recently used sets, up to the limit', async () => {
   expect(counts.whole).toBe(3)
   await sets.load(store, 'default', 'c2')
   expect(counts.whole).toBe(4)
+})
+
+test('two hundred sets are kept, or sixty-four megabytes of them', () => {
+  const keep = (sets: WorkingSets, count: number, weight: number) => {
+    for (let n = 0; n < count; n++) {
+      const state = { ...emptyState, lastSeq: 1 }
+      sets.keep('default', `c${n}`, { state, lastAt: 1, origin: { summary: null }, weight })
+    }
+    return [0, 1].map((n) => sets.peek('default', `c${n}`) !== null)
+  }
+  expect(keep(new WorkingSets(), 200, 1)).toEqual([true, true])
+  expect(keep(new WorkingSets(), 201, 1)).toEqual([false, true])
+  const megabytes = 8 * 1024 * 1024
+  expect(keep(new WorkingSets(), 8, megabytes)).toEqual([true, true])
+  expect(keep(new WorkingSets(), 9, megabytes)).toEqual([false, true])
 })
 
 test('a tenant does not get what another has', async () => {

@@ -27,7 +27,8 @@ function keeping() {
   const lost: HeldLease[] = []
   const warned: [message: string, fields: unknown][] = []
   const warn = (message: string, fields?: object) => void warned.push([message, fields])
-  const node = { store, clock, leaseMs, holder: 'one', logger: silentLogger, warnOfStore: warn }
+  const logger = { ...silentLogger, warn, error: warn }
+  const node = { store, clock, leaseMs, holder: 'one', logger, warnOfStore: warn }
   const keeper = new LeaseKeeper(node, {
     held: () => leases.map((lease) => ({ lease, seq: 1 })),
     isBeingTaken: () => false,
@@ -99,12 +100,14 @@ test('a renewal that is answered late makes nothing certain', async () => {
 })
 
 test('what is found under the name of this process and is not known is given back; what is lost is told of', async () => {
-  const { keeper, lease, asked, released, lost, settled } = keeping()
+  const { keeper, lease, asked, released, lost, warned, settled } = keeping()
   const renewal = keeper.renew()
   await settled()
   asked[0]!.answer({ lost: [{ ...ref, epoch: 7 }], grown: [], strays: [{ tenant: 'default', id: 'stray', epoch: 9 }] })
   await renewal
   expect({ released, lost }).toEqual({ released: [9], lost: [lease] })
+  const stray = { tenant: 'default', id: 'stray', epoch: 9 }
+  expect(warned).toEqual([['gave back a lease whose acknowledgement was lost', stray]])
 })
 
 test('where a lease may have been left behind it is looked for until the store answers, also when nothing else is held', async () => {
@@ -138,13 +141,14 @@ test('a renewal that fails is told of, unless none is wanted any more', async ()
 })
 
 test('a store that is closed is the end of all leases', async () => {
-  const { clock, keeper, lease, asked, lost, settled } = keeping()
+  const { clock, keeper, lease, asked, lost, warned, settled } = keeping()
   keeper.start()
   const renewal = keeper.renew()
   await settled()
   asked[0]!.fail(new StoreClosedError())
   await renewal
   expect(lost).toEqual([lease])
+  expect(warned).toEqual([['letting go of all conversations', { error: new StoreClosedError() }]])
   await clock.advance(leaseMs)
   expect(asked).toHaveLength(1)
 })

@@ -48,7 +48,7 @@ test('the cached state goes with a commit that changes it, and again after the s
 
 test('a read that fails once while a tool runs loses no result', async () => {
   const { agent, runs } = acting()
-  const { owner, pass, meddle, store, told, types } = await owningConversation(agent, [said('t1')])
+  const { owner, pass, meddle, store, told, fields, types } = await owningConversation(agent, [said('t1')])
   const driving = drive(owner)
   await pass(0)
   meddle.read = () => {
@@ -59,6 +59,7 @@ test('a read that fails once while a tool runs loses no result', async () => {
   owner.hint(5)
   await pass(0)
   expect(told).toEqual(['warn: reading the log failed; trying again'])
+  expect(fields).toEqual([{ tenant: 'default', id, error: new StoreError('away'), waitMs: 50 }])
   expect(owner.problem).toMatchObject({ code: 'store_failed' })
   runs[0]!.resolve('acted')
   await pass(50)
@@ -175,7 +176,8 @@ test('a proof that fails is made again, and one that another node has the conver
 
 test('a lease that another node has stops what runs, and nothing more is written', async () => {
   const { agent, runs, stopped } = acting()
-  const { owner, pass, store, epoch, lost, types, workingSets } = await owningConversation(agent, [said('t1')])
+  const owned = await owningConversation(agent, [said('t1')])
+  const { owner, pass, store, epoch, lost, types, workingSets } = owned
   const driving = drive(owner)
   await pass(0)
   await store.releaseLease(id, epoch)
@@ -184,6 +186,8 @@ test('a lease that another node has stops what runs, and nothing more is written
   await driving
   expect(await types()).toEqual(whole.slice(0, 4))
   expect([owner.isLost, lost, stopped]).toEqual([true, [epoch], []])
+  expect(owned.told).toEqual(['warn: a lease was lost: another node has taken the conversation'])
+  expect(owned.fields).toEqual([{ tenant: 'default', id }])
   expect(owner.outcomes()).toEqual([])
   expect(workingSets.peek('default', id)).toBe(null)
 })
@@ -223,7 +227,7 @@ test('what is lost is stopped at once', async () => {
 
 test('a result that the store will never take is told as such, and the turn goes on', async () => {
   const { agent, runs } = acting()
-  const { owner, pass, meddle, store, told, types } = await owningConversation(agent, [said('t1')])
+  const { owner, pass, meddle, store, told, fields, types } = await owningConversation(agent, [said('t1')])
   meddle.commit = ({ events }) => {
     if (!events.some(({ type }) => type === 'tool_result')) return
     meddle.commit = () => {}
@@ -234,6 +238,7 @@ test('a result that the store will never take is told as such, and the turn goes
   runs[0]!.resolve('acted')
   await driving
   expect(told).toEqual(['error: a commit was refused'])
+  expect(fields).toEqual([{ tenant: 'default', id, error: new InvalidArgumentError('value', 'is no JSON') }])
   expect(await types()).toEqual(whole)
   const result = (await store.streamEvents(id)).find(({ type }) => type === 'tool_result')
   expect(result?.content).toMatchObject({ ok: false, error: expect.stringContaining('cannot be recorded') })
