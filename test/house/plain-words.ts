@@ -5,6 +5,9 @@ import { readFiles, type SourceFile } from './source-files.ts'
 /** Where a text says "nobody" and the like, though the thing it is about has a name. */
 export type VagueWord = { readonly path: string; readonly line: number; readonly word: string }
 
+/** How many may be left: in a few places such a word is the plainest. */
+export const mostVagueWords = 20
+
 const phrases = ['whoever', 'nobody', 'somebody', 'is to be']
 
 // The words of a phrase may stand on two lines, with the beginning of a comment between them.

@@ -1,5 +1,6 @@
 import { spawnSync } from 'node:child_process'
 import type { ReadStream, WriteStream } from 'node:tty'
+import { onAbort } from '../../base/abort.ts'
 import { PerdureError } from '../../base/errors/perdure-error.ts'
 import { openTurn } from '../../log/state.ts'
 import type { PendingItem, View } from '../../view/view.ts'
@@ -203,8 +204,8 @@ export class ChatSession {
     const ended = this.#ended.signal
     if (isGone() || ended.aborted) return
     await new Promise<void>((resolve) => {
-      withdraw.signal.addEventListener('abort', () => resolve(), { once: true })
-      ended.addEventListener('abort', () => resolve(), { once: true })
+      onAbort(withdraw.signal, resolve)
+      onAbort(ended, resolve)
     })
   }
 
@@ -272,14 +273,13 @@ export async function atTerminal(
   const end = (): void => session.end()
   output.on('resize', resized)
   input.on('end', end)
-  signal.addEventListener('abort', end, { once: true })
-  if (signal.aborted) end()
+  const ignoreSignal = onAbort(signal, end)
   try {
     await session.run()
   } finally {
     output.off('resize', resized)
     input.off('end', end)
-    signal.removeEventListener('abort', end)
+    ignoreSignal()
     release()
   }
 }

@@ -1,6 +1,7 @@
 import { createInterface, emitKeypressEvents, type Interface } from 'node:readline'
 import { PassThrough, Writable } from 'node:stream'
 import type { ReadStream } from 'node:tty'
+import { onAbort } from '../../base/abort.ts'
 import { joined, type Printable, SafeText } from '../terminal/text.ts'
 import type { Paper } from '../transcript/transcript.ts'
 import type { Asker } from './ask-decision.ts'
@@ -48,8 +49,7 @@ export class Prompter {
     const editor = lineEditor(history)
     this.#open = { label, editor, settle: resolve }
     if (initial !== '') editor.write(initial)
-    const leave = (): void => this.leave()
-    signal?.addEventListener('abort', leave, { once: true })
+    const ignoreSignal = onAbort(signal, () => this.leave())
     const ahead = this.#ahead.splice(0)
     if (takesTypeAhead) for (const key of ahead) this.press(key)
     this.#onChange()
@@ -57,7 +57,7 @@ export class Prompter {
       return await promise
     } finally {
       editor.close()
-      signal?.removeEventListener('abort', leave)
+      ignoreSignal()
     }
   }
 

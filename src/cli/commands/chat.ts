@@ -1,4 +1,5 @@
 import { createInterface } from 'node:readline'
+import { onAbort } from '../../base/abort.ts'
 import { CommandLineError } from '../../base/errors/cli-errors.ts'
 import { PerdureError } from '../../base/errors/perdure-error.ts'
 import { uuidV7 } from '../../base/uuid-v7.ts'
@@ -88,8 +89,7 @@ async function fromInput(
 ): Promise<void> {
   const chat = new PlainChat(port, screen, new Transcript(screen, { agent, isOwn: () => true, earlierTurns: 0 }))
   const lines = createInterface({ input: process.stdin, signal })
-  const tellEnd = (): void => output.note('Finishing the running work; Ctrl-C again ends at once.')
-  signal.addEventListener('abort', tellEnd, { once: true })
+  const ignoreSignal = onAbort(signal, () => output.note('Finishing the running work; Ctrl-C again ends at once.'))
   try {
     for await (const text of lines) {
       if (text.trim() === '') continue
@@ -101,7 +101,7 @@ async function fromInput(
     }
     if (signal.aborted) throw new Interrupted()
   } finally {
-    signal.removeEventListener('abort', tellEnd)
+    ignoreSignal()
     await chat.end()
     screen.end()
   }

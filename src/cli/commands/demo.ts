@@ -2,6 +2,7 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { basename, dirname, join, relative, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { onAbort } from '../../base/abort.ts'
 import { type Logger, silentLogger } from '../../base/logger.ts'
 import { uuidV7 } from '../../base/uuid-v7.ts'
 import { createClient } from '../../client/create-client.ts'
@@ -253,13 +254,12 @@ async function onStage<T>(
 ): Promise<T> {
   const demo = await openDemo(stage)
   const chat = new PlainChat(chatPort(clientIn(demo, stage), stage.id, stage.agentName), stage.screen, transcript)
-  const end = (): void => void chat.end()
-  stage.signal.addEventListener('abort', end, { once: true })
+  const ignoreSignal = onAbort(stage.signal, () => void chat.end())
   try {
     if (stage.signal.aborted) throw new Interrupted()
     return await act(chat, demo)
   } finally {
-    stage.signal.removeEventListener('abort', end)
+    ignoreSignal()
     await chat.end()
     await demo.close()
   }

@@ -1,4 +1,5 @@
 import { dirname, join } from 'node:path'
+import { onAbort } from '../../base/abort.ts'
 import { CommandLineError } from '../../base/errors/cli-errors.ts'
 import { createRuntime } from '../../runtime/create-runtime.ts'
 import { serve } from '../../server/serve.ts'
@@ -85,6 +86,5 @@ function listeningProblem(
 }
 
 function aborted(signal: AbortSignal): Promise<void> {
-  if (signal.aborted) return Promise.resolve()
-  return new Promise((resolve) => signal.addEventListener('abort', () => resolve(), { once: true }))
+  return new Promise((resolve) => void onAbort(signal, resolve))
 }

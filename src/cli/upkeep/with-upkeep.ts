@@ -1,4 +1,5 @@
 import type { ArgsDef, ParsedArgs } from 'citty'
+import { onAbort } from '../../base/abort.ts'
 import { CommandLineError } from '../../base/errors/cli-errors.ts'
 import { silentLogger } from '../../base/logger.ts'
 import type { ConversationRef } from '../../store/records.ts'
@@ -131,7 +132,7 @@ export type Write = (piece: string | Uint8Array) => Promise<void>
 /** Rejects with `Interrupted` on Ctrl-C, whatever the target does. */
 function interruptible(target: UpkeepTarget, signal: AbortSignal): UpkeepTarget {
   const ended = new Promise<never>((_, reject) => {
-    signal.addEventListener('abort', () => reject(new Interrupted()), { once: true })
+    onAbort(signal, () => reject(new Interrupted()))
   })
   ended.catch(() => {})
   const unlessEnded = <T>(work: Promise<T>): Promise<T> => Promise.race([work, ended])
