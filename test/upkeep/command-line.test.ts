@@ -105,7 +105,7 @@ test('import refuses what is there, what is cut off, and what is damaged, and sa
   const file = path('some.jsonl')
   await perdure(['export', file, '--store', source])
   const again = await perdure(['import', file, '--store', source])
-  expect([again.code, again.stderr]).toEqual([4, expect.stringMatching(/^error The store has .* already/)])
+  expect([again.code, again.stderr]).toEqual([4, expect.stringMatching(/^error The store already has /)])
   const skipping = await perdureJson(['import', file, '--skip-existing', '--store', source])
   expect(skipping).toMatchObject({ code: 0, value: { conversations: 0 } })
   const text = readFileSync(file, 'utf8')
