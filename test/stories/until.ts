@@ -1,4 +1,5 @@
-const patienceMs = 10_000
+/** For a busy machine: what comes sooner is not waited for any longer. */
+const patienceMs = 25_000
 
 /** Looks again and again until there is something to see. Only for what nothing tells of. */
 export async function until<T>(look: () => T | Promise<T>): Promise<Exclude<NonNullable<T>, false>> {
