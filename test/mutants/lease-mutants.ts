@@ -22,11 +22,11 @@ export const leaseMutants: readonly Mutant[] = [
     killedBy: [
       {
         file: 'src/store/released-leases.test.ts',
-        test: 'a lease that a release has let go of is not told of as lost before the acknowledgement is here',
+        test: 'a lease that a release has released is not reported as lost before the acknowledgement arrives',
       },
       {
         file: 'src/store/released-leases.test.ts',
-        test: 'a lease that a commit that releases has let go of is not told of as lost before the acknowledgement is here',
+        test: 'a lease that a commit that releases has released is not reported as lost before the acknowledgement arrives',
       },
     ],
   },
