@@ -139,7 +139,8 @@ async function* connection(
     const headers = { accept: 'text/event-stream', ...(lastId === null ? {} : { 'last-event-id': lastId }) }
     const { body } = await request(options, path, { headers, signal: connected })
     if (!body) throw new ServerUnreachableError('its response is empty')
-    yield* readEvents(body, onBytes)
+    // A `fetch` that calls a handler in this process does not end the body with the signal.
+    yield* readEvents(body.pipeThrough(new TransformStream(), { signal: connected }), onBytes)
   } catch (error) {
     if (PerdureError.isInstance(error)) throw error
     throw new ServerUnreachableError('the connection broke off', { cause: error })

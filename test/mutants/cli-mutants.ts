@@ -25,9 +25,9 @@ export const cliMutants: readonly Mutant[] = [
     name: 'cli: an aborted watch of a store goes on',
     edits: [
       {
-        file: 'src/cli/target/store-target.ts',
-        find: 'if (!signal || !response.body) return',
-        replace: 'if (true) return',
+        file: 'src/client/watch.ts',
+        find: 'body.pipeThrough(new TransformStream(), { signal: connected })',
+        replace: 'body',
       },
     ],
     killedBy: [onStore('an aborted signal ends the watching of a store')],

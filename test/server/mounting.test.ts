@@ -24,6 +24,20 @@ test('the handler answers plain requests, without any server', async () => {
   handler.close()
 })
 
+test('an aborted signal ends a watch of a handler in the same process', async () => {
+  const { runtime } = await startServer()
+  const handler = createHandler(runtime, { authenticate })
+  const client = createClient({
+    url: 'http://localhost',
+    fetch: (input, init) => handler(new Request(input as URL, init)),
+  })
+  const chat = client.conversation('c', { agent: 'helper' })
+  await chat.outcome((await chat.send('Hi')).turnId)
+  const leaving = new AbortController()
+  for await (const _ of chat.watch({ signal: leaving.signal })) leaving.abort()
+  handler.close()
+})
+
 test('the handler is mounted below a path of another application', async () => {
   const { runtime } = await startServer()
   const handler = createHandler(runtime, { authenticate, basePath: '/api/agents' })
