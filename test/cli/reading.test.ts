@@ -106,7 +106,7 @@ describe.each(ways)('on a %s', (way) => {
     expect(JSON.parse(shown.stderr).error).toMatchObject({ code: 'conversation_not_found', exitCode: 3 })
     expect(tailed).toMatchObject({ code: 3, stdout: '' })
     expect(explained.code).toBe(3)
-    expect(explained.stderr).toContain("Put audit: 'records'")
+    expect(explained.stderr).toContain("Set audit: 'records'")
   })
 })
 

@@ -41,7 +41,7 @@ overStores('why did it forget that?', (story) => {
       seq: 1,
       type: 'user_msg',
       shown: 'summarised',
-      why: expect.stringContaining('of the summary stands for'),
+      why: expect.stringContaining('of the summary covers'),
     })
     expect(last.find(({ shown }) => shown === 'stubbed')).toMatchObject({
       type: 'tool_result',
