@@ -233,7 +233,7 @@ async function playStory(options: StoryOptions): Promise<void> {
   })
   tell(`The ledger has ${payments.length} payment for this refund.`)
   const show = `${perdureCommand()} show ${id}${storeOption(options.storeFile)}`
-  screen.print(dim(`The log: ${show}. In a terminal, the part is yours.`))
+  screen.print(dim(`The log: ${show}. Run it in a terminal to play the customer yourself.`))
   screen.end()
   output.result({ conversation: id, killed: killed.pid, payments }, () => [])
 }

@@ -88,7 +88,7 @@ test('what has no lapses any more when it is claimed takes no place', async () =
 test('what is quarantined by the claim is told of, and takes no place', async () => {
   const { claims, errors } = claiming({ poison: 5 })
   expect(await claims.take(ref('poison'))).toBe(null)
-  expect(errors).toEqual(['a conversation was quarantined: the last processes that worked on it ended under it'])
+  expect(errors).toEqual(['a conversation was quarantined: the last processes that worked on it ended while doing so'])
   expect(claims.hasPlaceForSuspect).toBe(true)
 })
 

@@ -72,7 +72,7 @@ export class Claims {
     try {
       const outcome = await store.forTenant(ref.tenant).claimLease(ref.id, holder, leaseMs, { suspects })
       if (outcome.type === 'quarantined') {
-        logger.error('a conversation was quarantined: the last processes that worked on it ended under it', ref)
+        logger.error('a conversation was quarantined: the last processes that worked on it ended while doing so', ref)
       }
       if (outcome.type === 'suspect') return 'suspect'
       if (outcome.type !== 'taken') return null
