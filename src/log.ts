@@ -1,13 +1,14 @@
 export type { Json, JsonObject } from './base/json.ts'
 export { isRequest, requestKind, requestPayload } from './define/flow-requests.ts'
 export type { BlobRef } from './log/blob-ref.ts'
-export { type CallEnd, type CallPhase, callEnd, callPhase, effectiveArgs } from './log/call-phase.ts'
+export { type CallEnd, type CallPhase, callEnd, callPhase, deadlineOf, effectiveArgs } from './log/call-phase.ts'
 export { childIdOf } from './log/child-call.ts'
 export { decode, encode } from './log/codec.ts'
 export type {
   AssistantMsg,
   AssistantPart,
   CallResult,
+  DeadlineMoved,
   EventContents,
   EventOf,
   EventType,
@@ -24,6 +25,7 @@ export type {
   LogEvent,
   ModelRef,
   NewEvent,
+  Note,
   Resolution,
   ResolutionStatus,
   Suspension,
@@ -49,6 +51,7 @@ export {
   baseOf,
   type CallState,
   type ConversationState,
+  type NoteItem,
   type Round,
   type TurnItem,
   type TurnState,
@@ -56,12 +59,14 @@ export {
 export {
   assistantMsg,
   cancelRequested,
+  deadlineMoved,
   flowContinued,
   flowEnded,
   flowOpened,
   flowOutcome,
   flowStarted,
   injection,
+  note,
   regeneration,
   resolution,
   seeded,

@@ -65,6 +65,7 @@ const longFields: Readonly<Record<string, (value: never) => unknown>> = {
   who: abridge,
   options: abridge,
   title: abridge,
+  data: abridge,
   state: abridge,
 }
 

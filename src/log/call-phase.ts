@@ -54,6 +54,11 @@ export function effectiveArgs(call: CallState): CallState['args'] {
   return edited ? edited.after : call.args
 }
 
+/** When the round expires, by the store's clock; null: it waits forever. */
+export function deadlineOf({ at, expiresInMs, moved = { at, expiresInMs } }: Round): number | null {
+  return moved.expiresInMs === null ? null : moved.at + moved.expiresInMs
+}
+
 export const expiredError = 'tool call expired: no response'
 
 function endByResolution(call: CallState, round: Round): CallEnd | null {

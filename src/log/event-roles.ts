@@ -11,12 +11,14 @@ export const wakingTypes: ReadonlySet<string> = new Set<EventType>([
 /** Events that may begin a conversation. */
 export const creatingTypes: ReadonlySet<string> = new Set<EventType>(['user_msg', 'seeded', 'flow_started'])
 
-/** Events that need no lease: they ask, answer or name, and the owner decides what follows. All other events record what the owner did. */
+/** Events that need no lease: they ask, answer, name or note, and the owner decides what follows. All other events record what the owner did. */
 const openTypes: ReadonlySet<string> = new Set<EventType>([
   'user_msg',
   'resolution',
+  'deadline_moved',
   'cancel_requested',
   'titled',
+  'note',
   'seeded',
   'flow_started',
   'flow_outcome',

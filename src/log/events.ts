@@ -32,9 +32,11 @@ export type EventContents = {
   readonly injection: Injection
   readonly regeneration: { readonly messageId: string; readonly n: number; readonly feedback: string }
   readonly withheld: Withheld
+  readonly deadline_moved: DeadlineMoved
   readonly cancel_requested: { readonly turnId: string; readonly who: string }
   readonly turn_ended: TurnEnded
   readonly titled: { readonly title: string }
+  readonly note: Note
   readonly seeded: { readonly state: Json }
   readonly flow_started: FlowStarted
   readonly flow_opened: FlowOpened
@@ -199,6 +201,17 @@ export type Resolution = {
   readonly edited?: { readonly before: Json; readonly after: Json }
 }
 
+/**
+ * The content of `deadline_moved`: the round of a call that waits has another deadline, which is `expiresInMs` after this event; null: it waits forever.
+ * Never about a round of kind `sub_agent`.
+ */
+export type DeadlineMoved = {
+  readonly callId: string
+  readonly round: number
+  readonly expiresInMs: number | null
+  readonly who: string
+}
+
 /** `unknown`: the call was interrupted and may have run. `ran`: it ran, but its result could not be recorded. */
 export type InterruptedEnd = 'unknown' | 'ran'
 
@@ -234,6 +247,9 @@ export type TurnStatus = 'completed' | 'cancelled' | 'failed' | 'halted'
 
 /** The content of `turn_ended`. */
 export type TurnEnded = { readonly turnId: string; readonly status: TurnStatus; readonly reason: string | null }
+
+/** The content of `note`: something that the application keeps in the log. Shown, never in a prompt. At most 64 KiB encoded. */
+export type Note = { readonly name: string; readonly data: Json; readonly who: string }
 
 /** The content of `flow_started`: which flow, and its input. */
 export type FlowStarted = {

@@ -1,11 +1,12 @@
-import type { EventOf, LogEvent } from './events.ts'
+import { callPhase } from './call-phase.ts'
+import type { DeadlineMoved, EventOf, LogEvent } from './events.ts'
 import type { CallState } from './state.ts'
 
 /** The events about one call after its `tool_call`. */
-export type CallEvent = EventOf<'tool_started' | 'suspension' | 'resolution' | 'tool_result'>
+export type CallEvent = EventOf<'tool_started' | 'suspension' | 'resolution' | 'deadline_moved' | 'tool_result'>
 
 export function isCallEvent(event: LogEvent): event is CallEvent {
-  return ['tool_started', 'suspension', 'resolution', 'tool_result'].includes(event.type)
+  return ['tool_started', 'suspension', 'resolution', 'deadline_moved', 'tool_result'].includes(event.type)
 }
 
 export function newCall({ seq, content: { turnId: _, ...call } }: EventOf<'tool_call'>): CallState {
@@ -28,11 +29,23 @@ export function foldCall(call: CallState, event: CallEvent): CallState {
       )
       return { ...call, rounds }
     }
+    case 'deadline_moved': {
+      const moved = { at: event.at, expiresInMs: event.content.expiresInMs }
+      return waitsIn(call, event.content)
+        ? { ...call, rounds: call.rounds.with(-1, { ...call.rounds.at(-1)!, moved }) }
+        : call
+    }
     case 'tool_result': {
       const { callId: _, ...result } = event.content
       return call.result ? call : { ...call, result: { ...result, seq: event.seq } }
     }
   }
+}
+
+/** Whether the call waits in that round for an answer that may expire. A child agent has no deadline. */
+export function waitsIn(call: CallState, { round }: Pick<DeadlineMoved, 'round'>): boolean {
+  const phase = callPhase(call)
+  return phase.type === 'pending' && phase.round.round === round && phase.round.kind !== 'sub_agent'
 }
 
 type Identified = { readonly callId: string }

@@ -5,6 +5,8 @@ import {
   continued,
   ended,
   marked,
+  moved,
+  noted,
   placed,
   regenerated,
   replied,
@@ -16,9 +18,12 @@ import {
   suspended,
 } from '../../test/log/story.ts'
 import { EventInvalidError, EventUnknownError } from '../base/errors/log-errors.ts'
+import { deadlineOf } from './call-phase.ts'
 import type { LogEvent, NewEvent } from './events.ts'
 import { foldEvents } from './fold-events.ts'
-import { baseOf, findTurn, openTurn, queuedTurns } from './state.ts'
+import { fsmStateOf } from './fsm-state.ts'
+import { baseOf, findCall, findTurn, openTurn, queuedTurns, stateSince } from './state.ts'
+import { stateWeight } from './trim-state.ts'
 
 const story: NewEvent[] = [
   { type: 'seeded', content: { state: { imported: true } } },
@@ -32,7 +37,9 @@ const story: NewEvent[] = [
   replied('t1', 'm2', 8, { calls: ['c1', 'c2'] }),
   called('c1', { gated: true }),
   called('c2'),
-  suspended('c1', 'approval'),
+  noted('opened'),
+  suspended('c1', 'approval', { expiresInMs: 60_000 }),
+  moved('c1', 5_000),
   started('c2'),
   said('t2'),
   succeeded('c2'),
@@ -42,8 +49,9 @@ const story: NewEvent[] = [
   cancelled('t1'),
   succeeded('c1'),
   ended('t1', 'cancelled'),
+  noted('rated', { stars: 5 }),
   marked('m3'),
-  replied('t2', 'm3', 21),
+  replied('t2', 'm3', 24),
   ended('t2'),
   said('t3'),
 ]
@@ -171,6 +179,70 @@ describe('a message that is withheld', () => {
     const [said1, mark, message] = log
     const [item] = openTurn(stateOf([said1!, message!, mark!]))!.items.slice(1)
     expect(item).toMatchObject({ messageId: 'm1', parts: [], withheld: { hook: 'strict' } })
+  })
+})
+
+describe('a deadline that is moved', () => {
+  const waiting = [said('t1'), replied('t1', 'm1', 1, { calls: ['c1'] }), called('c1', { gated: true })]
+  const asked = [...waiting, suspended('c1', 'approval', { expiresInMs: 60_000 })]
+  const deadline = (events: readonly NewEvent[]) => deadlineOf(findCall(stateOf(events), 'c1')!.call.rounds.at(-1)!)
+
+  test('counts from the event that moved it last, and may be taken away', () => {
+    expect(deadline(asked)).toBe(4_000 + 60_000)
+    expect(deadline([...asked, moved('c1', 5_000)])).toBe(5_000 + 5_000)
+    expect(deadline([...asked, moved('c1', null)])).toBeNull()
+    expect(deadline([...asked, moved('c1', null), moved('c1', 7_000)])).toBe(6_000 + 7_000)
+  })
+
+  test('leaves the call waiting as before', () => {
+    const [before, after] = [stateOf(asked), stateOf([...asked, moved('c1', 5_000)])]
+    expect(fsmStateOf(after)).toEqual({ ...fsmStateOf(before), lastSeq: 5 })
+  })
+
+  test.each<[string, NewEvent[], NewEvent, string]>([
+    ['names no call', asked, moved('c9', 1), "names call 'c9', which is not in the log before it"],
+    ['comes before its suspension', waiting, moved('c1', 1), 'round 1 of call'],
+    ['names another round', asked, moved('c1', 1, 2), 'round 2 of call'],
+    ['comes after the answer', [...asked, resolved('c1', 'approval')], moved('c1', 1), 'which does not wait'],
+    ['comes after the result', [...asked, succeeded('c1')], moved('c1', 1), 'which does not wait'],
+    ['is about a child agent', [...waiting, suspended('c1', 'sub_agent')], moved('c1', 1), 'which does not wait'],
+  ])('is ignored, and told of, when it %s', (_, log, move, why) => {
+    const ignored: string[] = []
+    const state = foldEvents(placed([...log, move]), undefined, (event, told) => ignored.push(`${event.type} ${told}`))
+    expect(ignored).toEqual([expect.stringMatching(/^deadline_moved /)])
+    expect(ignored[0]).toContain(why)
+    expect(state.turns).toEqual(stateOf(log).turns)
+  })
+})
+
+describe('notes', () => {
+  test('are kept in their order, beside the turns, and decide nothing', () => {
+    const state = stateOf([noted('before'), said('t1'), noted('rated', { stars: 5 })])
+    expect(state.notes).toEqual([
+      { seq: 1, at: 1_000, name: 'before', data: null, who: 'ann' },
+      { seq: 3, at: 3_000, name: 'rated', data: { stars: 5 }, who: 'ann' },
+    ])
+    expect(state.turns).toHaveLength(1)
+    expect(stateOf([said('t1')])).not.toHaveProperty('notes')
+  })
+
+  test('very many keep a state small: the newest stay, however the log is cut into pieces', () => {
+    const events = placed(Array.from({ length: 40 }, (_, index) => noted(`n${index}`, 'x'.repeat(60_000))))
+    const whole = foldEvents(events)
+    expect(stateWeight(whole)).toBeLessThan(600_000)
+    expect(whole.notes!.at(-1)!.seq).toBe(40)
+    expect(whole.notesLeftOut).toBe(whole.notes![0]!.seq - 1)
+    for (let split = 0; split <= events.length; split++) {
+      const half = foldEvents(events.slice(0, split))
+      expect(foldEvents(events.slice(split), half)).toEqual(whole)
+    }
+  })
+
+  test('are not in the base of a summary, nor in what is left after one', () => {
+    const state = stateOf([said('t1'), noted('old'), ended('t1'), noted('new')])
+    expect(baseOf(state)).not.toHaveProperty('notes')
+    expect(stateSince(state, 3).notes).toMatchObject([{ name: 'new' }])
+    expect(stateSince(state, 4)).not.toHaveProperty('notes')
   })
 })
 

@@ -1,7 +1,8 @@
 import { EventInvalidError, EventUnknownError } from '../base/errors/log-errors.ts'
 import type { Json } from '../base/json.ts'
 import type { EventOf, LogEvent, Withheld } from './events.ts'
-import { type CallEvent, callPosition, copyCalls, foldCall, newCall } from './fold-call.ts'
+import { type CallEvent, callPosition, copyCalls, foldCall, newCall, waitsIn } from './fold-call.ts'
+import { GrowingNotes } from './notes.ts'
 import {
   type AssistantItem,
   type CallState,
@@ -53,6 +54,7 @@ export class Fold {
   #title: string | null
   #seed: ConversationState['seed']
   #withheld: Withheld | undefined
+  #notes: GrowingNotes | null
   readonly #onIgnored: OnIgnored
   readonly #marks: Marks | null
 
@@ -64,12 +66,14 @@ export class Fold {
     this.#title = base.title
     this.#seed = base.seed
     this.#withheld = base.withheld
+    this.#notes = base.notes || base.notesLeftOut ? new GrowingNotes(base) : null
   }
 
   state(): ConversationState {
     const state = { lastSeq: this.#lastSeq, title: this.#title, seed: this.#seed, turns: this.#turns }
-    if (!this.#marks && !this.#withheld) return state
-    return { ...state, ...this.#marks, ...(this.#withheld ? { withheld: this.#withheld } : {}) }
+    if (!this.#marks && !this.#withheld && !this.#notes) return state
+    const withheld = this.#withheld ? { withheld: this.#withheld } : {}
+    return { ...state, ...this.#marks, ...this.#notes?.state(), ...withheld }
   }
 
   get lastSeq(): number {
@@ -121,6 +125,8 @@ export class Fold {
       case 'resolution':
       case 'tool_result':
         return this.#callEvent(event)
+      case 'deadline_moved':
+        return this.#deadlineMoved(event)
       case 'cancel_requested': {
         const turn = this.#turn(event, event.content.turnId)
         if (turn && !turn.end && !turn.cancel) this.#own(turn).cancel = { who: event.content.who, seq: event.seq }
@@ -136,6 +142,9 @@ export class Fold {
       case 'titled':
         this.#title = event.content.title
         return
+      case 'note':
+        this.#notes ??= new GrowingNotes({})
+        return this.#notes.add(event)
       case 'seeded':
         if (event.seq !== 1) return this.#onIgnored(event, 'seeds a log that already has events')
         this.#seed = event.content.state
@@ -254,6 +263,15 @@ export class Fold {
     const found = this.findCall(callId)
     if (!found) return this.#ignore(event, { what: 'call', id: callId })
     this.#own(found.turn).calls[found.position] = foldCall(found.call, event)
+  }
+
+  #deadlineMoved(event: EventOf<'deadline_moved'>): void {
+    const { callId, round } = event.content
+    const found = this.findCall(callId)
+    if (found && !waitsIn(found.call, event.content)) {
+      return this.#onIgnored(event, `moves the deadline of round ${round} of call '${callId}', which does not wait`)
+    }
+    this.#callEvent(event)
   }
 
   #turn(event: LogEvent, turnId: string): TurnState | null {

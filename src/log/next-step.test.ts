@@ -5,6 +5,7 @@ import {
   ended,
   failed,
   marked,
+  noted,
   regenerated,
   replied,
   resolved,
@@ -66,6 +67,7 @@ tell('a turn', [
     log: [said('t1'), replied('t1', 'm1', 1, { status: 'failed' })],
     next: commit(ended('t1', 'failed', 'model_failed')),
   },
+  { name: 'a note is not work', log: [noted('rated')], next: idle },
   { name: 'a title is not work', log: [{ type: 'titled', content: { title: 'Refunds' } }], next: idle },
   { name: 'a seeded log has nothing to do', log: [{ type: 'seeded', content: { state: { a: 1 } } }], next: idle },
 ])

@@ -2,7 +2,9 @@ import type { Json } from '../base/json.ts'
 import type {
   AssistantMsg,
   CallResult,
+  DeadlineMoved,
   Injection,
+  Note,
   Resolution,
   Suspension,
   ToolCallContent,
@@ -25,6 +27,10 @@ export type ConversationState = {
   readonly seed: Json
   /** In the order of their first messages, which is the order they open in. Ended turns stay, because prompts include them. */
   readonly turns: readonly TurnState[]
+  /** The application's notes, oldest first; absent when there are none. The newest only, see `GrowingNotes`. */
+  readonly notes?: readonly NoteItem[]
+  /** Set when older notes were left out: the `seq` of the newest of them. */
+  readonly notesLeftOut?: number
   /** A mark whose message has not come yet. */
   readonly withheld?: Withheld
   /** The log has messages before those here: a summary replaces them, or they were left out. */
@@ -72,6 +78,9 @@ export type AssistantItem = Omit<AssistantMsg, 'turnId'> & {
 
 export type InjectionItem = Omit<Injection, 'turnId'> & { readonly type: 'injection'; readonly seq: number }
 
+/** A note, with its place in the log. */
+export type NoteItem = Note & { readonly seq: number; readonly at: number; readonly leftOut?: number }
+
 /** A call, folded from its events. */
 export type CallState = Omit<ToolCallContent, 'turnId'> & {
   readonly seq: number
@@ -89,6 +98,8 @@ export type CallState = Omit<ToolCallContent, 'turnId'> & {
 export type Round = Omit<Suspension, 'callId'> & {
   readonly seq: number
   readonly at: number
+  /** Set when the deadline was moved: when, and how long from then. See `deadlineOf`. */
+  readonly moved?: Pick<DeadlineMoved, 'expiresInMs'> & { readonly at: number }
   readonly resolution:
     | (Omit<Resolution, 'callId' | 'round' | 'kind'> & {
         readonly seq: number
@@ -134,14 +145,23 @@ export function keptMessages(turn: Pick<TurnState, 'items'>): AssistantItem[] {
 }
 
 /** The part of a state that a summary stores, so that revival does not read the log before it. */
-export function baseOf({ hasOlder: _, isTrimmed: __, ...state }: ConversationState): ConversationState {
-  return { ...state, turns: state.turns.filter((turn) => !turn.end) }
+export function baseOf(state: ConversationState): ConversationState {
+  const { hasOlder: _, isTrimmed: __, notes: ___, notesLeftOut: ____, ...base } = state
+  return { ...base, turns: state.turns.filter((turn) => !turn.end) }
 }
 
 /** The state without the turns that had ended by `toSeq`: the same as folding from a summary's base. */
 export function stateSince(state: ConversationState, toSeq: number): ConversationState {
   const turns = state.turns.filter((turn) => !turn.end || turn.end.seq > toSeq)
-  return turns.length === state.turns.length ? state : { ...state, turns }
+  const kept = turns.length === state.turns.length ? state : { ...state, turns }
+  return state.notes ? notesSince(kept, toSeq) : kept
+}
+
+/** The state without the notes up to `toSeq`. */
+function notesSince({ notes = [], notesLeftOut, ...state }: ConversationState, toSeq: number): ConversationState {
+  const kept = notes.filter(({ seq }) => seq > toSeq)
+  const leftOut = notesLeftOut !== undefined && notesLeftOut > toSeq ? { notesLeftOut } : {}
+  return { ...state, ...(kept.length > 0 ? { notes: kept } : {}), ...leftOut }
 }
 
 const counters = ['inputTokens', 'outputTokens', 'cacheReadTokens', 'cacheWriteTokens', 'reasoningTokens'] as const

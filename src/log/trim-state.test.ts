@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { simulate } from '../../test/log/simulate.ts'
-import { called, ended, placed, replied, said, started, stateOf, suspended } from '../../test/log/story.ts'
+import { called, ended, noted, placed, replied, said, started, stateOf, suspended } from '../../test/log/story.ts'
 import type { Json } from '../base/json.ts'
 import { viewOf } from '../view/view-of.ts'
 import type { NewEvent } from './events.ts'
@@ -32,6 +32,16 @@ describe('a state that is too large', () => {
     const state = stateOf([asked('t1'), ended('t1')])
     expect(trimState(state, 200_000)).toBe(state)
     expect(shown(state).before).toBeNull()
+  })
+
+  test('loses the notes of the turns it loses, and the oldest beyond a quarter of what it may weigh', () => {
+    const log = ['t1', 't2', 't3', 't4'].flatMap((turnId) => [asked(turnId), noted(`in ${turnId}`), ended(turnId)])
+    const trimmed = trimState(stateOf(log), 250_000)
+    expect(trimmed.notes!.map(({ name }) => name)).toEqual(['in t3', 'in t4'])
+    const many = Array.from({ length: 5 }, (_, n) => noted(`n${n}`, long))
+    const noisy = trimState(stateOf([asked('t1', 'hi'), ...many]), 450_000)
+    expect([noisy.notes!.map(({ name }) => name), noisy.notesLeftOut]).toEqual([['n4'], 5])
+    expect(stateWeight(noisy)).toBeLessThan(450_000 / 4)
   })
 
   test('loses its oldest ended turns first, and sets hasOlder', () => {

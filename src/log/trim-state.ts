@@ -2,6 +2,7 @@ import { abridge, abridgeCall, abridgeItem, weightOf } from './abridge.ts'
 import { callPhase } from './call-phase.ts'
 import type { LogEvent } from './events.ts'
 import { foldEvents } from './fold-events.ts'
+import { newestNotes, notesWeight } from './notes.ts'
 import {
   type CallState,
   type ConversationState,
@@ -20,7 +21,7 @@ const weights = new WeakMap<ConversationState, number>()
 export function stateWeight(state: ConversationState): number {
   const known = weights.get(state)
   if (known !== undefined) return known
-  let weight = weightOf(state.seed) + weightOf(state.title)
+  let weight = weightOf(state.seed) + weightOf(state.title) + notesWeight(state.notes)
   for (const turn of state.turns) weight += turnWeight(turn)
   weights.set(state, weight)
   return weight
@@ -88,7 +89,7 @@ const eventOverhead = 100
 const leftByTrim = new WeakMap<ConversationState, number>()
 
 /**
- * The newest part of a state, in about `maxBytes`. Drops the oldest ended turns, then the first items of the turn after them, then cuts long fields of the
+ * The newest part of a state, in about `maxBytes`. Drops the oldest notes beyond a quarter of that, then the oldest ended turns with the notes before them, then the first items of the turn after them, then cuts long fields of the
  * rest, oldest first. Open calls, queued turns and the newest item always stay. Pure; returns the same object when it fits.
  */
 export function trimState(state: ConversationState, maxBytes: number): ConversationState {
@@ -106,6 +107,7 @@ const trimmed = new WeakMap<ConversationState, { readonly maxBytes: number; read
 
 function trimmedTo(state: ConversationState, maxBytes: number): ConversationState {
   const trim = new Trim(state, maxBytes)
+  trim.dropNotes()
   trim.dropTurns()
   trim.dropItems()
   trim.abridge((call) => callPhase(call).type !== 'ended')
@@ -114,7 +116,7 @@ function trimmedTo(state: ConversationState, maxBytes: number): ConversationStat
 }
 
 class Trim {
-  readonly #state: ConversationState
+  #state: ConversationState
   readonly #maxBytes: number
   #turns: TurnState[]
   #weight: number
@@ -124,7 +126,8 @@ class Trim {
     this.#state = state
     this.#maxBytes = maxBytes
     this.#turns = [...state.turns]
-    this.#weight = this.#turns.reduce((sum, turn) => sum + turnWeight(turn), weightOf(state.title))
+    const others = weightOf(state.title) + notesWeight(state.notes)
+    this.#weight = this.#turns.reduce((sum, turn) => sum + turnWeight(turn), others)
     this.#hasOlder = state.hasOlder ?? false
   }
 
@@ -140,6 +143,10 @@ class Trim {
     return state
   }
 
+  dropNotes(): void {
+    if (this.#isTooHeavy && this.#state.notes) this.#keepNotes(newestNotes(this.#state, this.#maxBytes / 4))
+  }
+
   dropTurns(): void {
     let dropped = 0
     while (this.#isTooHeavy && dropped < this.#turns.length - 1 && this.#turns[dropped]!.end) {
@@ -148,6 +155,17 @@ class Trim {
     }
     if (dropped > 0) this.#hasOlder = true
     this.#turns = this.#turns.slice(dropped)
+    const { notes } = this.#state
+    if (dropped === 0 || !notes) return
+    const begun = this.#turns[0]!.firstSeq
+    this.#keepNotes({ ...this.#state, notes: notes.filter(({ seq }) => seq > begun) })
+  }
+
+  #keepNotes({ notes, notesLeftOut }: Pick<ConversationState, 'notes' | 'notesLeftOut'>): void {
+    const { notes: before, notesLeftOut: _, ...state } = this.#state
+    const leftOut = notesLeftOut === undefined ? {} : { notesLeftOut }
+    this.#state = { ...state, ...(notes && notes.length > 0 ? { notes } : {}), ...leftOut }
+    this.#weight += notesWeight(notes) - notesWeight(before)
   }
 
   /** Drops items of the first turn only: the turns after it are queued, or dropping leaves little of it. */

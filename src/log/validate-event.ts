@@ -157,6 +157,12 @@ const contentChecks: { readonly [Type in Log.EventType]: Check } = {
     who: text,
     edited: optional(object({ before: json, after: json })),
   }),
+  deadline_moved: object<Log.DeadlineMoved>({
+    callId: id,
+    round: whole(1),
+    expiresInMs: nullable(whole(1)),
+    who: text,
+  }),
   tool_result: union('ok', {
     true: object({ ok: oneOf(true), callId: id, result: json, outcome: optional(oneOf('unknown', 'ran')) }),
     false: object({
@@ -177,6 +183,7 @@ const contentChecks: { readonly [Type in Log.EventType]: Check } = {
     reason: nullable(text),
   }),
   titled: object<Log.EventContents['titled']>({ title: text }),
+  note: object<Log.Note>({ name: id, data: json, who: text }),
   seeded: object<Log.EventContents['seeded']>({ state: json }),
   flow_started: object<Log.FlowStarted>({ flow: id, version: text, input: json, who: text }),
   flow_opened: object<Log.FlowOpened>({ position: whole(1), op: flowOp, asked: whole(1), id: optional(id) }),
@@ -222,6 +229,8 @@ export const toolStarted = constructorOf('tool_started')
 export const suspension = constructorOf('suspension')
 /** A `resolution`: the answer to a suspension, or its expiry. */
 export const resolution = constructorOf('resolution')
+/** A `deadline_moved`: a call that waits has another deadline. */
+export const deadlineMoved = constructorOf('deadline_moved')
 /** A `tool_result`: how a call ended. */
 export const toolResult = constructorOf('tool_result')
 /** An `injection`: what a durable hook added to a model call. */
@@ -236,6 +245,8 @@ export const cancelRequested = constructorOf('cancel_requested')
 export const turnEnded = constructorOf('turn_ended')
 /** A `titled`: the title of the conversation. */
 export const titled = constructorOf('titled')
+/** A `note`: something that the application keeps in the log. */
+export const note = constructorOf('note')
 /** A `seeded`: the state a conversation starts from; only valid as the first event. */
 export const seeded = constructorOf('seeded')
 /** A `flow_started`: a session begins. */

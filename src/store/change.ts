@@ -8,8 +8,8 @@ import type { ConversationAttrs, FinalStatus, ToolCallWrite } from './records.ts
 
 /**
  * One transaction on one conversation. Checks run in this order: key, epoch, expectedSeq with expectedAt and expectedAgent, resolve.
- * Events that record what the log's owner did (all but `user_msg`, `resolution`, `cancel_requested`, `titled`, `seeded`, `flow_started` and `flow_outcome`)
- * need its `epoch` while a lease is live, or while a call is pending that the change does not end. Without one they are refused with `OwnerOnlyError`.
+ * Events that record what the log's owner did (all but `user_msg`, `resolution`, `deadline_moved`, `cancel_requested`, `titled`, `note`, `seeded`,
+ * `flow_started` and `flow_outcome`) need its `epoch` while a lease is live, or while a call is pending that the change does not end. Without one they are refused with `OwnerOnlyError`.
  * A change without `epoch` that carries a `user_msg`, `seeded` or `flow_started` creates the conversation if it does not exist.
  */
 export type Change = {

@@ -76,6 +76,8 @@ export function readList<T>(name: string, input: readonly T[]): T[] {
 }
 
 export const maxEventBytes = 1024 * 1024
+/** A note is for the application, so it must never be what makes a log heavy. */
+export const maxNoteBytes = 64 * 1024
 /** A fork gives the open calls in an event new ids, which may be longer. */
 export const maxStoredEventBytes = maxEventBytes + 64 * 1024
 

@@ -18,6 +18,7 @@ import {
   checkSuspects,
   checkWhole,
   maxEventBytes,
+  maxNoteBytes,
   readList,
 } from './checks.ts'
 import type { PreparedChange, PreparedResolve, StoredAttrs, StoredCallWrite, Wake } from './driver.ts'
@@ -128,9 +129,10 @@ function encodeEvent(
   const content = encode(event.content, 'content')
   // For events from outside, the decoded text is checked, because it is what will be read: members that are not enumerable are not written.
   checkNewEvent(isOwn ? event : ({ type: event.type, content: decode(content) } as NewEvent))
+  const limit = event.type === 'note' ? maxNoteBytes : maxEventBytes
   // A UTF-16 unit has at most three bytes in UTF-8.
-  const bytes = content.length * 3 > largeEventBytes ? Buffer.byteLength(content) : 0
-  if (bytes > maxEventBytes) throw new EventTooLargeError(event.type, bytes, maxEventBytes)
+  const bytes = content.length * 3 > Math.min(limit, largeEventBytes) ? Buffer.byteLength(content) : 0
+  if (bytes > limit) throw new EventTooLargeError(event.type, bytes, limit)
   if (bytes > largeEventBytes) onLargeEvent?.(event.type, bytes)
   if (content.includes('"blob"')) for (const hash of blobRefsIn(event.content as Json)) blobs.add(hash)
   return { type: event.type, content }

@@ -47,7 +47,15 @@ export type RowProblems = {
   readonly unneededRefs: string[]
 }
 
-const foreignTypes = new Set(['user_msg', 'resolution', 'cancel_requested', 'titled', 'seeded'])
+const foreignTypes = new Set([
+  'user_msg',
+  'resolution',
+  'cancel_requested',
+  'deadline_moved',
+  'titled',
+  'note',
+  'seeded',
+])
 const pastDueMs = 60_000
 
 /** Receives the rows of one conversation, events first, and checks them against the log. */

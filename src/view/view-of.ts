@@ -1,5 +1,5 @@
 import { leftOutOf } from '../log/abridge.ts'
-import { callPhase, effectiveArgs } from '../log/call-phase.ts'
+import { callPhase, deadlineOf, effectiveArgs } from '../log/call-phase.ts'
 import { childCalls, childIdOf } from '../log/child-call.ts'
 import { callPosition } from '../log/fold-call.ts'
 import { phaseOf } from '../log/fsm-state.ts'
@@ -37,8 +37,8 @@ export function pendingItems(conversationId: string, log: ConversationState): Pe
   return turn.calls.flatMap((call) => {
     const phase = callPhase(call)
     if (phase.type !== 'pending' || phase.round.kind === 'sub_agent') return []
-    const { round, kind, prompt, schema, at, expiresInMs } = phase.round
-    const expiresAt = expiresInMs === null ? null : at + expiresInMs
+    const { round, kind, prompt, schema } = phase.round
+    const expiresAt = deadlineOf(phase.round)
     const { callId, name } = call
     const { turnId } = turn
     const args = effectiveArgs(call)

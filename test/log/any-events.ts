@@ -142,7 +142,9 @@ const contents: { readonly [Type in EventType]: fc.Arbitrary<unknown> } = {
     status: fc.constantFrom('completed', 'cancelled', 'failed', 'halted'),
     reason: fc.constantFrom(null, 'max_steps', ''),
   }),
+  deadline_moved: fc.record({ callId, round: small, expiresInMs, who }),
   titled: fc.record({ title: text }),
+  note: fc.record({ name: fc.constantFrom('read', 'rated'), data: value, who }),
   seeded: fc.record({ state: fc.oneof(value, fc.record({ title: text, messages: fc.constant([]) })) }),
   flow_started: fc.record({ flow: fc.constant('f'), version: text, input: value, who }),
   flow_opened: fc.record({ position: small, op: flowOp, asked: small }),
@@ -171,7 +173,7 @@ function anyOf(types: readonly EventType[]): fc.Arbitrary<NewEvent> {
   )
 }
 
-const flowTypes = eventTypes.filter((type) => type.startsWith('flow_') || type === 'titled')
+const flowTypes = eventTypes.filter((type) => type.startsWith('flow_') || type === 'titled' || type === 'note')
 const conversationTypes = eventTypes.filter((type) => !type.startsWith('flow_'))
 const length = { maxLength: 40, size: 'max' as const }
 

@@ -17,6 +17,8 @@ import type { ConversationState } from '../../src/log/state.ts'
 import {
   assistantMsg,
   cancelRequested,
+  deadlineMoved,
+  note,
   regeneration,
   resolution,
   suspension,
@@ -89,6 +91,14 @@ export function resolved(
   { round = 1, value = null, who = 'ann', edited }: Answer = {},
 ): NewEvent {
   return resolution({ callId, round, kind, status, value, who, ...(edited ? { edited } : {}) })
+}
+
+export function moved(callId: string, expiresInMs: number | null, round = 1): NewEvent {
+  return deadlineMoved({ callId, round, expiresInMs, who: 'ann' })
+}
+
+export function noted(name: string, data: Json = null): NewEvent {
+  return note({ name, data, who: 'ann' })
 }
 
 export function regenerated(messageId: string, n = 1): NewEvent {

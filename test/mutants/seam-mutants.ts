@@ -36,7 +36,7 @@ export const seamMutants: readonly Mutant[] = [
     edits: [
       {
         file: 'src/store/prepare-change.ts',
-        find: 'content.length * 3 > largeEventBytes ? Buffer.byteLength(content) : 0',
+        find: 'content.length * 3 > Math.min(limit, largeEventBytes) ? Buffer.byteLength(content) : 0',
         replace: 'content.length',
       },
     ],

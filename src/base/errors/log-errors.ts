@@ -59,7 +59,7 @@ export class InvalidValueError extends PerdureError {
   }
 }
 
-/** An event is larger than 1 MiB. Nothing was written. */
+/** An event is larger than 1 MiB, or a note larger than 64 KiB. Nothing was written. */
 export class EventTooLargeError extends PerdureError {
   constructor(type: string, bytes: number, limit: number) {
     super(

@@ -93,6 +93,7 @@ function apply(fold: Fold, event: LogEvent, onIgnored: OnIgnored): void {
 function misfitOf({ ops, settled, ended }: Fold, event: LogEvent): string | null {
   switch (event.type) {
     case 'titled':
+    case 'note':
       return null
     case 'flow_started':
       return 'starts a session that has begun'

@@ -5,6 +5,7 @@ import {
   cancelRequested,
   flowStarted,
   fsmState,
+  note,
   observe,
   resolution,
   seeded,
@@ -40,6 +41,7 @@ export function creation({ describe, test, expect, refused }: Suite): void {
     const others: readonly (readonly NewEvent[])[] = [
       [],
       [titled('A')],
+      [note('rated')],
       [resolution('call')],
       [cancelRequested()],
       [turnEnded()],

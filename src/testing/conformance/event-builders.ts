@@ -105,6 +105,10 @@ export function titled(title: string): Event<'titled'> {
   return { type: 'titled', content: { title } }
 }
 
+export function note(name: string, data: Json = { stars: 5 }): Event<'note'> {
+  return { type: 'note', content: { name, data, who: 'ann' } }
+}
+
 export function seeded(state: Json = { mood: 'good' }): Event<'seeded'> {
   return { type: 'seeded', content: { state } }
 }

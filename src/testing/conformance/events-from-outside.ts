@@ -4,6 +4,7 @@ import {
   assistantMsg,
   cancelRequested,
   flowStarted,
+  note,
   observe,
   resolution,
   seeded,
@@ -55,6 +56,14 @@ const malformed: readonly (readonly [field: string, event: unknown])[] = [
   ['content.who', { type: 'cancel_requested', content: { turnId: 't' } }],
   ['content.status', { type: 'turn_ended', content: { turnId: 't', status: 'over', reason: null } }],
   ['content.title', titled(7 as never)],
+  ['content.name', note('')],
+  ['content.data', { type: 'note', content: { name: 'rated', who: 'ann' } }],
+  ['content.who', { type: 'note', content: { name: 'rated', data: 5 } }],
+  ['content.round', { type: 'deadline_moved', content: { callId: 'call', round: 0, expiresInMs: 5, who: 'ann' } }],
+  [
+    'content.expiresInMs',
+    { type: 'deadline_moved', content: { callId: 'call', round: 1, expiresInMs: 0, who: 'ann' } },
+  ],
   ['content.state', { type: 'seeded', content: {} }],
   ['content.flow', { type: 'flow_started', content: { version: '1', input: null, who: 'ann' } }],
   ['content.op.kind', { type: 'flow_opened', content: { position: 1, asked: 1, op: { kind: 'wish' } } }],
@@ -85,6 +94,7 @@ const openEvents: readonly NewEvent[] = [
   userMsg('and another', 'turn-2'),
   cancelRequested(),
   titled('Refunds'),
+  note('rated'),
   seeded(),
   resolution('absent'),
   flowStarted(),
@@ -187,6 +197,8 @@ const century = 3_155_760_000_000
 const mebibyte = 1024 * 1024
 /** The bytes around the title in an encoded `titled` event: `{"title":""}`. */
 const frame = 12
+/** The bytes around the data of `note('n', '')`. */
+const noteFrame = 34
 
 export function limitsAndBadInput({ describe, test, expect, refused }: Suite): void {
   describe('limits and bad input', () => {
@@ -214,6 +226,17 @@ export function limitsAndBadInput({ describe, test, expect, refused }: Suite): v
       }
       expect((await store.getConversation('chat'))!.lastSeq).toBe(1)
       expect(await store.commit('chat', { events: [titled('A')], key: 'once' })).toMatchObject({ ok: true, seq: 2 })
+    })
+
+    test('a note of more than 64 KiB is refused, counted in bytes', async ({ store }) => {
+      await store.appendEvent('chat', userMsg())
+      const most = 64 * 1024 - noteFrame
+      await store.appendEvent('chat', note('n', 'x'.repeat(most)))
+      await store.appendEvent('chat', note('n', 'é'.repeat(most / 2)))
+      for (const text of ['x'.repeat(most + 1), 'é'.repeat(most / 2 + 1), '\u0000'.repeat(most / 5)]) {
+        await refused('event_too_large', () => store.commit('chat', { events: [titled('A'), note('n', text)] }))
+      }
+      expect((await store.getConversation('chat'))!.lastSeq).toBe(3)
     })
 
     test('invalid numbers are refused by every method', async ({ store }) => {

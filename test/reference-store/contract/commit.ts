@@ -79,7 +79,7 @@ function refuseContradictions({ events, resolve = [] }: Change): void {
 }
 
 const openTypes = [
-  ...['user_msg', 'resolution', 'cancel_requested', 'titled', 'seeded'],
+  ...['user_msg', 'resolution', 'cancel_requested', 'titled', 'note', 'deadline_moved', 'seeded'],
   ...['flow_started', 'flow_outcome'],
 ]
 

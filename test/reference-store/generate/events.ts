@@ -25,6 +25,7 @@ const types = [
   'assistant_msg',
   'injection',
   'titled',
+  'note',
   'cancel_requested',
   'turn_ended',
   'seeded',
@@ -68,6 +69,8 @@ export function plannedEvent(
       return { type: 'injection', content: { turnId, step: 1, hook: `hook ${text}`, parts } } as NewEvent
     case 'titled':
       return { type: 'titled', content: { title: text } }
+    case 'note':
+      return { type: 'note', content: { name: `note ${plan.opens}`, data: [value, file], who: text } } as NewEvent
     case 'cancel_requested':
       return { type: 'cancel_requested', content: { turnId, who: text } }
     case 'turn_ended':

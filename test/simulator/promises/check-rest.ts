@@ -33,7 +33,10 @@ export async function isParked(store: Store, id: string): Promise<boolean> {
 
 /** A title comes when it comes, and changes nothing about the next step. */
 export function isUpToDate(cached: FsmState | null, log: readonly LogEvent[]): boolean {
-  return cached !== null && log.slice(cached.lastSeq).every((event) => event.type === 'titled')
+  return (
+    cached !== null &&
+    log.slice(cached.lastSeq).every(({ type }) => type === 'titled' || type === 'note' || type === 'deadline_moved')
+  )
 }
 
 function text(state: FsmState | null): string {
