@@ -69,7 +69,10 @@ export type Driver = {
   getCall(tenant: string, callId: string): Promise<StoredCall | null>
   /** Oldest first: by `createdAt`, then by the bytes of the id. */
   pendingCalls(tenant: string, id: string): Promise<StoredCall[]>
-  /** Newest first: by `createdAt`, then by the bytes of the id. Null when `before` names no call. Bounded by the bytes of `name`, `args`, `prompt` and `title`. */
+  /**
+   * Newest first: by `createdAt`, then by the bytes of the id. Null when `before` names no call. Bounded by the bytes of `name`, `args`, `prompt`,
+   * `meta` and `title`.
+   */
   inbox(tenant: string, page: Page & { limit: number }): Promise<StoredInboxCall[] | null>
   /** Sets the deadline of a pending call, or clears it (null). Does nothing to an ended call. */
   setDeadline(tenant: string, id: string, callId: string, inMs: number | null): Promise<'ok' | 'ended' | 'unknown'>
@@ -179,11 +182,12 @@ export type StoredAttrs = {
 }
 
 /** A call row as a driver stores it. */
-export type StoredCall = Omit<ToolCall, 'name' | 'args' | 'result' | 'prompt'> & {
+export type StoredCall = Omit<ToolCall, 'name' | 'args' | 'result' | 'prompt' | 'meta'> & {
   readonly name: string
   readonly args: string
   readonly result: string | null
   readonly prompt: string | null
+  readonly meta: string | null
   /** `seq` of the resolution that ended the row's round. */
   readonly resolvedSeq: number | null
 }
@@ -195,10 +199,10 @@ export type StoredInboxCall = StoredCall & {
   readonly quarantinedAt: number | null
 }
 
-/** Replaces the whole row except `createdAt`. `resolvedAt` is now when the status is final, else null. */
+/** Replaces the whole row except `createdAt`, and `meta` where it is null. `resolvedAt` is now when the status is final, else null. */
 export type StoredCallWrite = Pick<
   StoredCall,
-  'id' | 'name' | 'executor' | 'status' | 'args' | 'result' | 'round' | 'kind' | 'prompt'
+  'id' | 'name' | 'executor' | 'status' | 'args' | 'result' | 'round' | 'kind' | 'prompt' | 'meta'
 > & { readonly expiresInMs: number | null }
 
 /** A pending call whose deadline has passed. */
@@ -215,6 +219,7 @@ export type StoredModelCall = {
   readonly status: string
   readonly summaryVersion: number | null
   readonly evictions: string | null
+  readonly meta: string | null
   /** Null: now. */
   readonly at: number | null
 }

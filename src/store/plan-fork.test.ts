@@ -14,6 +14,7 @@ const callPart = (callId: string) => ({ type: 'call' as const, callId })
 const rowOf = (id: string, more: Partial<StoredCall> = {}): StoredCall => ({
   ...{ id, conversationId: 'c', name: '"refund"', executor: 'server', status: 'pending', args: '{}', result: null },
   ...{ round: 1, kind: 'approval', prompt: null, expiresAt: 99, createdAt: 1, resolvedAt: null, resolvedSeq: null },
+  meta: null,
   ...more,
 })
 

@@ -131,6 +131,7 @@ function rowOf(call: CallState, conversationId: string, id: string, row: StoredC
     createdAt: round.at,
     resolvedAt: null,
     resolvedSeq: null,
+    meta: null,
   }
 }
 

@@ -1,5 +1,5 @@
 import { EventTooLargeError } from '../base/errors/log-errors.ts'
-import { readOptions } from '../base/errors/read-options.ts'
+import { readMembers, shown } from '../base/errors/read-options.ts'
 import { InvalidArgumentError } from '../base/errors/store-errors.ts'
 import type { Json } from '../base/json.ts'
 import { uuidV7 } from '../base/uuid-v7.ts'
@@ -23,6 +23,7 @@ import {
 } from './checks.ts'
 import type { PreparedChange, PreparedResolve, StoredAttrs, StoredCallWrite, Wake } from './driver.ts'
 import type { ConversationAttrs, Parent, ToolCallWrite } from './records.ts'
+import { encodeMeta } from './rows.ts'
 
 const largeEventBytes = 256 * 1024
 
@@ -35,6 +36,8 @@ export type PrepareOptions = {
   readonly endsCall?: boolean
   /** The driver resends changes. */
   readonly resends?: boolean
+  /** The conversation that the change is written to. */
+  readonly conversationId?: string
   readonly onLargeEvent?: (type: string, bytes: number) => void
 }
 
@@ -93,7 +96,7 @@ export function prepareChange(input: Change, options: PrepareOptions = {}): Prep
     needsFree: change.epoch === undefined && !options.endsCall && change.events.some(isOwnersEvent),
     key: change.key ?? (options.resends ? resendKeyOf(change) : null),
     digest: change.digest ?? null,
-    calls: (change.calls ?? []).map(encodeCall),
+    calls: (change.calls ?? []).map((call) => encodeCall(call, options.conversationId)),
     resolve: encodeResolves(change, options.isExpiry ?? false),
     attrs,
     wake,
@@ -188,8 +191,13 @@ function encodeSettings(settings: unknown): string {
   return encode(settings, 'settings')
 }
 
-function encodeCall(call: ToolCallWrite): StoredCallWrite {
+function encodeCall(call: ToolCallWrite, conversationId?: string): StoredCallWrite {
   checkId('call id', call.id)
+  if (call.conversationId !== undefined && call.conversationId !== conversationId)
+    throw new InvalidArgumentError(
+      'conversationId',
+      `of call '${call.id}' is ${shown(call.conversationId)}, but the row is written to '${conversationId}'; use the same id, or leave it out`,
+    )
   const status = call.status ?? 'pending'
   const executor = call.executor ?? 'server'
   const kind = call.kind ?? 'approval'
@@ -208,6 +216,7 @@ function encodeCall(call: ToolCallWrite): StoredCallWrite {
     round: call.round ?? 1,
     kind,
     prompt: call.prompt === undefined ? null : encode(call.prompt, 'prompt'),
+    meta: encodeMeta(call.meta),
     expiresInMs: status === 'pending' ? (call.expiresInMs ?? null) : null,
   }
 }
@@ -289,7 +298,7 @@ function readAttrs(input: ConversationAttrs): ConversationAttrs {
 
 /** A member that the caller left out is reported by the checks, which know what is required. */
 function membersOf<T extends object>(name: string, input: T, members: readonly (keyof T & string)[]): T {
-  return readOptions(name, input ?? null, members) as T
+  return readMembers(name, input ?? null, members) as T
 }
 
 const ofChange = namesOf<Change>({
@@ -312,6 +321,7 @@ const ofChange = namesOf<Change>({
 
 const ofCall = namesOf<ToolCallWrite>({
   id: true,
+  conversationId: true,
   name: true,
   executor: true,
   status: true,
@@ -321,6 +331,7 @@ const ofCall = namesOf<ToolCallWrite>({
   kind: true,
   prompt: true,
   expiresInMs: true,
+  meta: true,
 })
 
 const ofResolve = namesOf<ResolveCall>({ callId: true, round: true, status: true, result: true })

@@ -80,14 +80,18 @@ export type ToolCall = {
   readonly expiresAt: number | null
   readonly createdAt: number
   readonly resolvedAt: number | null
+  /** What the application attached; null where it attached nothing. */
+  readonly meta: JsonObject | null
 }
 
 /** How a call row ends. */
 export type FinalStatus = 'resolved' | 'errored' | 'denied' | 'expired' | 'cancelled'
 
-/** The members of an upsert. Defaults: status pending, round 1, kind approval, executor server, everything else null or empty. */
+/** The members of an upsert; any other is refused. Defaults: status pending, round 1, kind approval, executor server, everything else null or empty. */
 export type ToolCallWrite = {
   readonly id: string
+  /** Must be the conversation that the row is written to. */
+  readonly conversationId?: string
   readonly name?: string
   readonly executor?: Executor
   readonly status?: ToolCall['status']
@@ -97,6 +101,8 @@ export type ToolCallWrite = {
   readonly kind?: SuspensionKind
   readonly prompt?: Json
   readonly expiresInMs?: number | null
+  /** An object of the application's own, of at most 64 KiB. Left out, the row keeps what it has: the engine never writes it. Null removes it. */
+  readonly meta?: JsonObject | null
 }
 
 /** A row of the inbox, with the agent it belongs to. */
@@ -118,9 +124,11 @@ export type ModelCall = {
   readonly summaryVersion: number | null
   readonly evictions: Json
   readonly at: number
+  /** What the application attached, at most 64 KiB; null where it attached nothing. */
+  readonly meta: JsonObject | null
 }
 
-/** Missing fields are null (`status`: 'ok'); `at` is now by the store's clock. */
+/** Missing fields are null (`status`: 'ok'); `at` is now by the store's clock. Any other field is refused. */
 export type NewModelCall = Partial<ModelCall> & Pick<ModelCall, 'turnRef'>
 
 /** Selects audit rows. Default: all. */

@@ -40,6 +40,7 @@ test('a call comes back whole, with nothing where nothing was stored', () => {
     ...{ id: 'c1', conversationId: 'c', name: '"pay"', executor: 'server', status: 'pending', args: '{"n":1}' },
     ...{ result: null, round: 2, kind: 'approval', prompt: null, expiresAt: 7, createdAt: 3, resolvedAt: null },
     resolvedSeq: null,
+    meta: null,
   }
   const { resolvedSeq: _, ...plain } = row
   expect(decodeCall(row)).toEqual({ ...plain, name: 'pay', args: { n: 1 } })
@@ -69,16 +70,16 @@ test.each([
 test('a model call is stored with nothing where nothing was given, and as one that went well', () => {
   const none = { renderedContext: null, model: null, usage: null, latencyMs: null, summaryVersion: null }
   expect(encodeModelCall({ turnRef: 't' })).toEqual({
-    ...{ turnRef: 't', ...none, status: '"ok"', evictions: null, at: null },
+    ...{ turnRef: 't', ...none, status: '"ok"', evictions: null, meta: null, at: null },
   })
   const whole = {
     ...{ turnRef: 't', renderedContext: [1], model: { id: 'm' }, usage: { n: 1 }, latencyMs: 0, status: 'failed' },
-    ...{ summaryVersion: 0, evictions: { seen: 1 }, at: 0 },
+    ...{ summaryVersion: 0, evictions: { seen: 1 }, at: 0, meta: { ticket: 1 } },
   }
   const stored = encodeModelCall(whole as never)
   expect(decodeModelCall({ ...stored, at: stored.at! })).toEqual(whole)
   expect(decodeModelCall({ ...encodeModelCall({ turnRef: 't' }), at: 5 })).toEqual({
-    ...{ turnRef: 't', ...none, status: 'ok', evictions: null, at: 5 },
+    ...{ turnRef: 't', ...none, status: 'ok', evictions: null, at: 5, meta: null },
   })
   expect(encodeModelCall({ turnRef: 't', latencyMs: null, summaryVersion: null } as never).latencyMs).toBe(null)
 })

@@ -1,5 +1,5 @@
-import { readOptions } from '../base/errors/read-options.ts'
-import { ConversationUnreadableError } from '../base/errors/store-errors.ts'
+import { readMembers, shown } from '../base/errors/read-options.ts'
+import { ConversationUnreadableError, InvalidArgumentError } from '../base/errors/store-errors.ts'
 import type { Json, JsonObject } from '../base/json.ts'
 import { decode, encode } from '../log/codec.ts'
 import type { LogEvent } from '../log/events.ts'
@@ -54,11 +54,12 @@ export function decodeCall(row: StoredCall): ToolCall {
     expiresAt: row.expiresAt,
     createdAt: row.createdAt,
     resolvedAt: row.resolvedAt,
+    meta: decodeOptional(row.meta) as JsonObject | null,
   }
 }
 
 export function encodeSummary(input: Summary): StoredSummary {
-  const summary = readOptions('summary', input ?? null, ['fromSeq', 'toSeq', 'content', 'version', 'base']) as Summary
+  const summary = readMembers('summary', input ?? null, ['fromSeq', 'toSeq', 'content', 'version', 'base']) as Summary
   checkWhole('fromSeq', summary.fromSeq, 0)
   checkWhole('toSeq', summary.toSeq, summary.fromSeq)
   checkWhole('version', summary.version, 0)
@@ -83,7 +84,7 @@ export function decodeSummary({ fromSeq, toSeq, version, content, base }: Stored
 }
 
 export function encodeModelCall(input: NewModelCall): StoredModelCall {
-  const call = readOptions('model call', input ?? null, modelCallMembers) as NewModelCall
+  const call = readMembers('model call', input ?? null, modelCallMembers) as NewModelCall
   checkId('turnRef', call.turnRef)
   if (call.at !== undefined) checkWhole('at', call.at, 0)
   if (call.latencyMs !== undefined && call.latencyMs !== null) checkWhole('latencyMs', call.latencyMs, 0)
@@ -98,6 +99,7 @@ export function encodeModelCall(input: NewModelCall): StoredModelCall {
     status: encode(call.status ?? 'ok', 'status'),
     summaryVersion: call.summaryVersion ?? null,
     evictions: encodeOptional(call.evictions, 'evictions'),
+    meta: encodeMeta(call.meta),
     at: call.at ?? null,
   }
 }
@@ -113,12 +115,33 @@ export function decodeModelCall(row: StoredModelCall & { at: number }): ModelCal
     summaryVersion: row.summaryVersion,
     evictions: decodeOptional(row.evictions),
     at: row.at,
+    meta: decodeOptional(row.meta) as JsonObject | null,
   }
 }
 
+/** Null where it is left out. `null` is a value of its own: it removes what was there. */
+export function encodeMeta(meta: unknown): string | null {
+  if (meta === undefined) return null
+  if (typeof meta !== 'object' || Array.isArray(meta))
+    throw new InvalidArgumentError(
+      'meta',
+      `must be an object or null, not ${Array.isArray(meta) ? 'a list' : shown(meta)}`,
+    )
+  const text = encode(meta, 'meta')
+  const bytes = Buffer.byteLength(text)
+  if (bytes > maxMetaBytes)
+    throw new InvalidArgumentError(
+      'meta',
+      `has ${bytes} bytes as JSON; at most ${maxMetaBytes} are stored, so put the rest into a blob`,
+    )
+  return text
+}
+
+const maxMetaBytes = 64 * 1024
+
 const modelCallMembers = [
   ...(['turnRef', 'renderedContext', 'model', 'usage', 'latencyMs'] as const),
-  ...(['status', 'summaryVersion', 'evictions', 'at'] as const),
+  ...(['status', 'summaryVersion', 'evictions', 'at', 'meta'] as const),
 ]
 
 function encodeOptional(value: unknown, path: string): string | null {
@@ -210,9 +233,9 @@ export const rowBytes = {
   event: ({ content }: StoredEvent) => bytesIn(content),
   conversation: ({ title, parent, fsmState, settings }: StoredConversation) =>
     bytesIn(title, parent, fsmState, settings),
-  inboxCall: ({ name, args, prompt, title }: StoredInboxCall) => bytesIn(name, args, prompt, title),
-  modelCall: ({ status, model, usage, evictions, renderedContext }: StoredModelCall) =>
-    bytesIn(status, model, usage, evictions, renderedContext),
+  inboxCall: ({ name, args, prompt, meta, title }: StoredInboxCall) => bytesIn(name, args, prompt, meta, title),
+  modelCall: ({ status, model, usage, evictions, meta, renderedContext }: StoredModelCall) =>
+    bytesIn(status, model, usage, evictions, meta, renderedContext),
 }
 
 function bytesIn(...texts: readonly (string | null)[]): number {

@@ -59,7 +59,9 @@ export function createTenantStore(context: StoreContext, tenant: string): Tenant
   async function commit(id: string, change: Change, options: PrepareOptions = {}): Promise<CommitResult> {
     checkId('conversation id', id)
     if (isDotSegment(id) && !(await driver.getConversation(tenant, id))) checkNewId('conversation id', id)
-    const prepared = readArgument('change', () => prepareChange(change, { ...options, resends, onLargeEvent }))
+    const prepared = readArgument('change', () =>
+      prepareChange(change, { ...options, resends, onLargeEvent, conversationId: id }),
+    )
     const { releasesLease, acquires, epoch } = prepared
     const write = () => writePrepared(id, prepared)
     const lets = releasesLease && epoch !== null

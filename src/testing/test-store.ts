@@ -1,5 +1,6 @@
 import type { Store } from '../store/store.ts'
 import { appendAndRead, boundedPages } from './conformance/append-and-read.ts'
+import { callMeta } from './conformance/call-meta.ts'
 import { callRows, resolveOnce } from './conformance/call-rows.ts'
 import { conversations, inbox, listing } from './conformance/conversations.ts'
 import { creation, deletion } from './conformance/creation.ts'
@@ -72,6 +73,7 @@ const promises: readonly ((suite: Suite) => void)[] = [
   movedLogs,
   creation,
   callRows,
+  callMeta,
   eventsFromOutside,
   resolveOnce,
   rounds,

@@ -32,11 +32,15 @@ export type LogFacts = {
   readonly fsmAtOwned: FsmState | null
 }
 
-/** `deadline`: the deadline in the row, where it belongs to the pending round. Deadlines can be moved without a trace in the log, so a repair keeps them. */
+/**
+ * What a repair keeps of the row, because the log does not have it. `deadline`: the deadline in the row, where it belongs to the pending round. Deadlines can be
+ * moved without a trace in the log. `meta`: what the application attached.
+ */
 export type CallProblem = {
   readonly callId: string
   readonly isUnlogged: boolean
   readonly deadline?: { readonly expiresAt: number | null }
+  readonly meta?: string | null
 }
 
 /** The conversation's own rows that must be rebuilt, beside its columns. */
@@ -255,7 +259,7 @@ export class ConversationExaminer {
     this.add('call_row_differs', `the row of call '${row.id}' ${difference.how}`)
     const isSameRound = row.status === 'pending' && expected.status === 'pending' && row.round === expected.round
     const deadline = isSameRound ? { deadline: { expiresAt: row.expiresAt } } : {}
-    this.problems.calls.push({ callId: row.id, isUnlogged: false, ...deadline })
+    this.problems.calls.push({ callId: row.id, isUnlogged: false, ...deadline, meta: row.meta })
   }
 
   #summary({ toSeq, base }: StoredSummary): void {

@@ -144,7 +144,7 @@ export class ExpectedCalls {
       prompt: prompt.whole!,
       result: result?.whole ?? null,
     }
-    this.#whole.set(call.callId, { ...row, ...whole })
+    this.#whole.set(call.callId, { ...row, ...whole, meta: null })
   }
 
   #hasRow({ call, isRowInFork }: Tracked): boolean {
@@ -182,7 +182,8 @@ function joined(digests: readonly string[]): string {
   return digestOf(JSON.stringify(digests))
 }
 
-type Row = Omit<StoredCall, 'name' | 'args' | 'prompt' | 'result'>
+/** Without `meta`, which is the application's: a row that is rebuilt keeps it. */
+type Row = Omit<StoredCall, 'name' | 'args' | 'prompt' | 'result' | 'meta'>
 
 function rowOf({ call }: Tracked, conversationId: string): Row {
   const round = call.rounds.at(-1)!

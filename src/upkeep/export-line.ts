@@ -39,10 +39,10 @@ export function rowLine({ type, row }: ConversationRow): string {
     }
     case 'call': {
       const { id, executor, status, round, kind, expiresAt, createdAt, resolvedAt, resolvedSeq } = row
-      const { name, args, result, prompt } = row
+      const { name, args, result, prompt, meta } = row
       return line(
         { line: type, id, executor, status, round, kind, expiresAt, createdAt, resolvedAt, resolvedSeq },
-        { name, args, result, prompt },
+        { name, args, result, prompt, meta },
       )
     }
     case 'summary': {
@@ -54,10 +54,10 @@ export function rowLine({ type, row }: ConversationRow): string {
       return line({ line: type, key, seq, digest })
     }
     case 'model_call': {
-      const { turnRef, at, latencyMs, summaryVersion, status, model, usage, evictions, renderedContext } = row
+      const { turnRef, at, latencyMs, summaryVersion, status, model, usage, evictions, renderedContext, meta } = row
       return line(
         { line: type, turnRef, at, latencyMs, summaryVersion },
-        { status, model, usage, evictions, renderedContext },
+        { status, model, usage, evictions, renderedContext, meta },
       )
     }
     case 'blob_ref': {

@@ -64,6 +64,7 @@ export function rowIn(line: ImportLine, conversationId: string): ConversationRow
           usage: line.jsonOrNull('usage'),
           evictions: line.jsonOrNull('evictions'),
           renderedContext: line.jsonOrNull('renderedContext'),
+          meta: line.jsonOrNull('meta'),
         },
       }
     case 'blob_ref':
@@ -96,6 +97,7 @@ function callIn(line: ImportLine, conversationId: string): Extract<ConversationR
     args: line.json('args'),
     result: line.jsonOrNull('result'),
     prompt: line.jsonOrNull('prompt'),
+    meta: line.jsonOrNull('meta'),
   }
 }
 

@@ -43,13 +43,13 @@ async function planRepair(reader: UpkeepReader, tenant: string, id: string): Pro
   const did = findings.filter((found) => found.isDerived).map(({ code, problem }) => `${code}: ${problem}`)
   if (did.length === 0) return null
   const { lastSeq, updatedAt } = conversation
-  const deadlines = new Map(problems.calls.map(({ callId, deadline }) => [callId, deadline]))
+  const kept = new Map(problems.calls.map(({ callId, deadline, meta = null }) => [callId, { ...deadline, meta }]))
   return {
     did,
     rebuilt: {
       expected: { lastSeq, updatedAt },
       columns,
-      putCalls: [...examiner.wholeCalls().values()].map((call) => ({ ...call, ...deadlines.get(call.id) })),
+      putCalls: [...examiner.wholeCalls().values()].map((call) => ({ ...call, ...kept.get(call.id) })),
       removeCalls: problems.calls.filter((call) => call.isUnlogged).map(({ callId }) => callId),
       bases: problems.bases,
       putBlobRefs: problems.refs,

@@ -110,8 +110,8 @@ export const cacheMutants: readonly Mutant[] = [
     edits: [
       {
         file: 'src/upkeep/repair-conversation.ts',
-        find: '({ ...call, ...deadlines.get(call.id) })',
-        replace: '({ ...deadlines.get(call.id), ...call })',
+        find: '({ ...call, ...kept.get(call.id) })',
+        replace: '({ ...kept.get(call.id), ...call })',
       },
     ],
     killedBy: [

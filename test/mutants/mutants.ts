@@ -18,6 +18,7 @@ import { operatorMutants } from './operator-mutants.ts'
 import { poisonMutants } from './poison-mutants.ts'
 import { postgresMutants } from './postgres-mutants.ts'
 import { readerMutants } from './reader-mutants.ts'
+import { recordMutants } from './record-mutants.ts'
 import { schemaMutants } from './schema-mutants.ts'
 import { seamMutants } from './seam-mutants.ts'
 import { serverMutants } from './server-mutants.ts'
@@ -40,6 +41,7 @@ export const mutants: readonly Mutant[] = [
   ...coreMutants,
   ...childMutants,
   ...contractMutants,
+  ...recordMutants,
   ...cliMutants,
   ...clockMutants,
   ...cacheMutants,

@@ -37,6 +37,18 @@ export function readOptions<T extends object, Name extends keyof T & string>(
   })
 }
 
+/** The same, where every member must be one of those: what would be dropped in silence is refused. */
+export function readMembers<T extends object, Name extends keyof T & string>(
+  name: string,
+  given: T | null,
+  members: readonly Name[],
+): Partial<Pick<T, Name>> {
+  const read = readOptions(name, given, members)
+  const [unknown] = readArgument(name, () => Object.keys(given ?? {})).filter((key) => !members.includes(key as Name))
+  if (unknown === undefined) return read
+  throw new InvalidArgumentError(name, `has no member '${shown(unknown)}'; leave it out (known: ${members.join(', ')})`)
+}
+
 /** A short description of a value for a message. Never calls code of the value. */
 export function shown(value: unknown, maxCharacters = 100): string {
   if (typeof value === 'object' && value !== null) return 'an object'

@@ -108,12 +108,14 @@ function hasOtherPending(
 function writeCall(tables: TenantTables, row: ConversationRow, write: StoredCallWrite, now: number): void {
   const { expiresInMs, ...columns } = write
   const { id } = row.columns
+  const known = tables.calls.get(columns.id)
   row.callIds.add(columns.id)
   tables.calls.set(columns.id, {
     ...columns,
+    meta: columns.meta ?? known?.meta ?? null,
     conversationId: id,
     expiresAt: expiresInMs === null ? null : now + expiresInMs,
-    createdAt: tables.calls.get(columns.id)?.createdAt ?? now,
+    createdAt: known?.createdAt ?? now,
     resolvedAt: columns.status === 'pending' ? null : now,
     resolvedSeq: null,
   })

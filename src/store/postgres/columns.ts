@@ -40,14 +40,14 @@ export const conversationColumns = `
 /** For the table `calls` under the alias t. */
 export const callColumns = `
   t.id, t.conversation_id AS "conversationId", t.name, t.executor, t.status, t.args, t.result, t.round, t.kind, t.prompt,
-  t.expires_at AS "expiresAt", t.created_at AS "createdAt", t.resolved_at AS "resolvedAt", t.resolved_seq AS "resolvedSeq"`
+  t.expires_at AS "expiresAt", t.created_at AS "createdAt", t.resolved_at AS "resolvedAt", t.resolved_seq AS "resolvedSeq", t.meta`
 
 /** The names that `conversationColumns` and `callColumns` select. */
 export const conversationNames =
   'id, kind, agent, status, settings, "fsmState", title, parent, "lastSeq", "createdAt", "updatedAt", "quarantinedAt", "quarantineEpoch"'
 
 export const callNames = `id, "conversationId", name, executor, status, args, result, round, kind, prompt, "expiresAt", "createdAt", "resolvedAt",
-  "resolvedSeq"`
+  "resolvedSeq", meta`
 
 /** The database's clock in milliseconds. In a condition, wrap it as `(SELECT ...)`, or no index is used. */
 export const nowMs = 'floor(extract(epoch FROM clock_timestamp()) * 1000)::bigint'

@@ -22,7 +22,7 @@ export const createCommitFunction = (schema: string): string => `
     b_change integer[] = '{}', b_hash text[] = '{}',
     l_change integer[] = '{}', l_holder text[] = '{}', l_ms bigint[] = '{}',
     p_expected_at bigint[] = '{}', p_expected_agent text[] = '{}', p_needs_free boolean[] = '{}',
-    p_idle_seq bigint[] = '{}', l_suspects boolean[] = '{}'
+    p_idle_seq bigint[] = '{}', l_suspects boolean[] = '{}', c_meta text[] = '{}'
   ) RETURNS TABLE (change integer, outcome text, seq bigint, at bigint, call_id text, round bigint) LANGUAGE plpgsql AS $$
   #variable_conflict use_column
   DECLARE
@@ -170,16 +170,18 @@ export const createCommitFunction = (schema: string): string => `
 
       IF cardinality(c_change) > 0 THEN
         INSERT INTO ${schema}.calls AS t (tenant, id, conversation_id, name, executor, status, args, result, round, kind,
-            prompt, expires_at, created_at, resolved_at, resolved_seq)
+            prompt, expires_at, created_at, resolved_at, resolved_seq, meta)
           SELECT p_tenant[w.change], w.id, p_id[w.change], w.name, w.executor, w.status, w.args, w.result, w.round, w.kind,
-            w.prompt, v_now + w.expires_in, v_now, CASE WHEN w.status <> 'pending' THEN v_now END, NULL
-          FROM unnest(c_change, c_id, c_name, c_executor, c_status, c_args, c_result, c_round, c_kind, c_prompt, c_expires_in)
-            w (change, id, name, executor, status, args, result, round, kind, prompt, expires_in)
+            w.prompt, v_now + w.expires_in, v_now, CASE WHEN w.status <> 'pending' THEN v_now END, NULL, w.meta
+          FROM unnest(c_change, c_id, c_name, c_executor, c_status, c_args, c_result, c_round, c_kind, c_prompt, c_expires_in,
+              c_meta)
+            w (change, id, name, executor, status, args, result, round, kind, prompt, expires_in, meta)
           WHERE p_wave[w.change] = v_wave AND v_base[w.change] IS NOT NULL
           ON CONFLICT (tenant, id) DO UPDATE SET
             name = excluded.name, executor = excluded.executor, status = excluded.status, args = excluded.args,
             result = excluded.result, round = excluded.round, kind = excluded.kind, prompt = excluded.prompt,
-            expires_at = excluded.expires_at, resolved_at = excluded.resolved_at, resolved_seq = NULL
+            expires_at = excluded.expires_at, resolved_at = excluded.resolved_at, resolved_seq = NULL,
+            meta = coalesce(excluded.meta, t.meta)
           WHERE t.conversation_id = excluded.conversation_id;
         GET DIAGNOSTICS v_count = ROW_COUNT;
         -- Since it was judged, another conversation has taken one of the ids: judge again.

@@ -30,6 +30,11 @@ export function commitQuery(schema: string, batch: readonly Addressed[], hasMerg
     values.push(arrayLiteral(acquires, ({ suspects }) => suspects))
     places.push(`l_suspects => $${values.length}`)
   }
+  const calls = changes.flatMap((change) => change.calls)
+  if (calls.some(({ meta }) => meta !== null)) {
+    values.push(arrayLiteral(calls, ({ meta }) => meta))
+    places.push(`c_meta => $${values.length}`)
+  }
   const text = `SELECT change, outcome, seq, at, call_id, round FROM ${schema}.commit_changes(${places.join(', ')})`
   return { statement: { name: `commit_${values.length}${placesNamed(places)}`, text }, values }
 }
@@ -37,7 +42,7 @@ export function commitQuery(schema: string, batch: readonly Addressed[], hasMerg
 /** A short name for the set of named parameters in use: Postgres cuts the name of a statement after 63 characters. */
 function placesNamed(places: readonly string[]): string {
   const names = places.flatMap((place) => place.match(/^\w+(?= =>)/)?.[0] ?? [])
-  return names.map((name) => `_${name.replace(/^[pl]_(expected_)?/, '')}`).join('')
+  return names.map((name) => `_${name.replace(/^[plc]_(expected_)?/, '')}`).join('')
 }
 
 /** In the order of the parameters of `commit_changes`. */

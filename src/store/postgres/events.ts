@@ -105,7 +105,7 @@ export function calls(database: Database): Pick<Driver, Methods> {
         columns: `${callNames}, agent, title, "quarantinedAt"`,
         order: `t.created_at DESC, t.id ${secondary} DESC`,
         returnedOrder: `"createdAt" DESC, id ${secondary} DESC`,
-        bytes: ['name', 'args', 'prompt', 'title'],
+        bytes: ['name', 'args', 'prompt', 'meta', 'title'],
       })
       const name = page.named(last ? 'inbox_before' : 'inbox')
       return database.run<StoredInboxCall>({ name, text }, page.values)

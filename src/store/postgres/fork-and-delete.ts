@@ -95,6 +95,7 @@ function callColumnsOf(calls: readonly StoredCall[]): unknown[][] {
     'round',
     'kind',
     'prompt',
+    'meta',
   ] as const
   const times = ['expiresAt', 'createdAt', 'resolvedAt', 'resolvedSeq'] as const
   return [...names, ...times].map((name) => calls.map((call) => call[name]))
@@ -170,10 +171,10 @@ function forkStatements(schema: string) {
     insertCalls: {
       name: 'fork_insert_calls',
       text: `INSERT INTO ${schema}.calls (tenant, id, conversation_id, name, executor, status, args, result, round, kind,
-          prompt, expires_at, created_at, resolved_at, resolved_seq)
+          prompt, meta, expires_at, created_at, resolved_at, resolved_seq)
         SELECT $1, c.* FROM unnest(
           $2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[], $8::text[], $9::bigint[], $10::text[],
-          $11::text[], $12::bigint[], $13::bigint[], $14::bigint[], $15::bigint[]
+          $11::text[], $12::text[], $13::bigint[], $14::bigint[], $15::bigint[], $16::bigint[]
         ) c`,
     },
   }

@@ -253,6 +253,17 @@ const findCallsById = (schema: string): string => `
   ${createCommitFunction(schema)}
 `
 
+/**
+ * What the application attaches to a call, and to the audit row of a model call. The function takes `c_meta`, with a default, so that nodes of an earlier version
+ * keep working during a rolling deploy.
+ */
+const callMeta = (schema: string): string => `
+  ALTER TABLE ${schema}.calls ADD COLUMN meta text;
+  ALTER TABLE ${schema}.model_calls ADD COLUMN meta text;
+  DROP FUNCTION ${schema}.commit_changes;
+  ${createCommitFunction(schema)}
+`
+
 /** In order. Must never change once released; only append. */
 export const migrations: readonly ((schema: string) => string)[] = [
   createTables,
@@ -266,6 +277,7 @@ export const migrations: readonly ((schema: string) => string)[] = [
   idleSeq,
   rememberLapses,
   findCallsById,
+  callMeta,
 ]
 
 type MigrateOptions = {

@@ -90,15 +90,15 @@ export function modelCalls(database: Database): Pick<Driver, 'putModelCall' | 'm
   const put = {
     name: 'put_model_call',
     text: `INSERT INTO ${schema}.model_calls (tenant, conversation_id, turn_ref, rendered_context, model, usage, latency_ms,
-        status, summary_version, evictions, at)
-      SELECT tenant, id, $3, $4, $5, $6, $7::bigint, $8, $9::bigint, $10, coalesce($11::bigint, ${nowMs})
+        status, summary_version, evictions, at, meta)
+      SELECT tenant, id, $3, $4, $5, $6, $7::bigint, $8, $9::bigint, $10, coalesce($11::bigint, ${nowMs}), $12
       FROM ${schema}.conversations WHERE tenant = $1 AND id = $2 FOR UPDATE
       RETURNING 1`,
   }
   const listed = (
     context: string,
   ): string => `SELECT turn_ref AS "turnRef", ${context} AS "renderedContext", model, usage,
-      latency_ms AS "latencyMs", status, summary_version AS "summaryVersion", evictions, at, number
+      latency_ms AS "latencyMs", status, summary_version AS "summaryVersion", evictions, at, meta, number
     FROM ${schema}.model_calls WHERE tenant = $1 AND conversation_id = $2`
   const collect = {
     name: 'gc_model_calls',
@@ -107,8 +107,8 @@ export function modelCalls(database: Database): Pick<Driver, 'putModelCall' | 'm
   }
   return {
     async putModelCall(tenant, id, call) {
-      const { turnRef, renderedContext, model, usage, latencyMs, status, summaryVersion, evictions, at } = call
-      const columns = [turnRef, renderedContext, model, usage, latencyMs, status, summaryVersion, evictions, at]
+      const { turnRef, renderedContext, model, usage, latencyMs, status, summaryVersion, evictions, at, meta } = call
+      const columns = [turnRef, renderedContext, model, usage, latencyMs, status, summaryVersion, evictions, at, meta]
       return (await database.run(put, [tenant, id, ...columns], 'reject')).length > 0
     },
     async modelCalls(tenant, id, { turnRef, from, skip = 0, contexts = true, ...bounds }) {
@@ -119,9 +119,10 @@ export function modelCalls(database: Database): Pick<Driver, 'putModelCall' | 'm
       ]
       const select = `${listed(contexts ? 'rendered_context' : 'NULL::text')} ${conditions.join(' ')}`
       const text = page.within(`SELECT * FROM (${select} ORDER BY turn_ref, number OFFSET $3) AS calls`, {
-        columns: '"turnRef", "renderedContext", model, usage, "latencyMs", status, "summaryVersion", evictions, at',
+        columns:
+          '"turnRef", "renderedContext", model, usage, "latencyMs", status, "summaryVersion", evictions, at, meta',
         order: '"turnRef", number',
-        bytes: ['status', 'model', 'usage', 'evictions', '"renderedContext"'],
+        bytes: ['status', 'model', 'usage', 'evictions', 'meta', '"renderedContext"'],
       })
       const forms = [
         contexts ? '' : '_without_contexts',

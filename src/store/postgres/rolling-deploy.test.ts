@@ -18,8 +18,17 @@ let earlier: pg.Client
 /** The number of migrations of the version before. */
 const earlierVersion = migrations.length - 1
 
-/** What today's function writes to columns that this version did not have yet. */
-const laterColumns = 'idle_seq = coalesce(x.idle_seq, c.idle_seq),'
+/** What today's function writes to columns that this version did not have yet, and what it wrote instead. */
+const laterColumns: readonly [string, string][] = [
+  ['idle_seq = coalesce(x.idle_seq, c.idle_seq),', ''],
+  ['resolved_at, resolved_seq, meta)', 'resolved_at, resolved_seq)'],
+  ['END, NULL, w.meta', 'END, NULL'],
+  [',\n            meta = coalesce(excluded.meta, t.meta)', ''],
+]
+
+function asEarlier(script: string): string {
+  return laterColumns.reduce((text, [later, earlier]) => text.replace(later, earlier), script)
+}
 
 beforeEach(async () => {
   connectionString = await freshDatabase(inject('postgresUrl'))
@@ -28,7 +37,7 @@ beforeEach(async () => {
     `CREATE SCHEMA ${schema}; CREATE TABLE ${schema}.migrations (number integer PRIMARY KEY, applied_at bigint NOT NULL)`,
   )
   for (const [index, script] of migrations.slice(0, earlierVersion).entries()) {
-    await pool.query(script(schema).replace(laterColumns, ''))
+    await pool.query(asEarlier(script(schema)))
     await pool.query(`INSERT INTO ${schema}.migrations VALUES ($1, 0)`, [index + 1])
   }
   earlier = new pg.Client(connectionString)

@@ -62,7 +62,7 @@ export function pendingIds(db: Database, cid: number): string[] {
 
 const columns = `calls.call_id AS id, conversations.id AS conversationId, calls.name, calls.executor, calls.status, calls.args,
   calls.result, calls.round, calls.kind, calls.prompt, calls.expires_at AS expiresAt, calls.created_at AS createdAt,
-  calls.resolved_at AS resolvedAt, calls.resolved_seq AS resolvedSeq`
+  calls.resolved_at AS resolvedAt, calls.resolved_seq AS resolvedSeq, calls.meta`
 const source = 'calls JOIN conversations ON conversations.cid = calls.cid'
 
 export function getCall(db: Database, tenant: string, callId: string): StoredCall | null {
@@ -158,16 +158,16 @@ export function writeCall(db: Database, tenant: string, cid: number, write: Stor
   insertCall(db, tenant, cid, { ...call, expiresAt, createdAt: now, resolvedAt, resolvedSeq: null })
 }
 
-/** Replaces an existing row, except its creation time. */
+/** Replaces an existing row, except its creation time, and its `meta` unless there is a new one. */
 export function insertCall(db: Database, tenant: string, cid: number, call: Omit<StoredCall, 'conversationId'>): void {
   db.run(
     `INSERT INTO calls (tenant, call_id, cid, status, round, kind, executor, expires_at, created_at, resolved_at, resolved_seq,
-     name, args, prompt, result) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+     name, args, prompt, result, meta) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
      ON CONFLICT (tenant, call_id) DO UPDATE SET status = excluded.status, round = excluded.round, kind = excluded.kind,
      executor = excluded.executor, expires_at = excluded.expires_at, resolved_at = excluded.resolved_at,
      resolved_seq = excluded.resolved_seq, name = excluded.name, args = excluded.args, prompt = excluded.prompt,
-     result = excluded.result`,
+     result = excluded.result, meta = coalesce(excluded.meta, calls.meta)`,
     ...[tenant, call.id, cid, call.status, call.round, call.kind, call.executor, call.expiresAt, call.createdAt],
-    ...[call.resolvedAt, call.resolvedSeq, call.name, call.args, call.prompt, call.result],
+    ...[call.resolvedAt, call.resolvedSeq, call.name, call.args, call.prompt, call.result, call.meta],
   )
 }

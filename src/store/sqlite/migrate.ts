@@ -167,8 +167,22 @@ ALTER TABLE conversations ADD COLUMN claimed_at INTEGER;
 ALTER TABLE conversations ADD COLUMN lapsed TEXT;
 `
 
+/** What the application attaches to a call, and to the audit row of a model call. */
+const callMeta = `
+ALTER TABLE calls ADD COLUMN meta TEXT;
+ALTER TABLE model_calls ADD COLUMN meta TEXT;
+`
+
 /** The schema version is the number of migrations that have run. Must only be appended to. */
-const migrations: readonly string[] = [createTables, indexForks, oneAgenda, keysWithEpochs, idleSeq, rememberLapses]
+const migrations: readonly string[] = [
+  createTables,
+  indexForks,
+  oneAgenda,
+  keysWithEpochs,
+  idleSeq,
+  rememberLapses,
+  callMeta,
+]
 
 export const knownVersion = migrations.length
 

@@ -117,10 +117,10 @@ export function putModelCall(db: Database, tenant: string, id: string, call: Sto
   const conversation = findConversation(db, tenant, id)
   if (!conversation) return false
   db.run(
-    `INSERT INTO model_calls (cid, turn_ref, at, latency_ms, summary_version, status, model, usage, evictions, rendered_context)
-     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+    `INSERT INTO model_calls (cid, turn_ref, at, latency_ms, summary_version, status, model, usage, evictions,
+     rendered_context, meta) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
     ...[conversation.cid, call.turnRef, call.at ?? Date.now(), call.latencyMs, call.summaryVersion, call.status],
-    ...[call.model, call.usage, call.evictions, call.renderedContext],
+    ...[call.model, call.usage, call.evictions, call.renderedContext, call.meta],
   )
   return true
 }
@@ -132,7 +132,7 @@ export function modelCalls(
   { turnRef, from, contexts = true, ...bounds }: ModelCallRange,
 ): (StoredModelCall & { at: number })[] {
   return db.page<StoredModelCall & { at: number }>(
-    `SELECT turn_ref AS turnRef, at, latency_ms AS latencyMs, summary_version AS summaryVersion, status, model, usage, evictions,
+    `SELECT turn_ref AS turnRef, at, latency_ms AS latencyMs, summary_version AS summaryVersion, status, model, usage, evictions, meta,
      ${contexts ? 'rendered_context' : 'NULL'} AS renderedContext FROM model_calls
      WHERE cid = (SELECT cid FROM conversations WHERE tenant = ? AND id = ?)
      ${turnRef === undefined ? '' : 'AND turn_ref = ?'} ${from === undefined ? '' : 'AND turn_ref >= ?'}

@@ -25,6 +25,7 @@ export function callRows({ describe, test, expect, refused }: Suite): void {
         prompt: null,
         expiresAt: null,
         resolvedAt: null,
+        meta: null,
       })
       expect(createdAt).toBe((await store.getConversation('chat'))!.createdAt)
     })
@@ -45,7 +46,7 @@ export function callRows({ describe, test, expect, refused }: Suite): void {
       expect(Math.abs(row.expiresAt! - row.createdAt - 90_000)).toBeLessThan(1_000)
     })
 
-    test('an upsert replaces everything but the time of creation', async ({ store, pass }) => {
+    test('an upsert replaces everything but the time of creation and the meta', async ({ store, pass }) => {
       await store.upsertToolCall('chat', {
         id: 'call',
         name: 'refund',
@@ -54,6 +55,7 @@ export function callRows({ describe, test, expect, refused }: Suite): void {
         kind: 'elicitation',
         prompt: 'How much?',
         expiresInMs: 90_000,
+        meta: { ticket: 7 },
       })
       const before = (await store.getToolCall('call'))!
       await pass(5)

@@ -250,6 +250,7 @@ export function modelCalls({ describe, test, testWithoutAudit, expect, refused }
         summaryVersion: 2,
         evictions: [{ callId: 'call', why: 'age' }],
         at: 1_700_000_000_000,
+        meta: { ticket: 7 },
       }
       await store.putModelCall('chat', call)
       expect(await store.modelCalls('chat')).toEqual([call])
@@ -269,6 +270,7 @@ export function modelCalls({ describe, test, testWithoutAudit, expect, refused }
         status: 'ok',
         summaryVersion: null,
         evictions: null,
+        meta: null,
       })
       const { createdAt } = (await store.getConversation('chat'))!
       expect(at).toBeGreaterThanOrEqual(createdAt)

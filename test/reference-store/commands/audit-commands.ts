@@ -7,7 +7,7 @@ import { listBounds } from '../generate/bounds.ts'
 import { farMs } from '../generate/durations.ts'
 import { atConversation } from '../generate/places.ts'
 import { text } from '../generate/texts.ts'
-import { value } from '../generate/values.ts'
+import { object, value } from '../generate/values.ts'
 import { Mismatch } from '../world.ts'
 import { command } from './command.ts'
 
@@ -27,6 +27,7 @@ const newCall = fc.record(
     status: text,
     summaryVersion: fc.option(fc.nat()),
     evictions: value,
+    meta: fc.option(object),
     at: fc.constantFrom(0, 1_000, Date.UTC(2020, 0, 1)),
   },
   { requiredKeys: ['turnRef'] },
@@ -37,7 +38,7 @@ export const auditCommands = [
     name: 'putModelCall',
     args: fc.record({ ...atConversation, call: newCall }),
     async run(world, { tenant: name, id, via, call }) {
-      for (const part of [call.renderedContext, call.model, call.usage, call.status, call.evictions]) {
+      for (const part of [call.renderedContext, call.model, call.usage, call.status, call.evictions, call.meta]) {
         if (part !== undefined) world.stored(part)
       }
       await world.act(
@@ -95,6 +96,7 @@ function rowOf({ turnRef: ref, ...call }: NewCall, at: Span): AuditRow {
       status: call.status ?? 'ok',
       summaryVersion: call.summaryVersion ?? null,
       evictions: new Exact(call.evictions ?? null),
+      meta: new Exact(call.meta ?? null),
     },
   }
 }

@@ -145,6 +145,7 @@ function writeCall(tenant: Tenant, { id }: Conversation, write: ToolCallWrite, a
     expiresAt: status === 'pending' && expiresInMs !== null ? at.plus(expiresInMs) : null,
     createdAt: tenant.calls.get(callId)?.createdAt ?? at.copy(),
     resolvedAt: status === 'pending' ? null : at.copy(),
+    meta: write.meta === undefined ? (tenant.calls.get(callId)?.meta ?? null) : write.meta,
   }
   tenant.calls.set(callId, call)
 }

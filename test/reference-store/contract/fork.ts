@@ -52,7 +52,7 @@ export function fork(
       const { name, executor, args } = state.call
       const expiresAt = expiresInMs === null ? null : askedAt.plus(expiresInMs)
       const logged = { name, executor, status: 'pending', args, result: null, round, kind, prompt } as const
-      const asLogged = { ...logged, expiresAt, createdAt: askedAt, resolvedAt: null }
+      const asLogged = { ...logged, expiresAt, createdAt: askedAt, resolvedAt: null, meta: null }
       const kept: Omit<Call, 'id' | 'conversationId'> = row && isSameRound ? row : asLogged
       tenant.calls.set(callId, { ...kept, id: callId, conversationId: newId })
     }

@@ -96,7 +96,13 @@ export function conversations(
 
 export function callRecord(call: Call | undefined): unknown {
   if (!call) return null
-  return { ...call, args: new Exact(call.args), result: new Exact(call.result), prompt: new Exact(call.prompt) }
+  return {
+    ...call,
+    args: new Exact(call.args),
+    result: new Exact(call.result),
+    prompt: new Exact(call.prompt),
+    meta: new Exact(call.meta),
+  }
 }
 
 export function pendingCalls(tenant: Tenant, id: string): unknown[] {

@@ -5,7 +5,7 @@ import type { World } from '../world.ts'
 import { farMs } from './durations.ts'
 import { rowId } from './names.ts'
 import { text } from './texts.ts'
-import { value } from './values.ts'
+import { object, value } from './values.ts'
 
 export const finalStatus = fc.constantFrom<FinalStatus>('resolved', 'errored', 'denied', 'expired', 'cancelled')
 
@@ -26,11 +26,12 @@ export const rowWrite: fc.Arbitrary<ToolCallWrite> = fc
       kind: fc.constantFrom<SuspensionKind>('approval', 'elicitation', 'client_exec', 'sub_agent', 'recovery'),
       prompt: value,
       expiresInMs: fc.option(farMs),
+      meta: fc.option(object),
     },
     { requiredKeys: ['id'] },
   )
   .map((write) => write as ToolCallWrite)
 
-export function countCall(world: World, { name, args, result, prompt }: ToolCallWrite): void {
-  for (const part of [name, args, result, prompt]) if (part !== undefined) world.stored(part)
+export function countCall(world: World, { name, args, result, prompt, meta }: ToolCallWrite): void {
+  for (const part of [name, args, result, prompt, meta]) if (part !== undefined) world.stored(part)
 }

@@ -225,7 +225,7 @@ async function* rowsOf(
   const modelCalls = page<StoredModelCall & { at: number; number: number }>(
     'modelCalls',
     `SELECT number, turn_ref AS "turnRef", rendered_context AS "renderedContext", model, usage, latency_ms AS "latencyMs", status,
-       summary_version AS "summaryVersion", evictions, at FROM ${schema}.model_calls
+       summary_version AS "summaryVersion", evictions, meta, at FROM ${schema}.model_calls
      WHERE tenant = $1 AND conversation_id = $2 AND (turn_ref, number) > ($3::text, $4::bigint) ORDER BY turn_ref, number`,
     (last) => [last?.turnRef ?? '', last?.number ?? 0],
   )

@@ -162,6 +162,7 @@ const modelCallColumns: readonly Column<RowOf<'model_call'>>[] = [
   ['status', 'text', (row) => row.status],
   ['summary_version', 'bigint', (row) => row.summaryVersion],
   ['evictions', 'text', (row) => row.evictions],
+  ['meta', 'text', (row) => row.meta],
   ['at', 'bigint', (row) => row.at],
 ]
 
@@ -175,6 +176,7 @@ const callColumns: readonly Column<RowOf<'call'>>[] = [
   ['round', 'bigint', (row) => row.round],
   ['kind', 'text', (row) => row.kind],
   ['prompt', 'text', (row) => row.prompt],
+  ['meta', 'text', (row) => row.meta],
   ['expires_at', 'bigint', (row) => row.expiresAt],
   ['created_at', 'bigint', (row) => row.createdAt],
   ['resolved_at', 'bigint', (row) => row.resolvedAt],

@@ -169,7 +169,7 @@ async function* rowsOf(db: Database, tenant: string, id: string): AsyncGenerator
   const modelCalls = page<StoredModelCall & { at: number; number: number }>(
     pageSizes.modelCalls,
     `SELECT id AS number, turn_ref AS turnRef, rendered_context AS renderedContext, model, usage, latency_ms AS latencyMs, status,
-     summary_version AS summaryVersion, evictions, at FROM model_calls WHERE cid = ? AND (turn_ref, id) > (?, ?) ORDER BY turn_ref, id`,
+     summary_version AS summaryVersion, evictions, meta, at FROM model_calls WHERE cid = ? AND (turn_ref, id) > (?, ?) ORDER BY turn_ref, id`,
     (last) => [last?.turnRef ?? '', last?.number ?? 0],
   )
   for await (const { number: _, ...row } of modelCalls) yield { type: 'model_call', row }

@@ -139,10 +139,10 @@ function writeRow(db: Database, tenant: string, cid: number, { type, row }: Conv
       return
     case 'model_call':
       db.run(
-        `INSERT INTO model_calls (cid, turn_ref, at, latency_ms, summary_version, status, model, usage, evictions, rendered_context)
-         VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+        `INSERT INTO model_calls (cid, turn_ref, at, latency_ms, summary_version, status, model, usage, evictions,
+         rendered_context, meta) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
         ...[cid, row.turnRef, row.at, row.latencyMs, row.summaryVersion, row.status],
-        ...[row.model, row.usage, row.evictions, row.renderedContext],
+        ...[row.model, row.usage, row.evictions, row.renderedContext, row.meta],
       )
       return
     case 'blob_ref':
