@@ -28,6 +28,8 @@ export {
   type Regenerate,
   regenerate,
   type SequentialPreHook,
+  type ToolHalt,
+  type ToolHaltOptions,
 } from './define/create-hook.ts'
 export { type AgentAttributes, type AgentOverrides, defineAgent, deriveAgent } from './define/define-agent.ts'
 export { type CompatibleVersions, defineFlow, type Flow, type FlowAttributes } from './define/define-flow.ts'

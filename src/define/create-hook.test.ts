@@ -49,7 +49,7 @@ test('a verdict without words is refused', () => {
 })
 
 test('a halt is refused with options that it does not have', () => {
-  expect(() => halt('no', { shown: true } as never)).toThrow(/unknown key 'shown' \(known: show\)/)
+  expect(() => halt('no', { shown: true } as never)).toThrow(/unknown key 'shown' \(known: show, result\)/)
   expect(() => halt('no', { show: 'yes' } as never)).toThrow(/'show' must be true or false/)
   expect(() => halt('no', null as never)).toThrow(/'options' it must be an object/)
 })

@@ -108,12 +108,30 @@ function checkedOptions(name: string, options: object): object {
 }
 
 /** Ends the turn as `halted`. */
-export type Halt = { readonly type: 'halt'; readonly reason: string; readonly show?: boolean }
+export type Halt = {
+  readonly type: 'halt'
+  readonly reason: string
+  readonly show?: boolean
+  readonly result?: never
+}
 
-/** Options of `halt`. */
+/** Returned by a server tool: ends the turn as `halted`, with this result of the call. */
+export type ToolHalt<Result = unknown> = {
+  readonly type: 'halt'
+  readonly reason: string
+  readonly result: Result
+}
+
+/** Options of `halt` in a post-hook. */
 export type HaltOptions = {
   /** Shows the message that the post-hook judged. Default: false, the message is withheld. */
   readonly show?: boolean
+}
+
+/** Options of `halt` in a server tool. */
+export type ToolHaltOptions<Result = unknown> = {
+  /** The result of the call. Default: null. */
+  readonly result: Result
 }
 
 /** Calls the model again, with feedback. */
@@ -121,15 +139,45 @@ export type Regenerate = { readonly type: 'regenerate'; readonly feedback: strin
 
 /**
  * Ends the turn as `halted` with this reason. Returned by a post-hook, it also withholds the message unless `show` is
- * true.
+ * true. Returned by a server tool, it ends the turn once the calls beside it have ended, and `result` is the result of
+ * the call.
  */
-export function halt(reason: string, options: HaltOptions = {}): Halt {
-  if (typeof reason !== 'string') throw new InvalidArgumentError('reason', 'must be a string')
-  const [problem] = unknownKeys(options, ['show'])
+export function halt<Result>(reason: string, options: ToolHaltOptions<Result>): ToolHalt<Result>
+export function halt(reason: string, options?: HaltOptions): Halt
+export function halt(reason: string, options: HaltOptions | ToolHaltOptions = {}): Halt | ToolHalt {
+  checkReason(reason)
+  const [problem] = unknownKeys(options, ['show', 'result'])
   if (problem !== undefined) throw new InvalidArgumentError('options', problem)
-  const { show = false } = options
+  if ('result' in options && 'show' in options) {
+    throw new InvalidArgumentError('options', "has 'show', which is for post-hooks, and 'result', which is for tools")
+  }
+  if ('result' in options) return branded({ type: 'halt', reason, result: options.result })
+  const { show = false } = options as HaltOptions
   if (typeof show !== 'boolean') throw new InvalidArgumentError('show', 'must be true or false')
-  return Object.freeze({ type: 'halt', reason, ...(show ? { show } : {}) })
+  return branded({ type: 'halt', reason, ...(show ? { show } : {}) })
+}
+
+/** The reason is in two events of a log, and in every list of turns. */
+const maxReasonBytes = 4_096
+
+function checkReason(reason: unknown): void {
+  if (typeof reason !== 'string') throw new InvalidArgumentError('reason', 'must be a string')
+  const bytes = Buffer.byteLength(reason)
+  if (bytes > maxReasonBytes) {
+    throw new InvalidArgumentError('reason', `has ${bytes} bytes; at most ${maxReasonBytes} are allowed`)
+  }
+}
+
+const haltBrand = Symbol.for('perdure.halt')
+
+/** A tool may return any data as its result, also data that looks like a halt. */
+function branded<H extends Halt | ToolHalt>(verdict: H): H {
+  return Object.freeze(Object.defineProperty(verdict, haltBrand, { value: true }))
+}
+
+/** Whether a tool returned what `halt` made. */
+export function isToolHalt(value: unknown): value is Halt | ToolHalt {
+  return typeof value === 'object' && value !== null && haltBrand in value
 }
 
 /** Returned by a post-hook: regenerates the message, at most `maxRegenerations` times. */

@@ -3,6 +3,7 @@ import * as v from 'valibot'
 import { expectTypeOf, test } from 'vitest'
 import { z } from 'zod'
 import type { Json } from '../base/json.ts'
+import { halt, type PostHook, postHook, preHook, type ToolHalt } from './create-hook.ts'
 import { defineTool } from './define-tool.ts'
 import type { Tool, ToolArgs, ToolInput, ToolResultOf } from './tool.ts'
 import type { Turn } from './turn.ts'
@@ -99,4 +100,28 @@ test('wrong combinations do not compile', () => {
     defineTool({ ...common, executor: 'browser', output })
   }
   expectTypeOf(never).toBeFunction()
+})
+
+test('a tool that may end the turn has the result of its halt as its result', () => {
+  const either = defineTool({
+    ...common,
+    run: ({ id }) =>
+      id === '' ? halt('nothing to find', { result: { found: 0 } }) : { found: id.length, at: new Date() },
+  })
+  expectTypeOf<ToolResultOf<typeof either>>().toEqualTypeOf<{ found: number } | { found: number; at: string }>()
+  const always = defineTool({ ...common, run: async () => halt('done') })
+  expectTypeOf<ToolResultOf<typeof always>>().toEqualTypeOf<null>()
+  const plain = defineTool({ ...common, run: (): unknown => halt('done') })
+  expectTypeOf<ToolResultOf<typeof plain>>().toEqualTypeOf<Json>()
+  expectTypeOf(halt('done', { result: 7 })).toEqualTypeOf<ToolHalt<number>>()
+})
+
+test('a hook has no result to give', () => {
+  expectTypeOf(postHook('guard', () => halt('no', { show: true }))).toEqualTypeOf<PostHook>()
+  // @ts-expect-error 'result' is for tools
+  postHook('guard', () => halt('no', { result: 1 }))
+  // @ts-expect-error 'result' is for tools
+  preHook('guard', () => halt('no', { result: 1 }))
+  // @ts-expect-error one or the other
+  halt('no', { show: true, result: 1 })
 })

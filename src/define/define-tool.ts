@@ -2,6 +2,7 @@ import { DefinitionError } from '../base/errors/definition-errors.ts'
 import type { Json, JsonObject } from '../base/json.ts'
 import { encode } from '../log/codec.ts'
 import type { IfInterrupted } from '../log/events.ts'
+import type { Halt, ToolHalt } from './create-hook.ts'
 import type { Jsonify } from './jsonify.ts'
 import { maxSchemaBytes } from './normalise-result.ts'
 import { type Schema, type SchemaInput, type SchemaOutput, toJsonSchema } from './schema.ts'
@@ -29,12 +30,21 @@ export function defineTool<const Name extends string, In extends Schema, Child e
 ): Tool<Name, SchemaOutput<In>, unknown, 'agent', SchemaInput<In>> & { readonly agent: Child }
 export function defineTool<const Name extends string, In extends Schema, Returned>(
   attributes: ServerAttributes<Name, In, Returned>,
-): Tool<Name, SchemaOutput<In>, Jsonify<Awaited<Returned>>, 'server', SchemaInput<In>>
+): Tool<Name, SchemaOutput<In>, Jsonify<ResultIn<Awaited<Returned>>>, 'server', SchemaInput<In>>
 export function defineTool(attributes: ToolAttributes): Tool {
   const problems = toolProblems(attributes)
   if (problems.length > 0) throw new DefinitionError(`The tool '${String(Object(attributes).name)}'`, problems)
   return Object.freeze(toTool(attributes))
 }
+
+/** What is recorded of what `run` returned: of a halt, its result. */
+type ResultIn<Returned> = unknown extends Returned
+  ? Returned
+  : Returned extends ToolHalt<infer Result>
+    ? Result
+    : Returned extends Halt
+      ? null
+      : Returned
 
 function toTool(attributes: ToolAttributes): Tool {
   switch (attributes.executor) {
@@ -130,6 +140,7 @@ export type ServerAttributes<Name extends string = string, In extends Schema = S
     readonly timeoutMs?: number
     /** What to do about a run that started and has no result. Default: `report`. */
     readonly ifInterrupted?: IfInterrupted
+    /** Returns the result, or `halt(reason, { result })` to end the turn. */
     run(args: SchemaOutput<In>, turn: Turn): Returned
   }
 

@@ -18,8 +18,14 @@ export type Scope = Register extends { readonly scope: infer AppScope } ? AppSco
  * Provides scopes. They are never stored: a scope is the one that acted in this process, or is restored from its id.
  */
 export type ScopeSource = {
+  /** The scope of the user who opened the turn. */
   ofTurn(turn: TurnState): Promise<Scope>
-  /** The scope that let the call run: of the approver, otherwise of the turn. */
+  /**
+   * The scope that acts now in the turn: of the user who opened it, or the system scope while the turn goes on because
+   * the deadline of a call has passed.
+   */
+  ofStep(turn: TurnState): Promise<Scope>
+  /** The scope that let the call run: of the approver, otherwise of the step. */
   ofCall(turn: TurnState, callId: string): Promise<Scope>
   /** For work outside turns. Null only without a tenant, so that a tenant's work never runs without its scope. */
   ofSystem(): Promise<Scope | null>

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { systemScope } from './scope.ts'
-import { createTurn, inject, isTurn } from './turn.ts'
+import { createTurn, inject, isTurn, turnOf } from './turn.ts'
 
 const scope = systemScope()
 
@@ -10,13 +10,19 @@ test('a turn without a scope is refused', () => {
 })
 
 test('an unknown key is refused and the known ones are listed', () => {
-  expect(() => createTurn({ scope, user: 'ada' } as never)).toThrow(/unknown key 'user' \(known: scope, turnRef/)
+  expect(() => createTurn({ scope, user: 'ada' } as never)).toThrow(
+    /unknown key 'user' \(known: scope, agent, conversationId, turnId, step, turnRef/,
+  )
 })
 
 test('a turn has defaults for everything but its scope', () => {
   const turn = createTurn({ scope })
   expect(turn).toMatchObject({
     scope,
+    agent: null,
+    conversationId: null,
+    turnId: null,
+    step: null,
     turnRef: null,
     context: [],
     injections: [],
@@ -77,4 +83,26 @@ test('a copy of a turn made by hand is not a turn', () => {
   const turn = createTurn({ scope })
   expect(isTurn(turn)).toBe(true)
   expect(isTurn({ ...turn })).toBe(false)
+})
+
+test('the context is made when it is first asked for, once, also for the turns that were made from this one', () => {
+  let made = 0
+  const turn = turnOf({
+    scope,
+    context: () => {
+      made += 1
+      return [{ role: 'user', content: 'hello' }]
+    },
+  })
+  const [copy, injected] = [turnOf({ ...turn, callId: 'c1' }), inject(turn, 'more')]
+  expect(made).toBe(0)
+  expect(copy.context).toEqual([{ role: 'user', content: 'hello' }])
+  expect([turn.context, injected.context]).toEqual([copy.context, copy.context])
+  expect(made).toBe(1)
+})
+
+test('a context that a test gives is there, and replaces the one before', () => {
+  const turn = createTurn({ scope, context: [{ role: 'user', content: 'one' }] })
+  expect(turn.context).toEqual([{ role: 'user', content: 'one' }])
+  expect(createTurn({ ...turn, context: [] }).context).toEqual([])
 })

@@ -11,9 +11,19 @@ import type { Scope } from './scope.ts'
 export type Turn = {
   /** The identity that acts. */
   readonly scope: Scope
-  /** The `turnId` with the step. Null outside a conversation. */
+  /** The name of the agent. Null outside a conversation, like the four members after it. */
+  readonly agent: string | null
+  readonly conversationId: string | null
+  readonly turnId: string | null
+  /** How many messages the model has written in this turn before the one that is next, or that made this call. */
+  readonly step: number | null
+  /** The `turnId` with the step. */
   readonly turnRef: string | null
-  /** The prompt of the next model call, without injections. Empty in tools. Must not be changed. */
+  /**
+   * In hooks: the prompt of the model call, without injections. In tools: the messages that the model saw when it made
+   * the call, rendered from the log when first asked for, without instructions and without what hooks that are not
+   * durable added. Empty in `instructions`. Must not be changed.
+   */
   readonly context: readonly ContextMessage[]
   /** The message that opened the turn. */
   readonly userMessage: UserMessage | null
@@ -56,8 +66,11 @@ export function createTurn(attributes: TurnAttributes): Turn {
   return turnOf(attributes)
 }
 
-/** Skips the check for unknown keys, which engine code cannot get wrong. The scope is still checked, because the application supplies it. */
-export function turnOf(attributes: TurnAttributes): Turn {
+/**
+ * Skips the check for unknown keys, which engine code cannot get wrong. The scope is still checked, because the
+ * application supplies it. A `context` that is a function is called when a tool or hook first asks for it.
+ */
+export function turnOf(attributes: EngineTurn): Turn {
   if (attributes.scope === undefined || attributes.scope === null) throw new DefinitionError('The turn', [missingScope])
   return Object.freeze(new FrozenTurn(attributes))
 }
@@ -80,12 +93,24 @@ export function isTurn(value: unknown): value is Turn {
 const brand = Symbol.for('perdure.turn')
 const neverAborted = new AbortController().signal
 const none: readonly never[] = Object.freeze([])
+const noContext = (): readonly never[] => none
 const reportsNothing = (): void => {}
+
+type Context = readonly ContextMessage[]
+
+type EngineTurn = Omit<TurnAttributes, 'context'> & { readonly context?: Context | (() => Context) }
+
+/** Where a turn keeps its context, so that a copy made by spreading has it without rendering it. */
+const contextOf = Symbol.for('perdure.turn.context')
 
 class FrozenTurn implements Turn {
   readonly scope: Scope
+  readonly agent: string | null
+  readonly conversationId: string | null
+  readonly turnId: string | null
+  readonly step: number | null
   readonly turnRef: string | null
-  readonly context: readonly ContextMessage[]
+  readonly [contextOf]: () => Context
   readonly userMessage: UserMessage | null
   readonly injections: readonly UserPart[]
   readonly assistantMessage: FinalMessage | null
@@ -93,10 +118,14 @@ class FrozenTurn implements Turn {
   readonly signal: AbortSignal
   readonly reportProgress: Turn['reportProgress']
 
-  constructor(given: TurnAttributes) {
+  constructor(given: EngineTurn & { readonly [contextOf]?: () => Context }) {
     this.scope = given.scope
+    this.agent = given.agent ?? null
+    this.conversationId = given.conversationId ?? null
+    this.turnId = given.turnId ?? null
+    this.step = given.step ?? null
     this.turnRef = given.turnRef ?? null
-    this.context = given.context ?? none
+    this[contextOf] = given.context === undefined ? (given[contextOf] ?? noContext) : once(given.context)
     this.userMessage = given.userMessage ?? null
     this.injections = given.injections ?? none
     this.assistantMessage = given.assistantMessage ?? null
@@ -108,14 +137,31 @@ class FrozenTurn implements Turn {
     deepFreeze(this.assistantMessage)
   }
 
+  get context(): Context {
+    return this[contextOf]()
+  }
+
   /** On the prototype, so that a copy made by spreading does not carry it. */
   get [brand](): true {
     return true
   }
 }
 
+function once(context: Context | (() => Context)): () => Context {
+  if (typeof context !== 'function') return () => context
+  let made: Context | null = null
+  return () => {
+    made ??= context()
+    return made
+  }
+}
+
 const turnKeys: readonly (keyof Turn)[] = [
   'scope',
+  'agent',
+  'conversationId',
+  'turnId',
+  'step',
   'turnRef',
   'context',
   'userMessage',

@@ -50,9 +50,12 @@ export class Scopes {
   }
 
   forConversation(tenant: string, id: string): ScopeSource {
-    const recall = ({ key, who }: Actor): Promise<Scope> => this.#recall(key, tenant, who)
+    const recall = async (actor: Actor): Promise<Scope> => {
+      return actor === system ? (systemScope(tenant) as Scope) : await this.#recall(actor.key, tenant, actor.who)
+    }
     return {
       ofTurn: (turn) => recall(actorOfTurn({ tenant, id }, turn)),
+      ofStep: (turn) => recall(actorOfStep({ tenant, id }, turn)),
       ofCall: (turn, callId) => recall(actorOfCall({ tenant, id }, turn, callId)),
       ofSystem: async () => (tenant === 'default' ? null : this.#rebuilt(tenant, 'system')),
     }
@@ -80,11 +83,33 @@ function actorOfTurn({ tenant, id }: ConversationRef, turn: TurnState): Actor {
   return { key: JSON.stringify([tenant, id, turn.turnId, who]), who }
 }
 
-/** The user who approved it, else the user whose turn it is. */
+/** Never restored: a deadline is the runtime's own. */
+const system: Actor = { key: '', who: 'system' }
+
+/**
+ * The system, from when a call of the turn has expired until a person says or answers something in it; else the user whose turn it is. Decided from the log, so
+ * that every process decides alike. `before`: as it was at that seq.
+ */
+function actorOfStep(ref: ConversationRef, turn: TurnState, before = Number.POSITIVE_INFINITY): Actor {
+  let expired = 0
+  let acted = 0
+  for (const { rounds } of turn.calls) {
+    for (const { kind, resolution } of rounds) {
+      if (!resolution || resolution.seq > before) continue
+      if (resolution.status === 'expired') expired = Math.max(expired, resolution.seq)
+      else if (kind !== 'sub_agent') acted = Math.max(acted, resolution.seq)
+    }
+  }
+  if (expired <= acted) return actorOfTurn(ref, turn)
+  const isAddressed = turn.items.some((item) => item.type === 'user' && item.seq > expired && item.seq < before)
+  return isAddressed ? actorOfTurn(ref, turn) : system
+}
+
+/** The user who approved it, else who acted in the turn when the call was made. */
 function actorOfCall(ref: ConversationRef, turn: TurnState, callId: string): Actor {
   const call = turn.calls[callPosition(turn.calls, callId)]
   const granted = call?.rounds.findLast((round) => round.resolution?.status === 'resolved')
-  if (!granted?.resolution) return actorOfTurn(ref, turn)
+  if (!granted?.resolution) return actorOfStep(ref, turn, call?.seq)
   const { who } = granted.resolution
   return { key: JSON.stringify([ref.tenant, ref.id, callId, granted.round, who]), who }
 }

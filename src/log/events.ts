@@ -33,6 +33,7 @@ export type EventContents = {
   readonly regeneration: { readonly messageId: string; readonly n: number; readonly feedback: string }
   readonly withheld: Withheld
   readonly deadline_moved: DeadlineMoved
+  readonly halted_by: HaltedBy
   readonly cancel_requested: { readonly turnId: string; readonly who: string }
   readonly turn_ended: TurnEnded
   readonly titled: { readonly title: string }
@@ -241,6 +242,12 @@ export type Injection = {
  * has the message also has its mark. `hook` names the hook that did not pass it, or the agent's first hook where none was asked.
  */
 export type Withheld = { readonly messageId: string; readonly hook: string }
+
+/**
+ * The content of `halted_by`: the tool that ran for this call ends the turn as `halted`, once the calls beside it have ended. It comes right before the result
+ * of the call, in the same commit, so every prefix of a log that has the result also has its halt. The first one of a turn gives the reason.
+ */
+export type HaltedBy = { readonly callId: string; readonly reason: string }
 
 /** How a turn ended. */
 export type TurnStatus = 'completed' | 'cancelled' | 'failed' | 'halted'

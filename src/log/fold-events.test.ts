@@ -4,6 +4,7 @@ import {
   cancelled,
   continued,
   ended,
+  halted,
   marked,
   moved,
   noted,
@@ -22,7 +23,7 @@ import { deadlineOf } from './call-phase.ts'
 import type { LogEvent, NewEvent } from './events.ts'
 import { foldEvents } from './fold-events.ts'
 import { fsmStateOf } from './fsm-state.ts'
-import { baseOf, findCall, findTurn, openTurn, queuedTurns, stateSince } from './state.ts'
+import { baseOf, emptyState, findCall, findTurn, openTurn, queuedTurns, stateSince } from './state.ts'
 import { stateWeight } from './trim-state.ts'
 
 const story: NewEvent[] = [
@@ -243,6 +244,27 @@ describe('notes', () => {
     expect(baseOf(state)).not.toHaveProperty('notes')
     expect(stateSince(state, 3).notes).toMatchObject([{ name: 'new' }])
     expect(stateSince(state, 4)).not.toHaveProperty('notes')
+  })
+})
+
+describe('a tool that ends the turn', () => {
+  const running = [said('t1'), replied('t1', 'm1', 1, { calls: ['c1', 'c2'] }), called('c1'), called('c2')]
+  const begun = [...running, started('c1'), started('c2')]
+
+  test('is known before its result, and the first gives the reason', () => {
+    expect(openTurn(stateOf([...begun, halted('c1')]))?.halt).toEqual({ callId: 'c1', reason: 'handed over' })
+    const twice = stateOf([...begun, halted('c2', 'first'), succeeded('c2'), halted('c1', 'second'), succeeded('c1')])
+    expect(openTurn(twice)?.halt).toEqual({ callId: 'c2', reason: 'first' })
+    expect(openTurn(stateOf(begun))).not.toHaveProperty('halt')
+  })
+
+  test('of a turn that has ended, or of no turn, changes nothing', () => {
+    expect(findTurn(stateOf([...begun, ended('t1'), halted('c1')]), 't1')).not.toHaveProperty('halt')
+    const ignored: string[] = []
+    const events = placed([said('t1'), halted('c9')])
+    const state = foldEvents(events, emptyState, (event, why) => void ignored.push(`${event.type} ${why}`))
+    expect(openTurn(state)).not.toHaveProperty('halt')
+    expect(ignored).toEqual(["halted_by names call 'c9', which is not in the log before it"])
   })
 })
 

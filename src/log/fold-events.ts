@@ -118,6 +118,8 @@ export class Fold {
         return this.#regeneration(event)
       case 'withheld':
         return this.#withhold(event.content)
+      case 'halted_by':
+        return this.#haltedBy(event)
       case 'tool_call':
         return this.#toolCall(event)
       case 'tool_started':
@@ -272,6 +274,14 @@ export class Fold {
       return this.#onIgnored(event, `moves the deadline of round ${round} of call '${callId}', which does not wait`)
     }
     this.#callEvent(event)
+  }
+
+  /** The first halt of a turn counts: it gives the reason. */
+  #haltedBy(event: EventOf<'halted_by'>): void {
+    const { callId, reason } = event.content
+    const found = this.findCall(callId)
+    if (!found) return this.#ignore(event, { what: 'call', id: callId })
+    if (!found.turn.end && !found.turn.halt) this.#own(found.turn).halt = { callId, reason }
   }
 
   #turn(event: LogEvent, turnId: string): TurnState | null {

@@ -27,8 +27,9 @@ describe('every history', { timeout }, () => {
       }),
       { ...patient, seed: 1, numRuns: 500 },
     )
-    const expected = ['assistant_msg', 'cancel_requested', 'regeneration', 'resolution', 'suspension', 'tool_call']
-    expect([...seen].sort()).toEqual([...expected, 'tool_result', 'tool_started', 'turn_ended', 'user_msg', 'withheld'])
+    const first = ['assistant_msg', 'cancel_requested', 'halted_by', 'regeneration', 'resolution', 'suspension']
+    const last = ['tool_call', 'tool_result', 'tool_started', 'turn_ended', 'user_msg', 'withheld']
+    expect([...seen].sort()).toEqual([...first, ...last])
   })
 
   test('ends after a crash at any of its events', () => {

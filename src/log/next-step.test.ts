@@ -4,6 +4,7 @@ import {
   cancelled,
   ended,
   failed,
+  halted,
   marked,
   noted,
   regenerated,
@@ -27,6 +28,7 @@ const model = (turnId: string, step: number): Step => ({ type: 'model', turnId, 
 const commit = (...events: NewEvent[]): Step => ({ type: 'commit', events })
 const terminate = (turnId: string): Step => ({ type: 'terminate', turnId })
 
+const twoCalls = [said('t1'), replied('t1', 'm1', 1, { calls: ['c1', 'c2'] }), called('c1'), called('c2')]
 const oneCall = [replied('t1', 'm1', 1, { calls: ['c1'] }), called('c1')]
 
 tell('a turn', [
@@ -318,3 +320,47 @@ function tell(title: string, stories: Story[]): void {
     })
   })
 }
+
+tell('a tool that ends the turn', [
+  {
+    name: 'ends it as halted, with its reason and without another model call',
+    log: [said('t1'), ...oneCall, started('c1'), halted('c1'), succeeded('c1')],
+    next: commit(ended('t1', 'halted', 'handed over')),
+  },
+  {
+    name: 'ends it also when its own result is an error',
+    log: [said('t1'), ...oneCall, started('c1'), halted('c1'), failed('c1', 'not JSON', 'ran')],
+    next: commit(ended('t1', 'halted', 'handed over')),
+  },
+  {
+    name: 'wins over the tool that the turn runs until, and over a message that came meanwhile',
+    log: [said('t1', { untilTool: 'lookup' }), ...oneCall, started('c1'), said('t1'), halted('c1'), succeeded('c1')],
+    next: commit(ended('t1', 'halted', 'handed over')),
+  },
+  {
+    name: 'waits for the calls beside it that run',
+    log: [...twoCalls, started('c1'), started('c2'), halted('c1'), succeeded('c1')],
+    running: ['c2'],
+    next: wait,
+  },
+  {
+    name: 'has the calls beside it started that are not yet',
+    log: [...twoCalls, started('c1'), halted('c1'), succeeded('c1')],
+    next: commit(started('c2')),
+  },
+  {
+    name: 'waits for a person who is asked beside it',
+    log: [...twoCalls, suspended('c2', 'approval'), started('c1'), halted('c1'), succeeded('c1')],
+    next: { type: 'park', state: 'awaiting_input' },
+  },
+  {
+    name: 'gives way to a cancel',
+    log: [said('t1'), ...oneCall, started('c1'), halted('c1'), succeeded('c1'), cancelled('t1')],
+    next: terminate('t1'),
+  },
+  {
+    name: 'still ends the turn when the log was cut before its result',
+    log: [said('t1'), ...oneCall, started('c1'), halted('c1'), failed('c1', 'interrupted', 'unknown')],
+    next: commit(ended('t1', 'halted', 'handed over')),
+  },
+])

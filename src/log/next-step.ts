@@ -79,6 +79,7 @@ export function onInterrupted(call: CallState): NewEvent {
 }
 
 function stepOfTurn(turn: TurnState): Step {
+  if (turn.halt) return end(turn, 'halted', turn.halt.reason)
   const messages = keptMessages(turn)
   const last = messages.at(-1)
   const { maxSteps, maxTokens, untilTool } = turn.options

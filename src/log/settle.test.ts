@@ -6,6 +6,7 @@ import {
   draftCall,
   ended,
   failed,
+  halted,
   marked,
   regenerated,
   replied,
@@ -175,6 +176,18 @@ tell('a result', [
     name: 'ends the call',
     log: [...calling(), started('c1')],
     outcome: { type: 'result', callId: 'c1', attempt: 1, result: { ok: true, result: 'done' } },
+    append: [succeeded('c1')],
+  },
+  {
+    name: 'of a tool that ends the turn comes right after its halt',
+    log: [...calling(), started('c1')],
+    outcome: { type: 'result', callId: 'c1', attempt: 1, result: { ok: true, result: 'done' }, halt: 'handed over' },
+    append: [halted('c1'), succeeded('c1')],
+  },
+  {
+    name: 'has no second halt where the log was cut after the first',
+    log: [...calling(), started('c1'), halted('c1'), started('c1', 2)],
+    outcome: { type: 'result', callId: 'c1', attempt: 2, result: { ok: true, result: 'done' }, halt: 'handed over' },
     append: [succeeded('c1')],
   },
   {

@@ -36,11 +36,16 @@ export type Verdict =
 export type DraftCall = Omit<ToolCallContent, 'turnId'> & { readonly result?: CallResult }
 
 /** A tool in this process has returned, thrown or timed out. */
-export type ResultOutcome = {
+export type ResultOutcome = CallOutcome & {
   readonly type: 'result'
   readonly callId: string
   readonly attempt: number
+}
+
+export type CallOutcome = {
   readonly result: CallEnd
+  /** Why the tool ends the turn. Absent when the turn goes on. */
+  readonly halt?: string
 }
 
 /** Everything that ran for a turn with a `cancel_requested` has stopped. */
@@ -112,11 +117,14 @@ function settleMessage(state: ConversationState, outcome: MessageOutcome): NewEv
   ]
 }
 
-function settleResult(state: ConversationState, { callId, attempt, result }: ResultOutcome): NewEvent[] {
+function settleResult(state: ConversationState, { callId, attempt, result, halt }: ResultOutcome): NewEvent[] {
   const found = findCall(state, callId)
   if (!found || found.turn.end || found.call.attempts !== attempt) return []
   if (callPhase(found.call).type !== 'started') return []
-  return [{ type: 'tool_result', content: { callId, ...result } }]
+  const end: NewEvent = { type: 'tool_result', content: { callId, ...result } }
+  // A prefix of a log may end between the two.
+  const isKnown = found.turn.halt?.callId === callId
+  return halt === undefined || isKnown ? [end] : [{ type: 'halted_by', content: { callId, reason: halt } }, end]
 }
 
 function settleCancel(state: ConversationState, { turnId, partial }: CancelOutcome): NewEvent[] {

@@ -3,6 +3,7 @@ import type {
   AssistantMsg,
   CallResult,
   DeadlineMoved,
+  HaltedBy,
   Injection,
   Note,
   Resolution,
@@ -50,6 +51,8 @@ export type TurnState = {
   readonly calls: readonly CallState[]
   readonly cancel: { readonly who: string; readonly seq: number } | null
   readonly end: { readonly status: TurnStatus; readonly reason: string | null; readonly seq: number } | null
+  /** The tool call that ends the turn once the calls beside it have ended. */
+  readonly halt?: HaltedBy
   /** Set when the first items are left out: the tokens they used, and how many of them were messages that were not regenerated. */
   readonly leftOut?: { readonly usage: Usage; readonly messages: number }
 }

@@ -176,6 +176,7 @@ const contentChecks: { readonly [Type in Log.EventType]: Check } = {
   injection: object<Log.Injection>({ turnId: id, step: whole(0), hook: id, parts: list(userPart) }),
   regeneration: object<Log.EventContents['regeneration']>({ messageId: id, n: whole(1), feedback: text }),
   withheld: object<Log.Withheld>({ messageId: id, hook: id }),
+  halted_by: object<Log.HaltedBy>({ callId: id, reason: text }),
   cancel_requested: object<Log.EventContents['cancel_requested']>({ turnId: id, who: text }),
   turn_ended: object<Log.TurnEnded>({
     turnId: id,
@@ -239,6 +240,8 @@ export const injection = constructorOf('injection')
 export const regeneration = constructorOf('regeneration')
 /** A `withheld`: the agent's hooks did not pass the message after it, so only operators read it. */
 export const withheld = constructorOf('withheld')
+/** A `halted_by`: the tool of this call ends the turn. */
+export const haltedBy = constructorOf('halted_by')
 /** A `cancel_requested`: a request to end a turn. */
 export const cancelRequested = constructorOf('cancel_requested')
 /** A `turn_ended`: how a turn ended. */

@@ -9,7 +9,7 @@ import { Snapshots } from './snapshots.ts'
 
 const context = { agentId: 'support', conversationId: 'chat' }
 const none = async () => null as never
-const scopes: ScopeSource = { ofTurn: none, ofCall: none, ofSystem: none }
+const scopes: ScopeSource = { ofTurn: none, ofStep: none, ofCall: none, ofSystem: none }
 const subject = { ...context, scopes, workingSet: { state: stateOf([said('t1')]), origin: { summary: null } } }
 
 /** Snapshots of an application whose two functions return this. */

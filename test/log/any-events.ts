@@ -136,6 +136,7 @@ const contents: { readonly [Type in EventType]: fc.Arbitrary<unknown> } = {
   }),
   regeneration: fc.record({ messageId, n: small, feedback: text }),
   withheld: fc.record({ messageId, hook: fc.constantFrom('guard', 'strict') }),
+  halted_by: fc.record({ callId, reason: fc.constantFrom('handed over', '') }),
   cancel_requested: fc.record({ turnId, who }),
   turn_ended: fc.record({
     turnId,

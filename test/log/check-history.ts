@@ -29,6 +29,7 @@ export function checkHistory(log: readonly LogEvent[]): void {
     must(!isCompleted || !keptMessages(turn).at(-1)?.withheld, `turn ${turn.turnId} is completed by what is withheld`)
   }
   checkWithheld(log, state)
+  checkHalts(log, state)
 }
 
 /** What an event may say about the state before it. */
@@ -64,6 +65,26 @@ function checkWithheld(log: readonly LogEvent[], state: ConversationState): void
     )
     const isEmpty = message.withheld && message.parts.length === 0 && !('object' in message)
     must(isEmpty === true, `message ${messageId} is withheld, and in the state`)
+  }
+}
+
+/** A halt stands before the result of its call. No model is called after it, and the first gives the reason. */
+function checkHalts(log: readonly LogEvent[], state: ConversationState): void {
+  const halted = new Set<string>()
+  for (const [index, halt] of log.entries()) {
+    if (halt.type !== 'halted_by') continue
+    const { callId, reason } = halt.content
+    const found = findCall(state, callId)
+    must(found !== null, `halt ${halt.seq} is of no call`)
+    const { turnId, end } = found!.turn
+    const { result } = found!.call
+    must(result === null || result.seq > halt.seq, `halt ${halt.seq} is not before its result`)
+    const isAsked = log.slice(index).some((event) => event.type === 'assistant_msg' && event.content.turnId === turnId)
+    must(!isAsked, `turn ${turnId} asked the model after its halt`)
+    if (halted.has(turnId)) continue
+    halted.add(turnId)
+    const isHalted = end?.status === 'halted' && end.reason === reason
+    must(isHalted || end?.status === 'cancelled', `turn ${turnId} was halted and reads otherwise`)
   }
 }
 

@@ -152,8 +152,9 @@ class World {
       { ok: false, error: 'not JSON', outcome: 'ran' },
       { ok: false, error: 'timed out', outcome: 'unknown' },
     ]
+    const halt = this.choices.below(12) === 11 ? { halt: 'handed over' } : {}
     this.owner.running.delete(callId)
-    this.owner.settle({ type: 'result', callId, attempt, result: this.choices.of(results) })
+    this.owner.settle({ type: 'result', callId, attempt, result: this.choices.of(results), ...halt })
   }
 
   /** The store lets one resolution of a pending round through. */

@@ -18,6 +18,7 @@ import {
   assistantMsg,
   cancelRequested,
   deadlineMoved,
+  haltedBy,
   note,
   regeneration,
   resolution,
@@ -108,6 +109,11 @@ export function regenerated(messageId: string, n = 1): NewEvent {
 /** The message that comes next is not to be shown. */
 export function marked(messageId: string, hook = 'guard'): NewEvent {
   return withheld({ messageId, hook })
+}
+
+/** The tool of the call ends the turn. */
+export function halted(callId: string, reason = 'handed over'): NewEvent {
+  return haltedBy({ callId, reason })
 }
 
 export function cancelled(turnId: string): NewEvent {

@@ -153,8 +153,8 @@ const rows: readonly Row[] = [
   [
     'results of tools are committed as they are',
     'src/engine/turn/pending-outcomes.ts',
-    'outcome.result.ok ? outcome : { ...outcome, result: redactResult(outcome.result, redact) }',
-    'outcome.result.ok || redact === null ? outcome : outcome',
+    'result: redactResult(result, redact), ...(halt',
+    'result, ...(halt',
     everywhere,
   ],
   [

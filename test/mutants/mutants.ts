@@ -10,6 +10,7 @@ import { contractMutants } from './contract-mutants.ts'
 import { coreMutants } from './core-mutants.ts'
 import { disclosureMutants } from './disclosure-mutants.ts'
 import { doorMutants } from './door-mutants.ts'
+import { hookMutants } from './hook-mutants.ts'
 import { keptMutants } from './kept-mutants.ts'
 import { lastingMutants } from './lasting-mutants.ts'
 import { leaseMutants } from './lease-mutants.ts'
@@ -37,6 +38,7 @@ export const mutants: readonly Mutant[] = [
   ...serverMutants,
   ...upkeepMutants,
   ...trustMutants,
+  ...hookMutants,
   ...keptMutants,
   ...coreMutants,
   ...childMutants,

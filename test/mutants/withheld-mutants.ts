@@ -116,14 +116,14 @@ const planted: readonly (readonly [name: string, file: string, find: string, rep
   [
     'a halt shows the message by default',
     'src/engine/turn/run-hooks.ts',
-    'isShown: verdict.show === true',
+    'isShown: show === true',
     'isShown: true',
     halted,
   ],
   [
     'a halt never shows the message',
     'src/engine/turn/run-hooks.ts',
-    'isShown: verdict.show === true',
+    'isShown: show === true',
     'isShown: false',
     halted,
   ],

@@ -35,7 +35,12 @@ export async function owningConversation(agent: Agent, events: readonly NewEvent
   const context: TurnContext = {
     ...{ node, ref: { tenant, id }, agent, store },
     channel: channels.of(tenant, id),
-    scopes: { ofTurn: async () => scope, ofCall: async () => scope, ofSystem: async () => scope },
+    scopes: {
+      ofTurn: async () => scope,
+      ofStep: async () => scope,
+      ofCall: async () => scope,
+      ofSystem: async () => scope,
+    },
     family: {
       ...{ parent: null, patienceMs: 100, allowOneMore: () => () => {} },
       start: async () => {},

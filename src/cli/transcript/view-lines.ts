@@ -171,6 +171,8 @@ export function eventText(event: LogEvent): string {
       return event.content.feedback
     case 'withheld':
       return `the hook '${event.content.hook}' did not pass it`
+    case 'halted_by':
+      return event.content.reason
     case 'cancel_requested':
       return `by ${event.content.who}`
     case 'turn_ended':

@@ -91,24 +91,31 @@ type Prepared = { type: 'go'; turn: Turn; system: string } | { type: 'halt'; rea
 
 /** Runs the pre-hooks. What a durable one adds is in the log before the model is called. */
 async function prepare(step: ModelStep, context: TurnContext, loop: Loop, signal: AbortSignal): Promise<Prepared> {
-  const { agent, scopes } = context
+  const { agent, ref, scopes } = context
   const { clock, logger } = context.node
   const state = loop.state()
   const turnState = stateOfTurn(state, step.turnId)
   const opened = turnState.items.find((item) => item.type === 'user')
-  const scope = await scopes.ofTurn(turnState)
-  const bare = turnOf({
-    scope,
+  const bare = {
+    scope: await scopes.ofStep(turnState),
+    agent: agent.name,
+    conversationId: ref.id,
+    turnId: step.turnId,
+    step: step.step,
     turnRef: turnRef(step.turnId, step.step),
     userMessage: opened?.message ?? null,
     signal,
-  })
-  const system = typeof agent.instructions === 'function' ? await agent.instructions(bare) : agent.instructions
-  const preHooks = agent.hooks.filter((hook) => hook.phase === 'pre')
-  if (preHooks.length === 0) return { type: 'go', turn: bare, system }
+  }
+  const { instructions } = agent
+  const system = typeof instructions === 'function' ? await instructions(turnOf(bare)) : instructions
   const { reduction, endedTurns: ended } = context.memory
-  const rendered = renderContext(state, { system, model: modelRef(agent.model), reduction, ended })
-  const result = await runPreHooks(preHooks, turnOf({ ...bare, context: rendered }), {
+  const turn = turnOf({
+    ...bare,
+    context: () => renderContext(state, { system, model: modelRef(agent.model), reduction, ended }),
+  })
+  const preHooks = agent.hooks.filter((hook) => hook.phase === 'pre')
+  if (preHooks.length === 0) return { type: 'go', turn, system }
+  const result = await runPreHooks(preHooks, turn, {
     hookTimeoutMs: agent.hookTimeoutMs,
     injectionReserve: agent.context.injectionReserve,
     countTokens: (parts) => countParts(parts, agent.context.tokenizer ?? estimateTokens),

@@ -267,7 +267,7 @@ export class Owner extends LogOwner {
     const turn = this.state.turns.findLast((candidate) => candidate.turnId === turnId)!
     const run = (signal: AbortSignal) => {
       const mayStart = () => retryUntilAnswered(this.lease, this.clock, () => this.isLost || signal.aborted)
-      return runCall(call, turn, this.#context, { signal, seq: () => this.state.lastSeq, mayStart })
+      return runCall(call, turn, this.#context, { signal, state: () => this.state, mayStart })
     }
     this.#running.start(callId, attempt, run)
   }

@@ -6,7 +6,14 @@ import { callPhase } from '../../log/call-phase.ts'
 import type { AssistantPart, CallResult, NewEvent, TurnStatus } from '../../log/events.ts'
 import { phaseOf } from '../../log/fsm-state.ts'
 import { onInterrupted } from '../../log/next-step.ts'
-import { type DraftCall, type MessageOutcome, type Outcome, settle, type Verdict } from '../../log/settle.ts'
+import {
+  type DraftCall,
+  type MessageOutcome,
+  type Outcome,
+  type ResultOutcome,
+  settle,
+  type Verdict,
+} from '../../log/settle.ts'
 import { type ConversationState, findCall, openTurn, type TurnState } from '../../log/state.ts'
 import type { Lifecycle } from '../../snapshot/persistence.ts'
 import type { Change } from '../../store/change.ts'
@@ -68,7 +75,7 @@ export class PendingOutcomes {
 export function redactOutcome(outcome: Outcome, redact: Redact): Outcome {
   switch (outcome.type) {
     case 'result':
-      return outcome.result.ok ? outcome : { ...outcome, result: redactResult(outcome.result, redact) }
+      return redactCall(outcome, redact)
     case 'end':
       return outcome.reason === null ? outcome : { ...outcome, reason: redact(outcome.reason) }
     case 'message':
@@ -79,6 +86,12 @@ export function redactOutcome(outcome: Outcome, redact: Redact): Outcome {
     case 'title':
       return outcome
   }
+}
+
+function redactCall(outcome: ResultOutcome, redact: Redact): ResultOutcome {
+  const { result, halt } = outcome
+  if (result.ok && halt === undefined) return outcome
+  return { ...outcome, result: redactResult(result, redact), ...(halt === undefined ? {} : { halt: redact(halt) }) }
 }
 
 function redactMessage(outcome: MessageOutcome, redact: Redact): MessageOutcome {

@@ -16,6 +16,11 @@ test('an error of a tool is redacted, its result is not', () => {
   expect(redacted(succeeded)).toEqual(succeeded)
 })
 
+test('the reason of a tool that ends the turn is redacted', () => {
+  const halted = { type: 'result', callId: 'c1', attempt: 1, result: { ok: true, result: 'secret' } } as const
+  expect(redacted({ ...halted, halt: 'secret' })).toEqual({ ...halted, halt: '[redacted]' })
+})
+
 test('the reason of an end is redacted', () => {
   const end = { type: 'end', turnId: 't1', status: 'failed', reason: 'secret' } as const
   expect(redacted(end)).toEqual({ ...end, reason: '[redacted]' })

@@ -126,7 +126,7 @@ async function resultOf(hook: Hook, turn: Turn, options: PreHookOptions): Promis
 /** Only what was injected is taken from a returned turn: a hook cannot change who acts. */
 function addedBy(hook: Hook, before: Turn, returned: unknown): readonly UserPart[] | Halt {
   if (returned === undefined || returned === null) return []
-  if (isHalt(returned)) return returned
+  if (isHalt(returned)) return hookHalt(hook, returned)
   if (!isTurn(returned)) {
     throw new HookError(hook.name, 'must return the turn, inject(turn, parts), halt(reason), or nothing')
   }
@@ -138,6 +138,11 @@ function addedBy(hook: Hook, before: Turn, returned: unknown): readonly UserPart
     )
   }
   return toParts(hook, returned.injections.slice(before.injections.length))
+}
+
+function hookHalt(hook: Hook, verdict: Halt): Halt {
+  if (!('result' in verdict)) return verdict
+  throw new HookError(hook.name, "returned halt(reason, { result }), but 'result' is for tools; return halt(reason)")
 }
 
 function partsOf(hook: Hook, returned: unknown): readonly UserPart[] {
@@ -170,7 +175,8 @@ export async function runPostHooks(
     if (hook.phase !== 'post') continue
     const verdict = await runHook(hook, turn, options)
     if (isHalt(verdict)) {
-      return { type: 'halt', reason: verdict.reason, isShown: verdict.show === true, hook: hook.name }
+      const { reason, show } = hookHalt(hook, verdict)
+      return { type: 'halt', reason, isShown: show === true, hook: hook.name }
     }
     if (isRegenerate(verdict)) return { type: 'regenerate', feedback: verdict.feedback, hook: hook.name }
     if (verdict !== undefined && verdict !== null && !isTurn(verdict)) {

@@ -81,3 +81,8 @@ test('a post-hook past its time is an error', async () => {
   await clock.advance(60_000)
   await refused
 })
+
+test('a halt with a result is for tools: a hook that returns one fails', async () => {
+  const odd = () => halt('no', { result: 1 }) as never
+  await expect(run([postHook('odd', odd)])).rejects.toThrow(/'odd' returned halt\(reason, { result }\)/)
+})

@@ -1,6 +1,7 @@
 import { expect, test, vi } from 'vitest'
 import { z } from 'zod'
 import { systemClock } from '../../base/clock.ts'
+import { halt } from '../../define/create-hook.ts'
 import { defineTool } from '../../define/define-tool.ts'
 import { createScope } from '../../define/scope.ts'
 import { createTurn, type Turn } from '../../define/turn.ts'
@@ -141,4 +142,22 @@ test('a tool whose turn is cancelled already is not called', async () => {
 test('progress is passed on while the tool runs', async () => {
   await execute(toolOf((_, toolTurn) => toolTurn.reportProgress({ percent: 50 })))
   expect(reportProgress).toHaveBeenCalledWith({ percent: 50 })
+})
+
+test('a tool that ends the turn says why, beside its result', async () => {
+  expect(await execute(toolOf(async () => halt('done', { result: { at: new Date(0) } })))).toEqual({
+    ...{ ok: true, result: { at: '1970-01-01T00:00:00.000Z' } },
+    halt: 'done',
+  })
+  expect(await execute(toolOf(() => halt('done')))).toEqual({ ok: true, result: null, halt: 'done' })
+  expect(await execute(toolOf(() => halt('done', { result: 1n })))).toMatchObject({ outcome: 'ran', halt: 'done' })
+  expect(await execute(toolOf(() => ({ type: 'halt', reason: 'data' })))).not.toHaveProperty('halt')
+})
+
+test('what only a post-hook may say in a halt is told to the tool, which still ends the turn', async () => {
+  const error = "the tool ran and returned halt(reason, { show }), but 'show' is for post-hooks"
+  expect(await execute(toolOf(() => halt('done', { show: true })))).toEqual({
+    ...{ ok: false, error, outcome: 'ran' },
+    halt: 'done',
+  })
 })

@@ -13,12 +13,12 @@ function watched() {
   })
   /** Starts a call; the returned function ends it well. */
   const start = (callId: string, attempt = 1) => {
-    const { promise, resolve, reject } = Promise.withResolvers<typeof done>()
+    const { promise, resolve, reject } = Promise.withResolvers<{ result: typeof done }>()
     calls.start(callId, attempt, (signal) => {
       signals.push(signal)
       return promise
     })
-    return { finish: () => resolve(done), crash: reject }
+    return { finish: () => resolve({ result: done }), crash: reject }
   }
   return { calls, reports, signals, start }
 }

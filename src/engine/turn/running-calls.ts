@@ -4,7 +4,7 @@ import { Lru } from '../../base/lru.ts'
 import type { Agent } from '../../define/agent.ts'
 import { callEnd, callPhase } from '../../log/call-phase.ts'
 import { isDue } from '../../log/next-step.ts'
-import type { ResultOutcome } from '../../log/settle.ts'
+import type { CallOutcome, ResultOutcome } from '../../log/settle.ts'
 import { type CallState, type ConversationState, findCall, openTurn } from '../../log/state.ts'
 import { type ConversationRef, conversationKey } from '../../store/records.ts'
 
@@ -31,16 +31,16 @@ export class RunningCalls {
     return this.#ids
   }
 
-  start(callId: string, attempt: number, run: (signal: AbortSignal) => Promise<ResultOutcome['result']>): void {
+  start(callId: string, attempt: number, run: (signal: AbortSignal) => Promise<CallOutcome>): void {
     const controller = new AbortController()
     const running: Running = { attempt, controller, hasReturned: false }
     this.#running.set(callId, running)
     this.#ids = null
     run(controller.signal).then(
-      (result) => {
+      (outcome) => {
         running.hasReturned = true
         if (this.#running.get(callId)?.attempt === attempt)
-          this.#reports.result({ type: 'result', callId, attempt, result })
+          this.#reports.result({ type: 'result', callId, attempt, ...outcome })
       },
       (error) => this.#reports.crashed(error),
     )

@@ -4,6 +4,7 @@ import { UserFacingError } from '../../base/errors/perdure-error.ts'
 import { failpoint } from '../../base/failpoint.ts'
 import type { Json } from '../../base/json.ts'
 import { errorText } from '../../base/redact/redactor.ts'
+import { isToolHalt } from '../../define/create-hook.ts'
 import { normaliseResult } from '../../define/normalise-result.ts'
 import type { Tool } from '../../define/tool.ts'
 import { type Turn, turnOf } from '../../define/turn.ts'
@@ -11,38 +12,31 @@ import { validate } from '../../define/validate.ts'
 import { abridge, weightOf } from '../../log/abridge.ts'
 import { type CallEnd, effectiveArgs } from '../../log/call-phase.ts'
 import { keptMessages } from '../../log/next-step.ts'
-import type { ResultOutcome } from '../../log/settle.ts'
-import type { CallState, TurnState } from '../../log/state.ts'
+import type { CallOutcome, ResultOutcome } from '../../log/settle.ts'
+import type { CallState, ConversationState, TurnState } from '../../log/state.ts'
+import { contextOfCall } from '../../prompt/render/render-context.ts'
 import { turnRef } from './audit.ts'
 import type { TurnContext } from './turn-context.ts'
 
 type Run = {
   readonly signal: AbortSignal
-  readonly seq: () => number
+  /** The log as it is now. */
+  readonly state: () => ConversationState
   /** Asked just before the tool begins: false, when the log may say by now that it was interrupted. */
   readonly mayStart: () => Promise<boolean>
 }
 
 /** Runs a call whose start is in the log. Always gives a result the model can read; does not reject for anything code of others does. */
-export async function runCall(
-  call: CallState,
-  turn: TurnState,
-  context: TurnContext,
-  run: Run,
-): Promise<ResultOutcome['result']> {
-  const result = await runOnce(call, turn, context, run)
-  if (result.ok || result.outcome || call.attempts <= 1) return result
+export async function runCall(call: CallState, turn: TurnState, context: TurnContext, run: Run): Promise<CallOutcome> {
+  const { halt, ...result } = await runOnce(call, turn, context, run)
+  const halted = halt === undefined ? {} : { halt }
+  if (result.ok || result.outcome || call.attempts <= 1) return { result, ...halted }
   // An earlier attempt was interrupted, so a failure now does not mean that nothing was done.
   const error = `${result.error}; an earlier attempt was interrupted and may have taken effect`
-  return { ...result, error, outcome: 'unknown' }
+  return { result: { ...result, error, outcome: 'unknown' }, ...halted }
 }
 
-async function runOnce(
-  call: CallState,
-  turn: TurnState,
-  context: TurnContext,
-  run: Run,
-): Promise<ResultOutcome['result']> {
+async function runOnce(call: CallState, turn: TurnState, context: TurnContext, run: Run): Promise<RunResult> {
   const { agent, node } = context
   const tool = agent.tools.find((candidate) => candidate.name === call.name)
   if (tool?.executor !== 'server') {
@@ -62,18 +56,25 @@ async function runOnce(
 async function turnOfCall(
   { callId }: CallState,
   turn: TurnState,
-  { node, ref, scopes, channel }: TurnContext,
-  { signal, seq }: Run,
+  { node, ref, agent, scopes, channel, memory }: TurnContext,
+  { signal, state }: Run,
 ): Promise<Turn | null> {
   try {
+    const step = Math.max(0, keptMessages(turn).length - 1)
     return turnOf({
       scope: await scopes.ofCall(turn, callId),
-      turnRef: turnRef(turn.turnId, keptMessages(turn).length - 1),
+      agent: agent.name,
+      conversationId: ref.id,
+      turnId: turn.turnId,
+      step,
+      turnRef: turnRef(turn.turnId, step),
+      context: () => contextOfCall(state(), callId, memory.reduction),
       userMessage: turn.items.find((item) => item.type === 'user')?.message ?? null,
       callId,
       signal,
       reportProgress: (payload) => {
-        if (!signal.aborted) channel.emit({ type: 'tool_progress', callId, payload: plainJson(payload) }, seq())
+        if (!signal.aborted)
+          channel.emit({ type: 'tool_progress', callId, payload: plainJson(payload) }, state().lastSeq)
       },
     })
   } catch (error) {
@@ -106,7 +107,7 @@ export type RunToolOptions = {
 }
 
 /** An error is as it was thrown, with the secrets in it. It is redacted before it is committed or shown. */
-type RunResult = CallEnd
+type RunResult = CallEnd & Pick<ResultOutcome, 'halt'>
 
 /**
  * Runs a server tool once with recorded arguments, which are checked against its schema again: the log may be older than the schema.
@@ -135,7 +136,7 @@ export async function runTool(
     // The time is over, and the log says that it never ran.
     if (!(await mayStart()) || isOver || signal.aborted) return { ok: false, error: 'cancelled before it was started' }
     isStarted = true
-    return normaliseResult(await tool.run(checked.value, toolTurn))
+    return resultOf(await tool.run(checked.value, toolTurn))
   }
 
   let callOff = (): void => {}
@@ -157,6 +158,14 @@ export async function runTool(
     callOff()
     unlink()
   }
+}
+
+function resultOf(returned: unknown): RunResult {
+  if (!isToolHalt(returned)) return normaliseResult(returned)
+  const { reason, result } = returned
+  if (!('show' in returned)) return { ...normaliseResult(result), halt: reason }
+  const error = "the tool ran and returned halt(reason, { show }), but 'show' is for post-hooks"
+  return { ok: false, error, outcome: 'ran', halt: reason }
 }
 
 function timedOut(timeoutMs: number, isStarted: boolean): RunResult {

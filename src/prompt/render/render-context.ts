@@ -4,7 +4,7 @@ import type { BlobRef } from '../../log/blob-ref.ts'
 import type { ModelRef, UserPart } from '../../log/events.ts'
 import { readSnapshot } from '../../log/read-snapshot.ts'
 import type { SnapshotMessage, SnapshotPart } from '../../log/snapshot.ts'
-import type { ConversationState } from '../../log/state.ts'
+import { type ConversationState, findCall } from '../../log/state.ts'
 import { CallIds } from './call-ids.ts'
 import { noReduction, type Reduction, visibleTurns } from './reduction.ts'
 import { type EndedTurns, noTurns, renderTurn, renderUserParts } from './render-turn.ts'
@@ -39,6 +39,21 @@ export function renderContext(state: ConversationState, options: RenderOptions):
   const injected = renderUserParts(options.injections ?? [], blobs)
   const injections: LanguageModelV4Message[] = injected.length > 0 ? [{ role: 'user', content: injected }] : []
   return [...withBreakpoints(head, fillGaps(tail, head.at(-1)), model), ...injections]
+}
+
+/**
+ * What the model saw when it made a call, as far as the log says: without instructions and without injections of hooks
+ * that are not durable.
+ */
+export function contextOfCall(state: ConversationState, callId: string, reduction: Reduction): LanguageModelV4Prompt {
+  const found = findCall(state, callId)
+  const message = found?.turn.items.findLast((item) => item.type === 'assistant' && item.seq < found.call.seq)
+  if (!found || message?.type !== 'assistant') return []
+  const { seen, model } = message
+  const items = found.turn.items.filter(({ seq }) => seq <= seen)
+  const calls = found.turn.calls.filter(({ seq }) => seq <= seen)
+  const turns = state.turns.map((turn) => (turn === found.turn ? { ...turn, items, calls } : turn))
+  return renderContext({ ...state, turns }, { system: '', model, reduction })
 }
 
 /**

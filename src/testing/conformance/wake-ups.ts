@@ -48,6 +48,7 @@ export function wakeUps({ describe, test, expect }: Suite): void {
       { type: 'injection', content: { turnId: 'turn-1', step: 0, hook: 'memory', parts: [] } },
       { type: 'regeneration', content: { messageId: 'message-1', n: 1, feedback: 'shorter' } },
       { type: 'withheld', content: { messageId: 'message-1', hook: 'guard' } },
+      { type: 'halted_by', content: { callId: 'call', reason: 'handed over' } },
     ]
     test('no other event wakes', async ({ store }) => {
       await parked(store)
