@@ -24,6 +24,8 @@ const openTypes: ReadonlySet<string> = new Set<EventType>([
   'flow_outcome',
 ])
 
-export function isOwnersEvent({ type }: { readonly type: string }): boolean {
+/** What a tool sets belongs to its result, which only the owner writes. */
+export function isOwnersEvent({ type, content }: { readonly type: string; readonly content: object }): boolean {
+  if (type === 'state_set') return 'callId' in content && content.callId !== undefined
   return !openTypes.has(type)
 }

@@ -34,6 +34,8 @@ export type EventContents = {
   readonly withheld: Withheld
   readonly deadline_moved: DeadlineMoved
   readonly halted_by: HaltedBy
+  readonly state_set: StateSet
+  readonly state_refused: StateRefused
   readonly cancel_requested: { readonly turnId: string; readonly who: string }
   readonly turn_ended: TurnEnded
   readonly titled: { readonly title: string }
@@ -248,6 +250,23 @@ export type Withheld = { readonly messageId: string; readonly hook: string }
  * of the call, in the same commit, so every prefix of a log that has the result also has its halt. The first one of a turn gives the reason.
  */
 export type HaltedBy = { readonly callId: string; readonly reason: string }
+
+/**
+ * The content of `state_set`: a change of the application's state. With `callId` it belongs to the result of that call: it comes before the result, in the same
+ * commit, and takes effect with it, if the call ends well. `exposed`: the keys that views show from here on.
+ */
+export type StateSet = {
+  readonly callId?: string
+  readonly patch: StatePatch
+  readonly exposed: readonly string[]
+  readonly who: string
+}
+
+/** A change by top-level keys. */
+export type StatePatch = { readonly set: JsonObject; readonly remove: readonly string[] }
+
+/** The content of `state_refused`: the call ended, but the state it set was refused. The model reads why, next to the result. Comes before the result. */
+export type StateRefused = { readonly callId: string; readonly reason: string }
 
 /** How a turn ended. */
 export type TurnStatus = 'completed' | 'cancelled' | 'failed' | 'halted'

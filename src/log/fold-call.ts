@@ -3,10 +3,24 @@ import type { DeadlineMoved, EventOf, LogEvent } from './events.ts'
 import type { CallState } from './state.ts'
 
 /** The events about one call after its `tool_call`. */
-export type CallEvent = EventOf<'tool_started' | 'suspension' | 'resolution' | 'deadline_moved' | 'tool_result'>
+export type CallEvent =
+  | EventOf<'tool_started' | 'suspension' | 'resolution' | 'deadline_moved' | 'tool_result' | 'state_refused'>
+  | CallsStateSet
+
+/** A change of state by a call; the application's own have no `callId`. */
+export type CallsStateSet = EventOf<'state_set'> & { readonly content: { readonly callId: string } }
 
 export function isCallEvent(event: LogEvent): event is CallEvent {
-  return ['tool_started', 'suspension', 'resolution', 'deadline_moved', 'tool_result'].includes(event.type)
+  if (event.type === 'state_set') return isOfCall(event)
+  return callTypes.includes(event.type)
+}
+
+const callTypes: readonly string[] = [
+  ...['tool_started', 'suspension', 'resolution', 'deadline_moved', 'tool_result', 'state_refused'],
+]
+
+export function isOfCall(event: EventOf<'state_set'>): event is CallsStateSet {
+  return event.content.callId !== undefined
 }
 
 export function newCall({ seq, content: { turnId: _, ...call } }: EventOf<'tool_call'>): CallState {
@@ -36,9 +50,18 @@ export function foldCall(call: CallState, event: CallEvent): CallState {
         : call
     }
     case 'tool_result': {
+      if (call.result) return call
       const { callId: _, ...result } = event.content
-      return call.result ? call : { ...call, result: { ...result, seq: event.seq } }
+      const ended = { ...call, result: { ...result, seq: event.seq } }
+      if (call.stateSet) delete ended.stateSet
+      return ended
     }
+    case 'state_set': {
+      const { patch, exposed } = event.content
+      return { ...call, stateSet: { patch, exposed } }
+    }
+    case 'state_refused':
+      return { ...call, stateRefused: event.content.reason }
   }
 }
 

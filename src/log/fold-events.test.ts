@@ -2,8 +2,10 @@ import { describe, expect, test } from 'vitest'
 import {
   called,
   cancelled,
+  changed,
   continued,
   ended,
+  failed,
   halted,
   marked,
   moved,
@@ -25,6 +27,7 @@ import { foldEvents } from './fold-events.ts'
 import { fsmStateOf } from './fsm-state.ts'
 import { baseOf, emptyState, findCall, findTurn, openTurn, queuedTurns, stateSince } from './state.ts'
 import { stateWeight } from './trim-state.ts'
+import { stateRefused } from './validate-event.ts'
 
 const story: NewEvent[] = [
   { type: 'seeded', content: { state: { imported: true } } },
@@ -43,6 +46,8 @@ const story: NewEvent[] = [
   moved('c1', 5_000),
   started('c2'),
   said('t2'),
+  changed({ todos: ['tea'], draft: 'x' }),
+  changed({ todos: ['tea', 'milk'] }, { callId: 'c2', remove: ['draft'] }),
   succeeded('c2'),
   resolved('c1', 'approval'),
   started('c1'),
@@ -52,7 +57,7 @@ const story: NewEvent[] = [
   ended('t1', 'cancelled'),
   noted('rated', { stars: 5 }),
   marked('m3'),
-  replied('t2', 'm3', 24),
+  replied('t2', 'm3', 26),
   ended('t2'),
   said('t3'),
 ]
@@ -127,6 +132,9 @@ describe('an event that is about nothing in the log', () => {
     ['a suspension of a call that never was', suspended('c9', 'approval'), "call 'c9'"],
     ['a resolution of a call that never was', resolved('c9', 'approval'), "call 'c9'"],
     ['a result of a call that never was', succeeded('c9'), "call 'c9'"],
+    ['a change of state by a call that never was', changed({ a: 1 }, { callId: 'c9' }), "call 'c9'"],
+    ['a refusal for a call that never was', stateRefused({ callId: 'c9', reason: 'no' }), "call 'c9'"],
+    ['a state that is too large', changed({ a: 'x'.repeat(64 * 1024) }), 'larger than it may be'],
     ['a regeneration of a message that never was', regenerated('m9'), "message 'm9'"],
     ['a seed in the middle', { type: 'seeded', content: { state: null } }, 'already has events'],
     ['an event of a session', flowStarted, 'a flow session'],
@@ -268,6 +276,65 @@ describe('a tool that ends the turn', () => {
   })
 })
 
+describe("the application's state", () => {
+  const before = [said('t1'), replied('t1', 'm1', 1, { calls: ['c1'] }), called('c1'), started('c1')]
+  const valuesOf = (events: NewEvent[]) => stateOf(events).appState?.values
+
+  test('is absent until it is set', () => {
+    expect(stateOf(before)).not.toHaveProperty('appState')
+  })
+
+  test('changes by top-level keys, and keeps those that a change does not name', () => {
+    const events = [changed({ a: 1, b: { c: 1 } }), changed({ b: { d: 2 }, e: null }, { remove: ['a', 'none'] })]
+    expect(valuesOf(events)).toEqual({ b: { d: 2 }, e: null })
+  })
+
+  test('of a call changes with its result, and not before', () => {
+    const set = changed({ todos: ['tea'] }, { callId: 'c1' })
+    expect(valuesOf([...before, set])).toBeUndefined()
+    const whole = stateOf([...before, set, succeeded('c1')])
+    expect(whole.appState).toEqual({ values: { todos: ['tea'] }, exposed: ['todos'] })
+    expect(openTurn(whole)!.calls[0]).not.toHaveProperty('stateSet')
+  })
+
+  test('of a call that ends badly does not change', () => {
+    const state = stateOf([...before, changed({ a: 1 }, { callId: 'c1' }), failed('c1', 'broke', 'unknown')])
+    expect(state).not.toHaveProperty('appState')
+    expect(openTurn(state)!.calls[0]).not.toHaveProperty('stateSet')
+  })
+
+  test('is not changed for a call that has its result', () => {
+    const told: string[] = []
+    const events = [...before, succeeded('c1'), changed({ a: 1 }, { callId: 'c1' }), succeeded('c1')]
+    const state = foldEvents(placed(events), undefined, (_, why) => told.push(why))
+    expect(state).not.toHaveProperty('appState')
+    expect(told).toEqual(["sets the state for call 'c1', which has its result already"])
+  })
+
+  test('may have 64 KiB, counted over all changes', () => {
+    const half = 'é'.repeat(16 * 1024 - 4)
+    const state = stateOf([changed({ a: half }), changed({ b: half }), changed({ c: 1 }), changed({ b: 2 })])
+    expect(stateOf([changed({ a: half }), changed({ b: half })]).appState?.values).toEqual({ a: half, b: half })
+    expect(state.appState?.values).toEqual({ a: half, b: 2 })
+  })
+
+  test('may have keys that objects are born with', () => {
+    const set = JSON.parse('{"__proto__": 1, "toString": 2}')
+    expect(Object.entries(valuesOf([changed(set)])!)).toEqual([
+      ['__proto__', 1],
+      ['toString', 2],
+    ])
+    expect(Object.keys(valuesOf([changed(set), changed({}, { remove: ['__proto__'] })])!)).toEqual(['toString'])
+  })
+
+  test('that was refused is told with the call', () => {
+    const [call] = openTurn(
+      stateOf([...before, stateRefused({ callId: 'c1', reason: 'no list' }), succeeded('c1')]),
+    )!.calls
+    expect(call).toMatchObject({ stateRefused: 'no list', result: { ok: true } })
+  })
+})
+
 describe('turns', () => {
   test('the first opens, the others queue in the order they came', () => {
     const state = stateOf([said('t1'), said('t2'), said('t3')])
@@ -317,5 +384,6 @@ describe('turns', () => {
     const base = baseOf(stateOf(story))
     expect(base.turns.map((turn) => turn.turnId)).toEqual(['t3'])
     expect(base).toMatchObject({ lastSeq: story.length, title: 'Refunds', seed: { imported: true } })
+    expect(base.appState).toEqual({ values: { todos: ['tea', 'milk'] }, exposed: ['todos'] })
   })
 })

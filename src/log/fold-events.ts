@@ -1,7 +1,8 @@
 import { EventInvalidError, EventUnknownError } from '../base/errors/log-errors.ts'
 import type { Json } from '../base/json.ts'
-import type { EventOf, LogEvent, Withheld } from './events.ts'
-import { type CallEvent, callPosition, copyCalls, foldCall, newCall, waitsIn } from './fold-call.ts'
+import { type AppState, changedState } from './app-state.ts'
+import type { EventOf, LogEvent, StateSet, Withheld } from './events.ts'
+import { type CallEvent, callPosition, copyCalls, foldCall, isOfCall, newCall, waitsIn } from './fold-call.ts'
 import { GrowingNotes } from './notes.ts'
 import {
   type AssistantItem,
@@ -55,6 +56,7 @@ export class Fold {
   #seed: ConversationState['seed']
   #withheld: Withheld | undefined
   #notes: GrowingNotes | null
+  #appState: AppState | undefined
   readonly #onIgnored: OnIgnored
   readonly #marks: Marks | null
 
@@ -67,13 +69,15 @@ export class Fold {
     this.#seed = base.seed
     this.#withheld = base.withheld
     this.#notes = base.notes || base.notesLeftOut ? new GrowingNotes(base) : null
+    this.#appState = base.appState
   }
 
   state(): ConversationState {
     const state = { lastSeq: this.#lastSeq, title: this.#title, seed: this.#seed, turns: this.#turns }
-    if (!this.#marks && !this.#withheld && !this.#notes) return state
+    if (!this.#marks && !this.#withheld && !this.#notes && !this.#appState) return state
     const withheld = this.#withheld ? { withheld: this.#withheld } : {}
-    return { ...state, ...this.#marks, ...this.#notes?.state(), ...withheld }
+    const appState = this.#appState ? { appState: this.#appState } : {}
+    return { ...state, ...this.#marks, ...this.#notes?.state(), ...appState, ...withheld }
   }
 
   get lastSeq(): number {
@@ -126,9 +130,12 @@ export class Fold {
       case 'suspension':
       case 'resolution':
       case 'tool_result':
+      case 'state_refused':
         return this.#callEvent(event)
       case 'deadline_moved':
         return this.#deadlineMoved(event)
+      case 'state_set':
+        return isOfCall(event) ? this.#callEvent(event) : this.#setState(event, event.content)
       case 'cancel_requested': {
         const turn = this.#turn(event, event.content.turnId)
         if (turn && !turn.end && !turn.cancel) this.#own(turn).cancel = { who: event.content.who, seq: event.seq }
@@ -264,7 +271,18 @@ export class Fold {
     const { callId } = event.content
     const found = this.findCall(callId)
     if (!found) return this.#ignore(event, { what: 'call', id: callId })
-    this.#own(found.turn).calls[found.position] = foldCall(found.call, event)
+    const { call } = found
+    if (event.type === 'state_set' && call.result) {
+      return this.#onIgnored(event, `sets the state for call '${callId}', which has its result already`)
+    }
+    this.#own(found.turn).calls[found.position] = foldCall(call, event)
+    if (call.stateSet && event.type === 'tool_result' && event.content.ok) this.#setState(event, call.stateSet)
+  }
+
+  #setState(event: LogEvent, change: Pick<StateSet, 'patch' | 'exposed'>): void {
+    const changed = changedState(this.#appState, change)
+    if (changed) this.#appState = changed
+    else this.#onIgnored(event, 'makes the state of the conversation larger than it may be')
   }
 
   #deadlineMoved(event: EventOf<'deadline_moved'>): void {

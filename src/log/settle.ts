@@ -5,6 +5,7 @@ import type {
   CallResult,
   Injection,
   NewEvent,
+  StateSet,
   ToolCallContent,
   TurnStatus,
 } from './events.ts'
@@ -46,7 +47,12 @@ export type CallOutcome = {
   readonly result: CallEnd
   /** Why the tool ends the turn. Absent when the turn goes on. */
   readonly halt?: string
+  /** What the tool set, computed on the state before this outcome: see `engine/turn/settle-state.ts`. */
+  readonly state?: SettledState
 }
+
+/** The change of the application's state that goes with a result, or why it was refused. */
+export type SettledState = Pick<StateSet, 'patch' | 'exposed'> | { readonly refused: string }
 
 /** Everything that ran for a turn with a `cancel_requested` has stopped. */
 export type CancelOutcome = {
@@ -117,14 +123,24 @@ function settleMessage(state: ConversationState, outcome: MessageOutcome): NewEv
   ]
 }
 
-function settleResult(state: ConversationState, { callId, attempt, result, halt }: ResultOutcome): NewEvent[] {
+function settleResult(state: ConversationState, outcome: ResultOutcome): NewEvent[] {
+  const { callId, attempt, result, state: set, halt } = outcome
   const found = findCall(state, callId)
   if (!found || found.turn.end || found.call.attempts !== attempt) return []
   if (callPhase(found.call).type !== 'started') return []
   const end: NewEvent = { type: 'tool_result', content: { callId, ...result } }
   // A prefix of a log may end between the two.
   const isKnown = found.turn.halt?.callId === callId
-  return halt === undefined || isKnown ? [end] : [{ type: 'halted_by', content: { callId, reason: halt } }, end]
+  const events: NewEvent[] = set && result.ok ? [stateEvent(callId, set, found.turn)] : []
+  if (halt !== undefined && !isKnown) events.push({ type: 'halted_by', content: { callId, reason: halt } })
+  return [...events, end]
+}
+
+/** Comes before the result, so that every prefix of the log that has the result also has what belongs to it. */
+function stateEvent(callId: string, set: SettledState, turn: TurnState): NewEvent {
+  if ('refused' in set) return { type: 'state_refused', content: { callId, reason: set.refused } }
+  const who = turn.items.find((item) => item.type === 'user')?.who ?? 'system'
+  return { type: 'state_set', content: { callId, ...set, who } }
 }
 
 function settleCancel(state: ConversationState, { turnId, partial }: CancelOutcome): NewEvent[] {

@@ -1,4 +1,5 @@
 import type { Json } from '../base/json.ts'
+import type { AppState } from './app-state.ts'
 import type {
   AssistantMsg,
   CallResult,
@@ -7,6 +8,7 @@ import type {
   Injection,
   Note,
   Resolution,
+  StateSet,
   Suspension,
   ToolCallContent,
   ToolResult,
@@ -32,6 +34,8 @@ export type ConversationState = {
   readonly notes?: readonly NoteItem[]
   /** Set when older notes were left out: the `seq` of the newest of them. */
   readonly notesLeftOut?: number
+  /** The application's state, once it was set. */
+  readonly appState?: AppState
   /** A mark whose message has not come yet. */
   readonly withheld?: Withheld
   /** The log has messages before those here: a summary replaces them, or they were left out. */
@@ -94,6 +98,10 @@ export type CallState = Omit<ToolCallContent, 'turnId'> & {
   readonly result:
     | (CallResult & Pick<ToolResult, 'outcome' | 'userFacing'> & { readonly seq: number; readonly leftOut?: number })
     | null
+  /** What the call sets when its result comes. */
+  readonly stateSet?: Pick<StateSet, 'patch' | 'exposed'>
+  /** Why the state that the call set was refused. */
+  readonly stateRefused?: string
   readonly leftOut?: number
 }
 

@@ -21,7 +21,7 @@ const weights = new WeakMap<ConversationState, number>()
 export function stateWeight(state: ConversationState): number {
   const known = weights.get(state)
   if (known !== undefined) return known
-  let weight = weightOf(state.seed) + weightOf(state.title) + notesWeight(state.notes)
+  let weight = weightOf(state.seed) + ownWeight(state)
   for (const turn of state.turns) weight += turnWeight(turn)
   weights.set(state, weight)
   return weight
@@ -126,8 +126,7 @@ class Trim {
     this.#state = state
     this.#maxBytes = maxBytes
     this.#turns = [...state.turns]
-    const others = weightOf(state.title) + notesWeight(state.notes)
-    this.#weight = this.#turns.reduce((sum, turn) => sum + turnWeight(turn), others)
+    this.#weight = this.#turns.reduce((sum, turn) => sum + turnWeight(turn), ownWeight(state))
     this.#hasOlder = state.hasOlder ?? false
   }
 
@@ -219,6 +218,11 @@ class Trim {
     this.#weight += weigh(abridged) - weigh(whole)
     return abridged
   }
+}
+
+/** What a state takes beside its turns and its seed. */
+function ownWeight({ title, notes, appState }: ConversationState): number {
+  return weightOf(title) + notesWeight(notes) + (appState ? weightOf(appState) : 0)
 }
 
 function callIdsOf(item: TurnItem): string[] {

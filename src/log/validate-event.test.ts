@@ -71,6 +71,8 @@ const full: { readonly [Type in EventType]: EventContents[Type] } = {
   regeneration: { messageId: 'm1', n: 1, feedback: '' },
   withheld: { messageId: 'm1', hook: 'guard' },
   halted_by: { callId: 'c1', reason: 'handed over' },
+  state_set: { callId: 'c1', patch: { set: { todos: [] }, remove: ['draft'] }, exposed: ['todos'], who: 'ann' },
+  state_refused: { callId: 'c1', reason: 'todos must be a list' },
   cancel_requested: { turnId: 't1', who: 'ann' },
   turn_ended: { turnId: 't1', status: 'completed', reason: null },
   titled: { title: 'Refunds' },
@@ -96,6 +98,8 @@ const constructorOf: { readonly [Type in EventType]: (content: EventContents[Typ
   regeneration: log.regeneration,
   withheld: log.withheld,
   halted_by: log.haltedBy,
+  state_set: log.stateSet,
+  state_refused: log.stateRefused,
   cancel_requested: log.cancelRequested,
   turn_ended: log.turnEnded,
   titled: log.titled,
@@ -127,8 +131,10 @@ describe.each(types)('%s', (type) => {
 
 describe('a field that is missing is named', () => {
   const optional = new Set(['key', 'object', 'prompt', 'schema', 'outcome', 'edited', 'suspension.prompt'])
+  const isOptional = (type: EventType, field: string) =>
+    optional.has(field) || (type === 'state_set' && field === 'callId')
   const fields = types.flatMap((type) => Object.keys(full[type]).map((field) => [type, field] as const))
-  const required = fields.filter(([, field]) => !optional.has(field))
+  const required = fields.filter(([type, field]) => !isOptional(type, field))
 
   test.each([...required, ['suspension', 'prompt'], ['suspension', 'schema']] as const)('%s %s', (type, field) => {
     const { [field]: _, ...rest } = full[type] as unknown as Record<string, unknown>
@@ -184,6 +190,10 @@ describe('an invalid value is named with its path', () => {
     ['deadline_moved', { expiresInMs: '5' }, "'content.expiresInMs' must be"],
     ['note', { name: '' }, "'content.name' must be a string that is not empty, not ''"],
     ['note', { data: undefined }, "'content.data' must be JSON, not missing"],
+    ['state_set', { callId: '' }, "'content.callId' must be a string that is not empty, not ''"],
+    ['state_set', { patch: { set: [], remove: [] } }, "'content.patch.set' must be an object, not a list"],
+    ['state_set', { patch: { set: {} } }, "'content.patch.remove' must be a list, not missing"],
+    ['state_set', { exposed: [1] }, "'content.exposed[0]' must be a string, not 1"],
     ['turn_ended', { reason: 7 }, "'content.reason' must be a string, not 7"],
   ])('%s %j', (type, change, problem) => {
     expect(() => build[type]({ ...full[type], ...change })).toThrow(problem)

@@ -177,6 +177,13 @@ const contentChecks: { readonly [Type in Log.EventType]: Check } = {
   regeneration: object<Log.EventContents['regeneration']>({ messageId: id, n: whole(1), feedback: text }),
   withheld: object<Log.Withheld>({ messageId: id, hook: id }),
   halted_by: object<Log.HaltedBy>({ callId: id, reason: text }),
+  state_set: object<Log.StateSet>({
+    callId: optional(id),
+    patch: object<Log.StatePatch>({ set: jsonObject, remove: list(text) }),
+    exposed: list(text),
+    who: text,
+  }),
+  state_refused: object<Log.StateRefused>({ callId: id, reason: text }),
   cancel_requested: object<Log.EventContents['cancel_requested']>({ turnId: id, who: text }),
   turn_ended: object<Log.TurnEnded>({
     turnId: id,
@@ -242,6 +249,10 @@ export const regeneration = constructorOf('regeneration')
 export const withheld = constructorOf('withheld')
 /** A `halted_by`: the tool of this call ends the turn. */
 export const haltedBy = constructorOf('halted_by')
+/** A `state_set`: a change of the application's state. */
+export const stateSet = constructorOf('state_set')
+/** A `state_refused`: the state that a call set was refused. */
+export const stateRefused = constructorOf('state_refused')
 /** A `cancel_requested`: a request to end a turn. */
 export const cancelRequested = constructorOf('cancel_requested')
 /** A `turn_ended`: how a turn ended. */

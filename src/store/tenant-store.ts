@@ -77,6 +77,9 @@ export function createTenantStore(context: StoreContext, tenant: string): Tenant
     return refusal(id, prepared, outcome)
   }
 
+  const ownersType = (events: PreparedChange['events']): string =>
+    events.find(({ type, content }) => isOwnersEvent({ type, content: Object(decode(content)) }))?.type ?? ''
+
   async function writePrepared(id: string, prepared: PreparedChange): Promise<CommitOutcome> {
     try {
       return await driver.commit(tenant, id, prepared)
@@ -95,7 +98,7 @@ export function createTenantStore(context: StoreContext, tenant: string): Tenant
         return { ok: false, conflict: 'stale', lastSeq: outcome.lastSeq, ...(winner ? { winner } : {}) }
       }
       case 'owned':
-        throw new OwnerOnlyError(id, events.find(isOwnersEvent)?.type ?? '')
+        throw new OwnerOnlyError(id, ownersType(events))
       case 'key_reused':
         throw new KeyReusedError(id, key ?? '')
       case 'missing':

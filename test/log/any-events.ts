@@ -17,6 +17,7 @@ const value: fc.Arbitrary<Json> = fc.constantFrom<Json[]>(
   ...[{ usage: { inputTokens: 3 } }, { ok: true, result: null, usage: 'much' }],
 )
 const metadata = fc.constantFrom<JsonObject[]>({}, { openai: { itemId: 'i1' } }, { anthropic: { signature: 's' } })
+const stateKey = fc.constantFrom('shown', 'hidden', '__proto__', '')
 const expiresInMs = fc.constantFrom(null, 1, 60_000)
 const image = { blob: 'ab'.repeat(32), mediaType: 'image/png', size: 3 }
 const file = fc.record(
@@ -137,6 +138,19 @@ const contents: { readonly [Type in EventType]: fc.Arbitrary<unknown> } = {
   regeneration: fc.record({ messageId, n: small, feedback: text }),
   withheld: fc.record({ messageId, hook: fc.constantFrom('guard', 'strict') }),
   halted_by: fc.record({ callId, reason: fc.constantFrom('handed over', '') }),
+  state_set: fc.record(
+    {
+      callId,
+      patch: fc.record({
+        set: fc.dictionary(stateKey, value, { maxKeys: 3 }),
+        remove: fc.array(stateKey, { maxLength: 2 }),
+      }),
+      exposed: fc.constant(['shown', '__proto__']),
+      who,
+    },
+    { requiredKeys: ['patch', 'exposed', 'who'] },
+  ),
+  state_refused: fc.record({ callId, reason: text }),
   cancel_requested: fc.record({ turnId, who }),
   turn_ended: fc.record({
     turnId,

@@ -1,4 +1,4 @@
-import type { Json } from '../../src/base/json.ts'
+import type { Json, JsonObject } from '../../src/base/json.ts'
 import type {
   AssistantMsg,
   AssistantPart,
@@ -22,6 +22,7 @@ import {
   note,
   regeneration,
   resolution,
+  stateSet,
   suspension,
   toolCall,
   toolResult,
@@ -114,6 +115,12 @@ export function marked(messageId: string, hook = 'guard'): NewEvent {
 /** The tool of the call ends the turn. */
 export function halted(callId: string, reason = 'handed over'): NewEvent {
   return haltedBy({ callId, reason })
+}
+
+/** What a call sets, or the application without one. */
+export function changed(set: JsonObject, { callId, remove = [] }: { callId?: string; remove?: string[] } = {}) {
+  const patch = { set, remove }
+  return stateSet({ ...(callId ? { callId } : {}), patch, exposed: ['todos'], who: 'ann' })
 }
 
 export function cancelled(turnId: string): NewEvent {

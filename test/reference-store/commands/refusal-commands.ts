@@ -84,6 +84,8 @@ const badEvents = [
   { type: 'titled', content: { title: null } },
   { type: 'user_msg', content: { turnId: '', message: { parts: [] }, options: {}, who: 'ann' } },
   { type: 'tool_result', content: { callId: 'c', ok: false, result: 1 } },
+  { type: 'state_set', content: { patch: { todos: [] }, exposed: [], who: 'ann' } },
+  { type: 'state_refused', content: { callId: '', reason: 'why' } },
   { type: 'resolution', content: { callId: 'c', round: 0, kind: 'approval', status: 'resolved', value: 1, who: 'a' } },
 ] as unknown as NewEvent[]
 

@@ -83,7 +83,8 @@ const openTypes = [
   ...['flow_started', 'flow_outcome'],
 ]
 
-function saysWhatItsOwnerDid({ type }: { readonly type: string }): boolean {
+function saysWhatItsOwnerDid({ type, content }: { readonly type: string; readonly content: unknown }): boolean {
+  if (type === 'state_set') return (content as { callId?: string }).callId !== undefined
   return !openTypes.includes(type)
 }
 

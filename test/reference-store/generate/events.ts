@@ -26,6 +26,7 @@ const types = [
   'injection',
   'titled',
   'note',
+  'state_set',
   'cancel_requested',
   'turn_ended',
   'seeded',
@@ -71,6 +72,16 @@ export function plannedEvent(
       return { type: 'titled', content: { title: text } }
     case 'note':
       return { type: 'note', content: { name: `note ${plan.opens}`, data: [value, file], who: text } } as NewEvent
+    case 'state_set':
+      return {
+        type: 'state_set',
+        content: {
+          ...(plan.opens ? { callId: 'call-1' } : {}),
+          patch: { set: { value }, remove: [] },
+          exposed: [],
+          who: text,
+        },
+      }
     case 'cancel_requested':
       return { type: 'cancel_requested', content: { turnId, who: text } }
     case 'turn_ended':
