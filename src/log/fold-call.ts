@@ -27,7 +27,9 @@ export function newCall({ seq, content: { turnId: _, ...call } }: EventOf<'tool_
   return { ...call, seq, attempts: 0, startedSeq: 0, rounds: [], result: null }
 }
 
-export function foldCall(call: CallState, event: CallEvent): CallState {
+export function foldCall(given: CallState, event: CallEvent): CallState {
+  // What a call sets stands right before its result. A log that was cut between the two goes on with something else.
+  const call = given.stateSet ? withoutStateSet(given) : given
   switch (event.type) {
     case 'tool_started':
       return { ...call, attempts: event.content.attempt, startedSeq: event.seq }
@@ -52,9 +54,7 @@ export function foldCall(call: CallState, event: CallEvent): CallState {
     case 'tool_result': {
       if (call.result) return call
       const { callId: _, ...result } = event.content
-      const ended = { ...call, result: { ...result, seq: event.seq } }
-      if (call.stateSet) delete ended.stateSet
-      return ended
+      return { ...call, result: { ...result, seq: event.seq } }
     }
     case 'state_set': {
       const { patch, exposed } = event.content
@@ -69,6 +69,10 @@ export function foldCall(call: CallState, event: CallEvent): CallState {
 export function waitsIn(call: CallState, { round }: Pick<DeadlineMoved, 'round'>): boolean {
   const phase = callPhase(call)
   return phase.type === 'pending' && phase.round.round === round && phase.round.kind !== 'sub_agent'
+}
+
+function withoutStateSet({ stateSet: _, ...call }: CallState): CallState {
+  return call
 }
 
 type Identified = { readonly callId: string }

@@ -303,6 +303,11 @@ describe("the application's state", () => {
     expect(openTurn(state)!.calls[0]).not.toHaveProperty('stateSet')
   })
 
+  test('of a call is not set by a later attempt, where the log was cut before the result', () => {
+    const cut = [...before, changed({ a: 1 }, { callId: 'c1' }), started('c1', 2), succeeded('c1')]
+    expect(stateOf(cut)).not.toHaveProperty('appState')
+  })
+
   test('is not changed for a call that has its result', () => {
     const told: string[] = []
     const events = [...before, succeeded('c1'), changed({ a: 1 }, { callId: 'c1' }), succeeded('c1')]

@@ -27,9 +27,9 @@ describe('every history', { timeout }, () => {
       }),
       { ...patient, seed: 1, numRuns: 500 },
     )
-    const first = ['assistant_msg', 'cancel_requested', 'halted_by', 'regeneration', 'resolution', 'suspension']
+    const first = ['assistant_msg', 'cancel_requested', 'halted_by', 'regeneration', 'resolution', 'state_refused']
     const last = ['tool_call', 'tool_result', 'tool_started', 'turn_ended', 'user_msg', 'withheld']
-    expect([...seen].sort()).toEqual([...first, ...last])
+    expect([...seen].sort()).toEqual([...first, 'state_set', 'suspension', ...last])
   })
 
   test('ends after a crash at any of its events', () => {

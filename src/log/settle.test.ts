@@ -3,6 +3,7 @@ import {
   answer,
   called,
   cancelled,
+  changed,
   draftCall,
   ended,
   failed,
@@ -16,7 +17,7 @@ import {
   suspended,
 } from '../../test/log/story.ts'
 import type { Outcome } from './settle.ts'
-import { injection } from './validate-event.ts'
+import { injection, stateRefused } from './validate-event.ts'
 
 tell('a message', [
   {
@@ -189,6 +190,42 @@ tell('a result', [
     log: [...calling(), started('c1'), halted('c1'), started('c1', 2)],
     outcome: { type: 'result', callId: 'c1', attempt: 2, result: { ok: true, result: 'done' }, halt: 'handed over' },
     append: [succeeded('c1')],
+  },
+  {
+    name: 'has what the tool set before it, in the name of the one whose turn it is',
+    log: [...calling(), started('c1')],
+    outcome: {
+      ...{ type: 'result', callId: 'c1', attempt: 1, result: { ok: true, result: 'done' } },
+      state: { patch: { set: { todos: ['tea'] }, remove: [] }, exposed: ['todos'] },
+    },
+    append: [changed({ todos: ['tea'] }, { callId: 'c1' }), succeeded('c1')],
+  },
+  {
+    name: 'of a tool that sets state and ends the turn has both before it',
+    log: [...calling(), started('c1')],
+    outcome: {
+      ...{ type: 'result', callId: 'c1', attempt: 1, result: { ok: true, result: 'done' }, halt: 'handed over' },
+      state: { patch: { set: { todos: ['tea'] }, remove: [] }, exposed: ['todos'] },
+    },
+    append: [changed({ todos: ['tea'] }, { callId: 'c1' }), halted('c1'), succeeded('c1')],
+  },
+  {
+    name: 'tells that what the tool set was refused',
+    log: [...calling(), started('c1')],
+    outcome: {
+      ...{ type: 'result', callId: 'c1', attempt: 1, result: { ok: true, result: 'done' } },
+      state: { refused: 'todos must be a list' },
+    },
+    append: [stateRefused({ callId: 'c1', reason: 'todos must be a list' }), succeeded('c1')],
+  },
+  {
+    name: 'that is an error sets nothing',
+    log: [...calling(), started('c1')],
+    outcome: {
+      ...{ type: 'result', callId: 'c1', attempt: 1, result: { ok: false, error: 'broke' } },
+      state: { patch: { set: { todos: ['tea'] }, remove: [] }, exposed: ['todos'] },
+    },
+    append: [failed('c1', 'broke')],
   },
   {
     name: 'that could not be recorded says that the tool ran',

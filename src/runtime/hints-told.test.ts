@@ -39,7 +39,7 @@ test('a hint tells callers that wait for a turn, or watch a conversation, elsewh
   const turn = await chat.send('Hi')
   for await (const event of chat.watch()) {
     seen.push(event.type)
-    if (event.type === 'turn_ended' || (event.type === 'snapshot' && event.view.state === 'idle')) break
+    if (event.type === 'turn_ended' || (event.type === 'snapshot' && event.view.phase === 'idle')) break
   }
   expect(await turn.outcome()).toMatchObject({ status: 'completed', text: 'Hello.' })
   expect(seen[0]).toBe('snapshot')

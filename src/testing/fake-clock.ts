@@ -68,13 +68,13 @@ function promisesSettled(): Promise<void> {
   return new Promise((resolve) => setImmediate(resolve))
 }
 
-/** Waits until a conversation's log is in a state: `idle`, `running`, `awaiting_input` or `terminating`. */
-export async function untilState(conversation: Pick<Conversation, 'watch'>, state: View['state']): Promise<View> {
+/** Waits until a conversation's log is in a phase: `idle`, `running`, `awaiting_input` or `terminating`. */
+export async function untilState(conversation: Pick<Conversation, 'watch'>, phase: View['phase']): Promise<View> {
   let view: View | null = null
   for await (const event of conversation.watch()) {
     if (event.type === 'snapshot') view = event.view
     else if (view) view = projectView(view, event)
-    if (view?.state === state) return view
+    if (view?.phase === phase) return view
   }
-  throw new Error(`the watch ended before the conversation was ${state}`)
+  throw new Error(`the watch ended before the conversation was ${phase}`)
 }

@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import {
   called,
+  changed,
   ended,
   failed,
   marked,
@@ -9,6 +10,7 @@ import {
   resolved,
   said,
   started,
+  succeeded,
   suspended,
 } from '../../test/log/story.ts'
 import type { Json } from '../base/json.ts'
@@ -16,6 +18,7 @@ import { interruptedEnd } from '../log/call-phase.ts'
 import type { LogEvent, NewEvent } from '../log/events.ts'
 import { foldEvents } from '../log/fold-events.ts'
 import { emptyState } from '../log/state.ts'
+import { stateRefused } from '../log/validate-event.ts'
 import {
   discloseEvents,
   discloseFlowOutcome,
@@ -236,4 +239,45 @@ test('URLs that a page must not open are dropped from injections, and the rest s
   expect(kept).toBe(good)
   expect(changed).not.toBe(bad)
   expect(JSON.stringify(changed)).not.toContain('javascript:')
+})
+
+describe("the application's state", () => {
+  const log = placed([
+    said('t1'),
+    replied('t1', 'm1', 1, { calls: ['c1', 'c2'] }),
+    called('c1'),
+    called('c2'),
+    started('c1'),
+    started('c2'),
+    changed({ todos: ['tea'], plan: secret }),
+    changed({ todos: ['milk'] }, { remove: ['old hunter2 key'] }),
+    changed({ key: secret }, { callId: 'c1' }),
+    stateRefused({ callId: 'c2', reason: secret }),
+    succeeded('c2'),
+  ])
+  const state = foldEvents(log)
+
+  test('has only its exposed keys in everything that leaves the server, and all of them for operators', () => {
+    expect(state.appState?.values).toEqual({ todos: ['milk'], plan: secret })
+    const shown = discloseState(state, hidden)
+    expect(shown.appState?.values).toEqual({ todos: ['milk'] })
+    for (const disclosed of [shown, discloseEvents(log, hidden), discloseView(viewOf('c', state), hidden)])
+      expect(JSON.stringify(disclosed)).not.toContain('hunter2')
+    const withErrors = { errors: true, withheld: false }
+    expect(JSON.stringify(discloseState(state, withErrors).appState)).not.toContain('hunter2')
+    expect(JSON.stringify(discloseState(state, withErrors).turns[0]?.calls[0])).not.toContain('hunter2')
+    expect(discloseState(state, everything)).toBe(state)
+    expect(discloseEvents(log, everything)).toEqual(log)
+  })
+
+  test('is the same whether events or their fold are disclosed', () => {
+    expect(foldEvents(discloseEvents(log, hidden))).toEqual(discloseState(state, hidden))
+    const once = discloseState(state, hidden)
+    expect(discloseState(once, hidden)).toBe(once)
+  })
+
+  test('shows in a view only as far as it is exposed, also in this process', () => {
+    expect(viewOf('c', state).state).toEqual({ todos: ['milk'] })
+    expect(viewOf('c', emptyState).state).toBeNull()
+  })
 })

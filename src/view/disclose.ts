@@ -1,4 +1,5 @@
 import type { Json, JsonObject } from '../base/json.ts'
+import { pickKeys } from '../log/app-state.ts'
 import type { CallEnd } from '../log/call-phase.ts'
 import type {
   AssistantPart,
@@ -6,6 +7,7 @@ import type {
   FlowOutcome,
   LogEvent,
   Resolution,
+  StateSet,
   UserMessage,
   UserPart,
 } from '../log/events.ts'
@@ -23,7 +25,10 @@ import { viewOf } from './view-of.ts'
 export type Disclosure = {
   /** The error texts of tools, providers and hooks. Without it a page learns only that something failed, and its call id or error code. */
   readonly errors: boolean
-  /** The text of messages that no hook has passed, in log events. Without it such messages are empty. Views never contain that text. */
+  /**
+   * The text of messages that no hook has passed, in log events, and the keys of the application's state that are not exposed. Without it such messages are
+   * empty and such keys absent. `messages` and `state` of a view never contain either.
+   */
   readonly withheld: boolean
 }
 
@@ -74,14 +79,19 @@ export function discloseView(view: View, disclosure: Disclosure): View {
 export function discloseState(state: ConversationState, disclosure: Disclosure): ConversationState {
   const turns = mapped(state.turns, (turn) => discloseTurn(turn, disclosure))
   const seed = discloseSnapshot(state.seed, disclosure)
-  return turns === state.turns && seed === state.seed ? state : { ...state, turns, seed }
+  const shown = turns === state.turns && seed === state.seed ? state : { ...state, turns, seed }
+  if (disclosure.withheld || !shown.appState) return shown
+  const { values, exposed } = shown.appState
+  const keys = Object.keys(values)
+  if (keys.every((key) => exposed.includes(key))) return shown
+  return { ...shown, appState: { values: pickKeys(values, exposed), exposed } }
 }
 
 /** Discloses a folded turn. */
 export function discloseTurn(turn: TurnState, disclosure: Disclosure): TurnState {
   const items = mapped(turn.items, (item) => discloseItem(item, disclosure))
-  if (disclosure.errors) return items === turn.items ? turn : { ...turn, items }
-  const calls = mapped(turn.calls, withoutCallErrors)
+  const calls = mapped(turn.calls, (call) => discloseCall(call, disclosure))
+  if (disclosure.errors) return calls === turn.calls && items === turn.items ? turn : { ...turn, calls, items }
   const reason = turn.end && hiddenReason(turn.end.status, turn.end.reason)
   const end = turn.end && (reason === turn.end.reason ? turn.end : { ...turn.end, reason })
   return calls === turn.calls && items === turn.items && end === turn.end ? turn : { ...turn, calls, items, end }
@@ -166,9 +176,27 @@ export function discloseEvent(event: LogEvent, disclosure: Disclosure): LogEvent
       const content = withParts(event.content, partOf(disclosure))
       return content === event.content ? event : { ...event, content }
     }
+    case 'state_set': {
+      const content = disclosure.withheld ? event.content : exposedOf(event.content)
+      return content === event.content ? event : { ...event, content }
+    }
     default:
       return disclosure.errors ? event : withoutErrors(event, disclosure)
   }
+}
+
+/** A change of state, as far as its keys are exposed. */
+function exposedOf<Change extends Pick<StateSet, 'patch' | 'exposed'>>(change: Change): Change {
+  const { patch, exposed } = change
+  const isShown = (key: string): boolean => exposed.includes(key)
+  if (Object.keys(patch.set).every(isShown) && patch.remove.every(isShown)) return change
+  return { ...change, patch: { set: pickKeys(patch.set, exposed), remove: patch.remove.filter(isShown) } }
+}
+
+/** A change that its call has not brought about yet. */
+function withExposedState(call: CallState): CallState {
+  const stateSet = call.stateSet && exposedOf(call.stateSet)
+  return stateSet === call.stateSet ? call : { ...call, ...(stateSet ? { stateSet } : {}) }
 }
 
 function withoutErrors(event: LogEvent, disclosure: Disclosure): LogEvent {
@@ -190,6 +218,8 @@ function withoutErrors(event: LogEvent, disclosure: Disclosure): LogEvent {
       const { status, reason } = event.content
       return { ...event, content: { ...event.content, reason: hiddenReason(status, reason) } }
     }
+    case 'state_refused':
+      return { ...event, content: { ...event.content, reason: hiddenRefusal } }
     case 'seeded':
       return { ...event, content: { ...event.content, state: discloseSnapshot(event.content.state, disclosure) } }
     case 'flow_outcome':
@@ -200,6 +230,9 @@ function withoutErrors(event: LogEvent, disclosure: Disclosure): LogEvent {
       return event
   }
 }
+
+/** The reason quotes a schema, or code of the application. */
+const hiddenRefusal = 'The state was not changed.'
 
 const flowFailed = 'The session failed.'
 
@@ -216,10 +249,17 @@ function withoutAnswerReason(value: Json): Json {
   return isAnswer ? { ...value, reason: hiddenReason('failed', value['reason']) } : value
 }
 
+function discloseCall(call: CallState, { errors, withheld }: Disclosure): CallState {
+  const shown = withheld ? call : withExposedState(call)
+  return errors ? shown : withoutCallErrors(shown)
+}
+
 function withoutCallErrors(call: CallState): CallState {
   const result = call.result && withoutError(call.result, call.callId)
   const rounds = mapped(call.rounds, (round) => withoutRoundError(round, call.callId))
-  return result === call.result && rounds === call.rounds ? call : { ...call, result, rounds }
+  const refused = call.stateRefused === undefined ? {} : { stateRefused: hiddenRefusal }
+  const isSame = result === call.result && rounds === call.rounds && call.stateRefused === refused.stateRefused
+  return isSame ? call : { ...call, result, rounds, ...refused }
 }
 
 function withoutError<End extends CallEnd>(end: End, callId: string): End {

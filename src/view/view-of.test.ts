@@ -30,7 +30,8 @@ test('an empty log is an idle conversation without messages', () => {
     conversationId: 'story',
     seq: 0,
     title: null,
-    state: 'idle',
+    phase: 'idle',
+    state: null,
     activity: null,
     messages: [],
     before: null,
@@ -107,7 +108,7 @@ describe('calls', () => {
     const asking = [said('t1'), replied('t1', 'm1', 1, { calls: ['c1'] }), called('c1', { gated: true })]
     const waiting = suspended('c1', 'approval', { prompt: 'Pay?', expiresInMs: 500 })
     const view = shown(...asking, waiting)
-    expect(view.state).toBe('awaiting_input')
+    expect(view.phase).toBe('awaiting_input')
     expect(view.pending).toMatchObject([
       {
         conversationId: 'story',

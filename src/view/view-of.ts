@@ -1,4 +1,5 @@
 import { leftOutOf } from '../log/abridge.ts'
+import { pickKeys } from '../log/app-state.ts'
 import { callPhase, deadlineOf, effectiveArgs } from '../log/call-phase.ts'
 import { childCalls, childIdOf } from '../log/child-call.ts'
 import { callPosition } from '../log/fold-call.ts'
@@ -11,15 +12,16 @@ import type { Children, LeftOut, PendingItem, View, ViewCall, ViewMessage, ViewP
 /** The view of a folded log, combined with its live parts. */
 export function viewOf(conversationId: string, log: ConversationState, live: LiveParts = nothingLive): View {
   const children = openChildren(log, live.children)
-  const phase = phaseOf(log)
-  const state = phase === 'awaiting_input' && !isWaiting(log, children) ? 'running' : phase
+  const logged = phaseOf(log)
+  const phase = logged === 'awaiting_input' && !isWaiting(log, children) ? 'running' : logged
   const messages = log.turns.flatMap(messagesOf)
   return {
     conversationId,
     seq: log.lastSeq,
     title: log.title,
-    state,
-    activity: state === 'running' ? live.activity : null,
+    phase,
+    state: log.appState ? pickKeys(log.appState.values, log.appState.exposed) : null,
+    activity: phase === 'running' ? live.activity : null,
     messages,
     before: log.hasOlder ? (messages[0]?.seq ?? log.lastSeq + 1) : null,
     pending: [...pendingItems(conversationId, log), ...children.pending],

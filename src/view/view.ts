@@ -1,5 +1,5 @@
 import type { UnknownEvent } from '../base/errors/log-errors.ts'
-import type { Json } from '../base/json.ts'
+import type { Json, JsonObject } from '../base/json.ts'
 import type { CallEnd } from '../log/call-phase.ts'
 import type { AssistantMsg, AssistantPart, Executor, SuspensionKind, UserPart } from '../log/events.ts'
 import type { ConversationPhase } from '../log/fsm-state.ts'
@@ -11,7 +11,9 @@ export type View = {
   /** The last event in the view. */
   readonly seq: number
   readonly title: string | null
-  readonly state: ConversationPhase
+  readonly phase: ConversationPhase
+  /** The application's state: the keys that the agent exposes. Null before it was set. */
+  readonly state: JsonObject | null
   readonly activity: Activity | null
   readonly messages: readonly ViewMessage[]
   /** Pass it to `history` to read older messages; null when there are none. */

@@ -53,7 +53,13 @@ describe.each(ways)('on a %s', (way) => {
     expect(stdout).toContain('▸ refund {"cents":500}\n  ✓ refund {"paid":500}')
     expect(stdout).toContain('All is done.')
     expect(stdout).toContain('fork paid-again at 3')
-    expect(value).toMatchObject({ id: 'paid', state: 'idle', pending: [], forks: [{ id: 'paid-again', at: 3 }] })
+    expect(value).toMatchObject({
+      id: 'paid',
+      phase: 'idle',
+      state: null,
+      pending: [],
+      forks: [{ id: 'paid-again', at: 3 }],
+    })
     expect(value.messages.map(({ role }: { role: string }) => role)).toEqual(['user', 'assistant', 'assistant'])
   })
 

@@ -46,7 +46,7 @@ test('text is shown as a server streams it', async () => {
   await running.until('Hello.')
   const turn = await world.runtime.conversation('streamed').send('Say it slowly')
   await running.until('One two')
-  expect((await world.runtime.conversation('streamed').view()).state).toBe('running')
+  expect((await world.runtime.conversation('streamed').view()).phase).toBe('running')
   await turn.outcome()
   await running.until('the turn was completed')
   running.process.kill('SIGINT')

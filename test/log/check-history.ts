@@ -30,6 +30,7 @@ export function checkHistory(log: readonly LogEvent[]): void {
   }
   checkWithheld(log, state)
   checkHalts(log, state)
+  checkState(log, state)
 }
 
 /** What an event may say about the state before it. */
@@ -86,6 +87,25 @@ function checkHalts(log: readonly LogEvent[], state: ConversationState): void {
     const isHalted = end?.status === 'halted' && end.reason === reason
     must(isHalted || end?.status === 'cancelled', `turn ${turnId} was halted and reads otherwise`)
   }
+}
+
+/** Of what calls set, the state has exactly what stands right before a good result; of what the application sets, everything. */
+function checkState(log: readonly LogEvent[], { appState }: ConversationState): void {
+  const values = new Map<string, string>()
+  for (const [index, event] of log.entries()) {
+    if (event.type !== 'state_set') continue
+    const { callId, patch } = event.content
+    const [next] = log.slice(index + 1, index + 3).filter(({ type }) => type !== 'halted_by')
+    const isKept = next?.type === 'tool_result' && next.content.callId === callId && next.content.ok
+    if (callId !== undefined && !isKept) continue
+    for (const [key, value] of Object.entries(patch.set)) values.set(key, JSON.stringify(value))
+    for (const key of patch.remove) values.delete(key)
+  }
+  const folded = Object.entries(appState?.values ?? {}).map(([key, value]) => [key, JSON.stringify(value)] as const)
+  must(
+    folded.length === values.size && folded.every(([key, value]) => values.get(key) === value),
+    `the state is ${JSON.stringify(folded)}, and what was set is ${JSON.stringify([...values])}`,
+  )
 }
 
 function checkStart(call: CallState, attempt: number): void {

@@ -154,7 +154,13 @@ class World {
     ]
     const halt = this.choices.below(12) === 11 ? { halt: 'handed over' } : {}
     this.owner.running.delete(callId)
-    this.owner.settle({ type: 'result', callId, attempt, result: this.choices.of(results), ...halt })
+    const states: Pick<ResultOutcome, 'state'>[] = [
+      {},
+      { state: { patch: { set: { [callId]: attempt }, remove: ['removed'] }, exposed: [] } },
+      { state: { refused: 'no list' } },
+    ]
+    const result = this.choices.of(results)
+    this.owner.settle({ type: 'result', callId, attempt, result, ...halt, ...this.choices.of(states) })
   }
 
   /** The store lets one resolution of a pending round through. */

@@ -121,7 +121,7 @@ describe.each(clients)('ai %s%s', (sdk, query) => {
     const slow = open({ api })
     await slow.sendMessage({ text: 'Pay' })
     const [part] = partsOf(lastMessage(slow), 'tool-refund')
-    await until(async () => (await log.view()).state === 'idle')
+    await until(async () => (await log.view()).phase === 'idle')
     if (part!.state === 'approval-requested') {
       await slow.addToolApprovalResponse({ id: part!.approval!.id, approved: true })
       await until(() => textOf(lastMessage(slow)) === 'Done.' && slow.status === 'ready')
@@ -159,7 +159,7 @@ describe.each(clients)('ai %s%s', (sdk, query) => {
     await chat.addToolOutput({ tool: 'locate', toolCallId: toolCallId!, output: { town: 1 } })
     await until(() => chat.status === 'error')
     expect(chat.error?.message).toContain('invalid_answer')
-    expect((await log.view()).state).toBe('awaiting_input')
+    expect((await log.view()).phase).toBe('awaiting_input')
     // It says the truth again, so the page can try again.
     await chat.resumeStream()
     expect(partsOf(lastMessage(chat), 'tool-locate')).toMatchObject([{ state: 'input-available' }])

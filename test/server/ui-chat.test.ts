@@ -73,7 +73,7 @@ describe.each(clients)('ai %s%s', (sdk, query) => {
     await chat.stop()
     await sent
     expect(chat.status).toBe('ready')
-    expect((await log.view()).state).toBe('running')
+    expect((await log.view()).phase).toBe('running')
     const resumed = other.resumeStream()
     await until(() => other.messages.length === 1)
     expect(await cancel(api)).toMatchObject({ outcome: { status: 'cancelled' } })

@@ -106,7 +106,7 @@ describe.each(['v6', 'v7'] as Sdk[])('useChat of ai %s', (sdk) => {
     await until(() => page.text().includes('Once '))
     await page.click('Stop')
     await until(() => page.text().includes('[ready]'))
-    expect((await runtime.conversation('c').view()).state).toBe('running')
+    expect((await runtime.conversation('c').view()).phase).toBe('running')
     await page.click('Resume')
     await until(() => page.text().includes('[streaming]'))
     await cancel(api)

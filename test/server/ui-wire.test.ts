@@ -117,7 +117,7 @@ test('claims that answer nothing change nothing, and the page is put right', asy
     expect(chunks.at(-1)).toMatchObject({ type: 'finish', finishReason: 'tool-calls' })
   }
   const log = runtime.conversation('c')
-  expect((await log.view()).state).toBe('awaiting_input')
+  expect((await log.view()).phase).toBe('awaiting_input')
   expect((await log.events()).some(({ type }) => type === 'resolution')).toBe(false)
 })
 

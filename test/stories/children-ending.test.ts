@@ -303,7 +303,7 @@ overStores('deleting an agent that has called others', (story) => {
     await until(() => signals.every(({ aborted }) => aborted))
     mayReturn.open()
     await asks.conversation('c2', { agent: 'working' }).send('a sign that it goes on')
-    await until(async () => signals.length === 2 && (await asks.conversation('c2').view()).state === 'idle')
+    await until(async () => signals.length === 2 && (await asks.conversation('c2').view()).phase === 'idle')
     expect((await asks.conversations()).map(({ id }) => id)).toEqual(['c2'])
   })
 

@@ -256,7 +256,7 @@ overStores('child agents and processes', (story) => {
     const there = without.conversation('c1')
     expect(await there.turn(turn.turnId).outcome()).toMatchObject({ status: 'waiting', pending: waiting.pending })
     expect(await there.answer(waiting.pending[0]!, 'yes')).toEqual({ accepted: true })
-    expect(await there.view()).toMatchObject({ state: 'running', pending: [] })
+    expect(await there.view()).toMatchObject({ phase: 'running', pending: [] })
     expect(model.calls).toHaveLength(1)
 
     const after = story.start({ agents: [boss], store: story.reopen(store), pollMs: 20 })

@@ -59,20 +59,20 @@ overStores('a child agent that waits for an answer', (story) => {
     const { chat } = start(story)
     const turn = await chat.send('go')
     const call = await onlyPendingOf(turn)
-    expect(await chat.view()).toMatchObject({ state: 'awaiting_input', pending: [call] })
+    expect(await chat.view()).toMatchObject({ phase: 'awaiting_input', pending: [call] })
     await chat.approve(call)
     await turn.outcome()
-    expect(await chat.view()).toMatchObject({ state: 'idle', pending: [], children: { waiting: [], pending: [] } })
+    expect(await chat.view()).toMatchObject({ phase: 'idle', pending: [], children: { waiting: [], pending: [] } })
   })
 
   test('is told to those who watch, when it begins and when it ceases to wait', async () => {
     const { chat } = start(story)
-    const seen: [View['state'], string[]][] = []
+    const seen: [View['phase'], string[]][] = []
     const watching = (async () => {
       let view: View | null = null
       for await (const event of chat.watch()) {
         view = event.type === 'snapshot' ? event.view : projectView(view!, event)
-        const now: (typeof seen)[number] = [view.state, view.pending.map(({ tool }) => tool)]
+        const now: (typeof seen)[number] = [view.phase, view.pending.map(({ tool }) => tool)]
         if (JSON.stringify(now) !== JSON.stringify(seen.at(-1))) seen.push(now)
         if (event.type === 'turn_completed') return
       }
@@ -134,7 +134,7 @@ overStores('a child agent that waits for an answer', (story) => {
         childIdOf(call.path[1]!.callId),
       ])
       expect((await runtime.inbox())[0]!.path).toEqual(call.path)
-      expect(await runtime.conversation('c1').view()).toMatchObject({ state: 'awaiting_input', pending: [call] })
+      expect(await runtime.conversation('c1').view()).toMatchObject({ phase: 'awaiting_input', pending: [call] })
       const bob = runtime.as(createScope({ user: 'bob' })).conversation(call.path[above]!.conversationId)
       expect(await bob.approve(call)).toEqual({ accepted: true })
       expect(await turn.outcome()).toMatchObject({ status: 'completed' })
@@ -189,7 +189,7 @@ overStores('a child agent that waits for an answer', (story) => {
     const chat = runtime.conversation('c1', { agent: 'boss' })
     const turn = await chat.send('go')
     const call = await until(async () => (await chat.view()).pending[0])
-    expect(await chat.view()).toMatchObject({ state: 'running', pending: [{ tool: 'pay' }] })
+    expect(await chat.view()).toMatchObject({ phase: 'running', pending: [{ tool: 'pay' }] })
     let isSettled = false
     const outcome = pendingOf(turn).then((pending) => {
       isSettled = true
@@ -225,6 +225,6 @@ overStores('a child agent that waits for an answer', (story) => {
     expect(view.pending).toMatchObject([{ tool: 'pay' }])
     expect(await there.conversation('c1').approve(await onlyPendingOf(turn))).toEqual({ accepted: true })
     expect(await turn.outcome()).toMatchObject({ status: 'completed', text: 'Done.' })
-    expect(await here.conversation('c1').view()).toMatchObject({ state: 'idle' })
+    expect(await here.conversation('c1').view()).toMatchObject({ phase: 'idle' })
   })
 })

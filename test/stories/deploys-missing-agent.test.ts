@@ -48,7 +48,7 @@ overStores('an agent that is gone after a deploy', (story) => {
     })
     // Long enough for several looks at what is due.
     await sleep(100)
-    expect((await without.conversation('c1').view()).state).toBe('running')
+    expect((await without.conversation('c1').view()).phase).toBe('running')
     expect(other.model.calls).toEqual([])
 
     const back = named('cashier')

@@ -58,7 +58,7 @@ async function endAsErrored(story: StoryContext, tool: Tool, value: Json, args =
   const turn = await chat.send('go')
   const call = await until(async () => (await store.pendingToolCalls('c1'))[0])
   expect(await store.resolveToolCall(call.id, 'errored', value, { who: 'ann' })).toBe('ok')
-  expect(await until(async () => (await chat.view()).state === 'idle')).toBe(true)
+  expect(await until(async () => (await chat.view()).phase === 'idle')).toBe(true)
   expect(await turn.outcome()).toMatchObject({ status: 'completed', text: 'Done.' })
   const events = await chat.events()
   checkHistory(events)

@@ -51,7 +51,7 @@ overStores('an answer given while no process works', (story) => {
     const boss = office.as(createScope({ user: 'boss' })).conversation('c1')
     expect(await boss.approve(call)).toEqual({ accepted: true })
     expect(await boss.approve(call)).toMatchObject({ accepted: false, resolution: { who: 'boss' } })
-    expect((await boss.view()).state).toBe('running')
+    expect((await boss.view()).phase).toBe('running')
     expect(await office.inbox()).toEqual([])
 
     const { agent: again, runs, model } = shop()

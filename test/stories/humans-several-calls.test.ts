@@ -93,11 +93,11 @@ overStores('several calls that wait at once', (story) => {
       const items = await runtime.inbox()
       return items.length === 3 ? items : null
     })
-    expect((await chat.view()).state).toBe('running')
+    expect((await chat.view()).phase).toBe('running')
     const second = inbox.find((item) => JSON.stringify(item.args) === '{"cents":2}')
     expect(await chat.approve({ callId: second!.id, round: second!.round })).toEqual({ accepted: true })
     await until(() => paid.length === 1)
-    expect((await chat.view()).state).toBe('running')
+    expect((await chat.view()).phase).toBe('running')
     lookedUp.open()
     expect(await pendingOf(turn)).toMatchObject([{ args: { cents: 1 } }, { tool: 'ask' }])
     expect((await untilState(chat, 'awaiting_input')).pending).toHaveLength(2)

@@ -32,7 +32,7 @@ overStores('a watcher that is too slow', (story) => {
     call.answer('done')
     for await (const event of chat.watch({ after: (error as WatcherLaggedError).after })) {
       view = projectView(view, event)
-      if (view.state === 'idle') break
+      if (view.phase === 'idle') break
     }
     expect(view).toEqual(await chat.view())
   })

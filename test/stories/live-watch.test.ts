@@ -199,7 +199,7 @@ overStores('watching a conversation', (story) => {
     const turn = await chat.send('go')
     const call = await onlyPendingOf(turn)
     const watcher = await joined(chat)
-    const waiting = { state: 'awaiting_input', activity: null, pending: [{ tool: 'act' }] }
+    const waiting = { phase: 'awaiting_input', activity: null, pending: [{ tool: 'act' }] }
     expect(watcher.events[0]).toMatchObject({ view: waiting })
     await chat.approve(call)
     await watcher.until(isIdle)
@@ -263,7 +263,7 @@ overStores('watching a conversation', (story) => {
     await story.reopen(store).deleteConversation('c1')
     await until(async () => (await chat.events()).length === 0)
     const empty = watcher.until((event) => event.type === 'snapshot' && event.view.seq === 0)
-    expect(await empty).toMatchObject({ messages: [], state: 'idle' })
+    expect(await empty).toMatchObject({ messages: [], phase: 'idle' })
     const next = await joined(chat)
     await chat.send('two')
     expect(await next.until(isIdle)).toEqual(await chat.view())

@@ -53,7 +53,7 @@ overStores('the progress of a tool', (story) => {
     finish.open()
     expect(await turn.outcome()).toMatchObject({ status: 'completed' })
     reportProgress('too late')
-    await until(() => shown.at(-1)?.state === 'idle')
+    await until(() => shown.at(-1)?.phase === 'idle')
     leave.abort()
     await watching
     expect(seen.filter((event) => event.type === 'tool_progress')).toMatchObject([

@@ -34,7 +34,7 @@ overStores('forking a conversation', (story) => {
     const chat = story.start({ agents: [defineAgent({ name: 'a', model })] }).conversation('c1', { agent: 'a' })
     await (await chat.send('one')).outcome()
     const copy = await chat.fork({ at: 1, id: 'c2' })
-    expect((await copy.view()).state).toBe('running')
+    expect((await copy.view()).phase).toBe('running')
     await new Promise((resolve) => setTimeout(resolve, 30))
     expect(model.calls).toHaveLength(1)
     await copy.continue()

@@ -161,7 +161,7 @@ overStores('what others write while a process works on a conversation', (story) 
       return seen.pending.length === 1 && seen
     })
     // Something still runs, so no outcome is waiting yet.
-    expect(view.state).toBe('running')
+    expect(view.phase).toBe('running')
     const elsewhere = story.start({ agents: [agent], store: story.reopen(store), work: false }).conversation('c1')
     expect(await elsewhere.approve(view.pending[0]!)).toEqual({ accepted: true })
     await until(() => runs.length === 1)

@@ -128,7 +128,7 @@ overStores('an event that this version does not know', (story) => {
     const chat = runtime.conversation('c1', { agent: 'boss' })
     const { conversationId } = await onlyPendingOf(await chat.send('go'))
     await story.appendAsLater(data, conversationId, ofTheFuture)
-    expect(await chat.view()).toMatchObject({ state: 'running', pending: [] })
+    expect(await chat.view()).toMatchObject({ phase: 'running', pending: [] })
     expect(await chat.cancel()).toMatchObject({ status: 'cancelled' })
     expect(await chat.delete()).toBe(true)
     expect(await runtime.store.getConversation(conversationId)).toBeNull()

@@ -59,7 +59,7 @@ overStores('what the doctor says of a parent and its child agent', (story) => {
     expect(await (await chat.send('go')).outcome()).toMatchObject({ status: 'waiting' })
     const [childId] = await childIdsOf({ events: () => store.streamEvents('c1') })
     await store.resolveToolCall(callIdOfChild(childId!)!, 'resolved', { ok: true, result: 'told by hand' })
-    await until(async () => (await chat.view()).state === 'idle')
+    await until(async () => (await chat.view()).phase === 'idle')
 
     expect(await codesIn(store)).toEqual([`wake_up_missing in ${childId}`])
     await examineStore(store, { repair: true })

@@ -23,9 +23,9 @@ export function statusLines(view: View, tick: number, { cyan, dim, yellow }: Col
     const name = findCall(view.log, callId)?.call.name ?? 'a child agent'
     lines.push(running(`${name} `, 'a child agent is at work'))
   }
-  if (lines.length === 0 && view.state === 'running' && view.drafts.length === 0)
+  if (lines.length === 0 && view.phase === 'running' && view.drafts.length === 0)
     lines.push(running('', 'the turn is running'))
-  if (view.state === 'terminating') lines.push(yellow(`  ${wheel} cancelling`))
+  if (view.phase === 'terminating') lines.push(yellow(`  ${wheel} cancelling`))
   for (const message of view.messages) {
     if (message.role === 'user' && message.isQueued) lines.push(dim(`  queued: ${userText(message.parts)}`))
   }

@@ -228,7 +228,7 @@ async function playStory(options: StoryOptions): Promise<void> {
   await approveElsewhere(pending, stage)
   tell('A runtime comes back and finds the answer.')
   const payments = await onStage(stage, transcript, async (chat, demo) => {
-    await chat.until(({ state }) => state === 'idle')
+    await chat.until(({ phase }) => phase === 'idle')
     return paymentsFor(pending, demo)
   })
   tell(`The ledger has ${payments.length} payment for this refund.`)

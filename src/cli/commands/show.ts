@@ -50,10 +50,11 @@ async function read(target: Target, id: string, { limit, before }: { limit: numb
     newestTurns(conversation, limit, before),
     conversation.forks({ limit: 20 }),
   ])
-  const { state, activity, pending, unknownEvent } = view
+  const { phase, state, activity, pending, unknownEvent } = view
   return {
     view,
     ...record,
+    phase,
     state,
     activity,
     messages: history.messages,
@@ -84,7 +85,7 @@ function lines(
   { colours }: Output,
   { isFull, ...args }: TargetArgs & { readonly isFull: boolean },
 ): Printable[] {
-  const { id, parent, agent, title, activity, state, lastSeq, updatedAt } = shown
+  const { id, parent, agent, title, activity, phase, lastSeq, updatedAt } = shown
   const { bold, dim } = colours
   const origin = parent ? [dim(parent.callId ? `child of ${parent.id}` : `fork of ${parent.id} at ${parent.at}`)] : []
   const earlier = commandLine(['show', id, '--before', String(shown.before)], args)
@@ -92,7 +93,7 @@ function lines(
   const waiting = shown.pending.flatMap((item) => pendingLines(item, view, style))
   return [
     safe`${bold(id)}${title ? `  ${title}` : ''}`,
-    dim(`${agent ?? 'no agent'}, ${activity ?? state}, ${lastSeq} events, updated ${ago(updatedAt)}`),
+    dim(`${agent ?? 'no agent'}, ${activity ?? phase}, ${lastSeq} events, updated ${ago(updatedAt)}`),
     ...origin,
     ...shown.forks.map((fork) => dim(`fork ${fork.id} at ${fork.at}`)),
     ...(shown.before === null ? [] : ['', dim(`Earlier: ${earlier}`)]),

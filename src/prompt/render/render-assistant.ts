@@ -137,10 +137,15 @@ export function renderCallOutput(call: CallState): LanguageModelV4ToolResultOutp
     return { type: 'error-text', value: `${note}${error}${outcomeNote(end.outcome)}` }
   }
   const result = wellFormed(end.result)
-  if (edited) return { type: 'json', value: { note: note.trim(), result } as never }
+  const notes = `${note}${refusalNote(call.stateRefused)}`.trim()
+  if (notes !== '') return { type: 'json', value: { note: notes, result } as never }
   // Not every provider accepts an empty text. As JSON it has quotes.
   const isText = typeof result === 'string' && result.trim() !== ''
   return isText ? { type: 'text', value: result } : { type: 'json', value: result as never }
+}
+
+function refusalNote(reason: string | undefined): string {
+  return reason === undefined ? '' : `The state was not changed: ${reason.toWellFormed()}`
 }
 
 function outcomeNote(outcome: 'unknown' | 'ran' | undefined): string {

@@ -219,6 +219,13 @@ describe('a call', () => {
     ])
   })
 
+  test('whose state was refused tells why, next to the result', () => {
+    const refused: NewEvent = { type: 'state_refused', content: { callId: 'c1', reason: 'todos must be a list' } }
+    const [, , results] = render(withCall(refused, succeeded('c1')))
+    const value = { note: 'The state was not changed: todos must be a list', result: 'done' }
+    expect(results?.content).toMatchObject([{ output: { type: 'json', value } }])
+  })
+
   test('has the provider’s id, unless that was used before or not all take it', () => {
     const events = [
       said('t1'),

@@ -26,7 +26,7 @@ export function uiTurnOf(view: View, turnId: string, fileUrl: FileUrl): UiTurn |
     turnId,
     steps: drafts.length === 0 ? written : [...written, ...drafts.map(draftStep)],
     stepsBefore: turn.leftOut?.messages ?? 0,
-    standing: standingOf(turn, view.state),
+    standing: standingOf(turn, view.phase),
     progress: isOpen ? view.progress : {},
     childQuestions: isOpen ? view.children.pending : [],
   }
@@ -35,12 +35,12 @@ export function uiTurnOf(view: View, turnId: string, fileUrl: FileUrl): UiTurn |
 /** The same for a turn that need not be in the view, from the log alone. */
 function uiTurnFrom(
   turn: TurnState,
-  { conversationId, state }: Pick<View, 'conversationId' | 'state'>,
+  { conversationId, phase }: Pick<View, 'conversationId' | 'phase'>,
   fileUrl: FileUrl,
 ): UiTurn | null {
   const written = stepsOf(turn, conversationId, fileUrl)
   if (!written) return null
-  const standing = standingOf(turn, state)
+  const standing = standingOf(turn, phase)
   return { turnId: turn.turnId, steps: written, stepsBefore: 0, standing, progress: {}, childQuestions: [] }
 }
 
@@ -69,11 +69,11 @@ function withClosingStep({ turnId, end }: TurnState, written: readonly UiStep[])
   return end && written.length > 0 && endsWithCalls ? [...written, { messageId: `${turnId}:end`, parts: [] }] : written
 }
 
-function standingOf(turn: TurnState, state: View['state']): Standing {
+function standingOf(turn: TurnState, phase: View['phase']): Standing {
   const finishReason = finishReasonOf(keptMessages(turn).at(-1)?.finishReason ?? 'other')
   if (!turn.end) {
     // A queued turn waits for the same input as the open one.
-    return state === 'awaiting_input'
+    return phase === 'awaiting_input'
       ? { status: 'waiting', reason: null, finishReason: 'tool-calls' }
       : { status: 'running', reason: null, finishReason }
   }
@@ -261,7 +261,7 @@ export type UiMessage = {
   readonly parts: readonly JsonObject[]
 }
 
-type Place = Pick<View, 'conversationId' | 'state'>
+type Place = Pick<View, 'conversationId' | 'phase'>
 
 /** The messages of turns, from the log. */
 export function uiMessagesOf(turns: readonly TurnRecord[], place: Place, fileUrl: FileUrl): UiMessage[] {

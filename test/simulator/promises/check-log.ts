@@ -12,6 +12,7 @@ export function checkLog(log: readonly LogEvent[]): string[] {
   })
   if (problems.length > 0) return problems
   for (const [name, count] of doubles(log)) problems.push(`${name} is in the log ${count} times`)
+  problems.push(...checkState(log))
   try {
     checkHistory(log)
     for (const turn of foldEvents(log).turns) problems.push(...checkTurn(turn))
@@ -29,6 +30,17 @@ function doubles(log: readonly LogEvent[]): [name: string, count: number][] {
     if (name !== null) counts.set(name, (counts.get(name) ?? 0) + 1)
   }
   return [...counts].filter(([, count]) => count > 1)
+}
+
+/** What a call sets, or why that was refused, is in the same commit as its result and right before it. */
+function checkState(log: readonly LogEvent[]): string[] {
+  return log.flatMap((event, index) => {
+    if (event.type !== 'state_set' && event.type !== 'state_refused') return []
+    const { callId } = event.content
+    const [next] = log.slice(index + 1, index + 3).filter(({ type }) => type !== 'halted_by')
+    const isBeforeResult = next?.type === 'tool_result' && next.content.callId === callId
+    return callId === undefined || isBeforeResult ? [] : [`${event.type} ${event.seq} is not before its result`]
+  })
 }
 
 function nameOf(event: LogEvent): string | null {
