@@ -1,6 +1,7 @@
+import { spawnSync } from 'node:child_process'
 import { existsSync } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
-import { pathToFileURL } from 'node:url'
+import { fileURLToPath, pathToFileURL } from 'node:url'
 import { ConfigError } from '../base/errors/cli-errors.ts'
 import { unknownKeys } from '../base/errors/read-options.ts'
 import { sessionAgent } from '../define/define-flow.ts'
@@ -48,11 +49,42 @@ async function imported(file: string): Promise<Record<string, unknown>> {
   try {
     return await import(pathToFileURL(file).href)
   } catch (cause) {
-    const why = cause instanceof Error ? cause.message : String(cause)
-    throw new ConfigError(file, `throws when it is loaded: ${why.replace(/[.\s]+$/, '')}`, 'Correct it', { cause })
+    const why = (cause instanceof Error ? cause.message : String(cause)).replace(/[.\s]+$/, '')
+    const place = placeOf(cause) ?? (cause instanceof SyntaxError ? placeInProcess(file) : null)
+    const where = place === null ? '' : ` (${place})`
+    throw new ConfigError(file, `throws when it is loaded: ${why}${where}`, 'Correct it', { cause })
   } finally {
     process.chdir(folder)
   }
+}
+
+/** This package: its own frames are not where a config is wrong. */
+const ownFolder = resolve(import.meta.dirname, '..', '..')
+
+/** The file and line that an error of a config came from; null when its stack does not say. */
+function placeOf(error: unknown): string | null {
+  const lines = error instanceof Error && typeof error.stack === 'string' ? error.stack.split('\n') : []
+  const places = lines.flatMap((line, index) => {
+    // A syntax error has its place before the message, other errors have it in their frames.
+    const found = /(?:^|[\s(])((?:file:\/\/)?\/[^()]*?):(\d+)(?::\d+)?\)?$/.exec(line)
+    if (!found || (index > 0 && !line.trimStart().startsWith('at '))) return []
+    const [, address = '', number = ''] = found
+    return [{ path: address.startsWith('file:') ? fileURLToPath(address) : address, number }]
+  })
+  const own = places.find(({ path }) => !path.includes('/node_modules/') && !path.startsWith(`${ownFolder}/`))
+  return own ? `${own.path}:${own.number}` : null
+}
+
+/**
+ * Where a module cannot be read or linked, Node tells the place only when it ends a process. Nothing of the config runs there: it fails before its first
+ * statement, as it did here.
+ */
+function placeInProcess(file: string): string | null {
+  const code = `import ${JSON.stringify(pathToFileURL(file).href)}`
+  const args = ['--input-type=module', '--eval', code]
+  const { stderr } = spawnSync(process.execPath, args, { cwd: dirname(file), encoding: 'utf8', timeout: 10_000 })
+  const found = /^(file:\/\/\S+):(\d+)$/m.exec(stderr ?? '')
+  return found ? `${fileURLToPath(found[1]!)}:${found[2]}` : null
 }
 
 /** The keys of a config: a misspelt one is an error. `work` is the command's decision. */

@@ -79,9 +79,34 @@ function findCommand(argv: readonly string[]): { entry: CommandEntry; rest: read
   throw new CommandLineError(`There is no command '${first}'${suggestion(first)}`)
 }
 
+/** The commands nearest to a word that is none: at most a third of its letters are wrong, or it begins them. */
 function suggestion(word: string): string {
-  const near = commandTable.map(({ name }) => name).filter((name) => name.startsWith(word.slice(0, 2)))
-  return near.length > 0 ? `; there is ${near.map((name) => `'${name}'`).join(', ')}` : ''
+  const distances = commandTable.map(({ name }) => ({ name, distance: distanceOf(word, name) }))
+  const least = Math.min(...distances.map(({ distance }) => distance))
+  const isNear = ({ name, distance }: { name: string; distance: number }): boolean =>
+    (distance === least && distance <= Math.max(2, word.length / 3)) || (word.length > 1 && name.startsWith(word))
+  const near = distances.filter(isNear).map(({ name }) => `'${name}'`)
+  return near.length > 0 ? `; the nearest is ${near.join(' or ')}` : ''
+}
+
+/** How many letters must be added, removed, changed or swapped with their neighbour to make one word the other. */
+function distanceOf(one: string, other: string): number {
+  const rows = [Array.from({ length: other.length + 1 }, (_, column) => column)]
+  for (let row = 1; row <= one.length; row++) {
+    const line = [row]
+    for (let column = 1; column <= other.length; column++) {
+      const isSame = one[row - 1] === other[column - 1]
+      const isSwapped = one[row - 1] === other[column - 2] && one[row - 2] === other[column - 1]
+      line[column] = Math.min(
+        line[column - 1]! + 1,
+        rows[row - 1]![column]! + 1,
+        rows[row - 1]![column - 1]! + (isSame ? 0 : 1),
+        isSwapped ? rows[row - 2]![column - 2]! + 1 : Number.POSITIVE_INFINITY,
+      )
+    }
+    rows.push(line)
+  }
+  return rows.at(-1)!.at(-1)!
 }
 
 function optionsOf(argv: readonly string[]): readonly string[] {

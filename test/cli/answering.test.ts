@@ -22,7 +22,7 @@ describe.each(ways)('on a %s', (way) => {
     const id = named('approved')
     await world.say(id, 'A refund, please')
     const first = await perdure(onIt('approve', id, ...who('anna')))
-    expect(first).toMatchObject({ code: 0, stdout: 'Approved: refund.\n' })
+    expect(first).toMatchObject({ code: 0, stdout: 'Approved: refund.\n', stderr: '' })
     expect(await outcome(id)).toMatchObject({ status: 'completed', text: 'All is done.' })
     const [second, third] = await Promise.all([
       perdure(onIt('approve', id)),

@@ -97,3 +97,28 @@ test('a server on a file that is no store, without a token file or on a strange 
 function told(place: string, why: string, advice: string, command: string): string {
   return `error ${place} cannot be written, because ${why}; ${advice}. Run: perdure ${command} --help`
 }
+
+test('an error in a file that the config imports is told with that file and line', async () => {
+  writeFileSync(join(folder, 'other.mjs'), 'export const tools = []\n')
+  const wrong: [string, string, number][] = [
+    ['a.ts', 'const agents: number[] = [\n  1, 2\n  }\n', 3],
+    ['b.ts', 'enum Tool { refund }\nexport const agents = [Tool]\n', 1],
+    ['c.ts', '\nconst given: any = undefined\nexport const agents = given.tools\n', 3],
+    ['d.mjs', 'export const agents = [\n  1\n  }\n', 3],
+    ['e.mjs', `import { tool } from './other.mjs'\nexport const agents = [tool]\n`, 1],
+    ['f.mjs', `export const agents = JSON.parse('{')\n`, 1],
+  ]
+  const ended = await Promise.all(
+    wrong.map(([name, text]) => {
+      const config = join(folder, `${name}.config.mjs`)
+      writeFileSync(join(folder, name), text)
+      writeFileSync(config, `import { agents } from './${name}'\nexport default { agents, store: 'a.db' }\n`)
+      return perdure(['list', '--config', config])
+    }),
+  )
+  for (const [index, { code, stderr }] of ended.entries()) {
+    const [name, , line] = wrong[index]!
+    expect(code).toBe(2)
+    expect(stderr).toContain(`(${join(folder, name)}:${line}). Correct it.`)
+  }
+})

@@ -55,7 +55,11 @@ test('the guide tells of every command', () => {
 test('a command line that makes no sense is refused with what to do', async () => {
   const store = ['--store', join(folder, 'agents.db')]
   const lines: [string[], string][] = [
-    [['lisp'], "There is no command 'lisp'; there is 'list'"],
+    [['lisp'], "There is no command 'lisp'; the nearest is 'list'. Run: perdure --help"],
+    [['aprove', 'ticket-42'], "There is no command 'aprove'; the nearest is 'approve'"],
+    [['ibnox'], "There is no command 'ibnox'; the nearest is 'inbox'"],
+    [['un', 'ticket-42'], "There is no command 'un'; the nearest is 'unquarantine'"],
+    [['conversations'], "There is no command 'conversations'. Run: perdure --help"],
     [['--limit', 'list'], "'--limit' comes before the command"],
     [['list', '--foo'], "Unknown option '--foo'"],
     [['list', 'all', ...store], "'all' is one word too many"],

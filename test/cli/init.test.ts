@@ -1,5 +1,14 @@
 import { execFile } from 'node:child_process'
-import { mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import {
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  realpathSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
@@ -15,7 +24,7 @@ beforeAll(async () => {
   project = join(folder, 'My Agents')
   writeFileSync(join(folder, 'perdure.tgz'), '')
   await perdure(['init', 'My Agents', '--perdure', './perdure.tgz'], { cwd: folder })
-  installFromSource()
+  installFromSource(project)
 })
 
 afterAll(() => rmSync(folder, { recursive: true, force: true }))
@@ -29,7 +38,7 @@ test('init makes a project that installs the package it was told, and never over
   )
   const again = await perdure(['init'], { cwd: project })
   expect(again).toMatchObject({ code: 2, stdout: '' })
-  expect(again.stderr).toContain('There is package.json, tsconfig.json, .gitignore, perdure.config.ts')
+  expect(again.stderr).toContain('There is perdure.config.ts, agents/support.ts in')
   expect(readFileSync(join(project, 'perdure.config.ts'), 'utf8')).toContain('// mine')
 })
 
@@ -42,16 +51,47 @@ test('without being told, it installs this version; what is not there is refused
   expect(await perdure(['init', join(folder, 'third'), '--perdure', './nothing.tgz'])).toMatchObject({ code: 2 })
 })
 
+test.each([
+  ['module', 'ts'],
+  ['commonjs', 'mts'],
+])('in a project of type %s it adds an agent and a config, and leaves the rest alone', async (type, ending) => {
+  const existing = join(folder, `it is ${type}`)
+  const packageJson = JSON.stringify({ name: 'shop', type, dependencies: { left: '1' } })
+  mkdirSync(existing)
+  writeFileSync(join(existing, 'package.json'), packageJson)
+  const { stdout, stderr, code } = await perdure(['init', `it is ${type}`], { cwd: folder })
+  expect(code).toBe(0)
+  expect(readdirSync(existing).toSorted()).toEqual(['agents', 'package.json', `perdure.config.${ending}`])
+  expect(readFileSync(join(existing, 'package.json'), 'utf8')).toBe(packageJson)
+  expect(stdout).toContain(`cd 'it is ${type}'\n`)
+  expect(stdout).toMatch(/npm install 'perdure@\^\S+' zod\n {2}npx perdure chat first --agent support/)
+  expect(stderr).toContain('add that folder to .gitignore')
+  installFromSource(existing)
+  const asked = await perdure(['chat', 'first', '--agent', 'support'], { cwd: existing, stdin: 'Hi\n' })
+  expect(asked).toMatchObject({ code: 0, stdout: expect.stringContaining('Ask me for your money back.') })
+  const explained = await perdure(['explain', 'first'], { cwd: existing })
+  expect(explained).toMatchObject({ code: 0, stdout: expect.stringMatching(/user_msg +verbatim/) })
+})
+
+test('a package.json that cannot be read is named, and nothing is written', async () => {
+  const broken = join(folder, 'broken')
+  mkdirSync(broken)
+  writeFileSync(join(broken, 'package.json'), '{')
+  const { code, stderr } = await perdure(['init'], { cwd: broken })
+  expect(code).toBe(2)
+  expect(stderr).toContain(`'${join(broken, 'package.json')}' cannot be read`)
+  expect(readdirSync(broken)).toEqual(['package.json'])
+})
+
 test('the agent of a new project asks for approval, and goes on when it has it', async () => {
   const { scripts } = JSON.parse(readFileSync(join(project, 'package.json'), 'utf8'))
   const start = scripts.start.split(' ').slice(1)
   const asked = await perdure(start, { cwd: project, stdin: 'I want my money back\n' })
   expect(asked).toMatchObject({ code: 0 })
   expect(asked.stdout).toContain('refund needs approval')
-  expect(await perdure(['approve', 'first'], { cwd: project })).toMatchObject({
-    code: 0,
-    stdout: 'Approved: refund.\n',
-  })
+  const approved = await perdure(['approve', 'first'], { cwd: project })
+  expect(approved).toMatchObject({ code: 0, stdout: 'Approved: refund.\n' })
+  expect(approved.stderr).toContain('Saved. The turn continues when a process with the agent runs')
   const ended = await perdure(start, { cwd: project, stdin: 'Thank you\n' })
   expect(ended.stdout).toContain('Done: you have your 5 EUR back.')
 })
@@ -71,7 +111,7 @@ test('a new project passes its type check', async () => {
 })
 
 /** What npm would do with the built package, with the source in its place. */
-function installFromSource(): void {
+function installFromSource(project: string): void {
   const installed = join(project, 'node_modules', 'perdure')
   mkdirSync(join(project, 'node_modules', '@types'), { recursive: true })
   mkdirSync(installed)

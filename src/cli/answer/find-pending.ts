@@ -1,4 +1,5 @@
 import { text as readAll } from 'node:stream/consumers'
+import { setTimeout as sleep } from 'node:timers/promises'
 import type { ArgsDef } from 'citty'
 import { CommandLineError, NothingWaitsError } from '../../base/errors/cli-errors.ts'
 import type { Json } from '../../base/json.ts'
@@ -74,9 +75,30 @@ export function keyOf({ key }: { readonly key?: string | undefined }): { readonl
 }
 
 /** A call accepts one answer; a later one is told who gave it. */
-export function tellAnswered(answered: Answered, done: Printable, output: Output): ExitCode {
+export async function tellAnswered(
+  answered: Answered,
+  done: Printable,
+  { target, output, item }: { target: Target; output: Output; item: PendingItem | null },
+): Promise<ExitCode> {
   output.result(answered, () => [answered.accepted ? output.colours.green(done) : lost(answered.resolution, output)])
-  return answered.accepted ? exitCodes.ok : exitCodes.conflict
+  if (!answered.accepted) return exitCodes.conflict
+  if (target.kind === 'store' && item && !(await isTaken(target, item)))
+    output.note(
+      'Saved. The turn continues when a process with the agent runs, such as your application or `perdure serve`.',
+    )
+  return exitCodes.ok
+}
+
+/** Whether a process goes on with the answered call, as far as its log shows within a second. */
+async function isTaken(target: Target, { path }: PendingItem): Promise<boolean> {
+  const conversation = target.conversation(path.at(-1)!.conversationId)
+  const { lastSeq } = await conversation.record()
+  for (let tries = 0; tries < 10; tries++) {
+    const record = await conversation.record()
+    if (record.status !== 'active' || record.lastSeq !== lastSeq) return true
+    await sleep(100)
+  }
+  return false
 }
 
 function lost(first: WinningResolution, { colours }: Output): Printable {

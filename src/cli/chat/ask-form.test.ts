@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest'
-import { type Asker, askForm } from './ask-decision.ts'
+import type { Asker } from './ask-decision.ts'
+import { askForm } from './ask-form.ts'
 
 /** Types each text after what stands in the line already, as a person does. */
 function typing(...texts: string[]) {
@@ -23,4 +24,12 @@ test('what else does not fit stays in the line to be mended', async () => {
   const { asker } = typing('short', ' no more')
   const schema = { type: 'object', properties: { why: { type: 'string', minLength: 8 } }, required: ['why'] }
   expect(await askForm(schema, asker)).toEqual({ value: { why: 'short no more' } })
+})
+
+test('fields that fit alone but not together are asked for again', async () => {
+  const { asker, said } = typing('1', '2', '3', '3')
+  const properties = { a: { type: 'integer' }, b: { type: 'integer' } }
+  const schema = { type: 'object', properties, not: { properties: { a: { const: 1 } }, required: ['a'] } }
+  expect(await askForm(schema, asker)).toEqual({ value: { a: 3, b: 3 } })
+  expect(said).toEqual(['Each field fits, but not all of them together. Fill them in again.'])
 })

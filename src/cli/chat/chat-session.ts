@@ -18,7 +18,12 @@ export type ChatOptions = Pick<TranscriptOptions, 'agent' | 'isOwn'> & {
   readonly help?: readonly Printable[]
 }
 
-type Question = { readonly item: PendingItem; readonly withdraw: AbortController }
+/** `withdraw`: another process answered it. `leave`: the person wants to answer later. */
+type Question = {
+  readonly item: PendingItem
+  readonly withdraw: AbortController
+  readonly leave: AbortController
+}
 
 /**
  * A conversation at a terminal. It shows the log, whichever process wrote it; a question that another process answers is withdrawn. Messages typed
@@ -114,9 +119,13 @@ export class ChatSession {
     this.#changed()
   }
 
-  /** Ctrl-C cancels the turn once, then clears the line; with neither to do, the second one leaves. */
+  /**
+   * Ctrl-C leaves an open question for later. Without one it cancels the turn that runs, once, then clears the line; with nothing to do, the second one
+   * leaves. A turn that only waits for an answer goes on waiting.
+   */
   #interrupt(): void {
-    const open = this.#view ? openTurn(this.#view.log) : null
+    if (this.#question) return this.#question.leave.abort()
+    const open = this.#view && this.isRunning ? openTurn(this.#view.log) : null
     if (open && open.turnId !== this.#cancelled) {
       this.#cancelled = open.turnId
       this.#say('cancelling the turn')
@@ -170,12 +179,13 @@ export class ChatSession {
   }
 
   async #answer(item: PendingItem): Promise<void> {
-    const withdraw = new AbortController()
-    const signal = AbortSignal.any([withdraw.signal, this.#ended.signal])
-    this.#question = { item, withdraw }
+    const [withdraw, leave] = [new AbortController(), new AbortController()]
+    const signal = AbortSignal.any([withdraw.signal, leave.signal, this.#ended.signal])
+    this.#question = { item, withdraw, leave }
     try {
       const decision = await askDecision(item, lineAsker(this.#prompter, this.#screen, signal))
       if (withdraw.signal.aborted) return await this.#tellWhoAnswered(item)
+      if (leave.signal.aborted) this.#say('it keeps waiting; /pending asks again, /cancel ends the turn')
       if (!decision) return void this.#later.add(roundOf(item))
       const answered = await this.#port.decide(item, decision)
       if (!answered.accepted) this.#say(`${answered.resolution.who} was faster`)

@@ -73,7 +73,7 @@ export function readCommand(typed: string): Command {
 const commands = [
   ['/pending', 'ask again about every call that waits for an answer'],
   ['/steer <message>', 'give a message to the running turn; other messages wait for its end'],
-  ['/cancel', 'end the running turn (or Ctrl-C)'],
+  ['/cancel', 'end the turn (or Ctrl-C while it runs)'],
   ['/quit', 'leave (or Ctrl-D, or Ctrl-C twice); everything stays in the log'],
 ] as const
 

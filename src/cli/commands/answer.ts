@@ -37,7 +37,7 @@ export const answer = command({
           ? item && (await askValue(item, view, output))
           : await readValue('The value', args.value, item?.schema ?? null)
       const answered = await target.conversation(args.conversation).answer(ref, value, keyOf(args))
-      return tellAnswered(answered, `Answered: ${tool}.`, output)
+      return tellAnswered(answered, `Answered: ${tool}.`, { target, output, item })
     }),
 })
 
@@ -48,9 +48,14 @@ async function askValue(item: PendingItem, view: View, output: Output): Promise<
   }
   for (const line of pendingLines(item, view, { colours: output.colours, isFull: true })) output.note(line)
   const { askDecision } = await import('../chat/ask-decision.ts')
-  const decision = await askDecision(item, await clackAsker())
-  if (decision?.verb !== 'answer') throw new Interrupted()
-  return decision.value
+  try {
+    const decision = await askDecision(item, await clackAsker())
+    if (decision?.verb !== 'answer') throw new Interrupted()
+    return decision.value
+  } catch (error) {
+    if (error instanceof Interrupted) output.note('Nothing was answered: the call keeps waiting.')
+    throw error
+  }
 }
 
 /** Asks one question after the other. Ctrl-C and Escape end the command. */
@@ -92,12 +97,12 @@ export const approve = command({
   run: ({ args, output }) =>
     withTarget(args, output, async (target) => {
       const edited = args.args === undefined ? {} : { args: await readValue('--args', args.args) }
-      const { ref, tool } = await findPending(target, args, {
+      const { ref, tool, item } = await findPending(target, args, {
         kinds: ['approval'],
         what: 'an approval',
       })
       const answered = await target.conversation(args.conversation).approve(ref, { ...edited, ...keyOf(args) })
-      return tellAnswered(answered, `Approved: ${tool}.`, output)
+      return tellAnswered(answered, `Approved: ${tool}.`, { target, output, item })
     }),
 })
 
@@ -113,13 +118,13 @@ export const deny = command({
   ],
   run: ({ args, output }) =>
     withTarget(args, output, async (target) => {
-      const { ref, tool } = await findPending(target, args, {
+      const { ref, tool, item } = await findPending(target, args, {
         kinds: ['approval'],
         what: 'an approval',
       })
       const options = { ...keyOf(args), ...(args.reason ? { reason: args.reason } : {}) }
       const answered = await target.conversation(args.conversation).deny(ref, options)
-      return tellAnswered(answered, `Denied: ${tool}.`, output)
+      return tellAnswered(answered, `Denied: ${tool}.`, { target, output, item })
     }),
 })
 

@@ -18,7 +18,7 @@ import { Transcript } from '../transcript/transcript.ts'
 export const chat = command({
   about: [
     'On a store it runs the agents of the config; with --url it talks to a running server.',
-    'Messages typed while a turn runs are queued; /steer gives one to the turn. Ctrl-C cancels the turn; twice at the prompt it leaves.',
+    'Messages typed while a turn runs are queued; /steer gives one to the turn. Ctrl-C cancels a turn that runs, and leaves a question for later; twice at the prompt it leaves.',
     'Without a terminal, each line of standard input is a message, and calls that wait for a person are only printed.',
   ].join('\n'),
   args: {

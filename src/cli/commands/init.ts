@@ -1,5 +1,5 @@
 import { existsSync } from 'node:fs'
-import { writeFile } from 'node:fs/promises'
+import { readFile, writeFile } from 'node:fs/promises'
 import { basename, dirname, join, relative, resolve } from 'node:path'
 import { CommandLineError } from '../../base/errors/cli-errors.ts'
 import { packageVersion } from '../../base/errors/perdure-error.ts'
@@ -7,6 +7,7 @@ import { makeFolder } from '../../server/node/local-token.ts'
 import { command, exitCodes } from '../command.ts'
 import { unlessUnwritable } from '../output.ts'
 import { safe } from '../terminal/text.ts'
+import { quoted } from '../transcript/command-line.ts'
 
 type ProjectOptions = {
   readonly name: string
@@ -14,16 +15,22 @@ type ProjectOptions = {
   readonly perdure: string
 }
 
+type Files = Readonly<Record<string, string>>
+
 /** The files of a new project, by path: a small start that the user changes. */
-function projectFiles(options: ProjectOptions): Readonly<Record<string, string>> {
+function projectFiles(options: ProjectOptions): Files {
   return {
     'package.json': packageJson(options),
     'tsconfig.json': tsconfig,
     '.gitignore': 'node_modules/\n.perdure/\n',
-    'perdure.config.ts': config,
-    'agents/support.ts': agent,
+    ...agentFiles('ts'),
     'README.md': readme(options),
   }
+}
+
+/** What a project that exists gets. In a CommonJS package, `.mts` files are modules. */
+function agentFiles(ending: 'ts' | 'mts'): Files {
+  return { [`perdure.config.${ending}`]: config(ending), [`agents/support.${ending}`]: agent }
 }
 
 function packageJson({ name, perdure }: ProjectOptions): string {
@@ -62,8 +69,9 @@ const tsconfig = `{
 }
 `
 
-const config = `import { defineConfig } from 'perdure/config'
-import { support } from './agents/support.ts'
+function config(ending: string): string {
+  return `import { defineConfig } from 'perdure/config'
+import { support } from './agents/support.${ending}'
 
 export default defineConfig({
   agents: [support],
@@ -72,6 +80,7 @@ export default defineConfig({
   server: { port: 4111 },
 })
 `
+}
 
 const agent = `import { defineAgent, defineTool } from 'perdure'
 import { scriptedModel } from 'perdure/testing'
@@ -112,6 +121,8 @@ export const support = defineAgent({
   model,
   instructions: 'You help customers of a small shop. Be brief.',
   tools: [refund],
+  // Keeps a row for each model call, for: perdure explain <conversation>
+  audit: 'records',
 })
 `
 
@@ -146,14 +157,19 @@ export const init = command({
     },
   },
   about:
-    'Creates an agent with a tool that needs approval, a config, and a model that needs no key. Never overwrites a file.',
+    'Creates an agent with a tool that needs approval, a config, and a model that needs no key. In a folder with a package.json it adds only the agent and the config. Never overwrites a file.',
   examples: [
     ['init my-agents', 'a new folder; then: cd my-agents && npm install && npm start'],
+    ['init', 'in the project of this folder, if it has a package.json'],
     ['init --perdure ../perdure-0.1.0.tgz', 'here, with a package that is not on the registry'],
   ],
   async run({ args, output }) {
     const folder = resolve(args.folder ?? '.')
-    const files = projectFiles({ name: packageName(args.name ?? basename(folder)), perdure: specOf(args.perdure) })
+    const perdure = specOf(args.perdure)
+    const existing = await existingPackage(folder)
+    const files = existing
+      ? agentFiles(existing['type'] === 'module' ? 'ts' : 'mts')
+      : projectFiles({ name: packageName(args.name ?? basename(folder)), perdure })
     const taken = Object.keys(files).filter((file) => existsSync(join(folder, file)))
     if (taken.length > 0) {
       throw new CommandLineError(
@@ -168,16 +184,35 @@ export const init = command({
       }
     })
     const place = relative('.', folder)
-    const steps = [...(place === '' ? [] : [`cd ${place}`]), 'npm install', 'npm start']
+    const start = existing
+      ? [
+          `npm install ${quoted(perdure.startsWith('file:') ? perdure : `perdure@${perdure}`)} zod`,
+          'npx perdure chat first --agent support',
+        ]
+      : ['npm install', 'npm start']
+    const steps = [...(place === '' ? [] : [`cd ${quoted(place)}`]), ...start]
     output.result({ folder, files: Object.keys(files), next: steps }, () => [
       ...Object.keys(files).map((file) => safe`  ${output.colours.green('made')} ${join(place, file)}`),
       '',
       'Next:',
       ...steps.map((step) => safe`  ${output.colours.cyan(step)}`),
     ])
+    if (existing) output.note('Conversations are kept in .perdure/: add that folder to .gitignore.')
     return exitCodes.ok
   },
 })
+
+/** The package.json of a project that exists; null where there is none. */
+async function existingPackage(folder: string): Promise<{ readonly [key: string]: unknown } | null> {
+  const file = join(folder, 'package.json')
+  if (!existsSync(file)) return null
+  try {
+    return Object(JSON.parse(await readFile(file, 'utf8')))
+  } catch (cause) {
+    const why = cause instanceof Error ? cause.message : String(cause)
+    throw new CommandLineError(`'${file}' cannot be read: ${why.replace(/[.\s]+$/, '')}`, 'init')
+  }
+}
 
 /** A relative path is resolved here: in the new folder it would name another file. */
 function specOf(given: string | undefined): string {

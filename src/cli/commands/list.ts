@@ -39,11 +39,11 @@ export const list = command({
           record.status,
           record.agent ?? '',
           String(record.lastSeq),
-          ago(record.updatedAt),
+          ago(record.createdAt),
           record.title ?? '',
         ])
         return table(
-          ['ID', 'STATUS', 'AGENT', 'EVENTS', 'UPDATED', 'TITLE'].map(output.colours.bold),
+          ['ID', 'STATUS', 'AGENT', 'EVENTS', 'CREATED', 'TITLE'].map(output.colours.bold),
           rows,
           output.width,
         )

@@ -10,7 +10,7 @@ export function commandLine(words: readonly string[], args: TargetArgs): string 
 }
 
 /** For a POSIX shell. */
-function quoted(word: string): string {
+export function quoted(word: string): string {
   return /^[\w./:@=+,-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`
 }
 
