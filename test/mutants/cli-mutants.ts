@@ -75,4 +75,68 @@ export const cliMutants: readonly Mutant[] = [
     ],
     killedBy: [{ file: 'src/cli/chat/prompter.test.ts', test: 'a control character is not typed' }],
   },
+  {
+    name: 'cli: Ctrl-C at a question cancels the turn',
+    edits: [
+      {
+        file: 'src/cli/chat/chat-session.ts',
+        find: '    if (this.#question) return this.#question.leave.abort()\n    const open = this.#view && this.isRunning ?',
+        replace: '    const open = this.#view ?',
+      },
+    ],
+    killedBy: [
+      {
+        file: 'test/cli/demo-terminal.test.ts',
+        test: 'Ctrl-C at a question leaves the call waiting, and so does leaving the chat',
+      },
+    ],
+  },
+  {
+    name: 'cli: the second Ctrl-C cancels a turn that only waits',
+    edits: [
+      {
+        file: 'src/cli/chat/chat-session.ts',
+        find: 'this.#view && this.isRunning ? openTurn(',
+        replace: 'this.#view ? openTurn(',
+      },
+    ],
+    killedBy: [
+      {
+        file: 'test/cli/demo-terminal.test.ts',
+        test: 'Ctrl-C at a question leaves the call waiting, and so does leaving the chat',
+      },
+    ],
+  },
+  {
+    name: 'cli: init writes modules that a CommonJS package cannot load',
+    edits: [
+      {
+        file: 'src/cli/commands/init.ts',
+        find: "existing['type'] === 'module' ? 'ts' : 'mts'",
+        replace: "'ts'",
+      },
+    ],
+    killedBy: [
+      {
+        file: 'test/cli/init.test.ts',
+        test: 'in a project of type commonjs it adds an agent and a config, and leaves the rest alone',
+      },
+    ],
+  },
+  {
+    name: 'cli: an answer that no process takes up says nothing',
+    edits: [
+      {
+        file: 'src/cli/answer/find-pending.ts',
+        find: "record.status !== 'active' || record.lastSeq !== lastSeq",
+        replace: 'record.lastSeq >= lastSeq',
+      },
+    ],
+    killedBy: [
+      {
+        file: 'test/cli/init.test.ts',
+        test: 'the agent of a new project asks for approval, and goes on when it has it',
+      },
+    ],
+  },
 ]
