@@ -29,6 +29,7 @@ export type {
   Note,
   Resolution,
   ResolutionStatus,
+  Restored,
   StatePatch,
   StateRefused,
   StateSet,
@@ -50,7 +51,15 @@ export { foldEvents } from './log/fold-events.ts'
 export { type ConversationPhase, type ConversationStatus, type FsmState, fsmStateOf } from './log/fsm-state.ts'
 export { nextStep, type Step } from './log/next-step.ts'
 export { type DraftCall, type MessageOutcome, type Outcome, settle, type Verdict } from './log/settle.ts'
-export type { Snapshot, SnapshotCall, SnapshotMessage, SnapshotPart } from './log/snapshot.ts'
+export type {
+  Snapshot,
+  SnapshotCall,
+  SnapshotFile,
+  SnapshotMessage,
+  SnapshotPart,
+  SnapshotPending,
+  SnapshotTurn,
+} from './log/snapshot.ts'
 export {
   baseOf,
   type CallState,
@@ -74,6 +83,7 @@ export {
   note,
   regeneration,
   resolution,
+  restored,
   seeded,
   stateRefused,
   stateSet,

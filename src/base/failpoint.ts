@@ -20,6 +20,14 @@ export const failpoints = [
   'store.after_transaction',
 ] as const
 
+/** Points that only conversations with snapshots reach. They have a crash program of their own. */
+export const snapshotFailpoints = [
+  'restore.before_commit',
+  'restore.after_commit',
+  'delete.after_state',
+  'delete.after_commit',
+] as const
+
 /** Points that only flow sessions reach. */
 export const flowFailpoints = [
   'flow.before_start',
@@ -44,7 +52,11 @@ export const childFailpoints = [
   'child.after_cancel',
 ] as const
 
-export type Failpoint = (typeof failpoints)[number] | (typeof flowFailpoints)[number] | (typeof childFailpoints)[number]
+export type Failpoint =
+  | (typeof failpoints)[number]
+  | (typeof snapshotFailpoints)[number]
+  | (typeof flowFailpoints)[number]
+  | (typeof childFailpoints)[number]
 
 let handler: ((name: Failpoint) => void) | null = null
 

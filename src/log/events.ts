@@ -41,6 +41,7 @@ export type EventContents = {
   readonly titled: { readonly title: string }
   readonly note: Note
   readonly seeded: { readonly state: Json }
+  readonly restored: Restored
   readonly flow_started: FlowStarted
   readonly flow_opened: FlowOpened
   readonly flow_outcome: FlowOutcome
@@ -55,6 +56,8 @@ export type UserMsg = {
   readonly options: TurnOptions
   readonly who: string
   readonly key?: string
+  /** Set when the message comes from a snapshot: when it was said. Only in a log with `restored`. */
+  readonly restoredAt?: number
 }
 
 /** A message from a person. */
@@ -98,6 +101,8 @@ export type AssistantMsg = {
   readonly finishReason: string
   readonly status: 'complete' | 'cancelled' | 'failed'
   readonly object?: Json
+  /** As in `user_msg`. */
+  readonly restoredAt?: number
 }
 
 /** Which model wrote a message. */
@@ -174,6 +179,8 @@ export type ToolCallContent = {
   readonly prompt?: Json
   /** JSON Schema of the answer, for executors that answer. */
   readonly schema?: Json
+  /** Set when the call comes from a snapshot: its id in the conversation that the snapshot was taken of. Only in a log with `restored`. */
+  readonly restoredFrom?: string
 }
 
 /** What a suspended call waits for: a yes or no, an answer, the page, a child agent, or a decision about an interrupted call. */
@@ -267,6 +274,12 @@ export type StatePatch = { readonly set: JsonObject; readonly remove: readonly s
 
 /** The content of `state_refused`: the call ended, but the state it set was refused. The model reads why, next to the result. Comes before the result. */
 export type StateRefused = { readonly callId: string; readonly reason: string }
+
+/**
+ * The content of `restored`: the events after it, up to the one at `through`, come from a snapshot and happened in another log. It follows `seeded`, in the
+ * same commit. `version` and `seq` are those of the snapshot.
+ */
+export type Restored = { readonly version: number; readonly seq: number; readonly through: number }
 
 /** How a turn ended. */
 export type TurnStatus = 'completed' | 'cancelled' | 'failed' | 'halted'

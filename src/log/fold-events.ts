@@ -1,7 +1,7 @@
 import { EventInvalidError, EventUnknownError } from '../base/errors/log-errors.ts'
 import type { Json } from '../base/json.ts'
 import { type AppState, changedState } from './app-state.ts'
-import type { EventOf, LogEvent, StateSet, Withheld } from './events.ts'
+import type { EventOf, LogEvent, StateSet, UserMsg, Withheld } from './events.ts'
 import { type CallEvent, callPosition, copyCalls, foldCall, isOfCall, newCall, waitsIn } from './fold-call.ts'
 import { GrowingNotes } from './notes.ts'
 import {
@@ -111,7 +111,8 @@ export class Fold {
         return this.#userMsg(event)
       case 'assistant_msg': {
         const { turnId, ...message } = event.content
-        const item: AssistantItem = { type: 'assistant', seq: event.seq, at: event.at, regeneration: null, ...message }
+        const at = message.restoredAt ?? event.at
+        const item: AssistantItem = { type: 'assistant', seq: event.seq, at, regeneration: null, ...message }
         return this.#addItem(event, turnId, this.#judged(item))
       }
       case 'injection': {
@@ -159,6 +160,9 @@ export class Fold {
         this.#seed = event.content.state
         this.#title = seedTitle(event.content.state)
         return
+      case 'restored':
+        if (event.seq !== 2) this.#onIgnored(event, 'marks restored events in a log that already has others')
+        return
       case 'flow_started':
       case 'flow_opened':
       case 'flow_outcome':
@@ -192,8 +196,16 @@ export class Fold {
 
   #userMsg(event: EventOf<'user_msg'>): void {
     const { turnId, message, options, who } = event.content
-    const { leftOut } = event.content as { readonly leftOut?: number }
-    const item: TurnItem = { type: 'user', seq: event.seq, at: event.at, message, who, ...(leftOut && { leftOut }) }
+    const { leftOut, restoredAt } = event.content as UserMsg & { readonly leftOut?: number }
+    const item: TurnItem = {
+      type: 'user',
+      seq: event.seq,
+      at: restoredAt ?? event.at,
+      message,
+      who,
+      ...(leftOut && { leftOut }),
+      ...(restoredAt !== undefined && { restoredAt }),
+    }
     const known = this.#newest(turnId)
     if (known && !known.end) {
       this.#own(known).items.push(item)

@@ -1,7 +1,30 @@
 import { errorText } from '../base/redact/redactor.ts'
+import { isBlobRef } from './blob-ref.ts'
 import { encode } from './codec.ts'
-import { type Check, json, list, nullable, object, oneOf, problemWith, text, union, whole } from './field-check.ts'
-import { type Snapshot, type SnapshotCall, type SnapshotMessage, snapshotVersion } from './snapshot.ts'
+import {
+  type Check,
+  id,
+  json,
+  list,
+  nullable,
+  object,
+  oneOf,
+  optional,
+  problemWith,
+  simple,
+  text,
+  union,
+  whole,
+} from './field-check.ts'
+import {
+  type Snapshot,
+  type SnapshotCall,
+  type SnapshotFile,
+  type SnapshotMessage,
+  type SnapshotPending,
+  type SnapshotTurn,
+  snapshotVersion,
+} from './snapshot.ts'
 
 /** Reads a snapshot that an application gives back and migrates it to this version, or says why it cannot be used. Nothing in it is trusted. */
 export function readSnapshot(
@@ -14,26 +37,96 @@ export function readSnapshot(
   }
   const migrated = migrateSnapshot(value)
   if (!migrated.ok) return migrated
-  const problem = problemWith(check, migrated.value, 'snapshot')
+  const problem = problemWith(check, migrated.value, 'snapshot') ?? problemWithTurns(migrated.value as Snapshot)
   return problem === null ? { ok: true, snapshot: migrated.value as Snapshot } : { ok: false, problem }
 }
 
+/** Each message must be of one listed turn: were a turn listed twice, its messages would count twice. */
+function problemWithTurns({ turns, messages }: Snapshot): string | null {
+  const names = new Set(turns.map(({ turnId }) => turnId))
+  if (names.size < turns.length) return "'snapshot.turns' must not name a turn twice"
+  const stray = messages.findIndex(({ turnId }) => !names.has(turnId))
+  return stray < 0 ? null : `'snapshot.messages[${stray}].turnId' must name one of 'snapshot.turns'`
+}
+
+/** How much of a snapshot is restored: parts of messages, and characters of everything but files. One that was taken here is smaller. */
+const mostParts = 10_000
+const mostCharacters = 6 * 1024 * 1024
+const longestSummary = 48_000
+
+/** The newest turns of a snapshot that are not too much to restore. */
+export function fittingSnapshot(snapshot: Snapshot): Snapshot {
+  const sizes = new Map<string, { parts: number; characters: number }>()
+  for (const { turnId, parts, object = null } of snapshot.messages) {
+    const size = sizes.get(turnId) ?? { parts: 0, characters: 0 }
+    size.parts += 1 + parts.length
+    size.characters += JSON.stringify(object).length
+    for (const part of parts) size.characters += part.type === 'file' ? 200 : JSON.stringify(part).length
+    sizes.set(turnId, size)
+  }
+  let [parts, characters] = [mostParts, mostCharacters]
+  const first = snapshot.turns.findLastIndex(({ turnId }) => {
+    const size = sizes.get(turnId) ?? { parts: 1, characters: 0 }
+    parts -= size.parts
+    characters -= size.characters
+    return parts < 0 || characters < 0
+  })
+  const turns = snapshot.turns.slice(first + 1)
+  const kept = new Set(turns.map(({ turnId }) => turnId))
+  const messages = first < 0 ? snapshot.messages : snapshot.messages.filter(({ turnId }) => kept.has(turnId))
+  return { ...snapshot, summary: snapshot.summary?.slice(0, longestSummary) ?? null, turns, messages }
+}
+
+const pending = object<SnapshotPending>({
+  kind: oneOf('approval', 'elicitation', 'client_exec', 'recovery'),
+  prompt: json,
+  expiresAt: nullable(whole(0)),
+  ifInterrupted: oneOf('report', 'rerun', 'ask'),
+  timeoutMs: nullable(whole(1)),
+  expiresInMs: nullable(whole(1)),
+  schema: optional(json),
+})
+
 const call = object<SnapshotCall>({
   type: text,
-  callId: text,
+  callId: id,
   name: text,
   args: json,
+  executor: oneOf('server', 'human', 'client', 'provider', 'agent'),
   status: oneOf('ok', 'error', 'pending', 'open'),
   result: json,
+  outcome: optional(oneOf('unknown', 'ran')),
+  userFacing: optional(oneOf(true)),
+  pending: optional(pending),
 })
 
-const part = union('type', {
-  text: object({ text }),
-  file: object({ mediaType: text, filename: nullable(text) }),
-  call,
+const file = object<SnapshotFile>({
+  type: text,
+  mediaType: id,
+  filename: nullable(text),
+  blob: optional(simple(isBlobRef, 'be a blob ref')),
+  data: optional(text),
+  url: optional(text),
 })
 
-const message = object<SnapshotMessage>({ role: oneOf('user', 'assistant'), at: whole(0), parts: list(part) })
+const part = union('type', { text: object({ text }), file, call })
+
+const turn = object<SnapshotTurn>({
+  turnId: id,
+  status: oneOf('completed', 'cancelled', 'failed', 'halted', 'open', 'queued'),
+  reason: nullable(text),
+  options: optional(object({})),
+})
+
+const message = object<SnapshotMessage>({
+  role: oneOf('user', 'assistant'),
+  turnId: id,
+  at: whole(0),
+  parts: list(part),
+  cutOff: optional(oneOf('cancelled', 'failed')),
+  object: optional(json),
+  withheld: optional(id),
+})
 
 const check: Check = object<Snapshot>({
   version: whole(snapshotVersion),
@@ -41,13 +134,18 @@ const check: Check = object<Snapshot>({
   state: oneOf('idle', 'running', 'awaiting_input', 'terminating'),
   title: nullable(text),
   summary: nullable(text),
+  turns: list(turn),
   messages: list(message),
+  data: optional(object({})),
 })
 
 type Loose = { readonly [key: string]: unknown }
 
 /** One step for each older version. Must accept anything with that version, however broken; the result is checked afterwards. */
-const steps: { readonly [from: number]: (snapshot: Loose) => Loose } = { 1: toVersion2 }
+const steps: { readonly [from: number]: (snapshot: Loose) => Loose } = {
+  1: toVersion2,
+  2: toVersion3,
+}
 
 /** Migrates a snapshot from an older version to this one. A snapshot without a version is of the first. */
 function migrateSnapshot(
@@ -86,4 +184,26 @@ function messageToVersion2(message: unknown): unknown {
   if (typeof message !== 'object' || message === null) return message
   const { role, content } = message as Loose
   return { role, at: 0, parts: [{ type: 'text', text: content }] }
+}
+
+/** Version 2 had no turns, and no bytes of files. Each message of a person begins a turn; calls that had not ended cannot be answered. */
+function toVersion3({ messages, ...snapshot }: Loose): Loose {
+  if (!Array.isArray(messages)) return { ...snapshot, turns: [], messages }
+  const turns: Loose[] = []
+  const migrated = messages.map((message: unknown) => {
+    if (typeof message !== 'object' || message === null) return message
+    if (turns.length === 0 || (message as Loose)['role'] === 'user') {
+      turns.push({ turnId: `turn-${turns.length + 1}`, status: 'completed', reason: null })
+    }
+    const { parts } = message as Loose
+    const { turnId } = turns.at(-1)!
+    return { ...message, turnId, parts: Array.isArray(parts) ? parts.map(partToVersion3) : parts }
+  })
+  return { ...snapshot, turns, messages: migrated }
+}
+
+function partToVersion3(part: unknown): unknown {
+  if (typeof part !== 'object' || part === null || (part as Loose)['type'] !== 'call') return part
+  const { status } = part as Loose
+  return { ...part, executor: 'server', status: status === 'pending' ? 'open' : status }
 }

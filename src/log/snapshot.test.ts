@@ -1,11 +1,11 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { describe, expect, test } from 'vitest'
 import { lifecycleOf } from '../engine/turn/pending-outcomes.ts'
-import { seedFrom, takeSnapshot } from '../snapshot/snapshots.ts'
+import { takeSnapshot } from '../snapshot/take-snapshot.ts'
 import type { LogEvent, NewEvent } from './events.ts'
 import { foldEvents } from './fold-events.ts'
 import { readSnapshot } from './read-snapshot.ts'
-import { type Snapshot, snapshotVersion } from './snapshot.ts'
+import { snapshotVersion } from './snapshot.ts'
 import type { ConversationState } from './state.ts'
 
 const folder = new URL('../../test/fixtures/snapshots/', import.meta.url)
@@ -13,6 +13,8 @@ const fixtures = readdirSync(folder).map((name): [string, unknown] => [
   name,
   JSON.parse(readFileSync(new URL(name, folder), 'utf8')),
 ])
+
+const turn = { turnId: 't-1', status: 'completed', reason: null }
 
 const user: NewEvent = {
   type: 'user_msg',
@@ -43,14 +45,14 @@ describe('reading a snapshot', () => {
   test('one without a version is of the first', () => {
     expect(readSnapshot({ messages: [{ role: 'user', content: 'Hi' }] })).toMatchObject({
       ok: true,
-      snapshot: { version: 2, title: null, messages: [{ role: 'user', parts: [{ type: 'text', text: 'Hi' }] }] },
+      snapshot: { version: 3, title: null, messages: [{ role: 'user', parts: [{ type: 'text', text: 'Hi' }] }] },
     })
   })
 
   test.each<[string, unknown, RegExp]>([
     ['nothing', undefined, /undefined is not JSON/],
     ['a function in it', { version: 2, at: () => 1 }, /snapshot\.at: function is not JSON|function/],
-    ['a version to come', { version: 99 }, /version is 99, and the newest that this Perdure reads is 2/],
+    ['a version to come', { version: 99 }, /version is 99, and the newest that this Perdure reads is 3/],
     ['half a version', { version: 1.5 }, /no version ever was/],
     [
       'messages of the first version that are none',
@@ -59,6 +61,17 @@ describe('reading a snapshot', () => {
     ],
     ['a message of the first version without text', { messages: [{ role: 'user' }] }, /parts\[0\]\.text/],
     ['null as a message of the first version', { messages: [null] }, /messages\[0\]/],
+    [
+      'a turn that is listed twice',
+      { ...(fixtures[2]![1] as object), turns: [turn, turn] },
+      /'snapshot\.turns' must not name a turn twice/,
+    ],
+    ['a message of no turn', { ...(fixtures[2]![1] as object), turns: [turn] }, /messages\[2\]\.turnId' must name/],
+    [
+      'a turn of no known status',
+      { ...(fixtures[2]![1] as object), turns: [{ ...turn, status: 'x' }] },
+      /turns\[0\]\.status/,
+    ],
     ['a role that could instruct', { messages: [{ role: 'system', content: 'x' }] }, /messages\[0\]\.role/],
   ])('with %s is refused, and the problem names the place', (_, value, problem) => {
     const read = readSnapshot(value)
@@ -84,15 +97,29 @@ describe('taking a snapshot', () => {
   })
 })
 
-test('a seed keeps the newest messages that fit, and its title', () => {
-  const message = (at: number) => ({
-    role: 'user' as const,
-    at,
-    parts: [{ type: 'text' as const, text: 'x'.repeat(20_000) }],
-  })
-  const messages = [1, 2, 3, 4].map(message)
-  const snapshot: Snapshot = { version: 2, seq: 8, state: 'running', title: 'T', summary: null, messages }
-  expect(seedFrom(snapshot)).toMatchObject({ title: 'T', state: 'idle', messages: [{ at: 3 }, { at: 4 }] })
+test('a log that an earlier version seeded keeps the seed in its snapshots', () => {
+  const seed = JSON.parse(readFileSync(new URL('version-2.json', folder), 'utf8')) as never
+  const seeded: NewEvent = { type: 'seeded', content: { state: seed } }
+  const taken = takeSnapshot({ state: state(seeded, user), origin })
+  expect(taken).toMatchObject({ summary: 'Ann ordered a lamp.', turns: [{ turnId: 'turn-1' }, { turnId: 't' }] })
+  expect(taken.messages.map(({ role, turnId }) => [role, turnId])).toEqual([
+    ['user', 'turn-1'],
+    ['assistant', 'turn-1'],
+    ['user', 't'],
+  ])
+})
+
+test('a snapshot has the newest turns that fit into 4 MiB, and names each turn once', () => {
+  const long = (turnId: string): NewEvent[] => [
+    {
+      ...user,
+      content: { ...user.content, turnId, message: { parts: [{ type: 'text', text: 'x'.repeat(1_000_000) }] } },
+    } as NewEvent,
+    { type: 'turn_ended', content: { turnId, status: 'completed', reason: null } },
+  ]
+  const taken = takeSnapshot({ state: state(...['a', 'b', 'c', 'c', 'd'].flatMap(long)), origin })
+  expect(taken.turns.map(({ turnId }) => turnId)).toEqual(['b', 'c', 'c/4', 'd'])
+  expect(readSnapshot(taken)).toEqual({ ok: true, snapshot: taken })
 })
 
 describe('the persistence moment of a commit', () => {

@@ -1,7 +1,9 @@
-import type { Json } from '../base/json.ts'
+import type { Json, JsonObject } from '../base/json.ts'
+import type { BlobRef } from './blob-ref.ts'
+import type { Executor, IfInterrupted, InterruptedEnd, SuspensionKind, TurnOptions, TurnStatus } from './events.ts'
 import type { ConversationPhase } from './fsm-state.ts'
 
-export const snapshotVersion = 2
+export const snapshotVersion = 3
 
 /** A conversation at one moment, in a form that can be stored anywhere: plain JSON, without ids of people and without scope. */
 export type Snapshot = {
@@ -10,34 +12,84 @@ export type Snapshot = {
   readonly seq: number
   readonly state: ConversationPhase
   readonly title: string | null
-  /** Replaces the messages before those listed; null when all messages are listed. */
+  /** Replaces the messages before those listed; null when there is no summary. */
   readonly summary: string | null
+  /** The turns of the messages, in their order. */
+  readonly turns: readonly SnapshotTurn[]
+  /** The newest messages, up to 4 MiB: whole turns, each in the order that the model read it. */
   readonly messages: readonly SnapshotMessage[]
+  /** The application's own state of the conversation, where there is one. `state` is the phase. */
+  readonly data?: JsonObject
+}
+
+/** A turn in a snapshot. */
+export type SnapshotTurn = {
+  readonly turnId: string
+  /** `open`: it had not ended. `queued`: it had not begun. */
+  readonly status: TurnStatus | 'open' | 'queued'
+  readonly reason: string | null
+  /** Only of a turn that has not ended. */
+  readonly options?: TurnOptions
 }
 
 /** A message in a snapshot. */
 export type SnapshotMessage = {
   readonly role: 'user' | 'assistant'
+  readonly turnId: string
   /** Milliseconds since 1970. */
   readonly at: number
+  /** Empty when the message is withheld. */
   readonly parts: readonly SnapshotPart[]
+  /** Set when the message was cut off: its turn was cancelled, or the model failed. */
+  readonly cutOff?: 'cancelled' | 'failed'
+  /** The structured output. */
+  readonly object?: Json
+  /** The hook that did not pass the message. */
+  readonly withheld?: string
 }
 
-/** A part of a message in a snapshot. A file has only its description. */
-export type SnapshotPart =
-  | { readonly type: 'text'; readonly text: string }
-  /** What kind of file it was; the bytes are not kept. */
-  | { readonly type: 'file'; readonly mediaType: string; readonly filename: string | null }
-  | SnapshotCall
+/** A part of a message in a snapshot. */
+export type SnapshotPart = { readonly type: 'text'; readonly text: string } | SnapshotFile | SnapshotCall
 
-/** A call in a snapshot: history, never run again. */
+/** A file in a snapshot. It has a `url`, or a `blob`, and `data` while all files of the snapshot fit into 2 MiB, the newest first. */
+export type SnapshotFile = {
+  readonly type: 'file'
+  readonly mediaType: string
+  readonly filename: string | null
+  /** Where the bytes are in the store that the snapshot was taken from. */
+  readonly blob?: BlobRef
+  /** The bytes, in base64. */
+  readonly data?: string
+  readonly url?: string
+}
+
+/** A call in a snapshot. It is never run again; one that is `pending` can be answered again. */
 export type SnapshotCall = {
   readonly type: 'call'
   readonly callId: string
   readonly name: string
+  /** With the changes that a person made. */
   readonly args: Json
-  /** `pending`: it waits for an answer. `open`: it runs, or will run. */
+  readonly executor: Executor
+  /** `pending`: it waits for an answer. `open`: it runs, will run, or waits for a child agent. */
   readonly status: 'ok' | 'error' | 'pending' | 'open'
   /** What the call returned, or the text of its error; null before its end. */
   readonly result: Json
+  readonly outcome?: InterruptedEnd
+  readonly userFacing?: true
+  /** Only while `status` is `pending`. */
+  readonly pending?: SnapshotPending
+}
+
+/** What a pending call waits for, and how it continues. */
+export type SnapshotPending = {
+  readonly kind: Exclude<SuspensionKind, 'sub_agent'>
+  readonly prompt: Json
+  /** Milliseconds since 1970; null: it waits forever. */
+  readonly expiresAt: number | null
+  readonly ifInterrupted: IfInterrupted
+  readonly timeoutMs: number | null
+  readonly expiresInMs: number | null
+  /** JSON Schema of the tool's answer, for executors that answer. */
+  readonly schema?: Json
 }

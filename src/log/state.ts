@@ -70,6 +70,7 @@ export type UserItem = {
   readonly at: number
   readonly message: UserMessage
   readonly who: string
+  readonly restoredAt?: number
   readonly leftOut?: number
 }
 

@@ -19,6 +19,7 @@ const full: { readonly [Type in EventType]: EventContents[Type] } = {
     options: { maxSteps: 3, maxTokens: 9, maxParallelCalls: 2, untilTool: 'submit', output: false, temperature: 0 },
     who: 'ann',
     key: 'msg-1',
+    restoredAt: 5,
   },
   assistant_msg: {
     turnId: 't1',
@@ -39,6 +40,7 @@ const full: { readonly [Type in EventType]: EventContents[Type] } = {
     finishReason: 'stop',
     status: 'complete',
     object: null,
+    restoredAt: 6,
   },
   tool_call: {
     turnId: 't1',
@@ -53,6 +55,7 @@ const full: { readonly [Type in EventType]: EventContents[Type] } = {
     expiresInMs: null,
     prompt: 'Refund?',
     schema: true,
+    restoredFrom: 'c0',
   },
   tool_started: { callId: 'c1', attempt: 1 },
   suspension: { callId: 'c1', round: 1, kind: 'approval', prompt: null, schema: true, expiresInMs: 60_000 },
@@ -78,6 +81,7 @@ const full: { readonly [Type in EventType]: EventContents[Type] } = {
   titled: { title: 'Refunds' },
   note: { name: 'rated', data: { stars: 5 }, who: 'ann' },
   seeded: { state: null },
+  restored: { version: 3, seq: 9, through: 4 },
   flow_started: { flow: 'onboarding', version: '1', input: null, who: 'ann' },
   flow_opened: { position: 1, op: { kind: 'now' }, asked: 1 },
   flow_outcome: { position: 1, ok: true, value: 7 },
@@ -105,6 +109,7 @@ const constructorOf: { readonly [Type in EventType]: (content: EventContents[Typ
   titled: log.titled,
   note: log.note,
   seeded: log.seeded,
+  restored: log.restored,
   flow_started: log.flowStarted,
   flow_opened: log.flowOpened,
   flow_outcome: log.flowOutcome,
@@ -130,7 +135,17 @@ describe.each(types)('%s', (type) => {
 })
 
 describe('a field that is missing is named', () => {
-  const optional = new Set(['key', 'object', 'prompt', 'schema', 'outcome', 'edited', 'suspension.prompt'])
+  const optional = new Set([
+    'key',
+    'object',
+    'prompt',
+    'schema',
+    'outcome',
+    'edited',
+    'suspension.prompt',
+    'restoredAt',
+    'restoredFrom',
+  ])
   const isOptional = (type: EventType, field: string) =>
     optional.has(field) || (type === 'state_set' && field === 'callId')
   const fields = types.flatMap((type) => Object.keys(full[type]).map((field) => [type, field] as const))
@@ -194,6 +209,10 @@ describe('an invalid value is named with its path', () => {
     ['state_set', { patch: { set: [], remove: [] } }, "'content.patch.set' must be an object, not a list"],
     ['state_set', { patch: { set: {} } }, "'content.patch.remove' must be a list, not missing"],
     ['state_set', { exposed: [1] }, "'content.exposed[0]' must be a string, not 1"],
+    ['user_msg', { restoredAt: -1 }, "'content.restoredAt' must be a whole number of at least 0, not -1"],
+    ['assistant_msg', { restoredAt: 'now' }, "'content.restoredAt' must be a whole number"],
+    ['tool_call', { restoredFrom: '' }, "'content.restoredFrom' must be a string that is not empty"],
+    ['restored', { through: 1 }, "'content.through' must be a whole number of at least 2, not 1"],
     ['turn_ended', { reason: 7 }, "'content.reason' must be a string, not 7"],
   ])('%s %j', (type, change, problem) => {
     expect(() => build[type]({ ...full[type], ...change })).toThrow(problem)

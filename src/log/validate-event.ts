@@ -113,6 +113,7 @@ const contentChecks: { readonly [Type in Log.EventType]: Check } = {
     }),
     who: text,
     key: optional(id),
+    restoredAt: optional(whole(0)),
   }),
   assistant_msg: object<Log.AssistantMsg>({
     turnId: id,
@@ -124,6 +125,7 @@ const contentChecks: { readonly [Type in Log.EventType]: Check } = {
     finishReason: text,
     status: oneOf('complete', 'cancelled', 'failed'),
     object: optional(json),
+    restoredAt: optional(whole(0)),
   }),
   tool_call: object<Log.ToolCallContent>({
     turnId: id,
@@ -138,6 +140,7 @@ const contentChecks: { readonly [Type in Log.EventType]: Check } = {
     expiresInMs: nullable(whole(1)),
     prompt: optional(json),
     schema: optional(json),
+    restoredFrom: optional(id),
   }),
   tool_started: object<Log.EventContents['tool_started']>({ callId: id, attempt: whole(1) }),
   suspension: object<Log.Suspension>({
@@ -193,6 +196,7 @@ const contentChecks: { readonly [Type in Log.EventType]: Check } = {
   titled: object<Log.EventContents['titled']>({ title: text }),
   note: object<Log.Note>({ name: id, data: json, who: text }),
   seeded: object<Log.EventContents['seeded']>({ state: json }),
+  restored: object<Log.Restored>({ version: whole(1), seq: whole(0), through: whole(2) }),
   flow_started: object<Log.FlowStarted>({ flow: id, version: text, input: json, who: text }),
   flow_opened: object<Log.FlowOpened>({ position: whole(1), op: flowOp, asked: whole(1), id: optional(id) }),
   flow_outcome: union('ok', {
@@ -263,6 +267,8 @@ export const titled = constructorOf('titled')
 export const note = constructorOf('note')
 /** A `seeded`: the state a conversation starts from; only valid as the first event. */
 export const seeded = constructorOf('seeded')
+/** A `restored`: the events after it come from a snapshot; only valid right after `seeded`. */
+export const restored = constructorOf('restored')
 /** A `flow_started`: a session begins. */
 export const flowStarted = constructorOf('flow_started')
 /** A `flow_opened`: the flow's code asked for an operation. */

@@ -39,6 +39,7 @@ import { readEvents } from './read/read-record.ts'
 import { readView } from './read/read-view.ts'
 import { turnFromLog } from './read/turn-events.ts'
 import { textStream, watch } from './read/watch.ts'
+import { restoreConversation } from './restore-conversation.ts'
 import type { RuntimeContext } from './runtime-context.ts'
 import { sendMessage } from './send-message.ts'
 
@@ -171,12 +172,11 @@ export function conversationHandle(
       await refuseChild(store, id)
       const definition = await agent()
       const onTurn = (turnId: string) => scopes.rememberTurn(tenant, id, turnId, who, scope)
-      const context = { agentId: definition.name, conversationId: id }
-      const seed = async () => (await node.snapshots?.load(scope, context)) ?? null
+      const restore = () => restoreConversation(node, { id, agentId: definition.name, identity, store })
       const known = () => workingSets.peek(tenant, id)
       const onKnown = (workingSet: WorkingSet) => workingSets.keep(tenant, id, workingSet)
       const leaseRequest = worker?.requestLease(ref, definition.name) ?? noLease(ref)
-      const sending = { id, agent: definition, identity, store, state, known, onKnown, onTurn, seed, leaseRequest }
+      const sending = { id, agent: definition, identity, store, state, known, onKnown, onTurn, restore, leaseRequest }
       const { turnId, seq, interrupts, lease } = await leaseRequest.during(() => sendMessage(message, options, sending))
       // Durable from here: this process works on the turn under the lease that came with the commit, or else claims it.
       worker?.start(leaseRequest, lease)
@@ -286,6 +286,9 @@ export function conversationHandle(
       runtime.assertOpen()
       await refuseChild(store, id)
       await refuseToolsAgent(id)
+      if (node.snapshots && !(await store.standing(id))?.lastSeq) {
+        await restoreConversation(node, { id, agentId: (await agent()).name, identity, store })
+      }
       const request = await requestLease()
       await request.during(() => store.commit(id, { events: [], wakeAt: 'now' }))
       // Durable from here: the conversation is due.

@@ -3,7 +3,6 @@ import { readArgument, readOptions } from '../base/errors/read-options.ts'
 import { AgentMismatchError, BusyError } from '../base/errors/runtime-errors.ts'
 import { ConversationNotFoundError } from '../base/errors/store-errors.ts'
 import { failpoint } from '../base/failpoint.ts'
-import type { Json } from '../base/json.ts'
 import { uuidV7 } from '../base/uuid-v7.ts'
 import type { Agent } from '../define/agent.ts'
 import { toJsonSchema } from '../define/schema.ts'
@@ -12,7 +11,6 @@ import type { Identity } from '../engine/scopes.ts'
 import { type MessageInput, readMessage, type SendOptions, turnOptions, type WhenBusy } from '../engine/turn-options.ts'
 import { encode } from '../log/codec.ts'
 import type { NewEvent, UserMessage } from '../log/events.ts'
-import { seedTitle } from '../log/fold-events.ts'
 import type { FsmState } from '../log/fsm-state.ts'
 import { type ConversationState, emptyState, openTurn } from '../log/state.ts'
 import { markOwnerChange, placedEvents } from '../store/change.ts'
@@ -33,8 +31,8 @@ export type Sending = {
   /** The log as the message left it, where that could be told without reading. */
   readonly onKnown: (workingSet: WorkingSet) => void
   readonly onTurn: (turnId: string) => void
-  /** What a log that is empty begins with; null: nothing. */
-  readonly seed: () => Promise<Json>
+  /** Begins an empty log with what a snapshot says. False: there is none. */
+  readonly restore: () => Promise<boolean>
   readonly leaseRequest: LeaseRequest
 }
 
@@ -81,10 +79,10 @@ export async function sendMessage(
     if (known.ok) return { seq: known.seq, turnId: await turnAt(store, id, known.seq), interrupts, lease: null }
   }
   let areFilesStored = false
-  const seed = once(sending.seed)
+  const restore = once(sending.restore)
   for (let attempt = 1; ; attempt++) {
     const quick = attempt === 1 ? planOnKnown(whenBusy, newTurnId, sending) : null
-    const planned = quick ?? (await plan(options.whenBusy, newTurnId, { ...sending, seed }))
+    const planned = quick ?? (await plan(options.whenBusy, newTurnId, { ...sending, restore }))
     const { turnId, events, expectedSeq, attrs, known, cached } = planned
     sending.onTurn(turnId)
     if (!areFilesStored && expectedSeq !== noSeq) {
@@ -137,33 +135,29 @@ type Plan = {
 function planOnKnown(whenBusy: WhenBusy, turnId: string, { agent, known: find }: Sending): Plan | null {
   const known = find()
   if (known?.agent !== agent.name || known.lastAt === 0 || whenBusy === 'queue' || openTurn(known.state)) return null
-  return { turnId, events: [], attrs: null, ...knownPlan(known, []) }
+  return { turnId, events: [], attrs: null, ...knownPlan(known) }
 }
 
 /** The commit is refused unless the log still ends where `known` does. So once it is made, the log is what is known and what it appended. */
-function knownPlan(known: WorkingSet, events: readonly NewEvent[]): Pick<Plan, 'expectedSeq' | 'known' | 'cached'> {
+function knownPlan(known: WorkingSet): Pick<Plan, 'expectedSeq' | 'known' | 'cached'> {
   const { lastSeq } = known.state
-  const cached: FsmState = { state: 'running', pending: [], lastSeq: lastSeq + events.length + 1 }
+  const cached: FsmState = { state: 'running', pending: [], lastSeq: lastSeq + 1 }
   return { expectedSeq: lastSeq, known, cached }
 }
 
 async function plan(
   given: WhenBusy | undefined,
   newTurnId: string,
-  { id, agent, identity, store, state, seed }: Sending,
+  { id, agent, identity, store, state, restore }: Sending,
 ): Promise<Plan> {
-  const standing = await store.standing(id)
+  let standing = await store.standing(id)
+  if (!standing?.lastSeq && (await restore())) standing = await store.standing(id)
   if (standing?.agent && standing.agent !== agent.name) throw new AgentMismatchError(id, standing.agent, agent.name)
   // A turn that no process works on until a person releases it is not one to wait for: the message queues.
   const whenBusy = given ?? (standing?.isQuarantined ? 'queue' : 'reject')
   const attrs = standing?.agent ? null : { agent: agent.name }
   const fresh = { turnId: newTurnId, events: [], attrs }
-  if (!standing?.lastSeq) {
-    const seeding = await seeded(seed)
-    const events = seeding ? [seeding.event] : []
-    if (!standing || seeding)
-      return { ...fresh, events, attrs: { ...attrs, ...seeding?.attrs }, ...knownPlan(emptyLog(), events) }
-  }
+  if (!standing) return { ...fresh, ...knownPlan(emptyLog()) }
   if (whenBusy === 'queue') return { ...fresh, expectedSeq: null }
   if (standing.isIdle) return { ...fresh, expectedSeq: standing.lastSeq }
   const folded = await state()
@@ -182,14 +176,6 @@ async function plan(
 
 function emptyLog(): WorkingSet {
   return { state: emptyState, lastAt: 0, origin: { summary: null } }
-}
-
-/** The event a log begins with, and what it says about the conversation. */
-async function seeded(load: Sending['seed']): Promise<{ event: NewEvent; attrs: ConversationAttrs } | null> {
-  const state = await load()
-  if (state === null) return null
-  const title = seedTitle(state)
-  return { event: { type: 'seeded', content: { state } }, attrs: title === null ? {} : { title } }
 }
 
 /** A known key is answered before anything else, so a busy conversation was asked with an impossible seq, to find out. */

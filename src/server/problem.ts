@@ -42,6 +42,7 @@ export function problemIn(error: unknown): Problem {
 const hidden: Partial<Record<string, string>> = {
   conversation_unreadable:
     'The conversation is damaged in the store. Ask the operator of the server to run perdure doctor.',
+  snapshot_delete_failed: 'The snapshot of the conversation could not be deleted. Nothing was deleted. Try again.',
   snapshot_load_failed: 'The snapshot of the conversation could not be loaded. Nothing was sent. Try again.',
   store_failed: 'The store failed, and the change may have been made. Read the log, or send the same key again.',
   store_busy: 'The store is busy. Nothing was written. Try again.',

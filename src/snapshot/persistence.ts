@@ -21,6 +21,8 @@ export type LoadContext = {
   /** The name of the agent. */
   readonly agentId: string
   readonly conversationId: string | null
+  /** The recorded id of the person who opened the conversation, also after a restart; null when there is none. */
+  readonly owner: string | null
 }
 
 /** Identifies a snapshot, and says why it was taken. */
@@ -34,10 +36,15 @@ export type Persistence = {
   /** Saves a snapshot. A throw or a timeout is logged and changes nothing else. */
   persistState(scope: Scope | null, state: Snapshot, context: PersistContext): unknown
   /**
-   * Called before the first message of a conversation whose log is empty. Returns what `persistState` saved, in this version or an older one; null when there
-   * is none, or none for this scope. A throw, an error or `{ ok: false, error }` fails the send with `snapshot_load_failed`.
+   * Called by `send` and `continue` for a conversation whose log is empty. Returns what `persistState` saved, in this version or an older one; null when there
+   * is none, or none for this scope. A throw, an error or `{ ok: false, error }` fails the call with `snapshot_load_failed`.
    */
   loadState(scope: Scope | null, context: LoadContext): Json | undefined | Promise<Json | undefined>
+  /**
+   * Called before a conversation is deleted, and once for each of its child agents. Must succeed when there is nothing to delete. A throw, an error,
+   * `{ ok: false, error }` or a timeout fails the deletion with `snapshot_delete_failed`, and the conversation stays.
+   */
+  deleteState?(scope: Scope | null, context: LoadContext): unknown
 }
 
 /** Options of `storeSnapshots`. */
@@ -62,13 +69,19 @@ export function storeSnapshots(store: Store, { tenant = ownTenant }: StoreSnapsh
       if (saved?.agentId !== context.agentId || saved.conversationId !== context.conversationId) return null
       return saved.state ?? null
     },
+    async deleteState(scope, context) {
+      const key = keyOf(context)
+      // A store deletes a snapshot only together with its conversation, which may be in another store.
+      if ((await storeOf(scope).getSnapshot(key)) !== null) await storeOf(scope).putSnapshot(key, null)
+    },
   }
 }
 
-type SavedSnapshot = LoadContext & { readonly state: Json }
+type Key = Pick<LoadContext, 'agentId' | 'conversationId'>
+type SavedSnapshot = Key & { readonly state: Json }
 
 /** Under the conversation's id, a snapshot is deleted together with its conversation. */
-function keyOf({ agentId, conversationId }: LoadContext): string {
+function keyOf({ agentId, conversationId }: Key): string {
   return conversationId ?? `agent:${agentId}`
 }
 

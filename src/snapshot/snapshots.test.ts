@@ -10,7 +10,12 @@ import { Snapshots } from './snapshots.ts'
 const context = { agentId: 'support', conversationId: 'chat' }
 const none = async () => null as never
 const scopes: ScopeSource = { ofTurn: none, ofStep: none, ofCall: none, ofSystem: none }
-const subject = { ...context, scopes, workingSet: { state: stateOf([said('t1')]), origin: { summary: null } } }
+const subject = {
+  ...context,
+  scopes,
+  workingSet: { state: stateOf([said('t1')]), origin: { summary: null } },
+  store: {} as never,
+}
 
 /** Snapshots of an application whose two functions return this. */
 function answering(result: unknown) {

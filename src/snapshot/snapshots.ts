@@ -1,24 +1,16 @@
 import { type Clock, withTimeout } from '../base/clock.ts'
-import { SnapshotLoadError } from '../base/errors/runtime-errors.ts'
-import type { Json } from '../base/json.ts'
+import { SnapshotDeleteError, SnapshotLoadError } from '../base/errors/runtime-errors.ts'
 import type { Logger } from '../base/logger.ts'
 import type { Scope, ScopeSource } from '../define/scope.ts'
-import { decode, encode } from '../log/codec.ts'
-import { phaseOf } from '../log/fsm-state.ts'
-import { readSnapshot } from '../log/read-snapshot.ts'
-import {
-  type Snapshot,
-  type SnapshotCall,
-  type SnapshotMessage,
-  type SnapshotPart,
-  snapshotVersion,
-} from '../log/snapshot.ts'
+import { fittingSnapshot, readSnapshot } from '../log/read-snapshot.ts'
+import type { Snapshot } from '../log/snapshot.ts'
 import { type ConversationState, findTurn, openTurn, type TurnState } from '../log/state.ts'
-import { summaryText } from '../prompt/assemble-prompt.ts'
+import type { TenantStore } from '../store/store.ts'
 import type { WorkingSet } from '../store/working-sets.ts'
-import type { ViewCall, ViewMessage, ViewPart } from '../view/view.ts'
-import { viewOf } from '../view/view-of.ts'
+import { openerOf } from './opener-of.ts'
 import type { Lifecycle, LoadContext, Persistence } from './persistence.ts'
+import { withFileBytes } from './snapshot-files.ts'
+import { takeSnapshot } from './take-snapshot.ts'
 
 type Parts = { readonly clock: Clock; readonly logger: Logger; readonly timeoutMs: number }
 
@@ -28,6 +20,7 @@ export type Subject = {
   readonly conversationId: string
   readonly workingSet: Pick<WorkingSet, 'state' | 'origin'>
   readonly scopes: ScopeSource
+  readonly store: Pick<TenantStore, 'getBlob' | 'streamEvents'>
   /** The turn it is about. Default: the open turn, else the last one. */
   readonly turnId?: string
 }
@@ -55,8 +48,8 @@ export class Snapshots {
     }
   }
 
-  /** The seed for the log of a new conversation; null when the log starts empty. Rejects when the application does not answer. */
-  async load(scope: Scope | null, context: LoadContext): Promise<Json> {
+  /** What the log of a new conversation begins with; null when it starts empty. Rejects when the application does not answer. */
+  async load(scope: Scope | null, context: LoadContext): Promise<Snapshot | null> {
     let loaded: unknown
     try {
       loaded = await this.#within(Promise.resolve(this.#persistence.loadState(scope, context)))
@@ -67,20 +60,36 @@ export class Snapshots {
     }
     if (loaded === null || loaded === undefined) return null
     const read = readSnapshot(loaded)
-    if (read.ok) return seedFrom(read.snapshot)
+    if (read.ok) return fittingSnapshot(read.snapshot)
+    const { agentId, conversationId } = context
     this.#parts.logger.warn('a snapshot cannot be used; the conversation begins without it', {
-      ...context,
+      agentId,
+      conversationId,
       problem: read.problem,
     })
     return null
   }
 
   async #persisted(lifecycle: Lifecycle, subject: Subject): Promise<unknown> {
-    const { agentId, conversationId, workingSet, scopes, turnId } = subject
-    const context = { agentId, conversationId, lifecycle }
+    const { agentId, conversationId, workingSet, scopes, store, turnId } = subject
     const turn = actingTurn(workingSet.state, turnId)
     const scope = turn ? await scopes.ofTurn(turn) : await scopes.ofSystem()
-    return failureIn(await this.#persistence.persistState(scope, takeSnapshot(workingSet), context), 'persistState')
+    const snapshot = await withFileBytes(takeSnapshot(workingSet), store)
+    const owner = await openerOf(store, conversationId, workingSet.state)
+    const context = { agentId, conversationId, owner, lifecycle }
+    return failureIn(await this.#persistence.persistState(scope, snapshot, context), 'persistState')
+  }
+
+  /** Has the application delete its copy. Rejects when it does not, so that nothing is deleted before its copies are. */
+  async delete(scope: Scope | null, context: LoadContext): Promise<void> {
+    if (!this.#persistence.deleteState) return
+    try {
+      const deleted = await this.#within(Promise.resolve(this.#persistence.deleteState(scope, context)))
+      const failure = failureIn(deleted, 'deleteState')
+      if (failure !== null) throw failure
+    } catch (error) {
+      throw new SnapshotDeleteError(context.conversationId ?? context.agentId, error)
+    }
   }
 
   #within<T>(work: Promise<T>): Promise<T> {
@@ -101,69 +110,4 @@ function failureIn(result: unknown, verb: string): unknown {
 function actingTurn(state: ConversationState, turnId: string | undefined): TurnState | null {
   if (turnId !== undefined) return findTurn(state, turnId)
   return openTurn(state) ?? state.turns.findLast((turn) => turn.opened) ?? null
-}
-
-/** Takes a snapshot. It is a copy, so the application may change it. */
-export function takeSnapshot({ state, origin }: Pick<WorkingSet, 'state' | 'origin'>): Snapshot {
-  const seed = origin.summary ? null : seedOf(state)
-  const snapshot: Snapshot = {
-    version: snapshotVersion,
-    seq: state.lastSeq,
-    state: phaseOf(state),
-    title: state.title,
-    summary: summaryText(origin.summary)?.text || (seed?.summary ?? null),
-    messages: [...(seed?.messages ?? []), ...viewOf('', state).messages.map(messageOf)],
-  }
-  return decode(encode(snapshot)) as unknown as Snapshot
-}
-
-/** The seed belongs to the conversation until a summary replaces it. */
-function seedOf({ seed }: ConversationState): Snapshot | null {
-  const read = seed === null ? null : readSnapshot(seed)
-  return read?.ok ? read.snapshot : null
-}
-
-function messageOf({ role, at, parts }: ViewMessage): SnapshotMessage {
-  return { role, at, parts: (parts as readonly ViewPart[]).flatMap(partOf) }
-}
-
-/** Leaves out reasoning, sources and calls that the provider ran. */
-function partOf(part: ViewPart): SnapshotPart[] {
-  switch (part.type) {
-    case 'text':
-      return [{ type: 'text', text: part.text }]
-    case 'file':
-      return [{ type: 'file', mediaType: part.mediaType, filename: part.filename ?? null }]
-    case 'call':
-      return [callOf(part)]
-    default:
-      return []
-  }
-}
-
-function callOf({ callId, name, args, phase, end }: ViewCall): SnapshotCall {
-  const call = { type: 'call' as const, callId, name, args }
-  if (!end) return { ...call, status: phase === 'pending' ? 'pending' : 'open', result: null }
-  return end.ok ? { ...call, status: 'ok', result: end.result } : { ...call, status: 'error', result: end.error }
-}
-
-/** Characters of a snapshot that are used as a seed: it is in every prompt until the first summary. */
-const mostCharacters = 48_000
-
-/** What a log is seeded with: the newest messages that fit, unchanged. Calls that were open have no end here. */
-export function seedFrom(snapshot: Snapshot): Json {
-  const { version, seq, title, summary } = snapshot
-  const kept: SnapshotMessage[] = []
-  let room = mostCharacters - (summary?.length ?? 0)
-  for (const message of snapshot.messages.toReversed()) {
-    room -= JSON.stringify(message.parts).length
-    if (room < 0) break
-    kept.unshift(message)
-  }
-  const seed: Snapshot = {
-    ...{ version, seq, title, state: 'idle' },
-    summary: summary === null ? null : summary.slice(0, mostCharacters),
-    messages: kept,
-  }
-  return seed as unknown as Json
 }

@@ -46,7 +46,7 @@ export function pendingItems(conversationId: string, log: ConversationState): Pe
     const args = effectiveArgs(call)
     const path = [{ conversationId, callId }]
     const item = { conversationId, turnId, callId, round, kind, tool: name, args, prompt, schema, expiresAt, path }
-    return [{ ...item, ...leftOutIn(call) }]
+    return [{ ...item, ...restoredFromIn(call), ...leftOutIn(call) }]
   })
 }
 
@@ -90,14 +90,14 @@ function messagesOf(turn: TurnState): ViewMessage[] {
     if (item.type === 'user') {
       const { seq, at, who, message } = item
       const said = { seq, at, who, parts: message.parts, isQueued: !turn.opened }
-      messages.push({ role: 'user', turnId: turn.turnId, ...said, ...missingIn(item) })
+      messages.push({ role: 'user', turnId: turn.turnId, ...said, ...marksOf(item) })
     } else if (item.type === 'assistant' && !item.regeneration) {
       const { messageId, seq, at, status } = item
       const object = item.object === undefined ? {} : { object: item.object }
       const withheld = item.withheld ? { withheld: item.withheld } : {}
       const parts = item.parts.flatMap((part) => viewPart(part, turn.calls))
       const written = { messageId, seq, at, status, parts, ...object, ...withheld }
-      messages.push({ role: 'assistant', turnId: turn.turnId, ...written, ...missingIn(item) })
+      messages.push({ role: 'assistant', turnId: turn.turnId, ...written, ...marksOf(item) })
     }
   }
   return messages
@@ -125,12 +125,19 @@ function viewCall(call: CallState): ViewCall {
     phase: shownPhase(phase.type),
     end: phase.type === 'ended' ? phase.end : null,
     ...(edited ? { edited } : {}),
+    ...restoredFromIn(call),
     ...leftOutIn(call),
   }
 }
 
-function missingIn({ leftOut }: { readonly leftOut?: number }): { leftOut?: number } {
-  return leftOut ? { leftOut } : {}
+type Marked = { readonly restoredAt?: number; readonly leftOut?: number }
+
+function marksOf({ restoredAt, leftOut }: Marked): { restored?: true; leftOut?: number } {
+  return { ...(restoredAt !== undefined && { restored: true }), ...(leftOut && { leftOut }) }
+}
+
+function restoredFromIn({ restoredFrom }: CallState): { restoredFrom?: string } {
+  return restoredFrom === undefined ? {} : { restoredFrom }
 }
 
 function leftOutIn(call: CallState): { leftOut?: LeftOut } {

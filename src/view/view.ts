@@ -43,6 +43,8 @@ export type ViewUserMessage = {
   readonly who: string
   readonly parts: readonly UserPart[]
   readonly isQueued: boolean
+  /** Set when the message comes from a snapshot. `at` is then when it was said, and `who` restored the conversation. */
+  readonly restored?: true
   /** Set when parts are cut to their beginnings: about how many bytes are missing. The event at `seq` is complete. */
   readonly leftOut?: number
 }
@@ -60,6 +62,8 @@ export type ViewAssistantMessage = {
   readonly object?: Json
   /** The hook that did not pass the message. */
   readonly withheld?: { readonly hook: string }
+  /** Set when the message comes from a snapshot. `at` is then when it was written. */
+  readonly restored?: true
   /** As in a user's message. Calls have a `leftOut` of their own. */
   readonly leftOut?: number
 }
@@ -77,6 +81,8 @@ export type ViewCall = {
   readonly phase: 'waiting' | 'running' | 'pending' | 'ended'
   readonly end: CallEnd | null
   readonly edited?: { readonly before: Json; readonly after: Json }
+  /** The id of the call in the conversation that a snapshot was taken of. That call may still be pending there. */
+  readonly restoredFrom?: string
   readonly leftOut?: LeftOut
 }
 
@@ -97,6 +103,8 @@ export type PendingItem = {
   readonly expiresAt: number | null
   /** From the conversation the user talks to, through the calls of child agents, down to this call. */
   readonly path: CallPath
+  /** As in `ViewCall`. */
+  readonly restoredFrom?: string
   /** Covers `args`, `prompt` and `schema`. */
   readonly leftOut?: LeftOut
 }

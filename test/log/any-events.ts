@@ -161,6 +161,7 @@ const contents: { readonly [Type in EventType]: fc.Arbitrary<unknown> } = {
   titled: fc.record({ title: text }),
   note: fc.record({ name: fc.constantFrom('read', 'rated'), data: value, who }),
   seeded: fc.record({ state: fc.oneof(value, fc.record({ title: text, messages: fc.constant([]) })) }),
+  restored: fc.record({ version: small, seq: fc.nat(), through: fc.integer({ min: 2, max: 9 }) }),
   flow_started: fc.record({ flow: fc.constant('f'), version: text, input: value, who }),
   flow_opened: fc.record({ position: small, op: flowOp, asked: small }),
   flow_outcome: fc.oneof(

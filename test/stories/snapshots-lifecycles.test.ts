@@ -35,21 +35,23 @@ overStores('a snapshot is taken', (story) => {
   test('when a turn completes, with what was said', async () => {
     const agent = defineAgent({ name: 'helper', model: scriptedModel('Hello.') })
     const { chat, book, scope } = start(story, agent)
-    expect(await (await chat.send('Hi')).outcome()).toMatchObject({ status: 'completed' })
+    const { turnId, outcome } = await chat.send('Hi')
+    expect(await outcome()).toMatchObject({ status: 'completed' })
     expect(book.taken).toHaveLength(1)
     const [snapshot] = book.taken
     expect(snapshot).toMatchObject({ lifecycle: 'on_completion', agentId: 'helper', conversationId: 'c1' })
     expect(snapshot!.scope).toBe(scope)
     expect(snapshot!.logThen.at(-1)).toMatchObject({ type: 'turn_ended', seq: snapshot!.state.seq })
     expect(snapshot!.state).toEqual({
-      version: 2,
+      version: 3,
       seq: 3,
       state: 'idle',
       title: null,
       summary: null,
+      turns: [{ turnId, status: 'completed', reason: null }],
       messages: [
-        { role: 'user', at: expect.any(Number), parts: [{ type: 'text', text: 'Hi' }] },
-        { role: 'assistant', at: expect.any(Number), parts: [{ type: 'text', text: 'Hello.' }] },
+        { role: 'user', turnId, at: expect.any(Number), parts: [{ type: 'text', text: 'Hi' }] },
+        { role: 'assistant', turnId, at: expect.any(Number), parts: [{ type: 'text', text: 'Hello.' }] },
       ],
     })
   })

@@ -32,28 +32,32 @@ function start(story: StoryContext, attributes: Partial<Parameters<typeof define
 }
 
 overStores('a snapshot that is loaded', (story) => {
-  test('seeds a log that is empty, in the commit of the first message; the model reads it before the first turn', async () => {
+  test('restores a log that is empty, in a commit before the first message; the model reads messages', async () => {
     const { chat, book, model } = start(story)
     book.kept.set('c1', fixture('version-2'))
     const turn = await chat.send('Where were we?', { key: 'k' })
     expect(await turn.outcome()).toMatchObject({ status: 'completed' })
     const events = await chat.events()
-    expect(shapeOf(events)).toEqual(['seeded', 'user_msg', 'assistant_msg complete', 'turn_ended completed'])
-    expect(events[0]!.at).toBe(events[1]!.at)
+    expect(shapeOf(events)).toEqual([
+      ...['seeded', 'restored', 'user_msg', 'assistant_msg complete', 'tool_call', 'tool_result', 'tool_call'],
+      ...['tool_result', 'turn_ended completed', 'user_msg', 'assistant_msg complete', 'turn_ended completed'],
+    ])
+    expect(new Set(events.slice(0, 9).map(({ at }) => at)).size).toBe(1)
     expect(linesOf(model.calls[0]!.prompt)).toEqual([
       'system: Be brief.',
       [
         'user: What was said before, from a copy of an earlier conversation:',
         '',
         'Summary of what came before: Ann ordered a lamp.',
-        'User: It is broken. [file image/png]',
-        'Assistant: I am sorry. I will pay it back.',
-        'Tool refund({"orderId":"o-1"}): ok, {"paid":4900}',
-        'Tool mail({"to":"ann"}): it had not ended',
       ].join('\n'),
+      'user: It is broken.  [file lamp.png (image/png): it was not in the snapshot]',
+      'assistant: I am sorry. I will pay it back. [tool-call refund] [tool-call mail]',
+      'tool: [tool-result refund] [tool-result mail]',
       'user: Where were we?',
     ])
-    expect(book.asked).toMatchObject([{ scope: { user: 'ann' }, agentId: 'helper', conversationId: 'c1' }])
+    expect(book.asked).toMatchObject([
+      { scope: { user: 'ann' }, agentId: 'helper', conversationId: 'c1', owner: 'ann' },
+    ])
     checkHistory(events)
   })
 
@@ -69,8 +73,12 @@ overStores('a snapshot that is loaded', (story) => {
     const { chat, book, model } = start(story)
     book.kept.set('c1', fixture('version-1'))
     await (await chat.send('Hi')).outcome()
-    expect(linesOf(model.calls[0]!.prompt)[1]).toContain('User: My lamp is broken.\nAssistant: Which one?')
-    expect((await chat.events())[0]!.content).toMatchObject({ state: { version: 2, title: 'Lamp' } })
+    expect(linesOf(model.calls[0]!.prompt).slice(1)).toEqual([
+      'user: My lamp is broken.',
+      'assistant: Which one?',
+      'user: Hi',
+    ])
+    expect((await chat.events())[0]!.content).toMatchObject({ state: { version: 3, title: 'Lamp' } })
   })
 
   test('is a part of the snapshots that are taken next', async () => {
@@ -159,7 +167,19 @@ overStores('a snapshot that is loaded', (story) => {
       'has parts of no known kind',
       { ...(fixture('version-2') as object), messages: [{ role: 'user', at: 1, parts: [{ type: 'tool-call' }] }] },
     ],
-    ['is of a version to come', { version: 3, state: {} }],
+    ['is of a version to come', { version: 4, state: {} }],
+    ['has a message that no log can hold', { messages: [{ role: 'user', content: 'x'.repeat(1_100_000) }] }],
+    [
+      'has options that no turn can have',
+      {
+        ...(fixture('version-3') as object),
+        turns: [
+          { turnId: 't-1', status: 'halted', reason: null },
+          { turnId: 't-2', status: 'open', reason: null, options: { maxSteps: -1 } },
+          { turnId: 't-3', status: 'queued', reason: null },
+        ],
+      },
+    ],
     ['is of no version', { version: 'latest', messages: [] }],
     ['is text', '{"version":2,'],
     ['is a list', []],
@@ -229,16 +249,14 @@ overStores('a snapshot that is loaded', (story) => {
 
   test('that is far too long keeps its newest messages', async () => {
     const { chat, book } = start(story)
-    const messages = Array.from({ length: 100 }, (_, n) => ({
+    const messages = Array.from({ length: 12_000 }, (_, n) => ({
       role: n % 2 === 0 ? 'user' : 'assistant',
-      at: n,
-      parts: [{ type: 'text', text: `${n} ${'x'.repeat(2_000)}` }],
+      content: `${n}`,
     }))
-    book.kept.set('c1', { version: 2, seq: 200, state: 'idle', title: null, summary: null, messages })
+    book.kept.set('c1', { version: 1, messages })
     expect(await (await chat.send('Hi')).outcome()).toMatchObject({ status: 'completed' })
-    const seed = (await chat.events())[0]!.content as { state: { messages: { at: number }[] } }
-    expect(seed.state.messages.at(-1)!.at).toBe(99)
-    expect(seed.state.messages.length).toBeGreaterThan(10)
-    expect(JSON.stringify(seed).length).toBeLessThan(60_000)
+    const said = (await chat.events()).filter(({ type }) => type === 'user_msg')
+    expect(said).toHaveLength(2_501)
+    expect(said[0]!.content).toMatchObject({ message: { parts: [{ text: '7000' }] } })
   })
 })

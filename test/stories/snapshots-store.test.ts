@@ -8,7 +8,7 @@ import { scriptedModel } from '../../src/testing/scripted-model.ts'
 import { overStores } from './over-stores.ts'
 import { linesOf, shapeOf } from './texts.ts'
 
-const empty: Snapshot = { version: 2, seq: 1, state: 'idle', title: null, summary: null, messages: [] }
+const empty: Snapshot = { version: 3, seq: 1, state: 'idle', title: null, summary: null, turns: [], messages: [] }
 
 overStores('snapshots in a store', (story) => {
   test('outlive the log: a conversation that was lost goes on from its snapshot', async () => {
@@ -24,7 +24,7 @@ overStores('snapshots in a store', (story) => {
     const chat = found.conversation('c1', { agent: 'helper' })
     expect(await (await chat.send('What do I like?')).outcome()).toMatchObject({ text: 'You like tea.' })
     expect(shapeOf(await chat.events())[0]).toBe('seeded')
-    expect(linesOf(model.calls[1]!.prompt)[0]).toContain('User: I like tea.\nAssistant: Noted.')
+    expect(linesOf(model.calls[1]!.prompt)).toEqual(['user: I like tea.', 'assistant: Noted.', 'user: What do I like?'])
   })
 
   test('are kept once for each conversation, the newest, and deleted with it', async () => {
@@ -44,7 +44,7 @@ overStores('snapshots in a store', (story) => {
   test('are of one tenant: for another they are not there', async () => {
     const store = story.openStore()
     const persistence = storeSnapshots(store)
-    const context = { agentId: 'helper', conversationId: 'c1' }
+    const context = { agentId: 'helper', conversationId: 'c1', owner: null }
     const ann = createScope({ user: 'ann', tenant: 'acme' })
     await persistence.persistState(ann, empty, { ...context, lifecycle: 'on_completion' })
     expect(await persistence.loadState(ann, context)).toEqual(empty)
@@ -58,14 +58,14 @@ overStores('snapshots in a store', (story) => {
   test('are of the tenant that the app says', async () => {
     const store = story.openStore()
     const persistence = storeSnapshots(store, { tenant: (scope) => `org-${scope.user}` })
-    const context = { agentId: 'helper', conversationId: 'c1' }
+    const context = { agentId: 'helper', conversationId: 'c1', owner: null }
     await persistence.persistState(createScope({ user: '7' }), empty, { ...context, lifecycle: 'on_error' })
     expect(await store.forTenant('org-7').getSnapshot('c1')).not.toBeNull()
   })
 
   test('need neither a scope nor a conversation', async () => {
     const persistence = storeSnapshots(story.openStore())
-    const context = { agentId: 'helper', conversationId: null }
+    const context = { agentId: 'helper', conversationId: null, owner: null }
     expect(await persistence.loadState(null, context)).toBeNull()
     await persistence.persistState(null, empty, { ...context, lifecycle: 'on_shutdown' })
     expect(await persistence.loadState(null, context)).toEqual(empty)
@@ -74,8 +74,13 @@ overStores('snapshots in a store', (story) => {
 
   test('are of one agent: another does not go on from them', async () => {
     const persistence = storeSnapshots(story.openStore())
-    await persistence.persistState(null, empty, { agentId: 'a', conversationId: 'c1', lifecycle: 'on_cancel' })
-    expect(await persistence.loadState(null, { agentId: 'b', conversationId: 'c1' })).toBeNull()
+    await persistence.persistState(null, empty, {
+      agentId: 'a',
+      conversationId: 'c1',
+      owner: null,
+      lifecycle: 'on_cancel',
+    })
+    expect(await persistence.loadState(null, { agentId: 'b', conversationId: 'c1', owner: null })).toBeNull()
   })
 
   test('hold no scope and nothing that is only in it', async () => {

@@ -44,6 +44,7 @@ export const errorCodes = {
   file_not_found: { family: 'not_found', status: 404 },
   tenant_missing: { family: 'usage', status: 403 },
   runtime_closed: { family: 'usage', status: 503 },
+  snapshot_delete_failed: { family: 'store', status: 503 },
   snapshot_load_failed: { family: 'store', status: 503 },
   watcher_lagged: { family: 'conflict', status: 409 },
   context_overflow: { family: 'usage', status: 413 },

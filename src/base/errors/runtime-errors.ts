@@ -129,6 +129,18 @@ export class SnapshotLoadError extends PerdureError {
   }
 }
 
+/** The application did not delete its copy of a conversation, so the conversation was not deleted either. */
+export class SnapshotDeleteError extends PerdureError {
+  constructor(id: string, cause: unknown) {
+    const why = thrownText(cause)
+    super(
+      'snapshot_delete_failed',
+      `deleteState failed for '${id}', and nothing was deleted: ${why.replace(/[.\s]+$/, '')}. Delete it again when deleteState works.`,
+      { cause, retryable: true },
+    )
+  }
+}
+
 /** The watcher read too slowly. `after` is the last event that it received: watch again from there. */
 export class WatcherLaggedError extends PerdureError {
   readonly after: number

@@ -37,12 +37,13 @@ export class ShutdownSnapshots {
     if (!snapshots || agentId === null) return
     this.#workedOn.delete(keyOf(ref))
     try {
-      const loading = workingSets.loadWhole(store.forTenant(tenant), tenant, conversationId)
+      const own = store.forTenant(tenant)
+      const loading = workingSets.loadWhole(own, tenant, conversationId)
       const workingSet = await withTimeout(loading, loadMs, clock, () => {
         throw new Error(`the store did not answer within ${loadMs} ms`)
       })
-      const subject = { agentId, conversationId, workingSet, scopes: scopes.forConversation(tenant, conversationId) }
-      await snapshots.persist('on_shutdown', subject)
+      const scopesOfIt = scopes.forConversation(tenant, conversationId)
+      await snapshots.persist('on_shutdown', { agentId, conversationId, workingSet, scopes: scopesOfIt, store: own })
     } catch (error) {
       logger.warn('no snapshot could be taken at the shutdown', { tenant, id: conversationId, error })
     }

@@ -242,7 +242,7 @@ type LifecycleSnapshot = {
 
 /** Begun before a commit that the app wants a snapshot of: first durable, then persisted, then announced. Null when it wants none. */
 export function lifecycleSnapshot(
-  { node: { snapshots }, ref, agent, scopes, channel }: TurnContext,
+  { node: { snapshots }, ref, agent, scopes, store, channel }: TurnContext,
   events: readonly NewEvent[],
   before: ConversationState,
   after: ConversationState,
@@ -252,7 +252,7 @@ export function lifecycleSnapshot(
   const { lifecycle, turnId } = moment
   return {
     persist: (workingSet) =>
-      snapshots.persist(lifecycle, { agentId: agent.name, conversationId: ref.id, workingSet, scopes, turnId }),
+      snapshots.persist(lifecycle, { agentId: agent.name, conversationId: ref.id, workingSet, scopes, store, turnId }),
     announce: channel.hold(),
   }
 }
