@@ -38,6 +38,7 @@ export {
   ChildConversationError,
   ConversationQuarantinedError,
   RuntimeClosedError,
+  SnapshotDeleteError,
   SnapshotLoadError,
   TenantMissingError,
   TurnEndedError,

@@ -97,6 +97,7 @@ const call = object<SnapshotCall>({
   result: json,
   outcome: optional(oneOf('unknown', 'ran')),
   userFacing: optional(oneOf(true)),
+  halts: optional(text),
   pending: optional(pending),
 })
 

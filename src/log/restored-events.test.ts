@@ -180,6 +180,15 @@ describe('a call', () => {
     expect(asked).toMatchObject({ attempts: 1, gated: false, rounds: [{ kind: 'recovery' }] })
   })
 
+  test('that ends its turn does so again, once what waits beside it is answered', () => {
+    const parts = [call({ halts: 'enough' }), call({ status: 'pending', pending })]
+    const { state, events } = restore(snapshot([said('Hi'), wrote(parts)], open))
+    expect(state.turns[0]).toMatchObject({ halt: { reason: 'enough' }, end: null })
+    expect(events.map(({ type }) => type)).toContain('halted_by')
+    const ended: SnapshotTurn = { turnId: 't', status: 'halted', reason: 'enough' }
+    expect(shape(restore(snapshot([said('Hi'), wrote(parts)], ended)))).not.toContain('halted_by')
+  })
+
   test('keeps its deadline: what is left of it, and at least a moment', () => {
     const until = (expiresAt: number) => ({ status: 'pending' as const, pending: { ...pending, expiresAt } })
     expect(restored(until(5_000), open, 2_000).rounds[0]!.expiresInMs).toBe(3_000)

@@ -150,7 +150,11 @@ class Writer {
         ...(schema === undefined ? {} : { schema }),
       },
     }
-    if (!isAsked) return [tool, { type: 'tool_result', content: { callId, ...endOf(call) } }]
+    if (!isAsked) {
+      const halted: NewEvent[] =
+        isLive && call.halts !== undefined ? [{ type: 'halted_by', content: { callId, reason: call.halts } }] : []
+      return [tool, ...halted, { type: 'tool_result', content: { callId, ...endOf(call) } }]
+    }
     const { expiresAt } = call.pending
     const left = expiresAt === null ? null : Math.max(1, expiresAt - this.#restoring.now)
     const asked = { callId, round: 1, kind: call.pending.kind, prompt, expiresInMs: left }

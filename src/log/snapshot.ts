@@ -77,6 +77,8 @@ export type SnapshotCall = {
   readonly result: Json
   readonly outcome?: InterruptedEnd
   readonly userFacing?: true
+  /** Set when the call ends its turn once the calls beside it have ended: the reason. */
+  readonly halts?: string
   /** Only while `status` is `pending`. */
   readonly pending?: SnapshotPending
 }

@@ -5,8 +5,7 @@ import { failpoint } from '../base/failpoint.ts'
 import { uuidV7 } from '../base/uuid-v7.ts'
 import type { Agent } from '../define/agent.ts'
 import { checkAnswer, checkEditedArgs } from '../define/validate.ts'
-import { childIdsBelow, parentCallOf, refuseChild } from '../engine/child/child-calls.ts'
-import { resolveChildCall } from '../engine/child/child-family.ts'
+import { refuseChild } from '../engine/child/child-calls.ts'
 import { type LeaseRequest, noLease } from '../engine/lease-request.ts'
 import { follow } from '../engine/live/child-tree.ts'
 import { isToldBy, outcomeOf, type TurnOutcome } from '../engine/live/turn-outcome.ts'
@@ -32,6 +31,7 @@ import {
 } from './answer-call.ts'
 import { cancelQuarantined } from './cancel-quarantined.ts'
 import type { Conversation, TurnHandle } from './conversation.ts'
+import { deleteConversation } from './delete-conversation.ts'
 import { explainLog, readEvictions } from './read/explain-log.ts'
 import { history } from './read/history.ts'
 import { lineageOf, readForkOptions } from './read/lists.ts'
@@ -300,20 +300,6 @@ export function conversationHandle(
       workingSets.drop(tenant, id)
     },
 
-    async delete() {
-      runtime.assertOpen()
-      const below = await childIdsBelow(family, id)
-      const parent = await parentCallOf(store, id)
-      const ended = { ok: false, error: 'the conversation of the agent was deleted' }
-      if (parent) await resolveChildCall(runtime, tenant, parent, ended, who)
-      const isDeleted = await store.deleteConversation(id)
-      for (const gone of [id, ...below]) {
-        workingSets.drop(tenant, gone)
-        worker?.loseLease({ tenant, id: gone })
-        void channels.peek(tenant, gone)?.poll()
-        runtime.turnWaiters.hint({ tenant, id: gone })
-      }
-      return isDeleted
-    },
+    delete: async () => deleteConversation(runtime, identity, id, agentName),
   }
 }

@@ -9,6 +9,7 @@ import { createNode } from '../engine/node.ts'
 import { checkScope } from '../engine/scopes.ts'
 import { checkDuration } from '../store/checks.ts'
 import { askAgent } from './ask-agent.ts'
+import { deleteTenant } from './delete-conversation.ts'
 import { readinessOf, sweepAudit } from './readiness.ts'
 import type { Runtime, RuntimeOptions } from './runtime.ts'
 import type { RuntimeContext } from './runtime-context.ts'
@@ -53,6 +54,7 @@ export function createRuntime<const Agents extends readonly Agent[]>(
       checkScope(scope)
       return verbs<Agents>(context, options, scope)
     },
+    deleteTenant: (tenant) => deleteTenant(context, tenant),
     readiness: () => readinessOf({ store: node.store, clock: node.clock, worker, timeoutMs: readinessMs }),
     async close(given) {
       const { drainMs = defaultDrainMs } = readOptions('options', given, ['drainMs'])

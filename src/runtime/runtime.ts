@@ -27,7 +27,7 @@ export type RuntimeOptions<Agents extends readonly Agent[] = readonly Agent[]> =
   readonly restoreScope?: RestoreScope
   /** Where snapshots of conversations are kept, beside their logs. Default: nowhere. */
   readonly persistence?: Persistence
-  /** How long `persistState` and `loadState` are waited for. Default: 5,000. */
+  /** How long `persistState`, `loadState` and `deleteState` are waited for. Default: 5,000. */
   readonly persistTimeoutMs?: number
   readonly logger?: Logger
   /**
@@ -84,6 +84,11 @@ type AgentNamed<A extends Agent, Name extends string> = A extends Agent ? (Name 
 export type Runtime<Agents extends readonly Agent[] = readonly Agent[]> = Verbs<Agents> & {
   /** The verbs for a user. The runtime's own act as the system. */
   as(scope: Scope): Verbs<Agents>
+  /**
+   * Deletes everything of a tenant. Calls `deleteState` of the persistence first, once for each conversation, as the system; when one fails, nothing is deleted
+   * in the store. Returns how many conversations there were.
+   */
+  deleteTenant(tenant: string): Promise<number>
   /** Whether the store answers and the worker finds its work, for health checks. Never rejects; takes at most two seconds. */
   readiness(): Promise<Readiness>
   /** Takes no more work, waits up to `drainMs` for what runs, and records what was started and did not finish. The store stays open. */

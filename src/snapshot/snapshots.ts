@@ -80,11 +80,15 @@ export class Snapshots {
     return failureIn(await this.#persistence.persistState(scope, snapshot, context), 'persistState')
   }
 
+  /** Whether the application wants to be told of deletions. */
+  get canDelete(): boolean {
+    return this.#persistence.deleteState !== undefined
+  }
+
   /** Has the application delete its copy. Rejects when it does not, so that nothing is deleted before its copies are. */
   async delete(scope: Scope | null, context: LoadContext): Promise<void> {
-    if (!this.#persistence.deleteState) return
     try {
-      const deleted = await this.#within(Promise.resolve(this.#persistence.deleteState(scope, context)))
+      const deleted = await this.#within(Promise.resolve(this.#persistence.deleteState?.(scope, context)))
       const failure = failureIn(deleted, 'deleteState')
       if (failure !== null) throw failure
     } catch (error) {

@@ -1,5 +1,5 @@
 import { weightOf } from '../log/abridge.ts'
-import { callPhase, effectiveArgs } from '../log/call-phase.ts'
+import { callPhase, deadlineOf, effectiveArgs } from '../log/call-phase.ts'
 import { decode, encode } from '../log/codec.ts'
 import type { AssistantPart, FilePart } from '../log/events.ts'
 import { callPosition } from '../log/fold-call.ts'
@@ -125,20 +125,20 @@ function ofCall(call: CallState, turn: TurnState): SnapshotCall {
     const how = {
       ...(end.outcome ? { outcome: end.outcome } : {}),
       ...(end.userFacing ? { userFacing: end.userFacing } : {}),
+      ...(turn.halt?.callId === callId && !turn.end ? { halts: turn.halt.reason } : {}),
     }
     return end.ok
       ? { ...told, status: 'ok', result: end.result, ...how }
       : { ...told, status: 'error', result: end.error, ...how }
   }
-  const { kind, prompt, at, expiresInMs: left } = phase.type === 'pending' ? phase.round : nothingAsked
-  if (kind === 'sub_agent' || turn.end || turn.cancel) return { ...told, status: 'open', result: null }
+  const round = phase.type === 'pending' ? phase.round : null
+  if (!round || round.kind === 'sub_agent' || turn.end || turn.cancel) return { ...told, status: 'open', result: null }
+  const { kind, prompt } = round
   const { ifInterrupted, timeoutMs, expiresInMs, schema } = call
   const pending = {
-    ...{ kind, prompt, expiresAt: left === null ? null : at + left },
+    ...{ kind, prompt, expiresAt: deadlineOf(round) },
     ...{ ifInterrupted, timeoutMs, expiresInMs },
     ...(schema === undefined ? {} : { schema }),
   }
   return { ...told, status: 'pending', result: null, pending }
 }
-
-const nothingAsked = { kind: 'sub_agent' as const, prompt: null, at: 0, expiresInMs: null }

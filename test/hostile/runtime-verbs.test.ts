@@ -216,6 +216,7 @@ const conversationVerbs: Table<Conversation> = {
 }
 
 const runtimeVerbs: Table<Runtime> = {
+  deleteTenant: ({ runtime }) => [(hostile) => runtime.deleteTenant(hostile)],
   agents: none,
   conversation: ({ runtime }) => [
     (hostile) => runtime.conversation(hostile, { agent: 'clerk' }).send('x'),

@@ -80,6 +80,7 @@ const thrown: PerdureError[] = [
   new runtime.ConversationQuarantinedError('ticket-42'),
   new runtime.ChildConversationError('child-c1', 'ticket-42'),
   new runtime.RuntimeClosedError(),
+  new runtime.SnapshotDeleteError('ticket-42', new Error('no connection')),
   new runtime.SnapshotLoadError('ticket-42', new Error('no connection')),
   new runtime.TenantMissingError(),
   new runtime.TurnNotFoundError('ticket-42', 't1'),

@@ -135,7 +135,7 @@ export class SnapshotDeleteError extends PerdureError {
     const why = thrownText(cause)
     super(
       'snapshot_delete_failed',
-      `deleteState failed for '${id}', and nothing was deleted: ${why.replace(/[.\s]+$/, '')}. Delete it again when deleteState works.`,
+      `deleteState failed for '${id}', and nothing was deleted: ${why.replace(/[.\s]+$/, '')}. Try again when deleteState works.`,
       { cause, retryable: true },
     )
   }

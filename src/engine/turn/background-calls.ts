@@ -119,7 +119,13 @@ async function generateTitle(state: ConversationState, context: TurnContext, sig
     // Of all that is persisted, only a title is announced first.
     if (!channel.isUnused) await channel.refresh()
     const workingSet = await workingSets.loadWhole(store, tenant, id)
-    await snapshots.persist('on_title_generated', { agentId: agent.name, conversationId: id, workingSet, scopes, store })
+    await snapshots.persist('on_title_generated', {
+      agentId: agent.name,
+      conversationId: id,
+      workingSet,
+      scopes,
+      store,
+    })
   } finally {
     memory.isTitling = false
   }
