@@ -15,7 +15,7 @@ import { scriptedModel } from 'perdure/testing'
 type Entry = { readonly at: number; readonly id: string; readonly method: Write; readonly args: readonly unknown[] }
 type Write = (typeof writes)[number]
 const writes = [
-  ...(['commit', 'fork', 'deleteConversation', 'deleteTenant', 'putSummary', 'setDeadline'] as const),
+  ...(['commit', 'fork', 'deleteConversation', 'deleteTenant', 'putSummary'] as const),
   ...(['claimLease', 'releaseLease', 'renewLeases', 'takeBackLapse', 'unquarantine'] as const),
   ...(['putModelCall', 'gcModelCalls', 'putBlob', 'putSnapshot'] as const),
 ]

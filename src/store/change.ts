@@ -7,9 +7,11 @@ import type { ClaimOptions } from './lease.ts'
 import type { ConversationAttrs, FinalStatus, ToolCallWrite } from './records.ts'
 
 /**
- * One transaction on one conversation. Checks run in this order: key, epoch, expectedSeq with expectedAt and expectedAgent, resolve.
+ * One transaction on one conversation. Checks run in this order: key, epoch, expectedSeq with expectedAt and expectedAgent, resolve and `deadline_moved`.
  * Events that record what the log's owner did (all but `user_msg`, `resolution`, `deadline_moved`, `cancel_requested`, `titled`, `note`, `seeded`,
  * `flow_started` and `flow_outcome`) need its `epoch` while a lease is live, or while a call is pending that the change does not end. Without one they are refused with `OwnerOnlyError`.
+ * A `deadline_moved` also moves the deadline in the call's row, and is refused as `stale` unless the call waits in that round. A change with one has no other,
+ * no `calls` and no `resolve`.
  * A change without `epoch` that carries a `user_msg`, `seeded` or `flow_started` creates the conversation if it does not exist.
  */
 export type Change = {
@@ -65,7 +67,7 @@ export type CommitResult =
       readonly ok: false
       readonly conflict: 'seq' | 'epoch' | 'stale'
       readonly lastSeq: number
-      /** The resolution that won against a stale one. */
+      /** The resolution that won against a stale one, or against a moved deadline. */
       readonly winner?: LogEvent
     }
 

@@ -33,7 +33,7 @@ export type Driver = {
   /** Whether the driver resends a change when its acknowledgement was lost. It then needs a key for each change. Default: false. */
   readonly resends?: boolean
   /**
-   * Order of checks: key, epoch or `needsFree`, expectedSeq with expectedAt and expectedAgent, resolve; then, where there is no conversation, `creates`; then
+   * Order of checks: key, epoch or `needsFree`, expectedSeq with expectedAt and expectedAgent, resolve and deadline; then, where there is no conversation, `creates`; then
    * the owner of each call row.
    * A missing digest is a digest of its own. A `turn_ended` forgets the lapses of the lease. A new conversation has kind 'conversation', status idle, settings
    * `{}`, and null everywhere else.
@@ -74,8 +74,6 @@ export type Driver = {
    * `meta` and `title`.
    */
   inbox(tenant: string, page: Page & { limit: number }): Promise<StoredInboxCall[] | null>
-  /** Sets the deadline of a pending call, or clears it (null). Does nothing to an ended call. */
-  setDeadline(tenant: string, id: string, callId: string, inMs: number | null): Promise<'ok' | 'ended' | 'unknown'>
   /** Pending calls of any tenant whose deadline has passed, and how long until the next one that has not. */
   dueCalls(limit: number): Promise<{ due: DueCall[]; nextInMs: number | null }>
   /** False when there is no conversation. */
@@ -245,6 +243,8 @@ export type PreparedChange = {
   /** Written after `resolve`. */
   readonly calls: readonly StoredCallWrite[]
   readonly resolve: readonly PreparedResolve[]
+  /** The deadline that the change's `deadline_moved` moves. Such a change has no `calls` and no `resolve`. */
+  readonly deadline: PreparedDeadline | null
   readonly attrs: StoredAttrs
   readonly wake: Wake
   readonly releasesLease: boolean
@@ -267,6 +267,16 @@ export type PreparedResolve = {
   readonly eventIndex: number | null
   /** Refuse (stale) unless the deadline has passed by the backend's clock. */
   readonly onlyWhenDue: boolean
+}
+
+/**
+ * Refuse (stale) unless the call is pending in that round, of this conversation. Otherwise `expiresAt` of its row becomes the `at` of the change's events plus
+ * `expiresInMs`; null: no deadline.
+ */
+export type PreparedDeadline = {
+  readonly callId: string
+  readonly round: number
+  readonly expiresInMs: number | null
 }
 
 /**

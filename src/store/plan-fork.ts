@@ -1,5 +1,5 @@
 import { PerdureError } from '../base/errors/perdure-error.ts'
-import { callPhase, effectiveArgs, interruptedEnd } from '../log/call-phase.ts'
+import { callPhase, deadlineOf, effectiveArgs, interruptedEnd } from '../log/call-phase.ts'
 import { decode, encode } from '../log/codec.ts'
 import type { LogEvent, NewEvent } from '../log/events.ts'
 import { type CallEvent, foldCall, isCallEvent, newCall } from '../log/fold-call.ts'
@@ -28,7 +28,7 @@ export type ForkPlan = {
   readonly replaced: readonly { readonly seq: number; readonly content: string }[]
   /** Appended after the copied events, with the time of the fork. */
   readonly appended: readonly { readonly type: string; readonly content: string }[]
-  /** Rows of the calls that are still open, with their old deadlines. */
+  /** Rows of the calls that are still open, with the deadlines of the copied events. */
   readonly calls: readonly StoredCall[]
   readonly conversation: Pick<
     StoredConversation,
@@ -92,9 +92,13 @@ function openCalls(events: readonly LogEvent[]): Map<string, CallState> {
   return calls
 }
 
+/** A row that the application wrote beside the log is still unlogged when only its deadline was moved. */
 function loggedCallIds(events: readonly LogEvent[]): Set<string> {
   const callIds = new Set<string>()
-  for (const event of events) if (event.type === 'tool_call' || isCallEvent(event)) callIds.add(event.content.callId)
+  for (const event of events) {
+    if (event.type === 'deadline_moved') continue
+    if (event.type === 'tool_call' || isCallEvent(event)) callIds.add(event.content.callId)
+  }
   return callIds
 }
 
@@ -112,10 +116,11 @@ function rename(event: LogEvent, fresh: ReadonlyMap<string, string>): LogEvent {
   return { ...event, content: { ...event.content, parts: renamed } }
 }
 
-/** The source's row when it is in the same round, because its deadline may have been moved; else what the log says. */
+/** The source's row when it is in the same round, else what the log says. The deadline is what the copied events say. */
 function rowOf(call: CallState, conversationId: string, id: string, row: StoredCall | undefined): StoredCall {
   const round = call.rounds.at(-1)!
-  if (row?.round === round.round) return { ...row, id, conversationId }
+  const expiresAt = deadlineOf(round)
+  if (row?.round === round.round) return { ...row, id, conversationId, expiresAt }
   return {
     id,
     conversationId,
@@ -127,7 +132,7 @@ function rowOf(call: CallState, conversationId: string, id: string, row: StoredC
     round: round.round,
     kind: round.kind,
     prompt: encode(round.prompt),
-    expiresAt: round.expiresInMs === null ? null : round.at + round.expiresInMs,
+    expiresAt,
     createdAt: round.at,
     resolvedAt: null,
     resolvedSeq: null,

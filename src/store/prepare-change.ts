@@ -6,7 +6,7 @@ import { uuidV7 } from '../base/uuid-v7.ts'
 import { blobRefsIn } from '../log/blob-ref.ts'
 import { decode, encode } from '../log/codec.ts'
 import { creatingTypes, isOwnersEvent, wakingTypes } from '../log/event-roles.ts'
-import type { NewEvent, Resolution } from '../log/events.ts'
+import type { DeadlineMoved, NewEvent, Resolution } from '../log/events.ts'
 import { statusOf } from '../log/fsm-state.ts'
 import { checkNewEvent } from '../log/validate-event.ts'
 import { type Change, isOwnerChange, type ResolveCall, reportsOutcome } from './change.ts'
@@ -21,7 +21,7 @@ import {
   maxNoteBytes,
   readList,
 } from './checks.ts'
-import type { PreparedChange, PreparedResolve, StoredAttrs, StoredCallWrite, Wake } from './driver.ts'
+import type { PreparedChange, PreparedDeadline, PreparedResolve, StoredAttrs, StoredCallWrite, Wake } from './driver.ts'
 import type { ConversationAttrs, Parent, ToolCallWrite } from './records.ts'
 import { encodeMeta } from './rows.ts'
 
@@ -98,6 +98,7 @@ export function prepareChange(input: Change, options: PrepareOptions = {}): Prep
     digest: change.digest ?? null,
     calls: (change.calls ?? []).map((call) => encodeCall(call, options.conversationId)),
     resolve: encodeResolves(change, options.isExpiry ?? false),
+    deadline: deadlineIn(change, events),
     attrs,
     wake,
     releasesLease: change.lease === 'release',
@@ -245,6 +246,18 @@ function encodeResolves({ resolve = [], events }: Change, onlyWhenDue: boolean):
     const eventIndex = event?.index ?? null
     return { callId, round, status, result: encode(item.result, 'result'), eventIndex, onlyWhenDue }
   })
+}
+
+/** Read from the encoded event, which is what the log will say. */
+function deadlineIn({ calls, resolve }: Change, events: PreparedChange['events']): PreparedDeadline | null {
+  const event = events.find(({ type }) => type === 'deadline_moved')
+  if (!event) return null
+  if (calls?.length || resolve?.length || events.some((other) => other !== event && other.type === event.type))
+    throw new InvalidArgumentError('events', 'move a deadline; commit other deadlines, calls and resolve separately')
+  const { callId, round, expiresInMs } = decode(event.content) as DeadlineMoved
+  checkId('call id', callId)
+  if (expiresInMs !== null) checkDuration('expiresInMs', expiresInMs)
+  return { callId, round, expiresInMs }
 }
 
 type PlacedResolution = { readonly index: number; readonly content: Resolution }

@@ -65,6 +65,9 @@ export type WakeHint = ConversationRef & { readonly seq: number }
 /** Ends a subscription. Calling it again does nothing. */
 export type Unsubscribe = () => void
 
+/** Whose name the event carries. Default of `who`: 'system'. */
+export type WhoOptions = { readonly who?: string }
+
 /** A store as one tenant sees it. Another tenant's data looks the same as missing data. */
 export type TenantStore = {
   /** Appends one event and creates the conversation if it does not exist. Returns the assigned `seq`. */
@@ -99,15 +102,15 @@ export type TenantStore = {
    * call: an approval is granted unless the result is `false`. `errored` ends the call with an error that the model reads, and never runs it: an approval is
    * denied with the result as its reason, every other kind gets an error result. The row keeps status and result as given. Default of `who`: 'system'.
    */
-  resolveToolCall(
-    callId: string,
-    status: FinalStatus,
-    result: Json,
-    options?: { readonly who?: string },
-  ): Promise<'ok' | 'stale'>
-  /** Sets the deadline to `timeoutMs` from now by the store's clock. Does nothing when the call has ended. */
-  scheduleExpiry(id: string, callId: string, timeoutMs: number): Promise<void>
-  cancelExpiry(id: string, callId: string): Promise<void>
+  resolveToolCall(callId: string, status: FinalStatus, result: Json, options?: WhoOptions): Promise<'ok' | 'stale'>
+  /**
+   * Moves the deadline to `timeoutMs` from now by the store's clock: a `deadline_moved` and the row in one transaction. Does nothing when the call is unknown
+   * or no longer waits, so against an answer or an expiry at the same moment one of the two happens. Refused for a call that waits for a child agent. Does not
+   * wake the conversation.
+   */
+  scheduleExpiry(id: string, callId: string, timeoutMs: number, options?: WhoOptions): Promise<void>
+  /** Takes the deadline away, in the same way. Does nothing when there is none. */
+  cancelExpiry(id: string, callId: string, options?: WhoOptions): Promise<void>
 
   putModelCall(id: string, call: NewModelCall): Promise<void>
   /** Ordered by `turnRef`, then by insertion. */

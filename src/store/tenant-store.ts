@@ -10,6 +10,7 @@ import {
   OwnerOnlyError,
 } from '../base/errors/store-errors.ts'
 import type { Json } from '../base/json.ts'
+import { uuidV7 } from '../base/uuid-v7.ts'
 import type { BlobRef } from '../log/blob-ref.ts'
 import { decode, encode } from '../log/codec.ts'
 import { isOwnersEvent } from '../log/event-roles.ts'
@@ -32,7 +33,7 @@ import {
   readSlice,
 } from './checks.ts'
 import type { StoreContext } from './create-store.ts'
-import type { CommitOutcome, CommitRefusal, PreparedChange } from './driver.ts'
+import type { CommitOutcome, CommitRefusal, PreparedChange, PreparedDeadline } from './driver.ts'
 import type { ClaimOptions, ClaimOutcome } from './lease.ts'
 import { eventPage } from './log-pages.ts'
 import { finalStatuses, type PrepareOptions, prepareChange } from './prepare-change.ts'
@@ -47,7 +48,7 @@ import {
   encodeSummary,
   listConversation,
 } from './rows.ts'
-import type { BlobSlice, TenantStore } from './store.ts'
+import type { BlobSlice, TenantStore, WhoOptions } from './store.ts'
 
 const defaultPage = 100
 
@@ -63,6 +64,7 @@ export function createTenantStore(context: StoreContext, tenant: string): Tenant
       prepareChange(change, { ...options, resends, onLargeEvent, conversationId: id }),
     )
     const { releasesLease, acquires, epoch } = prepared
+    if (prepared.deadline) await refuseChildCall(id, prepared.deadline)
     const write = () => writePrepared(id, prepared)
     const lets = releasesLease && epoch !== null
     const outcome = lets ? await leases.lettingGo({ tenant, id, epoch }, write, isWritten) : await write()
@@ -71,6 +73,7 @@ export function createTenantStore(context: StoreContext, tenant: string): Tenant
         leases.add({ tenant, id, holder: acquires.holder, epoch: outcome.epoch })
       }
       for (const { expiresInMs } of prepared.calls) if (expiresInMs !== null) expiry.within(expiresInMs)
+      if (prepared.deadline && prepared.deadline.expiresInMs !== null) expiry.within(prepared.deadline.expiresInMs)
       if (prepared.events.length > 0 || prepared.wake.type === 'in') hints.emit({ tenant, id, seq: outcome.seq })
       return { ok: true, seq: outcome.seq, ...written(outcome) }
     }
@@ -79,6 +82,37 @@ export function createTenantStore(context: StoreContext, tenant: string): Tenant
 
   const ownersType = (events: PreparedChange['events']): string =>
     events.find(({ type, content }) => isOwnersEvent({ type, content: Object(decode(content)) }))?.type ?? ''
+
+  /** The kind of a round never changes, so it can be looked at before the commit. */
+  async function refuseChildCall(id: string, { callId, round }: PreparedDeadline): Promise<void> {
+    const row = await driver.getCall(tenant, callId)
+    if (row?.conversationId !== id || row.round !== round || row.kind !== 'sub_agent' || row.status !== 'pending')
+      return
+    throw new InvalidArgumentError(
+      'call id',
+      `'${callId}' waits for a child agent, which has no deadline; cancel the turn to end it`,
+    )
+  }
+
+  /** A call that is unknown, or no longer waits, is left alone. */
+  async function moveDeadline(
+    id: string,
+    callId: string,
+    expiresInMs: number | null,
+    options?: WhoOptions,
+  ): Promise<void> {
+    const { who = 'system' } = readOptions('options', options, ['who'])
+    checkId('conversation id', id)
+    checkId('call id', callId)
+    checkId('who', who)
+    if (expiresInMs !== null) checkDuration('timeoutMs', expiresInMs)
+    const row = await driver.getCall(tenant, callId)
+    if (row?.conversationId !== id || row.status !== 'pending') return
+    if (expiresInMs === null && row.expiresAt === null) return
+    const content = { callId, round: row.round, expiresInMs, who }
+    // Durable from here: the log and the row have the new deadline. Refused: an answer or the expiry was first.
+    await commit(id, { events: [{ type: 'deadline_moved', content }], resendKey: `deadline/${uuidV7()}` })
+  }
 
   async function writePrepared(id: string, prepared: PreparedChange): Promise<CommitOutcome> {
     try {
@@ -128,6 +162,8 @@ export function createTenantStore(context: StoreContext, tenant: string): Tenant
   /** For methods that create the conversation and cannot conflict. */
   async function write(id: string, change: Change): Promise<number> {
     const result = await commit(id, change, { creates: true })
+    if (!result.ok && result.conflict === 'stale')
+      throw new InvalidArgumentError('event', 'moves the deadline of a call that does not wait; use scheduleExpiry')
     if (!result.ok) throw new Error(`unconditional commit to '${id}' met a conflict: ${result.conflict}`)
     return result.seq
   }
@@ -255,18 +291,11 @@ export function createTenantStore(context: StoreContext, tenant: string): Tenant
       const outcome = await commit(conversationId, change, { endsCall: true })
       return outcome.ok ? 'ok' : 'stale'
     },
-    async scheduleExpiry(id, callId, timeoutMs) {
-      checkId('conversation id', id)
-      checkId('call id', callId)
+    async scheduleExpiry(id, callId, timeoutMs, options) {
       checkDuration('timeoutMs', timeoutMs)
-      if ((await driver.setDeadline(tenant, id, callId, timeoutMs)) === 'unknown') throw new CallNotFoundError(callId)
-      expiry.within(timeoutMs)
+      await moveDeadline(id, callId, timeoutMs, options)
     },
-    async cancelExpiry(id, callId) {
-      checkId('conversation id', id)
-      checkId('call id', callId)
-      await driver.setDeadline(tenant, id, callId, null)
-    },
+    cancelExpiry: (id, callId, options) => moveDeadline(id, callId, null, options),
 
     async putModelCall(id, call) {
       checkId('conversation id', id)

@@ -4,6 +4,7 @@ import { callMeta } from './conformance/call-meta.ts'
 import { callRows, resolveOnce } from './conformance/call-rows.ts'
 import { conversations, inbox, listing } from './conformance/conversations.ts'
 import { creation, deletion } from './conformance/creation.ts'
+import { deadlines } from './conformance/deadlines.ts'
 import { eventsFromOutside, limitsAndBadInput } from './conformance/events-from-outside.ts'
 import { expiry, rounds } from './conformance/expiry.ts'
 import { forkCalls, forkDormancy } from './conformance/fork-calls.ts'
@@ -78,6 +79,7 @@ const promises: readonly ((suite: Suite) => void)[] = [
   resolveOnce,
   rounds,
   expiry,
+  deadlines,
   wakeUps,
   dueWork,
   clocks,

@@ -32,16 +32,8 @@ export type LogFacts = {
   readonly fsmAtOwned: FsmState | null
 }
 
-/**
- * What a repair keeps of the row, because the log does not have it. `deadline`: the deadline in the row, where it belongs to the pending round. Deadlines can be
- * moved without a trace in the log. `meta`: what the application attached.
- */
-export type CallProblem = {
-  readonly callId: string
-  readonly isUnlogged: boolean
-  readonly deadline?: { readonly expiresAt: number | null }
-  readonly meta?: string | null
-}
+/** `meta`: what the application attached to the row. The log does not have it, so a repair keeps it. */
+export type CallProblem = { readonly callId: string; readonly isUnlogged: boolean; readonly meta?: string | null }
 
 /** The conversation's own rows that must be rebuilt, beside its columns. */
 export type RowProblems = {
@@ -253,13 +245,10 @@ export class ConversationExaminer {
     const difference = compareCall(row, expected)
     if (!difference) return
     if (difference.what === 'deadline') {
-      if (row.status === 'pending') this.add('deadline_differs', `call '${row.id}' ${difference.how}`)
-      return
-    }
-    this.add('call_row_differs', `the row of call '${row.id}' ${difference.how}`)
-    const isSameRound = row.status === 'pending' && expected.status === 'pending' && row.round === expected.round
-    const deadline = isSameRound ? { deadline: { expiresAt: row.expiresAt } } : {}
-    this.problems.calls.push({ callId: row.id, isUnlogged: false, ...deadline, meta: row.meta })
+      if (row.status !== 'pending') return
+      this.add('deadline_differs', `call '${row.id}' ${difference.how}`)
+    } else this.add('call_row_differs', `the row of call '${row.id}' ${difference.how}`)
+    this.problems.calls.push({ callId: row.id, isUnlogged: false, meta: row.meta })
   }
 
   #summary({ toSeq, base }: StoredSummary): void {

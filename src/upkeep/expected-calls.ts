@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import type { Json } from '../base/json.ts'
 import { abridgeCall } from '../log/abridge.ts'
 import { blobRefsIn } from '../log/blob-ref.ts'
-import { callPhase } from '../log/call-phase.ts'
+import { callPhase, deadlineOf } from '../log/call-phase.ts'
 import { encode } from '../log/codec.ts'
 import type { LogEvent } from '../log/events.ts'
 import { type CallEvent, foldCall, isCallEvent, newCall } from '../log/fold-call.ts'
@@ -196,14 +196,14 @@ function rowOf({ call }: Tracked, conversationId: string): Row {
     status: resolution ? rowStatus({ callId, round: round.round, kind: round.kind, ...resolution }) : 'pending',
     round: round.round,
     kind: round.kind,
-    expiresAt: round.expiresInMs === null ? null : round.at + round.expiresInMs,
+    expiresAt: deadlineOf(round),
     createdAt: call.rounds[0]!.at,
     resolvedAt: resolution?.at ?? null,
     resolvedSeq: resolution?.seq ?? null,
   }
 }
 
-/** How a row differs from the log; null when it does not. A deadline may have been moved on purpose, so it is reported separately. */
+/** How a row differs from the log; null when it does not. The deadline of an ended call is only a record, so a deadline is reported separately. */
 export function compareCall(
   row: StoredCall,
   expected: ExpectedCall,
@@ -221,7 +221,7 @@ export function compareCall(
   if (row.expiresAt === expected.expiresAt) return null
   return {
     what: 'deadline',
-    how: `expires at ${named(row.expiresAt)}; the deadline of its suspension is ${named(expected.expiresAt)}`,
+    how: `expires at ${named(row.expiresAt)}; its deadline in the log is ${named(expected.expiresAt)}`,
   }
 }
 

@@ -43,7 +43,7 @@ export const findingCodes = {
   call_row_missing: { advice: rebuild, isDerived: true },
   call_row_differs: { advice: rebuild, isDerived: true },
   call_row_unlogged: { advice: rebuild, isDerived: true },
-  deadline_differs: { advice: 'Set it with scheduleExpiry, unless it was moved on purpose', isNotice: true },
+  deadline_differs: { advice: rebuild, isDerived: true },
   call_past_due: { advice: 'Open the store in any process; it ends the call within a second', isNotice: true },
   agent_missing: { advice: 'Send it a message with an agent, or delete it' },
   agent_unknown: { advice: 'Run the code that defines the agent, or continue with another agent from a fork' },

@@ -43,7 +43,7 @@ async function planRepair(reader: UpkeepReader, tenant: string, id: string): Pro
   const did = findings.filter((found) => found.isDerived).map(({ code, problem }) => `${code}: ${problem}`)
   if (did.length === 0) return null
   const { lastSeq, updatedAt } = conversation
-  const kept = new Map(problems.calls.map(({ callId, deadline, meta = null }) => [callId, { ...deadline, meta }]))
+  const kept = new Map(problems.calls.map(({ callId, meta = null }) => [callId, { meta }]))
   return {
     did,
     rebuilt: {

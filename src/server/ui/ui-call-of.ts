@@ -1,5 +1,5 @@
 import type { JsonObject } from '../../base/json.ts'
-import { callPhase, effectiveArgs } from '../../log/call-phase.ts'
+import { callPhase, deadlineOf, effectiveArgs } from '../../log/call-phase.ts'
 import type { CallState, Round } from '../../log/state.ts'
 import type { Conversation } from '../../runtime/conversation.ts'
 import type { PendingItem, View } from '../../view/view.ts'
@@ -35,8 +35,8 @@ export function questionsOf(calls: readonly CallState[]): UiQuestion[] {
 }
 
 function questionOf({ callId, name }: CallState, round: Round): UiQuestion {
-  const { round: n, kind, prompt, schema, at, expiresInMs, resolution } = round
-  const expiresAt = expiresInMs === null ? null : at + expiresInMs
+  const { round: n, kind, prompt, schema, resolution } = round
+  const expiresAt = deadlineOf(round)
   const status = resolution?.status ?? 'open'
   return {
     kind: 'question',

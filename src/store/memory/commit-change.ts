@@ -1,4 +1,4 @@
-import type { CommitOutcome, PreparedChange, StoredAttrs, StoredCallWrite, Wake } from '../driver.ts'
+import type { CommitOutcome, PreparedChange, PreparedDeadline, StoredAttrs, StoredCallWrite, Wake } from '../driver.ts'
 import { judgeClaim } from '../lease.ts'
 import { mergeSettings } from '../rows.ts'
 import { type ConversationRow, eventTime, isLeased, newConversationRow, type TenantTables } from './memory-tables.ts'
@@ -26,9 +26,10 @@ export function commitChange(
   const seq = row.events.length
   for (const { callId, status, result, eventIndex } of change.resolve) {
     const resolvedSeq = eventIndex === null ? null : firstSeq + eventIndex
-    tables.calls.set(callId, { ...tables.calls.get(callId)!, status, result, resolvedAt: now, resolvedSeq })
+    tables.calls.set(callId, { ...tables.calls.get(callId)!, status, result, resolvedAt: at, resolvedSeq })
   }
-  for (const call of change.calls) writeCall(tables, row, call, now)
+  for (const call of change.calls) writeCall(tables, row, call, at)
+  if (change.deadline) moveDeadline(tables, change.deadline, at)
   for (const hash of change.blobs) referToBlob(tables, hash, id, firstSeq)
   writeAttrs(row, attrs, now)
   wakeRow(row, change.wake, now)
@@ -88,6 +89,12 @@ function refuse(
     const isDue = call !== undefined && call.expiresAt !== null && call.expiresAt <= now
     if (!isOpen || (onlyWhenDue && !isDue)) return { type: 'stale', lastSeq, callId, round }
   }
+  if (change.deadline) {
+    const { callId, round } = change.deadline
+    const call = tables.calls.get(callId)
+    const isOpen = call?.conversationId === id && call.status === 'pending' && call.round === round
+    if (!isOpen) return { type: 'stale', lastSeq, callId, round }
+  }
   if (!row && !change.creates) return { type: 'missing' }
   for (const { id: callId } of change.calls) {
     const owner = tables.calls.get(callId)?.conversationId ?? id
@@ -105,7 +112,7 @@ function hasOtherPending(
   return [...callIds].some((callId) => !ended.has(callId) && tables.calls.get(callId)!.status === 'pending')
 }
 
-function writeCall(tables: TenantTables, row: ConversationRow, write: StoredCallWrite, now: number): void {
+function writeCall(tables: TenantTables, row: ConversationRow, write: StoredCallWrite, at: number): void {
   const { expiresInMs, ...columns } = write
   const { id } = row.columns
   const known = tables.calls.get(columns.id)
@@ -114,11 +121,16 @@ function writeCall(tables: TenantTables, row: ConversationRow, write: StoredCall
     ...columns,
     meta: columns.meta ?? known?.meta ?? null,
     conversationId: id,
-    expiresAt: expiresInMs === null ? null : now + expiresInMs,
-    createdAt: known?.createdAt ?? now,
-    resolvedAt: columns.status === 'pending' ? null : now,
+    expiresAt: expiresInMs === null ? null : at + expiresInMs,
+    createdAt: katn?.createdAt ?? at,
+    resolvedAt: columns.status === 'pending' ? null : at,
     resolvedSeq: null,
   })
+}
+
+function moveDeadline(tables: TenantTables, { callId, expiresInMs }: PreparedDeadline, at: number): void {
+  const expiresAt = expiresInMs === null ? null : at + expiresInMs
+  tables.calls.set(callId, { ...tables.calls.get(callId)!, expiresAt })
 }
 
 function referToBlob(tables: TenantTables, hash: string, id: string, seq: number): void {

@@ -119,14 +119,6 @@ export function memoryDriver(clock: Pick<Clock, 'now'> = systemClock, newId: () 
         })
       return fittingRows(found, bounds, rowBytes.inboxCall)
     },
-    async setDeadline(tenant, id, callId, inMs) {
-      const { calls } = tables.tenant(tenant)
-      const call = calls.get(callId)
-      if (call?.conversationId !== id) return 'unknown'
-      if (!isPending(call)) return 'ended'
-      calls.set(callId, { ...call, expiresAt: inMs === null ? null : clock.now() + inMs })
-      return 'ok'
-    },
     async dueCalls(limit) {
       const now = clock.now()
       const due: (DueCall & { expiresAt: number })[] = []

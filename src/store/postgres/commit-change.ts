@@ -9,7 +9,7 @@ import { CommitBatcher, isRepeatable } from './group-commit.ts'
 const maxChanges = 64
 const lanes = 4
 
-/** Commits in a batch with other changes; alone when there are settings to merge, which happens here and not in the database. */
+/** Commits in a batch with other changes; alone when there are settings to merge, which happens here and not in the database, or a deadline to move. */
 export function commitChange(
   database: Database,
   poolSize: number,
@@ -22,23 +22,43 @@ export function commitChange(
 
   async function mergeAndCommit(query: Query, { tenant, id, change }: Addressed): Promise<CommitOutcome> {
     for (;;) {
-      const [current] = await query<{ settings: string }>(lockSettings, [tenant, id])
-      const added = change.attrs.settings ?? '{}'
-      const settings = current ? mergeSettings(current.settings, added) : added
-      const merged = { tenant, id, change: { ...change, attrs: { ...change.attrs, settings } } }
+      const { settings: added } = change.attrs
+      const [current] = added === undefined ? [] : await query<{ settings: string }>(lockSettings, [tenant, id])
+      const settings = current ? { settings: mergeSettings(current.settings, added!) } : {}
+      const merged = { tenant, id, change: { ...change, attrs: { ...change.attrs, ...settings } } }
       const outcome = await commitMerged(query, database.schema, merged, current !== undefined)
       if (outcome.type !== 'settings') return outcome
       // Another process has created it since the lookup; now its row can be locked.
     }
   }
 
+  const moveDeadline = {
+    name: 'move_deadline',
+    text: `UPDATE ${database.schema}.calls SET expires_at = $5::bigint + $6::bigint
+      WHERE tenant = $1 AND conversation_id = $2 AND id = $3 AND status = 'pending' AND round = $4 RETURNING id`,
+  }
+
+  /** The commit locks the conversation until the end of the transaction, so what the row says cannot change before that. */
+  async function commitAlone(query: Query, addressed: Addressed): Promise<CommitOutcome> {
+    const { tenant, id, change } = addressed
+    const { deadline } = change
+    const outcome = await mergeAndCommit(query, addressed)
+    if (!deadline || (outcome.type !== 'ok' && outcome.type !== 'missing')) return outcome
+    const { callId, round, expiresInMs } = deadline
+    if (outcome.type === 'missing') return { type: 'stale', lastSeq: 0, callId, round }
+    // A known key: the deadline was moved the first time.
+    if (outcome.at === undefined) return outcome
+    const moved = await query(moveDeadline, [tenant, id, callId, round, outcome.at, expiresInMs])
+    return moved.length > 0 ? outcome : { type: 'stale', lastSeq: outcome.seq - change.events.length, callId, round }
+  }
+
   return async (tenant, id, change) => {
     const addressed = { tenant, id, change }
-    const outcome = await batcher.commit(addressed)
-    if (outcome.type !== 'settings') return outcome
+    const outcome = change.deadline ? null : await batcher.commit(addressed)
+    if (outcome && outcome.type !== 'settings') return outcome
     return database.transaction(
       async (query) => {
-        const value = await mergeAndCommit(query, addressed)
+        const value = await commitAlone(query, addressed)
         return { commit: value.type === 'ok', value }
       },
       isRepeatable(change) ? 'repeat' : 'reject',

@@ -55,7 +55,7 @@ function summaryOf({ seq, from_seq, content, version, base }: RevivalRow): Store
   return { fromSeq: from_seq!, toSeq: seq, content, version, base }
 }
 
-type Methods = 'getCall' | 'pendingCalls' | 'inbox' | 'setDeadline' | 'dueCalls'
+type Methods = 'getCall' | 'pendingCalls' | 'inbox' | 'dueCalls'
 
 /** Call rows and their deadlines. */
 export function calls(database: Database): Pick<Driver, Methods> {
@@ -70,19 +70,6 @@ export function calls(database: Database): Pick<Driver, Methods> {
     FROM ${schema}.calls t JOIN ${schema}.conversations c ON c.tenant = t.tenant AND c.id = t.conversation_id
     WHERE t.tenant ${secondary} = $1 AND t.status = 'pending'`
   const beforeLast = `AND (t.created_at, t.id ${secondary}) < ($2::bigint, $3::text)`
-  // Locks the conversation as a commit does, so that a deadline does not move under a commit that relies on it.
-  const setDeadline = {
-    name: 'set_deadline',
-    text: `WITH locked AS (
-        SELECT 1 FROM ${schema}.conversations WHERE tenant = $1 AND id = $2 FOR UPDATE
-      )
-      UPDATE ${schema}.calls t SET expires_at = CASE
-          WHEN t.status <> 'pending' THEN t.expires_at
-          WHEN $4::bigint IS NOT NULL THEN ${nowMs} + $4::bigint
-        END
-      FROM locked WHERE t.tenant = $1 AND t.conversation_id = $2 AND t.id = $3
-      RETURNING t.status`,
-  }
   const due = {
     name: 'calls_due',
     text: `SELECT t.tenant, t.conversation_id AS id, t.id AS "callId", t.round, t.kind, t.expires_at - n.now AS "inMs"
@@ -109,11 +96,6 @@ export function calls(database: Database): Pick<Driver, Methods> {
       })
       const name = page.named(last ? 'inbox_before' : 'inbox')
       return database.run<StoredInboxCall>({ name, text }, page.values)
-    },
-    async setDeadline(tenant, id, callId, inMs) {
-      const [row] = await database.run<{ status: StoredCall['status'] }>(setDeadline, [tenant, id, callId, inMs])
-      if (!row) return 'unknown'
-      return row.status === 'pending' ? 'ok' : 'ended'
     },
     async dueCalls(limit) {
       // One more row than requested shows how long until the next deadline.

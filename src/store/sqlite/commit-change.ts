@@ -2,7 +2,7 @@ import type { CommitOutcome, PreparedChange } from '../driver.ts'
 import { judgeClaim, type StoredLease } from '../lease.ts'
 import { type ConversationHead, createConversation, findConversation, updateConversation } from './conversations.ts'
 import type { Database } from './database.ts'
-import { appendEvents, endCall, findCall, pendingIds, timeOf, writeCall } from './events.ts'
+import { appendEvents, endCall, findCall, moveDeadline, pendingIds, timeOf, writeCall } from './events.ts'
 import { leaseIn, nextEpoch, setLease } from './leases.ts'
 import { referToBlobs } from './records.ts'
 
@@ -27,6 +27,7 @@ export function commitChange(db: Database, tenant: string, id: string, change: P
     endCall(db, tenant, callId, { status, result, seq: eventIndex === null ? null : lastSeq + 1 + eventIndex }, now)
   }
   for (const call of change.calls) writeCall(db, tenant, cid, call, now)
+  if (change.deadline) moveDeadline(db, tenant, change.deadline, now)
   referToBlobs(db, tenant, cid, change.blobs, lastSeq + 1)
   return epoch === null ? { type: 'ok', seq, at: now } : { type: 'ok', seq, at: now, epoch }
 }
@@ -91,6 +92,12 @@ function refuse(
     const isOpen = call !== undefined && call.cid === head?.cid && call.status === 'pending' && call.round === round
     const isDue = call !== undefined && call.expiresAt !== null && call.expiresAt <= now
     if (!isOpen || (onlyWhenDue && !isDue)) return { type: 'stale', lastSeq, callId, round }
+  }
+  if (change.deadline) {
+    const { callId, round } = change.deadline
+    const call = findCall(db, tenant, callId)
+    const isOpen = call !== undefined && call.cid === head?.cid && call.status === 'pending' && call.round === round
+    if (!isOpen) return { type: 'stale', lastSeq, callId, round }
   }
   if (!head && !change.creates) return { type: 'missing' }
   for (const { id: callId } of change.calls) {

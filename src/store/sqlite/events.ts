@@ -1,4 +1,12 @@
-import type { DueCall, StoredCall, StoredCallWrite, StoredEvent, StoredEventRange, StoredInboxCall } from '../driver.ts'
+import type {
+  DueCall,
+  PreparedDeadline,
+  StoredCall,
+  StoredCallWrite,
+  StoredEvent,
+  StoredEventRange,
+  StoredInboxCall,
+} from '../driver.ts'
 import type { FinalStatus } from '../records.ts'
 import { rowBytes } from '../rows.ts'
 import type { Page } from '../store.ts'
@@ -123,19 +131,14 @@ export function dueCalls(db: Database, limit: number): { due: DueCall[]; nextInM
   })
 }
 
-export function setDeadline(
+export function moveDeadline(
   db: Database,
   tenant: string,
-  id: string,
-  callId: string,
-  inMs: number | null,
-): 'ok' | 'ended' | 'unknown' {
-  const call = getCall(db, tenant, callId)
-  if (call?.conversationId !== id) return 'unknown'
-  if (call.status !== 'pending') return 'ended'
-  const expiresAt = inMs === null ? null : Date.now() + inMs
+  { callId, expiresInMs }: PreparedDeadline,
+  at: number,
+): void {
+  const expiresAt = expiresInMs === null ? null : at + expiresInMs
   db.run('UPDATE calls SET expires_at = ? WHERE tenant = ? AND call_id = ?', expiresAt, tenant, callId)
-  return 'ok'
 }
 
 export function endCall(

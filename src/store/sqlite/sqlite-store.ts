@@ -10,7 +10,7 @@ import type { Store } from '../store.ts'
 import { commitChange } from './commit-change.ts'
 import { Connection } from './connection.ts'
 import { getConversation, listConversations } from './conversations.ts'
-import { dueCalls, getCall, inbox, pendingCalls, readEvents, setDeadline } from './events.ts'
+import { dueCalls, getCall, inbox, pendingCalls, readEvents } from './events.ts'
 import { deleteConversation, deleteTenant, forkConversation } from './fork-and-delete.ts'
 import { GroupCommit } from './group-commit.ts'
 import { watchOthers } from './hints.ts'
@@ -90,7 +90,6 @@ export function sqliteDriver({ path, busyTimeoutMs, logger }: SqliteDriverOption
     getCall: (tenant, callId) => connection.read((db) => getCall(db, tenant, callId)),
     pendingCalls: (tenant, id) => connection.read((db) => pendingCalls(db, tenant, id)),
     inbox: (tenant, page) => connection.read((db) => inbox(db, tenant, page)),
-    setDeadline: (tenant, id, callId, inMs) => commits.write((db) => setDeadline(db, tenant, id, callId, inMs)),
     dueCalls: (limit) => connection.read((db) => dueCalls(db, limit)),
     putModelCall: (tenant, id, call) => commits.write((db) => putModelCall(db, tenant, id, call)),
     modelCalls: (tenant, id, range) => connection.read((db) => modelCalls(db, tenant, id, range)),

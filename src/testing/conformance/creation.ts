@@ -118,7 +118,7 @@ export function creation({ describe, test, expect, refused }: Suite): void {
       await refused('conversation_not_found', () => store.putSummary('chat', summary))
       await refused('conversation_not_found', () => store.putModelCall('chat', { turnRef: 'turn' }))
       await refused('conversation_not_found', () => store.fork('chat', 'copy'))
-      await refused('call_not_found', () => store.scheduleExpiry('chat', 'call', 1_000))
+      await store.scheduleExpiry('chat', 'call', 1_000)
       await store.cancelExpiry('chat', 'call')
       await store.releaseLease('chat', 1)
       await store.putSnapshot('chat', { any: 'thing' })

@@ -105,6 +105,14 @@ export function titled(title: string): Event<'titled'> {
   return { type: 'titled', content: { title } }
 }
 
+export function deadlineMoved(
+  callId: string,
+  expiresInMs: number | null,
+  { round = 1, who = 'ann' }: { readonly round?: number; readonly who?: string } = {},
+): Event<'deadline_moved'> {
+  return { type: 'deadline_moved', content: { callId, round, expiresInMs, who } }
+}
+
 export function note(name: string, data: Json = { stars: 5 }): Event<'note'> {
   return { type: 'note', content: { name, data, who: 'ann' } }
 }

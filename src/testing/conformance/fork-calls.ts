@@ -185,7 +185,7 @@ export function forkDormancy({ describe, test, testReopening, expect }: Suite): 
       await eventually('both expire', async () => (await store.pendingInbox()).length === 0)
       expect(await due(store)).toEqual(['chat'])
       const last = (await store.streamEvents('copy')).at(-1)!
-      expect(last).toMatchObject({ seq: 5, type: 'resolution', content: { status: 'expired' } })
+      expect(last).toMatchObject({ seq: 6, type: 'resolution', content: { status: 'expired' } })
       expect((await store.getConversation('copy'))!.status).toBe(before.status)
     })
 

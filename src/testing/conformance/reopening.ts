@@ -217,7 +217,7 @@ export function hints({ describe, testAlone, testTwoStores, expect }: Suite): vo
       await store.resolveToolCall('one', 'resolved', true)
       await eventually('the answer is heard', async () => has(heard, { tenant: 'default', id: 'chat', seq: 7 }))
       await store.scheduleExpiry('chat', 'two', 10)
-      await eventually('the expiry is heard', async () => has(heard, { tenant: 'default', id: 'chat', seq: 8 }))
+      await eventually('the expiry is heard', async () => has(heard, { tenant: 'default', id: 'chat', seq: 9 }))
       const before = heard.length
       await store.commit('chat', { events: [], wakeAt: 'now' })
       await eventually('the wake-up is heard', async () => heard.length > before)

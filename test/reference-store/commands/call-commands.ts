@@ -1,16 +1,17 @@
 import fc from 'fast-check'
-import { commit } from '../contract/commit.ts'
+import { commit, moveDeadline } from '../contract/commit.ts'
 import { callRecord, inbox, pendingCalls } from '../contract/queries.ts'
 import { resolve } from '../contract/resolve.ts'
-import { Refused, type Tenant } from '../contract/state.ts'
+import type { Tenant } from '../contract/state.ts'
 import { listBounds } from '../generate/bounds.ts'
 import { countCall, finalStatus, rowWrite } from '../generate/calls.ts'
 import { farMs } from '../generate/durations.ts'
-import { holder, pick, picked } from '../generate/names.ts'
+import { holder, keys, pick, picked } from '../generate/names.ts'
 import { atConversation, atTenant } from '../generate/places.ts'
 import { reason, value } from '../generate/values.ts'
 import type { World } from '../world.ts'
 import { command } from './command.ts'
+import { commitChange } from './commit-change.ts'
 
 export const callCommands = [
   command({
@@ -108,10 +109,34 @@ export const callCommands = [
       const { tenant, callId, id } = targetOf(world, name, otherId, index)
       await world.act(
         () => world.handle(name, via).scheduleExpiry(id, callId, inMs),
-        (at) => {
-          const call = tenant.calls.get(callId)
-          if (call?.conversationId !== id) throw new Refused('call_not_found')
-          if (call.status === 'pending') tenant.calls.set(callId, { ...call, expiresAt: at.plus(inMs) })
+        (at) => moveDeadline(tenant, { id, callId }, inMs, at),
+      )
+    },
+  }),
+  command({
+    name: 'moveDeadline',
+    weight: 2,
+    args: fc.record({
+      ...atConversation,
+      pick,
+      inMs: fc.option(farMs),
+      roundOffset: fc.constantFrom(0, 0, 0, 1),
+      key: fc.option(fc.constantFrom(...keys)),
+      extra: fc.constantFrom('none', 'none', 'none', 'none', 'title', 'call', 'twice'),
+    }),
+    async run(world, { pick: index, inMs, roundOffset, key, extra, ...place }) {
+      const { tenant, callId, id } = targetOf(world, place.tenant, place.id, index)
+      const round = (tenant.calls.get(callId)?.round ?? 1) + roundOffset
+      const moved = { type: 'deadline_moved', content: { callId, round, expiresInMs: inMs, who: 'ann' } } as const
+      const titled = { type: 'titled', content: { title: 'moved' } } as const
+      const also = { none: [], call: [], title: [titled], twice: [moved] }[extra]
+      await commitChange(
+        world,
+        { ...place, id },
+        {
+          events: [moved, ...also],
+          ...(key !== null && { key }),
+          ...(extra === 'call' && { calls: [{ id: 'row-1' }] }),
         },
       )
     },
@@ -124,11 +149,7 @@ export const callCommands = [
       const { tenant, callId, id } = targetOf(world, name, otherId, index)
       await world.act(
         () => world.handle(name, via).cancelExpiry(id, callId),
-        () => {
-          const call = tenant.calls.get(callId)
-          if (call?.conversationId !== id || call.status !== 'pending') return
-          tenant.calls.set(callId, { ...call, expiresAt: null })
-        },
+        (at) => moveDeadline(tenant, { id, callId }, null, at),
       )
     },
   }),
@@ -139,14 +160,14 @@ export const callCommands = [
     canRun: (world, { tenant }) => pendingIds(world.contract.tenant(tenant)).length > 0,
     async run(world, { tenant: name, via, pick: index, inMs, both }) {
       const tenant = world.contract.tenant(name)
-      const callIds = [picked(pendingIds(tenant), index)!, ...(both ? [picked(pendingIds(tenant), index + 1)!] : [])]
-      for (const callId of callIds) {
-        const call = tenant.calls.get(callId)!
-        if (call.status !== 'pending') continue
-        const { at } = await world.observe(() =>
-          world.handle(name, via).scheduleExpiry(call.conversationId, callId, inMs),
+      const [first, second] = [index, index + 1].map((each) => tenant.calls.get(picked(pendingIds(tenant), each)!)!)
+      // In one log the first might expire before the other is moved.
+      const isElsewhere = second!.conversationId !== first!.conversationId
+      for (const { id: callId, conversationId: id } of both && isElsewhere ? [first!, second!] : [first!]) {
+        await world.act(
+          () => world.handle(name, via).scheduleExpiry(id, callId, inMs),
+          (at) => moveDeadline(tenant, { id, callId }, inMs, at),
         )
-        tenant.calls.set(callId, { ...call, expiresAt: at.plus(inMs) })
       }
       await world.pass(inMs + 4)
     },

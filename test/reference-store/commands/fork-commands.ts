@@ -97,9 +97,11 @@ function wordsOf(event: LogEvent | undefined): JsonObject {
 
 /** The cached state is the log's, or none where the log cannot be folded from what is at hand. */
 async function learnCache(copy: Conversation, actual: { fsmState: unknown } | null): Promise<void> {
-  const hasFlow = copy.kind === 'flow' || copy.events.some(({ type }) => type.startsWith('flow_'))
-  const state = hasFlow ? null : folded(copy.events)
   const latest = [...copy.summaries.values()].sort((left, right) => right.toSeq - left.toSeq)[0]
+  // What a summary stands for is not read.
+  const read = copy.events.slice(latest?.toSeq ?? 0)
+  const hasFlow = copy.kind === 'flow' || read.some(({ type }) => type.startsWith('flow_'))
+  const state = hasFlow ? null : folded(copy.events)
   const mayBeAbsent = state === null || (latest !== undefined && latest.base === null)
   copy.fsmState = state && (actual?.fsmState !== null || !mayBeAbsent) ? fsmStateOf(state) : null
   copy.status = copy.fsmState ? statusOf(copy.fsmState.state) : 'idle'

@@ -1,5 +1,5 @@
 import type { Json } from '../../../src/base/json.ts'
-import type { Resolution } from '../../../src/log/events.ts'
+import type { DeadlineMoved, Resolution } from '../../../src/log/events.ts'
 import type { Change } from '../../../src/store/change.ts'
 import type { ConversationAttrs, ToolCallWrite } from '../../../src/store/records.ts'
 import type { Span } from '../compare/span.ts'
@@ -21,7 +21,7 @@ export type Committed =
 /** That of no event of any log. */
 export const timeOfNoEvent = 1
 
-/** Order of checks: key, epoch, expectedSeq, resolve. Nothing is written unless all hold. */
+/** Order of checks: key, epoch, expectedSeq, resolve and moved deadline. Nothing is written unless all hold. */
 export function commit(
   tenant: Tenant,
   id: string,
@@ -30,6 +30,7 @@ export function commit(
   { creates = canCreate(change), endsCall = false }: { creates?: boolean; endsCall?: boolean } = {},
 ): Committed {
   refuseContradictions(change)
+  const move = moveIn(tenant, id, change)
   const known = tenant.conversations.get(id)
   const lastSeq = known?.events.length ?? 0
   const earlier = change.key === undefined ? undefined : known?.keys.get(change.key)
@@ -54,6 +55,9 @@ export function commit(
     const isOpen = call?.conversationId === id && call.status === 'pending' && call.round === round
     if (!isOpen) return { ...conflict('stale', lastSeq), winners: winnersOf(tenant, id, callId, round) }
   }
+  if (move && !waits(tenant, id, move)) {
+    return { ...conflict('stale', lastSeq), winners: winnersOf(tenant, id, move.callId, move.round) }
+  }
   if (!known && !creates) throw new Refused('conversation_not_found')
   for (const call of change.calls ?? []) {
     if ((tenant.calls.get(call.id)?.conversationId ?? id) !== id) throw new Refused('invalid_argument')
@@ -61,7 +65,38 @@ export function commit(
   const conversation = known ?? newConversation(id, at)
   tenant.conversations.set(id, conversation)
   write(tenant, conversation, change, at)
+  if (move) {
+    const expiresAt = move.expiresInMs === null ? null : at.plus(move.expiresInMs)
+    tenant.calls.set(move.callId, { ...tenant.calls.get(move.callId)!, expiresAt })
+  }
   return { ok: true, seq: conversation.events.length, isKnown: false }
+}
+
+/** The one deadline that a change may move, alone, and never that of a child agent. */
+function moveIn(tenant: Tenant, id: string, { events, calls = [], resolve = [] }: Change): DeadlineMoved | null {
+  const moves = events.filter(({ type }) => type === 'deadline_moved')
+  if (moves.length === 0) return null
+  if (moves.length > 1 || calls.length + resolve.length > 0) throw new Refused('invalid_argument')
+  const move = moves[0]!.content as DeadlineMoved
+  if (waits(tenant, id, move) && tenant.calls.get(move.callId)!.kind === 'sub_agent')
+    throw new Refused('invalid_argument')
+  return move
+}
+
+function waits(tenant: Tenant, id: string, { callId, round }: DeadlineMoved): boolean {
+  const call = tenant.calls.get(callId)
+  return call?.conversationId === id && call.status === 'pending' && call.round === round
+}
+
+type Place = { readonly id: string; readonly callId: string }
+
+/** What is unknown or over is left alone, and so is a deadline that is not there to take away. */
+export function moveDeadline(tenant: Tenant, { id, callId }: Place, expiresInMs: number | null, at: Span): void {
+  const call = tenant.calls.get(callId)
+  if (call?.conversationId !== id || call.status !== 'pending') return
+  if (expiresInMs === null && call.expiresAt === null) return
+  const content = { callId, round: call.round, expiresInMs, who: 'system' }
+  commit(tenant, id, { events: [{ type: 'deadline_moved', content }] }, at)
 }
 
 /** A row ends as its resolution does. An error is a denial, or the failed result of those who run a call. */

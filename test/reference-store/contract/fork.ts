@@ -21,7 +21,9 @@ export function canFork(tenant: Tenant, source: Conversation): boolean {
   return pendingRows(tenant, source.id).every((row) => {
     const state = states.get(row.id)
     if (state) return state.pending?.round === row.round && !state.isEnded
-    return !source.events.some(({ content }) => (content as { callId?: string }).callId === row.id)
+    return !source.events.some(
+      ({ type, content }) => type !== 'deadline_moved' && (content as { callId?: string }).callId === row.id,
+    )
   })
 }
 
@@ -46,14 +48,14 @@ export function fork(
     if ((state.isStarted && !state.pending) || state.pending?.kind === 'sub_agent') {
       copy.events.push({ type: 'tool_result', content: { callId, ...interrupted }, at: now.copy() })
     } else if (state.pending) {
-      const { round, kind, prompt, expiresInMs, at: askedAt } = state.pending
+      const { round, kind, prompt, at: askedAt } = state.pending
       const row = tenant.calls.get(state.call.callId)
       const isSameRound = row?.status === 'pending' && row.round === round
       const { name, executor, args } = state.call
-      const expiresAt = expiresInMs === null ? null : askedAt.plus(expiresInMs)
+      const expiresAt = state.deadline?.copy() ?? null
       const logged = { name, executor, status: 'pending', args, result: null, round, kind, prompt } as const
       const asLogged = { ...logged, expiresAt, createdAt: askedAt, resolvedAt: null, meta: null }
-      const kept: Omit<Call, 'id' | 'conversationId'> = row && isSameRound ? row : asLogged
+      const kept: Omit<Call, 'id' | 'conversationId'> = row && isSameRound ? { ...row, expiresAt } : asLogged
       tenant.calls.set(callId, { ...kept, id: callId, conversationId: newId })
     }
   }
