@@ -66,6 +66,16 @@ export const commandTable: readonly CommandEntry[] = [
     load: async () => (await import('./commands/answer.ts')).answer,
   },
   {
+    name: 'extend',
+    summary: 'Move the deadline of a call that waits',
+    load: async () => (await import('./commands/extend.ts')).extend,
+  },
+  {
+    name: 'note',
+    summary: 'Append a note of your own to a conversation',
+    load: async () => (await import('./commands/extend.ts')).note,
+  },
+  {
     name: 'cancel',
     summary: 'End the open turn of a conversation',
     load: async () => (await import('./commands/answer.ts')).cancel,

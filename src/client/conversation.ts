@@ -4,6 +4,7 @@ import type { TurnOutcome } from '../engine/live/turn-outcome.ts'
 import type { WhenBusy } from '../engine/turn-options.ts'
 import type { LogEvent } from '../log/events.ts'
 import type { Answered, AnswerOptions, CallRef } from '../runtime/answer-call.ts'
+import type { DeadlineOptions, Extended } from '../runtime/extend-deadline.ts'
 import type { HistoryPage } from '../runtime/read/history.ts'
 import type { View } from '../view/view.ts'
 import {
@@ -59,6 +60,9 @@ export type RemoteConversation = {
   deny(call: CallRef, options?: { readonly reason?: string } & AnswerOptions): Promise<Answered>
   answer(call: CallRef, value: unknown, options?: AnswerOptions): Promise<Answered>
   resolve(call: CallRef, value: unknown, options?: AnswerOptions): Promise<Answered>
+  extendDeadline(call: CallRef, options: DeadlineOptions): Promise<Extended>
+  /** Data is JSON, at most 64 KiB with its name. */
+  note(name: string, data: unknown): Promise<{ readonly seq: number }>
   record(): Promise<RemoteRecord>
   view(): Promise<View>
   history(page?: { readonly before?: number; readonly limit?: number }): Promise<HistoryPage>
@@ -97,7 +101,7 @@ export function remoteConversation(options: ClientOptions, id: string, agent: st
   const get = <T>(rest: string, query?: object): Promise<T> => ask<T>(path + rest, query)
   const post = <T>(rest: string, body: () => unknown = () => ({})): Promise<T> =>
     requestJson<T>(options, path + rest, { method: 'POST', body })
-  const answering = async (call: CallRef, verb: string, body: () => object): Promise<Answered> => {
+  const answering = async <A = Answered>(call: CallRef, verb: string, body: () => object): Promise<A> => {
     const { callId, round } =
       typeof call === 'string'
         ? { callId: call }
@@ -142,6 +146,11 @@ export function remoteConversation(options: ClientOptions, id: string, agent: st
       const { key } = readOptions('options', given, ['key'])
       return answering(call, 'resolve', () => ({ value, key }))
     },
+    async extendDeadline(call, given) {
+      const { expiresInMs } = readOptions('options', given ?? null, ['expiresInMs'])
+      return answering<Extended>(call, 'deadline', () => ({ expiresInMs }))
+    },
+    note: async (name, data) => post('/notes', () => ({ name, data })),
     record: () => get(''),
     view: () => get('/view'),
     history: (page) => get('/history', page),

@@ -65,7 +65,10 @@ export async function answerCall(
   const folded = await state()
   const found = findCall(folded, callId)
   const isRepeat = () => wasAccepted(store, id, folded.lastSeq, request)
-  if (!found) return { answered: await notInWorkingSet(id, callId, n, store, isRepeat), lease: null }
+  if (!found) {
+    const answered = await endOfOldCall(id, callId, n, store)
+    return { answered: (await isRepeat()) ? { accepted: true } : answered, lease: null }
+  }
   const call = await wholeCall(store, id, found.call)
   const round = call.rounds.find((candidate) => candidate.round === n)
   if (!round)
@@ -102,16 +105,14 @@ export async function answerCall(
 }
 
 /** An old call of this conversation whose turn has been summarised away: only its end can be told. Calls of others are not found. */
-async function notInWorkingSet(
+export async function endOfOldCall(
   id: string,
   callId: string,
   round: number,
   store: TenantStore,
-  isRepeat: () => Promise<boolean>,
-): Promise<Answered> {
+): Promise<Extract<Answered, { accepted: false }>> {
   const row = await store.getToolCall(callId)
   if (row?.conversationId !== id || row.status === 'pending') throw new CallNotFoundError(callId)
-  if (await isRepeat()) return { accepted: true }
   const result = await store.commit(id, {
     events: [],
     resolve: [{ callId, round, status: 'resolved', result: null }],
@@ -142,12 +143,12 @@ export function redactFailure(kind: SuspensionKind, value: Json, redact: Redact)
   return ok === false && typeof error === 'string' ? { ...value, error: redact(error) } : value
 }
 
-function winnerFrom(winner: LogEvent | undefined, callId: string): WinningResolution {
+export function winnerFrom(winner: LogEvent | undefined, callId: string): WinningResolution {
   if (winner?.type !== 'resolution') throw new CallNotFoundError(callId)
   return winnerOf({ ...winner.content, at: winner.at })
 }
 
-function lost(resolution: WinningResolution): Answered {
+export function lost(resolution: WinningResolution): Extract<Answered, { accepted: false }> {
   return { accepted: false, resolution: winnerOf(resolution) }
 }
 

@@ -10,6 +10,7 @@ import { type LeaseRequest, noLease } from '../engine/lease-request.ts'
 import { follow } from '../engine/live/child-tree.ts'
 import { isToldBy, outcomeOf, type TurnOutcome } from '../engine/live/turn-outcome.ts'
 import type { Identity } from '../engine/scopes.ts'
+import { decode, encode } from '../log/codec.ts'
 import { type CallState, type ConversationState, findTurn, openTurn, type Round } from '../log/state.ts'
 import { checkId, readPage } from '../store/checks.ts'
 import type { TenantStore } from '../store/store.ts'
@@ -32,6 +33,7 @@ import {
 import { cancelQuarantined } from './cancel-quarantined.ts'
 import type { Conversation, TurnHandle } from './conversation.ts'
 import { deleteConversation } from './delete-conversation.ts'
+import { extendDeadline, readDeadline } from './extend-deadline.ts'
 import { explainLog, readEvictions } from './read/explain-log.ts'
 import { history } from './read/history.ts'
 import { lineageOf, readForkOptions } from './read/lists.ts'
@@ -260,6 +262,26 @@ export function conversationHandle(
           return { status: 'resolved', value: redactFailure(round.kind, checked, node.redact) }
         },
       )
+    },
+
+    async extendDeadline(call, options) {
+      runtime.assertOpen()
+      const callRef = readCallRef(call)
+      const expiresInMs = readDeadline(options)
+      const childId = (await childOfCall(store, id, callRef)) ?? id
+      const childState = async () => (await workingSets.load(store, tenant, childId)).state
+      return extendDeadline(callRef, expiresInMs, { id: childId, who, store, state: childState })
+    },
+
+    async note(name, data) {
+      runtime.assertOpen()
+      checkId('note name', name)
+      const content = { name, data: decode(encode(data, 'data')), who }
+      failpoint('note.before_commit')
+      const result = await store.commit(id, { events: [{ type: 'note', content }], resendKey: `note/${uuidV7()}` })
+      // Durable from here: the note is in the log.
+      failpoint('note.after_commit')
+      return { seq: result.ok ? result.seq : result.lastSeq }
     },
 
     view: (options) => readView({ ...family, channels }, id, options),

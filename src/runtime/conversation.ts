@@ -10,6 +10,7 @@ import type { EventRange, Page } from '../store/store.ts'
 import type { WatchEvent } from '../view/growing-view.ts'
 import type { PendingItem, View } from '../view/view.ts'
 import type { Answered, AnswerOptions, CallRef } from './answer-call.ts'
+import type { DeadlineOptions, Extended } from './extend-deadline.ts'
 import type { HistoryOptions, HistoryPage } from './read/history.ts'
 import type { LineageOptions } from './read/lists.ts'
 import type { ViewOptions } from './read/read-view.ts'
@@ -40,6 +41,17 @@ export type Conversation<A extends Agent = Agent> = {
   deny(call: CallRef, options?: { readonly reason?: string } & AnswerOptions): Promise<Answered>
   /** For questions, client tools and interrupted calls. */
   answer(call: CallRef, value: unknown, options?: AnswerOptions): Promise<Answered>
+
+  /**
+   * Moves the deadline of a call that waits, here or in a child agent, to `expiresInMs` from now, or takes it away (null). Not accepted when the call has been
+   * answered or has expired: `resolution` says how. Does not wake the conversation.
+   */
+  extendDeadline(call: CallRef, options: DeadlineOptions): Promise<Extended>
+  /**
+   * Appends a `note`: a fact of the application's own, in history, view and live stream, never in a prompt. At most 64 KiB. The conversation must exist; a note
+   * neither wakes it nor waits for a turn.
+   */
+  note(name: string, data: unknown): Promise<{ readonly seq: number }>
 
   /** The newest messages, as many as fit; `before` of the view says where those before them are. */
   view(options?: ViewOptions): Promise<View>

@@ -11,6 +11,7 @@ import type { Scope } from '../define/scope.ts'
 import type { LogEvent } from '../log/events.ts'
 import type { Answered, CallRef } from '../runtime/answer-call.ts'
 import type { Conversation, TurnHandle } from '../runtime/conversation.ts'
+import type { Extended } from '../runtime/extend-deadline.ts'
 import type { FlowSession } from '../runtime/flow-session.ts'
 import type { Inspection } from '../runtime/read/inspect.ts'
 import { eventBefore } from '../runtime/read/turn-events.ts'
@@ -136,6 +137,8 @@ function conversationOf(handle: Conversation, disclosure: Disclosure): Conversat
     approve: async (call, options) => answered(await handle.approve(call, options), call, disclosure),
     deny: async (call, options) => answered(await handle.deny(call, options), call, disclosure),
     answer: async (call, value, options) => answered(await handle.answer(call, value, options), call, disclosure),
+    extendDeadline: async (call, options) => answered(await handle.extendDeadline(call, options), call, disclosure),
+    note: (name, data) => handle.note(name, data),
     view: async (options) => discloseView(await handle.view(options), disclosure),
     async history(page) {
       const { messages, ...rest } = await handle.history(page)
@@ -213,7 +216,7 @@ function* disclosed(events: Iterable<LogEvent>, disclosure: Disclosure): Generat
   for (const event of events) yield discloseEvent(event, disclosure)
 }
 
-function answered(answer: Answered, call: CallRef, disclosure: Disclosure): Answered {
+function answered<A extends Answered | Extended>(answer: A, call: CallRef, disclosure: Disclosure): A {
   if (answer.accepted) return answer
   const callId = typeof call === 'string' ? call : call.callId
   return { ...answer, resolution: discloseResolution(answer.resolution, callId, disclosure) }

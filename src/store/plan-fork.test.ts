@@ -67,10 +67,10 @@ test('a call that was started, or is a child agent’s, stays with the source: i
   expect(calls).toEqual([])
 })
 
-test('a row of the same round is copied with the deadline it has; else the log says what it is', () => {
+test('a row of the same round is copied; else the log says what it is, and it always says the deadline', () => {
   const asked = suspended('c1', 'approval', { prompt: 'sure?', expiresInMs: 500 })
   const same = planned([...begun('c1'), asked], { pending: [rowOf('c1', { expiresAt: 12_345 })] })
-  expect(same.calls).toEqual([rowOf('fresh-1', { conversationId: 'copy', expiresAt: 12_345 })])
+  expect(same.calls).toEqual([rowOf('fresh-1', { conversationId: 'copy', expiresAt: 4_500 })])
   const other = planned([...begun('c1'), asked], { pending: [rowOf('c1', { round: 2 })] })
   expect(other.calls).toEqual([
     rowOf('fresh-1', {

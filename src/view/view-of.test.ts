@@ -34,6 +34,7 @@ test('an empty log is an idle conversation without messages', () => {
     state: null,
     activity: null,
     messages: [],
+    notes: [],
     before: null,
     pending: [],
     children: { waiting: [], pending: [] },

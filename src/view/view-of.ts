@@ -23,6 +23,8 @@ export function viewOf(conversationId: string, log: ConversationState, live: Liv
     state: log.appState ? pickKeys(log.appState.values, log.appState.exposed) : null,
     activity: phase === 'running' ? live.activity : null,
     messages,
+    notes: log.notes ?? [],
+    ...(log.notesLeftOut === undefined ? {} : { notesLeftOut: log.notesLeftOut }),
     before: log.hasOlder ? (messages[0]?.seq ?? log.lastSeq + 1) : null,
     pending: [...pendingItems(conversationId, log), ...children.pending],
     children,

@@ -3,7 +3,7 @@ import type { Json, JsonObject } from '../base/json.ts'
 import type { CallEnd } from '../log/call-phase.ts'
 import type { AssistantMsg, AssistantPart, Executor, SuspensionKind, UserPart } from '../log/events.ts'
 import type { ConversationPhase } from '../log/fsm-state.ts'
-import type { ConversationState } from '../log/state.ts'
+import type { ConversationState, NoteItem } from '../log/state.ts'
 
 /** What people see of a conversation: its recent messages, and the message being written. */
 export type View = {
@@ -16,6 +16,10 @@ export type View = {
   readonly state: JsonObject | null
   readonly activity: Activity | null
   readonly messages: readonly ViewMessage[]
+  /** The newest notes of the application, oldest first; `seq` places them among the messages. A note may also be on the page before the view. */
+  readonly notes: readonly NoteItem[]
+  /** Set when older notes were left out for their size: the `seq` of the newest of them. `events` has them all. */
+  readonly notesLeftOut?: number
   /** Pass it to `history` to read older messages; null when there are none. */
   readonly before: number | null
   /** The calls that wait for an answer, here and in child agents. */

@@ -86,6 +86,17 @@ const conversationVerbs: Table<RemoteConversation> = {
     (hostile) => chat(client).resolve('x', hostile),
     (hostile) => chat(client).resolve('x', 1, hostile),
   ],
+  extendDeadline: (client) => [
+    (hostile) => chat(client).extendDeadline(hostile, { expiresInMs: 1 }),
+    (hostile) => chat(client).extendDeadline({ callId: 'x', round: hostile }, { expiresInMs: 1 }),
+    (hostile) => chat(client).extendDeadline('x', hostile),
+    (hostile) => chat(client).extendDeadline('x', { expiresInMs: hostile }),
+  ],
+  note: (client) => [
+    (hostile) => chat(client).note(hostile, null),
+    (hostile) => chat(client).note('rated', hostile),
+    (hostile) => chat(client).note('rated', { inner: hostile }),
+  ],
   record: none,
   view: none,
   history: (client) => [

@@ -76,6 +76,17 @@ function options(verb: (given: never) => unknown, ...names: string[]): Attempt[]
   ]
 }
 
+/** In a conversation of its own that waits for the approval of `item`. */
+function onItem(
+  waiting: Started['waiting'],
+  act: (chat: Conversation, item: PendingItem, hostile: never) => unknown,
+): Attempt {
+  return async (hostile) => {
+    const { chat, item } = await waiting()
+    return act(chat, item, hostile)
+  }
+}
+
 /** Of a member that takes nothing. */
 const none = () => []
 
@@ -113,46 +124,33 @@ const conversationVerbs: Table<Conversation> = {
   approve: ({ waiting }) => [
     async (hostile) => (await waiting()).chat.approve(hostile),
     async (hostile) => (await waiting()).chat.approve({ callId: hostile }),
-    async (hostile) => {
-      const { chat, item } = await waiting()
-      return chat.approve({ callId: item.callId, round: hostile })
-    },
-    async (hostile) => {
-      const { chat, item } = await waiting()
-      return chat.approve(item, hostile)
-    },
-    async (hostile) => {
-      const { chat, item } = await waiting()
-      return chat.approve(item as never, { args: hostile })
-    },
-    async (hostile) => {
-      const { chat, item } = await waiting()
-      return chat.approve(item as never, { args: { inner: hostile } as never })
-    },
-    async (hostile) => {
-      const { chat, item } = await waiting()
-      return chat.approve(item, { key: hostile })
-    },
-    async (hostile) => {
-      const { chat, item } = await waiting()
-      return chat.approve(item as never, { key: 'k', args: hostile })
-    },
+    onItem(waiting, (chat, item, hostile) => chat.approve({ callId: item.callId, round: hostile })),
+    onItem(waiting, (chat, item, hostile) => chat.approve(item, hostile)),
+    onItem(waiting, (chat, item, hostile) => chat.approve(item as never, { args: hostile })),
+    onItem(waiting, (chat, item, hostile) => chat.approve(item as never, { args: { inner: hostile } as never })),
+    onItem(waiting, (chat, item, hostile) => chat.approve(item, { key: hostile })),
+    onItem(waiting, (chat, item, hostile) => chat.approve(item as never, { key: 'k', args: hostile })),
   ],
   deny: ({ waiting }) => [
     async (hostile) => (await waiting()).chat.deny(hostile),
     async (hostile) => (await waiting()).chat.deny({ callId: hostile }),
-    async (hostile) => {
-      const { chat, item } = await waiting()
-      return chat.deny(item, hostile)
-    },
-    async (hostile) => {
-      const { chat, item } = await waiting()
-      return chat.deny(item, { reason: hostile })
-    },
-    async (hostile) => {
-      const { chat, item } = await waiting()
-      return chat.deny(item, { key: hostile })
-    },
+    onItem(waiting, (chat, item, hostile) => chat.deny(item, hostile)),
+    onItem(waiting, (chat, item, hostile) => chat.deny(item, { reason: hostile })),
+    onItem(waiting, (chat, item, hostile) => chat.deny(item, { key: hostile })),
+  ],
+  extendDeadline: ({ waiting }) => [
+    async (hostile) => (await waiting()).chat.extendDeadline(hostile, { expiresInMs: 60_000 }),
+    async (hostile) => (await waiting()).chat.extendDeadline({ callId: hostile }, { expiresInMs: 60_000 }),
+    onItem(waiting, (chat, item, hostile) =>
+      chat.extendDeadline({ callId: item.callId, round: hostile }, { expiresInMs: 60_000 }),
+    ),
+    onItem(waiting, (chat, item, hostile) => chat.extendDeadline(item, hostile)),
+    onItem(waiting, (chat, item, hostile) => chat.extendDeadline(item, { expiresInMs: hostile })),
+  ],
+  note: ({ waiting }) => [
+    async (hostile) => (await waiting()).chat.note(hostile, null),
+    async (hostile) => (await waiting()).chat.note('rated', hostile),
+    async (hostile) => (await waiting()).chat.note('rated', { inner: hostile }),
   ],
   answer: ({ waiting }) => [
     async (hostile) => (await waiting()).chat.answer(hostile, 1),
@@ -242,30 +240,12 @@ const runtimeVerbs: Table<Runtime> = {
     (hostile) => runtime.resolve(hostile, 'x', true),
     async (hostile) => runtime.resolve((await waiting()).chat.id, hostile, true),
     async (hostile) => runtime.resolve((await waiting()).chat.id, { callId: hostile }, true),
-    async (hostile) => {
-      const { chat, item } = await waiting()
-      return runtime.resolve(chat.id, item, hostile)
-    },
-    async (hostile) => {
-      const { chat, item } = await waiting()
-      return runtime.resolve(chat.id, item, { approved: hostile })
-    },
-    async (hostile) => {
-      const { chat, item } = await waiting()
-      return runtime.resolve(chat.id, item, { approved: true, args: hostile })
-    },
-    async (hostile) => {
-      const { chat, item } = await waiting()
-      return runtime.resolve(chat.id, item, { approved: false, reason: hostile })
-    },
-    async (hostile) => {
-      const { chat, item } = await waiting()
-      return runtime.resolve(chat.id, item, true, hostile)
-    },
-    async (hostile) => {
-      const { chat, item } = await waiting()
-      return runtime.resolve(chat.id, item, true, { key: hostile })
-    },
+    onItem(waiting, (chat, item, hostile) => runtime.resolve(chat.id, item, hostile)),
+    onItem(waiting, (chat, item, hostile) => runtime.resolve(chat.id, item, { approved: hostile })),
+    onItem(waiting, (chat, item, hostile) => runtime.resolve(chat.id, item, { approved: true, args: hostile })),
+    onItem(waiting, (chat, item, hostile) => runtime.resolve(chat.id, item, { approved: false, reason: hostile })),
+    onItem(waiting, (chat, item, hostile) => runtime.resolve(chat.id, item, true, hostile)),
+    onItem(waiting, (chat, item, hostile) => runtime.resolve(chat.id, item, true, { key: hostile })),
     async (hostile) => {
       const { chat, item } = await waiting('ask')
       return runtime.resolve(chat.id, item, hostile)

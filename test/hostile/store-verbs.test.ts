@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest'
+import type { NewEvent } from '../../src/log/events.ts'
 import type { Store } from '../../src/store/store.ts'
 import { overStores } from '../stories/over-stores.ts'
 import { type Attempt, tryHostile } from './try-hostile.ts'
@@ -14,6 +15,11 @@ const summary = { fromSeq: 1, toSeq: 1, content: 'x', version: 1, base: null }
 const ofConversation =
   (verb: (store: Store, id: never) => unknown): Attempts =>
   (store) => [(hostile) => verb(store, hostile)]
+
+const moved = (content: object): NewEvent => ({
+  type: 'deadline_moved',
+  content: { callId: 'k1', round: 1, expiresInMs: 60_000, who: 'w', ...content },
+})
 
 /** Of every method of a store, the places where it may be given something. A method that is missing here fails the test below. */
 const methods: Readonly<Record<keyof Store, Attempts>> = {
@@ -112,10 +118,13 @@ const methods: Readonly<Record<keyof Store, Attempts>> = {
     (hostile) => store.scheduleExpiry(hostile, 'k1', 1_000),
     (hostile) => store.scheduleExpiry('c', hostile, 1_000),
     (hostile) => store.scheduleExpiry('c', 'k1', hostile),
+    (hostile) => store.scheduleExpiry('c', 'k1', 1_000, hostile),
+    (hostile) => store.scheduleExpiry('c', 'k1', 1_000, { who: hostile }),
   ],
   cancelExpiry: (store) => [
     (hostile) => store.cancelExpiry(hostile, 'k1'),
     (hostile) => store.cancelExpiry('c', hostile),
+    (hostile) => store.cancelExpiry('c', 'k1', { who: hostile }),
   ],
   putModelCall: (store) => [
     (hostile) => store.putModelCall(hostile, { turnRef: 't' }),
@@ -172,6 +181,11 @@ const methods: Readonly<Record<keyof Store, Attempts>> = {
     (hostile) => store.commit('c', { events: [], acquire: { holder: 'h', ttlMs: hostile } }),
     (hostile) => store.commit('c', { events: [], acquire: { holder: 'h', ttlMs: 1_000, suspects: hostile } }),
     (hostile) => store.commit('c', { events: [], conversation: hostile }),
+    (hostile) => store.commit('c', { events: [{ type: 'note', content: { name: hostile, data: 1, who: 'w' } }] }),
+    (hostile) => store.commit('c', { events: [{ type: 'note', content: { name: 'n', data: hostile, who: 'w' } }] }),
+    (hostile) => store.commit('c', { events: [moved({ callId: hostile })] }),
+    (hostile) => store.commit('c', { events: [moved({ round: hostile })] }),
+    (hostile) => store.commit('c', { events: [moved({ expiresInMs: hostile })] }),
   ],
   listConversations: (store) => [
     (hostile) => store.listConversations(hostile),

@@ -106,30 +106,6 @@ export const cacheMutants: readonly Mutant[] = [
     ],
   },
   {
-    name: 'caches: a repair undoes a deadline that was moved',
-    edits: [
-      {
-        file: 'src/upkeep/repair-conversation.ts',
-        find: '({ ...call, ...kept.get(call.id) })',
-        replace: '({ ...kept.get(call.id), ...call })',
-      },
-    ],
-    killedBy: [
-      { file: 'test/stories/humans-moved-deadline.test.ts', test: 'is kept where the rest of the row is rebuilt' },
-    ],
-  },
-  {
-    name: 'caches: a moved deadline is something to repair',
-    edits: [
-      {
-        file: 'src/upkeep/finding.ts',
-        find: "unless it was moved on purpose', isNotice: true }",
-        replace: "unless it was moved on purpose', isDerived: true }",
-      },
-    ],
-    killedBy: [{ file: 'test/stories/humans-moved-deadline.test.ts', test: 'is left alone by a repair, and told of' }],
-  },
-  {
     name: 'caches: a log is read on from a base of another seq',
     edits: [
       {

@@ -156,7 +156,7 @@ export const doorMutants: readonly Mutant[] = [
     edits: [
       {
         file: 'src/runtime/answer-call.ts',
-        find: "if (row?.conversationId !== id || row.status === 'pending') throw new CallNotFoundError(callId)\n  if (await isRepeat()) return { accepted: true }\n  const result = await store.commit(id, {",
+        find: "if (row?.conversationId !== id || row.status === 'pending') throw new CallNotFoundError(callId)\n  const result = await store.commit(id, {",
         replace:
           "if (!row || row.status === 'pending') throw new CallNotFoundError(callId)\n  const result = await store.commit(row.conversationId, {",
       },

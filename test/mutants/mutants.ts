@@ -15,6 +15,7 @@ import { keptMutants } from './kept-mutants.ts'
 import { lastingMutants } from './lasting-mutants.ts'
 import { leaseMutants } from './lease-mutants.ts'
 import type { Mutant } from './mutant.ts'
+import { noteMutants } from './note-mutants.ts'
 import { operatorMutants } from './operator-mutants.ts'
 import { poisonMutants } from './poison-mutants.ts'
 import { postgresMutants } from './postgres-mutants.ts'
@@ -59,4 +60,5 @@ export const mutants: readonly Mutant[] = [
   ...baseMutants,
   ...lastingMutants,
   ...poisonMutants,
+  ...noteMutants,
 ]

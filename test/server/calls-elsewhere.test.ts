@@ -3,12 +3,13 @@ import { allRoutes } from '../../src/server/routes/all-routes.ts'
 import { scriptedModel } from '../../src/testing/scripted-model.ts'
 import { startServer } from './start-server.ts'
 
-/** A body that would answer the call, for every route that names one. */
+/** A body that would answer the call, or move its deadline, for every route that names one. */
 const bodies: Readonly<Record<string, object>> = {
   approveCall: {},
   denyCall: { reason: 'No.' },
   answerCall: { value: 'x' },
   resolveCall: { value: true },
+  extendDeadline: { expiresInMs: null },
 }
 const routes = allRoutes.filter(({ path }) => path.includes(':callId'))
 

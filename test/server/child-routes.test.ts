@@ -51,6 +51,8 @@ const verdicts: Readonly<Record<string, Verdict>> = {
   denyCall: { body: {} },
   answerCall: { why: 'the child waits for an approval, not for an answer' },
   resolveCall: { body: { value: true } },
+  extendDeadline: { body: { expiresInMs: null } },
+  appendNote: { body: { name: 'rated', data: 5 } },
   cancelTurn: { body: {} },
   deleteConversation: {},
   startFlow: { body: {}, code: 'child_conversation' },

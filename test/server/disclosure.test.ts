@@ -47,6 +47,8 @@ const cases: Readonly<Record<string, (ids: Ids) => Case>> = {
   denyCall: ({ childCall }) => ({ body: {}, params: { callId: childCall } }),
   answerCall: ({ childCall }) => ({ body: { value: 1 }, params: { callId: childCall } }),
   resolveCall: ({ childCall }) => ({ body: { value: 1 }, params: { callId: childCall } }),
+  extendDeadline: ({ childCall }) => ({ body: { expiresInMs: null }, params: { callId: childCall } }),
+  appendNote: () => ({ body: { name: 'rated', data: 5 }, hasNone: 'it answers a seq' }),
   live: () => ({}),
   listModelCalls: () => ({}),
   getModelCall: () => ({}),

@@ -39,6 +39,8 @@ const cases: Readonly<Record<string, Case>> = {
   denyCall: { body: {} },
   answerCall: { body: { value: { text: 'x' } } },
   resolveCall: { body: { value: true } },
+  extendDeadline: { body: { expiresInMs: null } },
+  appendNote: { body: { name: 'rated', data: 5 } },
   live: {},
   listModelCalls: {},
   getModelCall: {},

@@ -70,6 +70,8 @@ const verbs: Readonly<Record<Exclude<keyof Conversation, 'id'>, Case>> = {
   approve: 'goes',
   deny: 'goes',
   answer: 'goes',
+  extendDeadline: 'goes',
+  note: 'goes',
   view: 'goes',
   history: 'goes',
   events: 'goes',

@@ -80,8 +80,8 @@ export async function tellAnswered(
   done: Printable,
   { target, output, item }: { target: Target; output: Output; item: PendingItem | null },
 ): Promise<ExitCode> {
-  output.result(answered, () => [answered.accepted ? output.colours.green(done) : lost(answered.resolution, output)])
-  if (!answered.accepted) return exitCodes.conflict
+  if (!answered.accepted) return tellLost(answered, output)
+  output.result(answered, () => [output.colours.green(done)])
   if (target.kind === 'store' && item && !(await isTaken(target, item)))
     output.note(
       'Saved. The turn continues when a process with the agent runs, such as your application or `perdure serve`.',
@@ -99,6 +99,11 @@ async function isTaken(target: Target, { path }: PendingItem): Promise<boolean> 
     await sleep(100)
   }
   return false
+}
+
+export function tellLost(answered: Extract<Answered, { accepted: false }>, output: Output): ExitCode {
+  output.result(answered, () => [lost(answered.resolution, output)])
+  return exitCodes.conflict
 }
 
 function lost(first: WinningResolution, { colours }: Output): Printable {

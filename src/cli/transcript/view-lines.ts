@@ -169,6 +169,12 @@ export function eventText(event: LogEvent): string {
       return event.content.ok ? excerpt(event.content.result, false) : event.content.error
     case 'regeneration':
       return event.content.feedback
+    case 'deadline_moved': {
+      const { expiresInMs, who } = event.content
+      return `${expiresInMs === null ? 'never' : `in ${expiresInMs} ms`} by ${who}`
+    }
+    case 'note':
+      return `${event.content.name} ${excerpt(event.content.data, false)}`
     case 'withheld':
       return `the hook '${event.content.hook}' did not pass it`
     case 'halted_by':

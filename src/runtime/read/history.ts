@@ -3,11 +3,12 @@ import { readOptions } from '../../base/errors/read-options.ts'
 import { abridgeEvent, weightOf } from '../../log/abridge.ts'
 import type { LogEvent, UserMessage } from '../../log/events.ts'
 import { foldEvents } from '../../log/fold-events.ts'
-import type { ConversationState, TurnState } from '../../log/state.ts'
+import type { ConversationState, NoteItem, TurnState } from '../../log/state.ts'
 import { checkWhole } from '../../store/checks.ts'
 import type { TenantStore } from '../../store/store.ts'
 import type { ViewMessage } from '../../view/view.ts'
 import { viewOf } from '../../view/view-of.ts'
+import type { PageNotes } from './page-notes.ts'
 import { type PageEnd, readHistory } from './read-history.ts'
 import { isMessage, TurnEvents } from './turn-events.ts'
 
@@ -15,6 +16,10 @@ import { isMessage, TurnEvents } from './turn-events.ts'
 export type HistoryPage = {
   /** Oldest first; whole turns, or where those are too long, the newest messages of one. */
   readonly messages: readonly ViewMessage[]
+  /** The application's notes from the first message of the page up to `before` of the page after it, oldest first; on the first page, from the beginning. */
+  readonly notes: readonly NoteItem[]
+  /** Set when older notes of the page were left out for their size: the `seq` of the newest of them. `events` has them all. */
+  readonly notesLeftOut?: number
   /** Pass it to get the page before this one; null when there is none. */
   readonly before: number | null
   /** Where the log goes on with an event that this version does not know: the page ends before it. Absent where all was read. */
@@ -47,12 +52,12 @@ export const pageBytes = 4 * 1024 * 1024
 
 /** The messages of the newest `limit` turns that began before a seq. */
 export async function history(store: TenantStore, id: string, options?: HistoryOptions): Promise<HistoryPage> {
-  const { state, seqs, isInPage, before, unknownEvent } = await readPage(store, id, options)
+  const { state, seqs, isInPage, before, notes, unknownEvent } = await readPage(store, id, options)
   const messages = viewOf(id, state).messages.flatMap((message): ViewMessage[] => {
     const seq = seqs[message.seq - 1] ?? 0
     return seq > 0 && isInPage.has(message.turnId) ? [{ ...message, seq }] : []
   })
-  return { messages, before, ...(unknownEvent ? { unknownEvent } : {}) }
+  return { messages, ...notes.since(before ?? 0), before, ...(unknownEvent ? { unknownEvent } : {}) }
 }
 
 /** The same turns as they fold; their seqs are of the page, not of the log. */
@@ -81,6 +86,7 @@ type ReadPage = {
   readonly keys: ReadonlyMap<number, string>
   readonly isInPage: ReadonlySet<string>
   readonly before: number | null
+  readonly notes: PageNotes
   readonly end: PageEnd
   readonly unknownEvent: UnknownEvent | null
 }
@@ -95,7 +101,7 @@ async function readPage(store: TenantStore, id: string, options: HistoryOptions 
   checkWhole('limit', limit, 1)
   checkWhole('maxBytes', maxBytes, 1)
   const read = await readHistory(store, id, { ...(asked === undefined ? {} : { before: asked }), limit, maxBytes })
-  const { events, turnIds, previous, before, end, unknownEvent } = read
+  const { events, turnIds, previous, before, notes, end, unknownEvent } = read
   // The turn before the page tells whether the first one of it is still queued.
   const own = ownEvents(events, previous === null ? turnIds : [previous, ...turnIds])
   const shown = within(own, maxBytes)
@@ -109,6 +115,7 @@ async function readPage(store: TenantStore, id: string, options: HistoryOptions 
     keys,
     isInPage: new Set(turnIds),
     before,
+    notes,
     end,
     unknownEvent,
   }

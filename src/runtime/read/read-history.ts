@@ -3,6 +3,7 @@ import type { LogEvent } from '../../log/events.ts'
 import { knownPart } from '../../log/validate-event.ts'
 import { pagesAfter, readBounds, yieldToEventLoop } from '../../store/log-pages.ts'
 import type { EventPage, TenantStore } from '../../store/store.ts'
+import { PageNotes } from './page-notes.ts'
 import { GatheredEvents, isMessage, sizeOf, TurnEvents } from './turn-events.ts'
 
 export type HistoryRange = { readonly before?: number; readonly limit: number; readonly maxBytes: number }
@@ -15,6 +16,7 @@ export type HistoryRead = {
   /** The turn before the first of them, where it was read. */
   readonly previous: string | null
   readonly before: number | null
+  readonly notes: PageNotes
   readonly end: PageEnd
   /** What this version cannot read past: nothing after it is on the page. */
   readonly unknownEvent: UnknownEvent | null
@@ -40,13 +42,13 @@ const backBytes = 1024 * 1024
 export async function readHistory(store: TenantStore, id: string, range: HistoryRange): Promise<HistoryRead> {
   const { before, limit, maxBytes } = range
   const end = await endAt(store, id, before)
-  const { events: back, isWhole, unknownEvent } = await readBack(store, id, range)
+  const { events: back, notes, isWhole, unknownEvent } = await readBack(store, id, range)
   const starts = turnStarts(back)
   const byTurns = isWhole || starts.length > limit ? (starts.slice(-limit)[0] ?? null) : null
   const byBytes = cutFor(back, maxBytes)
   const isCut = byBytes !== null && byBytes.seq > (byTurns?.seq ?? 0)
   const first = isCut ? byBytes : byTurns
-  if (!first) return { events: [], turnIds: [], previous: null, before: null, end, unknownEvent }
+  if (!first) return { events: [], turnIds: [], previous: null, before: null, notes, end, unknownEvent }
   const previous = isCut ? null : (starts.findLast(({ seq }) => seq < first.seq) ?? null)
   const shown = onwards(back, previous ?? first)
   const begun = starts.filter(({ seq }) => seq >= first.seq).map(({ turnId }) => turnId)
@@ -56,6 +58,7 @@ export async function readHistory(store: TenantStore, id: string, range: History
     turnIds: first.isOfModel ? turnsIn(shown) : begun,
     previous: previous?.turnId ?? null,
     before: isWhole && !isCut && first.seq === starts[0]?.seq ? null : first.seq,
+    notes,
     end,
     unknownEvent,
   }
@@ -71,21 +74,29 @@ async function endAt(store: TenantStore, id: string, before: number | undefined)
   return { seq: before, turnId: event.content.turnId, isOfModel: event.type === 'assistant_msg' }
 }
 
-type Back = { readonly events: LogEvent[]; readonly isWhole: boolean; readonly unknownEvent: UnknownEvent | null }
+type Back = {
+  readonly events: LogEvent[]
+  readonly notes: PageNotes
+  readonly isWhole: boolean
+  readonly unknownEvent: UnknownEvent | null
+}
 
 /** Enough events for so many turns or bytes; `isWhole`: back to the beginning. */
 async function readBack(store: TenantStore, id: string, { before, limit, maxBytes }: HistoryRange): Promise<Back> {
   const gathered = new GatheredEvents(maxBytes)
+  const notes = new PageNotes(maxBytes)
   let unknownEvent: UnknownEvent | null = null
   let cursor = before
   for (let count = limit * eventsPerTurn; ; count *= 4) {
     const bounds = { limit: Math.min(count, readBounds.limit), maxBytes: backBytes }
     const page = await store.pageEvents(id, { ...bounds, ...(cursor === undefined ? {} : { before: cursor }) })
-    unknownEvent = gathered.addBefore(page) ?? unknownEvent
+    const unknown = gathered.addBefore(notes.takeFrom(page))
+    if (unknown) notes.endAt(unknown.seq)
+    unknownEvent = unknown ?? unknownEvent
     const { events, isFull } = gathered
     const isWhole = !page.hasMore || !page.first
     if (isWhole || (isFull && events.some(mayBegin)) || turnStarts(events).length > limit)
-      return { events, isWhole, unknownEvent }
+      return { events, notes, isWhole, unknownEvent }
     cursor = page.first?.seq
     await yieldToEventLoop()
   }

@@ -3,12 +3,13 @@ import { PerdureError } from '../../base/errors/perdure-error.ts'
 import { RuntimeClosedError, TurnNotFoundError } from '../../base/errors/runtime-errors.ts'
 import { FileNotFoundError, InvalidRequestError, RateLimitedError } from '../../base/errors/server-errors.ts'
 import { ConversationNotFoundError } from '../../base/errors/store-errors.ts'
+import type { Json } from '../../base/json.ts'
 import type { Conversation } from '../../runtime/conversation.ts'
 import type { ConversationFilter, ModelCall, ModelCallRange } from '../../store/records.ts'
 import { empty, json, pageOf, requireConversation, truncateToLimit } from '../answer.ts'
 import { type Cursor, parseCursor } from '../live/frame.ts'
 import { eventStream, eventStreamHeaders } from '../live/subscription.ts'
-import { emptyBody, limit, object, type Route, type RouteCall, seq, text } from '../route.ts'
+import { anything, emptyBody, limit, object, type Route, type RouteCall, seq, text } from '../route.ts'
 import {
   eventRange,
   eventsAnswer,
@@ -104,6 +105,19 @@ export const conversationRoutes: readonly Route[] = [
     async handle(call) {
       const { conversation, record } = await requireConversation(call)
       return eventsAnswer(call, call.verbs.inspect(conversation.id), { lastSeq: record.lastSeq })
+    },
+  },
+  {
+    name: 'appendNote',
+    method: 'POST',
+    path: '/conversations/:id/notes',
+    summary: 'Appends a note: a fact of the application, shown to people and never to the model',
+    body: object({ name: { ...text, maxLength: 255 }, data: anything }, ['name', 'data']),
+    answer: { status: 201, description: 'The `seq` of the note.' },
+    async handle(call) {
+      const { conversation } = await requireConversation(call)
+      const { name, data } = call.body as { name: string; data: Json }
+      return json(await conversation.note(name, data), 201)
     },
   },
   {

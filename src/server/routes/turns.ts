@@ -14,6 +14,7 @@ import { withinByteBudget } from '../byte-budget.ts'
 import { anything, limit, object, type Route, type RouteCall, round, seq, text } from '../route.ts'
 
 const pageOfCalls = 50
+const longestMs = 3_155_760_000_000
 const key = { ...text, description: 'A repeated key repeats the answer: a retry gets `accepted` again.' }
 const answered = {
   status: 200,
@@ -80,6 +81,22 @@ export const callRoutes: readonly Route[] = [
       const { conversation } = await requireConversation(call)
       const { value } = call.body as { value: unknown }
       return json(await call.verbs.resolve(conversation.id, refOf(call), value, keyOf(call)))
+    },
+  },
+  {
+    name: 'extendDeadline',
+    method: 'POST',
+    path: '/conversations/:id/calls/:callId/deadline',
+    summary: 'Moves the deadline of a waiting call to some time from now, or takes it away',
+    body: object({ expiresInMs: { anyOf: [limit(longestMs), { type: 'null' }] }, round }, ['expiresInMs']),
+    answer: {
+      status: 200,
+      description: '`accepted` with the deadline in `expiresAt`, or the answer or expiry that came first.',
+    },
+    async handle(call) {
+      const { conversation } = await requireConversation(call)
+      const { expiresInMs } = call.body as { expiresInMs: number | null }
+      return json(await conversation.extendDeadline(refOf(call), { expiresInMs }))
     },
   },
 ]

@@ -1,4 +1,12 @@
-import type { CommitOutcome, PreparedChange, PreparedDeadline, StoredAttrs, StoredCallWrite, Wake } from '../driver.ts'
+import type {
+  CommitOutcome,
+  PreparedChange,
+  PreparedDeadline,
+  StoredAttrs,
+  StoredCall,
+  StoredCallWrite,
+  Wake,
+} from '../driver.ts'
 import { judgeClaim } from '../lease.ts'
 import { mergeSettings } from '../rows.ts'
 import { type ConversationRow, eventTime, isLeased, newConversationRow, type TenantTables } from './memory-tables.ts'
@@ -85,15 +93,12 @@ function refuse(
   if (change.expectedAgent !== null && row?.columns.agent !== change.expectedAgent) return { type: 'seq', lastSeq }
   for (const { callId, round, onlyWhenDue } of change.resolve) {
     const call = tables.calls.get(callId)
-    const isOpen = call?.conversationId === id && call.status === 'pending' && call.round === round
     const isDue = call !== undefined && call.expiresAt !== null && call.expiresAt <= now
-    if (!isOpen || (onlyWhenDue && !isDue)) return { type: 'stale', lastSeq, callId, round }
+    if (!isOpen(call, id, round) || (onlyWhenDue && !isDue)) return { type: 'stale', lastSeq, callId, round }
   }
   if (change.deadline) {
     const { callId, round } = change.deadline
-    const call = tables.calls.get(callId)
-    const isOpen = call?.conversationId === id && call.status === 'pending' && call.round === round
-    if (!isOpen) return { type: 'stale', lastSeq, callId, round }
+    if (!isOpen(tables.calls.get(callId), id, round)) return { type: 'stale', lastSeq, callId, round }
   }
   if (!row && !change.creates) return { type: 'missing' }
   for (const { id: callId } of change.calls) {
@@ -101,6 +106,10 @@ function refuse(
     if (owner !== id) return { type: 'call_elsewhere', callId }
   }
   return null
+}
+
+function isOpen(call: StoredCall | undefined, id: string, round: number): boolean {
+  return call?.conversationId === id && call.status === 'pending' && call.round === round
 }
 
 function hasOtherPending(
@@ -122,7 +131,7 @@ function writeCall(tables: TenantTables, row: ConversationRow, write: StoredCall
     meta: columns.meta ?? known?.meta ?? null,
     conversationId: id,
     expiresAt: expiresInMs === null ? null : at + expiresInMs,
-    createdAt: katn?.createdAt ?? at,
+    createdAt: known?.createdAt ?? at,
     resolvedAt: columns.status === 'pending' ? null : at,
     resolvedSeq: null,
   })

@@ -2,7 +2,16 @@ import type { CommitOutcome, PreparedChange } from '../driver.ts'
 import { judgeClaim, type StoredLease } from '../lease.ts'
 import { type ConversationHead, createConversation, findConversation, updateConversation } from './conversations.ts'
 import type { Database } from './database.ts'
-import { appendEvents, endCall, findCall, moveDeadline, pendingIds, timeOf, writeCall } from './events.ts'
+import {
+  appendEvents,
+  type CallHead,
+  endCall,
+  findCall,
+  moveDeadline,
+  pendingIds,
+  timeOf,
+  writeCall,
+} from './events.ts'
 import { leaseIn, nextEpoch, setLease } from './leases.ts'
 import { referToBlobs } from './records.ts'
 
@@ -89,15 +98,12 @@ function refuse(
   if (change.expectedAgent !== null && head?.agent !== change.expectedAgent) return { type: 'seq', lastSeq }
   for (const { callId, round, onlyWhenDue } of change.resolve) {
     const call = findCall(db, tenant, callId)
-    const isOpen = call !== undefined && call.cid === head?.cid && call.status === 'pending' && call.round === round
     const isDue = call !== undefined && call.expiresAt !== null && call.expiresAt <= now
-    if (!isOpen || (onlyWhenDue && !isDue)) return { type: 'stale', lastSeq, callId, round }
+    if (!isOpen(call, head, round) || (onlyWhenDue && !isDue)) return { type: 'stale', lastSeq, callId, round }
   }
   if (change.deadline) {
     const { callId, round } = change.deadline
-    const call = findCall(db, tenant, callId)
-    const isOpen = call !== undefined && call.cid === head?.cid && call.status === 'pending' && call.round === round
-    if (!isOpen) return { type: 'stale', lastSeq, callId, round }
+    if (!isOpen(findCall(db, tenant, callId), head, round)) return { type: 'stale', lastSeq, callId, round }
   }
   if (!head && !change.creates) return { type: 'missing' }
   for (const { id: callId } of change.calls) {
@@ -105,6 +111,10 @@ function refuse(
     if (call && call.cid !== head?.cid) return { type: 'call_elsewhere', callId }
   }
   return null
+}
+
+function isOpen(call: CallHead | undefined, head: ConversationHead | undefined, round: number): boolean {
+  return call !== undefined && call.cid === head?.cid && call.status === 'pending' && call.round === round
 }
 
 function isOwned(db: Database, head: ConversationHead, { resolve }: PreparedChange, now: number): boolean {

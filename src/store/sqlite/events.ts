@@ -47,7 +47,7 @@ export function readEvents(db: Database, tenant: string, id: string, range: Stor
   return isReversed ? events.reverse() : events
 }
 
-type CallHead = {
+export type CallHead = {
   readonly cid: number
   readonly status: StoredCall['status']
   readonly round: number
