@@ -4,6 +4,7 @@ export {
   HookError,
   InjectionOverflowError,
   InvalidAnswerError,
+  ModelChoiceError,
   SchemaNotConvertibleError,
   SchemaTooComplexError,
 } from './base/errors/definition-errors.ts'

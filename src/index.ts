@@ -23,6 +23,7 @@ export {
   halt,
   type ParallelPreHook,
   type PostHook,
+  type PreHookOptions,
   postHook,
   preHook,
   type Regenerate,
@@ -41,6 +42,7 @@ export type { Jsonify } from './define/jsonify.ts'
 export type {
   ChunkTransformer,
   LanguageModel,
+  ModelChooser,
   ModelSettings,
   StreamChunk,
   ToolChoice,
@@ -56,6 +58,7 @@ export {
   type SystemScope,
   systemScope,
 } from './define/scope.ts'
+export { type Shape, type ShapeAttributes, shape } from './define/shape.ts'
 export type { Retention, Tool, ToolArgs, ToolInput, ToolName, ToolResultOf, ToolSet } from './define/tool.ts'
 export {
   type ContextMessage,

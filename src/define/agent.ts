@@ -1,6 +1,6 @@
 import type { JsonObject } from '../base/json.ts'
 import type { Hook } from './create-hook.ts'
-import type { ChunkTransformer, LanguageModel, ModelSettings } from './language-model.ts'
+import type { ChunkTransformer, LanguageModel, ModelChooser, ModelSettings } from './language-model.ts'
 import type { Schema } from './schema.ts'
 import type { Retention, Tool, ToolSet } from './tool.ts'
 import type { Turn } from './turn.ts'
@@ -11,7 +11,7 @@ import type { Turn } from './turn.ts'
  */
 export type Agent<Name extends string = string, Tools extends readonly Tool[] = readonly Tool[], Output = unknown> = {
   readonly name: Name
-  readonly model: LanguageModel
+  readonly model: LanguageModel | ModelChooser
   readonly fallbackModels: readonly LanguageModel[]
   readonly settings: ModelSettings
   readonly instructions: string | ((turn: Turn) => string)

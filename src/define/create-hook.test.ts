@@ -28,6 +28,14 @@ test.each([
   ['a durable that is no boolean', { name: 'a', phase: 'pre', run, durable: 'yes' }, /'durable'/],
   ['a parallel post-hook', { name: 'a', phase: 'post', mode: 'parallel', run }, /post-hook cannot be parallel/],
   ['a durable post-hook', { name: 'a', phase: 'post', durable: true, run }, /post-hook cannot be durable/],
+  ['once without durable', { name: 'a', phase: 'pre', run, once: 'turn' }, /'once' needs durable: true/],
+  ['an unknown once', { name: 'a', phase: 'pre', run, durable: true, once: 'step' }, /'once' must be 'turn', not step/],
+  [
+    'no time at all',
+    { name: 'a', phase: 'pre', run, timeoutMs: 0 },
+    /'timeoutMs' must be a whole number of at least 1/,
+  ],
+  ['a time that is no number', { name: 'a', phase: 'post', run, timeoutMs: '5' }, /'timeoutMs' must be a whole/],
   ['an unknown key', { name: 'a', phase: 'pre', run, timeout: 5 }, /unknown key 'timeout'/],
   ['not an object', null, /must be an object/],
 ])('a hook with %s is refused', (_, attributes, message) => {

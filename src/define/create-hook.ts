@@ -38,6 +38,10 @@ type HookBase = {
   readonly name: string
   /** Its injection is recorded in the log, so it does not run again for the same step of a turn. */
   readonly durable: boolean
+  /** `turn`: a durable hook runs once a turn, and its injection stays for the turn's later steps. Null: before each step. */
+  readonly once: 'turn' | null
+  /** Limits one run. Null: the agent's `hookTimeoutMs`. */
+  readonly timeoutMs: number | null
 }
 
 // biome-ignore lint/suspicious/noConfusingVoidType: a hook that returns nothing is a hook that has nothing to say
@@ -48,20 +52,38 @@ type Returned<T> = T | undefined | null | void | Promise<T | undefined | null | 
  * Defaults: sequential, not durable.
  */
 export function createHook(attributes: HookAttributes): Hook {
-  const problems = unknownKeys(attributes, ['name', 'phase', 'mode', 'durable', 'run'])
+  const problems = unknownKeys(attributes, ['name', 'phase', 'mode', 'durable', 'once', 'timeoutMs', 'run'])
   const { name, phase, mode = 'sequential', durable = false, run } = Object(attributes) as Partial<Hook>
+  const { once = null, timeoutMs = null } = Object(attributes) as Partial<Hook>
   if (!isId(name)) problems.push("'name' must be a string of 1 to 255 bytes without control characters")
   if (phase !== 'pre' && phase !== 'post') problems.push(`'phase' must be 'pre' or 'post', not ${String(phase)}`)
   if (mode !== 'sequential' && mode !== 'parallel') {
     problems.push(`'mode' must be 'sequential' or 'parallel', not ${String(mode)}`)
   }
   if (typeof durable !== 'boolean') problems.push(`'durable' must be true or false, not ${String(durable)}`)
+  if (once !== null && once !== 'turn') problems.push(`'once' must be 'turn', not ${String(once)}`)
+  else if (once === 'turn' && durable !== true) {
+    problems.push("'once' needs durable: true, because the log says whether the hook has run")
+  }
+  if (timeoutMs !== null && (!Number.isSafeInteger(timeoutMs) || timeoutMs < 1)) {
+    problems.push(`'timeoutMs' must be a whole number of at least 1, not ${String(timeoutMs)}`)
+  }
   if (typeof run !== 'function') problems.push(`'run' must be a function of the turn, not ${typeof run}`)
   else if (run.length > 1) problems.push(`'run' takes the turn and nothing else, not ${run.length} arguments`)
   if (phase === 'post' && mode === 'parallel') problems.push('a post-hook cannot be parallel: the first verdict wins')
   if (phase === 'post' && durable === true) problems.push('a post-hook cannot be durable: it adds nothing to keep')
   if (problems.length > 0) throw new DefinitionError(`The hook '${String(name)}'`, problems)
-  return Object.freeze({ name, phase, mode, durable, run } as Hook)
+  return Object.freeze({ name, phase, mode, durable, once, timeoutMs, run } as Hook)
+}
+
+/** Options of `preHook`. */
+export type PreHookOptions = {
+  /** Records what the hook injects in the log. Default: false. */
+  readonly durable?: boolean
+  /** With `durable`: once a turn instead of before each model call. */
+  readonly once?: 'turn'
+  /** Default: the agent's `hookTimeoutMs`. */
+  readonly timeoutMs?: number
 }
 
 /**
@@ -71,24 +93,38 @@ export function createHook(attributes: HookAttributes): Hook {
 export function preHook(
   name: string,
   run: SequentialPreHook['run'],
-  options?: { readonly mode?: 'sequential'; readonly durable?: boolean },
+  options?: PreHookOptions & { readonly mode?: 'sequential' },
 ): SequentialPreHook
 export function preHook(
   name: string,
   run: ParallelPreHook['run'],
-  options: { readonly mode: 'parallel'; readonly durable?: boolean },
+  options: PreHookOptions & { readonly mode: 'parallel' },
 ): ParallelPreHook
 export function preHook(
   name: string,
   run: SequentialPreHook['run'] | ParallelPreHook['run'],
-  options: { readonly mode?: 'sequential' | 'parallel'; readonly durable?: boolean } = {},
+  options: PreHookOptions & { readonly mode?: 'sequential' | 'parallel' } = {},
 ): Hook {
-  return createHook({ ...checkedOptions(name, options), name, phase: 'pre', run } as HookAttributes)
+  return createHook({
+    ...checkedOptions(name, options, ['mode', 'durable', 'once', 'timeoutMs']),
+    name,
+    phase: 'pre',
+    run,
+  } as HookAttributes)
 }
 
 /** A hook that sees the finished message. It may have the message regenerated, or end the turn. */
-export function postHook(name: string, run: PostHook['run'], options: { readonly mode?: 'sequential' } = {}): PostHook {
-  return createHook({ ...checkedOptions(name, options), name, phase: 'post', run }) as PostHook
+export function postHook(
+  name: string,
+  run: PostHook['run'],
+  options: { readonly mode?: 'sequential'; readonly timeoutMs?: number } = {},
+): PostHook {
+  return createHook({
+    ...checkedOptions(name, options, ['mode', 'timeoutMs', 'durable']),
+    name,
+    phase: 'post',
+    run,
+  }) as PostHook
 }
 
 /** The log identifies a durable hook by its name. */
@@ -101,8 +137,8 @@ function isId(name: unknown): boolean {
   }
 }
 
-function checkedOptions(name: string, options: object): object {
-  const problems = unknownKeys(options, ['mode', 'durable'])
+function checkedOptions(name: string, options: object, known: readonly string[]): object {
+  const problems = unknownKeys(options, known)
   if (problems.length > 0) throw new DefinitionError(`The hook '${String(name)}'`, problems)
   return options
 }

@@ -16,7 +16,15 @@ import {
   type TitleSettings,
 } from './agent.ts'
 import { createHook, type Hook, type HookAttributes } from './create-hook.ts'
-import { type ChunkTransformer, isLanguageModel, type LanguageModel, type ModelSettings } from './language-model.ts'
+import {
+  type ChunkTransformer,
+  demandedTool,
+  isLanguageModel,
+  type LanguageModel,
+  type ModelChooser,
+  type ModelSettings,
+  settingsProblems,
+} from './language-model.ts'
 import { isSchema, type Schema, type SchemaOutput, toJsonSchema } from './schema.ts'
 import { isTool, type Tool } from './tool.ts'
 import { retentionProblems } from './tool-problems.ts'
@@ -29,7 +37,8 @@ export type AgentAttributes<
   Out extends Schema | undefined = Schema | undefined,
 > = {
   readonly name: Name
-  readonly model: LanguageModel
+  /** A model, or a function that chooses one before each model call. It gets the turn without its context. */
+  readonly model: LanguageModel | ModelChooser
   /** Tried in order when the model cannot be reached. */
   readonly fallbackModels?: readonly LanguageModel[]
   readonly settings?: ModelSettings
@@ -223,14 +232,10 @@ function basicProblems(given: Given): string[] {
 }
 
 function modelProblems({ model, fallbackModels = [], settings = {}, title }: Given): string[] {
-  const problems = unknownKeys(settings, [
-    'temperature',
-    'maxOutputTokens',
-    'providerOptions',
-    'toolChoice',
-    'reasoning',
-  ]).map((problem) => `'settings': ${problem}`)
-  if (!isLanguageModel(model)) problems.push(`'model' ${notAModel}`)
+  const problems = settingsProblems(settings).map((problem) => `'settings': ${problem}`)
+  if (typeof model !== 'function' && !isLanguageModel(model)) {
+    problems.push(`'model' ${notAModel}; or a function of the turn that returns one`)
+  }
   if (!Array.isArray(fallbackModels)) problems.push("'fallbackModels' must be a list")
   else if (!fallbackModels.every(isLanguageModel)) problems.push(`each of 'fallbackModels' ${notAModel}`)
   if (title === undefined || typeof title === 'boolean') return problems
@@ -253,7 +258,7 @@ function toolProblems({ tools = [], untilTool, settings }: Given): string[] {
   if (untilTool !== undefined && !names.includes(untilTool as string)) {
     problems.push(`'untilTool' names no tool of this agent: ${String(untilTool)} (${available})`)
   }
-  const { toolName } = Object((Object(settings) as Given)['toolChoice']) as Given
+  const toolName = demandedTool(settings)
   if (toolName !== undefined && !names.includes(toolName as string)) {
     problems.push(`'settings.toolChoice' names no tool of this agent: ${String(toolName)} (${available})`)
   }

@@ -7,8 +7,10 @@ import type {
   LanguageModelV4ProviderTool,
   LanguageModelV4ToolChoice,
 } from '@ai-sdk/provider'
+import { unknownKeys } from '../base/errors/read-options.ts'
 import { isRecord, textOf } from '../base/json.ts'
 import type { ModelRef } from '../log/events.ts'
+import type { Turn } from './turn.ts'
 
 /** An AI SDK language model: specification v3 (`ai` 6) or v4 (`ai` 7). */
 export type LanguageModel = LanguageModelV3 | LanguageModelV4
@@ -57,3 +59,30 @@ export type StreamChunk =
 
 /** May change the `delta` of a chunk. Returning anything that is not this chunk drops it. */
 export type ChunkTransformer = (chunk: StreamChunk) => unknown
+
+/** An agent's model, chosen anew before each model call of a turn. */
+export type ModelChooser = (turn: Turn) => LanguageModel | Promise<LanguageModel>
+
+const settingKeys = ['temperature', 'maxOutputTokens', 'providerOptions', 'toolChoice', 'reasoning']
+
+/** Lists what is wrong with settings of a model call. */
+export function settingsProblems(settings: unknown): string[] {
+  const problems = unknownKeys(settings, settingKeys)
+  const { temperature, maxOutputTokens, providerOptions, toolChoice } = Object(settings) as ModelSettings
+  if (temperature !== undefined && !Number.isFinite(temperature)) problems.push("'temperature' must be a number")
+  if (maxOutputTokens !== undefined && !(Number.isSafeInteger(maxOutputTokens) && maxOutputTokens >= 1)) {
+    problems.push("'maxOutputTokens' must be a whole number of at least 1")
+  }
+  if (providerOptions !== undefined && !isRecord(providerOptions)) problems.push("'providerOptions' must be an object")
+  const kind = isRecord(toolChoice) ? toolChoice['type'] : toolChoice
+  if (kind !== undefined && !['auto', 'none', 'required', 'tool'].includes(kind as string)) {
+    problems.push("'toolChoice' must be 'auto', 'none', 'required', or { type: 'tool', toolName }")
+  }
+  return problems
+}
+
+/** The tool that settings make the model call; undefined where they name none. */
+export function demandedTool(settings: unknown): unknown {
+  const { toolChoice } = Object(settings) as { toolChoice?: unknown }
+  return isRecord(toolChoice) ? toolChoice['toolName'] : undefined
+}

@@ -6,6 +6,7 @@ import { isBlobRef, isFileUrl } from '../log/blob-ref.ts'
 import { encode } from '../log/codec.ts'
 import type { AssistantMsg, FilePart, TextPart, UserMessage, UserPart } from '../log/events.ts'
 import type { Scope } from './scope.ts'
+import type { Shape } from './shape.ts'
 
 /** What hooks and tools get. Immutable: `inject` returns a new one. */
 export type Turn = {
@@ -22,13 +23,15 @@ export type Turn = {
   /**
    * In hooks: the prompt of the model call, without injections. In tools: the messages that the model saw when it made
    * the call, rendered from the log when first asked for, without instructions and without what hooks that are not
-   * durable added. Empty in `instructions`. Must not be changed.
+   * durable added. Stored files are only named, except in pre-hooks. Empty in `instructions`. Must not be changed.
    */
   readonly context: readonly ContextMessage[]
   /** The message that opened the turn. */
   readonly userMessage: UserMessage | null
   /** What pre-hooks have injected so far for this model call. */
   readonly injections: readonly UserPart[]
+  /** What pre-hooks have shaped so far of this model call. Null: nothing. */
+  readonly shape: Shape | null
   /** The model's message. Only in post-hooks. */
   readonly assistantMessage: FinalMessage | null
   /** The call that this tool runs for. The same in every attempt, so it can be an idempotency key. Null in hooks. */
@@ -85,6 +88,17 @@ export function inject(turn: Turn, parts: PartsInput): Turn {
   return createTurn({ ...turn, injections: [...turn.injections, ...toUserParts(parts)] })
 }
 
+/** The member that a hook changed although it may not; null when it changed none. `inject` and `shape` change the rest. */
+export function changedMember(before: Turn, after: Turn): string | null {
+  const changed = turnKeys.find((key) => key !== 'context' && !shapable.includes(key) && before[key] !== after[key])
+  if (changed !== undefined) return changed
+  const context = (turn: Turn): unknown => (turn as FrozenTurn)[contextOf]
+  const isShaped = after.shape?.messages !== before.shape?.messages
+  return context(before) === context(after) || (isShaped && after.context === after.shape?.messages) ? null : 'context'
+}
+
+const shapable: readonly (keyof Turn)[] = ['injections', 'shape']
+
 /** Whether a value was made by `createTurn` or `inject`. A manual copy was not. */
 export function isTurn(value: unknown): value is Turn {
   return typeof value === 'object' && value !== null && brand in value
@@ -113,6 +127,7 @@ class FrozenTurn implements Turn {
   readonly [contextOf]: () => Context
   readonly userMessage: UserMessage | null
   readonly injections: readonly UserPart[]
+  readonly shape: Shape | null
   readonly assistantMessage: FinalMessage | null
   readonly callId: string | null
   readonly signal: AbortSignal
@@ -128,6 +143,7 @@ class FrozenTurn implements Turn {
     this[contextOf] = given.context === undefined ? (given[contextOf] ?? noContext) : once(given.context)
     this.userMessage = given.userMessage ?? null
     this.injections = given.injections ?? none
+    this.shape = given.shape ?? null
     this.assistantMessage = given.assistantMessage ?? null
     this.callId = given.callId ?? null
     this.signal = given.signal ?? neverAborted
@@ -151,7 +167,10 @@ function once(context: Context | (() => Context)): () => Context {
   if (typeof context !== 'function') return () => context
   let made: Context | null = null
   return () => {
-    made ??= context()
+    if (!made) {
+      made = context()
+      deepFreeze(made)
+    }
     return made
   }
 }
@@ -166,6 +185,7 @@ const turnKeys: readonly (keyof Turn)[] = [
   'context',
   'userMessage',
   'injections',
+  'shape',
   'assistantMessage',
   'callId',
   'signal',
@@ -173,7 +193,7 @@ const turnKeys: readonly (keyof Turn)[] = [
 ]
 
 /** What hooks see is committed afterwards, so they must not be able to change it. */
-function deepFreeze(value: unknown): void {
+export function deepFreeze(value: unknown): void {
   if (typeof value !== 'object' || value === null || Object.isFrozen(value)) return
   // Typed arrays cannot be frozen.
   if (ArrayBuffer.isView(value)) return

@@ -218,9 +218,18 @@ function changed(chunk: StreamChunk, transform: ChunkTransformer): { readonly de
   try {
     result = transform(chunk)
   } catch (cause) {
-    throw new TransformFailedError(cause)
+    throw TransformFailedError.threw(cause)
+  }
+  if (isPromise(result)) {
+    // Its failure is not told: that there is a promise at all is the mistake.
+    Promise.resolve(result).catch(() => {})
+    throw TransformFailedError.returnedPromise()
   }
   return isRecord(result) && nameOf(result) === nameOf(chunk) ? result : {}
+}
+
+function isPromise(value: unknown): value is PromiseLike<unknown> {
+  return isRecord(value) && typeof value['then'] === 'function'
 }
 
 function nameOf(chunk: { readonly [key: string]: unknown }): string {

@@ -34,7 +34,6 @@ describe('transformChunk', () => {
     ['a chunk without text', { type: 'text_delta', id: 'text-0' }],
     ['a chunk whose text is a number', { ...text, delta: 7 }],
     ['an empty chunk', { ...text, delta: '' }],
-    ['a promise', Promise.resolve(text)],
   ])('a chunk turned into %s is dropped', (_, result) => {
     expect(transformChunk(text, () => result)).toBeNull()
   })

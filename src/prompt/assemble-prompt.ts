@@ -2,6 +2,7 @@ import type { LanguageModelV4Prompt } from '@ai-sdk/provider'
 import { ContextOverflowError } from '../base/errors/model-errors.ts'
 import { Lru } from '../base/lru.ts'
 import type { Agent } from '../define/agent.ts'
+import type { LanguageModel } from '../define/language-model.ts'
 import type { ModelRef, UserPart } from '../log/events.ts'
 import { type ConversationState, stateSince, type TurnState } from '../log/state.ts'
 import { conversationKey, type Summary } from '../store/records.ts'
@@ -126,6 +127,8 @@ export type ContextMemory = {
   latestSummary: SummaryText | null
   /** The prompt of the previous call, to tell what broke the common prefix. */
   lastPrompt: PromptTrace | null
+  /** What the agent's function chose for the last model call; null for agents with one model. */
+  model: LanguageModel | null
   isSummarising: boolean
   /** No new summary is requested before this seq, because the last request produced none. */
   summariseAtSeq: number
@@ -184,6 +187,7 @@ function beginning(): Omit<ContextMemory, 'isSummarising' | 'isTitling'> {
     latestSummary: null,
     summariseAtSeq: 0,
     lastPrompt: null,
+    model: null,
     turnSizes: new TurnSizes(),
     endedTurns: new EndedTurns(),
   }

@@ -1,4 +1,4 @@
-import type { Json } from '../base/json.ts'
+import type { Json, JsonObject } from '../base/json.ts'
 import { callEnd } from '../log/call-phase.ts'
 import type { EventOf, LogEvent } from '../log/events.ts'
 import { callPosition } from '../log/fold-call.ts'
@@ -10,11 +10,20 @@ import type { Reduction } from './render/reduction.ts'
 export type Explanation = {
   readonly seq: number
   readonly type: string
-  readonly shown: 'verbatim' | 'stubbed' | 'summarised' | 'outside_window' | 'not_shown'
+  /** `shaped`: a hook decided which messages the model saw. */
+  readonly shown: 'verbatim' | 'stubbed' | 'summarised' | 'outside_window' | 'not_shown' | 'shaped'
   readonly why: string
 }
 
 type Shown = Pick<Explanation, 'shown' | 'why'>
+
+/** What a hook changed of one model call, as its audit row has it: how many messages it gave, and tools and settings as they were then. */
+export type ShapedBy = {
+  readonly hook: string
+  readonly messages?: number
+  readonly tools?: readonly string[]
+  readonly settings?: JsonObject
+}
 
 /** The last event that a call could see. Null when its audit row does not say. */
 export function seenBy(call: Pick<ModelCall, 'evictions'>): number | null {
@@ -30,16 +39,30 @@ export function explain(
   call: Pick<ModelCall, 'evictions'>,
   state: ConversationState,
 ): Explanation[] {
-  const { evicted = [] } = (call.evictions ?? {}) as { evicted?: Eviction[] }
+  const { evicted = [], shaped } = (call.evictions ?? {}) as { evicted?: Eviction[]; shaped?: unknown }
+  const shaping = shapingHook(shaped)
   const seen = seenBy(call) ?? Number.POSITIVE_INFINITY
   const turnOf = turnFinder(state)
   return events.map((event) => {
     const { seq, type } = event
     if (seq > seen) return { seq, type, shown: 'not_shown', why: 'it came after this call' }
-    if (event.type === 'seeded') return { seq, type, ...ofSeed(evicted) }
+    if (event.type === 'seeded') return { seq, type, ...unlessShaped(ofSeed(evicted), shaping) }
     const turn = turnOf(event)
-    return { seq, type, ...(turn ? (ofTurn(turn, evicted) ?? ofEvent(event, turn, evicted)) : notInPrompt) }
+    const shown = turn ? (ofTurn(turn, evicted) ?? ofEvent(event, turn, evicted)) : notInPrompt
+    return { seq, type, ...unlessShaped(shown, shaping) }
   })
+}
+
+/** The hook that gave the messages of a call; the last one counts. */
+function shapingHook(shaped: unknown): string | null {
+  if (!Array.isArray(shaped)) return null
+  const last = (shaped as readonly (ShapedBy | null)[]).findLast((by) => typeof by?.messages === 'number')
+  return typeof last?.hook === 'string' ? last.hook : null
+}
+
+function unlessShaped(shown: Shown, hook: string | null): Shown {
+  if (hook === null || shown.shown === 'not_shown') return shown
+  return { shown: 'shaped', why: `the hook '${hook}' decided which messages the model saw` }
 }
 
 const verbatim: Shown = { shown: 'verbatim', why: 'its turn is in the window' }

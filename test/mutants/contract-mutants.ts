@@ -206,8 +206,9 @@ export const contractMutants: readonly Mutant[] = [
     edits: [
       {
         file: 'src/log/fold-events.ts',
-        find: "if (!found) return this.#ignore(event, { what: 'call', id: callId })\n    this.#own",
-        replace: "if (!found) throw new EventInvalidError(event, `it names call '${callId}'`)\n    this.#own",
+        find: "if (!found) return this.#ignore(event, { what: 'call', id: callId })\n    const { call } = found",
+        replace:
+          "if (!found) throw new EventInvalidError(event, `it names call '${callId}'`)\n    const { call } = found",
       },
     ],
     killedBy: [

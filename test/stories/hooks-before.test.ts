@@ -151,8 +151,11 @@ overStores('hooks before a model call', (story) => {
     })
     const model = scriptedModel([{ calls: [{ tool: 'look', args: {} }] }, 'Done.'])
     const { chat } = start(story, [impostor], { model, tools: [look] })
-    expect(await (await chat.send('hello')).outcome()).toMatchObject({ status: 'completed' })
-    expect(scopes).toEqual(['ann'])
+    expect(await (await chat.send('hello')).outcome()).toMatchObject({
+      status: 'failed',
+      reason: expect.stringMatching(/^hook_failed: The hook 'impostor' changed 'scope' of the turn/),
+    })
+    expect(scopes).toEqual([])
   })
 })
 

@@ -51,4 +51,16 @@ overStores('transforming what a model streams', (story) => {
     expect(JSON.stringify(await chat.events())).not.toContain('secret')
     expect(await (await chat.send('again')).outcome()).toMatchObject({ status: 'completed', text: 'fine' })
   })
+
+  test('has to be synchronous: a promise fails the turn, which says so', async () => {
+    for (const transform of [async (chunk: unknown) => chunk, () => Promise.reject(new Error('late'))]) {
+      const { chat } = start(story, transform)
+      expect(await (await chat.send('hello')).outcome()).toMatchObject({
+        status: 'failed',
+        reason:
+          "transform_failed: The agent's transformChunk returned a promise, but it must be synchronous. Make it return the chunk itself.",
+        text: '',
+      })
+    }
+  })
 })

@@ -26,6 +26,7 @@ export const errorCodes = {
   invalid_answer: { family: 'usage', status: 422 },
   hook_failed: { family: 'tool', status: 500 },
   injection_overflow: { family: 'usage', status: 500 },
+  no_model_chosen: { family: 'usage', status: 500 },
   model_failed: { family: 'model', status: 502 },
   model_interrupted: { family: 'model', status: 502 },
   model_overloaded: { family: 'model', status: 503 },

@@ -66,3 +66,14 @@ export class InjectionOverflowError extends PerdureError {
     this.hook = hook
   }
 }
+
+/** The function that chooses an agent's model threw, took too long, or returned no model. The turn fails. */
+export class ModelChoiceError extends PerdureError {
+  constructor(agent: string, problem: string, options: { cause?: unknown } = {}) {
+    super(
+      'no_model_chosen',
+      `The 'model' function of the agent '${agent}' ${problem}. Make it return a language model.`,
+      options,
+    )
+  }
+}

@@ -31,13 +31,19 @@ export type ModelErrorDetails = {
   readonly retryable: boolean
 }
 
-/** The agent's `transformChunk` threw. Continuing would show or store text that it was meant to change. */
+/** The agent's `transformChunk` threw, or returned a promise. Continuing would show or store text that it was meant to change. */
 export class TransformFailedError extends PerdureError {
-  constructor(cause: unknown) {
-    const problem = cause instanceof Error ? cause.message : String(cause)
-    super('transform_failed', `The agent's transformChunk threw: ${problem}. Make it return a chunk or nothing.`, {
-      cause,
-    })
+  constructor(problem: string, options: { cause?: unknown } = {}) {
+    super('transform_failed', `The agent's transformChunk ${problem}.`, options)
+  }
+
+  static threw(cause: unknown): TransformFailedError {
+    const said = cause instanceof Error ? cause.message : String(cause)
+    return new TransformFailedError(`threw: ${said}. Make it return a chunk or nothing`, { cause })
+  }
+
+  static returnedPromise(): TransformFailedError {
+    return new TransformFailedError('returned a promise, but it must be synchronous. Make it return the chunk itself')
   }
 }
 

@@ -4,7 +4,7 @@ import type { Redact } from '../../base/redact/redactor.ts'
 import type { ModelRef } from '../../log/events.ts'
 import type { AttemptReport } from '../../model/call-model.ts'
 import { type CommonPrefix, promptJson } from '../../prompt/common-prefix.ts'
-import { evictionsOf } from '../../prompt/explain.ts'
+import { evictionsOf, type ShapedBy } from '../../prompt/explain.ts'
 import { noReduction, type Reduction } from '../../prompt/render/reduction.ts'
 import type { NewModelCall } from '../../store/records.ts'
 import type { TurnContext } from './turn-context.ts'
@@ -18,6 +18,8 @@ export type AuditedCall = {
   readonly reduction?: Reduction
   /** What the prompt has in common with the one before; null when that is not known here. */
   readonly prefix?: CommonPrefix | null
+  /** What hooks changed of the call. */
+  readonly shaped?: readonly ShapedBy[]
 }
 
 export type Audit = {
@@ -40,7 +42,8 @@ export function auditAttempts({ node, ref, agent, store }: TurnContext, call: Au
 }
 
 function rowOf(call: AuditedCall, attempt: AttemptReport, isFull: boolean, redact: Redact): NewModelCall {
-  const { turnRef, prompt, seen, reduction = noReduction, prefix = null } = call
+  const { turnRef, prompt, seen, reduction = noReduction, prefix = null, shaped = [] } = call
+  const byHooks = shaped.length > 0 ? { shaped: shaped as unknown as Json } : {}
   const { model, usage, latencyMs, status, timeToFirstTokenMs, error } = attempt
   const rendered = typeof prompt === 'function' ? prompt(model) : prompt
   return {
@@ -51,7 +54,7 @@ function rowOf(call: AuditedCall, attempt: AttemptReport, isFull: boolean, redac
     latencyMs: Math.max(0, Math.round(latencyMs)),
     status,
     summaryVersion: reduction.summary?.version ?? null,
-    evictions: { seen, evicted: evictionsOf(reduction), prefix: prefix && { ...prefix } },
+    evictions: { seen, evicted: evictionsOf(reduction), prefix: prefix && { ...prefix }, ...byHooks },
   }
 }
 

@@ -16,6 +16,7 @@ import { pagesAfter } from '../../store/log-pages.ts'
 import { type Summary, usableBase } from '../../store/records.ts'
 import { bound, loadWhole } from '../../store/working-sets.ts'
 import { auditAttempts } from './audit.ts'
+import { modelOutsideTurns } from './choose-model.ts'
 import type { TurnContext } from './turn-context.ts'
 
 /** Names the conversation outside its turns, once a turn has ended well. A title that failed is tried again after the next turn. */
@@ -132,11 +133,11 @@ async function generateTitle(state: ConversationState, context: TurnContext, sig
 }
 
 /** Empty when there is none. */
-function askForTitle(state: ConversationState, context: TurnContext, signal: AbortSignal): Promise<string> {
+async function askForTitle(state: ConversationState, context: TurnContext, signal: AbortSignal): Promise<string> {
   const { agent } = context
   const system = agent.title?.instructions ?? instructions
   const question = {
-    model: agent.title?.model ?? agent.model,
+    model: agent.title?.model ?? (await modelOutsideTurns(context)),
     system,
     // As text: a prompt with calls in it is refused where no tools are offered.
     text: `${transcript(state.turns, longestTranscript)}\n\n${system}`,
@@ -209,7 +210,8 @@ async function sumUp(
 ): Promise<string> {
   const { agent } = context
   const settings = agent.context.summarise === false ? null : agent.context.summarise
-  const { budget } = limitsOf(agent, modelRef(agent.model))
+  const model = await modelOutsideTurns(context)
+  const { budget } = limitsOf(agent, modelRef(model))
   const words = Math.max(50, Math.floor(budget * summaryShare * wordsPerToken))
   const before = previous ? previous.text : await seedOf(context)
   const earlier = before === '' ? '' : `Summary so far:\n${before}\n\n`
@@ -217,7 +219,7 @@ async function sumUp(
   const ask = `${earlier}Messages to add to the summary:\n${messages}\n\nWrite the new summary of all of it, in at most ${words} words.`
   const last = span.at(-1)!
   const question = {
-    model: settings?.model ?? agent.model,
+    model: settings?.model ?? model,
     system: settings?.instructions ?? summaryInstructions,
     text: ask,
     turnRef: `summary/${last.turnId}`,

@@ -58,7 +58,7 @@ type Judged = Pick<MessageOutcome, 'verdict' | 'withheld'>
 
 async function judged(bare: MessageOutcome, streamed: Streamed, context: TurnContext): Promise<MessageOutcome> {
   const { message, turn, turnState } = streamed
-  const preparing = message.calls.map((call) => prepareCall(call, context.agent.toolSet, turn))
+  const preparing = message.calls.map((call) => prepareCall(call, context.agent.toolSet, turn, turn.shape?.tools))
   const calls = preparing.length === 0 ? [] : await Promise.all(preparing)
   const outcome = { ...bare, calls }
   const { output } = turnState.options

@@ -9,14 +9,17 @@ import type { CancelOutcome, Outcome } from '../../log/settle.ts'
 import { type ConversationState, findTurn, type TurnState } from '../../log/state.ts'
 import { streamModel } from '../../model/stream-model.ts'
 import { calibrate, countParts, estimateTokens } from '../../prompt/budget/count-tokens.ts'
-import { renderContext } from '../../prompt/render/render-context.ts'
+import type { ShapedBy } from '../../prompt/explain.ts'
+import { blobsNeeded, renderContext } from '../../prompt/render/render-context.ts'
+import { shapedAgent, shapeProblem } from '../../prompt/shaped-prompt.ts'
 import type { Delta, LiveContent } from '../../view/view.ts'
 import { auditAttempts, turnRef } from './audit.ts'
 import { startSummary } from './background-calls.ts'
+import { chooseModel } from './choose-model.ts'
 import { failureReason, finishMessage } from './finish-message.ts'
-import { nextPrompt } from './next-prompt.ts'
+import { nextPrompt, noBlobs, type PreparedCall, readBlobs } from './next-prompt.ts'
 import { modelTools } from './prepare-call.ts'
-import { runPreHooks } from './run-hooks.ts'
+import { type PreHookOptions, runPreHooks } from './run-hooks.ts'
 import type { TurnContext } from './turn-context.ts'
 
 type ModelTask = {
@@ -53,22 +56,23 @@ async function run(step: ModelStep, context: TurnContext, loop: Loop, signal: Ab
   const prepared = await unlessAborted(prepare(step, context, loop, signal), signal)
   if (prepared.type === 'halt') return { type: 'end', turnId: step.turnId, status: 'halted', reason: prepared.reason }
 
-  const { turn, system } = prepared
+  const { turn, call, shaped } = prepared
+  const { model } = call
   const state = loop.state()
   const turnState = stateOfTurn(state, step.turnId)
-  const next = await nextPrompt(state, system, turn.injections, context, signal)
+  const next = await nextPrompt(state, call, context, signal)
   const { prompt, estimated, reduction, prefix, toSummarise } = next
   if (toSummarise.length > 0) startSummary(toSummarise, state.lastSeq, context)
   const ref = turnRef(step.turnId, step.step)
-  const audit = auditAttempts(context, { turnRef: ref, prompt, seen: state.lastSeq, reduction, prefix })
+  const audit = auditAttempts(context, { turnRef: ref, prompt, seen: state.lastSeq, reduction, prefix, shaped })
   const messageId = uuidV7(clock.now())
   failpoint('model.before_call')
   const message = await streamModel(
     {
-      models: [agent.model, ...agent.fallbackModels],
-      prompt: (model) => prompt(modelRef(model)),
-      tools: modelTools(agent.tools, agent.model.provider),
-      settings: agent.settings,
+      models: [model, ...agent.fallbackModels],
+      prompt: (called) => prompt(modelRef(called)),
+      tools: modelTools(call.agent.tools, model.provider),
+      settings: call.agent.settings,
       ...(turnState.options.output ? { output: { schema: turnState.options.output } } : {}),
       retry: agent.retry,
       signal,
@@ -87,7 +91,9 @@ async function run(step: ModelStep, context: TurnContext, loop: Loop, signal: Ab
   return outcome
 }
 
-type Prepared = { type: 'go'; turn: Turn; system: string } | { type: 'halt'; reason: string }
+type Prepared =
+  | { type: 'go'; turn: Turn; call: PreparedCall; shaped: readonly ShapedBy[] }
+  | { type: 'halt'; reason: string }
 
 /** Runs the pre-hooks. What a durable one adds is in the log before the model is called. */
 async function prepare(step: ModelStep, context: TurnContext, loop: Loop, signal: AbortSignal): Promise<Prepared> {
@@ -108,18 +114,29 @@ async function prepare(step: ModelStep, context: TurnContext, loop: Loop, signal
   }
   const { instructions } = agent
   const system = typeof instructions === 'function' ? await instructions(turnOf(bare)) : instructions
+  const model = typeof agent.model === 'function' ? await chooseModel(context, turnOf(bare)) : agent.model
+  const preHooks = agent.hooks.filter((hook) => hook.phase === 'pre')
   const { reduction, endedTurns: ended } = context.memory
+  const needed = preHooks.length === 0 ? [] : blobsNeeded(state, reduction, [], ended)
+  const blobs = needed.length === 0 ? noBlobs : await readBlobs(needed, context, signal)
   const turn = turnOf({
     ...bare,
-    context: () => renderContext(state, { system, model: modelRef(agent.model), reduction, ended }),
+    context: () => {
+      const rendering = { system, model: modelRef(model), reduction, ended }
+      const files = preHooks.length === 0 ? 'named' : blobs
+      return renderContext(withoutInjections(state, turnState, step.step), { ...rendering, blobs: files })
+    },
   })
-  const preHooks = agent.hooks.filter((hook) => hook.phase === 'pre')
-  if (preHooks.length === 0) return { type: 'go', turn, system }
+  const call = { system, model, agent, injections: turn.injections, messages: null, blobs }
+  if (preHooks.length === 0) return { type: 'go', turn, call, shaped: [] }
+  const countTokens = (parts: readonly UserPart[]) => countParts(parts, agent.context.tokenizer ?? estimateTokens)
   const result = await runPreHooks(preHooks, turn, {
     hookTimeoutMs: agent.hookTimeoutMs,
     injectionReserve: agent.context.injectionReserve,
-    countTokens: (parts) => countParts(parts, agent.context.tokenizer ?? estimateTokens),
+    countTokens,
     durableInjections: durableInjections(turnState, step.step),
+    earlier: earlierInjections(turnState, step.step, countTokens),
+    shapeProblem: (shape) => shapeProblem(agent, shape),
     onDurable: async (hook, parts) => {
       const isKept = await loop.submit({ type: 'injection', turnId: step.turnId, step: step.step, hook, parts })
       if (!isKept) throw new DOMException('the turn has ended', 'AbortError')
@@ -128,16 +145,45 @@ async function prepare(step: ModelStep, context: TurnContext, loop: Loop, signal
     clock,
   })
   if (result.type === 'halt') return { type: 'halt', reason: result.reason }
-  // What is in the log is rendered from there.
+  const { shaped } = result
+  const { shape } = result.turn
+  const shaping = shaped.findLast(({ messages }) => messages !== undefined)
+  const messages = shape?.messages && shaping ? { given: shape.messages, hook: shaping.hook } : null
+  // What is in the log is rendered from there, unless a hook has given the messages itself.
   const durable = new Set(preHooks.filter((hook) => hook.durable).map((hook) => hook.name))
-  const transient = result.injections.filter(({ hook }) => !durable.has(hook)).flatMap(({ parts }) => parts)
-  return { type: 'go', turn: turnOf({ ...result.turn, injections: transient }), system }
+  const atTheEnd = result.injections.filter(({ hook }) => messages !== null || !durable.has(hook))
+  const injections = atTheEnd.flatMap(({ parts }) => parts)
+  return {
+    type: 'go',
+    turn: turnOf({ ...result.turn, injections }),
+    call: { ...call, agent: shapedAgent(agent, shape), injections, messages },
+    shaped,
+  }
+}
+
+/** The log without what hooks have added to this very call, also where a process before this one has run them. */
+function withoutInjections(state: ConversationState, turn: TurnState, step: number): ConversationState {
+  const isOfStep = (item: TurnState['items'][number]): boolean => item.type === 'injection' && item.step === step
+  if (!turn.items.some(isOfStep)) return state
+  const items = turn.items.filter((item) => !isOfStep(item))
+  return { ...state, turns: state.turns.map((other) => (other === turn ? { ...turn, items } : other)) }
 }
 
 function durableInjections(turn: TurnState, step: number): Map<string, readonly UserPart[]> {
   const known = new Map<string, readonly UserPart[]>()
   for (const item of turn.items) if (item.type === 'injection' && item.step === step) known.set(item.hook, item.parts)
   return known
+}
+
+/** What durable hooks have added at earlier steps of the turn, which is in every prompt of it. */
+function earlierInjections(
+  turn: TurnState,
+  step: number,
+  countTokens: (parts: readonly UserPart[]) => number,
+): PreHookOptions['earlier'] {
+  const earlier = turn.items.filter((item) => item.type === 'injection').filter((item) => item.step < step)
+  const tokens = earlier.reduce((sum, { parts }) => sum + countTokens(parts), 0)
+  return { hooks: new Set(earlier.map(({ hook }) => hook)), tokens }
 }
 
 function liveDeltas(

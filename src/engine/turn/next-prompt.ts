@@ -1,6 +1,8 @@
 import type { LanguageModelV4Prompt } from '@ai-sdk/provider'
 import { retryStore } from '../../base/retry.ts'
-import { modelRef } from '../../define/language-model.ts'
+import type { Agent } from '../../define/agent.ts'
+import { type LanguageModel, modelRef } from '../../define/language-model.ts'
+import type { ContextMessage } from '../../define/turn.ts'
 import type { BlobRef } from '../../log/blob-ref.ts'
 import type { ModelRef, UserPart } from '../../log/events.ts'
 import type { ConversationState, TurnState } from '../../log/state.ts'
@@ -10,6 +12,7 @@ import { describeReduction } from '../../prompt/budget/reduce.ts'
 import { type CommonPrefix, commonPrefix, traceOf } from '../../prompt/common-prefix.ts'
 import type { Reduction } from '../../prompt/render/reduction.ts'
 import { blobsNeeded, renderContext } from '../../prompt/render/render-context.ts'
+import { shapedPrompt } from '../../prompt/shaped-prompt.ts'
 import type { TurnContext } from './turn-context.ts'
 
 export type NextPrompt = {
@@ -22,25 +25,38 @@ export type NextPrompt = {
   readonly toSummarise: readonly TurnState[]
 }
 
+/** A model call as the hooks have left it. */
+export type PreparedCall = {
+  readonly system: string
+  /** What is put at the end of the prompt. */
+  readonly injections: readonly UserPart[]
+  readonly model: LanguageModel
+  /** The agent with the tools and settings of this call. */
+  readonly agent: Agent
+  /** The messages that a hook gave in place of those of the log. */
+  readonly messages: { readonly given: readonly ContextMessage[]; readonly hook: string } | null
+  /** Blobs that were read for the hooks. */
+  readonly blobs: ReadonlyMap<string, Uint8Array>
+}
+
 /**
  * What the next model call of a turn sees; remembered, so that the prompt after it goes on from it. Rejects with `ContextOverflowError` when
  * it does not fit.
  */
 export async function nextPrompt(
   state: ConversationState,
-  system: string,
-  injections: readonly UserPart[],
+  call: PreparedCall,
   context: TurnContext,
   signal: AbortSignal,
 ): Promise<NextPrompt> {
   const { node, ref, agent, memory } = context
   const before = memory.reduction
-  const first = assemble(state, system, injections, context)
+  const first = assemble(state, call, context)
   // Something is about to be left out; another node may have summed it up.
   const isNews = first.hasReduced && (await findSummary(context, signal))
-  const assembly = isNews ? assemble(state, system, injections, context) : first
+  const assembly = isNews ? assemble(state, call, context) : first
   const { reduction, estimated } = assembly
-  if (assembly.overflow) throw assembly.overflow
+  if (assembly.overflow && !call.messages) throw assembly.overflow
   memory.reduction = reduction
   const news = assembly.hasReduced ? describeReduction(before, reduction) : null
   if (news) node.logger.debug('the context was reduced', { ...ref, news })
@@ -48,21 +64,24 @@ export async function nextPrompt(
   const toSummarise = maySummarise
     ? planSummary({ ...assembly.reduced, isSummarised: agent.context.summarise !== false })
     : []
-  const prefix = agent.audit === 'off' ? null : prefixOf(state, system, news, context)
-  const needed = blobsNeeded(state, reduction, injections, memory.endedTurns)
-  const blobs = needed.length === 0 ? noBlobs : await readBlobs(needed, context, signal)
+  const prefix = agent.audit === 'off' ? null : prefixOf(state, call, news, context)
+  const shown = call.messages ? { ...state, turns: [] } : state
+  const needed = blobsNeeded(shown, reduction, call.injections, memory.endedTurns)
+  const blobs = needed.length === 0 ? call.blobs : await readBlobs(needed, context, signal, call.blobs)
+  if (call.messages) {
+    const models = [call.model, ...agent.fallbackModels].map(modelRef)
+    const { given: messages, hook } = call.messages
+    const shaped = { messages, hook, injections: call.injections, models, blobs }
+    return { ...shapedPrompt(shaped, call.agent, memory.calibration.factor), reduction, prefix, toSummarise }
+  }
   return { prompt: (model) => assembly.prompt(model, blobs), estimated, reduction, prefix, toSummarise }
 }
 
-function assemble(
-  state: ConversationState,
-  system: string,
-  injections: readonly UserPart[],
-  { agent, memory }: TurnContext,
-): Assembly {
+function assemble(state: ConversationState, call: PreparedCall, { memory }: TurnContext): Assembly {
   const { reduction, calibration, turnSizes, endedTurns, latestSummary: latest } = memory
   const remembered = { reduction, calibration, turnSizes, endedTurns, latest }
-  return assemblePrompt({ state, agent, system, model: modelRef(agent.model), injections, ...remembered })
+  const { system, model, agent, injections } = call
+  return assemblePrompt({ state, agent, system, model: modelRef(model), injections, ...remembered })
 }
 
 /** Whether the store has a newer one than this process knew of. */
@@ -76,25 +95,27 @@ async function findSummary({ node, ref, memory, store }: TurnContext, signal: Ab
 /** Compares what comes of the log: injections are made anew for each call. */
 function prefixOf(
   state: ConversationState,
-  system: string,
+  { system, model }: PreparedCall,
   news: string | null,
-  { agent, memory }: TurnContext,
+  { memory }: TurnContext,
 ): CommonPrefix | null {
   const { reduction, endedTurns: ended } = memory
-  const trace = traceOf(renderContext(state, { system, model: modelRef(agent.model), reduction, ended }))
+  const trace = traceOf(renderContext(state, { system, model: modelRef(model), reduction, ended }))
   const prefix = memory.lastPrompt && commonPrefix(memory.lastPrompt, trace)
   memory.lastPrompt = trace
   return prefix?.brokenBy && news ? { ...prefix, brokenBy: news } : prefix
 }
 
-const noBlobs: ReadonlyMap<string, Uint8Array> = new Map()
+export const noBlobs: ReadonlyMap<string, Uint8Array> = new Map()
 
-async function readBlobs(
+/** Those of `known` are not read again. */
+export async function readBlobs(
   refs: readonly BlobRef[],
   { node, ref: conversation, store }: TurnContext,
   signal: AbortSignal,
+  known: ReadonlyMap<string, Uint8Array> = noBlobs,
 ): Promise<Map<string, Uint8Array>> {
-  const blobs = new Map<string, Uint8Array>()
+  const blobs = new Map<string, Uint8Array>(known)
   for (const ref of refs) {
     const found = blobs.has(ref.blob) ? null : await retryStore(() => store.getBlob(ref), node, conversation, signal)
     if (found) blobs.set(ref.blob, found.bytes)

@@ -20,9 +20,14 @@ type CallableTool = Exclude<Tool, { executor: 'provider' }>
 
 /**
  * Takes the decisions about a call that are taken once. A call that cannot be made gets a result the model can read. `args` is what the model
- * passed, not what the schema made of it: `runTool` applies the schema again. Never rejects.
+ * passed, not what the schema made of it: `runTool` applies the schema again. `offered`: the tools that hooks have left. Never rejects.
  */
-export async function prepareCall(raw: RawCall, tools: ToolSet, turn: Turn): Promise<DraftCall> {
+export async function prepareCall(
+  raw: RawCall,
+  tools: ToolSet,
+  turn: Turn,
+  offered?: readonly string[],
+): Promise<DraftCall> {
   const parsed = parseInput(raw.input)
   const draft: DraftCall = {
     callId: raw.callId,
@@ -38,7 +43,10 @@ export async function prepareCall(raw: RawCall, tools: ToolSet, turn: Turn): Pro
   const refused = (error: string): DraftCall => ({ ...draft, result: { ok: false, error } })
 
   const tool = tools.get(raw.name)
-  if (!tool) return refused(`there is no tool '${raw.name}'; ${available(tools)}`)
+  if (!tool) return refused(`there is no tool '${raw.name}'; ${available(tools, offered)}`)
+  if (offered && !offered.includes(raw.name)) {
+    return refused(`the tool '${raw.name}' cannot be called in this step; ${available(tools, offered)}`)
+  }
   if (tool.executor === 'provider') return refused(`the tool '${raw.name}' is run by the model's provider, not here`)
   if (parsed.problem !== null) return refused(`the arguments for '${raw.name}' ${parsed.problem}`)
   const checked = await validate(tool.input, parsed.args)
@@ -61,8 +69,9 @@ export async function prepareCall(raw: RawCall, tools: ToolSet, turn: Turn): Pro
   }
 }
 
-function available(tools: ToolSet): string {
-  const names = [...tools.values()].filter((tool) => tool.executor !== 'provider').map((tool) => tool.name)
+function available(tools: ToolSet, offered: readonly string[] | undefined): string {
+  const callable = [...tools.values()].filter((tool) => tool.executor !== 'provider').map((tool) => tool.name)
+  const names = offered ? callable.filter((name) => offered.includes(name)) : callable
   return names.length > 0 ? `available: ${names.join(', ')}` : 'none are available'
 }
 

@@ -1,28 +1,41 @@
 import { linkSignal, onAbort } from '../../base/abort.ts'
 import type { Clock } from '../../base/clock.ts'
 import { HookError, InjectionOverflowError } from '../../base/errors/definition-errors.ts'
+import type { JsonObject } from '../../base/json.ts'
 import type { Logger } from '../../base/logger.ts'
 import { type Halt, type Hook, isHalt, isRegenerate } from '../../define/create-hook.ts'
-import { inject, isTurn, type Turn, toUserParts, turnOf } from '../../define/turn.ts'
+import type { Shape } from '../../define/shape.ts'
+import { changedMember, inject, isTurn, type Turn, toUserParts, turnOf } from '../../define/turn.ts'
 import type { UserPart } from '../../log/events.ts'
+import type { ShapedBy } from '../../prompt/explain.ts'
 
 type RunHookOptions = { readonly hookTimeoutMs: number; readonly clock: Clock }
 
-/**
- * What one hook returned, not yet looked at. Rejects with a `HookError` when it threw or passed its time (its signal is then aborted, and what
- * it still does is ignored), and with the reason of `turn.signal` when that is aborted.
- */
-async function runHook(hook: Hook, turn: Turn, { hookTimeoutMs, clock }: RunHookOptions): Promise<unknown> {
+/** The turn that a hook was given, and what it returned, not yet looked at. */
+type Ran = { readonly given: Turn; readonly returned: unknown }
+
+/** Rejects with a `HookError` when the hook threw or passed its time, and with the reason of `turn.signal` when that is aborted. */
+async function runHook(hook: Hook, turn: Turn, { hookTimeoutMs, clock }: RunHookOptions): Promise<Ran> {
+  const timeoutMs = hook.timeoutMs ?? hookTimeoutMs
+  const tooLate = new HookError(hook.name, `took longer than ${timeoutMs} ms`)
+  return await runWithin({ timeoutMs, clock, tooLate }, turn, async (given) => ({
+    given,
+    returned: await run(hook, given),
+  }))
+}
+
+type Within = { readonly timeoutMs: number; readonly clock: Clock; readonly tooLate: Error }
+
+/** Runs the application's code with a turn for so long. Then the turn's signal is aborted, and what the code still does is ignored. */
+export async function runWithin<T>(within: Within, turn: Turn, run: (given: Turn) => Promise<T>): Promise<T> {
   turn.signal.throwIfAborted()
   const { signal, abort, unlink } = linkSignal(turn.signal)
-  const callOff = clock.after(hookTimeoutMs, () => {
-    abort(new HookError(hook.name, `took longer than ${hookTimeoutMs} ms`))
-  })
+  const callOff = within.clock.after(within.timeoutMs, () => abort(within.tooLate))
   const stopped = new Promise<never>((_, reject) => {
     onAbort(signal, () => reject(signal.reason))
   })
   try {
-    return await Promise.race([run(hook, turnOf({ ...turn, signal })), stopped])
+    return await Promise.race([run(turnOf({ ...turn, signal })), stopped])
   } finally {
     callOff()
     unlink()
@@ -37,7 +50,7 @@ async function run(hook: Hook, turn: Turn): Promise<unknown> {
   }
 }
 
-function describe(cause: unknown): string {
+export function describe(cause: unknown): string {
   try {
     return cause instanceof Error ? `${cause.name}: ${cause.message}` : String(cause)
   } catch {
@@ -50,13 +63,22 @@ export type PreHookOptions = RunHookOptions & {
   readonly countTokens: (parts: readonly UserPart[]) => number
   /** What the log holds for this turn and step, by hook name: such a hook is not run again. */
   readonly durableInjections: ReadonlyMap<string, readonly UserPart[]>
+  /** What durable hooks added at earlier steps of this turn: their names, and how many tokens it has. */
+  readonly earlier: { readonly hooks: ReadonlySet<string>; readonly tokens: number }
+  /** What is wrong with the shape that a hook gave the model call; null when nothing is. */
+  readonly shapeProblem: (shape: Shape) => string | null
   /** Must commit the parts of a durable hook, also when there are none, before it resolves. */
   readonly onDurable: (hook: string, parts: readonly UserPart[]) => Promise<void>
   readonly logger: Logger
 }
 
 type PreHookOutcome =
-  | { readonly type: 'go'; readonly turn: Turn; readonly injections: readonly HookInjection[] }
+  | {
+      readonly type: 'go'
+      readonly turn: Turn
+      readonly injections: readonly HookInjection[]
+      readonly shaped: readonly ShapedBy[]
+    }
   | { readonly type: 'halt'; readonly reason: string; readonly hook: string }
 
 /** What one hook added; nothing is listed for hooks that added nothing. The parts of durable hooks are in the log too. */
@@ -72,14 +94,19 @@ export async function runPreHooks(
   options: PreHookOptions,
 ): Promise<PreHookOutcome> {
   const injections: HookInjection[] = []
+  const shaped: ShapedBy[] = []
   let current = turn
-  let tokens = 0
+  let tokens = options.earlier.tokens
   for (const group of groupsOf(hooks)) {
     const results = await Promise.all(group.map((hook) => resultOf(hook, current, options)))
-    for (const [index, { parts, isLogged }] of results.entries()) {
+    for (const [index, { parts, isLogged, shape }] of results.entries()) {
       const { name, durable } = group[index]!
       if (isHalt(parts)) return { type: 'halt', reason: parts.reason, hook: name }
       if (parts === null) continue
+      if (shape) {
+        shaped.push(shapedBy(name, current.shape, shape))
+        current = withShape(current, shape)
+      }
       tokens += parts.length > 0 ? options.countTokens(parts) : 0
       if (!isLogged && parts.length > 0 && tokens > options.injectionReserve) {
         throw new InjectionOverflowError(name, tokens, options.injectionReserve)
@@ -90,7 +117,7 @@ export async function runPreHooks(
       injections.push({ hook: name, parts, durable })
     }
   }
-  return { type: 'go', turn: current, injections }
+  return { type: 'go', turn: current, injections, shaped }
 }
 
 /** Sequential hooks one by one; parallel neighbours together. */
@@ -105,17 +132,43 @@ function groupsOf(hooks: readonly Hook[]): Hook[][] {
   return groups
 }
 
-/** `parts` is null for a hook that was skipped. */
-type HookResult = { readonly parts: readonly UserPart[] | Halt | null; readonly isLogged: boolean }
+function withShape(turn: Turn, shape: Shape): Turn {
+  const { messages } = shape
+  const isNew = messages !== undefined && messages !== turn.shape?.messages
+  return turnOf({ ...turn, shape, ...(isNew ? { context: messages } : {}) })
+}
+
+function shapedBy(hook: string, before: Shape | null, { messages, tools, settings }: Shape): ShapedBy {
+  return {
+    hook,
+    ...(messages === undefined || messages === before?.messages ? {} : { messages: messages.length }),
+    ...(tools === undefined || tools === before?.tools ? {} : { tools }),
+    ...(settings === undefined || settings === before?.settings ? {} : { settings: plain(settings) }),
+  }
+}
+
+/** Without the settings that a hook took away. */
+function plain(settings: object): JsonObject {
+  return JSON.parse(JSON.stringify(settings)) as JsonObject
+}
+
+/** `parts` is null for a hook that was skipped, or that has had its turn. */
+type HookResult = {
+  readonly parts: readonly UserPart[] | Halt | null
+  readonly isLogged: boolean
+  readonly shape?: Shape | null
+}
 
 async function resultOf(hook: Hook, turn: Turn, options: PreHookOptions): Promise<HookResult> {
   const logged = hook.durable ? options.durableInjections.get(hook.name) : undefined
   if (logged) return { parts: logged, isLogged: true }
+  if (hook.once === 'turn' && options.earlier.hooks.has(hook.name)) return { parts: null, isLogged: true }
   if (hook.mode === 'sequential') {
-    return { parts: addedBy(hook, turn, await runHook(hook, turn, options)), isLogged: false }
+    const { given, returned } = await runHook(hook, turn, options)
+    return { ...changesOf(hook, given, returned, options), isLogged: false }
   }
   try {
-    return { parts: partsOf(hook, await runHook(hook, turn, options)), isLogged: false }
+    return { parts: partsOf(hook, (await runHook(hook, turn, options)).returned), isLogged: false }
   } catch (error) {
     if (turn.signal.aborted) throw error
     options.logger.warn(`the parallel hook '${hook.name}' failed and was skipped`, { hook: hook.name, error })
@@ -123,21 +176,37 @@ async function resultOf(hook: Hook, turn: Turn, options: PreHookOptions): Promis
   }
 }
 
-/** Only what was injected is taken from a returned turn: a hook cannot change who acts. */
-function addedBy(hook: Hook, before: Turn, returned: unknown): readonly UserPart[] | Halt {
-  if (returned === undefined || returned === null) return []
-  if (isHalt(returned)) return hookHalt(hook, returned)
+/** What a sequential hook injected and shaped. Anything else that it changed is refused. */
+function changesOf(hook: Hook, given: Turn, returned: unknown, options: PreHookOptions): Omit<HookResult, 'isLogged'> {
+  if (returned === undefined || returned === null) return { parts: [] }
+  if (isHalt(returned)) return { parts: hookHalt(hook, returned) }
   if (!isTurn(returned)) {
-    throw new HookError(hook.name, 'must return the turn, inject(turn, parts), halt(reason), or nothing')
+    throw new HookError(
+      hook.name,
+      'must return the turn, inject(turn, parts), shape(turn, changes), halt(reason), or nothing',
+    )
   }
-  const kept = returned.injections.slice(0, before.injections.length)
-  if (before.injections.some((part, index) => part !== kept[index])) {
+  const kept = returned.injections.slice(0, given.injections.length)
+  if (given.injections.some((part, index) => part !== kept[index])) {
     throw new HookError(
       hook.name,
       'returned a turn without the injections of earlier hooks; return inject(turn, parts)',
     )
   }
-  return toParts(hook, returned.injections.slice(before.injections.length))
+  refuseChanges(hook, given, returned)
+  const shape = returned.shape === given.shape ? null : returned.shape
+  if (shape && hook.durable) {
+    throw new HookError(hook.name, 'is durable and shaped the call, but the log has only what a durable hook injects')
+  }
+  const problem = shape && options.shapeProblem(shape)
+  if (problem) throw new HookError(hook.name, problem)
+  return { parts: toParts(hook, returned.injections.slice(given.injections.length)), shape }
+}
+
+function refuseChanges(hook: Hook, given: Turn, returned: Turn): void {
+  const member = changedMember(given, returned)
+  if (member === null) return
+  throw new HookError(hook.name, `changed '${member}' of the turn, but a hook may only inject and shape`)
 }
 
 function hookHalt(hook: Hook, verdict: Halt): Halt {
@@ -173,7 +242,7 @@ export async function runPostHooks(
 ): Promise<PostHookOutcome> {
   for (const hook of hooks) {
     if (hook.phase !== 'post') continue
-    const verdict = await runHook(hook, turn, options)
+    const { given, returned: verdict } = await runHook(hook, turn, options)
     if (isHalt(verdict)) {
       const { reason, show } = hookHalt(hook, verdict)
       return { type: 'halt', reason, isShown: show === true, hook: hook.name }
@@ -181,6 +250,12 @@ export async function runPostHooks(
     if (isRegenerate(verdict)) return { type: 'regenerate', feedback: verdict.feedback, hook: hook.name }
     if (verdict !== undefined && verdict !== null && !isTurn(verdict)) {
       throw new HookError(hook.name, 'must return nothing, halt(reason) or regenerate(feedback)')
+    }
+    if (isTurn(verdict)) {
+      refuseChanges(hook, given, verdict)
+      if (verdict.injections !== given.injections || verdict.shape !== given.shape) {
+        throw new HookError(hook.name, 'injected into or shaped a call that is over; that is for pre-hooks')
+      }
     }
   }
   return { type: 'keep' }

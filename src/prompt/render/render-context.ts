@@ -7,7 +7,7 @@ import type { SnapshotMessage, SnapshotPart } from '../../log/snapshot.ts'
 import { type ConversationState, findCall } from '../../log/state.ts'
 import { CallIds } from './call-ids.ts'
 import { noReduction, type Reduction, visibleTurns } from './reduction.ts'
-import { type EndedTurns, noTurns, renderTurn, renderUserParts } from './render-turn.ts'
+import { type Blobs, type EndedTurns, noTurns, renderTurn, renderUserParts } from './render-turn.ts'
 
 export type RenderOptions = {
   readonly system: string
@@ -15,8 +15,7 @@ export type RenderOptions = {
   readonly model: ModelRef
   /** Injections of hooks that are not durable. Always last, so that everything before them stays the same. */
   readonly injections?: readonly UserPart[]
-  /** Blob bytes by hash. A missing file is described to the model as missing. */
-  readonly blobs?: ReadonlyMap<string, Uint8Array>
+  readonly blobs?: Blobs
   readonly reduction?: Reduction
   /** Rendered turns of earlier prompts, which are reused. */
   readonly ended?: EndedTurns
@@ -53,7 +52,7 @@ export function contextOfCall(state: ConversationState, callId: string, reductio
   const items = found.turn.items.filter(({ seq }) => seq <= seen)
   const calls = found.turn.calls.filter(({ seq }) => seq <= seen)
   const turns = state.turns.map((turn) => (turn === found.turn ? { ...turn, items, calls } : turn))
-  return renderContext({ ...state, turns }, { system: '', model, reduction })
+  return renderContext({ ...state, turns }, { system: '', model, reduction, blobs: 'named' })
 }
 
 /**

@@ -7,10 +7,13 @@ import { CallIds, ownCopy } from './call-ids.ts'
 import type { Reduction } from './reduction.ts'
 import { renderAssistant } from './render-assistant.ts'
 
+/** Bytes by hash. A file that is not among them is described as missing. `named`: every stored file is only named. */
+export type Blobs = ReadonlyMap<string, Uint8Array> | 'named'
+
 export type TurnRendering = {
   readonly model: ModelRef
   readonly stubbed: Reduction['stubbed']
-  readonly blobs?: ReadonlyMap<string, Uint8Array> | undefined
+  readonly blobs?: Blobs | undefined
 }
 
 /** May contain empty user messages: see `fillGaps`. */
@@ -39,7 +42,7 @@ export function renderTurn(turn: TurnState, options: TurnRendering, callIds: Cal
 
 export function renderUserParts(
   parts: readonly UserPart[],
-  blobs: ReadonlyMap<string, Uint8Array> = new Map(),
+  blobs: Blobs = new Map(),
 ): (LanguageModelV4TextPart | LanguageModelV4FilePart)[] {
   return parts.flatMap((part) => {
     if (part.type === 'file') return [renderFile(part, blobs)]
@@ -47,16 +50,14 @@ export function renderUserParts(
   })
 }
 
-function renderFile(
-  part: FilePart,
-  blobs: ReadonlyMap<string, Uint8Array>,
-): LanguageModelV4TextPart | LanguageModelV4FilePart {
+function renderFile(part: FilePart, blobs: Blobs): LanguageModelV4TextPart | LanguageModelV4FilePart {
   const filename = part.filename === undefined ? {} : { filename: part.filename.toWellFormed() }
   const name = filename.filename ?? ''
   if (typeof part.data === 'string') {
     if (!isFileUrl(part.data)) return { type: 'text', text: `[file ${name}: its address is not on the web]` }
     return { type: 'file', mediaType: part.mediaType, data: { type: 'url', url: new URL(part.data) }, ...filename }
   }
+  if (blobs === 'named') return { type: 'text', text: `[file ${name === '' ? part.mediaType.toWellFormed() : name}]` }
   const bytes = blobs.get(part.data.blob)
   if (!bytes) return { type: 'text', text: `[file ${name} is no longer available]` }
   return { type: 'file', mediaType: part.mediaType, data: { type: 'data', data: bytes }, ...filename }
@@ -140,7 +141,7 @@ function hasFiles(turn: TurnState): boolean {
 }
 
 /** Each prompt gets its own objects, down to arguments and results, because its receiver may change them. */
-function copyOf(message: LanguageModelV4Message): LanguageModelV4Message {
+export function copyOf(message: LanguageModelV4Message): LanguageModelV4Message {
   if (message.role === 'system') return { ...message }
   return { ...message, content: message.content.map(ownPart) } as LanguageModelV4Message
 }
