@@ -69,7 +69,7 @@ export {
   type Turn,
   type TurnAttributes,
 } from './define/turn.ts'
-export type { FlowStanding, FlowStatus } from './engine/flow/flow-state.ts'
+export type { FlowEndStanding, FlowStanding, FlowStatus } from './engine/flow/flow-state.ts'
 export type { TurnOutcome } from './engine/live/turn-outcome.ts'
 export type { RestoreScope } from './engine/scopes.ts'
 export type { InputPart, MessageInput, SendOptions, WhenBusy } from './engine/turn-options.ts'
@@ -95,11 +95,26 @@ export type { Answered, CallRef, WinningResolution } from './runtime/answer-call
 export type { Conversation, ForkOptions, OutputOf, PendingOf, TurnHandle } from './runtime/conversation.ts'
 export { createRuntime } from './runtime/create-runtime.ts'
 export type { DeadlineOptions, Extended } from './runtime/extend-deadline.ts'
-export type { FlowRecord, FlowSession, FlowSuspension } from './runtime/flow-session.ts'
+export type {
+  FlowRecord,
+  FlowSession,
+  FlowSuspension,
+  SessionForkOptions,
+  WaitOptions,
+} from './runtime/flow-session.ts'
 export type { HistoryPage } from './runtime/read/history.ts'
 export type { Inspection } from './runtime/read/inspect.ts'
-export type { InboxItem, ListedConversation } from './runtime/read/lists.ts'
+export type {
+  InboxCall,
+  InboxItem,
+  InboxQuestion,
+  ListedConversation,
+  ListedSession,
+  SessionFilter,
+  SessionStatus,
+} from './runtime/read/lists.ts'
 export type { WatchOptions } from './runtime/read/watch.ts'
+export type { WatchSessionOptions } from './runtime/read/watch-session.ts'
 export type { Readiness } from './runtime/readiness.ts'
 export type { ResumeOptions } from './runtime/resume-session.ts'
 export type { Runtime, RuntimeOptions, Verbs } from './runtime/runtime.ts'

@@ -27,6 +27,7 @@ export type {
 export { memoryDriver } from './store/memory/memory-store.ts'
 export { type ForkPlan, type ForkSource, planFork } from './store/plan-fork.ts'
 export type {
+  CallKind,
   ConversationAttrs,
   ConversationFilter,
   ConversationKind,

@@ -44,6 +44,10 @@ export const flowFailpoints = [
   'flow.after_park',
   'flow.before_step',
   'flow.after_step',
+  'flow.before_fork',
+  'flow.after_fork',
+  'flow.before_continue',
+  'flow.after_continue',
 ] as const
 
 /** Points that only conversations with child agents reach. They have a crash matrix of their own. */

@@ -1,13 +1,21 @@
+import type { ErrorCode } from '../base/errors/codes.ts'
 import { readOptions } from '../base/errors/read-options.ts'
 import { InvalidArgumentError } from '../base/errors/store-errors.ts'
 import type { Answered, AnswerOptions, CallRef } from '../runtime/answer-call.ts'
-import type { InboxItem } from '../runtime/read/lists.ts'
+import type { InboxItem, ListedSession, SessionFilter } from '../runtime/read/lists.ts'
 import type { Readiness } from '../runtime/readiness.ts'
+import type { FlowListing } from '../runtime/runtime.ts'
 import type { ConversationFilter } from '../store/records.ts'
 import { type RemoteConversation, remoteConversation } from './conversation.ts'
 import { type RemoteFlow, remoteFlow } from './flow.ts'
 import type { RemoteRecord } from './pages.ts'
 import { type ClientOptions, givenOptions, requestJson } from './request.ts'
+
+/** The list entry of a session. */
+export type RemoteSession = Omit<ListedSession, 'quarantine' | 'problem'> & {
+  readonly quarantinedAt?: number
+  readonly problem?: { readonly code: ErrorCode }
+}
 
 /** The verbs of a runtime on a server. */
 export type Client = {
@@ -23,6 +31,10 @@ export type Client = {
   }): Promise<{ readonly items: InboxItem[]; readonly before: string | null }>
   resolve(conversationId: string, call: CallRef, value: unknown, options?: AnswerOptions): Promise<Answered>
   flow(name: string, id: string): RemoteFlow
+  /** Pass `before` for the next page; null when there is none. */
+  sessions(filter?: SessionFilter): Promise<{ readonly sessions: RemoteSession[]; readonly before: string | null }>
+  /** The flows whose code the server has. */
+  flows(): Promise<FlowListing[]>
   /** Whether the process answers. */
   health(): Promise<{ readonly status: 'ok' }>
   /** Whether its store and worker are ready. Rejects with `not_ready` if not. */
@@ -41,6 +53,8 @@ export function createClient(options: ClientOptions): Client {
     resolve: async (conversationId, call, value, answering) =>
       conversation(conversationId).resolve(call, value, answering),
     flow: (name, id) => remoteFlow(settings, name, id),
+    sessions: async (filter) => requestJson(settings, '/sessions', { query: givenOptions('filter', filter) }),
+    flows: async () => (await requestJson<{ flows: FlowListing[] }>(settings, '/flows')).flows,
     health: () => requestJson(settings, '/health'),
     ready: () => requestJson(settings, '/ready'),
   }

@@ -1,12 +1,20 @@
+import { checkSignal, readOptions } from '../base/errors/read-options.ts'
 import type { Json } from '../base/json.ts'
-import type { FlowStanding, FlowStatus } from '../engine/flow/flow-state.ts'
+import type { FlowEndStanding, FlowStanding, FlowStatus } from '../engine/flow/flow-state.ts'
 import type { LogEvent } from '../log/events.ts'
-import type { FlowRecord, FlowSuspension } from '../runtime/flow-session.ts'
+import type { FlowRecord, FlowSuspension, SessionForkOptions, WaitOptions } from '../runtime/flow-session.ts'
 import { allLineage, type EventsRange, type Lineage, type RemotePage, type RemoteRecord, readEvents } from './pages.ts'
 import { type ClientOptions, givenOptions, pathPart, requestJson } from './request.ts'
+import { type WatchOptions, watch } from './watch.ts'
 
-/** `running`: the session continues by itself. Read its status later. */
+/** How long one request waits. */
+const waitMs = 25_000
+
+/** `running`: the session continues by itself. Read its status later, or wait with `outcome`. */
 export type RemoteStanding = FlowStanding<Json> | { readonly status: 'running' }
+
+/** An event of a session, and the id to continue after. */
+export type WatchedSession = { readonly id: string | null; readonly event: LogEvent }
 
 /** The state of a session. */
 export type RemoteFlowStatus = {
@@ -14,6 +22,8 @@ export type RemoteFlowStatus = {
   readonly status: Exclude<FlowStatus, 'none'>
   readonly pending: Json
   readonly suspensions: readonly FlowSuspension[]
+  /** When it goes on by itself, where it sleeps; else null. */
+  readonly wakeAt: number | null
   readonly result: Json
 }
 
@@ -23,11 +33,15 @@ export type RemoteFlow = {
   start(input?: Json, options?: { readonly key?: string }): Promise<RemoteStanding>
   resume(value: unknown, options?: { readonly seq?: number; readonly key?: string }): Promise<RemoteStanding>
   continue(): Promise<RemoteStanding>
+  /** Waits until it waits for an answer or has ended. */
+  outcome(options?: WaitOptions): Promise<FlowEndStanding<Json>>
   status(): Promise<RemoteFlowStatus>
   record(): Promise<FlowRecord>
   /** See `RemoteConversation.events`. */
   events(range?: EventsRange): Promise<LogEvent[]>
-  fork(newId: string, options?: { readonly at?: number }): Promise<RemoteFlow>
+  /** The events of its log as they are committed, from the first or after `after`. Reconnects as needed. Ends with the session or the signal. */
+  watch(options?: WatchOptions): AsyncGenerator<WatchedSession, void, void>
+  fork(newId: string, options?: SessionForkOptions): Promise<RemoteFlow>
   /** The direct forks, newest first. */
   forks(page?: RemotePage): Promise<RemoteRecord[]>
   /** The session it was forked from, the one before that, and so on to the first. */
@@ -53,6 +67,21 @@ export function remoteFlow(options: ClientOptions, flow: string, id: string): Re
       return post('resume', () => ({ ...resuming, value }))
     },
     continue: () => post('continue', () => ({})),
+    async outcome(waiting) {
+      const { signal } = readOptions('options', waiting, ['signal'])
+      if (signal !== undefined) checkSignal('signal', signal)
+      for (;;) {
+        const ask = { query: { waitMs }, ...(signal ? { signal } : {}) }
+        const found = await requestJson<FlowEndStanding<Json> | { status: 'running' }>(options, `${path}/outcome`, ask)
+        if (found.status !== 'running') return found
+      }
+    },
+    async *watch(watching) {
+      for await (const { id: eventId, event } of watch<LogEvent>(options, `${path}/live`, watching)) {
+        yield { id: eventId, event }
+        if (event.type === 'flow_ended') return
+      }
+    },
     status: () => requestJson(options, path),
     record: async () => {
       let { after, ...record } = await get<FlowRecord>('record')

@@ -24,7 +24,7 @@ export type WatchOptions = {
 }
 
 /** An event, and the id to continue after. */
-export type Watched = { readonly id: string | null; readonly event: WatchEvent }
+export type Watched<Event = WatchEvent> = { readonly id: string | null; readonly event: Event }
 
 /** Event ids are short. A longer one would overflow the request headers, which looks like a broken connection. */
 const maxIdCharacters = 255
@@ -33,23 +33,23 @@ const maxIdCharacters = 255
  * A snapshot and the events after it. Reconnects as needed. Ends with the signal; throws when the server refuses for
  * good.
  */
-export async function* watch(
+export async function* watch<Event = WatchEvent>(
   options: ClientOptions,
   path: string,
   given?: WatchOptions,
-): AsyncGenerator<Watched, void, void> {
-  for await (const { watched } of watchWithMore(options, path, given)) yield watched
+): AsyncGenerator<Watched<Event>, void, void> {
+  for await (const { watched } of watchWithMore<Event>(options, path, given)) yield watched
 }
 
 /** `hasMore`: the next event has already arrived. */
-export type WithMore = { readonly watched: Watched; readonly hasMore: boolean }
+export type WithMore<Event = WatchEvent> = { readonly watched: Watched<Event>; readonly hasMore: boolean }
 
 /** Like `watch`, for readers that handle events together that arrived together. */
-export async function* watchWithMore(
+export async function* watchWithMore<Event = WatchEvent>(
   options: ClientOptions,
   path: string,
   given?: WatchOptions,
-): AsyncGenerator<WithMore, void, void> {
+): AsyncGenerator<WithMore<Event>, void, void> {
   const watching = readWatchOptions(given)
   const { signal, onDisconnect = () => {} } = watching
   let lastId = watching.after === undefined ? null : String(watching.after)
@@ -65,7 +65,7 @@ export async function* watchWithMore(
         failures = 0
         for (const [index, { id, data }] of together.entries()) {
           lastId = id ?? lastId
-          const watched = { id: lastId, event: JSON.parse(data) as WatchEvent }
+          const watched = { id: lastId, event: JSON.parse(data) as Event }
           yield { watched, hasMore: index < together.length - 1 }
         }
       }

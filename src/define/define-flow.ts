@@ -57,6 +57,11 @@ export function sessionAgent(flow: string): string {
   return `flow:${flow}`
 }
 
+/** The flow whose sessions have this agent name in the store; null for the name of an agent. */
+export function flowOfAgent(agent: string | null): string | null {
+  return agent?.startsWith(sessionAgent('')) ? agent.slice(sessionAgent('').length) : null
+}
+
 function isCompatible(recorded: string, version: string | number, compatible: CompatibleVersions): boolean {
   if (!('from' in compatible)) return compatible.some((known) => String(known) === recorded)
   const number = Number(recorded)

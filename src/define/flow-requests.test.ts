@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest'
-import { isRequest, requestKind, requestPayload, tagOf } from './flow-requests.ts'
+import { tagOf } from '../log/flow-questions.ts'
+import { isRequest, requestKind, requestPayload } from './flow-requests.ts'
 
 const tag = { type: 'request', kind: 'pay', payload: { cents: 5 } }
 

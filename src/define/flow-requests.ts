@@ -1,5 +1,4 @@
 import type { Json } from '../base/json.ts'
-import type { FlowOp } from '../log/events.ts'
 
 /** An effect as data: the host performs it and resumes the session with the result. */
 export type FlowRequest = { readonly type: 'request'; readonly kind: string; readonly payload: Json }
@@ -24,9 +23,4 @@ export function requestKind(tag: unknown): string | null {
 /** The payload of a request, or null. */
 export function requestPayload(tag: unknown): Json {
   return isRequest(tag) ? tag.payload : null
-}
-
-/** What a suspended session shows as its tag. */
-export function tagOf(op: Extract<FlowOp, { kind: 'suspend' | 'request' }>): Json {
-  return op.kind === 'suspend' ? op.tag : { type: 'request', kind: op.request, payload: op.payload }
 }

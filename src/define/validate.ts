@@ -119,7 +119,7 @@ async function accepted(schema: Schema, value: unknown): Promise<Json> {
 }
 
 /** The schema in the log may come from another version of the code, or from no code at all. */
-function acceptedByLog(schema: Json, value: unknown): Json {
+export function acceptedByLog(schema: Json, value: unknown): Json {
   const checked = validateOutside(asSchema(schema), record(value, 'answer'))
   if (!checked.ok && checked.isTooComplex) throw new SchemaTooComplexError('the answer', checked.issues)
   return answered(checked)

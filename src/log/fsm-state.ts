@@ -16,8 +16,10 @@ export type FsmState = {
   readonly lastSeq: number
 }
 
-/** The status of a conversation in a list. */
-export type ConversationStatus = 'active' | 'suspended' | 'idle' | 'ended'
+/** The status of a conversation or session in a list. Only sessions are `sleeping` or `failed`; one that is `idle` is a fork that was not continued. */
+export type ConversationStatus = (typeof conversationStatuses)[number]
+
+export const conversationStatuses = ['active', 'suspended', 'sleeping', 'idle', 'ended', 'failed'] as const
 
 /** The cached state that lists and inboxes read. */
 export function fsmStateOf(state: ConversationState): FsmState {

@@ -1,9 +1,11 @@
+import { NotAConversationError } from '../base/errors/flow-errors.ts'
 import { checkSignal, readOptions } from '../base/errors/read-options.ts'
 import { AgentMissingError, TurnNotFoundError } from '../base/errors/runtime-errors.ts'
 import { ConversationNotFoundError, InvalidArgumentError } from '../base/errors/store-errors.ts'
 import { failpoint } from '../base/failpoint.ts'
 import { uuidV7 } from '../base/uuid-v7.ts'
 import type { Agent } from '../define/agent.ts'
+import { flowOfAgent } from '../define/define-flow.ts'
 import { checkAnswer, checkEditedArgs } from '../define/validate.ts'
 import { refuseChild } from '../engine/child/child-calls.ts'
 import { type LeaseRequest, noLease } from '../engine/lease-request.ts'
@@ -13,6 +15,7 @@ import type { Identity } from '../engine/scopes.ts'
 import { decode, encode } from '../log/codec.ts'
 import { type CallState, type ConversationState, findTurn, openTurn, type Round } from '../log/state.ts'
 import { checkId, readPage } from '../store/checks.ts'
+import type { ConversationRecord } from '../store/records.ts'
 import type { TenantStore } from '../store/store.ts'
 import type { WorkingSet } from '../store/working-sets.ts'
 import type { Children } from '../view/view.ts'
@@ -64,10 +67,17 @@ export function conversationHandle(
   const family = { tenant, store, workingSets }
 
   async function agent(): Promise<Agent> {
-    const name = agentName ?? (await store.getConversation(id))?.agent ?? null
+    const name = agentName ?? (await recordOf())?.agent ?? null
     const found = name === null ? undefined : addressable.get(name)
     if (!found) throw missing(name, id)
     return found
+  }
+
+  /** Null when there is none. Throws where the id is that of a session. */
+  async function recordOf(): Promise<ConversationRecord | null> {
+    const record = await store.getConversation(id)
+    if (record?.kind === 'flow') throw new NotAConversationError(id, flowOfAgent(record.agent))
+    return record
   }
 
   const missing = (name: string | null, forId: string) => new AgentMissingError(name, forId, [...addressable.keys()])
@@ -80,7 +90,7 @@ export function conversationHandle(
 
   /** The name of the conversation's own agent; null where neither the store nor the caller names one. */
   async function ownAgent(): Promise<string | null> {
-    return (await store.getConversation(id))?.agent ?? agentName
+    return (await recordOf())?.agent ?? agentName
   }
 
   async function waitFor<T>(
@@ -285,15 +295,28 @@ export function conversationHandle(
     },
 
     view: (options) => readView({ ...family, channels }, id, options),
-    history: (page) => history(store, id, page),
-    events: (range) => readEvents(store, id, range),
-    modelCalls: (range) => store.modelCalls(id, range),
-    explain: async (modelCall) => explainLog(store, id, { evictions: readEvictions(modelCall) }),
+    async history(page) {
+      await recordOf()
+      return history(store, id, page)
+    },
+    async events(range) {
+      await recordOf()
+      return readEvents(store, id, range)
+    },
+    async modelCalls(range) {
+      await recordOf()
+      return store.modelCalls(id, range)
+    },
+    async explain(modelCall) {
+      await recordOf()
+      return explainLog(store, id, { evictions: readEvictions(modelCall) })
+    },
     watch: (options) => watch(watched, options),
 
     async fork(given) {
       runtime.assertOpen()
       const { at, id: newId = uuidV7(), name } = readForkOptions(given)
+      await recordOf()
       await refuseChild(store, newId)
       if (name === undefined) await refuseToolsAgent(newId)
       else if (!addressable.has(name)) throw missing(name, newId)
@@ -301,12 +324,19 @@ export function conversationHandle(
       await store.fork(id, newId, options)
       return conversationHandle(runtime, identity, newId, name ?? agentName) as never
     },
-    forks: async (page) => store.listConversations({ ...readPage(page), forkOf: id }),
-    lineage: (options) => lineageOf(store, id, options),
+    async forks(page) {
+      await recordOf()
+      return store.listConversations({ ...readPage(page), forkOf: id })
+    },
+    async lineage(options) {
+      await recordOf()
+      return lineageOf(store, id, options)
+    },
 
     async continue() {
       runtime.assertOpen()
       await refuseChild(store, id)
+      await recordOf()
       await refuseToolsAgent(id)
       if (node.snapshots && !(await store.standing(id))?.lastSeq) {
         await restoreConversation(node, { id, agentId: (await agent()).name, identity, store })
@@ -322,6 +352,9 @@ export function conversationHandle(
       workingSets.drop(tenant, id)
     },
 
-    delete: async () => deleteConversation(runtime, identity, id, agentName),
+    async delete() {
+      await recordOf()
+      return deleteConversation(runtime, identity, id, agentName)
+    },
   }
 }

@@ -14,18 +14,17 @@ function nodes() {
   return { store, worker: createRuntime(shared), front: createRuntime({ ...shared, work: false }) }
 }
 
-test('a fork is listed as what it is until it is continued, and is active and due from then on', async () => {
+test('a fork is listed as idle until it is continued, and is active and due from then on', async () => {
   const { store, worker, front } = nodes()
   await worker.flow(ask, 's1').start(null)
   await worker.flow(ask, 's1').fork('s2')
   await worker.flow(ask, 's1').fork('s3', { at: 1 })
   await worker.close()
   const listed = async (id: string) => (await store.getConversation(id))?.status
-  expect([await listed('s2'), await listed('s3')]).toEqual(['suspended', 'idle'])
+  expect([await listed('s2'), await listed('s3')]).toEqual(['idle', 'idle'])
   expect(await store.dueWork({ agents: ['flow:ask'], limit: 9 })).toEqual([])
 
-  const impatient = AbortSignal.abort(new Error('not waiting'))
-  await expect(front.flow(ask, 's3').continue({ signal: impatient })).rejects.toThrow('not waiting')
+  expect(await front.flow(ask, 's3').continue()).toEqual({ status: 'running', elsewhere: true })
   expect(await listed('s3')).toBe('active')
   expect(await store.dueWork({ agents: ['flow:ask'], limit: 9 })).toEqual([{ tenant: 'default', id: 's3' }])
   await front.close()
@@ -34,8 +33,9 @@ test('a fork is listed as what it is until it is continued, and is active and du
 test('a session that has started is active and of its flow before anything has worked on it', async () => {
   const { store, worker, front } = nodes()
   await worker.close()
+  expect(await front.flow(ask, 's1').start(null)).toEqual({ status: 'running', elsewhere: true })
   const impatient = AbortSignal.abort(new Error('not waiting'))
-  await expect(front.flow(ask, 's1').start(null, { signal: impatient })).rejects.toThrow('not waiting')
+  await expect(front.flow(ask, 's1').outcome({ signal: impatient })).rejects.toThrow('not waiting')
   expect(await store.getConversation('s1')).toMatchObject({ kind: 'flow', agent: 'flow:ask', status: 'active' })
   expect(await front.flow(ask, 's1').status()).toBe('running')
   expect(await front.flow(ask, 's1').pending()).toBe(null)

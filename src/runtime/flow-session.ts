@@ -1,31 +1,33 @@
-import { NoSessionError, SessionExistsError } from '../base/errors/flow-errors.ts'
+import { NoSessionError, NotASessionError, NotSuspendedError, SessionExistsError } from '../base/errors/flow-errors.ts'
 import { checkSignal, readOptions } from '../base/errors/read-options.ts'
 import { ConversationQuarantinedError } from '../base/errors/runtime-errors.ts'
+import { CallNotFoundError, InvalidArgumentError } from '../base/errors/store-errors.ts'
 import { failpoint } from '../base/failpoint.ts'
 import type { Json } from '../base/json.ts'
-import { type Flow, sessionAgent } from '../define/define-flow.ts'
-import { tagOf } from '../define/flow-requests.ts'
+import { sessionAgent } from '../define/define-flow.ts'
 import { refuseChild } from '../engine/child/child-calls.ts'
-import { checkFlowInput } from '../engine/flow/flow-registry.ts'
+import { checkFlowInput, type FlowName } from '../engine/flow/flow-registry.ts'
 import {
   answerableOps,
+  type FlowEndStanding,
   type FlowStanding,
   type FlowState,
   type FlowStatus,
-  pendingOp,
   standingOf,
 } from '../engine/flow/flow-state.ts'
-import { flowBound, type LoadedFlow, loadFlow } from '../engine/flow/load-flow.ts'
+import type { LoadedFlow } from '../engine/flow/load-flow.ts'
 import { type LeaseRequest, noLease } from '../engine/lease-request.ts'
 import type { Identity } from '../engine/scopes.ts'
 import type { FlowOutcome, LogEvent } from '../log/events.ts'
+import { schemaOf, tagOf } from '../log/flow-questions.ts'
 import { checkId, checkWhole, readPage } from '../store/checks.ts'
 import type { ConversationRecord } from '../store/records.ts'
-import type { EventRange, Page } from '../store/store.ts'
-import { digestOf, requestKey } from './answer-call.ts'
+import type { EventRange, Page, TenantStore } from '../store/store.ts'
+import { type Answered, type AnswerOptions, digestOf, requestKey } from './answer-call.ts'
 import { type LineageOptions, lineageOf } from './read/lists.ts'
 import { readEvents, readRecord } from './read/read-record.ts'
-import { type ResumeOptions, resumeSession } from './resume-session.ts'
+import { type WatchSessionOptions, watchSession } from './read/watch-session.ts'
+import { endOfQuestion, type ResumeOptions, resumeSession } from './resume-session.ts'
 import type { RuntimeContext } from './runtime-context.ts'
 
 /** What a session consists of: replaying the flow against it gives where it stands. */
@@ -54,38 +56,63 @@ export type FlowSuspension = {
   readonly leftOut?: number
 }
 
-/** A handle on one session of a flow. No I/O until a verb is called. */
+/** How a session is forked. */
+export type SessionForkOptions = {
+  /** Up to this event, inclusive. Default: all. */
+  readonly at?: number
+  /** Goes on with the copy at once. Default: false, and the copy is `dormant` until it is resumed or continued. */
+  readonly run?: boolean
+}
+
+/** How long a caller waits. */
+export type WaitOptions = {
+  /** Ends the waiting, not the session. */
+  readonly signal?: AbortSignal
+}
+
+/**
+ * A handle on one session of a flow. No I/O until a verb is called. All verbs but `start` also work in a process that does not have the code of the flow. `start`,
+ * `resume` and `continue` resolve when what they record is durable and the session next waits for an answer, sleeps or has ended, or another process has to go
+ * on with it.
+ */
 export type FlowSession<Input = Json, Result = Json> = {
   readonly id: string
-  /** Resolves when it waits for an answer or has ended. The same key is the same start; the signal ends the waiting, not the session. */
+  /** The same key is the same start; the signal ends the waiting, not the session. */
   start(input: Input, options?: { readonly key?: string; readonly signal?: AbortSignal }): Promise<FlowStanding<Result>>
   /** Answers what it waits for; of several who try, one wins and the others are told. The same key is the same answer. */
   resume(value: unknown, options?: ResumeOptions): Promise<FlowStanding<Result>>
+  /** Waits until it waits for an answer or has ended, through sleeps and whichever process works on it. A fork that was not continued is `dormant` at once. */
+  outcome(options?: WaitOptions): Promise<FlowEndStanding<Result>>
   status(): Promise<FlowStatus>
   /** What it waits for; null when it waits for no answer. */
   pending(): Promise<Json>
   /** All that waits for an answer, also while something runs. */
   suspensions(): Promise<FlowSuspension[]>
+  /** When it goes on by itself, where it sleeps; else null. In milliseconds, by the store's clock. */
+  wakeAt(): Promise<number | null>
   /** Null when there is none. */
   result(): Promise<Result | null>
   record(options?: RecordOptions): Promise<FlowRecord | null>
   events(range?: EventRange): Promise<LogEvent[]>
-  /** A copy up to `at` (inclusive; default: all), which does nothing until it is resumed or continued. */
-  fork(newId: string, options?: { readonly at?: number }): Promise<FlowSession<Input, Result>>
+  /** The events of its log as they are committed, from the first or after `after`. Ends with the session, with the signal, and when the session is deleted. */
+  watch(options?: WatchSessionOptions): AsyncGenerator<LogEvent, void, void>
+  /** A copy up to `at`, which does nothing until it is resumed or continued, or goes on at once with `run`. */
+  fork(newId: string, options?: SessionForkOptions): Promise<FlowSession<Input, Result>>
   /** Its direct forks, the newest first. */
   forks(page?: Page): Promise<ConversationRecord[]>
   /** Where it was forked from, then where that was, and so on to the first. */
   lineage(options?: LineageOptions): Promise<{ readonly id: string; readonly at: number }[]>
   /** Goes on with what the record leaves to do; for forks. */
-  continue(options?: { readonly signal?: AbortSignal }): Promise<FlowStanding<Result>>
+  continue(options?: WaitOptions): Promise<FlowStanding<Result>>
   /** With everything that belongs to it. False when there was none. */
   delete(): Promise<boolean>
 }
 
+/** `flow` need not be registered here: only `start` needs its code. */
 export function flowSession(
   runtime: RuntimeContext,
   identity: Identity,
-  flow: Flow,
+  flow: FlowName,
   id: string,
 ): FlowSession<unknown, Json> {
   const { tenant, who, scope } = identity
@@ -96,6 +123,7 @@ export function flowSession(
 
   async function load(): Promise<LoadedFlow | null> {
     const loaded = await node.flowStates.load(store, tenant, id)
+    if (!loaded) await refuseConversation()
     return loaded?.state.flow === flow.name ? loaded : null
   }
 
@@ -105,13 +133,15 @@ export function flowSession(
     return found
   }
 
-  async function loaded(): Promise<FlowState> {
-    return (await loadedNow()).state
+  async function refuseConversation(): Promise<void> {
+    const record = await store.getConversation(id)
+    if (record?.kind === 'conversation' && record.lastSeq > 0) throw new NotASessionError(id)
   }
 
   /** With all that its code is replayed against. */
   async function whole(): Promise<FlowState> {
     const found = await node.flowStates.loadWhole(store, tenant, id)
+    if (!found) await refuseConversation()
     if (found?.state.flow !== flow.name) throw new NoSessionError(id)
     return found.state
   }
@@ -120,19 +150,29 @@ export function flowSession(
     return worker?.requestLease(ref, agent) ?? noLease(ref)
   }
 
-  /** Works on the session here, if this node can, and waits until it has ended or needs an answer. */
-  async function standing(signal?: AbortSignal): Promise<FlowStanding> {
+  async function standsAt(found: LoadedFlow | null): Promise<ReturnType<typeof standingOf>> {
+    return found && standingOf(found.state, await store.getConversation(id))
+  }
+
+  type Standing = NonNullable<ReturnType<typeof standingOf>>
+
+  /** Waits until it stands in a way that is wanted. `orElse` is asked before each wait. */
+  async function until<Wanted extends FlowStanding>(
+    isWanted: (found: Standing) => found is Extract<Wanted, Standing>,
+    orElse: () => Wanted | null,
+    signal?: AbortSignal,
+  ): Promise<Wanted> {
     const letProcessEnd = node.keepAlive.hold()
     const hints = runtime.hints.listen(ref, signal)
     try {
-      const problem = await worker?.take(ref, agent)
-      if (problem) throw problem
       for (;;) {
         const record = await store.getConversation(id)
         const { state, lastAt: at } = await loadedNow()
         const found = standingOf(state, record)
-        if (found) return found
+        if (found && isWanted(found)) return found
         if (record?.quarantine) throw new ConversationQuarantinedError(id)
+        const instead = orElse()
+        if (instead) return instead
         await hints.next({ seq: state.lastSeq, at, status: record?.status ?? null })
       }
     } finally {
@@ -141,14 +181,27 @@ export function flowSession(
     }
   }
 
-  async function fork(newId: string, at: number | undefined): Promise<void> {
-    await loaded()
-    await refuseChild(store, newId)
-    if (await store.getConversation(newId)) throw new SessionExistsError(newId)
-    await store.fork(id, newId, at === undefined ? {} : { at })
-    const copy = await loadFlow(store, newId, flowBound)
-    // Only for lists: what it waits for is in its log.
-    if (copy) await store.putConversation(newId, { status: statusOfFork(copy.state) })
+  /** Works on the session here, if this process can. */
+  async function standing(signal?: AbortSignal): Promise<FlowStanding> {
+    const isElsewhere = worker === null || !node.flows.has(flow.name)
+    const any = (_: Standing): _ is Standing => true
+    const elsewhere = { status: 'running', elsewhere: true } as const
+    if (isElsewhere) return until<FlowStanding>(any, () => elsewhere, signal)
+    const letProcessEnd = node.keepAlive.hold()
+    const problem = await worker.take(ref, agent).finally(letProcessEnd)
+    if (problem) throw problem
+    return until<FlowStanding>(any, () => null, signal)
+  }
+
+  /** Makes a session due, which also ends the dormancy of a fork. */
+  async function wake(session: string): Promise<void> {
+    const due = { tenant, id: session }
+    const request = worker?.requestLease(due, agent) ?? noLease(due)
+    failpoint('flow.before_continue')
+    await request.during(() => store.commit(session, { events: [], wakeAt: 'now', conversation: { status: 'active' } }))
+    // Durable from here: the session is due.
+    failpoint('flow.after_continue')
+    worker?.start(request, null)
   }
 
   return {
@@ -157,8 +210,9 @@ export function flowSession(
     async start(input, options) {
       runtime.assertOpen()
       const { key, signal } = readSessionOptions(options, ['key', 'signal'])
+      const code = node.flows.find(flow)
       await refuseChild(store, id)
-      const content = { flow: flow.name, version: flow.version, input: await checkFlowInput(flow, input), who }
+      const content = { flow: code.name, version: code.version, input: await checkFlowInput(code, input), who }
       node.scopes.rememberSession(tenant, id, who, scope)
       failpoint('flow.before_start')
       const request = requestLease()
@@ -172,7 +226,10 @@ export function flowSession(
         }),
       )
       worker?.start(request, request.granted(result))
-      if (!result.ok) throw new SessionExistsError(id)
+      if (!result.ok) {
+        await refuseConversation()
+        throw new SessionExistsError(id)
+      }
       // Durable from here: a node that has the flow's code goes on with it.
       failpoint('flow.after_start')
       return await standing(signal)
@@ -181,36 +238,44 @@ export function flowSession(
     async resume(value, given) {
       runtime.assertOpen()
       const options = readSessionOptions(given, ['key', 'tag', 'seq', 'signal'])
-      await resumeSession(value, options, {
-        id,
-        who,
-        store,
-        flows: node.flows,
-        loaded: whole,
-        worker,
-        requestLease,
-      })
+      const { flows } = node
+      await resumeSession(value, options, { id, who, store, flows, loaded: whole, worker, requestLease })
       return await standing(options.signal)
+    },
+
+    async outcome(options) {
+      const { signal } = readSessionOptions(options, ['signal'])
+      const isEnd = (found: Standing): found is FlowEndStanding => found.status !== 'sleeping'
+      const stopped = () => {
+        const problem = worker?.problemOf(ref) ?? null
+        if (problem && !problem.retryable) throw problem
+        return null
+      }
+      return until<FlowEndStanding>(isEnd, stopped, signal)
     },
 
     async status() {
       const found = await load()
       if (!found) return 'none'
-      const standing = standingOf(found.state, await store.getConversation(id))
-      return standing?.status ?? (worker?.problemOf(ref) ? 'diverged' : 'running')
+      const status = (await standsAt(found))?.status ?? 'running'
+      const isDue = status === 'running' || status === 'sleeping'
+      return isDue && worker?.problemOf(ref) ? 'diverged' : status
     },
     async pending() {
-      const found = await load()
-      const stands = found && standingOf(found.state, await store.getConversation(id))
-      return stands?.status === 'suspended' ? stands.tag : null
+      const stands = await standsAt(await load())
+      return stands?.status === 'suspended' || stands?.status === 'dormant' ? stands.tag : null
     },
     async suspensions() {
       const found = await load()
       const open = found ? answerableOps(found.state) : []
       return open.map(({ seq, at, op, leftOut }) => ({
-        ...{ seq, at, tag: tagOf(op), schema: schemaIn(op) },
+        ...{ seq, at, tag: tagOf(op), schema: schemaOf(op) },
         ...(leftOut ? { leftOut } : {}),
       }))
+    },
+    async wakeAt() {
+      const stands = await standsAt(await load())
+      return stands?.status === 'sleeping' ? stands.wakeAt : null
     },
     async result() {
       const ended = (await load())?.state.ended
@@ -220,12 +285,25 @@ export function flowSession(
       const found = await load()
       return found && readRecord(store, id, found.state, options)
     },
-    events: (range) => readEvents(store, id, range),
+    async events(range) {
+      await load()
+      return readEvents(store, id, range)
+    },
+    watch: (options) =>
+      watchSession({ ref, store, load: loadedNow, hints: runtime.hints, keepAlive: node.keepAlive }, options),
 
     async fork(newId, options) {
       runtime.assertOpen()
-      const { at } = readOptions('options', options, ['at'])
-      await fork(newId, at)
+      const { at, run = false } = readOptions('options', options, ['at', 'run'])
+      if (typeof run !== 'boolean') throw new InvalidArgumentError('run', 'must be true or false')
+      await loadedNow()
+      await refuseChild(store, newId)
+      if (await store.getConversation(newId)) throw new SessionExistsError(newId)
+      failpoint('flow.before_fork')
+      await store.fork(id, newId, at === undefined ? {} : { at })
+      // Durable from here: the copy is there, and dormant.
+      failpoint('flow.after_fork')
+      if (run) await wake(newId)
       return flowSession(runtime, identity, flow, newId)
     },
     forks: async (page) => store.listConversations({ ...readPage(page), forkOf: id }),
@@ -234,11 +312,8 @@ export function flowSession(
     async continue(options) {
       runtime.assertOpen()
       const { signal } = readSessionOptions(options, ['signal'])
-      await loaded()
-      const request = requestLease()
-      await request.during(() => store.commit(id, { events: [], wakeAt: 'now', conversation: { status: 'active' } }))
-      // Durable from here: the session is due.
-      worker?.start(request, null)
+      await loadedNow()
+      await wake(id)
       return await standing(signal)
     },
     async delete() {
@@ -248,6 +323,44 @@ export function flowSession(
       return isDeleted
     },
   }
+}
+
+/**
+ * Answers a question of a session from anywhere. Durable when it resolves; a process that has the code goes on. Of several answers one is accepted, and the others
+ * are told how the question ended.
+ */
+export async function answerQuestion(
+  runtime: RuntimeContext,
+  { tenant, who }: Identity,
+  { id, callId, seq }: { readonly id: string; readonly callId: string; readonly seq: number },
+  value: unknown,
+  { key }: AnswerOptions,
+): Promise<Answered> {
+  runtime.assertOpen()
+  const { node, worker } = runtime
+  if (key !== undefined) checkId('key', key)
+  const store = node.store.forTenant(tenant)
+  const loaded = async () => {
+    const found = await node.flowStates.loadWhole(store, tenant, id)
+    if (!found) throw new CallNotFoundError(callId)
+    return found.state
+  }
+  const agent = sessionAgent((await loaded()).flow)
+  const requestLease = () => worker?.requestLease({ tenant, id }, agent) ?? noLease({ tenant, id })
+  try {
+    const options = { seq, ...(key === undefined ? {} : { key }) }
+    await resumeSession(value, options, { id, who, store, flows: node.flows, loaded, worker, requestLease })
+    return { accepted: true }
+  } catch (error) {
+    const end = error instanceof NotSuspendedError ? await endOfQuestion(store, id, seq) : null
+    if (end) return { accepted: false, resolution: end }
+    throw error instanceof NotSuspendedError && !(await asks(store, id, seq)) ? new CallNotFoundError(callId) : error
+  }
+}
+
+async function asks(store: TenantStore, id: string, seq: number): Promise<boolean> {
+  const [event] = await store.streamEvents(id, { after: seq - 1, before: seq + 1 })
+  return event?.type === 'flow_opened'
 }
 
 /** What a verb of a session is told beside its value, checked and read once. */
@@ -260,13 +373,4 @@ function readSessionOptions<Name extends keyof ResumeOptions>(
   if (read.seq !== undefined) checkWhole('seq', read.seq, 1)
   if (read.signal !== undefined) checkSignal('signal', read.signal)
   return read
-}
-
-function statusOfFork(state: FlowState): 'ended' | 'suspended' | 'idle' {
-  if (state.ended) return 'ended'
-  return pendingOp(state) ? 'suspended' : 'idle'
-}
-
-function schemaIn(op: { readonly kind: string; readonly schema?: Json }): Json {
-  return op.schema ?? null
 }

@@ -27,8 +27,11 @@ function nodes() {
 
 test('a hint lets a worker find a session, and tells callers that wait for it elsewhere', async () => {
   const { front, close } = nodes()
-  expect(await front.flow(ask, 's1').start(null)).toEqual({ status: 'suspended', tag: 'go?' })
-  expect(await front.flow(ask, 's1').resume(7)).toEqual({ status: 'done', result: 7 })
+  const session = front.flow(ask, 's1')
+  await session.start(null)
+  expect(await session.outcome()).toEqual({ status: 'suspended', tag: 'go?' })
+  await session.resume(7)
+  expect(await session.outcome()).toEqual({ status: 'done', result: 7 })
   await close()
 })
 

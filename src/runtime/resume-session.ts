@@ -1,15 +1,17 @@
 import { InvalidAnswerError } from '../base/errors/definition-errors.ts'
-import { DeterminismError, NotSuspendedError } from '../base/errors/flow-errors.ts'
+import { DeterminismError, NotSuspendedError, type WinningAnswer } from '../base/errors/flow-errors.ts'
 import { failpoint } from '../base/failpoint.ts'
 import type { Json } from '../base/json.ts'
-import { tagOf } from '../define/flow-requests.ts'
 import { normaliseValue } from '../define/normalise-result.ts'
-import { validate } from '../define/validate.ts'
+import { acceptedByLog, validate } from '../define/validate.ts'
 import type { FlowRegistry } from '../engine/flow/flow-registry.ts'
 import { FlowRun, type LiveOp } from '../engine/flow/flow-run.ts'
 import { type Answerable, answerableOps, type FlowState, isLetGo } from '../engine/flow/flow-state.ts'
 import type { LeaseRequest, WorkStarter } from '../engine/lease-request.ts'
 import { encode } from '../log/codec.ts'
+import { isQuestion, schemaOf, tagOf } from '../log/flow-questions.ts'
+import { flowCall } from '../store/flow-call.ts'
+import { pagesAfter } from '../store/log-pages.ts'
 import type { TenantStore } from '../store/store.ts'
 import { digestOf, requestKey } from './answer-call.ts'
 
@@ -46,16 +48,16 @@ export async function resumeSession(value: unknown, options: ResumeOptions, resu
   let { seq } = options
   for (;;) {
     const state = await loaded()
-    const opened = chosen(state, { ...options, ...(seq === undefined ? {} : { seq }) }, id)
+    const opened = await chosen(state, { ...options, ...(seq === undefined ? {} : { seq }) }, resuming)
     // Whatever comes meanwhile, this is the one that was meant.
     seq = opened.seq
-    const live = await waitingCode(opened, state, resuming)
-    const answer = await checkedAnswer(live, given)
+    const answer = await checkedAnswer(opened, state, given, resuming)
     failpoint('flow.before_resume')
     const leaseRequest = requestLease()
     const result = await leaseRequest.during(() =>
       store.commit(id, {
         events: [{ type: 'flow_outcome', content: { position: opened.position, ok: true, value: answer, who } }],
+        calls: [flowCall(id, { ...opened, end: { status: 'resolved', value: answer } })],
         expectedSeq: state.lastSeq,
         ...request,
         wakeAt: 'now',
@@ -76,7 +78,7 @@ async function isKnown(request: ReturnType<typeof requestKey>, { id, store, load
   return (await store.commit(id, { events: [], ...request, expectedSeq: noSeq })).ok
 }
 
-function chosen(state: FlowState, { tag, seq }: ResumeOptions, id: string): Answerable {
+async function chosen(state: FlowState, { tag, seq }: ResumeOptions, { id, store }: Resuming): Promise<Answerable> {
   const open = answerableOps(state)
   const found = open.find(
     (candidate) =>
@@ -85,14 +87,41 @@ function chosen(state: FlowState, { tag, seq }: ResumeOptions, id: string): Answ
   )
   if (found) return found
   const status = state.ended?.status ?? (open.length > 0 ? 'suspended' : 'running')
-  throw new NotSuspendedError(id, status, seq === undefined ? null : winnerOf(state, seq))
+  const end = seq === undefined ? null : await endOfQuestion(store, id, seq)
+  throw new NotSuspendedError(id, status, end?.status === 'resolved' ? end : null)
 }
 
-function winnerOf({ ops, outcomes }: FlowState, seq: number) {
-  const position = ops.find((opened) => opened.seq === seq)?.position
-  const outcome = outcomes.find((candidate) => candidate.position === position)
-  if (!outcome?.ok) return null
-  return { who: outcome.who ?? 'system', at: outcome.at, value: outcome.value }
+/** How a question ended, who ended it, and when; null where there is no such question, or it still waits. */
+export async function endOfQuestion(
+  store: TenantStore,
+  id: string,
+  seq: number,
+): Promise<(WinningAnswer & { readonly status: 'resolved' | 'cancelled'; readonly value: Json }) | null> {
+  let position: number | null = null
+  for await (const { events } of pagesAfter(store, id, { after: seq - 1 })) {
+    for (const { type, content, at, seq: here } of events) {
+      if (here === seq && type === 'flow_opened' && isQuestion(content.op)) position = content.position
+      if (position === null) return null
+      if (type === 'flow_outcome' && content.position === position)
+        return { status: 'resolved', who: content.who ?? 'system', at, value: content.ok ? content.value : null }
+      if (type === 'flow_continued' || type === 'flow_ended')
+        return { status: 'cancelled', who: 'system', at, value: null }
+    }
+  }
+  return null
+}
+
+/** The answer as it is recorded. Where this process has the flow's code, that checks it; elsewhere the schema in the log does. */
+async function checkedAnswer(opened: Answerable, state: FlowState, given: Json, resuming: Resuming): Promise<Json> {
+  if (!resuming.flows.has(state.flow)) {
+    const schema = schemaOf(opened.op)
+    return schema === null ? given : acceptedByLog(schema, given)
+  }
+  const { schema } = await waitingCode(opened, state, resuming)
+  if (!schema) return given
+  const checked = await validate(schema, given)
+  if (!checked.ok) throw new InvalidAnswerError('answer', checked.issues)
+  return recorded(checked.value)
 }
 
 /** Code that differs from the record must not take an answer. */
@@ -102,15 +131,9 @@ async function waitingCode(opened: Answerable, state: FlowState, { id, store, fl
     standstill.type === 'blocked' ? standstill.ops.find(({ position }) => position === opened.position) : null
   if (live) return live
   // The code has ended, and the log does not say so yet; or it was let go while it waited, and the code is another now.
-  if (!isLetGo(state, await store.getConversation(id))) throw new NotSuspendedError(id, 'running')
+  const record = await store.getConversation(id)
+  if (!isLetGo(state, record) && record?.status !== 'idle') throw new NotSuspendedError(id, 'running')
   throw new DeterminismError(id, opened.position, opened.op, { end: standstill.type })
-}
-
-async function checkedAnswer({ schema }: LiveOp, given: Json): Promise<Json> {
-  if (!schema) return given
-  const checked = await validate(schema, given)
-  if (!checked.ok) throw new InvalidAnswerError('answer', checked.issues)
-  return recorded(checked.value)
 }
 
 function recorded(value: unknown): Json {

@@ -13,7 +13,7 @@ import type { Answered, AnswerOptions, CallRef } from './answer-call.ts'
 import type { Conversation } from './conversation.ts'
 import type { FlowSession } from './flow-session.ts'
 import type { Inspection } from './read/inspect.ts'
-import type { InboxItem, ListedConversation } from './read/lists.ts'
+import type { InboxItem, ListedConversation, ListedSession, SessionFilter } from './read/lists.ts'
 import type { Readiness } from './readiness.ts'
 
 /** What `createRuntime` takes. */
@@ -63,19 +63,26 @@ export type Verbs<Agents extends readonly Agent[] = readonly Agent[]> = {
     options: { readonly agent: Name },
   ): Conversation<AgentNamed<Agents[number], Name>>
   conversation(id: string): Conversation<Agents[number]>
-  /** Of a registered flow; a bare name stands for its newest version. */
+  /** A bare name stands for the newest version. A flow that is not registered here can be read and answered, but not started. */
   flow<Input, Result>(flow: Flow<string, Input, Result>, id: string): FlowSession<Input, Jsonify<Result>>
   flow(name: string, id: string): FlowSession<unknown, Json>
-  /** Answers a call from anywhere: true or false for an approval, else the value that was asked for. */
+  /** Answers a call or a question of a session from anywhere: true or false for an approval, else the value that was asked for. */
   resolve(conversationId: string, call: CallRef, value: unknown, options?: AnswerOptions): Promise<Answered>
   conversations(filter?: ConversationFilter): Promise<ListedConversation[]>
-  /** Everything that waits for an answer, over all conversations of the tenant. */
+  /** The sessions of the tenant, the newest first. Also of flows that are not registered here. */
+  sessions(filter?: SessionFilter): Promise<ListedSession[]>
+  /** The flows that are registered here, each with its versions, the newest last. */
+  flows(): Promise<FlowListing[]>
+  /** Everything that waits for an answer, over all conversations and sessions of the tenant. */
   inbox(page?: Page): Promise<InboxItem[]>
   /** Has processes work again on a conversation or session that is quarantined. False when it is not. See the `problem` of `conversations`. */
   unquarantine(id: string): Promise<boolean>
   /** What is kept beside the log: the record, the model calls, the snapshot. */
   inspect(id: string): Inspection
 }
+
+/** A registered flow. */
+export type FlowListing = { readonly name: string; readonly versions: readonly string[] }
 
 /** The agent of that name; where names are only known at run time, whichever may have it. */
 type AgentNamed<A extends Agent, Name extends string> = A extends Agent ? (Name extends A['name'] ? A : never) : never

@@ -1,10 +1,12 @@
 import { createHash } from 'node:crypto'
+import { NotAConversationError } from '../base/errors/flow-errors.ts'
 import { readArgument, readOptions } from '../base/errors/read-options.ts'
 import { AgentMismatchError, BusyError } from '../base/errors/runtime-errors.ts'
 import { ConversationNotFoundError } from '../base/errors/store-errors.ts'
 import { failpoint } from '../base/failpoint.ts'
 import { uuidV7 } from '../base/uuid-v7.ts'
 import type { Agent } from '../define/agent.ts'
+import { flowOfAgent } from '../define/define-flow.ts'
 import { toJsonSchema } from '../define/schema.ts'
 import type { GrantedLease, LeaseRequest } from '../engine/lease-request.ts'
 import type { Identity } from '../engine/scopes.ts'
@@ -152,7 +154,11 @@ async function plan(
 ): Promise<Plan> {
   let standing = await store.standing(id)
   if (!standing?.lastSeq && (await restore())) standing = await store.standing(id)
-  if (standing?.agent && standing.agent !== agent.name) throw new AgentMismatchError(id, standing.agent, agent.name)
+  if (standing?.agent && standing.agent !== agent.name) {
+    const isSession = (await store.getConversation(id))?.kind === 'flow'
+    if (isSession) throw new NotAConversationError(id, flowOfAgent(standing.agent))
+    throw new AgentMismatchError(id, standing.agent, agent.name)
+  }
   // A turn that no process works on until a person releases it is not one to wait for: the message queues.
   const whenBusy = given ?? (standing?.isQuarantined ? 'queue' : 'reject')
   const attrs = standing?.agent ? null : { agent: agent.name }

@@ -1,18 +1,20 @@
 import { InvalidAnswerError } from '../base/errors/definition-errors.ts'
 import { readOptions } from '../base/errors/read-options.ts'
 import type { Agent } from '../define/agent.ts'
-import type { Flow } from '../define/define-flow.ts'
+import { type Flow, sessionAgent } from '../define/define-flow.ts'
 import type { Scope } from '../define/scope.ts'
+import { flowNamed } from '../engine/flow/flow-registry.ts'
 import { type IdentityOptions, identify } from '../engine/scopes.ts'
-import type { SuspensionKind } from '../log/events.ts'
+import { seqOfFlowCall } from '../log/flow-questions.ts'
 import { type ConversationState, findCall } from '../log/state.ts'
 import { checkId } from '../store/checks.ts'
+import type { CallKind } from '../store/records.ts'
 import { type Answered, type AnswerOptions, childOfCall, type ReadCallRef, readCallRef } from './answer-call.ts'
 import type { Conversation } from './conversation.ts'
 import { conversationHandle } from './conversation-handle.ts'
-import { flowSession } from './flow-session.ts'
+import { answerQuestion, flowSession } from './flow-session.ts'
 import { inspect } from './read/inspect.ts'
-import { inbox, listedConversation } from './read/lists.ts'
+import { inbox, listedConversation, listedSession, readSessionFilter } from './read/lists.ts'
 import type { Verbs } from './runtime.ts'
 import type { RuntimeContext } from './runtime-context.ts'
 
@@ -37,7 +39,9 @@ export function verbs<Agents extends readonly Agent[]>(
     conversation: conversation as Verbs<Agents>['conversation'],
     flow: ((flow: string | Flow, id: string) => {
       checkId('session id', id)
-      return flowSession(runtime, identity(), node.flows.find(flow), id)
+      const named = flowNamed(flow)
+      checkId('flow', sessionAgent(named.name))
+      return flowSession(runtime, identity(), named, id)
     }) as Verbs<Agents>['flow'],
     async resolve(conversationId, call, value, given) {
       checkId('conversation id', conversationId)
@@ -45,6 +49,9 @@ export function verbs<Agents extends readonly Agent[]>(
       const answering = readOptions('options', given, ['key'])
       const { tenant } = identity()
       const store = node.store.forTenant(tenant)
+      const seq = seqOfFlowCall(conversationId, ref.callId)
+      if (seq !== null)
+        return answerQuestion(runtime, identity(), { id: conversationId, callId: ref.callId, seq }, value, answering)
       const id = (await childOfCall(store, conversationId, ref)) ?? conversationId
       const { state } = await node.workingSets.load(store, tenant, id)
       // A turn that was summarised away is no longer in the state; the row still tells what its call waited for.
@@ -62,6 +69,14 @@ export function verbs<Agents extends readonly Agent[]>(
         listedConversation(record, worker?.problemOf({ tenant, id: record.id }, record.lastSeq) ?? null),
       )
     },
+    async sessions(filter) {
+      const { tenant } = identity()
+      const records = await node.store.forTenant(tenant).listConversations(readSessionFilter(filter))
+      return records.map((record) =>
+        listedSession(listedConversation(record, worker?.problemOf({ tenant, id: record.id }, record.lastSeq) ?? null)),
+      )
+    },
+    flows: async () => node.flows.list(),
     unquarantine: async (id) => {
       runtime.assertOpen()
       return storeOf().unquarantine(id)
@@ -73,7 +88,7 @@ export function verbs<Agents extends readonly Agent[]>(
 /** True and false answer an approval; for everything else the value is the answer. */
 async function resolveAny(
   handle: Conversation,
-  kind: SuspensionKind | undefined,
+  kind: CallKind | undefined,
   { callId, round }: ReadCallRef,
   value: unknown,
   answering: AnswerOptions,
@@ -86,7 +101,7 @@ async function resolveAny(
 }
 
 /** What a round of a call waits for, as far as the state goes. */
-function kindOf(state: ConversationState, { callId, round }: ReadCallRef): SuspensionKind | undefined {
+function kindOf(state: ConversationState, { callId, round }: ReadCallRef): CallKind | undefined {
   return findCall(state, callId)?.call.rounds.find((candidate) => candidate.round === round)?.kind
 }
 

@@ -1,4 +1,6 @@
+import { NotAConversationError } from '../base/errors/flow-errors.ts'
 import { ConversationNotFoundError } from '../base/errors/store-errors.ts'
+import { flowOfAgent } from '../define/define-flow.ts'
 import { encode } from '../log/codec.ts'
 import type { Conversation } from '../runtime/conversation.ts'
 import { yieldToEventLoop } from '../store/log-pages.ts'
@@ -88,7 +90,8 @@ export async function requireConversation({
 }: Pick<RouteCall, 'verbs' | 'params'>): Promise<{ conversation: Conversation; record: ConversationRecord }> {
   const id = params['id'] ?? ''
   const record = await verbs.inspect(id).record()
-  if (record?.kind !== 'conversation') throw new ConversationNotFoundError(id)
+  if (!record) throw new ConversationNotFoundError(id)
+  if (record.kind === 'flow') throw new NotAConversationError(id, flowOfAgent(record.agent))
   return { conversation: verbs.conversation(id), record }
 }
 

@@ -111,6 +111,8 @@ function disclosedVerbs(verbs: Verbs, disclosure: Disclosure): Verbs {
       answered(await verbs.resolve(id, call, value, options), call, disclosure),
     // Records and pending calls contain no error text: `listEntry` shows only the code of a problem.
     conversations: (filter) => verbs.conversations(filter),
+    sessions: (filter) => verbs.sessions(filter),
+    flows: () => verbs.flows(),
     inbox: (page) => verbs.inbox(page),
     unquarantine: (id) => verbs.unquarantine(id),
     inspect: (id) => inspectionOf(verbs.inspect(id), disclosure),
@@ -170,15 +172,20 @@ function sessionOf(session: FlowSession<unknown>, disclosure: Disclosure): FlowS
     start: async (input, options) => discloseStanding(await session.start(input, options), disclosure),
     resume: async (value, options) => discloseStanding(await session.resume(value, options), disclosure),
     continue: async (options) => discloseStanding(await session.continue(options), disclosure),
+    outcome: async (options) => discloseStanding(await session.outcome(options), disclosure),
     status: () => session.status(),
     pending: () => session.pending(),
     suspensions: () => session.suspensions(),
+    wakeAt: () => session.wakeAt(),
     result: () => session.result(),
     async record(options) {
       const record = await session.record(options)
       return record && { ...record, outcomes: record.outcomes.map((one) => discloseFlowOutcome(one, disclosure)) }
     },
     events: async (range) => discloseEvents(await session.events(range), disclosure),
+    async *watch(options) {
+      for await (const event of session.watch(options)) yield discloseEvent(event, disclosure)
+    },
     fork: async (newId, options) => sessionOf(await session.fork(newId, options), disclosure),
     forks: (page) => session.forks(page),
     lineage: (options) => session.lineage(options),

@@ -67,7 +67,7 @@ export function object(properties: JsonObject, required: readonly string[] = [])
 export const text = { type: 'string', minLength: 1 }
 export const anything: JsonObject = { description: 'Any JSON value.' }
 export const seq = { type: 'integer', minimum: 0, maximum: Number.MAX_SAFE_INTEGER }
-export const round = { type: 'integer', minimum: 1, maximum: 1_000_000, description: 'Default: 1.' }
+export const round = { type: 'integer', minimum: 1, maximum: Number.MAX_SAFE_INTEGER, description: 'Default: 1.' }
 export const emptyQuery = object({})
 export const emptyBody = object({})
 

@@ -1,5 +1,6 @@
 import { readArgument, readOptions, shown } from '../base/errors/read-options.ts'
 import { InvalidArgumentError, InvalidIdError } from '../base/errors/store-errors.ts'
+import { conversationStatuses } from '../log/fsm-state.ts'
 import { type KnownLease, quarantineHolder } from './lease.ts'
 import type { ConversationFilter, ModelCallRange } from './records.ts'
 import type { BlobSlice, DueWorkQuery, EventRange, Page, PageBounds, WatchedLog } from './store.ts'
@@ -101,8 +102,9 @@ export function readPage(input: Page | undefined): Page {
 }
 
 export function readFilter(input: ConversationFilter | undefined): ConversationFilter {
-  const filter = readOptions('filter', input, ['status', 'agent', 'forkOf', 'before', 'limit', 'maxBytes'])
-  if (filter.status !== undefined) checkOneOf('status', filter.status, statuses)
+  const filter = readOptions('filter', input, ['kind', 'status', 'agent', 'forkOf', 'before', 'limit', 'maxBytes'])
+  if (filter.kind !== undefined) checkOneOf('kind', filter.kind, ['conversation', 'flow'])
+  if (filter.status !== undefined) checkOneOf('status', filter.status, conversationStatuses)
   if (filter.agent !== undefined) checkId('agent', filter.agent)
   if (filter.forkOf !== undefined) checkId('forkOf', filter.forkOf)
   if (filter.before !== undefined) checkId('before', filter.before)
@@ -163,13 +165,12 @@ export function readWatchedLogs(input: readonly WatchedLog[]): WatchedLog[] {
     checkId('conversation id', id)
     checkWhole('seq', seq, 0)
     if (at !== null) checkWhole('at', at, 0)
-    if (status !== null) checkOneOf('status', status, statuses)
+    if (status !== null) checkOneOf('status', status, conversationStatuses)
     return { tenant, id, seq, at, status }
   })
 }
 
 const watchedNames = ['tenant', 'id', 'seq', 'at', 'status'] as const
-const statuses = ['active', 'suspended', 'idle', 'ended'] as const
 
 function checkBounds<T extends PageBounds>(bounds: T): T {
   if (bounds.limit !== undefined) checkWhole('limit', bounds.limit, 1)

@@ -91,6 +91,8 @@ export class ExpiryLoop {
   }
 
   async #expire({ tenant, id, callId, round, kind }: DueCall): Promise<void> {
+    // A question of a session has no deadline. Such a row is damaged, and only its flow ends it.
+    if (kind === 'flow') return
     const result = { ok: false, error: expiredError }
     const content = { callId, round, kind, status: 'expired' as const, value: result, who: 'system' }
     const change = prepareChange(

@@ -2,11 +2,14 @@ import { PerdureError } from '../base/errors/perdure-error.ts'
 import { callPhase, deadlineOf, effectiveArgs, interruptedEnd } from '../log/call-phase.ts'
 import { decode, encode } from '../log/codec.ts'
 import type { LogEvent, NewEvent } from '../log/events.ts'
+import { FlowQuestions } from '../log/flow-questions.ts'
 import { type CallEvent, foldCall, isCallEvent, newCall } from '../log/fold-call.ts'
 import { foldEvents } from '../log/fold-events.ts'
 import { fsmStateOf, statusOf } from '../log/fsm-state.ts'
 import type { CallState, ConversationState } from '../log/state.ts'
 import type { StoredCall, StoredConversation, StoredEvent, StoredSummary } from './driver.ts'
+import { flowCall } from './flow-call.ts'
+import { encodeCall } from './prepare-change.ts'
 import { decodeEvent } from './rows.ts'
 
 /** What a driver reads for a fork. */
@@ -45,7 +48,8 @@ export function planFork(source: ForkSource, newId: string, freshId: () => strin
   const events = source.events.map((event) => decodeEvent(newId, event))
   const open = openCalls(events)
   const logged = loggedCallIds(events)
-  const unlogged = at === conversation.lastSeq ? source.pending.filter((row) => !logged.has(row.id)) : []
+  const isUnlogged = (row: StoredCall) => !logged.has(row.id) && row.kind !== 'flow'
+  const unlogged = at === conversation.lastSeq ? source.pending.filter(isUnlogged) : []
   const fresh = new Map([...open.keys(), ...unlogged.map((row) => row.id)].map((callId) => [callId, freshId()]))
   const renamed = events.map((event) => rename(event, fresh))
   const appended: NewEvent[] = []
@@ -59,6 +63,7 @@ export function planFork(source: ForkSource, newId: string, freshId: () => strin
   }
   for (const row of unlogged) calls.push({ ...row, id: fresh.get(row.id)!, conversationId: newId })
   const isFlow = conversation.kind === 'flow'
+  if (isFlow) calls.push(...questionRows(events, newId))
   const fsmState = isFlow ? null : foldedState(source.summary, [...renamed, ...placed(appended, newId, at)])
   return {
     replaced: renamed
@@ -69,13 +74,32 @@ export function planFork(source: ForkSource, newId: string, freshId: () => strin
     conversation: {
       kind: conversation.kind,
       agent: source.agent ?? conversation.agent,
-      status: fsmState ? statusOf(fsmState.state) : 'idle',
+      status: isFlow ? sessionStatus(events) : fsmState ? statusOf(fsmState.state) : 'idle',
       settings: conversation.settings,
       fsmState: fsmState && encode(fsmState),
       title: conversation.title,
       parent: encode({ id: conversation.id, at }),
     },
   }
+}
+
+/** What a session had asked and was not answered. A summary of a session starts a fresh record, in which nothing is open. */
+function questionRows(events: readonly LogEvent[], newId: string): StoredCall[] {
+  const questions = new FlowQuestions()
+  for (const event of events) questions.event(event)
+  return questions.open().map((question) => {
+    const write = encodeCall(flowCall(newId, question))
+    const { expiresInMs: _, ...row } = write
+    const times = { expiresAt: null, createdAt: question.at, resolvedAt: null, resolvedSeq: null }
+    return { ...row, ...times, conversationId: newId }
+  })
+}
+
+/** A fork of a session that had not ended is idle until it is continued. */
+function sessionStatus(events: readonly LogEvent[]): 'ended' | 'failed' | 'idle' {
+  const ended = events.find((event) => event.type === 'flow_ended')
+  if (!ended) return 'idle'
+  return ended.content.status === 'failed' ? 'failed' : 'ended'
 }
 
 /** The end of a turn closes all its calls, and a summary ends with a turn, so open calls started after it. */

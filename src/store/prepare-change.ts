@@ -7,7 +7,7 @@ import { blobRefsIn } from '../log/blob-ref.ts'
 import { decode, encode } from '../log/codec.ts'
 import { creatingTypes, isOwnersEvent, wakingTypes } from '../log/event-roles.ts'
 import type { DeadlineMoved, NewEvent, Resolution } from '../log/events.ts'
-import { statusOf } from '../log/fsm-state.ts'
+import { conversationStatuses, statusOf } from '../log/fsm-state.ts'
 import { checkNewEvent } from '../log/validate-event.ts'
 import { type Change, isOwnerChange, type ResolveCall, reportsOutcome } from './change.ts'
 import {
@@ -22,7 +22,7 @@ import {
   readList,
 } from './checks.ts'
 import type { PreparedChange, PreparedDeadline, PreparedResolve, StoredAttrs, StoredCallWrite, Wake } from './driver.ts'
-import type { ConversationAttrs, Parent, ToolCallWrite } from './records.ts'
+import { type ConversationAttrs, callKinds, type Parent, type ToolCallWrite } from './records.ts'
 import { encodeMeta } from './rows.ts'
 
 const largeEventBytes = 256 * 1024
@@ -160,7 +160,7 @@ function encodeAttrs(attrs: ConversationAttrs): StoredAttrs {
   if (attrs.kind !== undefined) stored.kind = attrs.kind
   if (attrs.agent !== undefined) stored.agent = attrs.agent
   if (attrs.status !== undefined) {
-    checkOneOf('status', attrs.status, ['active', 'suspended', 'idle', 'ended'])
+    checkOneOf('status', attrs.status, conversationStatuses)
     stored.status = attrs.status
   }
   if (attrs.settings !== undefined) stored.settings = encodeSettings(attrs.settings)
@@ -192,7 +192,7 @@ function encodeSettings(settings: unknown): string {
   return encode(settings, 'settings')
 }
 
-function encodeCall(call: ToolCallWrite, conversationId?: string): StoredCallWrite {
+export function encodeCall(call: ToolCallWrite, conversationId?: string): StoredCallWrite {
   checkId('call id', call.id)
   if (call.conversationId !== undefined && call.conversationId !== conversationId)
     throw new InvalidArgumentError(
@@ -204,9 +204,12 @@ function encodeCall(call: ToolCallWrite, conversationId?: string): StoredCallWri
   const kind = call.kind ?? 'approval'
   checkOneOf('status', status, ['pending', ...finalStatuses])
   checkOneOf('executor', executor, ['server', 'human', 'client', 'provider', 'agent'])
-  checkOneOf('kind', kind, ['approval', 'elicitation', 'client_exec', 'sub_agent', 'recovery'])
+  checkOneOf('kind', kind, callKinds)
   checkWhole('round', call.round ?? 1, 1)
-  if (call.expiresInMs !== undefined && call.expiresInMs !== null) checkDuration('expiresInMs', call.expiresInMs)
+  if (call.expiresInMs !== undefined && call.expiresInMs !== null) {
+    checkDuration('expiresInMs', call.expiresInMs)
+    if (kind === 'flow') throw new InvalidArgumentError('expiresInMs', noDeadline(call.id))
+  }
   return {
     id: call.id,
     name: encode(call.name ?? '', 'name'),
@@ -220,6 +223,11 @@ function encodeCall(call: ToolCallWrite, conversationId?: string): StoredCallWri
     meta: encodeMeta(call.meta),
     expiresInMs: status === 'pending' ? (call.expiresInMs ?? null) : null,
   }
+}
+
+/** Why the question of a session has no deadline: only its flow ends it. */
+export function noDeadline(callId: string): string {
+  return `is for calls; '${callId}' is a question of a session, so let its flow race it with a sleep`
 }
 
 export const finalStatuses = ['resolved', 'errored', 'denied', 'expired', 'cancelled'] as const

@@ -49,6 +49,8 @@ export type ConversationAttrs = {
 
 /** `before` is the id of the last conversation of the previous page. */
 export type ConversationFilter = PageBounds & {
+  /** Only conversations, or only sessions of flows. */
+  readonly kind?: ConversationKind
   readonly status?: ConversationStatus
   readonly agent?: string
   /** Only the direct forks of this conversation. */
@@ -65,6 +67,11 @@ export function conversationKey(tenant: string, id: string): string {
   return last.key
 }
 
+/** What a call row waits for; `flow`: it is a question of a session, whose `round` is the `seq` of the question. */
+export type CallKind = SuspensionKind | 'flow'
+
+export const callKinds = ['approval', 'elicitation', 'client_exec', 'sub_agent', 'recovery', 'flow'] as const
+
 /** The row of a suspended call: a cache over the log that makes inboxes and deadlines one query. Describes the latest round. */
 export type ToolCall = {
   readonly id: string
@@ -75,7 +82,7 @@ export type ToolCall = {
   readonly args: Json
   readonly result: Json
   readonly round: number
-  readonly kind: SuspensionKind
+  readonly kind: CallKind
   readonly prompt: Json
   readonly expiresAt: number | null
   readonly createdAt: number
@@ -98,7 +105,7 @@ export type ToolCallWrite = {
   readonly args?: Json
   readonly result?: Json
   readonly round?: number
-  readonly kind?: SuspensionKind
+  readonly kind?: CallKind
   readonly prompt?: Json
   readonly expiresInMs?: number | null
   /** An object of the application's own, of at most 64 KiB. Left out, the row keeps what it has: the engine never writes it. Null removes it. */

@@ -36,7 +36,7 @@ import type { StoreContext } from './create-store.ts'
 import type { CommitOutcome, CommitRefusal, PreparedChange, PreparedDeadline } from './driver.ts'
 import type { ClaimOptions, ClaimOutcome } from './lease.ts'
 import { eventPage } from './log-pages.ts'
-import { finalStatuses, type PrepareOptions, prepareChange } from './prepare-change.ts'
+import { finalStatuses, noDeadline, type PrepareOptions, prepareChange } from './prepare-change.ts'
 import {
   decodeCall,
   decodeConversation,
@@ -86,8 +86,9 @@ export function createTenantStore(context: StoreContext, tenant: string): Tenant
   /** The kind of a round never changes, so it can be looked at before the commit. */
   async function refuseChildCall(id: string, { callId, round }: PreparedDeadline): Promise<void> {
     const row = await driver.getCall(tenant, callId)
-    if (row?.conversationId !== id || row.round !== round || row.kind !== 'sub_agent' || row.status !== 'pending')
-      return
+    if (row?.conversationId !== id || row.round !== round || row.status !== 'pending') return
+    if (row.kind === 'flow') throw new InvalidArgumentError('timeoutMs', noDeadline(callId))
+    if (row.kind !== 'sub_agent') return
     throw new InvalidArgumentError(
       'call id',
       `'${callId}' waits for a child agent, which has no deadline; cancel the turn to end it`,
@@ -286,6 +287,7 @@ export function createTenantStore(context: StoreContext, tenant: string): Tenant
       const row = await driver.getCall(tenant, callId)
       if (row?.status !== 'pending') return 'stale'
       const { conversationId, round, kind } = row
+      if (kind === 'flow') throw new InvalidArgumentError('call id', ofSession(callId, conversationId))
       const events = eventsOfEnd({ callId, round, kind, status, value: result, who })
       const change = { events, resolve: [{ callId, round, status, result }] }
       const outcome = await commit(conversationId, change, { endsCall: true })
@@ -391,4 +393,9 @@ function isWritten({ type }: CommitOutcome): boolean {
 
 function written({ at, epoch }: { at?: number; epoch?: number }): { at?: number; epoch?: number } {
   return { ...(at === undefined ? {} : { at }), ...(epoch === undefined ? {} : { epoch }) }
+}
+
+/** Only the log of a session says what an answer to it means. */
+function ofSession(callId: string, session: string): string {
+  return `'${callId}' is a question of the session '${session}'; answer it with \`resume\` or \`runtime.resolve\``
 }

@@ -1,3 +1,4 @@
+import { NotAConversationError } from '../base/errors/flow-errors.ts'
 import type { UnknownEvent } from '../base/errors/log-errors.ts'
 import { Lru } from '../base/lru.ts'
 import type { LogEvent } from '../log/events.ts'
@@ -182,9 +183,18 @@ async function readOn(
     first ??= page.first
     if (expected && !isSameLog(expected, { first })) return null
     const state = foldWithin(page.events, workingSet.state, within.most, within.kept)
+    if (state.turns.length === 0 && page.first?.seq === 1) refuseSession(page)
     workingSet = { ...workingSet, state, lastAt: page.last?.at ?? workingSet.lastAt, weight: stateWeight(state) }
   }
   return isOnePage || !first || (await isStillThere(store, id, first)) ? workingSet : null
+}
+
+/** The fold of a conversation ignores all of a session, which would then look like a conversation without turns. */
+function refuseSession({ events }: EventPage): void {
+  for (const { type, content, conversationId } of events) {
+    if (type === 'flow_started') throw new NotAConversationError(conversationId, content.flow)
+    return
+  }
 }
 
 export function withEvents(known: WorkingSet, events: readonly LogEvent[]): WorkingSet {

@@ -130,8 +130,8 @@ export class ConversationExaminer {
     const folded = this.#foldedLog()
     const owned = this.#fold.atLandmark
     if (folded) {
-      for (const callId of this.#calls.rows().keys()) {
-        if (this.#callIds.has(callId)) continue
+      for (const [callId, { isOptional }] of this.#calls.rows()) {
+        if (isOptional || this.#callIds.has(callId)) continue
         this.add('call_row_missing', `call '${callId}' has no row`)
         this.problems.calls.push({ callId, isUnlogged: false })
       }

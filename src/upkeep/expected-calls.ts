@@ -5,10 +5,13 @@ import { blobRefsIn } from '../log/blob-ref.ts'
 import { callPhase, deadlineOf } from '../log/call-phase.ts'
 import { encode } from '../log/codec.ts'
 import type { LogEvent } from '../log/events.ts'
+import { type FlowQuestion, FlowQuestions } from '../log/flow-questions.ts'
 import { type CallEvent, foldCall, isCallEvent, newCall } from '../log/fold-call.ts'
 import type { CallState } from '../log/state.ts'
 import { loggedError, rowStatus } from '../store/change.ts'
 import type { StoredCall, StoredEvent } from '../store/driver.ts'
+import { flowCall } from '../store/flow-call.ts'
+import { encodeCall } from '../store/prepare-change.ts'
 import { decoded } from '../store/rows.ts'
 import type { FindingCode } from './finding.ts'
 
@@ -20,6 +23,8 @@ type ExpectedCall = {
   readonly status: StoredCall['status']
   /** The row may also say `errored`: for a call that was ended by id, only the row tells the two apart. */
   readonly mayBeErrored: boolean
+  /** Nothing needs the row: it tells of a question of a session that has ended, which older versions did not write. */
+  readonly isOptional: boolean
   readonly executor: StoredCall['executor']
   readonly round: number
   readonly kind: StoredCall['kind']
@@ -54,6 +59,8 @@ export class ExpectedCalls {
   readonly #rows = new Map<string, ExpectedCall>()
   readonly #whole = new Map<string, StoredCall>()
   readonly #conversationId: string
+  /** Null unless the log is that of a session. */
+  #questions: FlowQuestions | null = null
 
   /** `wanted`: the calls whose complete rows are kept. */
   constructor(conversationId: string, forkedAt: number | null, wanted: ReadonlySet<string> = new Set()) {
@@ -63,7 +70,9 @@ export class ExpectedCalls {
   }
 
   event(event: LogEvent): void {
-    if (event.type === 'tool_call') {
+    if (event.seq === 1 && event.type === 'flow_started') this.#questions = new FlowQuestions()
+    if (this.#questions) for (const question of this.#questions.event(event)) this.#noteQuestion(question)
+    else if (event.type === 'tool_call') {
       this.#open.set(event.content.callId, this.#tracked(newCall(event)))
     } else if (isCallEvent(event)) {
       const tracked = this.#open.get(event.content.callId)
@@ -135,6 +144,7 @@ export class ExpectedCalls {
       ...row,
       digest: joined([name, suspendedArgs, prompt, result ?? nothing].map(({ digest }) => digest)),
       mayBeErrored: mayBeErrored(call),
+      isOptional: false,
       suspendedAt: call.rounds.map(({ at }) => at),
     })
     if (!this.#wanted.has(call.callId)) return
@@ -145,6 +155,23 @@ export class ExpectedCalls {
       result: result?.whole ?? null,
     }
     this.#whole.set(call.callId, { ...row, ...whole, meta: null })
+  }
+
+  #noteQuestion(question: FlowQuestion): void {
+    const { expiresInMs: _, ...row } = encodeCall(flowCall(this.#conversationId, question))
+    const { at, end } = question
+    const times = { expiresAt: null, createdAt: at, resolvedAt: end?.at ?? null, resolvedSeq: null }
+    const expected = { ...row, ...times, conversationId: this.#conversationId }
+    const { name: _name, args: _args, prompt: _prompt, result: _result, ...short } = expected
+    this.#rows.set(row.id, {
+      ...short,
+      digest: textDigest(expected),
+      mayBeErrored: false,
+      isOptional: end !== null,
+      // Where an older version asked, the row was made with the answer.
+      suspendedAt: [at, ...(end ? [end.at] : [])],
+    })
+    if (this.#wanted.has(row.id)) this.#whole.set(row.id, expected)
   }
 
   #hasRow({ call, isRowInFork }: Tracked): boolean {
@@ -228,7 +255,7 @@ export function compareCall(
 /** The row of a call that ended with an error holds the caller's value; the log holds the recorded result. */
 function asLogged(row: StoredCall): StoredCall {
   const result = row.result === null ? undefined : decoded(row.result)
-  return result === undefined ? row : { ...row, result: encode(loggedError(row.kind, result)) }
+  return result === undefined || row.kind === 'flow' ? row : { ...row, result: encode(loggedError(row.kind, result)) }
 }
 
 function named(at: number | null): string {

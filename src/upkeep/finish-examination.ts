@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util'
 import { childResult, unrecordable } from '../engine/child/child-calls.ts'
-import { type FlowState, openOps, pendingOp } from '../engine/flow/flow-state.ts'
+import { type FlowState, openOps, parkedStatus } from '../engine/flow/flow-state.ts'
 import { childCalls, childIdOf, childTurnIdOf } from '../log/child-call.ts'
 import { encode } from '../log/codec.ts'
 import { type FsmState, fsmStateOf, saysTheSame, statusOf } from '../log/fsm-state.ts'
@@ -256,11 +256,12 @@ function conversationStatuses(
 
 function flowStatuses({ conversation, forkedAt }: ConversationExaminer, state: FlowState | null): readonly Status[] {
   if (!state) return [conversation.status]
-  if (state.ended) return forkedAt === null ? ['ended'] : ['ended', 'idle']
-  const waits: Status = pendingOp(state) ? 'suspended' : 'active'
-  if (forkedAt !== null) return [waits, 'idle', 'active']
+  const parked = parkedStatus(state)
+  // A fork that was not continued keeps the status it was made with.
+  if (forkedAt !== null && conversation.isDormant && !state.ended) return ['idle', 'suspended']
   const isParked = conversation.wakeAt === null && conversation.leaseHolder === null
-  return isParked ? [waits] : [waits, 'active']
+  if (isParked) return [parked]
+  return [parked, 'active']
 }
 
 /** Since when the conversation has had work to do; null when it has none. */

@@ -1,4 +1,6 @@
+import { conversationStatuses } from '../log/fsm-state.ts'
 import { checkId, maxStoredEventBytes } from '../store/checks.ts'
+import { callKinds } from '../store/records.ts'
 import type { ConversationRow, RestoredConversation } from '../store/upkeep.ts'
 import type { ImportLine } from './import-line.ts'
 
@@ -9,7 +11,7 @@ export function conversationIn(line: ImportLine): RestoredConversation {
     id: idIn(line, 'id'),
     kind: line.oneOf('kind', ['conversation', 'flow']),
     agent: agent === null ? null : idIn(line, 'agent'),
-    status: line.oneOf('status', ['active', 'suspended', 'idle', 'ended']),
+    status: line.oneOf('status', conversationStatuses),
     settings: line.json('settings'),
     fsmState: line.jsonOrNull('fsmState'),
     title: line.jsonOrNull('title'),
@@ -88,7 +90,7 @@ function callIn(line: ImportLine, conversationId: string): Extract<ConversationR
     executor: line.oneOf('executor', ['server', 'human', 'client', 'provider', 'agent']),
     status: line.oneOf('status', ['pending', 'resolved', 'errored', 'denied', 'expired', 'cancelled']),
     round: line.whole('round', 1),
-    kind: line.oneOf('kind', ['approval', 'elicitation', 'client_exec', 'sub_agent', 'recovery']),
+    kind: line.oneOf('kind', callKinds),
     expiresAt: line.wholeOrNull('expiresAt'),
     createdAt: line.whole('createdAt'),
     resolvedAt: line.wholeOrNull('resolvedAt'),

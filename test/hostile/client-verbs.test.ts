@@ -39,6 +39,13 @@ const clientVerbs: Table<Client> = {
     (hostile) => client.flow(hostile, 's').status(),
     (hostile) => client.flow('greeting', hostile).status(),
   ],
+  sessions: (client) => [
+    (hostile) => client.sessions(hostile),
+    (hostile) => client.sessions({ flow: hostile }),
+    (hostile) => client.sessions({ status: hostile }),
+    (hostile) => client.sessions({ before: hostile }),
+  ],
+  flows: none,
   health: none,
   ready: none,
 }
@@ -149,6 +156,15 @@ const sessionVerbs: Table<RemoteFlow> = {
     (hostile) => session(client).resume(1, { seq: hostile }),
   ],
   continue: none,
+  outcome: (client) => [
+    (hostile) => session(client).outcome(hostile),
+    (hostile) => session(client).outcome({ signal: hostile }),
+  ],
+  watch: (client) => [
+    (hostile) => first(session(client).watch(hostile)),
+    (hostile) => first(session(client).watch({ after: hostile })),
+    (hostile) => first(session(client).watch({ signal: hostile })),
+  ],
   status: none,
   record: none,
   events: (client) => [(hostile) => session(client).events(hostile)],

@@ -58,7 +58,8 @@ function start() {
     await started.start(1)
     return started
   }
-  return { runtime, store, chat, waiting, session, suspended }
+  const question = async () => (await runtime.inbox()).find((item) => item.conversationId === `s${n}`)!
+  return { runtime, store, chat, waiting, session, suspended, question }
 }
 
 type Started = ReturnType<typeof start>
@@ -236,7 +237,7 @@ const runtimeVerbs: Table<Runtime> = {
     (hostile) => runtime.flow('order', hostile).status(),
     (hostile) => runtime.flow('order', hostile).delete(),
   ],
-  resolve: ({ runtime, waiting }) => [
+  resolve: ({ runtime, waiting, suspended, question }) => [
     (hostile) => runtime.resolve(hostile, 'x', true),
     async (hostile) => runtime.resolve((await waiting()).chat.id, hostile, true),
     async (hostile) => runtime.resolve((await waiting()).chat.id, { callId: hostile }, true),
@@ -250,9 +251,14 @@ const runtimeVerbs: Table<Runtime> = {
       const { chat, item } = await waiting('ask')
       return runtime.resolve(chat.id, item, hostile)
     },
+    async (hostile) => runtime.resolve((await suspended()).id, await question(), hostile),
+    async (hostile) => runtime.resolve((await suspended()).id, await question(), 1, { key: hostile }),
   ],
   conversations: ({ runtime }) =>
     options((filter) => runtime.conversations(filter), 'status', 'agent', 'forkOf', 'before', 'limit', 'maxBytes'),
+  sessions: ({ runtime }) =>
+    options((filter) => runtime.sessions(filter), 'flow', 'status', 'before', 'limit', 'maxBytes'),
+  flows: none,
   unquarantine: ({ runtime }) => [(hostile) => runtime.unquarantine(hostile)],
   inbox: ({ runtime }) => options((page) => runtime.inbox(page), 'before', 'limit', 'maxBytes'),
   inspect: ({ runtime }) => [
@@ -301,9 +307,19 @@ const sessionVerbs: Table<FlowSession> = {
     async (hostile) => (await suspended()).resume(1, { seq: hostile }),
     async (hostile) => (await suspended()).resume(1, { signal: hostile }),
   ],
+  outcome: ({ suspended }) => [
+    async (hostile) => (await suspended()).outcome(hostile),
+    async (hostile) => (await suspended()).outcome({ signal: hostile }),
+  ],
   status: none,
   pending: none,
   suspensions: none,
+  wakeAt: none,
+  watch: ({ suspended }) => [
+    async (hostile) => (await suspended()).watch(hostile).next(),
+    async (hostile) => (await suspended()).watch({ after: hostile }).next(),
+    async (hostile) => (await suspended()).watch({ signal: hostile }).next(),
+  ],
   result: none,
   record: ({ suspended }) => options(async (page) => (await suspended()).record(page), 'after', 'maxBytes'),
   events: ({ session }) => options((range) => session().events(range), 'after', 'limit', 'maxBytes'),
@@ -311,6 +327,7 @@ const sessionVerbs: Table<FlowSession> = {
     async (hostile) => (await suspended()).fork(hostile),
     async (hostile) => (await suspended()).fork('f', hostile),
     async (hostile) => (await suspended()).fork('f', { at: hostile }),
+    async (hostile) => (await suspended()).fork('f', { run: hostile }),
   ],
   forks: ({ session }) => [(hostile) => session().forks(hostile), (hostile) => session().forks({ before: hostile })],
   lineage: ({ session }) => [

@@ -294,7 +294,7 @@ overStores('code that differs from its record', (story) => {
     const second = story.start({ agents: [], flows: [after], store: story.reopen(store), pollMs: 20 })
     await until(async () => (await second.flow(after, 's1').status()) === 'diverged')
     const [listed] = await second.conversations()
-    expect(listed).toMatchObject({ id: 's1', status: 'active', problem: { code: 'flow_diverged' } })
+    expect(listed).toMatchObject({ id: 's1', status: 'sleeping', problem: { code: 'flow_diverged' } })
     expect(listed!.problem!.message).toContain("'s1' differs from its record at position 1")
     await expect(second.flow(after, 's1').continue()).rejects.toMatchObject({ code: 'flow_diverged' })
     expect(await second.flow(after, 's1').status()).toBe('diverged')

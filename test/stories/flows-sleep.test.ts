@@ -30,7 +30,10 @@ overStores('a flow that sleeps', (story) => {
   test('goes on by itself when the time has come, not before, and once', async () => {
     const { flow, wakings } = sleeper(60)
     const runtime = story.start({ agents: [], flows: [flow], ...soon })
-    expect(await runtime.flow(flow, 's1').start(null)).toEqual({ status: 'done', result: true })
+    const session = runtime.flow(flow, 's1')
+    const wakeAt = expect.any(Number) as number
+    expect(await session.start(null)).toEqual({ status: 'sleeping', wakeAt })
+    expect(await session.outcome()).toEqual({ status: 'done', result: true })
     const events = await runtime.flow(flow, 's1').events()
     const [opened, woken] = [events[1]!, events[2]!]
     expect([opened.type, woken.type]).toEqual(['flow_opened', 'flow_outcome'])
@@ -43,8 +46,8 @@ overStores('a flow that sleeps', (story) => {
     const { flow } = sleeper(100)
     const mortal = mortalStore(story.reopen(store))
     const first = story.start({ agents: [], flows: [flow], store: mortal.store, ...soon })
-    const lost = expect(first.flow(flow, 's1').start(null)).rejects.toThrow()
-    await until(async () => (await store.streamEvents('s1')).length === 2)
+    expect(await first.flow(flow, 's1').start(null)).toMatchObject({ status: 'sleeping' })
+    expect(await store.streamEvents('s1')).toHaveLength(2)
     mortal.kill()
     await new Promise((resolve) => setTimeout(resolve, 120))
     expect(await store.streamEvents('s1')).toHaveLength(2)
@@ -58,7 +61,6 @@ overStores('a flow that sleeps', (story) => {
     const outcomes = (await store.streamEvents('s1')).filter(({ type }) => type === 'flow_outcome')
     expect(outcomes).toHaveLength(2)
     await first.close({ drainMs: 0 })
-    await lost
   })
 
   test('sleeps for two months without being taken for due', async () => {
@@ -66,14 +68,18 @@ overStores('a flow that sleeps', (story) => {
     const store = story.openStore()
     const front = story.start({ agents: [], flows: [flow], store, work: false })
     const runtime = story.start({ agents: [], flows: [flow], store: story.reopen(store), ...soon })
-    const started = runtime.flow(flow, 's1').start(null)
-    await until(async () => (await store.streamEvents('s1')).length === 2)
+    expect(await runtime.flow(flow, 's1').start(null)).toMatchObject({ status: 'sleeping' })
     await new Promise((resolve) => setTimeout(resolve, 100))
     expect(await store.dueWork({ agents: ['flow:sleeper'], limit: 5 })).toEqual([])
-    expect(await front.flow(flow, 's1').status()).toBe('running')
+    const session = front.flow(flow, 's1')
+    const [, slept] = await store.streamEvents('s1')
+    expect([await session.status(), await session.wakeAt()]).toEqual(['sleeping', slept!.at + 60 * dayMs])
+    expect(await front.sessions({ status: 'sleeping' })).toMatchObject([{ id: 's1', status: 'sleeping' }])
+    expect(await front.sessions({ status: 'running' })).toEqual([])
     expect(await store.streamEvents('s1')).toHaveLength(2)
     expect(wakings).toEqual([])
-    await Promise.all([expect(started).rejects.toMatchObject({ code: 'runtime_closed' }), runtime.close()])
+    const waiting = runtime.flow(flow, 's1').outcome()
+    await Promise.all([expect(waiting).rejects.toMatchObject({ code: 'runtime_closed' }), runtime.close()])
   })
 
   test.each([
@@ -96,7 +102,8 @@ overStores('a flow that sleeps', (story) => {
         story.start({ agents: [], flows: [flow], store: story.reopen(store), clock, ...soon }),
       )
       expect(await nodes[0]!.flow(flow, 's1').start(null)).toEqual({ status: 'suspended', tag: 'go' })
-      expect(await nodes[1]!.flow(flow, 's1').resume(1)).toEqual({ status: 'done', result: 'both' })
+      await nodes[1]!.flow(flow, 's1').resume(1)
+      expect(await nodes[1]!.flow(flow, 's1').outcome()).toEqual({ status: 'done', result: 'both' })
       const events = await store.streamEvents('s1')
       const opened = events.find((event) => event.type === 'flow_opened' && event.content.op.kind === 'sleep')!
       const woken = events.find((event) => event.type === 'flow_outcome' && event.content.position === 1)!
@@ -126,13 +133,15 @@ test('a flow sleeps for a century if it is told to, to the day', async () => {
   const { flow, wakings } = sleeper(36_525 * dayMs)
   // Polling every second would take the clock a while.
   const runtime = createRuntime({ agents: [], flows: [flow], store, clock, logger: silentLogger, pollMs: dayMs })
-  const started = runtime.flow(flow, 's1').start(null)
+  const session = runtime.flow(flow, 's1')
+  const started = session.start(null)
   await clock.advance(0)
+  expect(await started).toEqual({ status: 'sleeping', wakeAt: clock.now() + 36_525 * dayMs })
   await clock.set(clock.now() + 36_524 * dayMs)
   await clock.advance(dayMs / 2)
   expect(wakings).toEqual([])
   await clock.advance(2 * dayMs)
-  expect(await started).toEqual({ status: 'done', result: true })
+  expect(await session.outcome()).toEqual({ status: 'done', result: true })
   expect(wakings).toEqual(['s1/0/2'])
   await runtime.close()
   await store.close()

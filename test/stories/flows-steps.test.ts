@@ -111,7 +111,10 @@ overStores('the steps of a flow', (story) => {
     expect([await session.status(), await session.result()]).toEqual(['failed', null])
     expect((await session.events()).at(-1)).toMatchObject({ type: 'flow_ended', content: { status: 'failed', error } })
     await expect(session.resume(1)).rejects.toMatchObject({ code: 'not_suspended' })
-    expect(await runtime.conversations({ status: 'ended' })).toMatchObject([{ id: 's1', agent: 'flow:failing' }])
+    expect(await runtime.conversations({ status: 'failed' })).toMatchObject([{ id: 's1', agent: 'flow:failing' }])
+    expect(await runtime.sessions({ status: 'failed' })).toMatchObject([
+      { id: 's1', flow: 'failing', status: 'failed' },
+    ])
   })
 
   test('a result that cannot be recorded fails the step, and says that it ran', async () => {

@@ -100,8 +100,9 @@ overStores('a session of a flow', (story) => {
       const newer = defineFlow({ name: 'approval', version: 2, run: async () => 1 })
       const runtime = story.start({ agents: [], flows: [approval] })
       const session = runtime.flow(approval, 's1')
-      expect(() => runtime.flow(unknown, 's1')).toThrow(expect.objectContaining({ code: 'no_such_flow' }))
-      expect(() => runtime.flow(newer, 's1')).toThrow(expect.objectContaining({ code: 'no_such_flow' }))
+      for (const missing of [unknown, newer]) {
+        await expect(runtime.flow(missing, 's1').start(null)).rejects.toMatchObject({ code: 'no_such_flow' })
+      }
       for (const verb of [() => session.resume(1), () => session.fork('s2'), () => session.continue()]) {
         await expect(verb()).rejects.toMatchObject({ code: 'no_session' })
       }
@@ -133,10 +134,29 @@ overStores('a session of a flow', (story) => {
         content: { turnId: 't1', message: { parts: [] }, options: {}, who: 'ann' },
       })
       const session = runtime.flow(approval, 'chat')
-      expect(await session.status()).toBe('none')
-      await expect(session.start({ amount: 1 })).rejects.toMatchObject({ code: 'session_exists' })
-      await expect(session.resume(1)).rejects.toMatchObject({ code: 'no_session' })
-      expect(await session.delete()).toBe(false)
+      const verbs = {
+        start: () => session.start({ amount: 1 }),
+        resume: () => session.resume(1),
+        outcome: () => session.outcome(),
+        status: () => session.status(),
+        pending: () => session.pending(),
+        suspensions: () => session.suspensions(),
+        wakeAt: () => session.wakeAt(),
+        result: () => session.result(),
+        record: () => session.record(),
+        events: () => session.events(),
+        watch: () => session.watch().next(),
+        fork: () => session.fork('copy'),
+        continue: () => session.continue(),
+        delete: () => session.delete(),
+      }
+      for (const [verb, call] of Object.entries(verbs)) {
+        await expect(call(), verb).rejects.toMatchObject({
+          code: 'not_a_session',
+          message: expect.stringContaining("runtime.conversation('chat')"),
+        })
+      }
+      expect(await runtime.store.streamEvents('chat')).toHaveLength(1)
     })
   })
 

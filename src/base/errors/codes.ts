@@ -56,6 +56,8 @@ export const errorCodes = {
   no_session: { family: 'not_found', status: 404 },
   session_exists: { family: 'conflict', status: 409 },
   not_suspended: { family: 'conflict', status: 409 },
+  not_a_conversation: { family: 'conflict', status: 409 },
+  not_a_session: { family: 'conflict', status: 409 },
   invalid_request: { family: 'usage', status: 400 },
   unauthenticated: { family: 'usage', status: 401 },
   turn_options_not_allowed: { family: 'usage', status: 403 },

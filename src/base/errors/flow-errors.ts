@@ -68,6 +68,26 @@ export class SessionExistsError extends PerdureError {
   }
 }
 
+/** The id is that of a session, and a verb of conversations was called. */
+export class NotAConversationError extends PerdureError {
+  constructor(id: string, flow: string | null) {
+    super(
+      'not_a_conversation',
+      `'${id}' is a session${flow === null ? '' : ` of the flow '${flow}'`}, not a conversation. Use runtime.flow(${flow === null ? 'name' : `'${flow}'`}, '${id}').`,
+    )
+  }
+}
+
+/** The id is that of a conversation, and a verb of sessions was called. */
+export class NotASessionError extends PerdureError {
+  constructor(id: string) {
+    super(
+      'not_a_session',
+      `'${id}' is a conversation, not a session of a flow. Use runtime.conversation('${id}'), or another id for the session.`,
+    )
+  }
+}
+
 /** The answer that came first, with its sender and time. */
 export type WinningAnswer = { readonly who: string; readonly at: number; readonly value: unknown }
 

@@ -1,6 +1,4 @@
 import type { RemoteFlowStatus, RemoteStanding } from '../../client/flow.ts'
-import type { RemoteRecord } from '../../client/pages.ts'
-import { sessionAgent } from '../../define/define-flow.ts'
 import type { FlowRecord } from '../../runtime/flow-session.ts'
 import { readValue } from '../answer/find-pending.ts'
 import { command, countOf, type ExitCode, exitCodes } from '../command.ts'
@@ -10,13 +8,14 @@ import { type TargetArgs, targetArgs, workArgs } from '../target/target-args.ts'
 import { ago, type Printable, safe, table } from '../terminal/text.ts'
 import { commandLine, problemNotes } from '../transcript/command-line.ts'
 import { excerpt } from '../transcript/view-lines.ts'
+import { upTo } from './list.ts'
 
 export const flows = command({
   args: {
     flow: { type: 'string', valueHint: 'name', description: 'Only sessions of this flow' },
     status: {
       type: 'enum',
-      options: ['active', 'suspended', 'idle', 'ended'],
+      options: ['running', 'suspended', 'sleeping', 'dormant', 'done', 'failed'],
       description: 'Only sessions with this status',
     },
     limit: { type: 'string', valueHint: 'n', description: 'How many at most; default: 50' },
@@ -30,12 +29,17 @@ export const flows = command({
   run: ({ args, output }) =>
     withTarget(args, output, async (target) => {
       const limit = countOf('limit', args.limit) ?? 50
-      const { sessions, before } = await findSessions(target, args, limit)
+      const filter = { ...(args.flow ? { flow: args.flow } : {}), ...(args.status ? { status: args.status } : {}) }
+      const found = await upTo(limit, args.before, async (page) => {
+        const { sessions: items, before: next } = await target.sessions({ ...filter, ...page })
+        return { items, before: next }
+      })
+      const { items: sessions, before } = found
       output.result({ sessions, before }, () => {
         if (sessions.length === 0) return ['There are no sessions.']
-        const rows = sessions.map(({ id, agent, status, lastSeq, updatedAt }) => [
+        const rows = sessions.map(({ id, flow, status, lastSeq, updatedAt }) => [
           id,
-          (agent ?? '').slice(sessionAgent('').length),
+          flow,
           status,
           String(lastSeq),
           ago(updatedAt),
@@ -52,23 +56,6 @@ export const flows = command({
       return exitCodes.ok
     }),
 })
-
-type Filter = Readonly<Record<'flow' | 'before', string | undefined>> & {
-  readonly status: RemoteRecord['status'] | undefined
-}
-
-/** The store lists sessions among its conversations, so without a flow's name conversations are skipped. */
-async function findSessions(target: Target, { flow, status, before }: Filter, limit: number) {
-  const filter = { ...(status ? { status } : {}), ...(flow ? { agent: sessionAgent(flow) } : {}) }
-  const sessions: RemoteRecord[] = []
-  for (let cursor: string | null = before ?? null; ; ) {
-    const page = await target.conversations({ ...filter, limit: 200, ...(cursor === null ? {} : { before: cursor }) })
-    sessions.push(...page.conversations.filter(({ kind }) => kind === 'flow'))
-    cursor = page.before
-    if (sessions.length > limit) return { sessions: sessions.slice(0, limit), before: sessions[limit - 1]!.id }
-    if (cursor === null) return { sessions, before: null }
-  }
-}
 
 export const flowsStart = command({
   args: {
@@ -115,7 +102,7 @@ export const flowsShow = command({
       output.result({ ...status, record }, () => lines(status, record, output, { ...args, isFull: args.full ?? false }))
       return exitCodes.ok
     }
-    return withTarget(args, output, work, { readsFlow: args.flow })
+    return withTarget(args, output, work)
   },
 })
 
@@ -152,7 +139,7 @@ export const flowsResume = command({
     ...targetArgs,
   },
   about:
-    "Needs the flow's code: a config, or a server that has it. A suspension accepts one answer; a later one exits with code 4.",
+    "A suspension accepts one answer; a later one exits with code 4. Where the flow's code is, it checks the answer; elsewhere the schema in the log does.",
   examples: [
     [`flows resume import import-7 '{"go":true}'`, 'answer its first suspension'],
     ['flows resume import import-7 true --seq 4', 'answer one of several'],
@@ -185,6 +172,10 @@ function told(id: string, standing: RemoteStanding, { colours }: Output): Printa
       return safe`${id} ${colours.red('failed')}: ${standing.error}`
     case 'suspended':
       return safe`${id} ${colours.yellow('waits')} for ${excerpt(standing.tag, false)}`
+    case 'sleeping':
+      return safe`${id} ${colours.yellow('sleeps')} until ${new Date(standing.wakeAt).toISOString()}`
+    case 'dormant':
+      return safe`${id} is a fork that does nothing until it is resumed or continued.`
     case 'running':
       return safe`${id} is recorded. A process that has the flow continues it; --work makes this one do so.`
   }

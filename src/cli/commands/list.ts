@@ -1,3 +1,5 @@
+import { conversationStatuses } from '../../log/fsm-state.ts'
+import type { InboxItem } from '../../runtime/read/lists.ts'
 import { command, countOf, exitCodes } from '../command.ts'
 import { withTarget } from '../target/open-target.ts'
 import { targetArgs } from '../target/target-args.ts'
@@ -9,7 +11,7 @@ export const list = command({
   args: {
     status: {
       type: 'enum',
-      options: ['active', 'suspended', 'idle', 'ended'],
+      options: [...conversationStatuses],
       description: 'Only conversations with this status',
     },
     agent: { type: 'string', description: 'Only conversations of this agent; flow:<name> for sessions of a flow' },
@@ -65,9 +67,9 @@ export const inbox = command({
     ...targetArgs,
   },
   about:
-    'Lists all conversations, the newest call first. A call of a child agent is shown with the conversations above it.',
+    'Lists all conversations and sessions, the newest first. A call of a child agent is shown with the conversations above it.',
   examples: [
-    ['inbox', 'every waiting call'],
+    ['inbox', 'every waiting call and question of a session'],
     ['inbox --json | jq -r .items[].conversationId', 'in a script'],
   ],
   run: ({ args, output }) =>
@@ -75,30 +77,43 @@ export const inbox = command({
       const limit = countOf('limit', args.limit) ?? 50
       const page = await upTo(limit, args.before, (asked) => target.inbox(asked))
       output.result(page, () => {
-        if (page.items.length === 0) return ['No call waits for an answer.']
+        if (page.items.length === 0) return ['Nothing waits for an answer.']
         const rows = page.items.map((item) => [
           item.path.map((step) => step.conversationId).join(' > '),
-          shortCallId(item.id),
+          item.kind === 'flow' ? `seq ${item.seq}` : shortCallId(item.id),
           item.quarantinedAt === undefined ? item.kind : `${item.kind} (quarantined)`,
           ago(item.createdAt),
           item.expiresAt === null ? 'never' : `in ${duration(item.expiresAt - Date.now())}`,
-          `${item.name} ${excerpt(item.args, false)}`,
+          `${item.kind === 'flow' ? item.flow : item.name} ${excerpt(item.args, false)}`,
         ])
         const heading = ['CONVERSATION', 'CALL', 'KIND', 'SINCE', 'EXPIRES', 'TOOL'].map(output.colours.bold)
         return table(heading, rows, output.width)
       })
-      if (page.items.length > 0)
-        output.note(`Look closer: ${commandLine(['show', page.items[0]!.path[0]!.conversationId], args)}`)
+      const [first] = page.items
+      if (first) output.note(`Look closer: ${commandLine(showing(first), args)}`)
+      const question = page.items.find((item) => item.kind === 'flow')
+      if (question) {
+        const { flow, conversationId, seq } = question
+        output.note(
+          `Answer: ${commandLine(['flows', 'resume', flow, conversationId, '{}', '--seq', String(seq)], args)}`,
+        )
+      }
       if (page.before !== null) output.note(`More: ${commandLine(['inbox', '--before', page.before], args)}`)
       return exitCodes.ok
     }),
 })
 
+function showing(item: InboxItem): string[] {
+  return item.kind === 'flow'
+    ? ['flows', 'show', item.flow, item.conversationId]
+    : ['show', item.path[0]!.conversationId]
+}
+
 /** The most that a server lists at once. */
 const mostAtOnce = 200
 
 /** Reads as many pages as `limit` items take. `before` asks for the page after them; null when there is none. */
-async function upTo<Item>(
+export async function upTo<Item>(
   limit: number,
   before: string | undefined,
   read: (page: { limit: number; before?: string }) => Promise<{ items: readonly Item[]; before: string | null }>,

@@ -42,7 +42,7 @@ export async function openServerTarget(url: string, tokenFile?: string): Promise
 }
 
 /** What a command works on: the verbs of `perdure/client`, answered by a server or by this process on a store. */
-export type Target = Pick<Client, 'conversation' | 'conversations' | 'inbox' | 'flow'> & {
+export type Target = Pick<Client, 'conversation' | 'conversations' | 'inbox' | 'flow' | 'sessions'> & {
   readonly kind: 'store' | 'server'
   /** Shown to people: has no credentials in it. */
   readonly place: string

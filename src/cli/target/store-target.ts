@@ -1,6 +1,5 @@
 import { type Logger, silentLogger } from '../../base/logger.ts'
 import { createClient } from '../../client/create-client.ts'
-import { defineFlow, type Flow } from '../../define/define-flow.ts'
 import { createScope, type Scope } from '../../define/scope.ts'
 import { createRuntime } from '../../runtime/create-runtime.ts'
 import type { Runtime, RuntimeOptions } from '../../runtime/runtime.ts'
@@ -15,8 +14,6 @@ import { type TargetArgs, userNameOf } from './target-args.ts'
 export type StoreTargetOptions = Pick<OpenStoreOptions, 'create'> & {
   /** Run the config's agents and flows in this process. Default: other processes continue with what this command writes. */
   readonly work?: boolean
-  /** Reading a session of this flow needs no code, so the name is enough. */
-  readonly readsFlow?: string
   /** Default: stderr when the command works or is verbose, else none. */
   readonly logger?: Logger
 }
@@ -25,11 +22,11 @@ export type StoreTargetOptions = Pick<OpenStoreOptions, 'create'> & {
 export async function openStoreTarget(
   args: TargetArgs,
   { isVerbose }: Pick<Output, 'isVerbose'>,
-  { work = false, create = false, readsFlow, ...options }: StoreTargetOptions = {},
+  { work = false, create = false, ...options }: StoreTargetOptions = {},
 ): Promise<Target> {
   const logger = options.logger ?? (isVerbose || work ? terminalLogger({ isVerbose }) : silentLogger)
   const { store, place, loaded } = await openStore(args, { logger, create })
-  const runtime = createRuntime(runtimeOptions(loaded, readsFlow, { store, logger, work }))
+  const runtime = createRuntime(runtimeOptions(loaded, { store, logger, work }))
   const scope = createScope({ user: userNameOf(args), tenant: args.tenant ?? 'default' }) as Scope
   const { close, ...verbs } = clientOf(runtime, { store, scope, logger, work })
   return {
@@ -48,17 +45,11 @@ export async function openStoreTarget(
 /** Without the config's `tenant` and `who`: the arguments name both. */
 function runtimeOptions(
   loaded: LoadedConfig | null,
-  readsFlow: string | undefined,
   own: { readonly store: Store; readonly logger: Logger; readonly work: boolean },
 ): RuntimeOptions {
-  if (!loaded) return { agents: [], flows: withNamed([], readsFlow), ...own }
+  if (!loaded) return { agents: [], ...own }
   const { tenant: _, who: __, server: ___, store: ____, ...options } = loaded.config
-  return { ...options, flows: withNamed(options.flows ?? [], readsFlow), ...own }
-}
-
-function withNamed(flows: readonly Flow[], name: string | undefined): readonly Flow[] {
-  if (name === undefined || flows.some((flow) => flow.name === name)) return flows
-  return [...flows, defineFlow({ name, version: 1, run: async () => null }) as unknown as Flow]
+  return { ...options, ...own }
 }
 
 /** How long a command waits for work of another process. */
@@ -89,7 +80,7 @@ export type ClientOfOptions = {
 export function clientOf(
   runtime: Runtime,
   { store, scope, logger, work }: ClientOfOptions,
-): Pick<Target, 'conversation' | 'conversations' | 'inbox' | 'flow'> & { close(): void } {
+): Pick<Target, 'conversation' | 'conversations' | 'inbox' | 'flow' | 'sessions'> & { close(): void } {
   const { answer, close } = openRoutes(runtime, {
     authenticate: () => scope,
     upkeep: { store, isOperator: () => true },

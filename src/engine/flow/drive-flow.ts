@@ -2,7 +2,7 @@ import type { Lease } from '../../store/lease.ts'
 import type { ConversationRef } from '../../store/records.ts'
 import type { EngineNode } from '../node.ts'
 import { FlowOwner } from './flow-owner.ts'
-import { openAgentIds, readSentMessages } from './flow-state.ts'
+import { openAgentIds, parkedStatus, readSentMessages } from './flow-state.ts'
 import type { AskAgent } from './running-ops.ts'
 
 /** Drives a session under a lease until it can be let go. Resolves with how soon it is due again; null when it is not. */
@@ -18,7 +18,7 @@ export async function workOnFlow(
   const loaded = await node.flowStates.loadWhole(store, tenant, id)
   if (!loaded || loaded.state.ended) {
     // The verb that had it continue has marked it as active.
-    const ended = loaded ? { conversation: { status: 'ended' as const } } : {}
+    const ended = loaded ? { conversation: { status: parkedStatus(loaded.state) } } : {}
     await store.commit(id, { events: [], epoch: lease.epoch, wakeAt: null, lease: 'release', ...ended })
     return null
   }

@@ -168,7 +168,7 @@ test('what continueAs is given must fit the input of the flow; else the session 
     ...{ type: 'flow_ended', content: { status: 'failed', error: expect.stringContaining('round') } },
   })
   expect(warnings).toEqual(['a flow cannot go on with what it gave continueAs'])
-  expect(commits.at(-1)).toMatchObject({ conversation: { status: 'ended' } })
+  expect(commits.at(-1)).toMatchObject({ conversation: { status: 'failed' } })
 })
 
 test('a past that cannot be put away is told of, and the session goes on', async () => {

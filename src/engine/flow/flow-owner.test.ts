@@ -12,7 +12,7 @@ test('a session parks with what it waits for, when it is due and which status it
   await driveFlow(sleeping.owner)
   expect(sleeping.commits).toMatchObject([
     { events: [] },
-    { conversation: { status: 'active' }, wakeAt: { inMs: 500 }, lease: 'release' },
+    { conversation: { status: 'sleeping' }, wakeAt: { inMs: 500 }, lease: 'release' },
   ])
   expect(sleeping.owner.dueInMs).toBe(500)
 

@@ -5,9 +5,11 @@ import { failpoint } from '../../base/failpoint.ts'
 import type { Json } from '../../base/json.ts'
 import { tentative } from '../../log/decide.ts'
 import type { LogEvent, NewEvent } from '../../log/events.ts'
+import { isQuestion } from '../../log/flow-questions.ts'
 import { type CommitResult, placedEvents } from '../../store/change.ts'
+import { flowCall } from '../../store/flow-call.ts'
 import { type Lease, retryUntilAnswered } from '../../store/lease.ts'
-import type { ConversationAttrs, ConversationRef } from '../../store/records.ts'
+import type { ConversationAttrs, ConversationRef, ToolCallWrite } from '../../store/records.ts'
 import type { TenantStore } from '../../store/store.ts'
 import { LogOwner } from '../log-owner.ts'
 import type { EngineNode } from '../node.ts'
@@ -15,11 +17,12 @@ import { decideFlow, type FlowDecision, type FlowHand, nextDueMs } from './decid
 import { checkFlowInput } from './flow-registry.ts'
 import { FlowRun, type Standstill } from './flow-run.ts'
 import {
+  answerableOps,
   type FlowState,
   foldFlow,
   openOps,
   operationId,
-  pendingOp,
+  parkedStatus,
   redactFlowEvent,
   writeSentMessages,
 } from './flow-state.ts'
@@ -51,6 +54,8 @@ export class FlowOwner extends LogOwner {
   #ops: RunningOps
   #mustProve = false
   #dueInMs: number | null = null
+  /** Whether lists say by now that it runs; until then they say how it was let go. */
+  #isActive = false
 
   /** `sent`: messages to agents that are known to be in their logs. */
   constructor(
@@ -134,8 +139,8 @@ export class FlowOwner extends LogOwner {
     const after = parks ? foldFlow(tentative(events, this.lastSeq), this.#state) : null
     for (const event of events) if (event.type === 'flow_opened') this.#ops.opens(event.content.position)
     failpoint(parks ? 'flow.before_park' : 'flow.before_commit')
-    const parking = after ? { conversation: this.#attrsAt(after), wakeAt, lease: 'release' as const } : {}
-    const result = await this.commitUnderLease({ events, ...parking })
+    const parking = after ? { conversation: this.#attrsAt(after), wakeAt, lease: 'release' as const } : this.#woken()
+    const result = await this.commitUnderLease({ events, ...parking, ...this.#questionRows(events) })
     if (!result.ok) {
       if (result.conflict === 'failed') this.#commitFailed(result.error)
       return false
@@ -144,6 +149,7 @@ export class FlowOwner extends LogOwner {
     failpoint(parks ? 'flow.after_park' : 'flow.after_commit')
     this.#time.heard(result)
     this.#dueInMs = wakeInMs
+    this.#isActive = true
     if (parks) this.loseLease()
     else await this.#accept(events, result)
     return true
@@ -265,7 +271,24 @@ export class FlowOwner extends LogOwner {
 
   #attrsAt(after: FlowState): ConversationAttrs {
     const settings = writeSentMessages(after, this.#ops.sent)
-    return { status: statusOf(after), ...(settings ? { settings } : {}) }
+    return { status: parkedStatus(after), ...(settings ? { settings } : {}) }
+  }
+
+  #woken(): { readonly conversation?: ConversationAttrs } {
+    return this.#isActive ? {} : { conversation: { status: 'active' } }
+  }
+
+  /** The rows of what these events ask, and of what they leave unanswered for good. */
+  #questionRows(events: readonly NewEvent[]): { readonly calls?: readonly ToolCallWrite[] } {
+    const { id } = this.#context.ref
+    const isOver = events.some(({ type }) => type === 'flow_ended' || type === 'flow_continued')
+    const left = isOver ? answerableOps(this.#state) : []
+    const calls = left.map((opened) => flowCall(id, { ...opened, end: { status: 'cancelled', value: null } }))
+    for (const [index, event] of events.entries()) {
+      if (event.type !== 'flow_opened' || !isQuestion(event.content.op)) continue
+      calls.push(flowCall(id, { seq: this.lastSeq + 1 + index, op: event.content.op }))
+    }
+    return calls.length > 0 ? { calls } : {}
   }
 
   /** After a commit that may have been made: what is open under our epoch was opened by us, and is run now. */
@@ -295,10 +318,4 @@ export class FlowOwner extends LogOwner {
 function draw(kind: 'now' | 'random' | 'uuid', clock: Clock): Json {
   if (kind === 'now') return clock.now()
   return kind === 'random' ? Math.random() : randomUUID()
-}
-
-/** `suspended` only while it waits for an answer; a session that sleeps goes on by itself. */
-function statusOf(state: FlowState): 'ended' | 'suspended' | 'active' {
-  if (state.ended) return 'ended'
-  return pendingOp(state) ? 'suspended' : 'active'
 }

@@ -7,6 +7,9 @@ import { type Flow, sessionAgent } from '../../define/define-flow.ts'
 import { normaliseValue } from '../../define/normalise-result.ts'
 import { validate } from '../../define/validate.ts'
 
+/** `version` null: the newest. */
+export type FlowName = { readonly name: string; readonly version: string | null }
+
 /** The flows of a runtime, by name and version. Of each name, the one given last is the newest. */
 export class FlowRegistry {
   readonly #byName = new Map<string, Flow[]>()
@@ -26,9 +29,18 @@ export class FlowRegistry {
     return [...this.#byName.keys()].map(sessionAgent)
   }
 
+  has(name: string): boolean {
+    return this.#byName.has(name)
+  }
+
+  /** Each flow with its versions, the newest last. */
+  list(): { readonly name: string; readonly versions: readonly string[] }[] {
+    return [...this.#byName].map(([name, flows]) => ({ name, versions: flows.map(({ version }) => version) }))
+  }
+
   /** The registered one of that name and version; of a bare name, the newest. */
-  find(flow: string | Pick<Flow, 'name' | 'version'>): Flow {
-    const { name, version } = typeof flow === 'string' ? { name: flow, version: null } : readFlowName(flow)
+  find(flow: string | FlowName): Flow {
+    const { name, version } = typeof flow === 'string' ? { name: flow, version: null } : flow
     const versions = this.#versionsOf(name)
     const found = version === null ? versions.at(-1) : versions.find((known) => known.version === version)
     if (!found) throw new NoSuchFlowError(`${name}' of version '${version}`, this.#names())
@@ -55,7 +67,9 @@ export class FlowRegistry {
   }
 }
 
-function readFlowName(flow: Pick<Flow, 'name' | 'version'>): { readonly name: string; readonly version: string } {
+/** What a caller names a flow by: itself, or its name, which stands for its newest version. It need not be registered. */
+export function flowNamed(flow: string | Pick<Flow, 'name' | 'version'>): FlowName {
+  if (typeof flow === 'string') return { name: flow, version: null }
   const { name, version } = readOptions('flow', flow, ['name', 'version'])
   if (typeof name === 'string' && typeof version === 'string') return { name, version }
   throw new InvalidArgumentError('flow', 'must be a flow or the name of one')

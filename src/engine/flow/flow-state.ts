@@ -1,9 +1,8 @@
-import { createHash } from 'node:crypto'
 import { EventInvalidError, EventUnknownError } from '../../base/errors/log-errors.ts'
 import type { Json, JsonObject } from '../../base/json.ts'
 import type { Redact } from '../../base/redact/redactor.ts'
-import { tagOf } from '../../define/flow-requests.ts'
-import type { EventOf, FlowEnded, FlowOp, FlowOpened, FlowOutcome, LogEvent, NewEvent } from '../../log/events.ts'
+import type { EventOf, FlowEnded, FlowOpened, FlowOutcome, LogEvent, NewEvent } from '../../log/events.ts'
+import { isQuestion, type QuestionOp, shortName, tagOf } from '../../log/flow-questions.ts'
 import type { OnIgnored } from '../../log/fold-events.ts'
 import { isKnownType } from '../../log/validate-event.ts'
 import type { ConversationRecord } from '../../store/records.ts'
@@ -128,22 +127,18 @@ export function openOps({ ops, outcomes }: FlowState): RecordedOp[] {
   return ops.filter(({ position }) => !settledPositions.has(position))
 }
 
-export type Answerable = RecordedOp & { readonly op: Extract<FlowOp, { kind: 'suspend' | 'request' }> }
+export type Answerable = RecordedOp & { readonly op: QuestionOp }
 
 /** The suspensions and requests that wait for an answer, in the order they were asked for. */
 export function answerableOps(state: FlowState): Answerable[] {
   if (state.ended) return []
-  return openOps(state).filter((opened): opened is Answerable => isAnswered(opened.op))
+  return openOps(state).filter((opened): opened is Answerable => isQuestion(opened.op))
 }
 
 /** The question that must be answered next; null while anything runs. */
 export function pendingOp(state: FlowState): Answerable | null {
-  const isRunning = openOps(state).some(({ op }) => !isAnswered(op) && op.kind !== 'sleep' && op.kind !== 'agent')
+  const isRunning = openOps(state).some(({ op }) => !isQuestion(op) && op.kind !== 'sleep' && op.kind !== 'agent')
   return isRunning ? null : (answerableOps(state)[0] ?? null)
-}
-
-function isAnswered(op: FlowOp): boolean {
-  return op.kind === 'suspend' || op.kind === 'request'
 }
 
 /**
@@ -166,38 +161,76 @@ export function openAgentIds(state: FlowState): string[] {
 
 const name = 'sentMessages'
 
-/** Where a session stands when it cannot go on by itself. */
+/** How a session stands when nothing of it runs, or when what it needs is in another process. */
 export type FlowStanding<Result = Json> =
+  /** It waits for an answer. */
   | { readonly status: 'suspended'; readonly tag: Json }
+  /** It goes on by itself at `wakeAt`, in milliseconds by the store's clock. */
+  | { readonly status: 'sleeping'; readonly wakeAt: number }
   | { readonly status: 'done'; readonly result: Result }
   | { readonly status: 'failed'; readonly error: string }
+  /** It is a fork that was not continued. `tag`: what it would wait for; null when it would run. */
+  | { readonly status: 'dormant'; readonly tag: Json }
+  /** What was asked for is recorded, and another process has to go on: this one does not work, or does not have the code of the flow. */
+  | { readonly status: 'running'; readonly elsewhere: true }
 
-/** Where a session is. `suspended`: it waits for an answer. One that sleeps or waits for an agent is `running`. */
-/** `diverged`: it would run, but the code that this process has for it differs from its record, and nothing was written. */
-export type FlowStatus = 'none' | 'running' | 'suspended' | 'done' | 'failed' | 'diverged'
+/** How a session stands when it cannot go on by itself. */
+export type FlowEndStanding<Result = Json> = Extract<
+  FlowStanding<Result>,
+  { readonly status: 'suspended' | 'done' | 'failed' | 'dormant' }
+>
 
 /**
- * How a session stands when it cannot go on by itself; null while it can. The log alone does not tell whether the code has seen its last outcome,
- * so a session counts as suspended only when its owner has let it go as such.
+ * Where a session is. `suspended`: it waits for an answer. `sleeping`: it goes on by itself later. One that waits for an agent is `running`. `dormant`: it is a
+ * fork that was not continued. `diverged`: it would run, but the code that this process has for it differs from its record, and nothing was written.
  */
-export function standingOf(state: FlowState, record: ConversationRecord | null): FlowStanding | null {
+export type FlowStatus = 'none' | 'running' | 'suspended' | 'sleeping' | 'dormant' | 'done' | 'failed' | 'diverged'
+
+/**
+ * How a session stands when nothing of it runs; null while something does. The log alone does not tell whether the code has seen its last outcome,
+ * so a session counts as suspended or sleeping only when its owner has let it go as such.
+ */
+export function standingOf(
+  state: FlowState,
+  record: ConversationRecord | null,
+): Exclude<FlowStanding, { readonly status: 'running' }> | null {
   if (state.ended) return state.ended
-  const pending = isLetGo(state, record) ? pendingOp(state) : null
-  return pending && { status: 'suspended', tag: tagOf(pending.op) }
+  if (record?.status === 'idle') return { status: 'dormant', tag: tagOfPending(state) }
+  if (!isLetGo(state, record)) return null
+  const pending = pendingOp(state)
+  if (pending) return { status: 'suspended', tag: tagOf(pending.op) }
+  const wakeAt = wakeTime(state)
+  return wakeAt === null ? null : { status: 'sleeping', wakeAt }
 }
 
+function tagOfPending(state: FlowState): Json {
+  const pending = pendingOp(state)
+  return pending && tagOf(pending.op)
+}
+
+/** Whether the owner of a session has let it go because it waits for an answer or sleeps. */
 export function isLetGo(state: FlowState, record: ConversationRecord | null): boolean {
-  return record?.status === 'suspended' && record.lastSeq === state.lastSeq
+  const isParked = record?.status === 'suspended' || record?.status === 'sleeping'
+  return isParked && record.lastSeq === state.lastSeq
 }
 
-/** What fits into an id beside the numbers. */
-const maxSessionBytes = 200
+/** When a session that only sleeps goes on; null when anything else is open. */
+export function wakeTime(state: FlowState): number | null {
+  const open = openOps(state)
+  const times = open.flatMap(({ op, at }) => (op.kind === 'sleep' ? [at + op.ms] : []))
+  return times.length > 0 && times.length === open.length ? Math.min(...times) : null
+}
+
+/** The status of a session in lists once its owner lets it go. One that waits for an agent is active. */
+export function parkedStatus(state: FlowState): 'ended' | 'failed' | 'suspended' | 'sleeping' | 'active' {
+  if (state.ended) return state.ended.status === 'failed' ? 'failed' : 'ended'
+  if (pendingOp(state)) return 'suspended'
+  return wakeTime(state) === null ? 'active' : 'sleeping'
+}
 
 /** The id of what an operation does outside: as idempotency key, as conversation id, as key of a message. */
 export function operationId(session: string, generation: number, position: number): string {
-  const isLong = Buffer.byteLength(session) > maxSessionBytes
-  const name = isLong ? createHash('sha256').update(session).digest('hex') : session
-  return `${name}/${generation}/${position}`
+  return `${shortName(session)}/${generation}/${position}`
 }
 
 /** An event of a session without the secrets in what steps and flows threw. Whatever is committed by the owner of a session has passed it. */

@@ -3,10 +3,14 @@ import type { PerdureError } from '../../base/errors/perdure-error.ts'
 import { readOptions } from '../../base/errors/read-options.ts'
 import { ConversationQuarantinedError } from '../../base/errors/runtime-errors.ts'
 import { ConversationUnreadableError } from '../../base/errors/store-errors.ts'
+import type { Json } from '../../base/json.ts'
+import { flowOfAgent, sessionAgent } from '../../define/define-flow.ts'
 import { parentCallOf } from '../../engine/child/child-calls.ts'
 import type { EngineNode } from '../../engine/node.ts'
-import { checkId, checkWhole, readPage } from '../../store/checks.ts'
-import type { ConversationRecord, Parent, PendingCall } from '../../store/records.ts'
+import type { SuspensionKind } from '../../log/events.ts'
+import type { ConversationStatus } from '../../log/fsm-state.ts'
+import { checkId, checkOneOf, checkWhole, readPage } from '../../store/checks.ts'
+import type { ConversationFilter, ConversationRecord, Parent, PendingCall } from '../../store/records.ts'
 import type { Page, TenantStore } from '../../store/store.ts'
 import type { CallPath } from '../../view/view.ts'
 import type { ForkOptions } from '../conversation.ts'
@@ -61,23 +65,40 @@ async function parentOf(store: TenantStore, id: string): Promise<{ id: string; a
   return parent?.at === undefined ? null : { id: parent.id, at: parent.at }
 }
 
-/** A call that waits for an answer. */
-export type InboxItem = PendingCall & {
+/** Something that waits for an answer: a call, or a question of a session. */
+export type InboxItem = InboxCall | InboxQuestion
+
+type Listed = PendingCall & {
   /** The same as `id` and `name`, as pending items call them, so that an item can be handed to whatever takes one. */
   readonly callId: string
   readonly tool: string
-  /** This process does not have the code of its agent, so an answer waits for one that does. */
+  /** This process does not have the code of its agent or flow, so an answer waits for one that does. */
   readonly agentMissing: boolean
   /** From the conversation that callers talk to, over the calls of child agents, down to this call. */
   readonly path: CallPath
 }
 
-type Known = Pick<EngineNode, 'agents' | 'addressable'>
+/** A call that waits for an answer. */
+export type InboxCall = Listed & { readonly kind: SuspensionKind }
+
+/** A question of a session: what `suspend` or `request` asked. The session's id is `conversationId`. */
+export type InboxQuestion = Listed & {
+  readonly kind: 'flow'
+  readonly flow: string
+  /** Names the question: an answer to it never reaches the next one. */
+  readonly seq: number
+  readonly tag: Json
+  /** JSON Schema of the answer; null: anything. */
+  readonly schema: Json
+  readonly at: number
+}
+
+type Known = Pick<EngineNode, 'agents' | 'addressable' | 'flows'>
 
 const defaultPage = 100
 
 /** A page of what waits for an answer in a tenant, the newest first. What waits for a child agent is not in it: the child's own calls are. */
-export async function inbox(store: TenantStore, { agents, addressable }: Known, given?: Page): Promise<InboxItem[]> {
+export async function inbox(store: TenantStore, node: Known, given?: Page): Promise<InboxItem[]> {
   const { before, limit = defaultPage, maxBytes } = readPage(given)
   const found: PendingCall[] = []
   const bounds = { limit, ...(maxBytes === undefined ? {} : { maxBytes }) }
@@ -91,12 +112,85 @@ export async function inbox(store: TenantStore, { agents, addressable }: Known, 
   }
   const paths = new Paths(store)
   const items = found.slice(0, limit).map(async (call): Promise<InboxItem> => {
+    const { kind } = call
+    if (kind === 'flow') return inboxQuestion(call, node)
     const path = await paths.of(call.conversationId, call.id)
-    const known = path.length > 1 ? agents : addressable
+    const known = path.length > 1 ? node.agents : node.addressable
     const agentMissing = call.agent === null || !known.has(call.agent)
-    return { ...call, callId: call.id, tool: call.name, agentMissing, path }
+    return { ...call, kind, callId: call.id, tool: call.name, agentMissing, path }
   })
   return Promise.all(items)
+}
+
+function inboxQuestion(row: PendingCall, { flows }: Known): InboxQuestion {
+  const { id, conversationId, name, round, args, prompt, createdAt } = row
+  const flow = flowOfAgent(row.agent) ?? ''
+  const path = [{ conversationId, callId: id }]
+  const listed = { ...row, kind: 'flow' as const, callId: id, tool: name, agentMissing: !flows.has(flow), path }
+  return { ...listed, flow, seq: round, tag: args, schema: prompt, at: createdAt }
+}
+
+/** The status of a session in a list. A list reads rows, not logs: `running` is every session that some process works on or has to. */
+export type SessionStatus = 'running' | 'suspended' | 'sleeping' | 'dormant' | 'done' | 'failed'
+
+/** `before` is the id of the last session of the previous page. */
+export type SessionFilter = Page & {
+  /** Only sessions of this flow. */
+  readonly flow?: string
+  readonly status?: SessionStatus
+}
+
+/** What a list tells of a session. */
+export type ListedSession = Pick<
+  ListedConversation,
+  'id' | 'title' | 'parent' | 'lastSeq' | 'createdAt' | 'updatedAt' | 'quarantine' | 'unreadable' | 'problem'
+> & { readonly flow: string; readonly status: SessionStatus }
+
+const rowStatuses = {
+  running: 'active',
+  suspended: 'suspended',
+  sleeping: 'sleeping',
+  dormant: 'idle',
+  done: 'ended',
+  failed: 'failed',
+} as const satisfies Record<SessionStatus, ConversationStatus>
+
+/** A filter of sessions as the store knows it. */
+export function readSessionFilter(given: SessionFilter | undefined): ConversationFilter {
+  const { flow, status, ...page } = readOptions<SessionFilter, keyof SessionFilter>('filter', given ?? {}, [
+    ...['flow', 'status', 'before', 'limit', 'maxBytes'],
+  ] as (keyof SessionFilter)[])
+  if (flow !== undefined) checkId('flow', flow)
+  if (status !== undefined) checkOneOf('status', status, Object.keys(rowStatuses) as SessionStatus[])
+  return {
+    ...readPage(page),
+    kind: 'flow',
+    ...(flow === undefined ? {} : { agent: sessionAgent(flow) }),
+    ...(status === undefined ? {} : { status: rowStatuses[status] }),
+  }
+}
+
+export function listedSession(record: ListedConversation): ListedSession {
+  const { id, title, parent, lastSeq, createdAt, updatedAt, quarantine, unreadable, problem } = record
+  return {
+    ...{
+      id,
+      flow: flowOfAgent(record.agent) ?? '',
+      status: statusOfRow(record.status),
+      title,
+      parent,
+      lastSeq,
+      createdAt,
+      updatedAt,
+    },
+    ...(quarantine ? { quarantine } : {}),
+    ...(unreadable ? { unreadable } : {}),
+    ...(problem ? { problem } : {}),
+  }
+}
+
+function statusOfRow(row: ConversationStatus): SessionStatus {
+  return (Object.keys(rowStatuses) as SessionStatus[]).find((status) => rowStatuses[status] === row)!
 }
 
 /** Looks each conversation up once. */

@@ -25,6 +25,8 @@ export class Feeds {
   readonly #logger: Logger
   readonly #feeds = new Map<string, Feed>()
   readonly #lingering = new Map<string, NodeJS.Timeout>()
+  /** Streams of one client each. */
+  readonly #streams = new Set<Subscription>()
   #isClosed = false
 
   constructor(limits: Limits, logger: Logger) {
@@ -34,7 +36,7 @@ export class Feeds {
 
   /** Open streams. */
   get subscribers(): number {
-    let total = 0
+    let total = this.#streams.size
     for (const feed of this.#feeds.values()) total += feed.subscribers
     return total
   }
@@ -52,6 +54,16 @@ export class Feeds {
   /** See `Feed.follow`. Null when the server is closing. Throws when the log cannot be read. */
   async follow(watched: Watched, seq: number, follower: Follower): Promise<Followed | null> {
     return this.#with(watched, (feed) => feed.follow(seq, follower))
+  }
+
+  /** Counts a stream that has its own source until `streamClosed`. False when the server is closing. */
+  streamOpened(subscription: Subscription): boolean {
+    if (!this.#isClosed) this.#streams.add(subscription)
+    return !this.#isClosed
+  }
+
+  streamClosed(subscription: Subscription): void {
+    this.#streams.delete(subscription)
   }
 
   async #with<T>(
@@ -73,6 +85,7 @@ export class Feeds {
     this.#lingering.clear()
     for (const feed of this.#feeds.values()) feed.close()
     this.#feeds.clear()
+    for (const subscription of this.#streams) subscription.close()
   }
 
   #feed(key: string, conversation: Conversation): Feed {

@@ -4,6 +4,7 @@ import { RuntimeClosedError, TurnNotFoundError } from '../../base/errors/runtime
 import { FileNotFoundError, InvalidRequestError, RateLimitedError } from '../../base/errors/server-errors.ts'
 import { ConversationNotFoundError } from '../../base/errors/store-errors.ts'
 import type { Json } from '../../base/json.ts'
+import { conversationStatuses } from '../../log/fsm-state.ts'
 import type { Conversation } from '../../runtime/conversation.ts'
 import type { ConversationFilter, ModelCall, ModelCallRange } from '../../store/records.ts'
 import { empty, json, pageOf, requireConversation, truncateToLimit } from '../answer.ts'
@@ -30,7 +31,8 @@ export const conversationRoutes: readonly Route[] = [
     path: '/conversations',
     summary: 'Conversations, newest first',
     query: object({
-      status: { enum: ['active', 'suspended', 'idle', 'ended'] },
+      status: { enum: conversationStatuses },
+      kind: { enum: ['conversation', 'flow'] },
       agent: text,
       forkOf: { ...text, description: 'Only direct forks of this conversation.' },
       before: text,

@@ -1,8 +1,12 @@
 import { withDeadline } from '../../base/abort.ts'
 import { NoSessionError } from '../../base/errors/flow-errors.ts'
+import { InvalidRequestError } from '../../base/errors/server-errors.ts'
 import type { Json } from '../../base/json.ts'
 import type { FlowSession } from '../../runtime/flow-session.ts'
-import { empty, json, truncateToLimit } from '../answer.ts'
+import type { ListedSession, SessionFilter } from '../../runtime/read/lists.ts'
+import { empty, json, pageOf, truncateToLimit } from '../answer.ts'
+import { sessionStream } from '../live/session-stream.ts'
+import { eventStreamHeaders } from '../live/subscription.ts'
 import { anything, emptyBody, limit, object, type Route, type RouteCall, seq, text } from '../route.ts'
 import { eventRange, eventsAnswer, forksOf, lineageAnswer, lineageOf, pageOfEvents, pageOfForks } from './pages.ts'
 
@@ -11,10 +15,40 @@ const key = { ...text, description: 'A repeated key repeats the request without 
 const standing = {
   status: 200,
   description:
-    'The state of the session once it waits for input or has ended; `status: running` when that takes longer.',
+    'The state of the session once it waits for input, sleeps or has ended; `status: running` when that takes longer, with `elsewhere` when another process has to continue it.',
 }
 
+const pageOfSessions = 50
+
 export const flowRoutes: readonly Route[] = [
+  {
+    name: 'listFlows',
+    method: 'GET',
+    path: '/flows',
+    summary: 'The flows whose code this server has',
+    answer: { status: 200, description: 'Their names, each with its versions, the newest last.' },
+    handle: async ({ verbs }) => json({ flows: await verbs.flows() }),
+  },
+  {
+    name: 'listSessions',
+    method: 'GET',
+    path: '/sessions',
+    summary: 'Sessions of flows, newest first',
+    query: object({
+      flow: text,
+      status: { enum: ['running', 'suspended', 'sleeping', 'dormant', 'done', 'failed'] },
+      before: text,
+      limit: limit(200),
+    }),
+    answer: { status: 200, description: 'Pass `before` for the next page; null when there is none.' },
+    async handle(call) {
+      const filter = call.query as SessionFilter
+      const { items, before } = await pageOf(call, pageOfSessions, (page) =>
+        call.verbs.sessions({ ...filter, ...page }),
+      )
+      return json({ sessions: items.map(sessionEntry), before })
+    },
+  },
   {
     name: 'startFlow',
     method: 'POST',
@@ -53,16 +87,50 @@ export const flowRoutes: readonly Route[] = [
     method: 'GET',
     path: '/flows/:flow/sessions/:id',
     summary: 'The state of a session',
-    answer: { status: 200, description: 'Its status, everything it waits for, and its result.' },
+    answer: { status: 200, description: 'Its status, everything it waits for, when it wakes, and its result.' },
     async handle(call) {
       const session = sessionOf(call)
       const status = await session.status()
       if (status === 'none') throw new NoSessionError(session.id)
       // Awaited together: if one failed before the next was awaited, the next rejection would be unhandled and end the
       // process.
-      const reads = [session.pending(), session.suspensions(), session.result()] as const
-      const [pending, suspensions, result] = await Promise.all(reads)
-      return json({ id: session.id, status, pending, suspensions, result })
+      const reads = [session.pending(), session.suspensions(), session.wakeAt(), session.result()] as const
+      const [pending, suspensions, wakeAt, result] = await Promise.all(reads)
+      return json({ id: session.id, status, pending, suspensions, wakeAt, result })
+    },
+  },
+  {
+    name: 'flowOutcome',
+    method: 'GET',
+    path: '/flows/:flow/sessions/:id/outcome',
+    summary: 'The state of a session that waits for input or has ended',
+    waits: true,
+    query: object({ waitMs: { ...seq, description: 'How long to wait for it. Default: 0.' } }),
+    answer: { status: 200, description: 'Its state, or `status: running` when the time is up.' },
+    async handle(call) {
+      const { waitMs = 0 } = call.query as { waitMs?: number }
+      const session = await requireSession(call)
+      return standingWithinLimit(call, (signal) => session.outcome({ signal }), waitMs)
+    },
+  },
+  {
+    name: 'flowLive',
+    method: 'GET',
+    path: '/flows/:flow/sessions/:id/live',
+    summary: 'The events of a session as they are committed, from the first or after the last event id',
+    query: object({
+      after: { ...text, description: 'Like the header last-event-id, which takes precedence: a seq.' },
+    }),
+    answer: {
+      status: 200,
+      description: 'Server-sent events. The stream ends with the session.',
+      type: 'text/event-stream',
+    },
+    async handle(call) {
+      const after = seqAfter(call)
+      const session = await requireSession(call)
+      if (call.request.method === 'HEAD') return new Response(null, { headers: eventStreamHeaders })
+      return sessionStream(call, session, after)
     },
   },
   {
@@ -117,11 +185,11 @@ export const flowRoutes: readonly Route[] = [
     name: 'forkFlow',
     method: 'POST',
     path: '/flows/:flow/sessions/:id/fork',
-    summary: 'Copies a session up to the event `at`; the copy does nothing until it is continued',
-    body: object({ id: text, at: seq }, ['id']),
+    summary: 'Copies a session up to the event `at`; the copy is dormant until it is continued, or goes on with `run`',
+    body: object({ id: text, at: seq, run: { type: 'boolean', description: 'Default: false.' } }, ['id']),
     answer: { status: 201, description: 'The id of the copy.' },
     async handle(call) {
-      const { id, ...options } = call.body as { id: string; at?: number }
+      const { id, ...options } = call.body as { id: string; at?: number; run?: boolean }
       return json({ id: (await sessionOf(call).fork(id, options)).id }, 201)
     },
   },
@@ -146,8 +214,26 @@ function sessionOf({ verbs, params }: RouteCall): FlowSession<unknown, Json> {
 async function standingWithinLimit(
   { server, request }: RouteCall,
   reach: (signal: AbortSignal) => Promise<unknown>,
+  waitMs = Number.POSITIVE_INFINITY,
 ): Promise<Response> {
-  return json((await withDeadline(reach, server.settings.limits.waitMs, request.signal)) ?? { status: 'running' })
+  const most = Math.min(waitMs, server.settings.limits.waitMs)
+  return json((await withDeadline(reach, most, request.signal)) ?? { status: 'running' })
+}
+
+function seqAfter({ request, query }: RouteCall): number {
+  const given = request.headers.get('last-event-id') || (query['after'] as string | undefined) || '0'
+  const after = /^\d{1,15}$/.test(given) ? Number(given) : null
+  if (after === null) throw new InvalidRequestError('event id', 'it is not the seq of an event')
+  return after
+}
+
+/** The list entry of a session. The text of a problem may quote the record. */
+function sessionEntry({ quarantine, problem, ...entry }: ListedSession) {
+  return {
+    ...entry,
+    ...(quarantine ? { quarantinedAt: quarantine.at } : {}),
+    ...(problem ? { problem: { code: problem.code } } : {}),
+  }
 }
 
 /** A session of another flow counts as missing. */

@@ -4,6 +4,7 @@ import { SchemaNotAllowedError, TurnOptionsNotAllowedError } from '../../base/er
 import type { JsonObject } from '../../base/json.ts'
 import { outcomeOf, type TurnOutcome } from '../../engine/live/turn-outcome.ts'
 import type { MessageInput, SendOptions } from '../../engine/turn-options.ts'
+import { seqOfFlowCall } from '../../log/flow-questions.ts'
 import { findTurn } from '../../log/state.ts'
 import { stateWeight } from '../../log/trim-state.ts'
 import type { Conversation } from '../../runtime/conversation.ts'
@@ -26,7 +27,7 @@ export const callRoutes: readonly Route[] = [
     name: 'inbox',
     method: 'GET',
     path: '/inbox',
-    summary: 'All calls that wait for an answer, newest first',
+    summary: 'All calls and questions of sessions that wait for an answer, newest first',
     query: object({ before: text, limit: limit(200) }),
     answer: { status: 200, description: 'Pass `before` for the next page; null when there is none.' },
     handle: async (call) => json(await pageOf(call, pageOfCalls, (page) => call.verbs.inbox(page))),
@@ -74,13 +75,15 @@ export const callRoutes: readonly Route[] = [
     name: 'resolveCall',
     method: 'POST',
     path: '/conversations/:id/calls/:callId/resolve',
-    summary: 'Answers any waiting call: true or false for an approval, otherwise the requested value',
+    summary: 'Answers any item of the inbox: true or false for an approval, otherwise the requested value',
     body: object({ value: anything, round, key }, ['value']),
     answer: answered,
     async handle(call) {
-      const { conversation } = await requireConversation(call)
+      const id = call.params['id']!
+      // A question of a session is answered where it is listed.
+      if (seqOfFlowCall(id, call.params['callId']!) === null) await requireConversation(call)
       const { value } = call.body as { value: unknown }
-      return json(await call.verbs.resolve(conversation.id, refOf(call), value, keyOf(call)))
+      return json(await call.verbs.resolve(id, refOf(call), value, keyOf(call)))
     },
   },
   {

@@ -69,7 +69,7 @@ export function memoryDriver(clock: Pick<Clock, 'now'> = systemClock, newId: () 
       const row = rowOf(tenant, id)
       return row ? { ...columnsOf(row), idleSeq: row.idleSeq } : null
     },
-    async listConversations(tenant, { status, agent, forkOf, before, ...bounds }) {
+    async listConversations(tenant, { kind, status, agent, forkOf, before, ...bounds }) {
       const { conversations } = tables.tenant(tenant)
       if (before !== undefined && !conversations.has(before)) return null
       const rows = [...conversations.values()].map(columnsOf).sort(newestFirst)
@@ -78,6 +78,7 @@ export function memoryDriver(clock: Pick<Clock, 'now'> = systemClock, newId: () 
         .slice(from)
         .filter(
           (row) =>
+            (kind === undefined || row.kind === kind) &&
             (status === undefined || row.status === status) &&
             (agent === undefined || row.agent === agent) &&
             (forkOf === undefined || row.parent?.startsWith(forkParents(forkOf).from)),

@@ -52,7 +52,7 @@ export function conversations(database: Database): Pick<Driver, Methods> {
 function listing(
   schema: string,
   tenant: string,
-  { status, agent, forkOf, limit, maxBytes }: ConversationFilter & { limit: number },
+  { kind, status, agent, forkOf, limit, maxBytes }: ConversationFilter & { limit: number },
   last: StoredConversation | undefined,
 ): { statement: Statement; values: unknown[] } {
   const values: unknown[] = [tenant]
@@ -63,6 +63,7 @@ function listing(
     conditions.push(condition(values.length + 1))
     values.push(...added)
   }
+  if (kind !== undefined) add('kind', (n) => `kind = $${n}`, kind)
   if (status !== undefined) add('status', (n) => `status = $${n}`, status)
   if (agent !== undefined) add('agent', (n) => `agent = $${n}`, agent)
   if (forkOf !== undefined) {

@@ -30,7 +30,7 @@ export function getConversation(db: Database, tenant: string, id: string): ReadC
 export function listConversations(
   db: Database,
   tenant: string,
-  { status, agent, forkOf, before, ...bounds }: ConversationFilter & { limit: number },
+  { kind, status, agent, forkOf, before, ...bounds }: ConversationFilter & { limit: number },
 ): StoredConversation[] | null {
   return db.snapshot(() => {
     const last = before === undefined ? undefined : getConversation(db, tenant, before)
@@ -42,7 +42,7 @@ export function listConversations(
     return db.page<StoredConversation>(
       `SELECT ${recordColumns} FROM conversations INDEXED BY conversations_${index}
        WHERE tenant = ? ${ofParent} AND (created_at, id) < (?, ?)
-       AND status = coalesce(?, status) AND agent IS coalesce(?, agent)
+       AND kind = coalesce(?, kind) AND status = coalesce(?, status) AND agent IS coalesce(?, agent)
        ORDER BY created_at DESC, id DESC`,
       bounds,
       rowBytes.conversation,
@@ -50,6 +50,7 @@ export function listConversations(
       ...(forkOf === undefined ? [] : [from, to]),
       last?.createdAt ?? Number.MAX_SAFE_INTEGER,
       last?.id ?? '',
+      kind ?? null,
       status ?? null,
       agent ?? null,
     )

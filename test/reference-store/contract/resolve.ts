@@ -21,7 +21,8 @@ export function resolve(tenant: Tenant, ending: Ending, at: Span): 'ok' | 'stale
   return commit(tenant, call.conversationId, change, at, { endsCall: true }).ok ? 'ok' : 'stale'
 }
 
-function logged({ round, kind }: Call, { callId, status, result, who }: Ending): NewEvent[] {
+function logged({ round, kind: waitsFor }: Call, { callId, status, result, who }: Ending): NewEvent[] {
+  const kind = waitsFor as SuspensionKind
   const resolution = (as: Resolution['status'], value: Json): NewEvent => ({
     type: 'resolution',
     content: { callId, round, kind, status: as, value, who },

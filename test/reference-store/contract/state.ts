@@ -1,7 +1,7 @@
 import type { ErrorCode } from '../../../src/base/errors/codes.ts'
 import type { JsonObject } from '../../../src/base/json.ts'
 import type { NewEvent } from '../../../src/log/events.ts'
-import type { FsmState } from '../../../src/log/fsm-state.ts'
+import type { ConversationStatus, FsmState } from '../../../src/log/fsm-state.ts'
 import type { ConversationKind, Parent, Summary, ToolCall } from '../../../src/store/records.ts'
 import type { Span } from '../compare/span.ts'
 
@@ -32,7 +32,7 @@ export type Conversation = {
   readonly id: string
   kind: ConversationKind
   agent: string | null
-  status: 'active' | 'suspended' | 'idle' | 'ended'
+  status: ConversationStatus
   settings: JsonObject
   fsmState: FsmState | null
   /** Where a commit that knew the log left nothing open. */

@@ -1,5 +1,5 @@
 import fc from 'fast-check'
-import type { NewEvent } from '../../../src/log/events.ts'
+import type { NewEvent, SuspensionKind } from '../../../src/log/events.ts'
 import type { Change, ResolveCall } from '../../../src/store/change.ts'
 import { timeOfNoEvent } from '../contract/commit.ts'
 import type { Conversation, Tenant } from '../contract/state.ts'
@@ -100,7 +100,7 @@ function plannedAnswers(world: World, { tenant, conversation }: Target, plan: Ch
     const content = {
       callId: call.id,
       round,
-      kind: call.kind,
+      kind: call.kind as SuspensionKind,
       status: loggedStatus(status, contradicts),
       value,
       who: 'somebody',
