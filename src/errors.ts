@@ -14,6 +14,8 @@ export {
   NoSessionError,
   NoSuchAgentError,
   NoSuchFlowError,
+  NotAConversationError,
+  NotASessionError,
   NotSuspendedError,
   SessionExistsError,
   type WinningAnswer,

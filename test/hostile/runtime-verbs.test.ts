@@ -1,95 +1,12 @@
 import { afterEach, describe, expect, test } from 'vitest'
-import { z } from 'zod'
-import { silentLogger } from '../../src/base/logger.ts'
-import { defineAgent } from '../../src/define/define-agent.ts'
-import { defineFlow } from '../../src/define/define-flow.ts'
-import { defineTool } from '../../src/define/define-tool.ts'
 import type { Conversation } from '../../src/runtime/conversation.ts'
-import { createRuntime } from '../../src/runtime/create-runtime.ts'
-import type { FlowSession } from '../../src/runtime/flow-session.ts'
 import type { Inspection } from '../../src/runtime/read/inspect.ts'
 import type { Runtime } from '../../src/runtime/runtime.ts'
-import { memoryStore } from '../../src/store/memory/memory-store.ts'
-import { scriptedModel } from '../../src/testing/scripted-model.ts'
-import type { PendingItem } from '../../src/view/view.ts'
+import { sessionVerbs } from './session-verbs.ts'
+import { closeAll, none, onItem, options, type Started, start, type Table } from './started-runtime.ts'
 import { type Attempt, tryHostile } from './try-hostile.ts'
 
-const open: (() => Promise<void>)[] = []
-afterEach(async () => {
-  for (const close of open.splice(0)) await close()
-})
-
-const pay = defineTool({
-  name: 'pay',
-  description: 'Pay',
-  input: { type: 'object' },
-  approval: 'required',
-  run: () => 'paid',
-})
-const ask = defineTool({ name: 'ask', description: 'Ask', input: z.object({}), executor: 'human', output: z.unknown() })
-const order = defineFlow({ name: 'order', version: 1, run: async (flow, input) => [input, await flow.suspend('who?')] })
-const calls = [
-  { tool: 'pay', args: { cents: 1 } },
-  { tool: 'ask', args: {} },
-]
-
-function start() {
-  const store = memoryStore({ logger: silentLogger })
-  const model = scriptedModel(({ prompt }) => (prompt.at(-1)?.role === 'user' ? { calls } : 'Done.'))
-  const agents = [defineAgent({ name: 'clerk', model, tools: [pay, ask], audit: 'full' })]
-  const runtime = createRuntime({ agents, flows: [order], store, logger: silentLogger }) as unknown as Runtime
-  open.push(
-    () => runtime.close({ drainMs: 0 }),
-    () => store.close(),
-  )
-  let n = 0
-  /** A conversation of its own for each attempt: what succeeds changes it. */
-  const chat = (): Conversation => runtime.conversation(`c${++n}`, { agent: 'clerk' })
-  const waiting = async (tool = 'pay'): Promise<{ chat: Conversation; item: PendingItem }> => {
-    const conversation = chat()
-    const outcome = await (await conversation.send('go')).outcome()
-    const item = outcome.status === 'waiting' && outcome.pending.find((pending) => pending.tool === tool)
-    if (!item) throw new Error('it should wait')
-    return { chat: conversation, item }
-  }
-  const session = (): FlowSession<unknown, unknown> => runtime.flow('order', `s${++n}`)
-  const suspended = async () => {
-    const started = session()
-    await started.start(1)
-    return started
-  }
-  const question = async () => (await runtime.inbox()).find((item) => item.conversationId === `s${n}`)!
-  return { runtime, store, chat, waiting, session, suspended, question }
-}
-
-type Started = ReturnType<typeof start>
-type Table<Surface> = Readonly<Record<Exclude<keyof Surface, 'id' | 'ref'>, (started: Started) => Attempt[]>>
-
-/** Given instead of options, and as each of them. */
-function options(verb: (given: never) => unknown, ...names: string[]): Attempt[] {
-  return [
-    verb,
-    ...names.map(
-      (name): Attempt =>
-        (hostile) =>
-          verb({ [name]: hostile } as never),
-    ),
-  ]
-}
-
-/** In a conversation of its own that waits for the approval of `item`. */
-function onItem(
-  waiting: Started['waiting'],
-  act: (chat: Conversation, item: PendingItem, hostile: never) => unknown,
-): Attempt {
-  return async (hostile) => {
-    const { chat, item } = await waiting()
-    return act(chat, item, hostile)
-  }
-}
-
-/** Of a member that takes nothing. */
-const none = () => []
+afterEach(closeAll)
 
 const conversationVerbs: Table<Conversation> = {
   send: ({ chat }) => [
@@ -288,57 +205,6 @@ const runtimeVerbs: Table<Runtime> = {
   ],
   readiness: none,
   close: () => [(hostile) => start().runtime.close(hostile), (hostile) => start().runtime.close({ drainMs: hostile })],
-}
-
-const sessionVerbs: Table<FlowSession> = {
-  start: ({ session }) => [
-    (hostile) => session().start(hostile),
-    (hostile) => session().start({ inner: [hostile] }),
-    (hostile) => session().start(1, hostile),
-    (hostile) => session().start(1, { key: hostile }),
-    (hostile) => session().start(1, { signal: hostile }),
-  ],
-  resume: ({ suspended }) => [
-    async (hostile) => (await suspended()).resume(hostile),
-    async (hostile) => (await suspended()).resume({ inner: [hostile] }),
-    async (hostile) => (await suspended()).resume(1, hostile),
-    async (hostile) => (await suspended()).resume(1, { key: hostile }),
-    async (hostile) => (await suspended()).resume(1, { tag: hostile }),
-    async (hostile) => (await suspended()).resume(1, { seq: hostile }),
-    async (hostile) => (await suspended()).resume(1, { signal: hostile }),
-  ],
-  outcome: ({ suspended }) => [
-    async (hostile) => (await suspended()).outcome(hostile),
-    async (hostile) => (await suspended()).outcome({ signal: hostile }),
-  ],
-  status: none,
-  pending: none,
-  suspensions: none,
-  wakeAt: none,
-  watch: ({ suspended }) => [
-    async (hostile) => (await suspended()).watch(hostile).next(),
-    async (hostile) => (await suspended()).watch({ after: hostile }).next(),
-    async (hostile) => (await suspended()).watch({ signal: hostile }).next(),
-  ],
-  result: none,
-  record: ({ suspended }) => options(async (page) => (await suspended()).record(page), 'after', 'maxBytes'),
-  events: ({ session }) => options((range) => session().events(range), 'after', 'limit', 'maxBytes'),
-  fork: ({ suspended }) => [
-    async (hostile) => (await suspended()).fork(hostile),
-    async (hostile) => (await suspended()).fork('f', hostile),
-    async (hostile) => (await suspended()).fork('f', { at: hostile }),
-    async (hostile) => (await suspended()).fork('f', { run: hostile }),
-  ],
-  forks: ({ session }) => [(hostile) => session().forks(hostile), (hostile) => session().forks({ before: hostile })],
-  lineage: ({ session }) => [
-    (hostile) => session().lineage(hostile),
-    (hostile) => session().lineage({ limit: hostile }),
-  ],
-  continue: ({ suspended }) => [
-    async (hostile) => (await suspended()).continue(hostile),
-    async (hostile) => (await suspended()).continue({ signal: hostile }),
-  ],
-  delete: none,
 }
 
 const inspectVerbs: Table<Inspection> = {
