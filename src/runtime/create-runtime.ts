@@ -38,7 +38,7 @@ export function createRuntime<const Agents extends readonly Agent[]>(
     },
   }
   const disconnect = connect(context, auditTtlMs)
-  worker?.startPolling(askAgent(context))
+  worker?.startPolling(askAgent(context), (ref) => context.hints.hint(ref))
 
   let closed: Promise<void> | null = null
   async function close(drainMs: number): Promise<void> {

@@ -56,7 +56,11 @@ const cases: Readonly<Record<string, (ids: Ids) => Case>> = {
   readSnapshot: () => ({}),
   resumeFlow: () => ({ body: { value: 1 } }),
   continueFlow: () => ({ body: {}, hasNone: 'the session waits' }),
+  listFlows: () => ({ why: 'it tells which code the server has' }),
+  listSessions: () => ({ hasNone: 'it lists no errors' }),
   flowStatus: () => ({ hasNone: 'it has no error in it' }),
+  flowOutcome: () => ({ hasNone: 'the session waits' }),
+  flowLive: () => ({}),
   flowRecord: () => ({}),
   forkFlow: () => ({ body: { id: 'mine' }, hasNone: 'it answers an id' }),
   deleteFlow: () => ({ hasNone: 'it answers nothing' }),
@@ -238,7 +242,7 @@ async function answerOf({ server }: Started, route: Route, ids: Ids, body: unkno
   let text = `HTTP ${response.status}\n`
   for await (const chunk of response.body ?? []) {
     text += new TextDecoder().decode(chunk)
-    if (route.name === 'live' && text.includes('"snapshot"') && text.endsWith('\n\n')) break
+    if (/live$/i.test(route.name) && /"(snapshot|suspend)"/.test(text) && text.endsWith('\n\n')) break
   }
   stop.abort()
   return text

@@ -157,8 +157,51 @@ test('a session is started, resumed, forked and removed', async () => {
   await expect(client.flow('greeting', 'none').events()).rejects.toMatchObject({ code: 'no_session' })
   await fork.delete()
   await expect(fork.delete()).rejects.toMatchObject({ code: 'no_session' })
-  await expect(client.flow('nothing', 's1').status()).rejects.toMatchObject({ code: 'no_such_flow', status: 404 })
-  await expect(client.conversation('s1').view()).rejects.toMatchObject({ code: 'conversation_not_found' })
+  await expect(client.flow('nothing', 's1').status()).rejects.toMatchObject({ code: 'no_session', status: 404 })
+  await expect(client.flow('nothing', 's9').start()).rejects.toMatchObject({ code: 'no_such_flow', status: 404 })
+  await expect(client.conversation('s1').view()).rejects.toMatchObject({ code: 'not_a_conversation', status: 409 })
+})
+
+test('sessions and flows are listed, waited for, watched and answered from the inbox', async () => {
+  const { client, runtime } = await startServer()
+  const session = client.flow('greeting', 's1')
+  await session.start('Hello')
+  expect(await client.flows()).toContainEqual({ name: 'greeting', versions: ['1'] })
+  const { sessions, before } = await client.sessions({ flow: 'greeting', status: 'suspended' })
+  expect([sessions, before]).toMatchObject([[{ id: 's1', flow: 'greeting', status: 'suspended' }], null])
+  expect(await client.sessions({ status: 'done' })).toEqual({ sessions: [], before: null })
+  expect(await session.outcome()).toEqual({ status: 'suspended', tag: 'name?' })
+
+  const seen: unknown[] = []
+  const watching = (async () => {
+    for await (const { id, event } of session.watch({ after: 1 })) seen.push([id, event.type])
+  })()
+  const { items } = await client.inbox()
+  expect(items).toMatchObject([{ kind: 'flow', flow: 'greeting', conversationId: 's1', seq: 2, tag: 'name?' }])
+  expect(await client.resolve('s1', items[0]!, 'Ada')).toEqual({ accepted: true })
+  expect(await client.resolve('s1', items[0]!, 'Eve')).toMatchObject({
+    ...{ accepted: false, resolution: { status: 'resolved', value: 'Ada' } },
+  })
+  expect(await session.outcome()).toEqual({ status: 'done', result: 'Hello, Ada' })
+  await watching
+  expect(seen).toEqual([
+    ['2', 'flow_opened'],
+    ['3', 'flow_outcome'],
+    ['4', 'flow_ended'],
+  ])
+  expect(await client.inbox()).toEqual({ items: [], before: null })
+
+  const fork = await session.fork('s2', { at: 2, run: true })
+  expect(await fork.outcome()).toEqual({ status: 'suspended', tag: 'name?' })
+  await session.fork('s3', { at: 2 })
+  expect(await client.flow('greeting', 's3').status()).toMatchObject({
+    status: 'dormant',
+    pending: 'name?',
+    wakeAt: null,
+  })
+  expect(await runtime.flow('greeting', 's3').status()).toBe('dormant')
+  await client.conversation('c', { agent: 'helper' }).send('Hi')
+  await expect(client.flow('greeting', 'c').status()).rejects.toMatchObject({ code: 'not_a_session', status: 409 })
 })
 
 test('a request that waits for a turn gives up in time, and the turn goes on', async () => {
@@ -176,14 +219,16 @@ test('who stops waiting for a session or a cancel is let go, and what was asked 
     flows: [sleepy],
     serve: { limits: { waitMs: 20 } },
   })
-  expect(await client.flow('sleepy', 's1').start()).toEqual({ status: 'running' })
-  expect(await client.flow('sleepy', 's1').continue()).toEqual({ status: 'running' })
+  const wakeAt = expect.any(Number) as number
+  expect(await client.flow('sleepy', 's1').start()).toEqual({ status: 'sleeping', wakeAt })
+  expect(await client.flow('sleepy', 's1').continue()).toEqual({ status: 'sleeping', wakeAt })
+  expect(await client.flow('sleepy', 's1').status()).toMatchObject({ status: 'sleeping', wakeAt })
   const enough = new Error('enough')
   const stop = new AbortController()
-  const waiting = runtime.flow('sleepy', 's1').continue({ signal: stop.signal })
+  const waiting = runtime.flow('sleepy', 's1').outcome({ signal: stop.signal })
   stop.abort(enough)
   await expect(waiting).rejects.toBe(enough)
-  expect(await runtime.flow('sleepy', 's1').status()).toBe('running')
+  expect(await runtime.flow('sleepy', 's1').status()).toBe('sleeping')
   await client.conversation('c', { agent: 'helper' }).send('Hi')
   const conversation = runtime.conversation('c')
   await expect(conversation.cancel({ signal: AbortSignal.abort(enough) })).rejects.toBe(enough)

@@ -48,6 +48,8 @@ export class Worker implements WorkStarter {
   #askAgent: (session: ConversationRef) => AskAgent = () => () =>
     Promise.reject(new Error('the worker has not been started'))
 
+  #onProblem: (ref: ConversationRef) => void = () => {}
+
   constructor(node: EngineNode) {
     this.#node = node
     // By a clock that never goes back: a conversation must not be skipped for longer when the time of day is put right.
@@ -64,9 +66,13 @@ export class Worker implements WorkStarter {
     this.#shutdown = new ShutdownSnapshots(node)
   }
 
-  /** `askAgent`: how the flows of a session send messages to agents. */
-  startPolling(askAgent: (session: ConversationRef) => AskAgent): void {
+  /** `askAgent`: how the flows of a session send messages to agents. `onProblem`: the work on this one was stopped; see `problemOf`. */
+  startPolling(
+    askAgent: (session: ConversationRef) => AskAgent,
+    onProblem: (ref: ConversationRef) => void = () => {},
+  ): void {
     this.#askAgent = askAgent
+    this.#onProblem = onProblem
     this.#every(this.#node.pollMs, () => this.#look())
     this.#leases.start()
     void this.#look()
@@ -320,6 +326,7 @@ export class Worker implements WorkStarter {
     try {
       if (isHopeless(error)) {
         this.#skipped.setProblem({ tenant, id }, error)
+        this.#onProblem(ref)
         const forMs = error instanceof ToolMissingError ? error.waitMs : Number.POSITIVE_INFINITY
         this.#skipped.add({ tenant, id }, (await store.getConversation(id))?.lastSeq ?? 0, forMs)
       } else this.#skipped.retryLater({ tenant, id }, error)
