@@ -49,8 +49,10 @@ await first.close()
 const second = createRuntime(options)
 const session = second.flow(refund, 'refund-42')
 const resumed = await session.resume({ ok: true })
-assert(resumed.status === 'done')
-console.log('result:', JSON.stringify(resumed.result))
+assert(resumed.status === 'sleeping') // It wakes by itself at `resumed.wakeAt`, in any process.
+const end = await session.outcome()
+assert(end.status === 'done')
+console.log('result:', JSON.stringify(end.result))
 
 // The first answer counts, in any process. A later caller gets an error that names the first answer.
 const late = await session.resume({ ok: false }).catch((error: unknown) => error)

@@ -5,8 +5,10 @@ import { silentLogger } from '../../src/base/logger.ts'
 import { foldFlow } from '../../src/engine/flow/flow-state.ts'
 import type { LogEvent } from '../../src/log/events.ts'
 import { createRuntime } from '../../src/runtime/create-runtime.ts'
+import type { Runtime } from '../../src/runtime/runtime.ts'
+import type { Store } from '../../src/store/store.ts'
 import { DoomedChild, type StepRun } from './flow-kills/doomed-child.ts'
-import { type KillPoint, leaseMs } from './flow-kills/order.ts'
+import { forkOf, type KillPoint, leaseMs } from './flow-kills/order.ts'
 import { expectedResult, stepNames, tenSteps } from './flow-kills/ten-steps.ts'
 import { untilNobodyIsConnected } from './harness/client-backends.ts'
 import { progress, runCommand } from './harness/command.ts'
@@ -106,6 +108,7 @@ async function oneLife(target: Target, child: DoomedChild, id: string, kill: Kil
         .filter(({ step }) => known.has(step))
         .map(({ step }) => `${place}: step ${step} ran again after its outcome`),
       ...(isPrefix(left, events) ? [] : [`${place}: what was in the log has changed`]),
+      ...(await complaintsOfFork(runtime, store, forkOf(id), place)),
     ]
     const runs = stepNames.map((step) => [...life.ran, ...ranLater].filter((run) => run.step === step).length)
     return {
@@ -118,6 +121,30 @@ async function oneLife(target: Target, child: DoomedChild, id: string, kill: Kil
     await runtime.close()
     await store.close()
   }
+}
+
+/** A fork is whole or not there; one that was not continued is dormant, and goes on when it is. All that waits is in the inbox, and nothing else is. */
+async function complaintsOfFork(
+  runtime: Pick<Runtime, 'flow'>,
+  store: Store,
+  id: string,
+  place: string,
+): Promise<string[]> {
+  const fork = runtime.flow('ten-steps', id)
+  const status = await fork.status()
+  if (status !== 'none') {
+    if (status === 'dormant') await fork.continue()
+    const signal = AbortSignal.timeout(patienceMs)
+    const outcome = await fork.outcome({ signal }).catch(String)
+    const expected = { status: 'suspended', tag: 'go on?' }
+    if (!isDeepStrictEqual(outcome, expected)) return [`${place}: its fork stands at ${JSON.stringify(outcome)}`]
+  }
+  const waiting = (await store.pendingInbox({ limit: 1_000 })).map(({ conversationId }) => conversationId)
+  const isListed = waiting.includes(id)
+  await fork.delete()
+  return isListed === (status !== 'none') && !waiting.includes(id.replace(/-fork$/, ''))
+    ? []
+    : [`${place}: the inbox has ${waiting.join(', ') || 'nothing'}, and its fork was ${status}`]
 }
 
 function complaintsOf(standing: unknown, ran: readonly StepRun[], place: string): string[] {

@@ -115,14 +115,16 @@ const programs: readonly (readonly [string, string, string | RegExp])[] = [
     'a session that sleeps',
     `const flows = [defineFlow({ name: 'nap', version: 1, run: async (flow) => { await flow.sleep(50); return 'rested' } })]
      const { runtime } = start({ flows })
-     console.log((await runtime.flow('nap', 's1').start(null)).result)`,
+     await runtime.flow('nap', 's1').start(null)
+     console.log((await runtime.flow('nap', 's1').outcome()).result)`,
     'rested',
   ],
   [
     'a session without an owner here, until a signal',
     `const flows = [defineFlow({ name: 'nap', version: 1, run: async () => 'rested' })]
      const { runtime } = start({ flows, work: false })
-     await runtime.flow('nap', 's1').start(null, { signal: AbortSignal.timeout(50) }).catch((error) => console.log(error.name))`,
+     await runtime.flow('nap', 's1').start(null)
+     await runtime.flow('nap', 's1').outcome({ signal: AbortSignal.timeout(50) }).catch((error) => console.log(error.name))`,
     'TimeoutError',
   ],
 ]

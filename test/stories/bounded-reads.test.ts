@@ -268,7 +268,7 @@ overStores('a session that is larger than what is read of it', (story) => {
       await runtime.store.commit('s1', { events, epoch: lease.epoch, wakeAt: null })
     }
     const session = runtime.flow('import', 's1')
-    expect(await session.status()).toBe('running')
+    expect(await session.status()).toBe('dormant')
     const positions: number[] = []
     for (let after: number | undefined = 0; after !== undefined; ) {
       const page: FlowRecord = (await session.record({ after, maxBytes: 2_500_000 }))!

@@ -182,7 +182,8 @@ for (const [name, create] of Object.entries({ memory, sqlite, postgres })) {
         const runtime = start({ agents: [asking], flows: [flow], store: clocked.open() })
         await runtime.conversation('c0', { agent: 'asking' }).view()
         await clocked.put(ms)
-        expect(await promptly(runtime.flow(flow, 's1').start(null))).toMatchObject({ status: 'done' })
+        await runtime.flow(flow, 's1').start(null)
+        expect(await promptly(runtime.flow(flow, 's1').outcome())).toMatchObject({ status: 'done' })
         const turn = await runtime.conversation('c1', { agent: 'asking' }).send('ask')
         const ended = async () => {
           for (;;) {

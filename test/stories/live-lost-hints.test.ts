@@ -69,7 +69,9 @@ overStores('watching without hints', (story) => {
     story.start({ agents: [agent], flows: [asking], store, pollMs: 50 })
     const elsewhere = { agents: [agent], flows: [asking], store: deaf(story.reopen(store)), work: false, pollMs: 50 }
     const session = story.start(elsewhere).flow(asking, 's1')
-    expect(await session.start(null)).toMatchObject({ status: 'suspended' })
-    expect(await session.resume('yes')).toMatchObject({ status: 'done', result: 'yes' })
+    await session.start(null)
+    expect(await session.outcome()).toMatchObject({ status: 'suspended' })
+    await session.resume('yes')
+    expect(await session.outcome()).toMatchObject({ status: 'done', result: 'yes' })
   })
 })

@@ -170,13 +170,13 @@ overStores('a conversation that ends the processes that work on it', (story) => 
     ])
   })
 
-  test('as a session of a flow is told of to those who start it', async () => {
+  test('as a session of a flow is told of to those who wait for it', async () => {
     const data = story.openStore()
     const death = deadly()
     const flow = defineFlow({ name: 'deadly', version: 1, run: (verbs) => verbs.step('die', () => death.run()) })
     const api = story.start({ agents: [], flows: [flow], store: story.reopen(data), work: false, pollMs: 10 })
-    const starting = api.flow(flow, 's1').start(null)
-    const refused = expect(starting).rejects.toMatchObject({ code: 'conversation_quarantined' })
+    await api.flow(flow, 's1').start(null)
+    const refused = expect(api.flow(flow, 's1').outcome()).rejects.toMatchObject({ code: 'conversation_quarantined' })
     const { deaths } = await liveAndDie(data, async () => 's1', death, { agents: [], flows: [flow] })
     expect(deaths).toBe(5)
     await refused

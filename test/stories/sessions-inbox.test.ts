@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest'
+import { z } from 'zod'
 import { defineAgent } from '../../src/define/define-agent.ts'
 import { defineFlow } from '../../src/define/define-flow.ts'
 import { defineTool } from '../../src/define/define-tool.ts'
@@ -15,7 +16,7 @@ const two = defineFlow({
   version: 1,
   run: async (flow, input) => {
     if (input === 'again') return flow.request('pay', { cents: 5 })
-    const first = await flow.suspend<string>('first?', { schema: { type: 'string' } })
+    const first = await flow.suspend('first?', { schema: z.string() })
     const second = await Promise.race([flow.suspend<string>('second?'), flow.suspend<string>('or third?')])
     if (second === 'again') return flow.continueAs('again')
     return [first, second]

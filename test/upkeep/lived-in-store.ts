@@ -148,11 +148,12 @@ export async function liveIn(store: Store): Promise<void> {
   const session = as.flow(review, 'session-done')
   await session.start('short')
   await session.resume({ ok: true })
+  await session.outcome()
   await as.flow(review, 'session-waiting').start('short')
   await as.flow(review, 'session-waiting').fork('session-fork')
   const sleeping = as.flow(review, 'session-asleep')
   await sleeping.start('long')
-  void sleeping.resume('later').catch(() => {})
+  await sleeping.resume('later')
 
   const other = runtime.as(createScope({ user: 'bob', tenant: 'other' }))
   await (await other.conversation('plain', { agent: 'echo' }).send({ parts: [file] })).outcome()

@@ -191,6 +191,7 @@ async function live(): Promise<Lived> {
   const session = runtime.flow('errand', 'session')
   await session.start('session')
   await session.resume('yes')
+  await session.outcome()
   history.sessions.push({
     id: 'session',
     isStarted: true,

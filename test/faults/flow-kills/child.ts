@@ -1,9 +1,10 @@
 import { onFailpoint } from '../../../src/base/failpoint.ts'
 import { silentLogger } from '../../../src/base/logger.ts'
+import { isQuestion } from '../../../src/log/flow-questions.ts'
 import { createRuntime } from '../../../src/runtime/create-runtime.ts'
 import { childInput, onParentLine, say } from '../harness/child-channel.ts'
 import { openStore, type Target } from '../harness/target.ts'
-import { type ChildMessage, type ChildOrder, leaseMs } from './order.ts'
+import { type ChildMessage, type ChildOrder, forkOf, leaseMs } from './order.ts'
 import { tenSteps } from './ten-steps.ts'
 
 onParentLine((line) => void live(JSON.parse(line) as ChildOrder))
@@ -23,7 +24,14 @@ async function live({ session: id, kill }: ChildOrder): Promise<void> {
   const runtime = createRuntime({ agents: [], flows: [flow], store, logger: silentLogger, leaseMs, pollMs: 10 })
   const session = runtime.flow(flow, id)
   await session.start(null)
-  const result = await session.resume('go on')
+  await session.resume('go on')
+  const result = await session.outcome()
+  // A copy that is cut at its question and goes on at once: it waits there again.
+  const { seq } = (await session.events()).find(
+    ({ type, content }) => type === 'flow_opened' && isQuestion(content.op),
+  )!
+  const fork = await session.fork(forkOf(id), { at: seq, run: true })
+  await fork.outcome()
   onFailpoint(null)
   say<ChildMessage>({ type: 'done', passings, result })
   await runtime.close()
