@@ -105,8 +105,8 @@ export const coreMutants: readonly Mutant[] = [
     edits: [
       {
         file: 'src/runtime/flow-session.ts',
-        find: "runtime.assertOpen()\n      const { at } = readOptions('options', options, ['at'])",
-        replace: "const { at } = readOptions('options', options, ['at'])",
+        find: 'runtime.assertOpen()\n      const { at, run = false } = readOptions',
+        replace: 'const { at, run = false } = readOptions',
       },
     ],
     killedBy: [

@@ -57,8 +57,8 @@ export const doorMutants: readonly Mutant[] = [
     edits: [
       {
         file: 'src/runtime/read/lists.ts',
-        find: 'path.length > 1 ? agents : addressable',
-        replace: 'path.length > 0 ? agents : addressable',
+        find: 'path.length > 1 ? node.agents : node.addressable',
+        replace: 'path.length > 0 ? node.agents : node.addressable',
       },
     ],
     killedBy: [addressed('does not go on in a copy that another node made, and its inbox says so')],
@@ -79,8 +79,8 @@ export const doorMutants: readonly Mutant[] = [
     edits: [
       {
         file: 'src/runtime/conversation-handle.ts',
-        find: '      await refuseChild(store, id)\n      await refuseToolsAgent(id)',
-        replace: '      await refuseToolsAgent(id)',
+        find: '      await refuseChild(store, id)\n      await recordOf()\n',
+        replace: '      await recordOf()\n',
       },
     ],
     killedBy: [addressed(pastParent), route('continueConversation')],
@@ -354,8 +354,9 @@ export const doorMutants: readonly Mutant[] = [
     edits: [
       {
         file: 'src/server/routes/flows.ts',
-        find: 'const [pending, suspensions, result] = await Promise.all(reads)',
-        replace: 'const [pending, suspensions, result] = [await reads[0], await reads[1], await reads[2]]',
+        find: 'const [pending, suspensions, wakeAt, result] = await Promise.all(reads)',
+        replace:
+          'const [pending, suspensions, wakeAt, result] = [await reads[0], await reads[1], await reads[2], await reads[3]]',
       },
     ],
     killedBy: [

@@ -24,6 +24,7 @@ import { recordMutants } from './record-mutants.ts'
 import { schemaMutants } from './schema-mutants.ts'
 import { seamMutants } from './seam-mutants.ts'
 import { serverMutants } from './server-mutants.ts'
+import { sessionMutants } from './session-mutants.ts'
 import { sqliteMutants } from './sqlite-mutants.ts'
 import { trustMutants } from './trust-mutants.ts'
 import { upkeepMutants } from './upkeep-mutants.ts'
@@ -61,4 +62,5 @@ export const mutants: readonly Mutant[] = [
   ...lastingMutants,
   ...poisonMutants,
   ...noteMutants,
+  ...sessionMutants,
 ]

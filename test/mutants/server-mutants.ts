@@ -227,8 +227,8 @@ const removed: readonly (readonly [name: string, file: string, find: string, rep
   [
     'a conversation that is not there is shown as empty',
     'src/server/answer.ts',
-    "if (record?.kind !== 'conversation')",
-    'if (false as boolean)',
+    'if (!record) throw new ConversationNotFoundError(id)',
+    'if (!record) return { conversation: verbs.conversation(id), record: null as never }',
     tenancy('viewConversation'),
   ],
   [

@@ -164,6 +164,21 @@ overStores('a question of a session in the inbox', (story) => {
     expect(await runtime.resolve('s1', item!, 'late')).toMatchObject({ accepted: false, resolution: { value: 'one' } })
     expect(await examineStore(runtime.store, { repair: true })).toMatchObject({ faults: 0, repaired: 1 })
     expect((await runtime.inbox()).map(({ id }) => id)).not.toContain(item!.id)
+
+    // As an earlier version left it.
+    const op = { kind: 'suspend', tag: 'first?', schema: { type: 'string' } } as const
+    await runtime.store.commit('old', {
+      events: [
+        { type: 'flow_started', content: { flow: 'two', version: '1', input: null, who: 'ann' } },
+        { type: 'flow_opened', content: { position: 1, asked: 1, op } },
+      ],
+      ...{ wakeAt: null, conversation: { kind: 'flow', agent: 'flow:two', status: 'suspended' } },
+    })
+    const [waiting] = await runtime.flow(two, 'old').suspensions()
+    expect(waiting).toMatchObject({ seq: 2, tag: 'first?' })
+    expect(briefly(await runtime.inbox())).not.toContainEqual(['old', 2, 'first?'])
+    expect(await examineStore(runtime.store, { repair: true })).toMatchObject({ faults: 0, repaired: 1 })
+    expect(briefly(await runtime.inbox())).toContainEqual(['old', 2, 'first?'])
   })
 
   test('has no deadline, and is not ended behind the back of its flow', async () => {

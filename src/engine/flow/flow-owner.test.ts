@@ -49,6 +49,40 @@ test('a step that runs beside a sleep is not asked about the time again until th
   expect((await both.types()).at(-1)).toBe('flow_ended')
 })
 
+test('a session that wakes is active from its first commit on', async () => {
+  const work = Promise.withResolvers<string>()
+  const woken = await owning(
+    async (flow) => {
+      await flow.sleep(500)
+      return flow.step('work', () => work.promise)
+    },
+    { more: [opened({ kind: 'sleep', ms: 500 })] },
+  )
+  await woken.store.putConversation(id, { status: 'sleeping' })
+  await woken.clock.advance(500)
+  const driving = driveFlow(woken.owner)
+  await woken.pass(1)
+  expect(await woken.types()).toEqual(['flow_started', 'flow_opened', 'flow_outcome', 'flow_opened'])
+  expect((await woken.store.getConversation(id))?.status).toBe('active')
+  work.resolve('done')
+  await driving
+})
+
+test('what a session asks has a row from the commit that asks, and loses it to the end of the session', async () => {
+  const asking = await owning((flow) => Promise.race([flow.suspend('one'), flow.request('pay', 5), flow.now()]))
+  await driveFlow(asking.owner)
+  const rows = [
+    { id: 'flow:s1:2', name: 'suspend', kind: 'flow', round: 2, args: 'one', prompt: null },
+    { id: 'flow:s1:3', name: 'pay', kind: 'flow', round: 3, args: { type: 'request', kind: 'pay', payload: 5 } },
+  ]
+  const written = asking.commits.flatMap(({ calls }) => (calls ? [calls] : []))
+  expect(written).toMatchObject([
+    rows.map((row) => ({ ...row, status: 'pending' })),
+    rows.map((row) => ({ ...row, status: 'cancelled' })),
+  ])
+  expect(await asking.store.pendingToolCalls(id)).toEqual([])
+})
+
 test('without a sleep nothing is asked of the time', async () => {
   const { owner, commits } = await owning((flow) => flow.step('work', () => 1))
   await driveFlow(owner)

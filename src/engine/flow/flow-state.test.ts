@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import type { FlowOp, LogEvent, NewEvent } from '../../log/events.ts'
-import { answerableOps, foldFlow, openOps, pendingOp } from './flow-state.ts'
+import { answerableOps, foldFlow, openOps, parkedStatus, pendingOp, wakeTime } from './flow-state.ts'
 
 const started: NewEvent = { type: 'flow_started', content: { flow: 'f', version: '1', input: 7, who: 'ann' } }
 const opened = (position: number, op: FlowOp): NewEvent => ({
@@ -108,4 +108,20 @@ describe('what a session waits for', () => {
   ])('%s', (_, events, position) => {
     expect(pendingOp(stateOf(...events))?.position ?? null).toBe(position)
   })
+})
+
+test('a session sleeps while nothing but sleeps is open, until the first of them ends', () => {
+  const sleep = (ms: number): FlowOp => ({ kind: 'sleep', ms })
+  const stands = (...events: NewEvent[]) => {
+    const state = foldFlow(log(started, ...events))!
+    return [parkedStatus(state), wakeTime(state)]
+  }
+  const agent: FlowOp = { kind: 'agent', agent: 'a', id: null, message: 'hi' }
+  expect(stands(opened(1, sleep(50)), opened(2, sleep(20)))).toEqual(['sleeping', 122])
+  expect(stands(opened(1, sleep(50)), opened(2, step))).toEqual(['active', null])
+  expect(stands(opened(1, sleep(50)), opened(2, agent))).toEqual(['active', null])
+  expect(stands(opened(1, sleep(50)), opened(2, suspend))).toEqual(['suspended', null])
+  expect(stands(opened(1, sleep(50)), settled(1))).toEqual(['active', null])
+  expect(stands(ended)).toEqual(['ended', null])
+  expect(stands({ type: 'flow_ended', content: { status: 'failed', error: 'x' } })).toEqual(['failed', null])
 })
