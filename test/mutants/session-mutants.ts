@@ -108,8 +108,8 @@ const rows: readonly Row[] = [
   [
     'a question of a session gets a deadline',
     'src/store/tenant-store.ts',
-    "?.kind === 'flow')",
-    "?.kind === ('x' as string))",
+    "if (row.kind === 'flow') throw",
+    'if (false as boolean) throw',
     inbox('has no deadline, and is not ended behind the back of its flow'),
   ],
   [
