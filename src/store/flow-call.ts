@@ -27,3 +27,13 @@ export function flowCall(
     ...(end?.status === 'resolved' ? { result: end.value } : {}),
   }
 }
+
+/** Why the question of a session has no deadline: only its flow ends it. */
+export function noDeadline(callId: string): string {
+  return `is for calls; '${callId}' is a question of a session, so let its flow race it with a sleep`
+}
+
+/** Why the row of a question is not ended by its id: only the log of the session says what an answer means. */
+export function ofSession(callId: string, session: string): string {
+  return `'${callId}' is a question of the session '${session}'; answer it with \`resume\` or \`runtime.resolve\``
+}

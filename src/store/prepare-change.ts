@@ -22,6 +22,7 @@ import {
   readList,
 } from './checks.ts'
 import type { PreparedChange, PreparedDeadline, PreparedResolve, StoredAttrs, StoredCallWrite, Wake } from './driver.ts'
+import { noDeadline } from './flow-call.ts'
 import { type ConversationAttrs, callKinds, type Parent, type ToolCallWrite } from './records.ts'
 import { encodeMeta } from './rows.ts'
 
@@ -223,11 +224,6 @@ export function encodeCall(call: ToolCallWrite, conversationId?: string): Stored
     meta: encodeMeta(call.meta),
     expiresInMs: status === 'pending' ? (call.expiresInMs ?? null) : null,
   }
-}
-
-/** Why the question of a session has no deadline: only its flow ends it. */
-export function noDeadline(callId: string): string {
-  return `is for calls; '${callId}' is a question of a session, so let its flow race it with a sleep`
 }
 
 export const finalStatuses = ['resolved', 'errored', 'denied', 'expired', 'cancelled'] as const

@@ -34,9 +34,10 @@ import {
 } from './checks.ts'
 import type { StoreContext } from './create-store.ts'
 import type { CommitOutcome, CommitRefusal, PreparedChange, PreparedDeadline } from './driver.ts'
+import { noDeadline, ofSession } from './flow-call.ts'
 import type { ClaimOptions, ClaimOutcome } from './lease.ts'
 import { eventPage } from './log-pages.ts'
-import { finalStatuses, noDeadline, type PrepareOptions, prepareChange } from './prepare-change.ts'
+import { finalStatuses, type PrepareOptions, prepareChange } from './prepare-change.ts'
 import {
   decodeCall,
   decodeConversation,
@@ -393,9 +394,4 @@ function isWritten({ type }: CommitOutcome): boolean {
 
 function written({ at, epoch }: { at?: number; epoch?: number }): { at?: number; epoch?: number } {
   return { ...(at === undefined ? {} : { at }), ...(epoch === undefined ? {} : { epoch }) }
-}
-
-/** Only the log of a session says what an answer to it means. */
-function ofSession(callId: string, session: string): string {
-  return `'${callId}' is a question of the session '${session}'; answer it with \`resume\` or \`runtime.resolve\``
 }
