@@ -13,6 +13,7 @@ import { renderContext } from '../../src/prompt/render/render-context.ts'
 import { EndedTurns } from '../../src/prompt/render/render-turn.ts'
 import { type PromptProvider, validatePrompt } from '../../src/testing/validate-prompt.ts'
 import type { SeededRandom } from '../faults/harness/seeded-random.ts'
+import { checkShaped } from './check-shaped.ts'
 import type { GeneratedLog } from './log-generator.ts'
 import { models } from './message-generator.ts'
 
@@ -20,6 +21,8 @@ export type Checked = {
   readonly prompts: number
   /** What was reduced on the way. */
   readonly reductions: ReadonlySet<'summary' | 'window' | 'stubs'>
+  /** How many prompts a hook would have shaped so that they are sent, and so that they are refused. */
+  readonly shaped: { readonly sent: number; readonly refused: number }
   readonly problems: readonly string[]
 }
 
@@ -29,6 +32,7 @@ const retentions: Retention[] = [
   { mode: 'count', value: 0 },
 ]
 const system = 'Be brief.'
+const shapedShare = 0.1
 
 /**
  * Renders every prefix of a log for every provider: whole, as reduced on the way, and with anything left out that a reduction can name.
@@ -45,6 +49,7 @@ export function checkPrompts(generated: GeneratedLog, random: SeededRandom): Che
   const endedOfAll = new EndedTurns()
   const endedByModel = new Map<ModelRef, EndedTurns>()
   for (const model of models) endedByModel.set(model, new EndedTurns())
+  const shaped = { sent: 0, refused: 0 }
   let prompts = 0
   let state = emptyState
   let reduction = noReduction
@@ -65,6 +70,10 @@ export function checkPrompts(generated: GeneratedLog, random: SeededRandom): Che
       spoil(remembered)
       const found = validatePrompt(prompt, providerOf(model))
       if (found.length > 0) problems.push(`seq ${given.lastSeq}, ${what}, ${model.provider}: ${found.join('; ')}`)
+      if (!random.chance(shapedShare)) continue
+      const outcome = checkShaped(prompt, model, random)
+      shaped[outcome.type] += 1
+      if (outcome.type === 'sent') problems.push(...outcome.problems.map((it) => `seq ${given.lastSeq}, shaped: ${it}`))
     }
   }
 
@@ -96,7 +105,7 @@ export function checkPrompts(generated: GeneratedLog, random: SeededRandom): Che
     if (brokenBy) problems.push(`seq ${event.seq}: the prefix moved: ${brokenBy}`)
     sent = trace
   }
-  return { prompts, reductions, problems }
+  return { prompts, reductions, shaped, problems }
 }
 
 /** As deep as there is something to change. */

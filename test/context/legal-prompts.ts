@@ -37,6 +37,8 @@ export function legalPrompts(logs: number, seed: number): LegalPrompts {
     prompts += checked.prompts
     problems.push(...checked.problems.map((problem) => `log ${n}: ${problem}`))
     const reduced = [...checked.reductions].map((kind) => `reduced by ${kind}`)
+    if (checked.shaped.sent > 0) reduced.push('shaped by a hook')
+    if (checked.shaped.refused > 0) reduced.push('shaped and refused')
     for (const feature of [...featuresOf(generated), ...reduced]) counts.set(feature, (counts.get(feature) ?? 0) + 1)
   }
   const shares = Object.fromEntries([...counts].toSorted().map(([name, count]) => [name, round(count / logs)]))
@@ -70,6 +72,7 @@ const features = [
   ...['interrupted call', 'open call', 'hosted call', 'reasoning', 'several providers', 'steering', 'regeneration'],
   ...['withheld', 'injection', 'file', 'empty text', 'odd name or id', 'repeated id', 'half a pair'],
   ...['reduced by summary', 'reduced by window', 'reduced by stubs'],
+  ...['shaped by a hook', 'shaped and refused'],
 ]
 
 function round(share: number): number {

@@ -218,6 +218,21 @@ export const scenarios: readonly Scenario[] = [
     ],
   },
   {
+    name: 'halted-by-a-tool',
+    messages: ['finish it', 'say hello'],
+    transcripts: [
+      [
+        ...['user: finish it', 'assistant: At once.', done('finish'), done('look'), 'halted'],
+        ...['user: say hello', 'assistant: Hello there.', 'completed'],
+      ],
+      [
+        ...['user: finish it', 'assistant: At once.', 'finish is unknown', done('look')],
+        ...['assistant: It was cut off too often.', 'completed'],
+        ...['user: say hello', 'assistant: Hello there.', 'completed'],
+      ],
+    ],
+  },
+  {
     name: 'structured-output',
     messages: ['give me an object'],
     agent: () => ({

@@ -32,6 +32,7 @@ const script: Readonly<Record<string, readonly Step[]>> = {
   'then that': ['Then that.'],
   'be interrupted': [{ text: ['I was', '(interrupt)', ' never said'] }],
   'do this instead': [{ calls: [call('look')] }, 'This instead.'],
+  'finish it': [{ text: 'At once.', calls: [call('finish'), call('look')] }, 'It was cut off too often.'],
   'with a note': [{ calls: [call('look')] }, 'Noted and done.'],
   'be rude': [{ text: 'Shut up.', calls: [call('pay')] }],
   'Be polite.': ['Good day.'],

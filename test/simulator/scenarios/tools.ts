@@ -1,3 +1,4 @@
+import { halt } from '../../../src/define/create-hook.ts'
 import { defineTool } from '../../../src/define/define-tool.ts'
 import type { Tool } from '../../../src/define/tool.ts'
 import type { Turn } from '../../../src/define/turn.ts'
@@ -16,6 +17,7 @@ export const ifInterrupted: Readonly<Record<string, IfInterrupted>> = {
   look: 'rerun',
   slow: 'rerun',
   patient: 'rerun',
+  finish: 'rerun',
   book: 'ask',
   ship: 'ask',
 }
@@ -65,12 +67,20 @@ export function scenarioTools(
       return 'patient done'
     },
   })
+  const finish = defineTool({
+    name: 'finish',
+    description: 'finish',
+    input,
+    ifInterrupted: ifInterrupted['finish']!,
+    run: async (_, turn) => halt('finished', { result: await happen('finish', turn) }),
+  })
   const output = { type: 'string' }
   return [
     ...['pay', 'look', 'book', 'ship'].map((name) => server(name)),
     ...['refund', 'wipe'].map((name) => server(name, { approval: 'required' })),
     slow,
     patient,
+    finish,
     defineTool({ name: 'colour', description: 'colour', input, executor: 'human', output }),
     defineTool({ name: 'nobody', description: 'nobody', input, executor: 'human', output, expiresInMs: 40 }),
     defineTool({ name: 'screen', description: 'screen', input, executor: 'client', output, approval: 'required' }),
