@@ -1,5 +1,5 @@
 import { DefinitionError } from '../base/errors/definition-errors.ts'
-import { unknownKeys } from '../base/errors/read-options.ts'
+import { readArgument, shown, unknownKeys } from '../base/errors/read-options.ts'
 import { InvalidArgumentError } from '../base/errors/store-errors.ts'
 import { checkId } from '../store/checks.ts'
 import type { PartsInput, Turn } from './turn.ts'
@@ -56,17 +56,17 @@ export function createHook(attributes: HookAttributes): Hook {
   const { name, phase, mode = 'sequential', durable = false, run } = Object(attributes) as Partial<Hook>
   const { once = null, timeoutMs = null } = Object(attributes) as Partial<Hook>
   if (!isId(name)) problems.push("'name' must be a string of 1 to 255 bytes without control characters")
-  if (phase !== 'pre' && phase !== 'post') problems.push(`'phase' must be 'pre' or 'post', not ${String(phase)}`)
+  if (phase !== 'pre' && phase !== 'post') problems.push(`'phase' must be 'pre' or 'post', not ${shown(phase)}`)
   if (mode !== 'sequential' && mode !== 'parallel') {
-    problems.push(`'mode' must be 'sequential' or 'parallel', not ${String(mode)}`)
+    problems.push(`'mode' must be 'sequential' or 'parallel', not ${shown(mode)}`)
   }
-  if (typeof durable !== 'boolean') problems.push(`'durable' must be true or false, not ${String(durable)}`)
-  if (once !== null && once !== 'turn') problems.push(`'once' must be 'turn', not ${String(once)}`)
+  if (typeof durable !== 'boolean') problems.push(`'durable' must be true or false, not ${shown(durable)}`)
+  if (once !== null && once !== 'turn') problems.push(`'once' must be 'turn', not ${shown(once)}`)
   else if (once === 'turn' && durable !== true) {
     problems.push("'once' needs durable: true, because the log says whether the hook has run")
   }
   if (timeoutMs !== null && (!Number.isSafeInteger(timeoutMs) || timeoutMs < 1)) {
-    problems.push(`'timeoutMs' must be a whole number of at least 1, not ${String(timeoutMs)}`)
+    problems.push(`'timeoutMs' must be a whole number of at least 1, not ${shown(timeoutMs)}`)
   }
   if (typeof run !== 'function') problems.push(`'run' must be a function of the turn, not ${typeof run}`)
   else if (run.length > 1) problems.push(`'run' takes the turn and nothing else, not ${run.length} arguments`)
@@ -182,6 +182,10 @@ export function halt<Result>(reason: string, options: ToolHaltOptions<Result>): 
 export function halt(reason: string, options?: HaltOptions): Halt
 export function halt(reason: string, options: HaltOptions | ToolHaltOptions = {}): Halt | ToolHalt {
   checkReason(reason)
+  return readArgument('options', () => haltOf(reason, options))
+}
+
+function haltOf(reason: string, options: HaltOptions | ToolHaltOptions): Halt | ToolHalt {
   const [problem] = unknownKeys(options, ['show', 'result'])
   if (problem !== undefined) throw new InvalidArgumentError('options', problem)
   if ('result' in options && 'show' in options) {

@@ -1,4 +1,4 @@
-import { unknownKeys } from '../base/errors/read-options.ts'
+import { readArgument, unknownKeys } from '../base/errors/read-options.ts'
 import { InvalidArgumentError } from '../base/errors/store-errors.ts'
 import { encode } from '../log/codec.ts'
 import { type Check, id, json, list, object, simple, text, union } from '../log/field-check.ts'
@@ -26,6 +26,10 @@ export type ShapeAttributes = Omit<Shape, 'messages'> & {
  * shaped messages as `turn.context`; a tool that one hook leaves out stays out.
  */
 export function shape(turn: Turn, changes: ShapeAttributes): Turn {
+  return readArgument('changes', () => createTurn({ ...turn, ...shapedMembers(turn, changes) }))
+}
+
+function shapedMembers(turn: Turn, changes: ShapeAttributes): Pick<Turn, 'shape'> & Partial<Turn> {
   const [problem] = unknownKeys(changes, ['messages', 'tools', 'settings'])
   if (problem !== undefined) throw new InvalidArgumentError('changes', problem)
   const { messages, tools, settings } = changes
@@ -36,21 +40,22 @@ export function shape(turn: Turn, changes: ShapeAttributes): Turn {
     ...(tools === undefined ? {} : { tools: narrowed(tools, turn.shape?.tools) }),
     ...(settings === undefined ? {} : { settings: { ...turn.shape?.settings, ...checkedSettings(settings) } }),
   }
-  return createTurn({ ...turn, shape: shaped, ...(checked.messages ? { context: checked.messages } : {}) })
+  return { shape: shaped, ...(checked.messages ? { context: checked.messages } : {}) }
 }
 
 function narrowed(tools: unknown, before: readonly string[] | undefined): readonly string[] {
-  if (!Array.isArray(tools) || !tools.every((name) => typeof name === 'string')) {
-    throw new InvalidArgumentError('tools', 'must be a list of names of tools')
-  }
+  // Not `every`, which visits each hole of a long list.
+  const isWrong = !Array.isArray(tools) || tools.findIndex((name) => typeof name !== 'string') >= 0
+  if (isWrong) throw new InvalidArgumentError('tools', 'must be a list of names of tools')
   return Object.freeze([...new Set<string>(tools)].filter((name) => before?.includes(name) ?? true))
 }
 
 function checkedSettings(settings: ModelSettings): ModelSettings {
   const [problem] = settingsProblems(settings)
   if (problem !== undefined) throw new InvalidArgumentError('settings', problem)
-  for (const value of Object.values(settings)) if (value !== undefined) encode(value, 'settings')
-  return settings
+  const read = { ...settings }
+  for (const value of Object.values(read)) if (value !== undefined) encode(value, 'settings')
+  return read
 }
 
 /** A frozen copy of messages, so that what a hook does with its own objects later changes nothing. */

@@ -242,8 +242,8 @@ const planted: readonly (readonly [name: string, file: string, find: string, rep
   [
     'whatever the function returns is taken for a model',
     'src/engine/turn/choose-model.ts',
-    'if (!isLanguageModel(model)) throw',
-    'if (model === null) throw',
+    'isLanguageModel(chosen) ? chosen : null',
+    'chosen as LanguageModel',
     chosen('fails the turn by name where it returns the name of a model, and the next turn is asked anew'),
   ],
 ]

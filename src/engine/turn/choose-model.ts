@@ -12,14 +12,15 @@ export async function chooseModel({ agent, node, memory }: TurnContext, turn: Tu
   if (typeof choose !== 'function') return choose
   const failed = (problem: string, cause?: unknown) => new ModelChoiceError(agent.name, problem, { cause })
   const within = { timeoutMs, clock: node.clock, tooLate: failed(`took longer than ${timeoutMs} ms`) }
-  const model: unknown = await runWithin(within, turn, async (given) => {
+  const model = await runWithin(within, turn, async (given) => {
     try {
-      return await choose(given)
+      const chosen: unknown = await choose(given)
+      return isLanguageModel(chosen) ? chosen : null
     } catch (cause) {
       throw failed(`threw ${describe(cause)}`, cause)
     }
   })
-  if (!isLanguageModel(model)) throw failed('returned something that is not a language model')
+  if (!model) throw failed('returned something that is not a language model')
   memory.model = model
   return model
 }

@@ -1,6 +1,7 @@
 import { linkSignal, onAbort } from '../../base/abort.ts'
 import type { Clock } from '../../base/clock.ts'
 import { HookError, InjectionOverflowError } from '../../base/errors/definition-errors.ts'
+import { PerdureError } from '../../base/errors/perdure-error.ts'
 import type { JsonObject } from '../../base/json.ts'
 import type { Logger } from '../../base/logger.ts'
 import { type Halt, type Hook, isHalt, isRegenerate } from '../../define/create-hook.ts'
@@ -165,7 +166,7 @@ async function resultOf(hook: Hook, turn: Turn, options: PreHookOptions): Promis
   if (hook.once === 'turn' && options.earlier.hooks.has(hook.name)) return { parts: null, isLogged: true }
   if (hook.mode === 'sequential') {
     const { given, returned } = await runHook(hook, turn, options)
-    return { ...changesOf(hook, given, returned, options), isLogged: false }
+    return { ...read(hook, () => changesOf(hook, given, returned, options)), isLogged: false }
   }
   try {
     return { parts: partsOf(hook, (await runHook(hook, turn, options)).returned), isLogged: false }
@@ -173,6 +174,16 @@ async function resultOf(hook: Hook, turn: Turn, options: PreHookOptions): Promis
     if (turn.signal.aborted) throw error
     options.logger.warn(`the parallel hook '${hook.name}' failed and was skipped`, { hook: hook.name, error })
     return { parts: null, isLogged: false }
+  }
+}
+
+/** What a hook returned may be a proxy, or have getters: code that may throw. */
+function read<T>(hook: Hook, reading: () => T): T {
+  try {
+    return reading()
+  } catch (cause) {
+    if (PerdureError.isInstance(cause)) throw cause
+    throw new HookError(hook.name, 'returned something that cannot be read', { cause })
   }
 }
 
@@ -242,21 +253,23 @@ export async function runPostHooks(
 ): Promise<PostHookOutcome> {
   for (const hook of hooks) {
     if (hook.phase !== 'post') continue
-    const { given, returned: verdict } = await runHook(hook, turn, options)
-    if (isHalt(verdict)) {
-      const { reason, show } = hookHalt(hook, verdict)
-      return { type: 'halt', reason, isShown: show === true, hook: hook.name }
-    }
-    if (isRegenerate(verdict)) return { type: 'regenerate', feedback: verdict.feedback, hook: hook.name }
-    if (verdict !== undefined && verdict !== null && !isTurn(verdict)) {
-      throw new HookError(hook.name, 'must return nothing, halt(reason) or regenerate(feedback)')
-    }
-    if (isTurn(verdict)) {
-      refuseChanges(hook, given, verdict)
-      if (verdict.injections !== given.injections || verdict.shape !== given.shape) {
-        throw new HookError(hook.name, 'injected into or shaped a call that is over; that is for pre-hooks')
-      }
-    }
+    const { given, returned } = await runHook(hook, turn, options)
+    const verdict = read(hook, () => verdictOf(hook, given, returned))
+    if (verdict) return verdict
   }
   return { type: 'keep' }
+}
+
+/** Null: the hook keeps the message. */
+function verdictOf(hook: Hook, given: Turn, returned: unknown): Exclude<PostHookOutcome, { type: 'keep' }> | null {
+  if (isHalt(returned)) {
+    const { reason, show } = hookHalt(hook, returned)
+    return { type: 'halt', reason, isShown: show === true, hook: hook.name }
+  }
+  if (isRegenerate(returned)) return { type: 'regenerate', feedback: returned.feedback, hook: hook.name }
+  if (returned === undefined || returned === null) return null
+  if (!isTurn(returned)) throw new HookError(hook.name, 'must return nothing, halt(reason) or regenerate(feedback)')
+  refuseChanges(hook, given, returned)
+  if (returned.injections === given.injections && returned.shape === given.shape) return null
+  throw new HookError(hook.name, 'injected into or shaped a call that is over; that is for pre-hooks')
 }

@@ -2,7 +2,8 @@ import { expect, test, vi } from 'vitest'
 import { systemClock } from '../../base/clock.ts'
 import { type Hook, halt, postHook, preHook, regenerate } from '../../define/create-hook.ts'
 import { systemScope } from '../../define/scope.ts'
-import { createTurn, type FinalMessage } from '../../define/turn.ts'
+import { shape } from '../../define/shape.ts'
+import { createTurn, type FinalMessage, inject, type Turn } from '../../define/turn.ts'
 import { fakeClock } from '../../testing/fake-clock.ts'
 import { runPostHooks } from './run-hooks.ts'
 
@@ -85,4 +86,21 @@ test('a post-hook past its time is an error', async () => {
 test('a halt with a result is for tools: a hook that returns one fails', async () => {
   const odd = () => halt('no', { result: 1 }) as never
   await expect(run([postHook('odd', odd)])).rejects.toThrow(/'odd' returned halt\(reason, { result }\)/)
+})
+
+test('a post-hook that injects, shapes or changes the turn is too late, and fails', async () => {
+  const late = /'late' injected into or shaped a call that is over/
+  await expect(run([postHook('late', ((t: Turn) => inject(t, 'more')) as never)])).rejects.toThrow(late)
+  await expect(run([postHook('late', ((t: Turn) => shape(t, { tools: [] })) as never)])).rejects.toThrow(late)
+  const sly = postHook('sly', ((t: Turn) => createTurn({ ...t, assistantMessage: null })) as never)
+  await expect(run([sly])).rejects.toThrow(/'sly' changed 'assistantMessage' of the turn/)
+})
+
+test('what cannot be read of what a hook returned is an error of that hook', async () => {
+  const get = (_: object, name: string | symbol) => {
+    if (name === 'then') return undefined
+    throw new TypeError('hostile')
+  }
+  const hook = postHook('odd', () => new Proxy({}, { get }) as never)
+  await expect(run([hook])).rejects.toMatchObject({ code: 'hook_failed', hook: 'odd' })
 })
