@@ -1,15 +1,23 @@
 import type { JsonObject } from '../base/json.ts'
+import type { AgentState } from './agent-state.ts'
 import type { Hook } from './create-hook.ts'
+import type { Extension } from './define-extension.ts'
 import type { ChunkTransformer, LanguageModel, ModelChooser, ModelSettings } from './language-model.ts'
 import type { Schema } from './schema.ts'
 import type { Retention, Tool, ToolSet } from './tool.ts'
-import type { Turn } from './turn.ts'
+import type { AnyState, Turn } from './turn.ts'
 
 /**
  * An agent definition with defaults filled in. Frozen. `Output` is the type of a turn's object; undefined without
  * `output`.
  */
-export type Agent<Name extends string = string, Tools extends readonly Tool[] = readonly Tool[], Output = unknown> = {
+export type Agent<
+  Name extends string = string,
+  Tools extends readonly Tool[] = readonly Tool[],
+  Output = unknown,
+  State = unknown,
+  Extensions extends readonly Extension[] = readonly Extension[],
+> = {
   readonly name: Name
   readonly model: LanguageModel | ModelChooser
   readonly fallbackModels: readonly LanguageModel[]
@@ -36,8 +44,10 @@ export type Agent<Name extends string = string, Tools extends readonly Tool[] = 
   readonly audit: AuditLevel
   /** Null: conversations get no title. */
   readonly title: TitleSettings | null
+  /** Null: its conversations have no state. */
+  readonly state: AgentState | null
   /** For type inference only. Never set. */
-  readonly '~types'?: { readonly output: Output }
+  readonly '~types'?: { readonly output: Output; readonly state: State; readonly extensions: Extensions }
 }
 
 /** `records`: model, usage and outcome of each call. `full`: also the prompt. */
@@ -57,6 +67,10 @@ export type TitleSettings = { readonly model: LanguageModel | null; readonly ins
 
 /** The type of the object that a turn of this agent ends with. Undefined without `output`. */
 export type AgentOutput<A extends Agent> = NonNullable<A['~types']>['output']
+/** The state of the agent's conversations, with that of its extensions. */
+export type AgentStateOf<A extends Agent> = NonNullable<A['~types']>['state'] extends infer State extends object
+  ? State
+  : AnyState
 /** The agent's tools, as a union. */
 export type AgentTools<A extends Agent> = A['tools'][number]
 

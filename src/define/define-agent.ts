@@ -1,11 +1,13 @@
 import { DefinitionError } from '../base/errors/definition-errors.ts'
 import { unknownKeys } from '../base/errors/read-options.ts'
+import type { JsonObject } from '../base/json.ts'
 import { errorText } from '../base/redact/redactor.ts'
 import { defaultMaxDepth } from '../log/child-call.ts'
 import { checkNewId } from '../store/checks.ts'
 import {
   type Agent,
   type AgentOutput,
+  type AgentStateOf,
   type AuditLevel,
   agentAttributes,
   brandAgent,
@@ -17,6 +19,14 @@ import {
 } from './agent.ts'
 import { createHook, type Hook, type HookAttributes } from './create-hook.ts'
 import {
+  type AllTools,
+  allInstructions,
+  type Extension,
+  type FullState,
+  isExtension,
+  type StateOf,
+} from './define-extension.ts'
+import {
   type ChunkTransformer,
   demandedTool,
   isLanguageModel,
@@ -26,6 +36,7 @@ import {
   settingsProblems,
 } from './language-model.ts'
 import { isSchema, type Schema, type SchemaOutput, toJsonSchema } from './schema.ts'
+import { agentState, extensionProblems, stateProblems } from './state-problems.ts'
 import { isTool, type Tool } from './tool.ts'
 import { retentionProblems } from './tool-problems.ts'
 import type { Turn } from './turn.ts'
@@ -35,6 +46,8 @@ export type AgentAttributes<
   Name extends string = string,
   Tools extends readonly Tool[] = readonly Tool[],
   Out extends Schema | undefined = Schema | undefined,
+  State extends Schema | undefined = Schema | undefined,
+  Extensions extends readonly Extension[] = readonly Extension[],
 > = {
   readonly name: Name
   /** A model, or a function that chooses one before each model call. It gets the turn without its context. */
@@ -42,14 +55,14 @@ export type AgentAttributes<
   /** Tried in order when the model cannot be reached. */
   readonly fallbackModels?: readonly LanguageModel[]
   readonly settings?: ModelSettings
-  readonly instructions?: string | ((turn: Turn) => string)
+  readonly instructions?: string | ((turn: Turn<FullState<State, Extensions>>) => string)
   readonly tools?: Tools
   readonly hooks?: readonly (Hook | HookAttributes)[]
   readonly transformChunk?: ChunkTransformer
   /** Each turn ends with an object of this schema. */
   readonly output?: Out
   /** A turn ends when a call of this tool has succeeded. */
-  readonly untilTool?: Tools[number]['name']
+  readonly untilTool?: AllTools<Tools, Extensions>[number]['name']
   /** Default: 20. */
   readonly maxSteps?: number
   /** Default: no limit. */
@@ -71,6 +84,19 @@ export type AgentAttributes<
   readonly audit?: AuditLevel
   /** Generates a title for each conversation, once and in the background. Default: false. */
   readonly title?: boolean | { readonly model?: LanguageModel; readonly instructions?: string }
+  /** The schema of the state of its conversations, an object of at most 64 KiB. Default: they have no state. */
+  readonly state?: State
+  /** The state of a conversation before it was set. Default: `{}`. */
+  readonly initialState?: StateOf<State>
+  /** The top-level keys of the state that views show. Default: none. */
+  readonly expose?: readonly (keyof StateOf<State> & string)[]
+  /**
+   * Converts a state that does not match the schema, as after a deploy. Must be pure: it runs on each read, until the
+   * state is next set. Default: such a state fails the turn with `state_invalid`.
+   */
+  readonly migrateState?: (state: JsonObject) => unknown
+  /** Each adds its instructions, tools, hooks and state. */
+  readonly extensions?: Extensions
 }
 
 /**
@@ -81,20 +107,32 @@ export function defineAgent<
   const Name extends string,
   const Tools extends readonly Tool[] = readonly [],
   Out extends Schema | undefined = undefined,
->(attributes: AgentAttributes<Name, Tools, Out>): Agent<Name, Tools, Out extends Schema ? SchemaOutput<Out> : undefined>
+  State extends Schema | undefined = undefined,
+  const Extensions extends readonly Extension[] = readonly [],
+>(
+  attributes: AgentAttributes<Name, Tools, Out, State, Extensions>,
+): Agent<
+  Name,
+  AllTools<Tools, Extensions>,
+  Out extends Schema ? SchemaOutput<Out> : undefined,
+  FullState<State, Extensions>,
+  Extensions
+>
 export function defineAgent(attributes: AgentAttributes): Agent {
   const problems = agentProblems(attributes)
   if (problems.length > 0) throw new DefinitionError(`The agent '${String(Object(attributes).name)}'`, problems)
-  const { name, model, instructions = '', tools = [], output } = attributes
+  const { name, model, output, extensions = [] } = attributes
+  const tools = [...(attributes.tools ?? []), ...extensions.flatMap((extension) => extension.tools)]
+  const hooks = [...(attributes.hooks ?? []).map(createHook), ...extensions.flatMap((extension) => extension.hooks)]
   const agent = {
     name,
     model,
     fallbackModels: Object.freeze([...(attributes.fallbackModels ?? [])]),
     settings: Object.freeze({ ...attributes.settings }),
-    instructions,
-    tools: Object.freeze([...tools]),
+    instructions: allInstructions(attributes.instructions as Extension['instructions'], extensions),
+    tools: Object.freeze(tools),
     toolSet: new Map(tools.map((tool) => [tool.name, tool])),
-    hooks: Object.freeze((attributes.hooks ?? []).map(createHook)),
+    hooks: Object.freeze(hooks),
     transformChunk: attributes.transformChunk ?? null,
     output: output ?? null,
     outputJsonSchema: output ? toJsonSchema(output) : null,
@@ -110,6 +148,7 @@ export function defineAgent(attributes: AgentAttributes): Agent {
     context: contextSettings(attributes.context),
     audit: attributes.audit ?? 'off',
     title: titleSettings(attributes.title),
+    state: agentState(attributes, extensions),
   }
   return brandAgent(agent, attributes)
 }
@@ -131,7 +170,9 @@ export type AgentOverrides<
   Name extends string = string,
   Tools extends readonly Tool[] = readonly Tool[],
   Out extends Schema | undefined = Schema | undefined,
-> = { readonly name: Name } & Partial<Omit<AgentAttributes<Name, Tools, Out>, 'name'>>
+  State extends Schema | undefined = Schema | undefined,
+  Extensions extends readonly Extension[] = readonly Extension[],
+> = { readonly name: Name } & Partial<Omit<AgentAttributes<Name, Tools, Out, State, Extensions>, 'name'>>
 
 /**
  * Derives another agent under its own name: for forks that continue with another model, other instructions, tools or
@@ -142,13 +183,23 @@ export function deriveAgent<
   const Name extends string,
   const Tools extends readonly Tool[] = A['tools'],
   Out extends Schema | undefined = undefined,
+  State extends Schema | undefined = undefined,
+  const Extensions extends readonly Extension[] = AgentExtensions<A>,
 >(
   agent: A,
-  overrides: AgentOverrides<Name, Tools, Out>,
-): Agent<Name, Tools, Out extends Schema ? SchemaOutput<Out> : AgentOutput<A>>
+  overrides: AgentOverrides<Name, Tools, Out, State, Extensions>,
+): Agent<
+  Name,
+  AllTools<Tools, Extensions>,
+  Out extends Schema ? SchemaOutput<Out> : AgentOutput<A>,
+  State extends Schema ? FullState<State, Extensions> : AgentStateOf<A>,
+  Extensions
+>
 export function deriveAgent(agent: Agent, overrides: AgentOverrides): Agent {
   return defineAgent({ ...(agentAttributes(agent) as AgentAttributes), ...overrides })
 }
+
+type AgentExtensions<A extends Agent> = NonNullable<A['~types']>['extensions']
 
 type Given = { readonly [key: string]: unknown }
 
@@ -159,12 +210,15 @@ type Given = { readonly [key: string]: unknown }
 export function agentProblems(attributes: unknown): string[] {
   if (typeof attributes !== 'object' || attributes === null) return ['it must be an object']
   const agent = attributes as Given
+  const extensions = Array.isArray(agent['extensions']) ? agent['extensions'].filter(isExtension) : []
   return [
     ...unknownKeys(agent, agentKeys),
     ...basicProblems(agent),
     ...modelProblems(agent),
-    ...toolProblems(agent),
+    ...toolProblems(agent, extensions),
     ...hookProblems(agent),
+    ...extensionProblems(agent, extensions),
+    ...stateProblems(agent, extensions),
     ...numberProblems(agent, agentNumbers),
     ...retryProblems(agent),
     ...contextProblems(agent),
@@ -193,6 +247,11 @@ const agentKeys = [
   'context',
   'audit',
   'title',
+  'state',
+  'initialState',
+  'expose',
+  'migrateState',
+  'extensions',
 ]
 
 /** The minimum of each. */
@@ -247,14 +306,15 @@ function modelProblems({ model, fallbackModels = [], settings = {}, title }: Giv
 
 const notAModel = "must be an AI SDK language model of specification v3 or v4, as in anthropic('...'), not its name"
 
-function toolProblems({ tools = [], untilTool, settings }: Given): string[] {
+function toolProblems({ tools = [], untilTool, settings }: Given, extensions: readonly Extension[]): string[] {
   if (!Array.isArray(tools)) return ["'tools' must be a list; for AI SDK tools use fromAiSdkTools(...)"]
   const problems = tools.flatMap((tool, index) =>
     isTool(tool) ? [] : [`tools[${index}] was not made by defineTool or fromAiSdkTools`],
   )
-  const names = tools.filter(isTool).map((tool) => tool.name)
+  const own = tools.filter(isTool).map((tool) => tool.name)
+  const names = [...own, ...extensions.flatMap((extension) => extension.tools.map((tool) => tool.name))]
   const available = names.length > 0 ? `available: ${names.join(', ')}` : 'it has no tools'
-  for (const name of repeated(names)) problems.push(`there are several tools named '${name}'`)
+  for (const name of repeated(own)) problems.push(`there are several tools named '${name}'`)
   if (untilTool !== undefined && !names.includes(untilTool as string)) {
     problems.push(`'untilTool' names no tool of this agent: ${String(untilTool)} (${available})`)
   }

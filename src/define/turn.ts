@@ -1,4 +1,4 @@
-import { DefinitionError } from '../base/errors/definition-errors.ts'
+import { DefinitionError, StateRefusedError } from '../base/errors/definition-errors.ts'
 import { unknownKeys } from '../base/errors/read-options.ts'
 import { InvalidArgumentError } from '../base/errors/store-errors.ts'
 import type { Json } from '../base/json.ts'
@@ -8,8 +8,11 @@ import type { AssistantMsg, FilePart, TextPart, UserMessage, UserPart } from '..
 import type { Scope } from './scope.ts'
 import type { Shape } from './shape.ts'
 
-/** What hooks and tools get. Immutable: `inject` returns a new one. */
-export type Turn = {
+/**
+ * What hooks and tools get. Immutable: `inject` returns a new one. `State` is the type of the application's state; tools
+ * and hooks name it in the type of their turn.
+ */
+export type Turn<State extends object = AnyState> = {
   /** The identity that acts. */
   readonly scope: Scope
   /** The name of the agent. Null outside a conversation, like the four members after it. */
@@ -36,11 +39,32 @@ export type Turn = {
   readonly assistantMessage: FinalMessage | null
   /** The call that this tool runs for. The same in every attempt, so it can be an idempotency key. Null in hooks. */
   readonly callId: string | null
+  /**
+   * The state of the conversation as it was when the tool, hook or instructions began. In an extension: its own part.
+   * Empty for an agent without `state`. Must not be changed.
+   */
+  readonly state: State
+  /**
+   * Changes the state together with the result of a server tool, if the tool succeeds: the change and the result are one
+   * commit. An object sets its top-level keys, `undefined` removes one. A function gets the newest state and returns such
+   * an object; it must be pure and synchronous, because it runs when the result is recorded, and again if the log has
+   * grown meanwhile. Throws `StateRefusedError` elsewhere, and after the tool has ended.
+   */
+  setState(update: StateUpdate<State>): void
   /** Aborted when the turn is cancelled, or when the tool or hook has timed out. */
   readonly signal: AbortSignal
   /** Reports the progress of a server tool to watchers. Does nothing elsewhere, or after the tool has ended. */
   reportProgress(payload: unknown): void
 }
+
+/** State whose type is not known. */
+export type AnyState = { readonly [key: string]: unknown }
+
+/** A change of state: the keys to set, with `undefined` for those to remove. Or a pure function from the newest state to that. */
+export type StateUpdate<State extends object = AnyState> = StateChange<State> | ((state: State) => StateChange<State>)
+
+/** The keys to set, with `undefined` for those to remove. */
+export type StateChange<State extends object = AnyState> = { readonly [Key in keyof State]?: State[Key] | undefined }
 
 /** A message of the rendered prompt, as far as hooks may rely on it. */
 export type ContextMessage = {
@@ -109,6 +133,12 @@ const neverAborted = new AbortController().signal
 const none: readonly never[] = Object.freeze([])
 const noContext = (): readonly never[] => none
 const reportsNothing = (): void => {}
+const noState: AnyState = Object.freeze({})
+const cannotSetState = (): never => {
+  throw new StateRefusedError(
+    'only server tools may call turn.setState, while they run; elsewhere use conversation.setState',
+  )
+}
 
 type Context = readonly ContextMessage[]
 
@@ -130,6 +160,8 @@ class FrozenTurn implements Turn {
   readonly shape: Shape | null
   readonly assistantMessage: FinalMessage | null
   readonly callId: string | null
+  readonly state: AnyState
+  readonly setState: Turn['setState']
   readonly signal: AbortSignal
   readonly reportProgress: Turn['reportProgress']
 
@@ -146,11 +178,14 @@ class FrozenTurn implements Turn {
     this.shape = given.shape ?? null
     this.assistantMessage = given.assistantMessage ?? null
     this.callId = given.callId ?? null
+    this.state = given.state ?? noState
+    this.setState = given.setState ?? cannotSetState
     this.signal = given.signal ?? neverAborted
     this.reportProgress = given.reportProgress ?? reportsNothing
     deepFreeze(this.userMessage)
     deepFreeze(this.injections)
     deepFreeze(this.assistantMessage)
+    deepFreeze(this.state)
   }
 
   get context(): Context {
@@ -188,6 +223,8 @@ const turnKeys: readonly (keyof Turn)[] = [
   'shape',
   'assistantMessage',
   'callId',
+  'state',
+  'setState',
   'signal',
   'reportProgress',
 ]

@@ -24,6 +24,8 @@ export const errorCodes = {
   schema_not_convertible: { family: 'usage', status: 500 },
   schema_too_complex: { family: 'usage', status: 422 },
   invalid_answer: { family: 'usage', status: 422 },
+  state_invalid: { family: 'usage', status: 500 },
+  state_refused: { family: 'usage', status: 422 },
   hook_failed: { family: 'tool', status: 500 },
   injection_overflow: { family: 'usage', status: 500 },
   no_model_chosen: { family: 'usage', status: 500 },

@@ -44,6 +44,26 @@ export class InvalidAnswerError extends PerdureError {
   }
 }
 
+/** The state in the log does not match the agent's schema, and `migrateState` did not make it match. */
+export class StateInvalidError extends PerdureError {
+  readonly issues: string
+
+  constructor(agent: string, conversationId: string, issues: string) {
+    super(
+      'state_invalid',
+      `The state of '${conversationId}' does not match the schema of the agent '${agent}': ${issues}. Make the schema accept it, or convert it with 'migrateState'.`,
+    )
+    this.issues = issues
+  }
+}
+
+/** A change of state was refused. The state is as it was. */
+export class StateRefusedError extends PerdureError {
+  constructor(reason: string) {
+    super('state_refused', `The state was not changed: ${reason}.`)
+  }
+}
+
 /** A hook threw, took too long, or returned an invalid result. */
 export class HookError extends PerdureError {
   readonly hook: string
