@@ -10,6 +10,8 @@ export const failpoints = [
   'deadline.after_commit',
   'note.before_commit',
   'note.after_commit',
+  'state.before_commit',
+  'state.after_commit',
   'lease.after_acquire',
   'owner.before_commit',
   'owner.after_commit',

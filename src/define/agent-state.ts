@@ -1,4 +1,5 @@
 import { StateInvalidError, StateRefusedError } from '../base/errors/definition-errors.ts'
+import { InvalidArgumentError } from '../base/errors/store-errors.ts'
 import type { Json, JsonObject } from '../base/json.ts'
 import { errorText } from '../base/redact/redactor.ts'
 import { maxStateBytes, patchBetween, stateBytes } from '../log/app-state.ts'
@@ -99,6 +100,14 @@ function changeOf(update: (state: AnyState) => AnyState, state: AnyState): AnySt
   } catch (error) {
     throw new StateRefusedError(`the function of the state threw ${errorText(error)}`)
   }
+}
+
+/** Refuses what is neither a change nor a function of the state, before anything is read. */
+export function checkedUpdate(update: unknown): StateUpdate {
+  if (typeof update === 'function') return update as StateUpdate
+  const problem = changeProblem(update)
+  if (problem === null) return update as StateUpdate
+  throw new InvalidArgumentError('update', `must be an object of keys to set or a function of the state; it ${problem}`)
 }
 
 /** Why a value is not a change of state, as text that follows "that"; null when it is one. */

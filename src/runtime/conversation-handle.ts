@@ -35,6 +35,7 @@ import {
 } from './answer-call.ts'
 import { cancelQuarantined } from './cancel-quarantined.ts'
 import type { Conversation, TurnHandle } from './conversation.ts'
+import { readConversationState, setConversationState } from './conversation-state.ts'
 import { deleteConversation } from './delete-conversation.ts'
 import { extendDeadline, readDeadline } from './extend-deadline.ts'
 import { explainLog, readEvictions } from './read/explain-log.ts'
@@ -174,6 +175,14 @@ export function conversationHandle(
     return answered
   }
 
+  /** The agent of the conversation says what its state is, also one that only tools start. */
+  const stateOwner = async () => {
+    const name = await ownAgent()
+    const own = name === null ? undefined : agents.get(name)
+    if (!own) throw (await state()).lastSeq === 0 ? new ConversationNotFoundError(id) : missing(name, id)
+    return { id, agent: own, store, state }
+  }
+
   const toolOf = async (name: string) => agents.get((await ownAgent()) ?? '')?.toolSet.get(name) ?? null
 
   return {
@@ -292,6 +301,14 @@ export function conversationHandle(
       // Durable from here: the note is in the log.
       failpoint('note.after_commit')
       return { seq: result.ok ? result.seq : result.lastSeq }
+    },
+
+    async state() {
+      return (await readConversationState(await stateOwner())) as never
+    },
+    async setState(update, options) {
+      runtime.assertOpen()
+      return (await setConversationState({ ...(await stateOwner()), who }, update, options)) as never
     },
 
     view: (options) => readView({ ...family, channels }, id, options),

@@ -1,6 +1,7 @@
-import type { Agent, AgentOutput, AgentTools } from '../define/agent.ts'
+import type { Agent, AgentOutput, AgentStateOf, AgentTools } from '../define/agent.ts'
 import type { Schema, SchemaOutput } from '../define/schema.ts'
 import type { Tool, ToolInput } from '../define/tool.ts'
+import type { StateUpdate } from '../define/turn.ts'
 import type { TurnOutcome } from '../engine/live/turn-outcome.ts'
 import type { MessageInput, SendOptions } from '../engine/turn-options.ts'
 import type { LogEvent } from '../log/events.ts'
@@ -11,6 +12,7 @@ import type { WatchEvent } from '../view/growing-view.ts'
 import type { PendingItem, View } from '../view/view.ts'
 import type { Answered, AnswerOptions, CallRef } from './answer-call.ts'
 import type { DeadlineOptions, Extended } from './extend-deadline.ts'
+import type { SetStateOptions } from './conversation-state.ts'
 import type { HistoryOptions, HistoryPage } from './read/history.ts'
 import type { LineageOptions } from './read/lists.ts'
 import type { ViewOptions } from './read/read-view.ts'
@@ -52,6 +54,18 @@ export type Conversation<A extends Agent = Agent> = {
    * neither wakes it nor waits for a turn.
    */
   note(name: string, data: unknown): Promise<{ readonly seq: number }>
+
+  /**
+   * The state of the conversation, as the agent's schema returns it. Throws `StateInvalidError` where it does not match the schema, and
+   * `ConversationNotFoundError` where there is no conversation.
+   */
+  state(): Promise<AgentStateOf<A>>
+  /**
+   * Changes the state, and resolves with the state after it, when it is durable. An object sets its top-level keys, `undefined` removes one. A function gets the newest
+   * state and returns such an object; it must be pure and synchronous, because it runs again when the log has grown meanwhile. Wakes nothing. Throws
+   * `StateRefusedError` when the result does not match the schema or has more than 64 KiB; then nothing is written.
+   */
+  setState(update: StateUpdate<AgentStateOf<A>>, options?: SetStateOptions): Promise<AgentStateOf<A>>
 
   /** The newest messages, as many as fit; `before` of the view says where those before them are. */
   view(options?: ViewOptions): Promise<View>

@@ -1,4 +1,5 @@
 import type { Hono } from 'hono'
+import { StateRefusedError } from '../base/errors/definition-errors.ts'
 import {
   MethodNotAllowedError,
   OperatorOnlyError,
@@ -142,6 +143,11 @@ function conversationOf(handle: Conversation, disclosure: Disclosure): Conversat
     extendDeadline: async (call, options) => answered(await handle.extendDeadline(call, options), call, disclosure),
     note: (name, data) => handle.note(name, data),
     view: async (options) => discloseView(await handle.view(options), disclosure),
+    // Pages get the exposed keys, with the view, and never write.
+    state: async () => (await handle.view()).state ?? {},
+    setState: async () => {
+      throw new StateRefusedError('a server does not change it for its callers')
+    },
     async history(page) {
       const { messages, ...rest } = await handle.history(page)
       return { ...rest, messages: discloseMessages(messages, disclosure) }

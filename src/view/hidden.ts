@@ -53,6 +53,7 @@ const ownTexts = new Set([
   'cancelled while it ran: its outcome is unknown; it may have taken effect',
   'the process was about to end: it was not run',
   'It was not run: who it should run for could not be found out.',
+  'It was not run: the state of the conversation does not match its schema.',
 ])
 
 const ownPatterns = [

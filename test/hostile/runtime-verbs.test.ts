@@ -94,6 +94,15 @@ const conversationVerbs: Table<Conversation> = {
       return chat.answer(item, hostile, { key: 'k' })
     },
   ],
+  state: none,
+  setState: ({ waiting }) => [
+    async (hostile) => (await waiting()).chat.setState(hostile),
+    async (hostile) => (await waiting()).chat.setState({ list: hostile }),
+    async (hostile) => (await waiting()).chat.setState({ [String(typeof hostile)]: hostile }),
+    async (hostile) => (await waiting()).chat.setState(() => hostile),
+    async (hostile) => (await waiting()).chat.setState({ list: [] }, hostile),
+    async (hostile) => (await waiting()).chat.setState({ list: [] }, { key: hostile }),
+  ],
   view: ({ chat }) => [(hostile) => chat().view(hostile), (hostile) => chat().view({ maxBytes: hostile })],
   history: ({ chat }) => options((page) => chat().history(page), 'before', 'limit', 'maxBytes'),
   events: ({ chat }) => options((range) => chat().events(range), 'after', 'before', 'limit', 'maxBytes', 'keep'),

@@ -36,7 +36,7 @@ const calls = [
 export function start() {
   const store = memoryStore({ logger: silentLogger })
   const model = scriptedModel(({ prompt }) => (prompt.at(-1)?.role === 'user' ? { calls } : 'Done.'))
-  const agents = [defineAgent({ name: 'clerk', model, tools: [pay, ask], audit: 'full' })]
+  const agents = [defineAgent({ name: 'clerk', model, tools: [pay, ask], audit: 'full', state: { type: 'object' } })]
   const runtime = createRuntime({ agents, flows: [order], store, logger: silentLogger }) as unknown as Runtime
   open.push(
     () => runtime.close({ drainMs: 0 }),

@@ -72,6 +72,8 @@ const verbs: Readonly<Record<Exclude<keyof Conversation, 'id'>, Case>> = {
   answer: 'goes',
   extendDeadline: 'goes',
   note: 'goes',
+  state: 'goes',
+  setState: 'goes',
   view: 'goes',
   history: 'goes',
   events: 'goes',

@@ -59,8 +59,11 @@ export class StateInvalidError extends PerdureError {
 
 /** A change of state was refused. The state is as it was. */
 export class StateRefusedError extends PerdureError {
+  readonly reason: string
+
   constructor(reason: string) {
     super('state_refused', `The state was not changed: ${reason}.`)
+    this.reason = reason
   }
 }
 

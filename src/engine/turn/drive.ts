@@ -71,7 +71,8 @@ export async function drive(owner: Owner): Promise<void> {
     // Calls for other nodes are not started here: they count as running.
     const busy =
       left.length === 0 ? owner.running() : new Set([...owner.running(), ...left.map(({ callId }) => callId)])
-    const { events, after, step } = decide(owner.state, busy, outcomes)
+    const settled = owner.setsState ? await owner.withState(outcomes) : outcomes
+    const { events, after, step } = decide(owner.state, busy, settled)
 
     if (step.type === 'terminate') {
       await owner.stop(step.turnId)

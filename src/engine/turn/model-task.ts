@@ -1,6 +1,7 @@
 import { unlessAborted } from '../../base/abort.ts'
 import { failpoint } from '../../base/failpoint.ts'
 import { uuidV7 } from '../../base/uuid-v7.ts'
+import { readState } from '../../define/agent-state.ts'
 import { modelRef, type StreamChunk } from '../../define/language-model.ts'
 import { type Turn, turnOf } from '../../define/turn.ts'
 import type { UserPart } from '../../log/events.ts'
@@ -110,6 +111,7 @@ async function prepare(step: ModelStep, context: TurnContext, loop: Loop, signal
     step: step.step,
     turnRef: turnRef(step.turnId, step.step),
     userMessage: opened?.message ?? null,
+    ...(agent.state ? { state: await readState(agent.state, state.appState?.values, whereOf(context)) } : {}),
     signal,
   }
   const { instructions } = agent
@@ -167,6 +169,10 @@ function withoutInjections(state: ConversationState, turn: TurnState, step: numb
   if (!turn.items.some(isOfStep)) return state
   const items = turn.items.filter((item) => !isOfStep(item))
   return { ...state, turns: state.turns.map((other) => (other === turn ? { ...turn, items } : other)) }
+}
+
+function whereOf({ agent, ref }: TurnContext): { readonly agent: string; readonly conversationId: string } {
+  return { agent: agent.name, conversationId: ref.id }
 }
 
 function durableInjections(turn: TurnState, step: number): Map<string, readonly UserPart[]> {

@@ -27,6 +27,7 @@ import {
   RowGuards,
 } from './pending-outcomes.ts'
 import { MissingTools, RunningCalls } from './running-calls.ts'
+import { StateUpdates } from './settle-state.ts'
 import { runCall } from './tool-task.ts'
 import type { TurnContext } from './turn-context.ts'
 
@@ -47,6 +48,7 @@ export class Owner extends LogOwner {
   readonly missingTools: MissingTools
   #workingSet: WorkingSet
   #cached: FsmState | null
+  readonly #stateUpdates: StateUpdates
   readonly #guards = new RowGuards()
   readonly #refusedCommits = new RefusedCommits()
   #isClosing = false
@@ -57,6 +59,7 @@ export class Owner extends LogOwner {
     super(context, lease, 'conversation')
     this.#context = context
     this.#pending = new PendingOutcomes(context.node.redact)
+    this.#stateUpdates = new StateUpdates(context)
     this.#store = context.store
     this.#channel = context.channel
     this.#workingSets = context.node.workingSets
@@ -96,9 +99,22 @@ export class Owner extends LogOwner {
     return this.#pending.outcomes()
   }
 
+  /** The outcomes as they are settled: with what tools set, computed on the state as it is known here. Asked only when `setsState`. */
+  withState(outcomes: readonly Outcome[]): Promise<Outcome[]> {
+    return this.#stateUpdates.settled(this.state, outcomes)
+  }
+
+  get setsState(): boolean {
+    return !this.#stateUpdates.isEmpty
+  }
+
   /** The outcomes are in the log, or have no place in it any more. */
   forget(outcomes: readonly Outcome[]): void {
-    for (const outcome of outcomes) if (outcome.type === 'result') this.#running.forget(outcome.callId)
+    for (const outcome of outcomes) {
+      if (outcome.type !== 'result') continue
+      this.#running.forget(outcome.callId)
+      this.#stateUpdates.forget(outcome.callId)
+    }
     this.#pending.settle(outcomes)
   }
 
@@ -222,7 +238,8 @@ export class Owner extends LogOwner {
    * have to guess. The conversation stays due.
    */
   async release(): Promise<void> {
-    const events = handOverEvents(this.state, this.outcomes(), this.#interrupted)
+    const outcomes = this.setsState ? await this.withState(this.outcomes()) : this.outcomes()
+    const events = handOverEvents(this.state, outcomes, this.#interrupted)
     const after = withEvents(this.#workingSet, tentative(events, this.state.lastSeq)).state
     const isDone = await this.commit(events, after, 'hand_over')
     // A store that fails is not waited for now: the lease lapses, and the next owner finds what was started.
@@ -265,9 +282,11 @@ export class Owner extends LogOwner {
       return
     }
     const turn = this.state.turns.findLast((candidate) => candidate.turnId === turnId)!
-    const run = (signal: AbortSignal) => {
+    const run = async (signal: AbortSignal) => {
       const mayStart = () => retryUntilAnswered(this.lease, this.clock, () => this.isLost || signal.aborted)
-      return runCall(call, turn, this.#context, { signal, state: () => this.state, mayStart })
+      const ran = await runCall(call, turn, this.#context, { signal, state: () => this.state, mayStart })
+      if (ran.outcome.result.ok) this.#stateUpdates.add(callId, ran.updates)
+      return ran.outcome
     }
     this.#running.start(callId, attempt, run)
   }

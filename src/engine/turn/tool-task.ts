@@ -1,13 +1,15 @@
 import { linkSignal } from '../../base/abort.ts'
 import type { Clock } from '../../base/clock.ts'
+import { StateRefusedError } from '../../base/errors/definition-errors.ts'
 import { UserFacingError } from '../../base/errors/perdure-error.ts'
 import { failpoint } from '../../base/failpoint.ts'
 import type { Json } from '../../base/json.ts'
 import { errorText } from '../../base/redact/redactor.ts'
+import { checkedUpdate, readState } from '../../define/agent-state.ts'
 import { isToolHalt } from '../../define/create-hook.ts'
 import { normaliseResult } from '../../define/normalise-result.ts'
 import type { Tool } from '../../define/tool.ts'
-import { type Turn, turnOf } from '../../define/turn.ts'
+import { type StateUpdate, type Turn, turnOf } from '../../define/turn.ts'
 import { validate } from '../../define/validate.ts'
 import { abridge, weightOf } from '../../log/abridge.ts'
 import { type CallEnd, effectiveArgs } from '../../log/call-phase.ts'
@@ -27,7 +29,21 @@ type Run = {
 }
 
 /** Runs a call whose start is in the log. Always gives a result the model can read; does not reject for anything code of others does. */
-export async function runCall(call: CallState, turn: TurnState, context: TurnContext, run: Run): Promise<CallOutcome> {
+export async function runCall(call: CallState, turn: TurnState, context: TurnContext, run: Run): Promise<RanCall> {
+  const updates: StateUpdate[] = []
+  const outcome = await outcomeOf(call, turn, context, { ...run, updates })
+  return { outcome, updates }
+}
+
+/** `updates`: what the tool set, in its order. */
+type RanCall = { readonly outcome: CallOutcome; readonly updates: readonly StateUpdate[] }
+
+async function outcomeOf(
+  call: CallState,
+  turn: TurnState,
+  context: TurnContext,
+  run: CollectingRun,
+): Promise<CallOutcome> {
   const { halt, ...result } = await runOnce(call, turn, context, run)
   const halted = halt === undefined ? {} : { halt }
   if (result.ok || result.outcome || call.attempts <= 1) return { result, ...halted }
@@ -36,14 +52,18 @@ export async function runCall(call: CallState, turn: TurnState, context: TurnCon
   return { result: { ...result, error, outcome: 'unknown' }, ...halted }
 }
 
-async function runOnce(call: CallState, turn: TurnState, context: TurnContext, run: Run): Promise<RunResult> {
+type CollectingRun = Run & { readonly updates: StateUpdate[] }
+
+async function runOnce(call: CallState, turn: TurnState, context: TurnContext, run: CollectingRun): Promise<RunResult> {
   const { agent, node } = context
   const tool = agent.tools.find((candidate) => candidate.name === call.name)
   if (tool?.executor !== 'server') {
     const problem = tool ? `is no longer run on the server but by '${tool.executor}'` : 'is no longer there'
     return { ok: false, error: `The tool '${call.name}' ${problem}. It was not run.` }
   }
-  const toolTurn = await turnOfCall(call, turn, context, run)
+  const appState = await stateOfCall(context, run)
+  if (!appState) return { ok: false, error: 'It was not run: the state of the conversation does not match its schema.' }
+  const toolTurn = await turnOfCall(call, turn, context, run, appState)
   if (!toolTurn) return { ok: false, error: 'It was not run: who it should run for could not be found out.' }
   failpoint('tool.before_run')
   const limits = { timeoutMs: call.timeoutMs, signal: run.signal, mayStart: run.mayStart, clock: node.clock }
@@ -52,12 +72,36 @@ async function runOnce(call: CallState, turn: TurnState, context: TurnContext, r
   return result
 }
 
+/** Null when the state does not match its schema: the next model call fails the turn and says so. */
+async function stateOfCall(
+  { agent, node, ref }: TurnContext,
+  { state, updates }: CollectingRun,
+): Promise<ToolState | null> {
+  if (!agent.state) {
+    const setState = () => {
+      throw new StateRefusedError(`the agent '${agent.name}' has no 'state'; define it with one`)
+    }
+    return { state: {}, setState }
+  }
+  try {
+    const where = { agent: agent.name, conversationId: ref.id }
+    const current = await readState(agent.state, state().appState?.values, where)
+    return { state: current, setState: (update) => updates.push(checkedUpdate(update)) }
+  } catch (error) {
+    node.logger.error('the state of a conversation cannot be read', { ...ref, error })
+    return null
+  }
+}
+
+type ToolState = Pick<Turn, 'state'> & { readonly setState: (update: StateUpdate) => unknown }
+
 /** Null when the app cannot tell who acts: nothing runs without an identity. */
 async function turnOfCall(
   { callId }: CallState,
   turn: TurnState,
   { node, ref, agent, scopes, channel, memory }: TurnContext,
   { signal, state }: Run,
+  toolState: ToolState,
 ): Promise<Turn | null> {
   try {
     const step = Math.max(0, keptMessages(turn).length - 1)
@@ -71,6 +115,7 @@ async function turnOfCall(
       context: () => contextOfCall(state(), callId, memory.reduction),
       userMessage: turn.items.find((item) => item.type === 'user')?.message ?? null,
       callId,
+      ...toolState,
       signal,
       reportProgress: (payload) => {
         if (!signal.aborted)
@@ -125,6 +170,10 @@ export async function runTool(
   const toolTurn = turnOf({
     ...turn,
     signal,
+    setState: (update) => {
+      if (isOver) throw new StateRefusedError('the tool has ended; call setState before it returns')
+      turn.setState(update)
+    },
     reportProgress: (payload) => {
       if (!isOver) turn.reportProgress(payload)
     },

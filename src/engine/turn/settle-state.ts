@@ -1,0 +1,87 @@
+import { withTimeout } from '../../base/clock.ts'
+import { StateInvalidError, StateRefusedError } from '../../base/errors/definition-errors.ts'
+import { type AgentState, updateState } from '../../define/agent-state.ts'
+import type { StateUpdate } from '../../define/turn.ts'
+import { tentative } from '../../log/decide.ts'
+import { foldEvents } from '../../log/fold-events.ts'
+import { type Outcome, type ResultOutcome, type SettledState, settle } from '../../log/settle.ts'
+import type { ConversationState } from '../../log/state.ts'
+import type { TurnContext } from './turn-context.ts'
+
+type Context = Pick<TurnContext, 'agent' | 'ref'> & { readonly node: Pick<TurnContext['node'], 'clock' | 'redact'> }
+
+/** What the tools of one conversation have set, until their results are in the log. */
+export class StateUpdates {
+  readonly #context: Context
+  /** By call. */
+  readonly #updates = new Map<string, readonly StateUpdate[]>()
+
+  constructor(context: Context) {
+    this.#context = context
+  }
+
+  get isEmpty(): boolean {
+    return this.#updates.size === 0
+  }
+
+  /** A later attempt of the call replaces what an earlier one set. */
+  add(callId: string, updates: readonly StateUpdate[]): void {
+    if (updates.length > 0) this.#updates.set(callId, updates)
+    else this.#updates.delete(callId)
+  }
+
+  forget(callId: string): void {
+    this.#updates.delete(callId)
+  }
+
+  /**
+   * The outcomes with what their tools set, computed on this state, one after the other. Runs functions of the application, so it is called outside of `decide`,
+   * before each commit: after a conflict, on the newer state.
+   */
+  async settled(state: ConversationState, outcomes: readonly Outcome[]): Promise<Outcome[]> {
+    const settled: Outcome[] = []
+    let after = state
+    for (const outcome of outcomes) {
+      const next = outcome.type === 'result' ? await this.#withState(after, outcome) : outcome
+      settled.push(next)
+      after = foldEvents(tentative(settle(after, next), after.lastSeq), after)
+    }
+    return settled
+  }
+
+  async #withState(state: ConversationState, outcome: ResultOutcome): Promise<ResultOutcome> {
+    const updates = this.#updates.get(outcome.callId)
+    const definition = this.#context.agent.state
+    if (!updates || !definition || !outcome.result.ok || settle(state, outcome).length === 0) return outcome
+    const set = await this.#computed(definition, state, updates)
+    return set ? { ...outcome, state: set } : outcome
+  }
+
+  /** Null when nothing changes. */
+  async #computed(
+    definition: AgentState,
+    state: ConversationState,
+    updates: readonly StateUpdate[],
+  ): Promise<SettledState | null> {
+    const { agent, ref, node } = this.#context
+    const where = { agent: agent.name, conversationId: ref.id }
+    const { hookTimeoutMs } = agent
+    try {
+      const update = updateState(definition, state.appState?.values, updates, where)
+      // Schemas may be asynchronous, and nothing else of the conversation goes on meanwhile.
+      const { patch } = await withTimeout(update, hookTimeoutMs, node.clock, () => {
+        throw new StateRefusedError(`it could not be checked within ${hookTimeoutMs} ms`)
+      })
+      return patch && { patch, exposed: definition.exposed }
+    } catch (error) {
+      return { refused: node.redact(refusal(error)) }
+    }
+  }
+}
+
+/** As text that follows "The state was not changed: ". */
+function refusal(error: unknown): string {
+  if (error instanceof StateRefusedError) return error.reason
+  if (error instanceof StateInvalidError) return error.issues
+  return error instanceof Error ? error.message : String(error)
+}
