@@ -27,6 +27,7 @@ const chunks: readonly { readonly name: string; readonly entry: string; readonly
   { name: 'log', entry: 'log' },
   { name: 'store', entry: 'store' },
   { name: 'runtime', entry: 'index' },
+  { name: 'extensions', entry: 'extensions/index' },
   { name: 'sqlite', entry: 'store/sqlite/index' },
   { name: 'postgres', entry: 'store/postgres/index' },
   { name: 'upkeep', entry: 'upkeep/index' },

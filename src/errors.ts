@@ -7,6 +7,8 @@ export {
   ModelChoiceError,
   SchemaNotConvertibleError,
   SchemaTooComplexError,
+  StateInvalidError,
+  StateRefusedError,
 } from './base/errors/definition-errors.ts'
 export {
   DeterminismError,

@@ -6,6 +6,7 @@ export { type LogDetails, type Logger, silentLogger } from './base/logger.ts'
 export type {
   Agent,
   AgentOutput,
+  AgentStateOf,
   AgentTools,
   AuditLevel,
   ContextAttributes,
@@ -33,6 +34,7 @@ export {
   type ToolHaltOptions,
 } from './define/create-hook.ts'
 export { type AgentAttributes, type AgentOverrides, defineAgent, deriveAgent } from './define/define-agent.ts'
+export { defineExtension, type Extension, type ExtensionAttributes } from './define/define-extension.ts'
 export { type CompatibleVersions, defineFlow, type Flow, type FlowAttributes } from './define/define-flow.ts'
 export { defineTool, type ToolAttributes } from './define/define-tool.ts'
 export type { FlowRequest } from './define/flow-requests.ts'
@@ -61,11 +63,14 @@ export {
 export { type Shape, type ShapeAttributes, shape } from './define/shape.ts'
 export type { Retention, Tool, ToolArgs, ToolInput, ToolName, ToolResultOf, ToolSet } from './define/tool.ts'
 export {
+  type AnyState,
   type ContextMessage,
   createTurn,
   type FinalMessage,
   inject,
   type PartsInput,
+  type StateChange,
+  type StateUpdate,
   type Turn,
   type TurnAttributes,
 } from './define/turn.ts'
@@ -93,6 +98,7 @@ export type { CommonPrefix } from './prompt/common-prefix.ts'
 export type { Eviction, Explanation } from './prompt/explain.ts'
 export type { Answered, CallRef, WinningResolution } from './runtime/answer-call.ts'
 export type { Conversation, ForkOptions, OutputOf, PendingOf, TurnHandle } from './runtime/conversation.ts'
+export type { SetStateOptions } from './runtime/conversation-state.ts'
 export { createRuntime } from './runtime/create-runtime.ts'
 export type { DeadlineOptions, Extended } from './runtime/extend-deadline.ts'
 export type {

@@ -50,6 +50,7 @@ test('an agent has defaults for everything but its name and model', () => {
     },
     audit: 'off',
     title: null,
+    state: null,
   })
 })
 

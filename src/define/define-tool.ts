@@ -5,7 +5,7 @@ import type { IfInterrupted } from '../log/events.ts'
 import type { Halt, ToolHalt } from './create-hook.ts'
 import type { Jsonify } from './jsonify.ts'
 import { maxSchemaBytes } from './normalise-result.ts'
-import { type Schema, type SchemaInput, type SchemaOutput, toJsonSchema } from './schema.ts'
+import { isStandardSchema, type Schema, type SchemaInput, type SchemaOutput, toJsonSchema } from './schema.ts'
 import type { AgentRef, ModelOptions, Retention, Tool } from './tool.ts'
 import { toolProblems } from './tool-problems.ts'
 import type { Turn } from './turn.ts'
@@ -49,7 +49,7 @@ type ResultIn<Returned> = unknown extends Returned
 function toTool(attributes: ToolAttributes): Tool {
   switch (attributes.executor) {
     case 'human':
-      return { ...described(attributes), ...answered(attributes), executor: 'human' }
+      return { ...described(attributes), ...answeredByPerson(attributes), executor: 'human' }
     case 'client':
       return { ...described(attributes), ...answered(attributes), ...gate(attributes), executor: 'client' }
     case 'provider':
@@ -90,7 +90,19 @@ function described(attributes: Exclude<ToolAttributes, ProviderAttributes>) {
   }
 }
 
-function answered({ name, output }: HumanAttributes | ClientAttributes) {
+function answeredByPerson({ name, output }: HumanAttributes) {
+  if (typeof output !== 'function' || isStandardSchema(output)) {
+    return { ...answered({ name, output: output as Schema }), outputOf: null }
+  }
+  return { output: {}, outputJsonSchema: {}, outputOf: (args: unknown) => recordable(name, output(args)) }
+}
+
+function answered({ name, output }: { readonly name: string; readonly output: Schema }) {
+  return { output, outputJsonSchema: recordable(name, output) }
+}
+
+/** The schema as it is recorded with each call. */
+function recordable(name: string, output: Schema): JsonObject {
   const outputJsonSchema = toJsonSchema(output)
   const bytes = Buffer.byteLength(encode(outputJsonSchema))
   if (bytes > maxSchemaBytes) {
@@ -98,7 +110,7 @@ function answered({ name, output }: HumanAttributes | ClientAttributes) {
       `the JSON Schema of 'output' has ${bytes} bytes; it is kept with every call, so the limit is ${maxSchemaBytes}`,
     ])
   }
-  return { output, outputJsonSchema }
+  return outputJsonSchema
 }
 
 function gate({ approval = 'auto' }: Pick<ServerAttributes, 'approval'>) {
@@ -150,8 +162,8 @@ type HumanAttributes<Name extends string = string, In extends Schema = Schema, O
 > &
   None<'run' | 'approval' | 'agent' | 'timeoutMs' | 'ifInterrupted' | 'id' | 'args'> & {
     readonly executor: 'human'
-    /** The schema of the answer. */
-    readonly output: Out
+    /** The schema of the answer, or a function from the arguments to it: then the answer is checked by the schema that is recorded with the call. */
+    readonly output: Out | ((args: SchemaOutput<In>) => Out)
   }
 
 type ClientAttributes<

@@ -58,7 +58,8 @@ function schemaProblems({ input, output }: Given, executor: Executor): string[] 
   const problems: string[] = []
   const isOptional = executor === 'provider' && input === undefined
   if (!isOptional && !isSchema(input)) problems.push("'input' must be a Standard Schema or a JSON Schema")
-  if ((executor === 'human' || executor === 'client') && !isSchema(output)) {
+  const isFunction = executor === 'human' && typeof output === 'function'
+  if ((executor === 'human' || executor === 'client') && !isFunction && !isSchema(output)) {
     problems.push(`'output', the schema of the answer, is needed for executor '${executor}'`)
   }
   return problems

@@ -33,7 +33,11 @@ type ToolKinds<Name extends string, Args, Result, Input> = {
     run(args: Args, turn: Turn): unknown
   }
   /** Answered by a person. */
-  readonly human: CallableTool<Name, 'human', Args, Result, Input> & AnsweredTool
+  readonly human: CallableTool<Name, 'human', Args, Result, Input> &
+    AnsweredTool & {
+      /** The schema of the answer to a call with these arguments. Null: it is always `output`. */
+      readonly outputOf: ((args: unknown) => JsonObject) | null
+    }
   /** Run by a browser or device, which answers with the result. */
   readonly client: CallableTool<Name, 'client', Args, Result, Input> &
     AnsweredTool & { isGated(args: Args, turn: Turn): boolean | Promise<boolean> }

@@ -87,7 +87,8 @@ type Question = {
  */
 export async function checkAnswer({ kind, tool, schema }: Question, value: unknown): Promise<Json> {
   const output = tool && 'output' in tool ? tool.output : null
-  if (kind === 'elicitation' && output) return accepted(output, value)
+  const isRecorded = tool?.executor === 'human' && tool.outputOf !== null
+  if (kind === 'elicitation' && output && !isRecorded) return accepted(output, value)
   if (kind === 'client_exec' && output) return callResult(output, value)
   return acceptedByLog(schema, value)
 }

@@ -22,6 +22,7 @@ const sources: Readonly<Record<string, string>> = {
   'perdure/server': 'src/server/index.ts',
   'perdure/client': 'src/client/index.ts',
   'perdure/config': 'src/cli/config.ts',
+  'perdure/extensions': 'src/extensions/index.ts',
   'perdure/upkeep': 'src/upkeep/index.ts',
   'perdure/testing': 'src/testing/index.ts',
 }

@@ -3,6 +3,7 @@ import { expect, test } from 'vitest'
 import * as config from '../../src/cli/config.ts'
 import * as client from '../../src/client/index.ts'
 import * as errors from '../../src/errors.ts'
+import * as extensions from '../../src/extensions/index.ts'
 import * as root from '../../src/index.ts'
 import * as log from '../../src/log.ts'
 import * as server from '../../src/server/index.ts'
@@ -21,7 +22,8 @@ test.each([
   ['perdure/server', ['createHandler', 'serve'], server],
   ['perdure/config', ['defineConfig'], config],
   ['perdure/client', ['createClient', 'projectView', 'PerdureError'], client],
-  ['perdure', ['defineFlow', 'deriveAgent'], root],
+  ['perdure', ['defineFlow', 'deriveAgent', 'defineExtension'], root],
+  ['perdure/extensions', ['todos', 'askUser'], extensions],
   ['perdure/upkeep', ['exportStore', 'importStore', 'examineStore', 'migrateStore', 'collectGarbage'], upkeep],
   ['perdure/testing', ['testStore', 'scriptedModel', 'fakeClock', 'untilState', 'expectStablePrefix'], testing],
 ])('%s offers %j', (_, names, module) => {

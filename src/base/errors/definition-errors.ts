@@ -62,7 +62,7 @@ export class StateRefusedError extends PerdureError {
   readonly reason: string
 
   constructor(reason: string) {
-    super('state_refused', `The state was not changed: ${reason}.`)
+    super('state_refused', `The state was not changed: ${reason}. Correct the change and set it again.`)
     this.reason = reason
   }
 }

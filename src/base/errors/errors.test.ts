@@ -50,6 +50,8 @@ const thrown: PerdureError[] = [
   new cli.NoModelCallsError('ticket-42'),
   new cli.StoreMissingError("There is no store at 'agents.db'", 'Check the path'),
   new definition.DefinitionError("The tool 'refund'", ["unknown key 'nmae'"]),
+  new definition.StateInvalidError('shop', 'ticket-42', 'items must be a list'),
+  new definition.StateRefusedError('items must be a list'),
   new definition.HookError('memory', 'threw: no network'),
   new definition.InjectionOverflowError('memory', 5_200, 4_000),
   new definition.ModelChoiceError('support', 'threw Error: no tenant'),

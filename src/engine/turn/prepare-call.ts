@@ -1,4 +1,4 @@
-import type { Json } from '../../base/json.ts'
+import type { Json, JsonObject } from '../../base/json.ts'
 import { errorText } from '../../base/redact/redactor.ts'
 import type { ModelTool } from '../../define/language-model.ts'
 import { maxArgsBytes, maxPromptBytes, normaliseValue } from '../../define/normalise-result.ts'
@@ -52,6 +52,8 @@ export async function prepareCall(
   const checked = await validate(tool.input, parsed.args)
   if (!checked.ok) return refused(`invalid arguments for '${raw.name}': ${checked.issues}`)
 
+  const schema = recordedSchema(tool, checked.value)
+  if (schema instanceof Error) return refused(`invalid arguments for '${raw.name}': ${errorText(schema)}`)
   const callTurn = turnOf({ ...turn, callId: raw.callId })
   const gated = await isGated(tool, checked.value, callTurn)
   const server = tool.executor === 'server' ? tool : null
@@ -65,7 +67,18 @@ export async function prepareCall(
     timeoutMs: server?.timeoutMs ?? null,
     expiresInMs: tool.expiresInMs,
     ...(isShown ? { prompt: await promptOf(tool, checked.value, callTurn) } : {}),
-    ...('outputJsonSchema' in tool ? { schema: tool.outputJsonSchema } : {}),
+    ...(schema ? { schema } : {}),
+  }
+}
+
+/** The schema of the answer, for tools that are answered. An error where there is none for these arguments. */
+function recordedSchema(tool: CallableTool, args: unknown): JsonObject | Error | null {
+  if (!('outputJsonSchema' in tool)) return null
+  if (tool.executor !== 'human' || !tool.outputOf) return tool.outputJsonSchema
+  try {
+    return tool.outputOf(args)
+  } catch (error) {
+    return error instanceof Error ? error : new Error(String(error))
   }
 }
 
