@@ -1,5 +1,5 @@
 import { expect, test, vi } from 'vitest'
-import { formFields, readField } from '../../src/cli/chat/ask-decision.ts'
+import { formFields, readField } from '../../src/cli/chat/ask-form.ts'
 import { defineAgent } from '../../src/define/define-agent.ts'
 import { askUser, type Question, todos } from '../../src/extensions/index.ts'
 import { scriptedModel } from '../../src/testing/scripted-model.ts'
