@@ -63,4 +63,5 @@ export {
   StoreBusyError,
   StoreClosedError,
   StoreError,
+  SummaryOverlapError,
 } from './base/errors/store-errors.ts'

@@ -44,6 +44,7 @@ export type {
   ToolCallWrite,
   UnreadableColumn,
 } from './store/records.ts'
+export { fitsBeside } from './store/records.ts'
 export { fittingRows, forkParents, mergeSettings, rowBytes } from './store/rows.ts'
 export type {
   BlobSlice,

@@ -38,7 +38,8 @@ export type EventContents = {
   readonly state_refused: StateRefused
   readonly cancel_requested: { readonly turnId: string; readonly who: string }
   readonly turn_ended: TurnEnded
-  readonly titled: { readonly title: string }
+  /** Null removes the title. */
+  readonly titled: { readonly title: string | null }
   readonly note: Note
   readonly seeded: { readonly state: Json }
   readonly restored: Restored

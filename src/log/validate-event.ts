@@ -193,7 +193,7 @@ const contentChecks: { readonly [Type in Log.EventType]: Check } = {
     status: oneOf('completed', 'cancelled', 'failed', 'halted'),
     reason: nullable(text),
   }),
-  titled: object<Log.EventContents['titled']>({ title: text }),
+  titled: object<Log.EventContents['titled']>({ title: nullable(text) }),
   note: object<Log.Note>({ name: id, data: json, who: text }),
   seeded: object<Log.EventContents['seeded']>({ state: json }),
   restored: object<Log.Restored>({ version: whole(1), seq: whole(0), through: whole(2) }),
@@ -261,7 +261,7 @@ export const stateRefused = constructorOf('state_refused')
 export const cancelRequested = constructorOf('cancel_requested')
 /** A `turn_ended`: how a turn ended. */
 export const turnEnded = constructorOf('turn_ended')
-/** A `titled`: the title of the conversation. */
+/** A `titled`: the title of the conversation from now on; null removes it. */
 export const titled = constructorOf('titled')
 /** A `note`: something that the application keeps in the log. */
 export const note = constructorOf('note')

@@ -57,6 +57,23 @@ export function checkDuration(name: string, value: unknown, min = 1): asserts va
     throw new InvalidArgumentError(name, `must be at most ${maxDurationMs} ms (a hundred years), not ${value}`)
 }
 
+/** A title is shown in lists and inboxes, so it is short. */
+export function checkTitle(title: unknown): asserts title is string | null {
+  if (title === null) return
+  if (typeof title !== 'string')
+    throw new InvalidArgumentError('title', `must be a string or null, not ${shown(title)}`)
+  const { length } = title
+  if (length === 0) throw new InvalidArgumentError('title', 'is empty; pass null to remove the title')
+  if (length > maxTitleLength)
+    throw new InvalidArgumentError('title', `has ${length} characters; use at most ${maxTitleLength}`)
+}
+
+const maxTitleLength = 1_000
+
+export function checkStatus(status: unknown): void {
+  checkOneOf('status', status, ['active', 'suspended', 'idle', 'ended'])
+}
+
 export function checkOneOf<T extends string>(name: string, value: unknown, allowed: readonly T[]): asserts value is T {
   if (!allowed.includes(value as T)) {
     throw new InvalidArgumentError(name, `must be one of ${allowed.join(', ')}, not ${shown(value)}`)

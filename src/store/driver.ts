@@ -47,7 +47,10 @@ export type Driver = {
     id: string,
     bounds?: PageBounds,
   ): Promise<{ summary: StoredSummary | null; events: StoredEvent[] }>
-  /** Must refuse a summary past the end of the log, in the same transaction. */
+  /**
+   * Must refuse a summary past the end of the log, and one that overlaps a summary with another `toSeq` without covering it (`fitsBeside`), in the same
+   * transaction.
+   */
   putSummary(tenant: string, id: string, summary: StoredSummary): Promise<SummaryOutcome>
   latestSummary(tenant: string, id: string): Promise<StoredSummary | null>
   getConversation(tenant: string, id: string): Promise<ReadConversation | null>
@@ -306,8 +309,12 @@ export type CommitRefusal =
 /** `at` null: the whole log. `agent` null: the source's agent. */
 export type ForkRequest = { readonly at: number | null; readonly agent: string | null }
 
-/** The outcome of `putSummary`; `pastEnd` is the last `seq` of the log. */
-export type SummaryOutcome = 'ok' | 'missing' | { readonly pastEnd: number }
+/** The outcome of `putSummary`; `pastEnd` is the last `seq` of the log, `overlaps` the first summary that does not fit beside the new one. */
+export type SummaryOutcome =
+  | 'ok'
+  | 'missing'
+  | { readonly pastEnd: number }
+  | { readonly overlaps: Pick<StoredSummary, 'fromSeq' | 'toSeq'> }
 
 /** The outcome of a fork; `pastEnd` is the last `seq` of the source. */
 export type ForkOutcome = 'ok' | 'missing' | 'exists' | { readonly pastEnd: number }

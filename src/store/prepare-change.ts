@@ -15,6 +15,7 @@ import {
   checkHolder,
   checkId,
   checkOneOf,
+  checkStatus,
   checkSuspects,
   checkWhole,
   maxEventBytes,
@@ -25,6 +26,7 @@ import type { PreparedChange, PreparedDeadline, PreparedResolve, StoredAttrs, St
 import { noDeadline } from './flow-call.ts'
 import { type ConversationAttrs, callKinds, type Parent, type ToolCallWrite } from './records.ts'
 import { encodeMeta } from './rows.ts'
+import { withTitle } from './title-of-change.ts'
 
 const largeEventBytes = 256 * 1024
 
@@ -76,7 +78,10 @@ export function prepareChange(input: Change, options: PrepareOptions = {}): Prep
     change.resolve?.map((item) => item.callId),
   )
   const blobs = new Set<string>()
-  const events = change.events.map((event) => encodeEvent(event, blobs, isOwn, options))
+  const encoded = change.events.map((event) => encodeEvent(event, blobs, isOwn, options))
+  const given = change.conversation?.title
+  // The engine writes both itself.
+  const { events, title } = isOwn ? { events: encoded, title: given } : withTitle(encoded, given)
   const isWaking = change.events.some((event) => wakingTypes.has(event.type))
   const wake = wakeOf(change, isWaking, options.isExpiry ?? false)
   const fsmState = change.fsmState ?? change.conversation?.fsmState
@@ -84,7 +89,13 @@ export function prepareChange(input: Change, options: PrepareOptions = {}): Prep
   const status = isWaking && wake.type === 'in' ? { status: 'active' as const } : {}
   const cached = fsmState ? { status: statusOf(fsmState.state) } : {}
   const attrs = {
-    ...encodeAttrs({ ...status, ...cached, ...change.conversation, ...(fsmState && { fsmState }) }),
+    ...encodeAttrs({
+      ...status,
+      ...cached,
+      ...change.conversation,
+      ...(title !== undefined && { title }),
+      ...(fsmState && { fsmState }),
+    }),
     ...idleSeqOf(change),
   }
   return {
@@ -166,11 +177,7 @@ function encodeAttrs(attrs: ConversationAttrs): StoredAttrs {
   }
   if (attrs.settings !== undefined) stored.settings = encodeSettings(attrs.settings)
   if (attrs.fsmState !== undefined) stored.fsmState = encode(attrs.fsmState, 'fsmState')
-  if (attrs.title !== undefined) {
-    if (attrs.title !== null && typeof attrs.title !== 'string')
-      throw new InvalidArgumentError('title', 'must be a string or null')
-    stored.title = attrs.title === null ? null : encode(attrs.title, 'title')
-  }
+  if (attrs.title !== undefined) stored.title = attrs.title === null ? null : encode(attrs.title, 'title')
   if (attrs.parent !== undefined) {
     checkId('parent id', attrs.parent.id)
     if (attrs.parent.callId !== undefined) checkId('parent call id', attrs.parent.callId)
@@ -308,7 +315,7 @@ function readWake(wakeAt: NonNullable<Change['wakeAt']> | null): NonNullable<Cha
   return wakeAt === null || wakeAt === 'now' ? wakeAt : membersOf('wakeAt', wakeAt, ['inMs'])
 }
 
-function readAttrs(input: ConversationAttrs): ConversationAttrs {
+export function readAttrs(input: ConversationAttrs): ConversationAttrs {
   const { parent, ...attrs } = membersOf('conversation', input, ofConversation)
   return parent === undefined ? attrs : { ...attrs, parent: membersOf('parent', parent, ofParent) }
 }

@@ -160,6 +160,14 @@ export type Summary = {
   readonly base: ConversationState | null
 }
 
+type Span = Pick<Summary, 'fromSeq' | 'toSeq'>
+
+/** Whether both summaries may exist: they are the same one, lie apart, or the new one covers the known one and ends after it. For drivers. */
+export function fitsBeside(known: Span, added: Span): boolean {
+  if (known.toSeq === added.toSeq || known.toSeq < added.fromSeq || known.fromSeq > added.toSeq) return true
+  return added.fromSeq <= known.fromSeq && known.toSeq < added.toSeq
+}
+
 /** The state to continue from after a summary; null when its base is not a state at `toSeq`, and the whole log must be read. */
 export function usableBase({ base, toSeq }: Pick<Summary, 'base' | 'toSeq'>): ConversationState | null {
   return base?.lastSeq === toSeq && Array.isArray(base.turns) ? base : null

@@ -80,11 +80,17 @@ export type TenantStore = {
   /** The same, with the oldest of those events as a page. Read on with `pageEvents`. */
   pageSince(id: string, bounds: PageBounds): Promise<{ summary: Summary | null; page: EventPage }>
 
-  /** Keyed by `toSeq`; the same `toSeq` replaces. Refused past the end of the log. */
+  /**
+   * Keyed by `toSeq`; the same `toSeq` replaces. Refused past the end of the log, and where it overlaps another summary without covering it
+   * (`SummaryOverlapError`).
+   */
   putSummary(id: string, summary: Summary): Promise<void>
   latestSummary(id: string): Promise<Summary | null>
 
-  /** Upserts; `settings` merge shallowly, everything else replaces. */
+  /**
+   * Upserts; `settings` merge shallowly, everything else replaces. A new `title` (at most 1,000 characters; null removes it) is written as a `titled` event in the
+   * same commit, also where that creates the conversation; the title it has already is not written again. A `status` that contradicts the log is refused.
+   */
   putConversation(id: string, attrs: ConversationAttrs): Promise<void>
   getConversation(id: string): Promise<ConversationRecord | null>
   /** Sets what lists show until the next commit. No decision depends on it. */

@@ -8,6 +8,7 @@ import {
   InvalidArgumentError,
   KeyReusedError,
   OwnerOnlyError,
+  SummaryOverlapError,
 } from '../base/errors/store-errors.ts'
 import type { Json } from '../base/json.ts'
 import { uuidV7 } from '../base/uuid-v7.ts'
@@ -38,6 +39,7 @@ import { noDeadline, ofSession } from './flow-call.ts'
 import type { ClaimOptions, ClaimOutcome } from './lease.ts'
 import { eventPage } from './log-pages.ts'
 import { finalStatuses, type PrepareOptions, prepareChange } from './prepare-change.ts'
+import { putConversation } from './put-conversation.ts'
 import {
   decodeCall,
   decodeConversation,
@@ -185,10 +187,14 @@ export function createTenantStore(context: StoreContext, tenant: string): Tenant
     context.logger.warn('a large event was written; put files and long texts into blobs', { tenant, type, bytes })
   }
 
-  return {
+  const store: TenantStore = {
     commit,
     appendEvent: (id, event) => write(id, { events: [event] }),
-    putConversation: async (id, attrs) => void (await write(id, { events: [], conversation: attrs })),
+    putConversation: (id, attrs) => {
+      const hasEvent = async (type: string) => (await driver.readEvents(tenant, id, { type, limit: 1 })).length > 0
+      const target = { id, store, hasEvent, commit: (change: Change) => commit(id, change, { creates: true }) }
+      return putConversation(target, attrs)
+    },
     putFsmState: async (id, fsmState) => void (await write(id, { events: [], conversation: { fsmState } })),
     upsertToolCall: async (id, call) => void (await write(id, { events: [], calls: [call] })),
 
@@ -220,11 +226,11 @@ export function createTenantStore(context: StoreContext, tenant: string): Tenant
       const row = readArgument('summary', () => encodeSummary(summary))
       const outcome = await driver.putSummary(tenant, id, row)
       if (outcome === 'missing') throw new ConversationNotFoundError(id)
-      if (outcome !== 'ok') {
-        const { toSeq } = row
-        const end = outcome.pastEnd
-        throw new InvalidArgumentError('toSeq', `is ${toSeq}, past the end of '${id}' at ${end}; use a seq of its log`)
-      }
+      if (outcome === 'ok') return
+      if ('overlaps' in outcome) throw new SummaryOverlapError(id, row, outcome.overlaps)
+      const { toSeq } = row
+      const end = outcome.pastEnd
+      throw new InvalidArgumentError('toSeq', `is ${toSeq}, past the end of '${id}' at ${end}; use a seq of its log`)
     },
     async latestSummary(id) {
       checkId('conversation id', id)
@@ -381,6 +387,7 @@ export function createTenantStore(context: StoreContext, tenant: string): Tenant
       return text === null ? null : decode(text)
     },
   }
+  return store
 }
 
 /** Adds the conversation's id, which `mergeSettings` does not know. */

@@ -16,6 +16,7 @@ import { closing, hints, reopening, snapshots } from './conformance/reopening.ts
 import { createSuite, type Suite } from './conformance/suite.ts'
 import { blobs, summariesAndRevival } from './conformance/summaries-and-revival.ts'
 import { ids, tenants } from './conformance/tenants.ts'
+import { titles } from './conformance/titles.ts'
 import { modelCalls, upkeep } from './conformance/upkeep.ts'
 import { values } from './conformance/values.ts'
 import { clocks, dueWork, wakeUps } from './conformance/wake-ups.ts'
@@ -85,6 +86,7 @@ const promises: readonly ((suite: Suite) => void)[] = [
   clocks,
   summariesAndRevival,
   conversations,
+  titles,
   listing,
   inbox,
   forkLog,

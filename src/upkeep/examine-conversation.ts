@@ -22,7 +22,7 @@ export type LogFacts = {
   /** Null when the log cannot be folded. */
   readonly folded: Folded | null
   /** The title set by an event of this log, and its `seq`. */
-  readonly title: { readonly text: string; readonly seq: number } | null
+  readonly title: { readonly text: string | null; readonly seq: number } | null
   /** The last waking event that needs no lease; and the last event that only the owner appends. */
   readonly lastWaking: { readonly seq: number; readonly at: number } | null
   readonly lastOwned: number

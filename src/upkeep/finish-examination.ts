@@ -168,7 +168,7 @@ function checkColumns(
     )
   }
   const title = titleOf(examiner, facts)
-  if (title !== null && conversation.title !== title) {
+  if (title !== undefined && conversation.title !== title) {
     set('title', 'title_differs', title, `its title is ${conversation.title}, the log says ${title}`)
   }
   const fsm = folded.kind === 'flow' ? flowFsmOf(examiner) : fsmOf(examiner, facts, folded.state)
@@ -211,11 +211,11 @@ function checkColumns(
   return columns
 }
 
-/** The encoded title that the log gives; null where it gives none. A fork keeps its source's title until it gets its own. */
-function titleOf({ forkedAt }: ConversationExaminer, { title, folded }: LogFacts): string | null {
-  if (title && title.seq > (forkedAt ?? 0)) return encode(title.text)
+/** The encoded title that the log gives, null where it removed it; undefined where it says nothing. A fork keeps its source's title until it gets its own. */
+function titleOf({ forkedAt }: ConversationExaminer, { title, folded }: LogFacts): string | null | undefined {
+  if (title && title.seq > (forkedAt ?? 0)) return title.text === null ? null : encode(title.text)
   const seeded = folded?.kind === 'conversation' && !title ? folded.state.title : null
-  return forkedAt === null ? (title ? encode(title.text) : seeded === null ? null : encode(seeded)) : null
+  return forkedAt === null && seeded !== null ? encode(seeded) : undefined
 }
 
 /** The cache may lag behind events from outside. It may lag behind the owner's events only while it still says the same. */

@@ -143,7 +143,7 @@ test('the client follows what was cut: events, model calls, attempts, explanatio
 
 test('lists go on where a page was cut for its bytes', async () => {
   const { server, store, client } = await startServer({ serve: { limits } })
-  for (let n = 0; n < 10; n++) await store.putConversation(`c${n}`, { title: text })
+  for (let n = 0; n < 10; n++) await store.putConversation(`c${n}`, { title: text.slice(0, 1_000), settings: { text } })
   const found: string[] = []
   for (let before: string | null = ''; before !== null; ) {
     const page: Awaited<ReturnType<typeof client.conversations>> = await client.conversations(

@@ -14,6 +14,7 @@ export const errorCodes = {
   call_not_found: { family: 'not_found', status: 404 },
   conversation_exists: { family: 'conflict', status: 409 },
   owner_only: { family: 'conflict', status: 409 },
+  summary_overlap: { family: 'conflict', status: 409 },
   key_reused: { family: 'conflict', status: 409 },
   store_failed: { family: 'store', status: 503 },
   store_busy: { family: 'store', status: 503 },

@@ -121,6 +121,7 @@ const thrown: PerdureError[] = [
   new store.InvalidIdError('key', 'is empty'),
   new store.OwnerOnlyError('ticket-42', 'tool_result'),
   new store.KeyReusedError('ticket-42', 'msg-1'),
+  new store.SummaryOverlapError('ticket-42', { fromSeq: 5, toSeq: 20 }, { fromSeq: 1, toSeq: 10 }),
   new store.MissingDependencyError('pg', 'The Postgres store', null),
   new store.SchemaTooNewError(3, 2),
   new store.StoreBusyError(5_000),

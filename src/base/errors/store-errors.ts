@@ -70,6 +70,18 @@ export class OwnerOnlyError extends PerdureError {
   }
 }
 
+type Span = { readonly fromSeq: number; readonly toSeq: number }
+
+/** A summary overlaps one that is there, and does not replace all of it. Nothing was written. */
+export class SummaryOverlapError extends PerdureError {
+  constructor(id: string, given: Span, known: Span) {
+    super(
+      'summary_overlap',
+      `The summary of ${given.fromSeq} to ${given.toSeq} in '${id}' overlaps the one of ${known.fromSeq} to ${known.toSeq} without covering it. Start after ${known.toSeq}, or begin at ${known.fromSeq} or before and end after ${known.toSeq}.`,
+    )
+  }
+}
+
 /** The same key was sent with different content. */
 export class KeyReusedError extends PerdureError {
   constructor(id: string, key: string) {

@@ -184,7 +184,7 @@ export function eventText(event: LogEvent): string {
     case 'turn_ended':
       return [event.content.status, event.content.reason].filter((each) => each !== null).join(': ')
     case 'titled':
-      return event.content.title
+      return event.content.title ?? 'the title was removed'
     default:
       return excerpt(event.content, false)
   }

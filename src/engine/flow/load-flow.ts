@@ -4,6 +4,7 @@ import { abridge, weightOf } from '../../log/abridge.ts'
 import { isSameLog, isStillThere, pagesAfter, pagesFrom, readBounds } from '../../store/log-pages.ts'
 import { conversationKey, type Summary } from '../../store/records.ts'
 import type { EventPage, TenantStore } from '../../store/store.ts'
+import { putFurthest } from '../put-summary.ts'
 import { type FlowState, foldFlow, openOps, type RecordedOp, type RecordedOutcome } from './flow-state.ts'
 
 /** A folded session, up to where a summary stands for its log, and the time of its last event where that was read. */
@@ -73,7 +74,7 @@ export async function putAway(
   const { lastSeq, ops } = state
   if (ops.length > 0 || lastSeq - summarisedTo < eventsPerSummary) return summarisedTo
   const content = { ...state, ops: [], outcomes: [] }
-  await store.putSummary(id, { fromSeq: 1, toSeq: lastSeq, version: summaryVersion, content, base: null })
+  await putFurthest(store, id, { fromSeq: 1, toSeq: lastSeq, version: summaryVersion, content, base: null })
   return lastSeq
 }
 

@@ -15,6 +15,7 @@ import { changeFor } from '../../store/change.ts'
 import { pagesAfter } from '../../store/log-pages.ts'
 import { type Summary, usableBase } from '../../store/records.ts'
 import { bound, loadWhole } from '../../store/working-sets.ts'
+import { putFurthest } from '../put-summary.ts'
 import { auditAttempts } from './audit.ts'
 import { modelOutsideTurns } from './choose-model.ts'
 import type { TurnContext } from './turn-context.ts'
@@ -194,7 +195,7 @@ async function summarise(planned: readonly TurnState[], context: TurnContext, si
   const newest = await store.latestSummary(id)
   if (!base || (newest && newest.toSeq >= toSeq)) return
   const version = (newest?.version ?? 0) + 1
-  await store.putSummary(id, { fromSeq: 1, toSeq, content: text || null, version, base })
+  if (!(await putFurthest(store, id, { fromSeq: 1, toSeq, content: text || null, version, base }))) return
   // Durable from here: revival reads nothing before `toSeq`.
   if (memory.origin !== origin) return
   memory.latestSummary = { toSeq, version, text: text ?? '' }

@@ -5,11 +5,11 @@ import { memoryStore } from './memory-store.ts'
 test('an event of more than 256 KiB is kept, and warned about', async () => {
   const warnings: unknown[] = []
   const store = memoryStore({ logger: { ...silentLogger, warn: (_, details) => warnings.push(details) } })
-  const frame = '{"title":""}'.length
+  const frame = '{"state":""}'.length
   for (const bytes of [256 * 1024, 256 * 1024 + 1]) {
-    await store.appendEvent('chat', { type: 'titled', content: { title: 'x'.repeat(bytes - frame) } })
+    await store.appendEvent('chat', { type: 'seeded', content: { state: 'x'.repeat(bytes - frame) } })
   }
   expect((await store.streamEvents('chat')).length).toBe(2)
-  expect(warnings).toEqual([{ tenant: 'default', type: 'titled', bytes: 256 * 1024 + 1 }])
+  expect(warnings).toEqual([{ tenant: 'default', type: 'seeded', bytes: 256 * 1024 + 1 }])
   await store.close()
 })

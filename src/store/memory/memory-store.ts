@@ -4,6 +4,7 @@ import { ClockWatch } from '../clock-watch.ts'
 import { createStore, type StoreOptions } from '../create-store.ts'
 import type { Driver, DueCall, StoredCall, StoredConversation, StoredEventRange, StoredSummary } from '../driver.ts'
 import { isSuspect, judgeClaim, type KnownLease, leaseNews, withoutLapse } from '../lease.ts'
+import { fitsBeside } from '../records.ts'
 import { fittingRows, forkParents, rowBytes } from '../rows.ts'
 import type { Store } from '../store.ts'
 import { commitChange } from './commit-change.ts'
@@ -59,6 +60,9 @@ export function memoryDriver(clock: Pick<Clock, 'now'> = systemClock, newId: () 
       if (!row) return 'missing'
       const lastSeq = row.events.length
       if (summary.toSeq > lastSeq) return { pastEnd: lastSeq }
+      const inOrder = [...row.summaries.values()].sort((left, right) => left.toSeq - right.toSeq)
+      const overlaps = inOrder.find((known) => !fitsBeside(known, summary))
+      if (overlaps) return { overlaps: { fromSeq: overlaps.fromSeq, toSeq: overlaps.toSeq } }
       row.summaries.set(summary.toSeq, summary)
       return 'ok'
     },

@@ -65,7 +65,7 @@ describe('gathering', () => {
 
   test('large events are not all put into one batch', async () => {
     const { sent, commit } = batching(async (batch) => ok(batch), { maxChanges: 64 })
-    const events = [{ type: 'titled' as const, content: { title: 'x'.repeat(1_000_000) } }]
+    const events = [{ type: 'seeded' as const, content: { state: 'x'.repeat(1_000_000) } }]
     await Promise.all(['a', 'b', 'c', 'd'].map((id) => commit(id, { events })))
     expect(sent).toEqual([['a', 'b', 'c'], ['d']])
   })

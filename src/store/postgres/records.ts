@@ -1,4 +1,4 @@
-import type { Driver, StoredModelCall, StoredSummary } from '../driver.ts'
+import type { Driver, StoredModelCall, StoredSummary, SummaryOutcome } from '../driver.ts'
 import { nowMs, Page, summaryColumns } from './columns.ts'
 import type { Database } from './database.ts'
 
@@ -34,18 +34,23 @@ export function blobs(database: Database): Pick<Driver, 'putBlob' | 'getBlob'> {
 
 export function summaries(database: Database): Pick<Driver, 'putSummary' | 'latestSummary'> {
   const { schema } = database
-  // The row is locked, so the log cannot grow meanwhile.
+  // While the row is locked, the log cannot grow, and no other summary is put.
+  const lock = {
+    name: 'put_summary_lock',
+    text: `SELECT last_seq AS "lastSeq" FROM ${schema}.conversations WHERE tenant = $1 AND id = $2 FOR UPDATE`,
+  }
+  const overlapping = {
+    name: 'put_summary_overlaps',
+    text: `SELECT from_seq AS "fromSeq", to_seq AS "toSeq" FROM ${schema}.summaries
+      WHERE tenant = $1 AND conversation_id = $2 AND to_seq <> $4 AND to_seq >= $3 AND from_seq <= $4
+        AND NOT (from_seq >= $3 AND to_seq < $4) ORDER BY to_seq LIMIT 1`,
+  }
   const put = {
     name: 'put_summary',
-    text: `WITH log AS (
-        SELECT tenant, id, last_seq FROM ${schema}.conversations WHERE tenant = $1 AND id = $2 FOR UPDATE
-      ), put AS (
-        INSERT INTO ${schema}.summaries (tenant, conversation_id, from_seq, to_seq, content, version, base)
-        SELECT tenant, id, $3::bigint, $4::bigint, $5::text, $6::bigint, $7::text FROM log WHERE last_seq >= $4::bigint
-        ON CONFLICT (tenant, conversation_id, to_seq) DO UPDATE SET
-          from_seq = excluded.from_seq, content = excluded.content, version = excluded.version, base = excluded.base
-      )
-      SELECT last_seq AS "lastSeq" FROM log`,
+    text: `INSERT INTO ${schema}.summaries (tenant, conversation_id, from_seq, to_seq, content, version, base)
+      VALUES ($1, $2, $3, $4, $5, $6, $7)
+      ON CONFLICT (tenant, conversation_id, to_seq) DO UPDATE SET
+        from_seq = excluded.from_seq, content = excluded.content, version = excluded.version, base = excluded.base`,
   }
   const latest = {
     name: 'latest_summary',
@@ -53,11 +58,21 @@ export function summaries(database: Database): Pick<Driver, 'putSummary' | 'late
       WHERE tenant = $1 AND conversation_id = $2 ORDER BY to_seq DESC LIMIT 1`,
   }
   return {
-    async putSummary(tenant, id, { fromSeq, toSeq, content, version, base }) {
-      const values = [tenant, id, fromSeq, toSeq, content, version, base]
-      const [log] = await database.run<{ lastSeq: number }>(put, values)
-      if (!log) return 'missing'
-      return toSeq > log.lastSeq ? { pastEnd: log.lastSeq } : 'ok'
+    putSummary(tenant, id, { fromSeq, toSeq, content, version, base }) {
+      return database.transaction<SummaryOutcome>(async (query) => {
+        const [log] = await query<{ lastSeq: number }>(lock, [tenant, id])
+        if (!log) return { commit: false, value: 'missing' }
+        if (toSeq > log.lastSeq) return { commit: false, value: { pastEnd: log.lastSeq } }
+        const [overlaps] = await query<Pick<StoredSummary, 'fromSeq' | 'toSeq'>>(overlapping, [
+          tenant,
+          id,
+          fromSeq,
+          toSeq,
+        ])
+        if (overlaps) return { commit: false, value: { overlaps } }
+        await query(put, [tenant, id, fromSeq, toSeq, content, version, base])
+        return { commit: true, value: 'ok' }
+      }, 'repeat')
     },
     async latestSummary(tenant, id) {
       return (await database.run<StoredSummary>(latest, [tenant, id]))[0] ?? null

@@ -72,6 +72,12 @@ export function putSummary(db: Database, tenant: string, id: string, summary: St
   if (!conversation) return 'missing'
   const { toSeq, fromSeq, version, content, base } = summary
   if (toSeq > conversation.lastSeq) return { pastEnd: conversation.lastSeq }
+  const overlaps = db.get<Pick<StoredSummary, 'fromSeq' | 'toSeq'>>(
+    `SELECT from_seq AS fromSeq, to_seq AS toSeq FROM summaries
+     WHERE cid = ? AND to_seq <> ? AND to_seq >= ? AND from_seq <= ? AND NOT (from_seq >= ? AND to_seq < ?) ORDER BY to_seq LIMIT 1`,
+    ...[conversation.cid, toSeq, fromSeq, toSeq, fromSeq, toSeq],
+  )
+  if (overlaps) return { overlaps }
   db.run(
     `INSERT INTO summaries (cid, to_seq, from_seq, version, content, base) VALUES (?, ?, ?, ?, ?, ?)
      ON CONFLICT (cid, to_seq) DO UPDATE SET from_seq = excluded.from_seq, version = excluded.version,

@@ -10,7 +10,7 @@ export function conversations({ describe, test, testTwoStores, expect, refused }
       const attrs = {
         kind: 'flow',
         agent: 'checkout',
-        status: 'ended',
+        status: 'suspended',
         settings: { colour: 'red' },
         fsmState: fsmState('awaiting_input', 7, ['call']),
         title: 'A title',
@@ -18,7 +18,7 @@ export function conversations({ describe, test, testTwoStores, expect, refused }
       } as const
       await store.putConversation('chat', attrs)
       const { createdAt, updatedAt, ...record } = (await store.getConversation('chat'))!
-      expect(record).toEqual({ id: 'chat', lastSeq: 0, ...attrs })
+      expect(record).toEqual({ id: 'chat', lastSeq: 1, ...attrs })
       expect(updatedAt).toBe(createdAt)
     })
 
@@ -26,9 +26,9 @@ export function conversations({ describe, test, testTwoStores, expect, refused }
       await store.putConversation('chat', { agent: 'support', title: 'A title', settings: { colour: 'red' } })
       const before = (await store.getConversation('chat'))!
       await pass(5)
-      await store.putConversation('chat', { status: 'ended' })
+      await store.putConversation('chat', { agent: 'sales' })
       const after = (await store.getConversation('chat'))!
-      expect(after).toEqual({ ...before, status: 'ended', updatedAt: after.updatedAt })
+      expect(after).toEqual({ ...before, agent: 'sales', updatedAt: after.updatedAt })
       expect(after.updatedAt).toBeGreaterThan(before.updatedAt)
     })
 
@@ -89,7 +89,7 @@ export function conversations({ describe, test, testTwoStores, expect, refused }
       await store.commit('chat', { events: [userMsg()], conversation: { agent: 'support' } })
       expect(await store.standing('chat')).toMatchObject({ agent: 'support', lastSeq: 1, isIdle: false })
       await store.putFsmState('chat', fsmState('idle', 1))
-      await store.putConversation('chat', { fsmState: fsmState('idle', 1), status: 'idle' })
+      await store.putConversation('chat', { fsmState: fsmState('idle', 1) })
       await store.commit('chat', { events: [], fsmState: fsmState('idle', 1) })
       expect(await idle()).toBe(false)
       await store.commit('chat', { events: [titled('A')], expectedSeq: 1, fsmState: fsmState('idle', 2) })
@@ -186,7 +186,8 @@ export function listing({ describe, test, expect, refused }: Suite): void {
         ['six', 'idle', 'support'],
       ] as const
       for (const [id, status, agent] of rows) {
-        await store.putConversation(id, { status, agent })
+        await store.putConversation(id, { agent })
+        await store.commit(id, { events: [], conversation: { status } })
         await pass(3)
       }
       const ids = async (filter: Parameters<typeof store.listConversations>[0]) =>

@@ -83,7 +83,7 @@ export function creation({ describe, test, expect, refused }: Suite): void {
     })
 
     test('a conversation that is created again after its deletion starts at seq 1', async ({ store }) => {
-      await store.commit('chat', { events: [userMsg(), titled('A')], conversation: { title: 'Old' } })
+      await store.commit('chat', { events: [userMsg(), titled('Old')], conversation: { title: 'Old' } })
       const { epoch } = (await store.acquireLease('chat', 'one', 60_000))!
       await store.deleteConversation('chat')
       expect(await store.commit('chat', { events: [userMsg('again')], expectedSeq: 0 })).toMatchObject({

@@ -208,14 +208,14 @@ export async function suspendCalls(
 /** A change that writes everything a change can, for a conversation that waits for the call 'one' at seq 4. */
 export function everythingChange(epoch: number): Change {
   return {
-    events: [resolution('one'), suspension('two')],
+    events: [resolution('one'), suspension('two'), titled('New')],
     key: 'everything',
     epoch,
     expectedSeq: 4,
     resolve: [answer('one')],
     calls: [{ id: 'two', name: 'refund', expiresInMs: 60_000 }],
     conversation: { title: 'New', settings: { colour: 'red' }, status: 'ended' },
-    fsmState: fsmState('running', 6),
+    fsmState: fsmState('running', 7),
     wakeAt: 'now',
     lease: 'release',
   }

@@ -210,7 +210,7 @@ export function eventsFromOutside({ describe, test, expect, refused }: Suite): v
 
 const century = 3_155_760_000_000
 const mebibyte = 1024 * 1024
-/** The bytes around the title in an encoded `titled` event: `{"title":""}`. */
+/** The bytes around the state in an encoded `seeded` event: `{"state":""}`. */
 const frame = 12
 /** The bytes around the data of `note('n', '')`. */
 const noteFrame = 34
@@ -224,9 +224,9 @@ export function limitsAndBadInput({ describe, test, expect, refused }: Suite): v
         '€'.repeat((mebibyte - frame) / 3),
       ]
       for (const text of texts) {
-        const seq = await store.appendEvent('chat', titled(text))
+        const seq = await store.appendEvent('chat', seeded(text))
         const [event] = await store.streamEvents('chat', { after: seq - 1 })
-        expect((event!.content as { title: string }).title === text).toBe(true)
+        expect((event!.content as { state: string }).state === text).toBe(true)
       }
     })
 
@@ -234,9 +234,9 @@ export function limitsAndBadInput({ describe, test, expect, refused }: Suite): v
       await store.appendEvent('chat', userMsg())
       const texts = ['x'.repeat(mebibyte - frame + 1), 'é'.repeat(mebibyte / 2), '\u0000'.repeat(mebibyte / 6)]
       for (const text of texts) {
-        await refused('event_too_large', () => store.appendEvent('chat', titled(text)))
+        await refused('event_too_large', () => store.appendEvent('chat', seeded(text)))
         await refused('event_too_large', () =>
-          store.commit('chat', { events: [titled('A'), titled(text)], key: 'once' }),
+          store.commit('chat', { events: [titled('A'), seeded(text)], key: 'once' }),
         )
       }
       expect((await store.getConversation('chat'))!.lastSeq).toBe(1)

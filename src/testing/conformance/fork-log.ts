@@ -203,11 +203,10 @@ export function movedLogs({ describe, test, expect }: Suite): void {
 
     test('are those whose status has changed, for watchers that gave one', async ({ store }) => {
       await store.appendEvent('chat', userMsg())
-      await store.putConversation('chat', { status: 'active' })
       const active = { ...(await known(store, 'default', 'chat')), status: 'active' as const }
       const missing = { tenant: 'default', id: 'none', seq: 0, at: null, status: 'active' as const }
       expect(await store.movedLogs([active])).toEqual([])
-      await store.putConversation('chat', { status: 'suspended' })
+      await store.putFsmState('chat', { state: 'awaiting_input', pending: [], lastSeq: 1 })
       expect(await store.movedLogs([active, { ...active, status: null }, missing])).toEqual([
         { tenant: 'default', id: 'chat' },
         { tenant: 'default', id: 'none' },
@@ -216,7 +215,6 @@ export function movedLogs({ describe, test, expect }: Suite): void {
 
     test('are those that are quarantined, for watchers that gave a status', async ({ store, pass }) => {
       await store.appendEvent('poison', userMsg())
-      await store.putConversation('poison', { status: 'active' })
       const active = { ...(await known(store, 'default', 'poison')), status: 'active' as const }
       for (let lapses = 0; lapses < 5; lapses++) {
         await store.claimLease('poison', `holder-${lapses}`, 10)

@@ -1,11 +1,11 @@
 import { createHash } from 'node:crypto'
 import type { BlobRef } from '../../log/blob-ref.ts'
-import type { Summary } from '../../store/records.ts'
+import { fitsBeside, type Summary } from '../../store/records.ts'
 import type { TenantStore } from '../../store/store.ts'
 import { assistantMsg, carrying, titled, turnEnded, userMsg, userMsgOf } from './event-builders.ts'
 import type { Suite } from './suite.ts'
 
-export function summariesAndRevival({ describe, test, expect, refused }: Suite): void {
+export function summariesAndRevival({ describe, test, testTwoStores, expect, refused }: Suite): void {
   describe('summaries and revival', () => {
     test('revival without a summary reads the whole log', async ({ store }) => {
       await store.commit('chat', { events: [userMsg(), titled('A')] })
@@ -27,8 +27,12 @@ export function summariesAndRevival({ describe, test, expect, refused }: Suite):
 
     test('the latest summary is the one that reaches furthest, whenever it was put', async ({ store }) => {
       await store.commit('chat', { events: [userMsg(), ...Array.from({ length: 11 }, () => titled('A'))] })
-      for (const toSeq of [9, 10, 2]) await store.putSummary('chat', summary(toSeq))
-      expect(await store.latestSummary('chat')).toEqual(summary(10))
+      for (const span of [summary(9), summary(10), { ...summary(2), fromSeq: 0 }]) {
+        // What lies before a summary may be summed up later.
+        const apart = span.toSeq > 2 ? { fromSeq: 4 } : {}
+        await store.putSummary('chat', { ...span, ...apart })
+      }
+      expect(await store.latestSummary('chat')).toEqual({ ...summary(10), fromSeq: 4 })
     })
 
     test('a summary to the same seq replaces the one before', async ({ store }) => {
@@ -83,6 +87,61 @@ export function summariesAndRevival({ describe, test, expect, refused }: Suite):
       const { lastSeq } = (await store.getConversation('chat'))!
       expect(lastSeq).toBe(21)
       expect((await store.latestSummary('chat'))?.toSeq ?? 0).toBe(Math.max(...reached))
+    })
+
+    test('a summary that overlaps another without covering it is refused, and names it', async ({ store }) => {
+      await store.commit('chat', { events: [userMsg(), ...Array.from({ length: 29 }, () => titled('A'))] })
+      const put = (fromSeq: number, toSeq: number) => store.putSummary('chat', { ...summary(toSeq), fromSeq })
+      await put(5, 10)
+      for (const [from, to] of [
+        [1, 5],
+        [1, 9],
+        [5, 9],
+        [6, 8],
+        [10, 12],
+        [6, 20],
+        [9, 11],
+      ] as const) {
+        const error = await refused('summary_overlap', () => put(from, to), `${from} to ${to}`)
+        expect(error.message.includes('the one of 5 to 10')).toBe(true)
+      }
+      expect(await store.latestSummary('chat')).toEqual({ ...summary(10), fromSeq: 5 })
+      // Before it, after it, in its place, and all of it.
+      for (const [from, to] of [
+        [1, 4],
+        [11, 12],
+        [6, 10],
+        [5, 20],
+        [1, 25],
+      ] as const)
+        await put(from, to)
+      for (const [from, to] of [
+        [1, 20],
+        [1, 12],
+        [13, 14],
+        [25, 26],
+      ] as const)
+        await refused('summary_overlap', () => put(from, to), `${from} to ${to}`)
+      await put(26, 30)
+      expect(await store.latestSummary('chat')).toEqual({ ...summary(30), fromSeq: 26 })
+    })
+
+    testTwoStores('of summaries that come at once, none is left that overlaps another', async ({ store, other }) => {
+      await store.commit('chat', { events: [userMsg(), ...Array.from({ length: 19 }, () => titled('A'))] })
+      const spans = Array.from({ length: 12 }, (_, index) => ({ fromSeq: 1 + index, toSeq: 8 + index }))
+      const outcomes = await Promise.all(
+        spans.map((span, index) =>
+          (index % 2 ? store : other).putSummary('chat', { ...summary(span.toSeq), ...span }).then(
+            () => span,
+            () => null,
+          ),
+        ),
+      )
+      const kept = outcomes.filter((span) => span !== null)
+      for (const one of kept)
+        for (const two of kept)
+          expect([one, two, fitsBeside(one, two) || fitsBeside(two, one)]).toEqual([one, two, true])
+      expect((await store.latestSummary('chat'))!.toSeq).toBe(Math.max(...kept.map(({ toSeq }) => toSeq)))
     })
 
     test('a summary of an unknown conversation or with an invalid span is refused', async ({ store }) => {

@@ -36,7 +36,8 @@ export function values({ describe, test, expect, refused }: Suite): void {
 
     test('every text comes back unchanged as title, name, status and message', async ({ store }) => {
       const texts = hostileValues.filter((value) => typeof value === 'string')
-      for (const text of texts) {
+      // A title has 1 to 1,000 characters.
+      for (const text of texts.filter(({ length }) => length > 0 && length <= 1_000)) {
         await store.commit('chat', {
           events: [userMsg(text), { type: 'titled', content: { title: text } }],
           conversation: { title: text },

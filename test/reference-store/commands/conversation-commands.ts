@@ -1,9 +1,12 @@
 import fc from 'fast-check'
+import { type ConversationStatus, phaseOf, statusOf } from '../../../src/log/fsm-state.ts'
 import { Exact } from '../compare/difference.ts'
 import { commit } from '../contract/commit.ts'
+import { folded } from '../contract/folded.ts'
 import { isQuarantined } from '../contract/leases.ts'
 import { conversationRecord, conversations } from '../contract/queries.ts'
 import { deleteConversation } from '../contract/removal.ts'
+import { type Conversation, Refused } from '../contract/state.ts'
 import { attrs, countAttrs, fsmState, status } from '../generate/attrs.ts'
 import { listBounds } from '../generate/bounds.ts'
 import { agent, conversationId } from '../generate/names.ts'
@@ -11,17 +14,32 @@ import { atConversation, atTenant } from '../generate/places.ts'
 import { value } from '../generate/values.ts'
 import { command } from './command.ts'
 
+/** What a caller may say of it; null where the log makes no sense. Of a session, only whether it has ended. */
+function statusesOf(known: Conversation | undefined, kind = known?.kind): readonly ConversationStatus[] | null {
+  const events = known?.events ?? []
+  if (kind === 'flow') return events.some(({ type }) => type === 'flow_ended') ? ['ended'] : ['active', 'suspended', 'idle']
+  const state = folded(events)
+  return state && [statusOf(phaseOf(state))]
+}
+
 export const conversationCommands = [
   command({
     name: 'putConversation',
     weight: 6,
     args: fc.record({ ...atConversation, attrs }),
-    async run(world, { tenant: name, id, via, attrs: given }) {
+    async run(world, { tenant: name, id, via, attrs: { title, status: asked, ...rest } }) {
+      const known = world.contract.tenant(name).conversations.get(id)
+      const says = statusesOf(known, rest.kind)
+      const given = { ...rest, ...(title !== undefined && { title }), ...(asked && says && { status: asked }) }
       countAttrs(world, given)
+      const conversation = { ...rest, ...(given.status && { status: given.status }) }
+      const isNews = title !== undefined && title !== (known?.title ?? null)
       await world.act(
         () => world.handle(name, via).putConversation(id, given),
         (at) => {
-          commit(world.contract.tenant(name), id, { events: [], conversation: given }, at, { creates: true })
+          if (given.status && !says?.includes(given.status)) throw new Refused('invalid_argument')
+          const change = { events: [], conversation: isNews ? { ...conversation, title } : conversation }
+          commit(world.contract.tenant(name), id, change, at, { creates: true })
         },
       )
     },

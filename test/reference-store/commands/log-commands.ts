@@ -97,13 +97,14 @@ export const logCommands = [
       version: fc.nat(),
       hasBase: fc.boolean(),
       isPastEnd: fc.constantFrom(false, false, false, true),
+      from: fc.nat({ max: 4 }),
     }),
-    async run(world, { tenant: name, id, via, pick: index, content, version, hasBase, isPastEnd }) {
+    async run(world, { tenant: name, id, via, pick: index, content, version, hasBase, isPastEnd, from }) {
       const conversation = world.contract.tenant(name).conversations.get(id)
       const toSeq = isPastEnd ? (conversation?.events.length ?? 0) + 1 + index : summarisable(conversation, index)
       const base = hasBase && conversation ? folded(conversation.events.slice(0, toSeq)) : null
       const summary: Summary = {
-        fromSeq: Math.min(1, toSeq),
+        fromSeq: Math.min(from, toSeq),
         toSeq,
         version,
         content: world.stored(content),
@@ -114,6 +115,11 @@ export const logCommands = [
         () => {
           if (!conversation) throw new Refused('conversation_not_found')
           if (toSeq > conversation.events.length) throw new Refused('invalid_argument')
+          for (const known of conversation.summaries.values()) {
+            const isApart = known.toSeq < summary.fromSeq || known.fromSeq > toSeq
+            const isCovered = summary.fromSeq <= known.fromSeq && known.toSeq < toSeq
+            if (known.toSeq !== toSeq && !isApart && !isCovered) throw new Refused('summary_overlap')
+          }
           conversation.summaries.set(toSeq, summary)
           return undefined
         },

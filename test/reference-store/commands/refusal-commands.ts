@@ -81,7 +81,7 @@ const withValues: readonly ((value: Json) => Attempt)[] = [
 const badEvents = [
   { type: 'from_the_future', content: {} },
   { type: '__proto__', content: {} },
-  { type: 'titled', content: { title: null } },
+  { type: 'titled', content: { title: 7 } },
   { type: 'user_msg', content: { turnId: '', message: { parts: [] }, options: {}, who: 'ann' } },
   { type: 'tool_result', content: { callId: 'c', ok: false, result: 1 } },
   { type: 'state_set', content: { patch: { todos: [] }, exposed: [], who: 'ann' } },

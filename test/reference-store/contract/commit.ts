@@ -25,11 +25,12 @@ export const timeOfNoEvent = 1
 export function commit(
   tenant: Tenant,
   id: string,
-  change: Change,
+  given: Change,
   at: Span,
-  { creates = canCreate(change), endsCall = false }: { creates?: boolean; endsCall?: boolean } = {},
+  { creates = canCreate(given), endsCall = false }: { creates?: boolean; endsCall?: boolean } = {},
 ): Committed {
-  refuseContradictions(change)
+  refuseContradictions(given)
+  const change = withTitle(given)
   const move = moveIn(tenant, id, change)
   const known = tenant.conversations.get(id)
   const lastSeq = known?.events.length ?? 0
@@ -97,6 +98,33 @@ export function moveDeadline(tenant: Tenant, { id, callId }: Place, expiresInMs:
   if (expiresInMs === null && call.expiresAt === null) return
   const content = { callId, round: call.round, expiresInMs, who: 'system' }
   commit(tenant, id, { events: [{ type: 'deadline_moved', content }] }, at)
+}
+
+/** A title is in the row and in the log, or in neither. */
+function withTitle(change: Change): Change {
+  const { events, conversation = {} } = change
+  const { title } = conversation
+  const last = events.findLast(({ type }) => type === 'titled')
+  if (last?.type === 'titled') {
+    const { title: logged } = last.content
+    refuseTitle(logged)
+    if (title !== undefined && title !== logged) throw new Refused('invalid_argument')
+    return { ...change, conversation: { ...conversation, title: logged } }
+  }
+  if (title === undefined) return change
+  const [first] = events
+  if (first?.type === 'seeded' && title === (titleOfSeed(first.content) ?? null)) return change
+  refuseTitle(title)
+  return { ...change, events: [...events, { type: 'titled', content: { title } }] }
+}
+
+function refuseTitle(title: string | null): void {
+  if (title !== null && (title.length < 1 || title.length > 1_000)) throw new Refused('invalid_argument')
+}
+
+function titleOfSeed({ state }: { state?: Json }): string | undefined {
+  const title = typeof state === 'object' && state !== null && 'title' in state ? state['title'] : undefined
+  return typeof title === 'string' && title !== '' ? title : undefined
 }
 
 /** A row ends as its resolution does. An error is a denial, or the failed result of those who run a call. */
