@@ -12,6 +12,8 @@ export const failpoints = [
   'note.after_commit',
   'state.before_commit',
   'state.after_commit',
+  'rename.before_commit',
+  'rename.after_commit',
   'lease.after_acquire',
   'owner.before_commit',
   'owner.after_commit',

@@ -81,6 +81,11 @@ export const commandTable: readonly CommandEntry[] = [
     load: async () => (await import('./commands/answer.ts')).cancel,
   },
   {
+    name: 'rename',
+    summary: 'Give a conversation a title',
+    load: async () => (await import('./commands/answer.ts')).rename,
+  },
+  {
     name: 'fork',
     summary: 'Copy a conversation, up to any event',
     load: async () => (await import('./commands/answer.ts')).fork,

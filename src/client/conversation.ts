@@ -54,6 +54,8 @@ export type RemoteConversation = {
   send(message: RemoteMessage, options?: RemoteSendOptions): Promise<{ readonly turnId: string }>
   /** Resolves when the turn has ended or waits for input. */
   outcome(turnId: string, options?: { readonly signal?: AbortSignal }): Promise<TurnOutcome>
+  /** Null removes the title. */
+  rename(title: string | null): Promise<void>
   /** Null when no turn was open. */
   cancel(options?: { readonly turnId?: string }): Promise<TurnOutcome | { readonly status: 'terminating' } | null>
   approve(call: CallRef, options?: { readonly args?: unknown } & AnswerOptions): Promise<Answered>
@@ -130,6 +132,7 @@ export function remoteConversation(options: ClientOptions, id: string, agent: st
       const cancelling = givenOptions('options', given)
       return (await post<{ outcome: TurnOutcome | null }>('/cancel', () => cancelling)).outcome
     },
+    rename: async (title) => void (await post('/rename', () => ({ title }))),
     async approve(call, given) {
       const approving = givenOptions('options', given)
       return answering(call, 'approve', () => ({ args: approving.args, key: approving.key }))

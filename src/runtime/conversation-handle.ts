@@ -14,7 +14,7 @@ import { isToldBy, outcomeOf, type TurnOutcome } from '../engine/live/turn-outco
 import type { Identity } from '../engine/scopes.ts'
 import { decode, encode } from '../log/codec.ts'
 import { type CallState, type ConversationState, findTurn, openTurn, type Round } from '../log/state.ts'
-import { checkId, readPage } from '../store/checks.ts'
+import { checkId, checkTitle, readPage } from '../store/checks.ts'
 import type { ConversationRecord } from '../store/records.ts'
 import type { TenantStore } from '../store/store.ts'
 import type { WorkingSet } from '../store/working-sets.ts'
@@ -232,6 +232,18 @@ export function conversationHandle(
       const ended = (now: ConversationState) =>
         findTurn(now, turn.turnId)?.end ? outcomeOf(id, now, turn.turnId) : null
       return (await whenTurn(turn.turnId, ended, { signal })) as never
+    },
+
+    async rename(title) {
+      runtime.assertOpen()
+      checkTitle(title)
+      const record = await store.getConversation(id)
+      if (!record) throw new ConversationNotFoundError(id)
+      if (record.title === title) return
+      failpoint('rename.before_commit')
+      await store.commit(id, { events: [{ type: 'titled', content: { title } }] })
+      // Durable from here: the log and the row have the title.
+      failpoint('rename.after_commit')
     },
 
     async approve(call, options) {

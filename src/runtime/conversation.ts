@@ -96,6 +96,8 @@ export type Conversation<A extends Agent = Agent> = {
   continue(): Promise<void>
   /** This process lets go of it; the log and what waits stay. */
   stop(): Promise<void>
+  /** Gives it a title of 1 to 1,000 characters, or none (null). Agents that generate titles leave it alone from then on. The same title again writes nothing. */
+  rename(title: string | null): Promise<void>
   /** With everything that belongs to it. False when there was none. */
   delete(): Promise<boolean>
 }

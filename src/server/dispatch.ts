@@ -166,6 +166,7 @@ function conversationOf(handle: Conversation, disclosure: Disclosure): Conversat
     fork: (async (options) => conversationOf(await handle.fork(options), disclosure)) as Conversation['fork'],
     forks: (page) => handle.forks(page),
     lineage: (options) => handle.lineage(options),
+    rename: (title) => handle.rename(title),
     continue: () => handle.continue(),
     stop: () => handle.stop(),
     delete: () => handle.delete(),

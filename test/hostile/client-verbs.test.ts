@@ -68,6 +68,7 @@ const conversationVerbs: Table<RemoteConversation> = {
     (hostile) => chat(client).cancel(hostile),
     (hostile) => chat(client).cancel({ turnId: hostile }),
   ],
+  rename: (client) => [(hostile) => chat(client).rename(hostile)],
   approve: (client) => [
     (hostile) => chat(client).approve(hostile),
     (hostile) => chat(client).approve({ callId: hostile }),

@@ -34,6 +34,7 @@ const conversationVerbs: Table<Conversation> = {
       for await (const _ of chat().turn(hostile).textStream) break
     },
   ],
+  rename: ({ waiting }) => [async (hostile) => (await waiting()).chat.rename(hostile)],
   cancel: ({ waiting }) => [
     async (hostile) => (await waiting()).chat.cancel(hostile),
     async (hostile) => (await waiting()).chat.cancel({ turnId: hostile }),

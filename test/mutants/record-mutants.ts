@@ -4,6 +4,7 @@ const memory = (test: string): Case => ({ file: 'src/store/memory/memory-store.t
 const sqlite = (test: string): Case => ({ file: 'src/store/sqlite/sqlite-store.test.ts', test })
 const postgres = (test: string): Case => ({ file: 'src/store/postgres/postgres-store.test.ts', test })
 const meta = (test: string): Case => ({ file: 'test/stories/contract-meta.test.ts', test })
+const titles = (test: string): Case => ({ file: 'test/stories/contract-titles.test.ts', test })
 
 /** Bugs in what records may say: titles, statuses, summaries, and what an application attaches. */
 export const recordMutants: readonly Mutant[] = [
@@ -115,5 +116,145 @@ export const recordMutants: readonly Mutant[] = [
       },
     ],
     killedBy: [meta('is in an export and back after an import')],
+  },
+  {
+    name: 'putConversation writes a title to the row alone',
+    edits: [
+      {
+        file: 'src/store/title-of-change.ts',
+        find: "return { events: [...events, { type: 'titled', content: encode({ title }, 'title') }], title }",
+        replace: 'return { events, title: encode({ title }) === null ? null : title }',
+      },
+    ],
+    killedBy: [memory('a new title is an event in the same commit, and the title it has already is not')],
+  },
+  {
+    name: 'a titled event leaves the row as it was',
+    edits: [
+      {
+        file: 'src/store/title-of-change.ts',
+        find: 'if (title === undefined || title === logged) return { events, title: logged }',
+        replace: 'if (title === undefined || title === logged) return { events, title }',
+      },
+    ],
+    killedBy: [
+      memory('an event that is appended names the row, and the title of a seed needs no event'),
+      titles('is the same in the log and in the row, whichever verb wrote it'),
+    ],
+  },
+  {
+    name: 'a change may give a row another title than its log',
+    edits: [
+      {
+        file: 'src/store/title-of-change.ts',
+        find: 'if (title === undefined || title === logged) return { events, title: logged }',
+        replace: 'if (title === undefined || logged !== title) return { events, title: logged }',
+      },
+    ],
+    killedBy: [memory('a change with a title writes the event, and one whose event says something else is refused')],
+  },
+  {
+    name: 'an upsert with the same title makes the log grow',
+    edits: [
+      {
+        file: 'src/store/put-conversation.ts',
+        find: 'const isNew = title !== undefined && title !== (record?.title ?? null)',
+        replace: 'const isNew = title !== undefined',
+      },
+    ],
+    killedBy: [memory('a new title is an event in the same commit, and the title it has already is not')],
+  },
+  {
+    name: 'a title has no bound',
+    edits: [
+      {
+        file: 'src/store/checks.ts',
+        find: 'if (length > maxTitleLength)',
+        replace: 'if (length > maxTitleLength * 9)',
+      },
+    ],
+    killedBy: [memory('a title that is empty, too long or no text is refused, however it is given')],
+  },
+  {
+    name: 'rename writes a title that is there already',
+    edits: [
+      {
+        file: 'src/runtime/conversation-handle.ts',
+        find: 'if (record.title === title) return',
+        replace: 'if (record.title === title && title === null) return',
+      },
+    ],
+    killedBy: [titles('that it has already writes nothing')],
+  },
+  {
+    name: 'a status that contradicts the log is written',
+    edits: [
+      {
+        file: 'src/store/put-conversation.ts',
+        find: 'if (says.includes(status)) return lastSeq',
+        replace: 'if (says.length > 0) return lastSeq',
+      },
+    ],
+    killedBy: [
+      memory('that contradicts the log is refused and says what it is: an open turn'),
+      titles('that contradicts the log is refused with what the log says, and the turn goes on'),
+    ],
+  },
+  {
+    name: 'memory: a summary may overlap another',
+    edits: [
+      {
+        file: 'src/store/memory/memory-store.ts',
+        find: 'inOrder.find((known) => !fitsBeside(known, summary))',
+        replace: 'inOrder.find((known) => !fitsBeside(known, known))',
+      },
+    ],
+    killedBy: [memory('a summary that overlaps another without covering it is refused, and names it')],
+  },
+  {
+    name: 'a summary that ends where another begins does not overlap it',
+    edits: [
+      {
+        file: 'src/store/records.ts',
+        find: 'known.toSeq < added.fromSeq || known.fromSeq > added.toSeq) return true',
+        replace: 'known.toSeq <= added.fromSeq || known.fromSeq >= added.toSeq) return true',
+      },
+    ],
+    killedBy: [memory('a summary that overlaps another without covering it is refused, and names it')],
+  },
+  {
+    name: 'sqlite: a summary may overlap another',
+    edits: [
+      {
+        file: 'src/store/sqlite/records.ts',
+        find: 'if (overlaps) return { overlaps }',
+        replace: 'if (overlaps && overlaps.toSeq < 0) return { overlaps }',
+      },
+    ],
+    killedBy: [sqlite('a summary that overlaps another without covering it is refused, and names it')],
+  },
+  {
+    name: 'postgres: of summaries that come at once, both are put',
+    edits: [
+      {
+        file: 'src/store/postgres/records.ts',
+        find: 'WHERE tenant = $1 AND id = $2 FOR UPDATE`,\n  }\n  const overlapping',
+        replace: 'WHERE tenant = $1 AND id = $2`,\n  }\n  const overlapping',
+      },
+    ],
+    killedBy: [postgres('of summaries that come at once, none is left that overlaps another')],
+  },
+  {
+    name: 'a summary that another process outran fails the task that made it',
+    edits: [
+      {
+        file: 'src/engine/put-summary.ts',
+        find: 'if (error instanceof SummaryOverlapError) return false',
+        replace: 'if (error instanceof SummaryOverlapError && id === summary.content) return false',
+      },
+    ],
+    killedBy: [
+      { file: 'src/engine/put-summary.test.ts', test: 'a summary that one further on has outrun is left aside' },
+    ],
   },
 ]

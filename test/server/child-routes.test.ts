@@ -29,6 +29,7 @@ const verdicts: Readonly<Record<string, Verdict>> = {
   inbox: noChild,
   sendMessage: { body: { message: 'Do this instead.', whenBusy: 'steer' }, code: 'child_conversation' },
   continueConversation: { body: {}, code: 'child_conversation' },
+  renameConversation: { body: { title: 'Refunds' } },
   forkConversation: { body: {}, code: 'agent_missing' },
   uiSend: { body: { id: 'child', messages: [said], trigger: 'submit-message' }, code: 'child_conversation' },
   uiResume: { code: 'agent_missing' },

@@ -41,6 +41,7 @@ const cases: Readonly<Record<string, (ids: Ids) => Case>> = {
   readEvents: () => ({}),
   forkConversation: () => ({ body: {}, hasNone: 'it answers an id' }),
   continueConversation: () => ({ body: {}, hasNone: 'it answers nothing' }),
+  renameConversation: () => ({ body: { title: 'Refunds' }, hasNone: 'it answers nothing' }),
   turnOutcome: ({ failedTurn }) => ({ params: { turnId: failedTurn } }),
   cancelTurn: () => ({ body: {}, hasNone: 'a turn that is cancelled has not failed' }),
   approveCall: ({ childCall }) => ({ body: {}, params: { callId: childCall } }),

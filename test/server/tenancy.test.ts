@@ -33,6 +33,7 @@ const cases: Readonly<Record<string, Case>> = {
   readEvents: {},
   forkConversation: { body: {} },
   continueConversation: { body: {} },
+  renameConversation: { body: { title: 'Refunds' } },
   turnOutcome: {},
   cancelTurn: { body: {} },
   approveCall: { body: {} },

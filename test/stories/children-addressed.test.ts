@@ -82,6 +82,7 @@ const verbs: Readonly<Record<Exclude<keyof Conversation, 'id'>, Case>> = {
   explain: 'goes',
   forks: 'goes',
   lineage: 'goes',
+  rename: 'goes',
   stop: 'goes',
   delete: 'goes',
 }

@@ -154,6 +154,31 @@ export const fork = command({
     }),
 })
 
+export const rename = command({
+  args: {
+    conversation: { type: 'positional', required: true, description: 'Its id' },
+    title: { type: 'positional', required: false, description: 'At most 1,000 characters; none with --none' },
+    none: { type: 'boolean', description: 'Take the title away' },
+    ...targetArgs,
+  },
+  about: 'Lists and inboxes show the title. An agent that generates titles leaves one that was given alone.',
+  examples: [
+    ["rename ticket-42 'Refund of order 42'", 'its title from now on'],
+    ['rename ticket-42 --none', 'without a title'],
+  ],
+  run: ({ args, output }) =>
+    withTarget(args, output, async (target) => {
+      if ((args.title === undefined) !== (args.none ?? false))
+        throw new CommandLineError('Give a title, or --none to take it away', 'rename')
+      const title = args.title ?? null
+      await target.conversation(args.conversation).rename(title)
+      output.result({ id: args.conversation, title }, () => [
+        title === null ? 'It has no title.' : `Its title is ${title}.`,
+      ])
+      return exitCodes.ok
+    }),
+})
+
 export const cancel = command({
   args: {
     conversation: { type: 'positional', required: true, description: 'Its id' },

@@ -153,6 +153,19 @@ export const conversationRoutes: readonly Route[] = [
     handle: async (call) => lineageOf((await requireConversation(call)).conversation),
   },
   {
+    name: 'renameConversation',
+    method: 'POST',
+    path: '/conversations/:id/rename',
+    summary: 'Gives a conversation a title, or takes it away (null)',
+    body: object({ title: { type: ['string', 'null'], minLength: 1, maxLength: 1_000 } }, ['title']),
+    answer: { status: 200, description: 'It has the title.' },
+    async handle(call) {
+      const { title } = call.body as { title: string | null }
+      await (await requireConversation(call)).conversation.rename(title)
+      return json({})
+    },
+  },
+  {
     name: 'continueConversation',
     method: 'POST',
     path: '/conversations/:id/continue',

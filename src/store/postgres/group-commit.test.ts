@@ -126,7 +126,7 @@ describe('failing', () => {
       if (fails >= 0) throw lost()
       return ok(batch)
     })
-    const attributes = { events: [], conversation: { title: 'x' } }
+    const attributes = { events: [], conversation: { agent: 'x' } }
     await expect(commit('a', { ...attributes, expectedSeq: 0 })).rejects.toMatchObject({ ambiguous: true })
     expect(await commit('a', attributes)).toEqual({ type: 'ok', seq: 1 })
   })

@@ -50,7 +50,7 @@ afterEach(async () => {
 })
 
 test.each<[string, number, (id: string) => Change]>([
-  ['events alone', 21, () => ({ events: [{ type: 'titled', content: { title: 'on' } }] })],
+  ['events alone', 21, () => ({ events: [{ type: 'seeded', content: { state: 'on' } }] })],
   ['a call', 52, (id) => ({ events: [], calls: [{ id }] })],
 ])(
   'a node of the previous version keeps using its prepared statements while the function is replaced: %s',

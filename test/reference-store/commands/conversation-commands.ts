@@ -17,7 +17,8 @@ import { command } from './command.ts'
 /** What a caller may say of it; null where the log makes no sense. Of a session, only whether it has ended. */
 function statusesOf(known: Conversation | undefined, kind = known?.kind): readonly ConversationStatus[] | null {
   const events = known?.events ?? []
-  if (kind === 'flow') return events.some(({ type }) => type === 'flow_ended') ? ['ended'] : ['active', 'suspended', 'idle']
+  if (kind === 'flow')
+    return events.some(({ type }) => type === 'flow_ended') ? ['ended'] : ['active', 'suspended', 'idle']
   const state = folded(events)
   return state && [statusOf(phaseOf(state))]
 }

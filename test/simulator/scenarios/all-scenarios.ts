@@ -9,6 +9,7 @@ export const scenarios: readonly Scenario[] = [
   {
     name: 'plain',
     messages: ['say hello', 'say it again'],
+    title: 'Greetings',
     transcripts: [
       [
         'user: say hello',

@@ -9,6 +9,8 @@ export type Scenario = {
   readonly name: string
   /** Each is sent when the turn of the one before has ended. What the model says to it is in `script.ts`. */
   readonly messages: readonly string[]
+  /** It is renamed after each message, to the same. */
+  readonly title?: string
   readonly agent?: (host: Host) => Pick<AgentAttributes, 'hooks' | 'output' | 'title' | 'context' | 'audit'>
   /** It ends every process that takes it up: it must be quarantined, and nothing else. Its message is sent, and not waited for. */
   readonly isPoison?: true

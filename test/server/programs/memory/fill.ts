@@ -67,7 +67,12 @@ export async function fillLarge(store: Store, { megabytes, kinds, shatteredValue
       evictions: { seen: 3, evicted: [] },
     })
     const parent = { id: 'long', at: 1 }
-    await store.putConversation(`copy-${n}`, { agent: 'helper', title: text.slice(0, 1_000), settings: { text }, parent })
+    await store.putConversation(`copy-${n}`, {
+      agent: 'helper',
+      title: text.slice(0, 1_000),
+      settings: { text },
+      parent,
+    })
   }
   await store.putSnapshot('long', { text })
   return {
