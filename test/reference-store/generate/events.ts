@@ -71,7 +71,7 @@ export function plannedEvent(
     case 'titled':
       return { type: 'titled', content: { title: text } }
     case 'note':
-      return { type: 'note', content: { name: `note ${plan.opens}`, data: [value, file], who: text } } as NewEvent
+      return { type: 'note', content: { name: `note ${plan.opens}`, data: [short(value), file], who: text } } as NewEvent
     case 'state_set':
       return {
         type: 'state_set',
@@ -108,4 +108,9 @@ export function assistantMessage(world: World, turnId: string, parts: readonly u
 export function lastTurnId(conversation: Conversation | undefined): string | undefined {
   const message = conversation?.events.findLast(({ type }) => type === 'user_msg')
   return (message?.content as { turnId: string } | undefined)?.turnId
+}
+
+/** A note has at most 64 KiB. */
+function short(value: Json): Json {
+  return JSON.stringify(value).length < 4_000 ? value : null
 }
