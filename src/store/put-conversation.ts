@@ -3,15 +3,17 @@ import { InvalidArgumentError } from '../base/errors/store-errors.ts'
 import { type ConversationStatus, phaseOf, statusOf } from '../log/fsm-state.ts'
 import type { Change, CommitResult } from './change.ts'
 import { checkStatus } from './checks.ts'
+import type { Driver } from './driver.ts'
 import { readAttrs } from './prepare-change.ts'
 import type { ConversationAttrs, ConversationKind, ConversationRecord } from './records.ts'
 import type { TenantStore } from './store.ts'
 import { bound, loadWhole } from './working-sets.ts'
 
 type Target = {
+  readonly driver: Pick<Driver, 'readEvents'>
+  readonly tenant: string
   readonly id: string
   readonly store: TenantStore
-  hasEvent(type: string): Promise<boolean>
   /** Creates the conversation. */
   commit(change: Change): Promise<CommitResult>
 }
@@ -49,12 +51,13 @@ async function judgeStatus(
 
 /** Of a session, only whether it has ended can be told here: its record is folded by its flow. */
 async function statusInLog(
-  { id, store, hasEvent }: Target,
+  { driver, tenant, id, store }: Target,
   kind: ConversationKind | undefined,
   record: ConversationRecord | null,
 ): Promise<{ readonly lastSeq: number; readonly says: readonly ConversationStatus[] }> {
   if ((kind ?? record?.kind) === 'flow') {
-    const says = (await hasEvent('flow_ended')) ? (['ended'] as const) : (['active', 'suspended', 'idle'] as const)
+    const ends = await driver.readEvents(tenant, id, { type: 'flow_ended', limit: 1 })
+    const says = ends.length > 0 ? (['ended'] as const) : (['active', 'suspended', 'idle'] as const)
     return { lastSeq: record?.lastSeq ?? 0, says }
   }
   const { state } = await loadWhole(store, id, bound)

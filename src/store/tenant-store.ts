@@ -190,11 +190,8 @@ export function createTenantStore(context: StoreContext, tenant: string): Tenant
   const store: TenantStore = {
     commit,
     appendEvent: (id, event) => write(id, { events: [event] }),
-    putConversation: (id, attrs) => {
-      const hasEvent = async (type: string) => (await driver.readEvents(tenant, id, { type, limit: 1 })).length > 0
-      const target = { id, store, hasEvent, commit: (change: Change) => commit(id, change, { creates: true }) }
-      return putConversation(target, attrs)
-    },
+    putConversation: (id, attrs) =>
+      putConversation({ driver, tenant, id, store, commit: (change) => commit(id, change, { creates: true }) }, attrs),
     putFsmState: async (id, fsmState) => void (await write(id, { events: [], conversation: { fsmState } })),
     upsertToolCall: async (id, call) => void (await write(id, { events: [], calls: [call] })),
 

@@ -7,7 +7,7 @@ import { listBounds } from '../generate/bounds.ts'
 import { farMs } from '../generate/durations.ts'
 import { atConversation } from '../generate/places.ts'
 import { text } from '../generate/texts.ts'
-import { object, value } from '../generate/values.ts'
+import { shortObject, value } from '../generate/values.ts'
 import { Mismatch } from '../world.ts'
 import { command } from './command.ts'
 
@@ -27,7 +27,7 @@ const newCall = fc.record(
     status: text,
     summaryVersion: fc.option(fc.nat()),
     evictions: value,
-    meta: fc.option(object),
+    meta: fc.option(shortObject),
     at: fc.constantFrom(0, 1_000, Date.UTC(2020, 0, 1)),
   },
   { requiredKeys: ['turnRef'] },

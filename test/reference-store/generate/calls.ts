@@ -5,7 +5,7 @@ import type { World } from '../world.ts'
 import { farMs } from './durations.ts'
 import { rowId } from './names.ts'
 import { text } from './texts.ts'
-import { object, value } from './values.ts'
+import { shortObject, value } from './values.ts'
 
 export const finalStatus = fc.constantFrom<FinalStatus>('resolved', 'errored', 'denied', 'expired', 'cancelled')
 
@@ -26,7 +26,7 @@ export const rowWrite: fc.Arbitrary<ToolCallWrite> = fc
       kind: fc.constantFrom<SuspensionKind>('approval', 'elicitation', 'client_exec', 'sub_agent', 'recovery'),
       prompt: value,
       expiresInMs: fc.option(farMs),
-      meta: fc.option(object),
+      meta: fc.option(shortObject),
     },
     { requiredKeys: ['id'] },
   )

@@ -71,7 +71,10 @@ export function plannedEvent(
     case 'titled':
       return { type: 'titled', content: { title: text } }
     case 'note':
-      return { type: 'note', content: { name: `note ${plan.opens}`, data: [short(value), file], who: text } } as NewEvent
+      return {
+        type: 'note',
+        content: { name: `note ${plan.opens}`, data: [short(value), file], who: text },
+      } as NewEvent
     case 'state_set':
       return {
         type: 'state_set',

@@ -18,6 +18,9 @@ export const object: fc.Arbitrary<JsonObject> = fc
   .array(fc.tuple(text, leaf), { maxLength: 4 })
   .map((entries) => Object.fromEntries(entries))
 
+/** What fits into 64 KiB as JSON. */
+export const shortObject: fc.Arbitrary<JsonObject> = object.filter((given) => JSON.stringify(given).length < 20_000)
+
 export const value: fc.Arbitrary<Json> = fc.oneof(
   { weight: 5, arbitrary: leaf },
   { weight: 1, arbitrary: fc.array(leaf, { maxLength: 3 }) },
