@@ -70,10 +70,6 @@ export function checkTitle(title: unknown): asserts title is string | null {
 
 const maxTitleLength = 1_000
 
-export function checkStatus(status: unknown): void {
-  checkOneOf('status', status, ['active', 'suspended', 'idle', 'ended'])
-}
-
 export function checkOneOf<T extends string>(name: string, value: unknown, allowed: readonly T[]): asserts value is T {
   if (!allowed.includes(value as T)) {
     throw new InvalidArgumentError(name, `must be one of ${allowed.join(', ')}, not ${shown(value)}`)

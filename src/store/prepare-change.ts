@@ -15,7 +15,6 @@ import {
   checkHolder,
   checkId,
   checkOneOf,
-  checkStatus,
   checkSuspects,
   checkWhole,
   maxEventBytes,

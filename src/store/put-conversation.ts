@@ -1,8 +1,8 @@
 import { readArgument } from '../base/errors/read-options.ts'
 import { InvalidArgumentError } from '../base/errors/store-errors.ts'
-import { type ConversationStatus, phaseOf, statusOf } from '../log/fsm-state.ts'
+import { type ConversationStatus, conversationStatuses, phaseOf, statusOf } from '../log/fsm-state.ts'
 import type { Change, CommitResult } from './change.ts'
-import { checkStatus } from './checks.ts'
+import { checkOneOf } from './checks.ts'
 import type { Driver } from './driver.ts'
 import { readAttrs } from './prepare-change.ts'
 import type { ConversationAttrs, ConversationKind, ConversationRecord } from './records.ts'
@@ -25,7 +25,7 @@ type Target = {
 export async function putConversation(target: Target, input: ConversationAttrs): Promise<void> {
   const { title, ...others } = readArgument('conversation', () => readAttrs(input))
   const { status } = others
-  if (status !== undefined) checkStatus(status)
+  if (status !== undefined) checkOneOf('status', status, conversationStatuses)
   for (;;) {
     const record = status === undefined && title === undefined ? null : await target.store.getConversation(target.id)
     const judged = status === undefined ? {} : { expectedSeq: await judgeStatus(target, { ...others, status }, record) }
@@ -57,7 +57,8 @@ async function statusInLog(
 ): Promise<{ readonly lastSeq: number; readonly says: readonly ConversationStatus[] }> {
   if ((kind ?? record?.kind) === 'flow') {
     const ends = await driver.readEvents(tenant, id, { type: 'flow_ended', limit: 1 })
-    const says = ends.length > 0 ? (['ended'] as const) : (['active', 'suspended', 'idle'] as const)
+    const hasEnded = ends.length > 0
+    const says = conversationStatuses.filter((status) => ['ended', 'failed'].includes(status) === hasEnded)
     return { lastSeq: record?.lastSeq ?? 0, says }
   }
   const { state } = await loadWhole(store, id, bound)

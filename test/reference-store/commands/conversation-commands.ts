@@ -18,7 +18,9 @@ import { command } from './command.ts'
 function statusesOf(known: Conversation | undefined, kind = known?.kind): readonly ConversationStatus[] | null {
   const events = known?.events ?? []
   if (kind === 'flow')
-    return events.some(({ type }) => type === 'flow_ended') ? ['ended'] : ['active', 'suspended', 'idle']
+    return events.some(({ type }) => type === 'flow_ended')
+      ? ['ended', 'failed']
+      : ['active', 'suspended', 'sleeping', 'idle']
   const state = folded(events)
   return state && [statusOf(phaseOf(state))]
 }
