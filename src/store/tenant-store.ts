@@ -8,7 +8,6 @@ import {
   InvalidArgumentError,
   KeyReusedError,
   OwnerOnlyError,
-  SummaryOverlapError,
 } from '../base/errors/store-errors.ts'
 import type { Json } from '../base/json.ts'
 import { uuidV7 } from '../base/uuid-v7.ts'
@@ -40,6 +39,7 @@ import type { ClaimOptions, ClaimOutcome } from './lease.ts'
 import { eventPage } from './log-pages.ts'
 import { finalStatuses, type PrepareOptions, prepareChange } from './prepare-change.ts'
 import { putConversation } from './put-conversation.ts'
+import { putSummary } from './put-summary.ts'
 import {
   decodeCall,
   decodeConversation,
@@ -48,7 +48,6 @@ import {
   decodeModelCall,
   decodeSummary,
   encodeModelCall,
-  encodeSummary,
   listConversation,
 } from './rows.ts'
 import type { BlobSlice, TenantStore, WhoOptions } from './store.ts'
@@ -218,17 +217,7 @@ export function createTenantStore(context: StoreContext, tenant: string): Tenant
       return { summary: summary && decodeSummary(summary), page: eventPage(id, events, range) }
     },
 
-    async putSummary(id, summary) {
-      checkId('conversation id', id)
-      const row = readArgument('summary', () => encodeSummary(summary))
-      const outcome = await driver.putSummary(tenant, id, row)
-      if (outcome === 'missing') throw new ConversationNotFoundError(id)
-      if (outcome === 'ok') return
-      if ('overlaps' in outcome) throw new SummaryOverlapError(id, row, outcome.overlaps)
-      const { toSeq } = row
-      const end = outcome.pastEnd
-      throw new InvalidArgumentError('toSeq', `is ${toSeq}, past the end of '${id}' at ${end}; use a seq of its log`)
-    },
+    putSummary: (id, summary) => putSummary(driver, tenant, id, summary),
     async latestSummary(id) {
       checkId('conversation id', id)
       const summary = await driver.latestSummary(tenant, id)
