@@ -52,6 +52,7 @@ export {
 } from './base/errors/runtime-errors.ts'
 export {
   CallNotFoundError,
+  ConversationDeletedError,
   ConversationExistsError,
   ConversationNotFoundError,
   ConversationUnreadableError,

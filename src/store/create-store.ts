@@ -201,6 +201,7 @@ function watchedUpkeep(upkeep: Upkeep, { hints, expiry }: { hints: HintBus; expi
     snapshot: (work) => upkeep.snapshot(work),
     restoreBlob: (tenant, blob) => upkeep.restoreBlob(tenant, blob),
     restoreSnapshot: (tenant, id, snapshot) => upkeep.restoreSnapshot(tenant, id, snapshot),
+    restoreTombstone: (tenant, tombstone) => upkeep.restoreTombstone(tenant, tombstone),
     collect: (request) => upkeep.collect(request),
     schema: () => upkeep.schema(),
     migrate: () => upkeep.migrate(),

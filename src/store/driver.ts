@@ -34,7 +34,7 @@ export type Driver = {
   readonly resends?: boolean
   /**
    * Order of checks: key, epoch or `needsFree`, expectedSeq with expectedAt and expectedAgent, resolve and deadline; then, where there is no conversation, `creates`; then
-   * the owner of each call row.
+   * the owner of each call row; then `seeds`.
    * A missing digest is a digest of its own. A `turn_ended` forgets the lapses of the lease. A new conversation has kind 'conversation', status idle, settings
    * `{}`, and null everywhere else.
    */
@@ -64,10 +64,12 @@ export type Driver = {
   ): Promise<StoredConversation[] | null>
   /**
    * Deletes a conversation with all its rows, and recursively the conversations whose parent has a `callId` in it. Returns how many were removed.
-   * Where there is no conversation, a snapshot under its id is removed all the same. A new conversation under the id must have later times than the deleted
+   * Where there is no conversation, a snapshot under its id is removed all the same. Leaves a tombstone for the id and for each conversation removed: tenant, id
+   * and time, which stay. A new conversation under the id must have later times than the deleted
    * one, however soon it is created: a process that knew the old one can tell them apart only by `seq` and time.
    */
   deleteConversation(tenant: string, id: string): Promise<number>
+  /** Leaves a tombstone for each conversation, and those that are there. */
   deleteTenant(tenant: string): Promise<number>
   getCall(tenant: string, callId: string): Promise<StoredCall | null>
   /** Oldest first: by `createdAt`, then by the bytes of the id. */
@@ -258,6 +260,8 @@ export type PreparedChange = {
   readonly acquires: { readonly holder: string; readonly ttlMs: number; readonly suspects: boolean } | null
   /** Whether the change may create the conversation. */
   readonly creates: boolean
+  /** The change begins a log with what a snapshot says. Refuse it (`deleted`) where the id has a tombstone. */
+  readonly seeds: boolean
 }
 
 /** Writes status, result, `resolvedAt` and `resolvedSeq`; `expiresAt` stays, as a record of the deadline. */
@@ -305,6 +309,8 @@ export type CommitRefusal =
   | { readonly type: 'missing' }
   /** A call row with that id belongs to another conversation of the tenant. */
   | { readonly type: 'call_elsewhere'; readonly callId: string }
+  /** `seeds` is set, and the id has a tombstone. */
+  | { readonly type: 'deleted' }
 
 /** `at` null: the whole log. `agent` null: the source's agent. */
 export type ForkRequest = { readonly at: number | null; readonly agent: string | null }

@@ -116,6 +116,8 @@ export function prepareChange(input: Change, options: PrepareOptions = {}): Prep
     acquires: change.acquire ? { ...change.acquire, suspects: change.acquire.suspects ?? true } : null,
     creates:
       options.creates ?? (change.epoch === undefined && change.events.some((event) => creatingTypes.has(event.type))),
+    // A log takes a seed only as its first event.
+    seeds: change.events[0]?.type === 'seeded',
   }
 }
 

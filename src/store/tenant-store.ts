@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto'
 import { readArgument, readOptions } from '../base/errors/read-options.ts'
 import {
   CallNotFoundError,
+  ConversationDeletedError,
   ConversationExistsError,
   ConversationNotFoundError,
   ConversationUnreadableError,
@@ -140,6 +141,8 @@ export function createTenantStore(context: StoreContext, tenant: string): Tenant
         throw new KeyReusedError(id, key ?? '')
       case 'missing':
         throw new ConversationNotFoundError(id)
+      case 'deleted':
+        throw new ConversationDeletedError(id)
       case 'call_elsewhere':
         throw new InvalidArgumentError('call id', `'${outcome.callId}' belongs to another conversation; use a new id`)
     }

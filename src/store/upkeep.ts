@@ -21,6 +21,8 @@ export type Upkeep = {
   restoreBlob(tenant: string, blob: RestoredBlob): Promise<void>
   /** False when there is already a snapshot under this id; it is left as it is. */
   restoreSnapshot(tenant: string, id: string, snapshot: string): Promise<boolean>
+  /** Of two tombstones of one id, the later one stays. Whether there is a conversation under the id does not matter. */
+  restoreTombstone(tenant: string, tombstone: Tombstone): Promise<void>
 
   /**
    * Replaces what is derived from the log, in one transaction. Writes nothing when the log or the row has changed since (`moved`), or while a holder has a live
@@ -133,6 +135,8 @@ export type UpkeepReader = {
   blobBytes(tenant: string, hash: string): Promise<Uint8Array | null>
   /** Includes snapshots without a conversation. */
   snapshots(tenant: string): AsyncIterable<{ readonly id: string; readonly snapshot: string }>
+  /** What deletions have left. */
+  tombstones(tenant: string): AsyncIterable<Tombstone>
   /** Rows whose conversation is gone, and references whose blob is gone, counted by table and owner. `rows` does not return them. */
   orphans(): AsyncIterable<Orphans>
 }
@@ -149,6 +153,9 @@ export type UpkeepConversation = RestoredConversation & {
   /** Null unless that lease is a quarantine. */
   readonly quarantinedAt: number | null
 }
+
+/** Says that an id was deleted, and when. It stays, so that the id is never restored from a snapshot. */
+export type Tombstone = { readonly id: string; readonly at: number }
 
 export type StoredKey = { readonly key: string; readonly seq: number; readonly digest: string | null }
 

@@ -3,7 +3,7 @@ import { appendAndRead, boundedPages } from './conformance/append-and-read.ts'
 import { callMeta } from './conformance/call-meta.ts'
 import { callRows, resolveOnce } from './conformance/call-rows.ts'
 import { conversations, inbox, listing } from './conformance/conversations.ts'
-import { creation, deletion } from './conformance/creation.ts'
+import { creation, deletion, tombstones } from './conformance/creation.ts'
 import { deadlines } from './conformance/deadlines.ts'
 import { eventsFromOutside, limitsAndBadInput } from './conformance/events-from-outside.ts'
 import { expiry, rounds } from './conformance/expiry.ts'
@@ -100,6 +100,7 @@ const promises: readonly ((suite: Suite) => void)[] = [
   snapshots,
   modelCalls,
   deletion,
+  tombstones,
   hints,
   closing,
   reopening,

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import type { Store } from '../store/store.ts'
 import type { UpkeepReader } from '../store/upkeep.ts'
-import { blobLine, conversationLine, rowLine, snapshotLine } from './export-line.ts'
+import { blobLine, conversationLine, rowLine, snapshotLine, tombstoneLine } from './export-line.ts'
 import { hashIn, idIn } from './import-rows.ts'
 import { ImportSource } from './import-source.ts'
 import { upkeepOf } from './maintenance.ts'
@@ -9,7 +9,7 @@ import { upkeepOf } from './maintenance.ts'
 /** Something that only one side has, or that differs. */
 export type Difference = {
   readonly tenant: string
-  readonly what: 'blob' | 'conversation' | 'snapshot'
+  readonly what: 'blob' | 'conversation' | 'snapshot' | 'tombstone'
   readonly id: string
   /** `store`: only the store has it. `export`: only the export has it. `both`: they differ. */
   readonly has: 'store' | 'export' | 'both'
@@ -49,7 +49,7 @@ export async function differencesWith(
 /** One item of a store's content, with its place in the order of exports. */
 type ContentItem = {
   readonly tenant: string
-  readonly what: 'blob' | 'conversation' | 'snapshot'
+  readonly what: 'blob' | 'conversation' | 'snapshot' | 'tombstone'
   readonly id: string
   /** Sorts by bytes, as exports do. */
   readonly key: Buffer
@@ -71,6 +71,9 @@ async function* contentOfStore(reader: UpkeepReader, only: string | null): Async
     for await (const { id, snapshot } of reader.snapshots(tenant)) {
       yield item(tenant, 'snapshot', id, sha256(snapshotLine(id, snapshot)))
     }
+    for await (const tombstone of reader.tombstones(tenant)) {
+      yield item(tenant, 'tombstone', tombstone.id, sha256(tombstoneLine(tombstone)))
+    }
   }
 }
 
@@ -82,8 +85,9 @@ async function* contentOfExport(chunks: AsyncIterable<Uint8Array | string>): Asy
     for (let line = await source.next(); line !== null; line = await source.next()) {
       if (line.type === 'tenant') tenant = idIn(line, 'tenant')
       else if (line.type === 'blob') yield item(tenant, 'blob', hashIn(line), sha256(line.text))
-      else if (line.type === 'snapshot') yield item(tenant, 'snapshot', idIn(line, 'id'), sha256(line.text))
-      else if (line.type === 'conversation') {
+      else if (line.type === 'snapshot' || line.type === 'tombstone') {
+        yield item(tenant, line.type, idIn(line, 'id'), sha256(line.text))
+      } else if (line.type === 'conversation') {
         const digest = createHash('sha256').update(line.text)
         for await (const row of source.rows(line)) digest.update(rowLine(row))
         yield item(tenant, 'conversation', idIn(line, 'id'), digest.digest('hex'))
@@ -94,7 +98,7 @@ async function* contentOfExport(chunks: AsyncIterable<Uint8Array | string>): Asy
   }
 }
 
-const places = { blob: 0, conversation: 1, snapshot: 2 }
+const places = { blob: 0, conversation: 1, snapshot: 2, tombstone: 3 }
 
 function item(tenant: string, what: ContentItem['what'], id: string, digest: string): ContentItem {
   // Ids contain no NUL, so a tenant sorts before every longer name that starts with it.

@@ -127,6 +127,7 @@ function examine(
         }
         await writer.snapshot(id, snapshot)
       },
+      tombstone: (tombstone) => writer.tombstone(tombstone),
     })
     if (tenant === undefined) for await (const orphans of reader.orphans()) await report(orphansFinding(orphans))
     return { conversations: writer.conversations, digest: await writer.end(), faults, notices }

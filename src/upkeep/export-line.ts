@@ -1,5 +1,5 @@
 import { encode } from '../log/codec.ts'
-import type { BlobHead, ConversationRow, RestoredConversation } from '../store/upkeep.ts'
+import type { BlobHead, ConversationRow, RestoredConversation, Tombstone } from '../store/upkeep.ts'
 
 /** Increased when a line changes in a way that an older version would misread. */
 export const exportVersion = 1
@@ -73,6 +73,10 @@ export function conversationEndLine(end: { readonly rows: number; readonly sha25
 
 export function snapshotLine(id: string, snapshot: string): string {
   return line({ line: 'snapshot', id }, { snapshot })
+}
+
+export function tombstoneLine({ id, at }: Tombstone): string {
+  return line({ line: 'tombstone', id, at })
 }
 
 export function endLine(end: {

@@ -1,7 +1,7 @@
 import { createHash, type Hash } from 'node:crypto'
 import { checkId } from '../store/checks.ts'
 import type { Store } from '../store/store.ts'
-import type { BlobHead, ConversationRow, UpkeepConversation, UpkeepReader } from '../store/upkeep.ts'
+import type { BlobHead, ConversationRow, Tombstone, UpkeepConversation, UpkeepReader } from '../store/upkeep.ts'
 import {
   blobLine,
   bytesLine,
@@ -12,6 +12,7 @@ import {
   rowLine,
   snapshotLine,
   tenantLine,
+  tombstoneLine,
 } from './export-line.ts'
 import { type OnProgress, upkeepOf } from './maintenance.ts'
 
@@ -60,6 +61,7 @@ export async function exportStore(
         reportProgress()
       },
       snapshot: (id, snapshot) => writer.snapshot(id, snapshot),
+      tombstone: (tombstone) => writer.tombstone(tombstone),
     })
     return { digest: await writer.end(), conversations: writer.conversations }
   })
@@ -130,6 +132,10 @@ export class ExportWriter implements Required<Visitor> {
     return this.#write(snapshotLine(id, snapshot))
   }
 
+  tombstone(tombstone: Tombstone) {
+    return this.#write(tombstoneLine(tombstone))
+  }
+
   /** Must come first; it is not part of the digest. */
   header(line: string) {
     this.#buffer += line
@@ -167,6 +173,7 @@ type Visitor = {
   row?(row: ConversationRow): Wait
   conversationEnd?(): Wait
   snapshot?(id: string, snapshot: string): Wait
+  tombstone?(tombstone: Tombstone): Wait
 }
 
 type Wait = void | Promise<void>
@@ -191,4 +198,5 @@ async function walkTenant(reader: UpkeepReader, tenant: string, visitor: Visitor
     await visitor.conversationEnd?.()
   }
   for await (const { id, snapshot } of reader.snapshots(tenant)) await visitor.snapshot?.(id, snapshot)
+  for await (const tombstone of reader.tombstones(tenant)) await visitor.tombstone?.(tombstone)
 }

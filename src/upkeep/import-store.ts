@@ -78,6 +78,8 @@ class Restoring {
         return this.#conversation(line, tenant, source)
       case 'snapshot':
         return this.#snapshot(line, tenant)
+      case 'tombstone':
+        return this.#upkeep.restoreTombstone(tenant, { id: idIn(line, 'id'), at: line.whole('at') })
       default:
         throw line.invalid(`a '${line.type}' has no place here`)
     }

@@ -76,7 +76,7 @@ overStores('a conversation whose log is lost', (story) => {
     const now = open(story, agent, { persistence })
     await now.chat.continue()
     const view = await now.chat.view()
-    expect(view.state).toBe('awaiting_input')
+    expect(view.phase).toBe('awaiting_input')
     expect(view.messages).toMatchObject([
       { role: 'user', restored: true, parts: [{ text: 'Pay me back.' }], who: 'ann' },
       {
@@ -239,8 +239,8 @@ overStores('a conversation whose log is lost', (story) => {
 
     const now = open(story, agent, { persistence })
     await now.chat.continue()
-    const { messages, state, log } = await now.chat.view()
-    expect([state, log.turns[0]!.end]).toMatchObject(['idle', { status: 'failed', reason: 'interrupted' }])
+    const { messages, phase, log } = await now.chat.view()
+    expect([phase, log.turns[0]!.end]).toMatchObject(['idle', { status: 'failed', reason: 'interrupted' }])
     expect(messages.at(-1)!.parts.at(-1)).toMatchObject({ name: 'slow', phase: 'ended', end: { outcome: 'unknown' } })
     checkHistory(await now.chat.events())
   })

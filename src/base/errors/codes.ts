@@ -12,6 +12,7 @@ export const errorCodes = {
   conversation_not_found: { family: 'not_found', status: 404 },
   conversation_unreadable: { family: 'store', status: 500 },
   call_not_found: { family: 'not_found', status: 404 },
+  conversation_deleted: { family: 'conflict', status: 409 },
   conversation_exists: { family: 'conflict', status: 409 },
   owner_only: { family: 'conflict', status: 409 },
   summary_overlap: { family: 'conflict', status: 409 },

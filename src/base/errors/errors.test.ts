@@ -114,6 +114,7 @@ const thrown: PerdureError[] = [
   new server.TurnOptionsNotAllowedError(['maxSteps', 'maxTokens']),
   new server.UnauthenticatedError(),
   new store.CallNotFoundError('c1'),
+  new store.ConversationDeletedError('ticket-42'),
   new store.ConversationExistsError('ticket-42'),
   new store.ConversationNotFoundError('ticket-42'),
   new store.ConversationUnreadableError('ticket-42', ['settings']),

@@ -24,6 +24,16 @@ export class ConversationNotFoundError extends PerdureError {
   }
 }
 
+/** The id was deleted, so no snapshot brings it back. A new conversation may use it. */
+export class ConversationDeletedError extends PerdureError {
+  constructor(id: string) {
+    super(
+      'conversation_deleted',
+      `'${id}' was deleted, so it is not restored from a snapshot. Send it a first message to begin an empty conversation, or use another id.`,
+    )
+  }
+}
+
 /** No such call in this conversation or tenant. A call of another conversation looks the same. */
 export class CallNotFoundError extends PerdureError {
   constructor(callId: string) {

@@ -94,7 +94,10 @@ export function memoryDriver(clock: Pick<Clock, 'now'> = systemClock, newId: () 
     },
     async deleteTenant(tenant) {
       const doomed = tables.tenant(tenant)
-      for (const row of doomed.conversations.values()) freeId(doomed, row, clock.now())
+      for (const row of doomed.conversations.values()) {
+        freeId(doomed, row, clock.now())
+        doomed.tombstones.set(row.columns.id, clock.now())
+      }
       tables.deleteTenant(tenant)
       return doomed.conversations.size
     },

@@ -19,7 +19,7 @@ export class MemoryTables {
   tenant(name: string): TenantTables {
     const known = this.#tenants.get(name)
     if (known) return known
-    const tables = emptyTables(new Map())
+    const tables = emptyTables(new Map(), new Map())
     this.#tenants.set(name, tables)
     return tables
   }
@@ -28,9 +28,10 @@ export class MemoryTables {
     return this.#tenants
   }
 
-  /** The record of freed ids stays. */
+  /** The record of freed ids stays, and the tombstones. */
   deleteTenant(name: string): void {
-    this.#tenants.set(name, emptyTables(this.tenant(name).freed))
+    const { freed, tombstones } = this.tenant(name)
+    this.#tenants.set(name, emptyTables(freed, tombstones))
   }
 
   get lastEpoch(): number {
@@ -50,10 +51,12 @@ export type TenantTables = {
   readonly snapshots: Map<string, string>
   /** Ids of deleted conversations, with the time of their last event: see `freeId`. */
   readonly freed: Map<string, number>
+  /** Ids that were deleted, with when. */
+  readonly tombstones: Map<string, number>
 }
 
-function emptyTables(freed: TenantTables['freed']): TenantTables {
-  return { conversations: new Map(), calls: new Map(), blobs: new Map(), snapshots: new Map(), freed }
+function emptyTables(freed: TenantTables['freed'], tombstones: TenantTables['tombstones']): TenantTables {
+  return { conversations: new Map(), calls: new Map(), blobs: new Map(), snapshots: new Map(), freed, tombstones }
 }
 
 export type ConversationRow = {
@@ -215,6 +218,7 @@ export function forkConversation(
 /** Deletes a conversation with its child agents; returns how many conversations were removed. */
 export function deleteConversation(tables: TenantTables, id: string, now: number): number {
   tables.snapshots.delete(id)
+  tables.tombstones.set(id, now)
   const row = tables.conversations.get(id)
   if (!row) return 0
   tables.conversations.delete(id)

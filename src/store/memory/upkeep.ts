@@ -40,6 +40,10 @@ export function memoryUpkeep(tables: MemoryTables, clock: Pick<Clock, 'now'>): U
       snapshots.set(id, snapshot)
       return true
     },
+    async restoreTombstone(tenant, { id, at }) {
+      const { tombstones } = tables.tenant(tenant)
+      tombstones.set(id, Math.max(at, tombstones.get(id) ?? 0))
+    },
     async rebuild(tenant, id, rebuilt) {
       return rebuild(tables.tenant(tenant), id, rebuilt, clock.now())
     },
@@ -199,8 +203,8 @@ function memoryReader(tables: MemoryTables, now: number): UpkeepReader {
     now,
     lastEpoch,
     async *tenants() {
-      for (const [tenant, { conversations, blobs, snapshots }] of moment) {
-        if (conversations.size + blobs.size + snapshots.size > 0) yield tenant
+      for (const [tenant, { conversations, blobs, snapshots, tombstones }] of moment) {
+        if (conversations.size + blobs.size + snapshots.size + tombstones.size > 0) yield tenant
       }
     },
     async count(tenant) {
@@ -235,6 +239,9 @@ function memoryReader(tables: MemoryTables, now: number): UpkeepReader {
     async *snapshots(tenant) {
       for (const [id, snapshot] of moment.get(tenant)?.snapshots ?? []) yield { id, snapshot }
     },
+    async *tombstones(tenant) {
+      for (const [id, at] of moment.get(tenant)?.tombstones ?? []) yield { id, at }
+    },
     async *orphans() {},
   }
 }
@@ -244,6 +251,7 @@ type Copy = {
   readonly conversations: ReadonlyMap<string, { readonly row: UpkeepConversation; rows(): Iterable<Row> }>
   readonly blobs: ReadonlyMap<string, { readonly head: BlobHead; readonly bytes: Uint8Array }>
   readonly snapshots: ReadonlyMap<string, string>
+  readonly tombstones: ReadonlyMap<string, number>
 }
 
 function copied(tables: TenantTables): Copy {
@@ -260,6 +268,7 @@ function copied(tables: TenantTables): Copy {
       ]),
     ),
     snapshots: new Map(inOrder([...tables.snapshots])),
+    tombstones: new Map(inOrder([...tables.tombstones])),
   }
 }
 

@@ -38,11 +38,26 @@ export function commitChange(
       WHERE tenant = $1 AND conversation_id = $2 AND id = $3 AND status = 'pending' AND round = $4 RETURNING id`,
   }
 
+  const seedLock = { name: 'seed_lock', text: `SELECT ${database.schema}.tombstone_lock($1, $2)` }
+  const tombstone = {
+    name: 'tombstone',
+    text: `SELECT 1 FROM ${database.schema}.tombstones WHERE tenant = $1 AND id = $2`,
+  }
+
+  /** Whether the change has begun a log whose id was deleted. A known key has no time, and is answered whatever happened since. */
+  async function beginsDeleted(query: Query, { tenant, id, change }: Addressed, outcome: CommitOutcome): Promise<boolean> {
+    if (!change.seeds || outcome.type !== 'ok' || outcome.at === undefined) return false
+    return outcome.seq === change.events.length && (await query(tombstone, [tenant, id])).length > 0
+  }
+
   /** The commit locks the conversation until the end of the transaction, so what the row says cannot change before that. */
   async function commitAlone(query: Query, addressed: Addressed): Promise<CommitOutcome> {
     const { tenant, id, change } = addressed
     const { deadline } = change
+    // There may be no row yet that a deletion could wait for.
+    if (change.seeds) await query(seedLock, [tenant, id])
     const outcome = await mergeAndCommit(query, addressed)
+    if (await beginsDeleted(query, addressed, outcome)) return { type: 'deleted' }
     if (!deadline || (outcome.type !== 'ok' && outcome.type !== 'missing')) return outcome
     const { callId, round, expiresInMs } = deadline
     if (outcome.type === 'missing') return { type: 'stale', lastSeq: 0, callId, round }
@@ -54,7 +69,7 @@ export function commitChange(
 
   return async (tenant, id, change) => {
     const addressed = { tenant, id, change }
-    const outcome = change.deadline ? null : await batcher.commit(addressed)
+    const outcome = change.deadline || change.seeds ? null : await batcher.commit(addressed)
     if (outcome && outcome.type !== 'settings') return outcome
     return database.transaction(
       async (query) => {
@@ -132,6 +147,7 @@ function outcomeOf({ outcome, seq, at, call_id, round }: JudgedRow): BatchOutcom
     case 'owned':
     case 'key_reused':
     case 'missing':
+    case 'deleted':
     case 'settings':
       return { type: outcome }
   }

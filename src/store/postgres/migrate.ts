@@ -264,6 +264,45 @@ const callMeta = (schema: string): string => `
   ${createCommitFunction(schema)}
 `
 
+/**
+ * What is left of a deleted conversation, so that its id is never restored from a snapshot. A deletion and a commit that restores the id exclude each other by
+ * `tombstone_lock`: there may be no row yet that both could lock. Nodes of an earlier version restore nothing, and delete through these functions.
+ */
+const tombstones = (schema: string): string => `
+  CREATE TABLE ${schema}.tombstones (
+    tenant text COLLATE "C" NOT NULL,
+    id text COLLATE "C" NOT NULL,
+    at bigint NOT NULL,
+    PRIMARY KEY (tenant, id)
+  );
+
+  CREATE FUNCTION ${schema}.tombstone_lock(p_tenant text, p_id text) RETURNS void LANGUAGE sql AS $$
+    SELECT pg_advisory_xact_lock(hashtextextended('${schema.replaceAll("'", "''")}' || ' ' || p_tenant || ' ' || p_id, 0))
+  $$;
+
+  CREATE FUNCTION ${schema}.leave_tombstones(p_tenant text, p_ids text[]) RETURNS void LANGUAGE sql AS $$
+    INSERT INTO ${schema}.tombstones (tenant, id, at)
+      SELECT p_tenant, d.id, n.now FROM (SELECT DISTINCT unnest(p_ids) AS id) d, (SELECT ${nowMs} AS now) n
+    ON CONFLICT (tenant, id) DO UPDATE SET at = greatest(tombstones.at, excluded.at)
+  $$;
+
+  ALTER FUNCTION ${schema}.delete_locked(text, text[], boolean) RENAME TO delete_rows;
+  CREATE FUNCTION ${schema}.delete_locked(p_tenant text, p_ids text[], p_spares_pinned boolean)
+  RETURNS bigint LANGUAGE plpgsql AS $$
+  BEGIN
+    PERFORM ${schema}.leave_tombstones(p_tenant, p_ids);
+    RETURN ${schema}.delete_rows(p_tenant, p_ids, p_spares_pinned);
+  END $$;
+
+  ALTER FUNCTION ${schema}.delete_conversation(text, text) RENAME TO delete_family;
+  CREATE FUNCTION ${schema}.delete_conversation(p_tenant text, p_id text) RETURNS bigint LANGUAGE plpgsql AS $$
+  BEGIN
+    PERFORM ${schema}.tombstone_lock(p_tenant, p_id);
+    PERFORM ${schema}.leave_tombstones(p_tenant, ARRAY[p_id]);
+    RETURN ${schema}.delete_family(p_tenant, p_id);
+  END $$;
+`
+
 /** In order. Must never change once released; only append. */
 export const migrations: readonly ((schema: string) => string)[] = [
   createTables,
@@ -278,6 +317,7 @@ export const migrations: readonly ((schema: string) => string)[] = [
   rememberLapses,
   findCallsById,
   callMeta,
+  tombstones,
 ]
 
 type MigrateOptions = {

@@ -12,6 +12,7 @@ import {
   timeOf,
   writeCall,
 } from './events.ts'
+import { isDeleted } from './fork-and-delete.ts'
 import { leaseIn, nextEpoch, setLease } from './leases.ts'
 import { referToBlobs } from './records.ts'
 
@@ -19,7 +20,7 @@ import { referToBlobs } from './records.ts'
 export function commitChange(db: Database, tenant: string, id: string, change: PreparedChange): CommitOutcome {
   const now = Date.now()
   const head = findConversation(db, tenant, id)
-  const settled = refuse(db, tenant, head, change, now)
+  const settled = refuse(db, tenant, id, head, change, now)
   if (settled) return settled.type === 'ok' ? withLeaseOfFirstTime(db, settled, head, change, now) : settled
   const lastSeq = head?.lastSeq ?? 0
   const seq = lastSeq + change.events.length
@@ -80,6 +81,7 @@ function leaseAfter(
 function refuse(
   db: Database,
   tenant: string,
+  id: string,
   head: ConversationHead | undefined,
   change: PreparedChange,
   now: number,
@@ -110,6 +112,7 @@ function refuse(
     const call = findCall(db, tenant, callId)
     if (call && call.cid !== head?.cid) return { type: 'call_elsewhere', callId }
   }
+  if (change.seeds && isDeleted(db, tenant, id)) return { type: 'deleted' }
   return null
 }
 

@@ -66,6 +66,7 @@ function copyRows(db: Database, fromCid: number, toCid: number, upTo: number): v
 /** Deletes a conversation with its child agents, recursively. Returns how many conversations were removed. */
 export function deleteConversation(db: Database, tenant: string, id: string): number {
   db.run('DELETE FROM snapshots WHERE tenant = ? AND id = ?', tenant, id)
+  leaveTombstone(db, tenant, id, Date.now())
   const doomed = db.all<{ cid: number; id: string }>(
     `WITH RECURSIVE doomed (tenant, cid, id) AS (
        SELECT tenant, cid, id FROM conversations WHERE tenant = ? AND id = ?
@@ -100,10 +101,22 @@ function removeAll(
     endedAt = Math.max(endedAt, endOf(db, cid))
     for (const table of tables) db.run(`DELETE FROM ${table} WHERE cid = ?`, cid)
     releaseBlobs(db, cid)
+    leaveTombstone(db, tenant, id, Date.now())
     db.run('DELETE FROM snapshots WHERE tenant = ? AND id = ?', tenant, id)
   }
   keepOrder(db, newest)
   passMoment(endedAt)
+}
+
+/** Marks an id as deleted. Of two marks the later one stays. */
+export function leaveTombstone(db: Database, tenant: string, id: string, at: number): void {
+  const sql = `INSERT INTO tombstones (tenant, id, at) VALUES (?, ?, ?)
+    ON CONFLICT (tenant, id) DO UPDATE SET at = max(at, excluded.at)`
+  db.run(sql, tenant, id, at)
+}
+
+export function isDeleted(db: Database, tenant: string, id: string): boolean {
+  return db.get('SELECT 1 FROM tombstones WHERE tenant = ? AND id = ?', tenant, id) !== undefined
 }
 
 /** Waits until the clock has passed `at`: a new conversation under a freed id must be later than the deleted one, because only their times tell them apart. */

@@ -173,6 +173,16 @@ ALTER TABLE calls ADD COLUMN meta TEXT;
 ALTER TABLE model_calls ADD COLUMN meta TEXT;
 `
 
+/** What is left of a deleted conversation, so that its id is never restored from a snapshot. */
+const tombstones = `
+CREATE TABLE tombstones (
+  tenant TEXT NOT NULL,
+  id TEXT NOT NULL,
+  at INTEGER NOT NULL,
+  PRIMARY KEY (tenant, id)
+) STRICT, WITHOUT ROWID;
+`
+
 /** The schema version is the number of migrations that have run. Must only be appended to. */
 const migrations: readonly string[] = [
   createTables,
@@ -182,6 +192,7 @@ const migrations: readonly string[] = [
   idleSeq,
   rememberLapses,
   callMeta,
+  tombstones,
 ]
 
 export const knownVersion = migrations.length

@@ -16,11 +16,10 @@ import {
 } from './event-builders.ts'
 import type { Suite } from './suite.ts'
 
-export function creation({ describe, test, expect, refused }: Suite): void {
+export function creation({ describe, test, testAlone, expect, refused }: Suite): void {
   describe('creation', () => {
     const creators: readonly [string, (store: TenantStore) => Promise<unknown>][] = [
       ['a commit with a user message', (store) => store.commit('chat', { events: [userMsg()] })],
-      ['a commit with a seed', (store) => store.commit('chat', { events: [seeded()] })],
       ['a commit with the start of a flow', (store) => store.commit('chat', { events: [flowStarted()] })],
       [
         'a commit with a user message among others',
@@ -37,6 +36,12 @@ export function creation({ describe, test, expect, refused }: Suite): void {
         expect((await store.getConversation('chat'))?.id).toBe('chat')
       })
     }
+
+    // Of its own: a store that other cases have used has tombstones.
+    testAlone('a commit with a seed creates a conversation', async ({ store }) => {
+      await store.commit('chat', { events: [seeded()] })
+      expect((await store.getConversation('chat'))?.id).toBe('chat')
+    })
 
     const others: readonly (readonly NewEvent[])[] = [
       [],
@@ -248,4 +253,97 @@ export function deletion({ describe, test, expect }: Suite): void {
       conversation: { parent: { id: parent, callId: `call of ${parent}` } },
     })
   }
+}
+
+/** What a deletion leaves, so that the id is never restored from a snapshot. */
+export function tombstones({ describe, testAlone, testReopening, expect, refused }: Suite): void {
+  const seed = [seeded(), userMsg()]
+
+  describe('tombstones', () => {
+    testAlone('a deleted id takes no seed, and nothing is written; a message begins it empty', async ({ store }) => {
+      await store.commit('chat', { events: seed })
+      await store.deleteConversation('chat')
+      await refused('conversation_deleted', () => store.commit('chat', { events: seed, expectedSeq: 0 }))
+      await refused('conversation_deleted', () => store.appendEvent('chat', seeded()))
+      expect(await store.getConversation('chat')).toBe(null)
+      expect(await store.commit('chat', { events: [userMsg()], expectedSeq: 0 })).toMatchObject({ ok: true, seq: 1 })
+      expect((await store.streamEvents('chat')).map(({ type }) => type)).toEqual(['user_msg'])
+    })
+
+    testAlone('an id without a conversation can be deleted, and takes no seed then', async ({ store }) => {
+      expect(await store.deleteConversation('chat')).toBe(false)
+      await refused('conversation_deleted', () => store.commit('chat', { events: seed }))
+      expect(await store.commit('other', { events: seed })).toMatchObject({ ok: true })
+    })
+
+    testAlone('the child agents of a deleted conversation take no seed either; its forks do', async ({ store }) => {
+      await store.commit('chat', { events: [userMsg()] })
+      const parent = { id: 'chat', callId: 'call' }
+      await store.commit('child', { events: [userMsg()], conversation: { parent } })
+      await store.fork('chat', 'fork')
+      await store.deleteConversation('chat')
+      await refused('conversation_deleted', () => store.commit('child', { events: seed }))
+      expect((await store.getConversation('fork'))?.lastSeq).toBe(1)
+    })
+
+    testAlone('the conversations of a deleted tenant take no seed; those of others do', async ({ store }) => {
+      const [acme, other] = [store.forTenant('acme'), store.forTenant('other')]
+      for (const tenant of [acme, other]) await tenant.commit('chat', { events: [userMsg()] })
+      await acme.deleteConversation('gone before')
+      await store.deleteTenant('acme')
+      for (const id of ['chat', 'gone before']) {
+        await refused('conversation_deleted', () => acme.commit(id, { events: seed }))
+      }
+      expect(await acme.commit('new', { events: seed })).toMatchObject({ ok: true })
+      await other.deleteConversation('another')
+      expect(await other.commit('unknown', { events: seed })).toMatchObject({ ok: true })
+    })
+
+    testAlone('a repeated change and a conflict are answered before the tombstone is', async ({ store }) => {
+      await store.deleteConversation('chat')
+      await store.commit('chat', { events: [userMsg()], key: 'first' })
+      expect(await store.commit('chat', { events: seed, key: 'first' })).toMatchObject({ ok: true, seq: 1 })
+      expect(await store.commit('chat', { events: seed, expectedSeq: 0 })).toEqual({
+        ok: false,
+        conflict: 'seq',
+        lastSeq: 1,
+      })
+    })
+
+    testAlone('a fork may take a deleted id, with the seed of its source', async ({ store }) => {
+      await store.commit('chat', { events: seed })
+      await store.deleteConversation('copy')
+      await store.fork('chat', 'copy')
+      expect((await store.streamEvents('copy')).map(({ type }) => type)).toEqual(['seeded', 'user_msg'])
+    })
+
+    testReopening('a tombstone outlives the process', async ({ store, reopen }) => {
+      await store.deleteConversation('chat')
+      const again = await reopen()
+      await refused('conversation_deleted', () => again.commit('chat', { events: seed }))
+    })
+
+    testAlone('tombstones are read and restored, the later one of two', async ({ store }) => {
+      const { upkeep } = store
+      if (!upkeep) return
+      await store.deleteConversation('b')
+      for (const [id, at] of [
+        ['a', 5],
+        ['a', 7],
+        ['a', 6],
+      ] as const)
+        await upkeep.restoreTombstone('default', { id, at })
+      const found = await upkeep.snapshot(async (reader) => {
+        const all: { id: string; at: number }[] = []
+        for await (const tombstone of reader.tombstones('default')) all.push(tombstone)
+        const tenants: string[] = []
+        for await (const tenant of reader.tenants()) tenants.push(tenant)
+        return { all, tenants }
+      })
+      expect(found.all.map(({ id }) => id)).toEqual(['a', 'b'])
+      expect(found.all[0]).toEqual({ id: 'a', at: 7 })
+      expect(found.tenants).toEqual(['default'])
+      await refused('conversation_deleted', () => store.commit('a', { events: seed }))
+    })
+  })
 }

@@ -73,6 +73,7 @@ const malformed: readonly (readonly [field: string, event: unknown])[] = [
     { type: 'deadline_moved', content: { callId: 'call', round: 1, expiresInMs: 0, who: 'ann' } },
   ],
   ['content.state', { type: 'seeded', content: {} }],
+  ['content.through', { type: 'restored', content: { version: 3, seq: 1, through: 1 } }],
   ['content.flow', { type: 'flow_started', content: { version: '1', input: null, who: 'ann' } }],
   ['content.op.kind', { type: 'flow_opened', content: { position: 1, asked: 1, op: { kind: 'wish' } } }],
   ['content.position', { type: 'flow_outcome', content: { position: 0, ok: true, value: 1 } }],
@@ -91,6 +92,7 @@ const ownersEvents: readonly NewEvent[] = [
   { type: 'injection', content: { turnId: 'turn-1', step: 0, hook: 'memory', parts: [] } },
   { type: 'regeneration', content: { messageId: 'message-1', n: 1, feedback: 'no' } },
   { type: 'withheld', content: { messageId: 'message-2', hook: 'guard' } },
+  { type: 'restored', content: { version: 3, seq: 1, through: 2 } },
   { type: 'halted_by', content: { callId: 'call-2', reason: 'handed over' } },
   {
     type: 'state_set',

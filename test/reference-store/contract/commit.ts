@@ -21,7 +21,7 @@ export type Committed =
 /** That of no event of any log. */
 export const timeOfNoEvent = 1
 
-/** Order of checks: key, epoch, expectedSeq, resolve and moved deadline. Nothing is written unless all hold. */
+/** Order of checks: key, epoch, expectedSeq, resolve and moved deadline, tombstone. Nothing is written unless all hold. */
 export function commit(
   tenant: Tenant,
   id: string,
@@ -63,6 +63,7 @@ export function commit(
   for (const call of change.calls ?? []) {
     if ((tenant.calls.get(call.id)?.conversationId ?? id) !== id) throw new Refused('invalid_argument')
   }
+  if (change.events[0]?.type === 'seeded' && tenant.tombstones.has(id)) throw new Refused('conversation_deleted')
   const conversation = known ?? newConversation(id, at)
   tenant.conversations.set(id, conversation)
   write(tenant, conversation, change, at)

@@ -4,6 +4,7 @@ import type { Contract, Tenant } from './state.ts'
 /** With all that belongs to it and its child agents; never its forks. */
 export function deleteConversation(tenant: Tenant, id: string): boolean {
   tenant.snapshots.delete(id)
+  tenant.tombstones.add(id)
   if (!tenant.conversations.delete(id)) return false
   for (const [callId, call] of tenant.calls) if (call.conversationId === id) tenant.calls.delete(callId)
   forgetReferences(tenant, id)
@@ -15,7 +16,9 @@ export function deleteConversation(tenant: Tenant, id: string): boolean {
 }
 
 export function deleteTenant(contract: Contract, name: string): number {
-  const count = contract.tenant(name).conversations.size
+  const { conversations, tombstones } = contract.tenant(name)
   contract.tenants.delete(name)
-  return count
+  const left = contract.tenant(name).tombstones
+  for (const id of [...tombstones, ...conversations.keys()]) left.add(id)
+  return conversations.size
 }

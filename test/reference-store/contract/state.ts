@@ -14,7 +14,13 @@ export class Contract {
   tenant(name: string): Tenant {
     let tenant = this.tenants.get(name)
     if (!tenant) {
-      tenant = { conversations: new Map(), calls: new Map(), blobs: new Map(), snapshots: new Map() }
+      tenant = {
+        conversations: new Map(),
+        calls: new Map(),
+        blobs: new Map(),
+        snapshots: new Map(),
+        tombstones: new Set(),
+      }
       this.tenants.set(name, tenant)
     }
     return tenant
@@ -26,6 +32,8 @@ export type Tenant = {
   readonly calls: Map<string, Call>
   readonly blobs: Map<string, Blob>
   readonly snapshots: Map<string, unknown>
+  /** Ids that were deleted: never seeded again. */
+  readonly tombstones: Set<string>
 }
 
 export type Conversation = {

@@ -7,6 +7,7 @@ import type {
   Orphans,
   StoredBlobRef,
   StoredKey,
+  Tombstone,
   UpkeepConversation,
   UpkeepReader,
 } from '../../upkeep.ts'
@@ -76,6 +77,8 @@ export function postgresReader(
       forEachPage(1, (last: { id: string; snapshot: string } | null) =>
         query(statements.snapshots, [tenant, last?.id ?? '']),
       ),
+    tombstones: (tenant) =>
+      forEachPage<Tombstone>(pageSize, (last) => query(statements.tombstones, [tenant, last?.id ?? ''])),
     async *orphans() {
       for (const [table, statement] of statements.orphans) {
         for (const { owner, count } of await query<{ owner: string; count: number }>(statement, [])) {
@@ -104,6 +107,7 @@ function readerStatements(schema: string) {
           (SELECT tenant FROM ${schema}.conversations WHERE tenant > $1 ORDER BY tenant, id LIMIT 1)
           UNION ALL (SELECT tenant FROM ${schema}.blobs WHERE tenant > $1 ORDER BY tenant, hash LIMIT 1)
           UNION ALL (SELECT tenant FROM ${schema}.snapshots WHERE tenant > $1 ORDER BY tenant, id LIMIT 1)
+          UNION ALL (SELECT tenant FROM ${schema}.tombstones WHERE tenant > $1 ORDER BY tenant, id LIMIT 1)
         ) t`,
     },
     count: {
@@ -138,6 +142,10 @@ function readerStatements(schema: string) {
     snapshots: {
       name: 'upkeep_snapshots',
       text: `SELECT id, snapshot FROM ${schema}.snapshots WHERE tenant = $1 AND id > $2 ORDER BY id LIMIT 1`,
+    },
+    tombstones: {
+      name: 'upkeep_tombstones',
+      text: `SELECT id, at FROM ${schema}.tombstones WHERE tenant = $1 AND id > $2 ORDER BY id LIMIT ${pageSize}`,
     },
     orphans: orphanTables.map(
       ([type, table]) =>

@@ -24,6 +24,11 @@ export function postgresUpkeep(database: Database): Upkeep {
     name: 'upkeep_put_snapshot',
     text: `INSERT INTO ${schema}.snapshots (tenant, id, snapshot) VALUES ($1, $2, $3) ON CONFLICT DO NOTHING RETURNING 1`,
   }
+  const putTombstone = {
+    name: 'upkeep_put_tombstone',
+    text: `INSERT INTO ${schema}.tombstones AS t (tenant, id, at) VALUES ($1, $2, $3)
+      ON CONFLICT (tenant, id) DO UPDATE SET at = greatest(t.at, excluded.at)`,
+  }
   return {
     snapshot: (work) =>
       database.session(oneMoment, async (query) => {
@@ -41,6 +46,9 @@ export function postgresUpkeep(database: Database): Upkeep {
     },
     async restoreSnapshot(tenant, id, snapshot) {
       return (await database.run(putSnapshot, [tenant, id, snapshot], 'reject')).length > 0
+    },
+    async restoreTombstone(tenant, { id, at }) {
+      await database.run(putTombstone, [tenant, id, at])
     },
     rebuild: (tenant, id, rebuilt) =>
       database.transaction(async (query) => {

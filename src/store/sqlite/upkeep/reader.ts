@@ -7,6 +7,7 @@ import type {
   Orphans,
   StoredBlobRef,
   StoredKey,
+  Tombstone,
   UpkeepConversation,
   UpkeepReader,
 } from '../../upkeep.ts'
@@ -71,6 +72,13 @@ export function sqliteReader(db: Database): UpkeepReader {
           last?.id ?? '',
         ),
       ),
+    tombstones: (tenant) =>
+      forEachPage<Tombstone>(pageSize, (last) =>
+        db.all(
+          'SELECT id, at FROM tombstones WHERE tenant = ? AND id > ? ORDER BY id LIMIT ?',
+          ...[tenant, last?.id ?? '', pageSize],
+        ),
+      ),
     orphans: () => orphans(db),
   }
 }
@@ -95,8 +103,9 @@ async function* tenants(db: Database): AsyncGenerator<string> {
       `SELECT min(tenant) AS tenant FROM (
          SELECT min(tenant) AS tenant FROM conversations WHERE tenant > ?
          UNION ALL SELECT min(tenant) FROM blobs WHERE tenant > ?
-         UNION ALL SELECT min(tenant) FROM snapshots WHERE tenant > ?)`,
-      ...[last, last, last],
+         UNION ALL SELECT min(tenant) FROM snapshots WHERE tenant > ?
+         UNION ALL SELECT min(tenant) FROM tombstones WHERE tenant > ?)`,
+      ...[last, last, last, last],
     )
     if (next?.tenant == null) return
     last = next.tenant

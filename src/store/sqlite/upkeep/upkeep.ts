@@ -5,6 +5,7 @@ import { Connection, renewLog } from '../connection.ts'
 import { findConversation, getConversation } from '../conversations.ts'
 import type { Database } from '../database.ts'
 import { insertCall } from '../events.ts'
+import { leaveTombstone } from '../fork-and-delete.ts'
 import type { GroupCommit } from '../group-commit.ts'
 import { knownVersion, readSchemaVersion } from '../migrate.ts'
 import { sqliteReader } from './reader.ts'
@@ -39,6 +40,7 @@ export function sqliteUpkeep(connection: Connection, commits: GroupCommit): Upke
       restoreConversation({ connection, commits, alone, busyTimeoutMs }, tenant, conversation, rows),
     restoreBlob: (tenant, blob) => commits.write((db) => restoreBlob(db, tenant, blob)),
     restoreSnapshot: (tenant, id, snapshot) => commits.write((db) => restoreSnapshot(db, tenant, id, snapshot)),
+    restoreTombstone: (tenant, { id, at }) => commits.write((db) => leaveTombstone(db, tenant, id, at)),
     rebuild: (tenant, id, rebuilt) => commits.write((db) => rebuild(db, tenant, id, rebuilt)),
     collect: (request) =>
       request.isDryRun ? connection.read((db) => collect(db, request)) : commits.write((db) => collect(db, request)),
