@@ -260,7 +260,7 @@ export type PreparedChange = {
   readonly acquires: { readonly holder: string; readonly ttlMs: number; readonly suspects: boolean } | null
   /** Whether the change may create the conversation. */
   readonly creates: boolean
-  /** The change begins a log with what a snapshot says. Refuse it (`deleted`) where the id has a tombstone. */
+  /** The change begins with what a snapshot says. Refuse it (`deleted`) where the log is empty and the id has a tombstone. */
   readonly seeds: boolean
 }
 
@@ -309,7 +309,7 @@ export type CommitRefusal =
   | { readonly type: 'missing' }
   /** A call row with that id belongs to another conversation of the tenant. */
   | { readonly type: 'call_elsewhere'; readonly callId: string }
-  /** `seeds` is set, and the id has a tombstone. */
+  /** `seeds` is set, the log is empty, and the id has a tombstone. */
   | { readonly type: 'deleted' }
 
 /** `at` null: the whole log. `agent` null: the source's agent. */

@@ -105,7 +105,7 @@ function refuse(
     const owner = tables.calls.get(callId)?.conversationId ?? id
     if (owner !== id) return { type: 'call_elsewhere', callId }
   }
-  if (change.seeds && tables.tombstones.has(id)) return { type: 'deleted' }
+  if (change.seeds && lastSeq === 0 && tables.tombstones.has(id)) return { type: 'deleted' }
   return null
 }
 

@@ -45,7 +45,11 @@ export function commitChange(
   }
 
   /** Whether the change has begun a log whose id was deleted. A known key has no time, and is answered whatever happened since. */
-  async function beginsDeleted(query: Query, { tenant, id, change }: Addressed, outcome: CommitOutcome): Promise<boolean> {
+  async function beginsDeleted(
+    query: Query,
+    { tenant, id, change }: Addressed,
+    outcome: CommitOutcome,
+  ): Promise<boolean> {
     if (!change.seeds || outcome.type !== 'ok' || outcome.at === undefined) return false
     return outcome.seq === change.events.length && (await query(tombstone, [tenant, id])).length > 0
   }

@@ -112,7 +112,7 @@ function refuse(
     const call = findCall(db, tenant, callId)
     if (call && call.cid !== head?.cid) return { type: 'call_elsewhere', callId }
   }
-  if (change.seeds && isDeleted(db, tenant, id)) return { type: 'deleted' }
+  if (change.seeds && lastSeq === 0 && isDeleted(db, tenant, id)) return { type: 'deleted' }
   return null
 }
 

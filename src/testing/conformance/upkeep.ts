@@ -7,9 +7,13 @@ import { assistantMsg, fsmState, suspension, toolCall, userMsg, userMsgOf } from
 import type { Bench, Suite } from './suite.ts'
 
 /** For stores that offer upkeep; the others have no such obligation. */
-export function upkeep({ describe, test, expect }: Suite): void {
-  const testUpkeep = (name: string, body: (bench: Bench & { upkeep: Upkeep }) => Promise<void>): void =>
-    test(name, async (bench) => {
+export function upkeep({ describe, test, testAlone, expect }: Suite): void {
+  const testUpkeep = (
+    name: string,
+    body: (bench: Bench & { upkeep: Upkeep }) => Promise<void>,
+    run: Suite['test'] = test,
+  ): void =>
+    run(name, async (bench) => {
       if (bench.store.upkeep) await body({ ...bench, upkeep: bench.store.upkeep })
     })
 
@@ -95,19 +99,24 @@ export function upkeep({ describe, test, expect }: Suite): void {
       expect((await store.getToolCall(call!))!.conversationId).toBe('copy')
     })
 
-    testUpkeep('a snapshot is one moment, whatever is written meanwhile', async ({ store, upkeep }) => {
-      await fill(store, 'chat')
-      const before = await read(upkeep, 'chat')
-      await upkeep.snapshot(async (reader) => {
-        await store.appendEvent('chat', userMsg('later'))
-        await store.appendEvent('new', userMsg())
-        expect(await all(reader.tenants())).toEqual(['default'])
-        expect(await reader.count(null)).toBe(1)
-        expect((await all(reader.conversations('default'))).map(({ id }) => id)).toEqual(['chat'])
-        expect(await all(reader.rows('default', 'chat'))).toEqual(before!.rows)
-      })
-      expect((await store.streamEvents('chat')).length).toBe(before!.conversation.lastSeq + 1)
-    })
+    testUpkeep(
+      'a snapshot is one moment, whatever is written meanwhile',
+      async ({ store, upkeep }) => {
+        await fill(store, 'chat')
+        const before = await read(upkeep, 'chat')
+        await upkeep.snapshot(async (reader) => {
+          await store.appendEvent('chat', userMsg('later'))
+          await store.appendEvent('new', userMsg())
+          expect(await all(reader.tenants())).toEqual(['default'])
+          expect(await reader.count(null)).toBe(1)
+          expect((await all(reader.conversations('default'))).map(({ id }) => id)).toEqual(['chat'])
+          expect(await all(reader.rows('default', 'chat'))).toEqual(before!.rows)
+        })
+        expect((await store.streamEvents('chat')).length).toBe(before!.conversation.lastSeq + 1)
+      },
+      // Of its own: tenants that other cases deleted have tombstones.
+      testAlone,
+    )
 
     testUpkeep('lists are in the order of their bytes, of any length', async ({ store, upkeep }) => {
       const ids = ['z', 'a', '\uffff', '😀', 'é', ...Array.from({ length: 120 }, (_, n) => `n${n}`)]

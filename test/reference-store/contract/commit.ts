@@ -63,7 +63,8 @@ export function commit(
   for (const call of change.calls ?? []) {
     if ((tenant.calls.get(call.id)?.conversationId ?? id) !== id) throw new Refused('invalid_argument')
   }
-  if (change.events[0]?.type === 'seeded' && tenant.tombstones.has(id)) throw new Refused('conversation_deleted')
+  if (lastSeq === 0 && change.events[0]?.type === 'seeded' && tenant.tombstones.has(id))
+    throw new Refused('conversation_deleted')
   const conversation = known ?? newConversation(id, at)
   tenant.conversations.set(id, conversation)
   write(tenant, conversation, change, at)
