@@ -4,7 +4,7 @@ import { foldEvents } from '../../src/log/fold-events.ts'
 import type { GeneratedLog } from './log-generator.ts'
 
 /** What a log has in it, so that a run can say how much of everything it has seen. */
-export function featuresOf({ log, hasCrashed, isForked }: GeneratedLog): string[] {
+export function featuresOf({ log, hasCrashed, isForked, isRestored }: GeneratedLog): string[] {
   const state = foldEvents(log)
   const calls = state.turns.flatMap((turn) => turn.calls)
   const resolutions = log.flatMap((event) => (event.type === 'resolution' ? [event.content] : []))
@@ -15,6 +15,9 @@ export function featuresOf({ log, hasCrashed, isForked }: GeneratedLog): string[
   const found: Record<string, boolean> = {
     crash: hasCrashed,
     fork: isForked,
+    restored: isRestored,
+    'restored and waiting':
+      isRestored && state.turns.some(({ calls, end }) => !end && calls.some(({ restoredFrom }) => restoredFrom)),
     cancel: log.some((event) => event.type === 'cancel_requested'),
     'cancelled message': messages.some((message) => message.status === 'cancelled'),
     'failed message': messages.some((message) => message.status === 'failed'),

@@ -61,6 +61,7 @@ const features = [
   ...[
     'crash',
     'fork',
+    'restored',
     'cancel',
     'cancelled message',
     'failed message',

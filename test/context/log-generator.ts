@@ -3,12 +3,15 @@ import { callPhase } from '../../src/log/call-phase.ts'
 import type { LogEvent, NewEvent, SuspensionKind, TurnOptions } from '../../src/log/events.ts'
 import { foldEvents } from '../../src/log/fold-events.ts'
 import { nextStep } from '../../src/log/next-step.ts'
+import { readSnapshot } from '../../src/log/read-snapshot.ts'
+import { restoredEvents } from '../../src/log/restored-events.ts'
 import type { MessageOutcome, ResultOutcome, Verdict } from '../../src/log/settle.ts'
 import { type CallState, type ConversationState, openTurn, type Round } from '../../src/log/state.ts'
 import { userMsg } from '../../src/log/validate-event.ts'
+import { takeSnapshot } from '../../src/snapshot/take-snapshot.ts'
 import type { SeededRandom } from '../faults/harness/seeded-random.ts'
 import { SimulatedOwner } from '../log/simulated-owner.ts'
-import { cancelled, resolved } from '../log/story.ts'
+import { cancelled, placed, resolved } from '../log/story.ts'
 import { forkLog } from './fork-log.ts'
 import { MessageGenerator } from './message-generator.ts'
 
@@ -18,6 +21,8 @@ export type GeneratedLog = {
   readonly calls: readonly (readonly number[])[]
   readonly hasCrashed: boolean
   readonly isForked: boolean
+  /** It begins with what a snapshot of another log says. */
+  readonly isRestored: boolean
 }
 
 const maxTurns = 8
@@ -28,12 +33,30 @@ export function generateLog(random: SeededRandom): GeneratedLog {
   const world = new World(random, new SimulatedOwner())
   const steps = random.int(20, 160)
   for (let step = 0; step < steps; step++) world.act()
-  if (!random.chance(0.2)) return world.generated(false)
+  if (random.chance(0.2)) return restored(world, random)
+  if (!random.chance(0.25)) return world.generated(false)
   const fork = new World(random, new SimulatedOwner(forkLog(world.owner.log, random.int(0, world.owner.log.length))))
   for (let step = 0; step < 15; step++) fork.act()
   const { hasCrashed } = world.generated(false)
   const forked = fork.generated(true)
   return { ...forked, hasCrashed: hasCrashed || forked.hasCrashed }
+}
+
+/** Goes on in another log, from a snapshot of any prefix of this one. */
+function restored(world: World, random: SeededRandom): GeneratedLog {
+  const state = foldEvents(world.owner.log.slice(0, random.int(0, world.owner.log.length)))
+  const read = readSnapshot(takeSnapshot({ state, origin: { summary: null } }))
+  if (!read.ok) throw new Error(read.problem)
+  let ids = 0
+  const events = restoredEvents(read.snapshot, {
+    ...{ who: 'ann', now: 0, newId: () => `restored-${++ids}` },
+    fileOf: ({ mediaType, blob, url = '' }) => ({ type: 'file', mediaType, data: blob ?? url }),
+  })
+  const next = new World(random, new SimulatedOwner(placed(events, 0)))
+  for (let step = 0; step < 15; step++) next.act()
+  const { hasCrashed } = world.generated(false)
+  const generated = next.generated(false)
+  return { ...generated, isRestored: true, hasCrashed: hasCrashed || generated.hasCrashed }
 }
 
 class World {
@@ -53,7 +76,7 @@ class World {
   }
 
   generated(isForked: boolean): GeneratedLog {
-    return { log: this.owner.log, calls: this.#calls, hasCrashed: this.#hasCrashed, isForked }
+    return { log: this.owner.log, calls: this.#calls, hasCrashed: this.#hasCrashed, isForked, isRestored: false }
   }
 
   act(): void {

@@ -63,7 +63,7 @@ test('any well-formed events are shown, the same as a snapshot and as a tail', (
 test('any well-formed events render to prompts that providers accept', () => {
   fc.assert(
     fc.property(fc.oneof(anyConversation, anyEvents), fc.nat(), (events, seed) => {
-      const generated = { log: placed(events), calls: [], hasCrashed: false, isForked: false }
+      const generated = { log: placed(events), calls: [], hasCrashed: false, isForked: false, isRestored: false }
       expect(checkPrompts(generated, seededRandom(seed)).problems).toEqual([])
     }),
     { ...runs, numRuns: 100 },
