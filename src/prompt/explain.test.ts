@@ -18,7 +18,7 @@ import {
 import type { Json } from '../base/json.ts'
 import type { LogEvent, NewEvent } from '../log/events.ts'
 import { foldEvents } from '../log/fold-events.ts'
-import { evictionsOf, explain as explainWith, seenBy } from './explain.ts'
+import { evictionsOf, explain as explainWith, seenBy, shapedIn } from './explain.ts'
 import { noReduction, type Reduction } from './render/reduction.ts'
 import { renderContext } from './render/render-context.ts'
 
@@ -108,6 +108,23 @@ describe('explaining a call', () => {
       'events of this type are not part of a prompt',
       "it was withheld: the hook 'guard' did not pass it",
     ])
+  })
+
+  test('of a call whose messages a hook gave says so, for what would have been in the prompt', () => {
+    const shaped = [
+      { hook: 'first', messages: 3 },
+      { hook: 'last', messages: 1 },
+      { hook: 'tools', tools: [] },
+    ]
+    const row = { evictions: { seen: 9, evicted: [], shaped } }
+    expect(explain(placed(turn.slice(0, 2)), row).map(({ shown, why }) => `${shown}: ${why}`)).toEqual([
+      "shaped: the hook 'last' decided which messages the model saw",
+      "shaped: the hook 'last' decided which messages the model saw",
+    ])
+    const others = { evictions: { seen: 9, evicted: [], shaped: [{ hook: 'tools', tools: [] }, null, 7, {}] } }
+    expect(explain(placed(turn.slice(0, 1)), others)[0]).toMatchObject({ shown: 'verbatim' })
+    expect(shapedIn(others)).toEqual([{ hook: 'tools', tools: [] }])
+    expect([shapedIn({ evictions: null }), shapedIn({ evictions: { shaped: 'all' } })]).toEqual([[], []])
   })
 
   test('of an old row without details says at least what it can', () => {

@@ -39,8 +39,9 @@ export function explain(
   call: Pick<ModelCall, 'evictions'>,
   state: ConversationState,
 ): Explanation[] {
-  const { evicted = [], shaped } = (call.evictions ?? {}) as { evicted?: Eviction[]; shaped?: unknown }
-  const shaping = shapingHook(shaped)
+  const { evicted = [] } = (call.evictions ?? {}) as { evicted?: Eviction[] }
+  // The last hook that gave messages counts.
+  const shaping = shapedIn(call).findLast(({ messages }) => messages !== undefined)?.hook ?? null
   const seen = seenBy(call) ?? Number.POSITIVE_INFINITY
   const turnOf = turnFinder(state)
   return events.map((event) => {
@@ -53,11 +54,13 @@ export function explain(
   })
 }
 
-/** The hook that gave the messages of a call; the last one counts. */
-function shapingHook(shaped: unknown): string | null {
-  if (!Array.isArray(shaped)) return null
-  const last = (shaped as readonly (ShapedBy | null)[]).findLast((by) => typeof by?.messages === 'number')
-  return typeof last?.hook === 'string' ? last.hook : null
+/** What hooks changed of a model call, in their order, as its audit row has it. */
+export function shapedIn({ evictions }: Pick<ModelCall, 'evictions'>): readonly ShapedBy[] {
+  const { shaped } = Object(evictions) as { shaped?: unknown }
+  if (!Array.isArray(shaped)) return []
+  return (shaped as readonly unknown[]).filter(
+    (by): by is ShapedBy => typeof (Object(by) as Partial<ShapedBy>).hook === 'string',
+  )
 }
 
 function unlessShaped(shown: Shown, hook: string | null): Shown {

@@ -15,6 +15,12 @@ beforeAll(async () => {
   await world.runtime.conversation('paid').fork({ id: 'paid-again', at: 3 })
   await world.say('open', 'A refund, please')
   await world.say('boss', 'Please delegate that')
+  await world.say('shaped', 'A refund, please')
+  const shaped = [
+    { hook: 'trim', messages: 2 },
+    { hook: 'careful', tools: [], settings: { temperature: 0 } },
+  ]
+  await world.store.putModelCall('shaped', { turnRef: 'last/0001', evictions: { seen: 1, evicted: [], shaped } })
   await world.runtime.flow('greeting', 'greet-1').start('Hi')
   await world.store.forTenant('acme').putConversation('theirs', { agent: 'support', title: 'Of another tenant' })
 })
@@ -100,6 +106,17 @@ describe.each(ways)('on a %s', (way) => {
     expect(calls.value.modelCalls).toHaveLength(2)
     expect(value.turnRef).toBe(calls.value.modelCalls[1].turnRef)
     expect(value.explanations).toHaveLength(9)
+  })
+
+  test('explain tells which hook changed what of a model call', async () => {
+    const [{ stdout }, { value }] = await Promise.all([
+      perdure(onIt('explain', 'shaped', '--call', 'last/0001')),
+      perdureJson(onIt('explain', 'shaped', '--call', 'last/0001')),
+    ])
+    expect(stdout).toContain("the hook 'trim' gave 2 messages\n")
+    expect(stdout).toContain(`the hook 'careful' left no tools, made the settings {"temperature":0}\n`)
+    expect(stdout).toMatch(/1 +user_msg +shaped +the hook 'trim' decided/)
+    expect(value.shaped.map(({ hook }: { hook: string }) => hook)).toEqual(['trim', 'careful'])
   })
 
   test('what does not exist is told with exit code 3', async () => {

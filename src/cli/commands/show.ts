@@ -2,6 +2,7 @@ import { NoModelCallsError } from '../../base/errors/cli-errors.ts'
 import type { UnknownEvent } from '../../base/errors/log-errors.ts'
 import { packageVersion } from '../../base/errors/perdure-error.ts'
 import type { RemoteConversation } from '../../client/conversation.ts'
+import { type ShapedBy, shapedIn } from '../../prompt/explain.ts'
 import type { HistoryPage } from '../../runtime/read/history.ts'
 import type { View, ViewMessage } from '../../view/view.ts'
 import { command, countOf, exitCodes } from '../command.ts'
@@ -197,8 +198,9 @@ export const explain = command({
       }
       const turnRef = args.call ?? last.turnRef
       const explanations = await conversation.explain(turnRef)
+      const shaped = shapedIn(modelCalls.findLast((call) => call.turnRef === turnRef) ?? { evictions: null })
       const texts = output.isJson ? new Map<number, string>() : await textsOf(conversation)
-      output.result({ turnRef, explanations }, () => {
+      output.result({ turnRef, explanations, shaped }, () => {
         const rows = explanations.map(({ seq, type, shown, why }) => [
           String(seq),
           type,
@@ -208,6 +210,7 @@ export const explain = command({
         ])
         return [
           dim(`model call ${turnRef}`),
+          ...shaped.map((by) => yellow(shapedText(by))),
           ...table(['SEQ', 'EVENT', 'SHOWN', 'WHY', 'WHAT'].map(bold), rows, output.width),
         ]
       })
@@ -224,6 +227,16 @@ async function textsOf(conversation: RemoteConversation): Promise<Map<number, st
     for (const event of events) texts.set(event.seq, eventText(event))
   }
   return texts
+}
+
+/** What a hook changed of a call, on one line. */
+function shapedText({ hook, messages, tools, settings }: ShapedBy): string {
+  const changes = [
+    ...(messages === undefined ? [] : [`gave ${messages} messages`]),
+    ...(tools === undefined ? [] : [tools.length > 0 ? `left the tools ${tools.join(', ')}` : 'left no tools']),
+    ...(settings === undefined ? [] : [`made the settings ${JSON.stringify(settings)}`]),
+  ]
+  return `the hook '${hook}' ${changes.join(', ')}`
 }
 
 function modelName(model: unknown): string {
