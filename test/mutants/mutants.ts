@@ -21,6 +21,7 @@ import { poisonMutants } from './poison-mutants.ts'
 import { postgresMutants } from './postgres-mutants.ts'
 import { readerMutants } from './reader-mutants.ts'
 import { recordMutants } from './record-mutants.ts'
+import { restoreMutants } from './restore-mutants.ts'
 import { schemaMutants } from './schema-mutants.ts'
 import { seamMutants } from './seam-mutants.ts'
 import { serverMutants } from './server-mutants.ts'
@@ -63,4 +64,5 @@ export const mutants: readonly Mutant[] = [
   ...poisonMutants,
   ...noteMutants,
   ...sessionMutants,
+  ...restoreMutants,
 ]
