@@ -2,6 +2,7 @@ import { availableParallelism } from 'node:os'
 import { join } from 'node:path'
 import { defineConfig } from 'vitest/config'
 import { chosenStores, leavingOut } from './test/setup/chosen-stores.ts'
+import { namedTestsReporter } from './test/setup/named-tests-reporter.ts'
 import { perdureEntries } from './test/setup/perdure-entries.ts'
 import { plainSummaryReporter } from './test/setup/plain-summary-reporter.ts'
 import { testProjects } from './test/setup/test-projects.ts'
@@ -22,6 +23,6 @@ export default defineConfig({
     hookTimeout: 60_000,
     // For the processes that tests start: without it, each compiles all sources again.
     env: { NODE_COMPILE_CACHE: join(import.meta.dirname, '.tmp', 'compile-cache') },
-    reporters: ['default', plainSummaryReporter()],
+    reporters: ['default', plainSummaryReporter(), namedTestsReporter()],
   },
 })
