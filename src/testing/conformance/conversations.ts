@@ -201,6 +201,34 @@ export function listing({ describe, test, expect, refused }: Suite): void {
       expect(await ids({ status: 'idle', before: 'four' })).toEqual(['three', 'two'])
     })
 
+    test('a list can be narrowed to conversations or to sessions, and sessions to those that sleep or failed', async ({
+      store,
+      pass,
+    }) => {
+      const rows = [
+        ['one', 'flow', 'sleeping'],
+        ['two', 'conversation', 'active'],
+        ['three', 'flow', 'failed'],
+        ['four', 'flow', 'ended'],
+        ['five', 'conversation', 'ended'],
+      ] as const
+      for (const [id, kind, status] of rows) {
+        await store.putConversation(id, { kind, status, agent: 'support' })
+        await pass(3)
+      }
+      const ids = async (filter: Parameters<typeof store.listConversations>[0]) =>
+        (await store.listConversations(filter)).map((record) => record.id)
+      expect(await ids({ kind: 'flow' })).toEqual(['four', 'three', 'one'])
+      expect(await ids({ kind: 'conversation' })).toEqual(['five', 'two'])
+      expect(await ids({ kind: 'flow', limit: 1 })).toEqual(['four'])
+      expect(await ids({ kind: 'flow', before: 'two', agent: 'support' })).toEqual(['one'])
+      expect(await ids({ kind: 'flow', status: 'ended' })).toEqual(['four'])
+      expect(await ids({ status: 'failed' })).toEqual(['three'])
+      expect(await ids({ status: 'sleeping' })).toEqual(['one'])
+      const tenant = store.forTenant('another')
+      expect(await tenant.listConversations({ kind: 'flow' })).toEqual([])
+    })
+
     test('a list can be narrowed to the direct forks of a conversation', async ({ store, pass }) => {
       for (const id of ['chat', 'chat 2', 'c"h\\at', 'cha', '😀'])
         await store.commit(id, { events: [userMsg(), userMsg()] })

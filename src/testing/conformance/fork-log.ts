@@ -1,3 +1,4 @@
+import type { NewEvent } from '../../log/events.ts'
 import type { Summary } from '../../store/records.ts'
 import type { Store } from '../../store/store.ts'
 import { assistantMsg, flowStarted, observe, titled, turnEnded, userMsg } from './event-builders.ts'
@@ -144,6 +145,47 @@ export function forkLog({ describe, test, expect, refused }: Suite): void {
       })
       await store.fork('flow', 'copy')
       expect(await store.getConversation('copy')).toMatchObject({ kind: 'flow', agent: 'checkout', lastSeq: 1 })
+    })
+
+    test('a fork of a session has rows of its own for what waits at the cut, and is idle unless it has ended', async ({
+      store,
+    }) => {
+      const asked = (position: number): NewEvent => {
+        return { type: 'flow_opened', content: { position, asked: position, op: { kind: 'suspend', tag: position } } }
+      }
+      const answer: NewEvent = { type: 'flow_outcome', content: { position: 1, ok: true, value: 'yes' } }
+      const end: NewEvent = { type: 'flow_ended', content: { status: 'failed', error: 'no' } }
+      const call = (seq: number) => ({ id: `flow:flow:${seq}`, kind: 'flow' as const, round: seq, args: seq - 1 })
+      await store.commit('flow', {
+        events: [flowStarted(), asked(1), asked(2), answer, end],
+        calls: [call(2), { ...call(3), status: 'cancelled' }],
+        conversation: { kind: 'flow', agent: 'checkout', status: 'failed' },
+      })
+      const [, first, second] = await store.streamEvents('flow')
+      const waiting = { kind: 'flow', status: 'pending', executor: 'human', name: 'suspend', prompt: null }
+      const rowAt = (copy: string, seq: number, at: number) => ({
+        ...waiting,
+        ...{
+          id: `flow:${copy}:${seq}`,
+          conversationId: copy,
+          round: seq,
+          args: seq - 1,
+          createdAt: at,
+          expiresAt: null,
+        },
+      })
+      await store.fork('flow', 'early', { at: 3 })
+      expect(await store.pendingToolCalls('early')).toMatchObject([
+        rowAt('early', 2, first!.at),
+        rowAt('early', 3, second!.at),
+      ])
+      await store.fork('flow', 'later', { at: 4 })
+      expect(await store.pendingToolCalls('later')).toMatchObject([rowAt('later', 3, second!.at)])
+      await store.fork('flow', 'whole')
+      expect(await store.pendingToolCalls('whole')).toEqual([])
+      expect(await store.pendingToolCalls('flow')).toMatchObject([{ id: 'flow:flow:2' }])
+      const statuses = await Promise.all(['early', 'later', 'whole'].map((id) => store.getConversation(id)))
+      expect(statuses.map((record) => record!.status)).toEqual(['idle', 'idle', 'failed'])
     })
   })
 }

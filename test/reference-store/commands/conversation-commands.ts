@@ -7,7 +7,7 @@ import { isQuarantined } from '../contract/leases.ts'
 import { conversationRecord, conversations } from '../contract/queries.ts'
 import { deleteConversation } from '../contract/removal.ts'
 import { type Conversation, Refused } from '../contract/state.ts'
-import { attrs, countAttrs, fsmState, status } from '../generate/attrs.ts'
+import { attrs, countAttrs, fsmState, kind, status } from '../generate/attrs.ts'
 import { listBounds } from '../generate/bounds.ts'
 import { agent, conversationId } from '../generate/names.ts'
 import { atConversation, atTenant } from '../generate/places.ts'
@@ -91,7 +91,7 @@ export const conversationCommands = [
     name: 'listConversations',
     args: fc.record({
       ...atTenant,
-      found: fc.record({ status, agent, forkOf: conversationId, before: conversationId }, { requiredKeys: [] }),
+      found: fc.record({ kind, status, agent, forkOf: conversationId, before: conversationId }, { requiredKeys: [] }),
       bounds: listBounds,
     }),
     async run(world, { tenant: name, via, found, bounds }) {

@@ -7,7 +7,7 @@ import { difference } from '../compare/difference.ts'
 import { show } from '../compare/show.ts'
 import { openCalls } from '../contract/call-states.ts'
 import { folded } from '../contract/folded.ts'
-import { canFork, fork, forkSource, unloggedRows } from '../contract/fork.ts'
+import { canFork, endOfSession, fork, forkSource, unloggedRows } from '../contract/fork.ts'
 import { callRecord, conversationRecord, events, pendingCalls, since } from '../contract/queries.ts'
 import type { Conversation, Tenant } from '../contract/state.ts'
 import { forkIds, pick } from '../generate/names.ts'
@@ -104,5 +104,5 @@ async function learnCache(copy: Conversation, actual: { fsmState: unknown } | nu
   const state = hasFlow ? null : folded(copy.events)
   const mayBeAbsent = state === null || (latest !== undefined && latest.base === null)
   copy.fsmState = state && (actual?.fsmState !== null || !mayBeAbsent) ? fsmStateOf(state) : null
-  copy.status = copy.fsmState ? statusOf(copy.fsmState.state) : 'idle'
+  copy.status = endOfSession(copy) ?? (copy.fsmState ? statusOf(copy.fsmState.state) : 'idle')
 }

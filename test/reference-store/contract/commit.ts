@@ -75,13 +75,13 @@ export function commit(
   return { ok: true, seq: conversation.events.length, isKnown: false }
 }
 
-/** The one deadline that a change may move, alone, and never that of a child agent. */
+/** The one deadline that a change may move, alone, and never that of a child agent or of a question of a session. */
 function moveIn(tenant: Tenant, id: string, { events, calls = [], resolve = [] }: Change): DeadlineMoved | null {
   const moves = events.filter(({ type }) => type === 'deadline_moved')
   if (moves.length === 0) return null
   if (moves.length > 1 || calls.length + resolve.length > 0) throw new Refused('invalid_argument')
   const move = moves[0]!.content as DeadlineMoved
-  if (waits(tenant, id, move) && tenant.calls.get(move.callId)!.kind === 'sub_agent')
+  if (waits(tenant, id, move) && ['sub_agent', 'flow'].includes(tenant.calls.get(move.callId)!.kind))
     throw new Refused('invalid_argument')
   return move
 }

@@ -1,4 +1,5 @@
 import type { JsonObject } from '../../../src/base/json.ts'
+import type { FlowOp } from '../../../src/log/events.ts'
 import type { Span } from '../compare/span.ts'
 import { callStates, openCalls } from './call-states.ts'
 import { type Call, type Conversation, type Event, newConversation, Refused, type Tenant } from './state.ts'
@@ -31,7 +32,7 @@ export function canFork(tenant: Tenant, source: Conversation): boolean {
 export function unloggedRows(tenant: Tenant, source: Conversation, at: number): Call[] {
   if (at !== source.events.length) return []
   const states = callStates(source.events)
-  return pendingRows(tenant, source.id).filter(({ id }) => !states.has(id))
+  return pendingRows(tenant, source.id).filter(({ id, kind }) => !states.has(id) && kind !== 'flow')
 }
 
 /** `fresh` gives each open call its id in the fork; `interrupted` is how the store words the end of a call it closes. */
@@ -62,6 +63,9 @@ export function fork(
   for (const row of unloggedRows(tenant, source, at)) {
     tenant.calls.set(fresh.get(row.id)!, { ...row, id: fresh.get(row.id)!, conversationId: newId })
   }
+  const isSession = source.kind === 'flow'
+  const summarisedTo = Math.max(0, ...[...source.summaries.keys()].filter((toSeq) => toSeq <= at))
+  for (const row of isSession ? questionRows(copied, summarisedTo, newId) : []) tenant.calls.set(row.id, row)
   for (const summary of source.summaries.values()) {
     if (summary.toSeq <= at) copy.summaries.set(summary.toSeq, summary)
   }
@@ -73,6 +77,51 @@ export function fork(
   Object.assign(copy, { kind, agent, settings, title, parent: { id: source.id, at }, isDormant: true })
   tenant.conversations.set(newId, copy)
   return copy
+}
+
+/** What a session had asked since its last summary, and was not answered. Positions count from 1, anew with each fresh record. */
+function questionRows(copied: readonly Event[], summarisedTo: number, newId: string): Call[] {
+  let opened = 0
+  let hasEnded = false
+  const open = new Map<number, Call>()
+  for (const [index, { type, content, at }] of copied.entries()) {
+    if (index < summarisedTo || hasEnded) continue
+    const { position, op } = content as { position?: number; op?: FlowOp }
+    if (type === 'flow_opened' && position === opened + 1) {
+      opened += 1
+      if (op?.kind === 'suspend') open.set(position, questionRow(newId, index + 1, op, at))
+    }
+    if (type === 'flow_outcome') open.delete(position!)
+    if (type === 'flow_continued' || type === 'flow_ended') {
+      open.clear()
+      opened = 0
+    }
+    hasEnded = type === 'flow_ended'
+  }
+  return [...open.values()]
+}
+
+function questionRow(conversationId: string, seq: number, op: Extract<FlowOp, { kind: 'suspend' }>, at: Span): Call {
+  const id = `flow:${conversationId}:${seq}`
+  const asked = {
+    name: 'suspend',
+    executor: 'human',
+    kind: 'flow',
+    round: seq,
+    args: op.tag,
+    prompt: op.schema ?? null,
+  }
+  const times = { expiresAt: null, createdAt: at.copy(), resolvedAt: null }
+  return { id, conversationId, status: 'pending', result: null, meta: null, ...asked, ...times } as Call
+}
+
+/** How a fork of a session that had ended is listed; null where it had not. */
+export function endOfSession(copy: Conversation): 'ended' | 'failed' | null {
+  if (copy.kind !== 'flow') return null
+  const summarisedTo = Math.max(0, ...copy.summaries.keys())
+  const end = copy.events.slice(summarisedTo).find(({ type }) => type === 'flow_ended')
+  if (!end) return null
+  return (end.content as { status: string }).status === 'failed' ? 'failed' : 'ended'
 }
 
 export type ForkFacts = {

@@ -85,11 +85,12 @@ export function conversationRecord(conversation: Conversation | undefined): unkn
 
 export function conversations(
   tenant: Tenant,
-  { status, agent, forkOf, before, limit = pageSize, ...bounds }: ConversationFilter,
+  { kind, status, agent, forkOf, before, limit = pageSize, ...bounds }: ConversationFilter,
 ) {
   const all = [...tenant.conversations.values()].sort(newestFirst)
   const found = pageAfter(all, before, 'conversation_not_found')
     .filter((row) => (status === undefined || row.status === status) && (agent === undefined || row.agent === agent))
+    .filter((row) => kind === undefined || row.kind === kind)
     .filter(({ parent }) => forkOf === undefined || (parent?.id === forkOf && parent.at !== undefined))
   return fitting(found, { ...bounds, limit }, anyBytes).map(conversationRecord)
 }

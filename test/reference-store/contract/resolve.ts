@@ -3,7 +3,7 @@ import type { NewEvent, Resolution, SuspensionKind } from '../../../src/log/even
 import type { FinalStatus } from '../../../src/store/records.ts'
 import type { Span } from '../compare/span.ts'
 import { commit } from './commit.ts'
-import type { Call, Tenant } from './state.ts'
+import { type Call, Refused, type Tenant } from './state.ts'
 
 type Ending = {
   readonly callId: string
@@ -16,6 +16,7 @@ type Ending = {
 export function resolve(tenant: Tenant, ending: Ending, at: Span): 'ok' | 'stale' {
   const call = tenant.calls.get(ending.callId)
   if (call?.status !== 'pending') return 'stale'
+  if (call.kind === 'flow') throw new Refused('invalid_argument')
   const { callId, status, result } = ending
   const change = { events: logged(call, ending), resolve: [{ callId, round: call.round, status, result }] }
   return commit(tenant, call.conversationId, change, at, { endsCall: true }).ok ? 'ok' : 'stale'

@@ -6,7 +6,8 @@ import { agent, conversationId } from './names.ts'
 import { text } from './texts.ts'
 import { object, value } from './values.ts'
 
-export const status = fc.constantFrom('active', 'suspended', 'idle', 'ended')
+export const status = fc.constantFrom('active', 'suspended', 'sleeping', 'idle', 'ended', 'failed')
+export const kind = fc.constantFrom('conversation' as const, 'flow' as const)
 
 export const fsmState: fc.Arbitrary<FsmState> = fc.record({
   state: fc.constantFrom('idle', 'running', 'awaiting_input', 'terminating'),
@@ -18,7 +19,7 @@ export const fsmState: fc.Arbitrary<FsmState> = fc.record({
 export const attrs: fc.Arbitrary<ConversationAttrs> = fc
   .record(
     {
-      kind: fc.constantFrom('conversation' as const, 'flow' as const),
+      kind,
       agent,
       status,
       settings: object,

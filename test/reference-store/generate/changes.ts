@@ -96,7 +96,8 @@ function plannedAnswers(world: World, { tenant, conversation }: Target, plan: Ch
     if (!call || answers.some(({ callId }) => callId === call.id)) continue
     const round = call.round + roundOffset
     answers.push({ callId: call.id, round, status, result: world.stored(value) })
-    if (!hasEvent) continue
+    // No resolution ends the question of a session.
+    if (!hasEvent || call.kind === 'flow') continue
     const content = {
       callId: call.id,
       round,

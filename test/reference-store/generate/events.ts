@@ -32,6 +32,8 @@ const types = [
   'seeded',
   'flow_started',
   'flow_outcome',
+  'flow_opened',
+  'flow_ended',
 ] as const
 
 export const eventPlan: fc.Arbitrary<EventPlan> = fc.record({
@@ -96,6 +98,14 @@ export function plannedEvent(
         type: 'flow_started',
         content: { flow: `flow ${text}`, version: text, input: [value, file], who: text },
       } as NewEvent
+    case 'flow_opened': {
+      const position = 1 + (conversation?.events.filter(({ type }) => type === 'flow_opened').length ?? 0)
+      return { type: 'flow_opened', content: { position, asked: position, op: { kind: 'suspend', tag: value } } }
+    }
+    case 'flow_ended':
+      return plan.opens
+        ? { type: 'flow_ended', content: { status: 'done', result: value } }
+        : { type: 'flow_ended', content: { status: 'failed', error: text } }
     case 'flow_outcome':
       return { type: 'flow_outcome', content: { position: 1, ok: true, value: [value, file], who: text } } as NewEvent
   }
