@@ -145,6 +145,16 @@ describe('a flow', () => {
     expect(await perdure(onIt('resume', 'greeting', 'g1', '"Al"'))).toMatchObject({ code: 4, stdout: '' })
   })
 
+  test('is resumed on a store without its code, once, and goes on where the code is', async () => {
+    await world.runtime.flow('greeting', 'g4').start('Hi')
+    const resume = (value: string) => ['flows', 'resume', 'greeting', 'g4', value, '--seq', '2', ...world.ways.store]
+    expect(await perdure(resume('"Cy"'))).toMatchObject({ code: 0, stdout: expect.stringContaining('g4 is recorded.') })
+    expect(await world.runtime.flow('greeting', 'g4').outcome()).toEqual({ status: 'done', result: 'Hi, Cy' })
+    expect(await perdure(resume('"Al"'))).toMatchObject({ code: 4, stdout: '' })
+    const { code, stderr } = await perdure(['show', 'g4', ...world.ways.store])
+    expect([code, stderr]).toMatchObject([4, expect.stringContaining("runtime.flow('greeting', 'g4')")])
+  })
+
   test('cannot be started on a store without its code', async () => {
     const { code, stderr } = await perdure(['flows', 'start', 'greeting', 'g3', ...world.ways.store])
     expect(code).toBe(3)

@@ -77,20 +77,28 @@ describe.each(ways)('on a %s', (way) => {
   })
 
   test('inbox shows what waits, with the way to a child agent', async () => {
-    const [{ stdout }, { value }] = await Promise.all([perdure(onIt('inbox')), perdureJson(onIt('inbox'))])
+    const [{ stdout, stderr }, { value }] = await Promise.all([perdure(onIt('inbox')), perdureJson(onIt('inbox'))])
     const child = value.items.find((item: { path: object[] }) => item.path.length === 2)
     expect(child.path[0].conversationId).toBe('boss')
     expect(stdout).toContain(`boss > ${child.conversationId}`)
     expect(stdout).toMatch(/open +\w{8} +approval/)
+    const question = value.items.find((item: { kind: string }) => item.kind === 'flow')
+    expect(question).toMatchObject({ flow: 'greeting', conversationId: 'greet-1', seq: 2, tag: 'name?' })
+    expect(stdout).toMatch(/greet-1 +seq 2 +flow .*greeting "name\?"/)
+    expect(stderr).toContain("flows resume greeting greet-1 '{}' --seq 2")
   })
 
   test('flows lists sessions and shows one', async () => {
-    const [{ value }, shown, none] = await Promise.all([
+    const [{ value }, waiting, done, shown, none] = await Promise.all([
       perdureJson(onIt('flows', '--flow', 'greeting')),
+      perdure(onIt('flows', '--status', 'suspended')),
+      perdureJson(onIt('flows', '--status', 'done')),
       perdure(onIt('flows', 'show', 'greeting', 'greet-1')),
       perdure(onIt('flows', 'show', 'greeting', 'greet-2')),
     ])
-    expect(value.sessions.map(({ id }: { id: string }) => id)).toEqual(['greet-1'])
+    expect(value.sessions).toMatchObject([{ id: 'greet-1', flow: 'greeting', status: 'suspended' }])
+    expect(waiting.stdout).toMatch(/greet-1 +greeting +suspended +2 /)
+    expect(done.value.sessions).toEqual([])
     expect(shown.stdout).toMatch(/greet-1 {2}greeting version 1, suspended\n {2}input "Hi"\n {2}waits "name\?"/)
     expect(none).toMatchObject({ code: 3, stdout: '' })
   })
