@@ -2,23 +2,23 @@ import type { Case, Mutant } from './mutant.ts'
 
 const inbox = (test: string): Case => ({
   file: 'test/stories/sessions-inbox.test.ts',
-  test: `a question of a session in the inbox (sqlite) > ${test}`,
+  test: `a question of a session in the inbox (sqlite) ${test}`,
 })
 const lists = (test: string): Case => ({
   file: 'test/stories/sessions-without-code.test.ts',
-  test: `lists of sessions (sqlite) > ${test}`,
+  test: `lists of sessions (sqlite) ${test}`,
 })
 const without = (test: string): Case => ({
   file: 'test/stories/sessions-without-code.test.ts',
-  test: `a session where its code is not (sqlite) > ${test}`,
+  test: `a session where its code is not (sqlite) ${test}`,
 })
 const waited = (test: string): Case => ({
   file: 'test/stories/sessions-kinds.test.ts',
-  test: `a session that is waited for (sqlite) > ${test}`,
+  test: `a session that is waited for (sqlite) ${test}`,
 })
 const kinds: Case = {
   file: 'test/stories/sessions-kinds.test.ts',
-  test: "the id of a session, taken for a conversation's, (sqlite) > is refused by every verb, which says what to use; nothing is written",
+  test: "the id of a session, taken for a conversation's, (sqlite) is refused by every verb, which says what to use; nothing is written",
 }
 
 const once = 'is answered by resolve, once, also where the code is not; it is in no other tenant'
@@ -184,7 +184,10 @@ const rows: readonly Row[] = [
     'src/runtime/flow-session.ts',
     'worker === null || !node.flows.has(flow.name)',
     '!node.flows.has(flow.name)',
-    { file: 'src/runtime/flow-session.test.ts', test: 'active and of its flow before anything has worked on it' },
+    {
+      file: 'src/runtime/flow-session.test.ts',
+      test: 'a session that has started is active and of its flow before anything has worked on it',
+    },
   ],
   [
     'without the code, any answer fits',
@@ -228,7 +231,7 @@ const rows: readonly Row[] = [
     'if (false as boolean) throw',
     {
       file: 'test/stories/flows-verbs.test.ts',
-      test: 'a session of a flow (sqlite) > refuses > to take the log of a conversation for a session',
+      test: 'a session of a flow (sqlite) refuses to take the log of a conversation for a session',
     },
   ],
 ]
