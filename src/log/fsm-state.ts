@@ -17,9 +17,7 @@ export type FsmState = {
 }
 
 /** The status of a conversation or session in a list. Only sessions are `sleeping` or `failed`; one that is `idle` is a fork that was not continued. */
-export type ConversationStatus = (typeof conversationStatuses)[number]
-
-export const conversationStatuses = ['active', 'suspended', 'sleeping', 'idle', 'ended', 'failed'] as const
+export type ConversationStatus = 'active' | 'suspended' | 'sleeping' | 'idle' | 'ended' | 'failed'
 
 /** The cached state that lists and inboxes read. */
 export function fsmStateOf(state: ConversationState): FsmState {

@@ -1,8 +1,7 @@
 import { readArgument, readOptions, shown } from '../base/errors/read-options.ts'
 import { InvalidArgumentError, InvalidIdError } from '../base/errors/store-errors.ts'
-import { conversationStatuses } from '../log/fsm-state.ts'
 import { type KnownLease, quarantineHolder } from './lease.ts'
-import type { ConversationFilter, ModelCallRange } from './records.ts'
+import { type ConversationFilter, conversationStatuses, type ModelCallRange } from './records.ts'
 import type { BlobSlice, DueWorkQuery, EventRange, Page, PageBounds, WatchedLog } from './store.ts'
 
 const maxIdBytes = 255

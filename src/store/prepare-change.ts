@@ -7,7 +7,7 @@ import { blobRefsIn } from '../log/blob-ref.ts'
 import { decode, encode } from '../log/codec.ts'
 import { creatingTypes, isOwnersEvent, wakingTypes } from '../log/event-roles.ts'
 import type { DeadlineMoved, NewEvent, Resolution } from '../log/events.ts'
-import { conversationStatuses, statusOf } from '../log/fsm-state.ts'
+import { statusOf } from '../log/fsm-state.ts'
 import { checkNewEvent } from '../log/validate-event.ts'
 import { type Change, isOwnerChange, type ResolveCall, reportsOutcome } from './change.ts'
 import {
@@ -23,7 +23,7 @@ import {
 } from './checks.ts'
 import type { PreparedChange, PreparedDeadline, PreparedResolve, StoredAttrs, StoredCallWrite, Wake } from './driver.ts'
 import { noDeadline } from './flow-call.ts'
-import { type ConversationAttrs, callKinds, type Parent, type ToolCallWrite } from './records.ts'
+import { type ConversationAttrs, callKinds, conversationStatuses, type Parent, type ToolCallWrite } from './records.ts'
 import { encodeMeta } from './rows.ts'
 import { withTitle } from './title-of-change.ts'
 

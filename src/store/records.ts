@@ -30,6 +30,10 @@ export type ConversationRecord = {
 /** The columns stored as JSON, which may be damaged. */
 export type UnreadableColumn = 'settings' | 'fsmState' | 'title' | 'parent'
 
+export const conversationStatuses = [
+  ...(['active', 'suspended', 'sleeping', 'idle', 'ended', 'failed'] as const satisfies readonly ConversationStatus[]),
+]
+
 /** Whether a log is of a conversation or of a flow session. */
 export type ConversationKind = 'conversation' | 'flow'
 

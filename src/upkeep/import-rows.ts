@@ -1,6 +1,5 @@
-import { conversationStatuses } from '../log/fsm-state.ts'
 import { checkId, maxStoredEventBytes } from '../store/checks.ts'
-import { callKinds } from '../store/records.ts'
+import { callKinds, conversationStatuses } from '../store/records.ts'
 import type { ConversationRow, RestoredConversation } from '../store/upkeep.ts'
 import type { ImportLine } from './import-line.ts'
 
@@ -84,14 +83,17 @@ function eventContentIn(line: ImportLine): string {
 }
 
 function callIn(line: ImportLine, conversationId: string): Extract<ConversationRow, { type: 'call' }>['row'] {
+  const kind = line.oneOf('kind', callKinds)
+  const expiresAt = line.wholeOrNull('expiresAt')
+  if (kind === 'flow' && expiresAt !== null) throw line.invalid('a question of a session has no deadline')
   return {
     id: idIn(line, 'id'),
     conversationId,
     executor: line.oneOf('executor', ['server', 'human', 'client', 'provider', 'agent']),
     status: line.oneOf('status', ['pending', 'resolved', 'errored', 'denied', 'expired', 'cancelled']),
     round: line.whole('round', 1),
-    kind: line.oneOf('kind', callKinds),
-    expiresAt: line.wholeOrNull('expiresAt'),
+    kind,
+    expiresAt,
     createdAt: line.whole('createdAt'),
     resolvedAt: line.wholeOrNull('resolvedAt'),
     resolvedSeq: line.wholeOrNull('resolvedSeq'),

@@ -1,5 +1,5 @@
-import { conversationStatuses } from '../../log/fsm-state.ts'
 import type { InboxItem } from '../../runtime/read/lists.ts'
+import { conversationStatuses } from '../../store/records.ts'
 import { command, countOf, exitCodes } from '../command.ts'
 import { withTarget } from '../target/open-target.ts'
 import { targetArgs } from '../target/target-args.ts'

@@ -18,7 +18,7 @@ const eventsPerSummary = 200
 type FlowBound = { readonly most: number; readonly kept: number }
 
 /** For readers that only show it. */
-export const flowBound: FlowBound = { most: 8 * 1024 * 1024, kept: 1024 * 1024 }
+const flowBound: FlowBound = { most: 8 * 1024 * 1024, kept: 1024 * 1024 }
 
 const boundless: FlowBound = { most: Number.POSITIVE_INFINITY, kept: Number.POSITIVE_INFINITY }
 

@@ -4,9 +4,13 @@ import { RuntimeClosedError, TurnNotFoundError } from '../../base/errors/runtime
 import { FileNotFoundError, InvalidRequestError, RateLimitedError } from '../../base/errors/server-errors.ts'
 import { ConversationNotFoundError } from '../../base/errors/store-errors.ts'
 import type { Json } from '../../base/json.ts'
-import { conversationStatuses } from '../../log/fsm-state.ts'
 import type { Conversation } from '../../runtime/conversation.ts'
-import type { ConversationFilter, ModelCall, ModelCallRange } from '../../store/records.ts'
+import {
+  type ConversationFilter,
+  conversationStatuses,
+  type ModelCall,
+  type ModelCallRange,
+} from '../../store/records.ts'
 import { empty, json, pageOf, requireConversation, truncateToLimit } from '../answer.ts'
 import { type Cursor, parseCursor } from '../live/frame.ts'
 import { eventStream, eventStreamHeaders } from '../live/subscription.ts'
