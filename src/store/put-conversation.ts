@@ -1,11 +1,16 @@
 import { readArgument } from '../base/errors/read-options.ts'
 import { InvalidArgumentError } from '../base/errors/store-errors.ts'
-import { type ConversationStatus, conversationStatuses, phaseOf, statusOf } from '../log/fsm-state.ts'
+import { type ConversationStatus, phaseOf, statusOf } from '../log/fsm-state.ts'
 import type { Change, CommitResult } from './change.ts'
 import { checkOneOf } from './checks.ts'
 import type { Driver } from './driver.ts'
 import { readAttrs } from './prepare-change.ts'
-import type { ConversationAttrs, ConversationKind, ConversationRecord } from './records.ts'
+import {
+  type ConversationAttrs,
+  type ConversationKind,
+  type ConversationRecord,
+  conversationStatuses,
+} from './records.ts'
 import type { TenantStore } from './store.ts'
 import { bound, loadWhole } from './working-sets.ts'
 

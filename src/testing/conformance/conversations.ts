@@ -213,7 +213,8 @@ export function listing({ describe, test, expect, refused }: Suite): void {
         ['five', 'conversation', 'ended'],
       ] as const
       for (const [id, kind, status] of rows) {
-        await store.putConversation(id, { kind, status, agent: 'support' })
+        await store.putConversation(id, { kind, agent: 'support' })
+        await store.commit(id, { events: [], conversation: { status } })
         await pass(3)
       }
       const ids = async (filter: Parameters<typeof store.listConversations>[0]) =>
