@@ -1,5 +1,6 @@
 import { callPhase } from '../../src/log/call-phase.ts'
 import type { LogEvent } from '../../src/log/events.ts'
+import { waitsIn } from '../../src/log/fold-call.ts'
 import { foldEvents } from '../../src/log/fold-events.ts'
 import {
   type CallState,
@@ -44,6 +45,10 @@ function checkEvent(before: ConversationState, event: LogEvent): void {
     case 'tool_result':
     case 'suspension':
       return must(!isEnded(before, event.content.callId), `${event.type} ${event.seq} is about a call that has ended`)
+    case 'deadline_moved': {
+      const call = findCall(before, event.content.callId)?.call
+      return must(call !== undefined && waitsIn(call, event.content), `deadline ${event.seq} is of no round that waits`)
+    }
     case 'tool_started':
       return checkStart(findCall(before, event.content.callId)!.call, event.content.attempt)
     default:

@@ -46,6 +46,10 @@ export class Foreigner {
       for (const item of pending) await this.#do(async ({ host }) => void (await answer(scenario, host, item)))
       return pending.length > 0
     }
+    if (action === 'note') {
+      await this.#do(async ({ host }) => void (await host.chat(scenario).note('seen', 'never said to a model')))
+      return true
+    }
     if (!open && action !== 'queue') return false
     this.isDisturbed = true
     if (action === 'cancel') {

@@ -27,7 +27,7 @@ export type Plan = {
 
 export type Crash = { readonly failpoint: Failpoint; readonly nth: number }
 
-export const foreignActions = ['cancel', 'steer', 'queue', 'interrupt', 'answer'] as const
+export const foreignActions = ['cancel', 'steer', 'queue', 'interrupt', 'answer', 'note'] as const
 
 export type ForeignAction = (typeof foreignActions)[number]
 

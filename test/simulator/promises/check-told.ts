@@ -23,6 +23,16 @@ function isTrue(told: Told, log: readonly LogEvent[]): boolean {
         ({ type, content }) =>
           type === 'turn_ended' && content.turnId === told.turnId && content.status === told.status,
       )
+    case 'noted':
+      return log[told.seq - 1]?.type === 'note'
+    case 'moved':
+      return log.some(
+        ({ type, at, content }) =>
+          type === 'deadline_moved' &&
+          content.callId === told.callId &&
+          content.round === told.round &&
+          at + content.expiresInMs! === told.expiresAt,
+      )
     case 'seen':
       return isDeepStrictEqual([...hideWithheld(log)][told.event.seq - 1], told.event)
   }

@@ -71,6 +71,7 @@ export async function answer(scenario: Scenario, host: Host, pending: PendingIte
   const chat = host.chat(scenario)
   const { callId, round, kind, tool } = pending
   if (tool === 'nobody') return false
+  if (kind === 'elicitation') await takeTime(scenario, host, pending)
   await insisting(host, () => {
     if (kind === 'approval') return tool === 'wipe' ? chat.deny(pending, { reason: 'no' }) : chat.approve(pending)
     if (kind === 'recovery') return chat.answer(pending, tool === 'ship' ? { result: 'ship done' } : 'rerun')
@@ -79,6 +80,18 @@ export async function answer(scenario: Scenario, host: Host, pending: PendingIte
   // Accepted or too late: either way an answer is there.
   host.tell({ type: 'answered', id: pending.conversationId, callId, round })
   return true
+}
+
+const year = 365 * 24 * 3_600_000
+
+/** Leaves a note for others, and has the call wait longer. */
+async function takeTime(scenario: Scenario, host: Host, pending: PendingItem): Promise<void> {
+  const chat = host.chat(scenario)
+  const { seq } = await insisting(host, () => chat.note('asked', 'never said to a model'))
+  host.tell({ type: 'noted', id: host.idOf(scenario), seq })
+  const { callId, round, conversationId: id } = pending
+  const moved = await insisting(host, () => chat.extendDeadline(pending, { expiresInMs: year }))
+  if (moved.accepted) host.tell({ type: 'moved', id, callId, round, expiresAt: moved.expiresAt })
 }
 
 async function attend(turn: TurnHandle, scenario: Scenario, host: Host): Promise<void> {

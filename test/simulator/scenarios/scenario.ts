@@ -53,4 +53,12 @@ export type Told =
   | { readonly type: 'sent'; readonly id: string; readonly key: string; readonly turnId: string }
   | { readonly type: 'answered'; readonly id: string; readonly callId: string; readonly round: number }
   | { readonly type: 'ended'; readonly id: string; readonly turnId: string; readonly status: string }
+  | { readonly type: 'noted'; readonly id: string; readonly seq: number }
+  | {
+      readonly type: 'moved'
+      readonly id: string
+      readonly callId: string
+      readonly round: number
+      readonly expiresAt: number | null
+    }
   | { readonly type: 'seen'; readonly id: string; readonly event: LogEvent }
