@@ -47,6 +47,34 @@ describe.each(ways)('on a %s', (way) => {
     expect((await perdure(onIt('deny', id, '--key', 'k1'))).stderr).toContain("The key 'answer/k1'")
   })
 
+  test('the deadline of a call is moved, until it is answered', async () => {
+    const id = named('extended')
+    await world.say(id, 'A refund, please')
+    const call = async () => (await world.runtime.conversation(id).view()).pending[0]!
+    const moved = await perdure(onIt('extend', id, '--in', '2h'))
+    const until = new Date((await call()).expiresAt!).toISOString()
+    expect(moved).toMatchObject({ code: 0, stdout: `Extended: refund waits until ${until}.\n` })
+    const never = await perdureJson(onIt('extend', id, '--never'))
+    expect(never).toMatchObject({ code: 0, value: { accepted: true, expiresAt: null } })
+    for (const wrong of [[], ['--in', '2 hours'], ['--in', '0s'], ['--in', '2h', '--never']]) {
+      expect((await perdure(onIt('extend', id, ...wrong))).code).toBe(2)
+    }
+    expect((await perdure(onIt('approve', id))).code).toBe(0)
+    expect((await perdure(onIt('extend', id, '--in', '2h'))).code).toBe(4)
+  })
+
+  test('a note is written, and shown among the events', async () => {
+    const id = named('noted')
+    await world.say(id, 'A refund, please')
+    expect(await perdure(onIt('note', id, 'rated', '{"stars":5}'))).toMatchObject({
+      code: 0,
+      stdout: expect.stringMatching(/^Noted as event \d+\.\n$/),
+    })
+    expect((await world.runtime.conversation(id).view()).notes).toMatchObject([{ name: 'rated', data: { stars: 5 } }])
+    expect((await perdure(onIt('note', id, 'rated', '{stars'))).code).toBe(2)
+    expect((await perdure(onIt('note', named('nowhere'), 'rated'))).code).toBe(3)
+  })
+
   test('of two who answer at once, one wins', async () => {
     const id = named('raced')
     await world.say(id, 'A refund, please')
