@@ -14,7 +14,7 @@ import { EndedTurns } from '../../src/prompt/render/render-turn.ts'
 import { type PromptProvider, validatePrompt } from '../../src/testing/validate-prompt.ts'
 import type { SeededRandom } from '../faults/harness/seeded-random.ts'
 import { checkShaped } from './check-shaped.ts'
-import type { GeneratedLog } from './log-generator.ts'
+import { type GeneratedLog, noteText } from './log-generator.ts'
 import { models } from './message-generator.ts'
 
 export type Checked = {
@@ -62,6 +62,8 @@ export function checkPrompts(generated: GeneratedLog, random: SeededRandom): Che
       const options = { system, model, reduction: shown, injections }
       const prompt = renderContext(given, options)
       prompts += 1
+      if (given.notes && JSON.stringify(prompt).includes(noteText))
+        problems.push(`seq ${given.lastSeq}, ${what}, ${model.provider}: a note is in the prompt`)
       const isOwn = random.chance(0.7)
       const remembered = renderContext(given, { ...options, ended: isOwn ? endedByModel.get(model)! : endedOfAll })
       if (!isDeepStrictEqual(remembered, prompt))

@@ -71,7 +71,17 @@ const features = [
     'edited',
   ],
   ...['interrupted call', 'open call', 'hosted call', 'reasoning', 'several providers', 'steering', 'regeneration'],
-  ...['withheld', 'injection', 'file', 'empty text', 'odd name or id', 'repeated id', 'half a pair'],
+  ...[
+    'withheld',
+    'injection',
+    'note',
+    'moved deadline',
+    'file',
+    'empty text',
+    'odd name or id',
+    'repeated id',
+    'half a pair',
+  ],
   ...['reduced by summary', 'reduced by window', 'reduced by stubs'],
   ...['shaped by a hook', 'shaped and refused'],
 ]

@@ -1,6 +1,7 @@
 import type { Json } from '../../src/base/json.ts'
 import { callPhase } from '../../src/log/call-phase.ts'
 import type { LogEvent, NewEvent, SuspensionKind, TurnOptions } from '../../src/log/events.ts'
+import { waitsIn } from '../../src/log/fold-call.ts'
 import { foldEvents } from '../../src/log/fold-events.ts'
 import { nextStep } from '../../src/log/next-step.ts'
 import { readSnapshot } from '../../src/log/read-snapshot.ts'
@@ -11,7 +12,7 @@ import { userMsg } from '../../src/log/validate-event.ts'
 import { takeSnapshot } from '../../src/snapshot/take-snapshot.ts'
 import type { SeededRandom } from '../faults/harness/seeded-random.ts'
 import { SimulatedOwner } from '../log/simulated-owner.ts'
-import { cancelled, placed, resolved } from '../log/story.ts'
+import { cancelled, moved, noted, placed, resolved } from '../log/story.ts'
 import { forkLog } from './fork-log.ts'
 import { MessageGenerator } from './message-generator.ts'
 
@@ -24,6 +25,9 @@ export type GeneratedLog = {
   /** It begins with what a snapshot of another log says. */
   readonly isRestored: boolean
 }
+
+/** What the application notes, which no prompt may have. */
+export const noteText = 'noted for people'
 
 const maxTurns = 8
 const maxRegenerations = 4
@@ -88,6 +92,8 @@ class World {
       [3, () => this.#newTurn([])],
       [1, () => this.#steer()],
       [1, () => this.#inject()],
+      [0.7, () => this.owner.append([noted('rated', noteText)])],
+      [0.5, () => this.#moveDeadline()],
       [0.5, () => this.#crash()],
       [0.5, () => this.#cancel()],
       [0.3, () => this.#interrupt()],
@@ -140,6 +146,14 @@ class World {
   #steer(): void {
     const live = this.#state().turns.filter((turn) => !turn.end && !turn.cancel)
     if (live.length > 0) this.owner.append([this.#said(this.#random.pick(live).turnId)])
+  }
+
+  #moveDeadline(): void {
+    const calls = openTurn(this.#state())?.calls ?? []
+    const waiting = calls.filter((call) => call.rounds.some(({ round }) => waitsIn(call, { round })))
+    if (waiting.length === 0) return
+    const { callId, rounds } = this.#random.pick(waiting)
+    this.owner.append([moved(callId, this.#random.pick([null, 60_000]), rounds.at(-1)!.round)])
   }
 
   #cancel(): void {

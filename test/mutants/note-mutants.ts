@@ -85,7 +85,7 @@ const planted: readonly (readonly [name: string, file: string, find: string, rep
     'src/store/tenant-store.ts',
     'if (prepared.deadline && prepared.deadline.expiresInMs !== null)',
     'if (prepared.deadline && prepared.deadline.expiresInMs === null)',
-    memory('a sooner deadline replaces a later one'),
+    memory('a deadline that was moved closer fires at its time'),
   ],
   [
     'a fork keeps the deadline of the row',

@@ -67,6 +67,24 @@ test('a call that is made twice is, and so is a seed in the middle and an event 
   ])
 })
 
+test('a deadline that is moved where only a row waits is', async () => {
+  const store = memoryStore()
+  await store.commit('c1', { events: [said('t1'), called('c1')], conversation: { agent: 'a' } })
+  for (const id of ['c1', 'c9']) {
+    await store.upsertToolCall('c1', { id })
+    await store.scheduleExpiry('c1', id, 60_000)
+  }
+  const problems: string[] = []
+  await examineStore(store, {
+    onFinding: ({ code, problem }) => void (code === 'event_ignored' && problems.push(problem)),
+  })
+  await store.close()
+  expect(problems).toEqual([
+    "event 3 (deadline_moved) moves the deadline of round 1 of call 'c1', which does not wait",
+    "event 4 (deadline_moved) names call 'c9', which is not in the log before it",
+  ])
+})
+
 test('very many are told of by their number', async () => {
   const many = Array.from({ length: 1_500 }, (_, index) => succeeded(`gone-${index}`))
   const found = await findingsIn([said('t1'), ...many])

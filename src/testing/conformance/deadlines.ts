@@ -6,7 +6,7 @@ import type { Suite } from './suite.ts'
 const minute = 60_000
 
 /** What a driver must do about `deadline_moved`: event and row in one commit, only while that round waits. */
-export function deadlines({ describe, test, testTwoStores, expect, refused }: Suite): void {
+export function deadlines({ describe, test, testTwoStores, testLeaping, expect, refused }: Suite): void {
   describe('moved deadlines', () => {
     test('a deadline is moved by an event: its time plus its expiresInMs', async ({ store }) => {
       await suspendCalls(store, 'chat', ['call'], { expiresInMs: minute })
@@ -35,9 +35,10 @@ export function deadlines({ describe, test, testTwoStores, expect, refused }: Su
       expect(await store.commit('chat', { events, key: 'once' })).toMatchObject({ ok: true, seq: 6 })
       const { at } = (await store.streamEvents('chat', { after: 5 }))[0]!
       expect((await store.getToolCall('call'))!.expiresAt).toBe(at + minute)
-      await store.cancelExpiry('chat', 'call')
+      await store.scheduleExpiry('chat', 'call', 5 * minute)
+      const before = await store.getToolCall('call')
       expect(await store.commit('chat', { events, key: 'once' })).toMatchObject({ ok: true, seq: 6 })
-      expect((await store.getToolCall('call'))!.expiresAt).toBe(null)
+      expect(await store.getToolCall('call')).toEqual(before)
       expect(await store.appendEvent('chat', deadlineMoved('call', minute))).toBe(8)
     })
 
@@ -150,6 +151,17 @@ export function deadlines({ describe, test, testTwoStores, expect, refused }: Su
       await store.fork('chat', 'copy')
       const [row] = await store.pendingToolCalls('copy')
       expect(row).toMatchObject({ name: 'refund', expiresAt: (await store.getToolCall('call'))!.expiresAt })
+    })
+
+    testLeaping('a deadline that was moved closer fires at its time', async ({ store, leap }) => {
+      // The first look at deadlines is over.
+      await leap(1)
+      await suspendCalls(store, 'chat', ['call'], { expiresInMs: 60 * minute })
+      await store.scheduleExpiry('chat', 'call', 100)
+      await leap(99)
+      expect((await store.getToolCall('call'))!.status).toBe('pending')
+      await leap(1)
+      expect((await store.getToolCall('call'))!.status).toBe('expired')
     })
 
     test('a deadline that moves while it passes is moved or has passed, never both', async (bench) => {
