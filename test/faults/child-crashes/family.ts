@@ -59,7 +59,12 @@ async function playOne(runtime: ReturnType<typeof startFamily>, prefix: string, 
     const outcome = await turn.outcome()
     if (outcome.status !== 'waiting') return
     if (story === 'cancel') await chat.cancel()
-    else for (const pending of outcome.pending) await chat.approve(pending)
+    else
+      for (const pending of outcome.pending) {
+        await chat.note('asked', pending.tool)
+        await chat.extendDeadline(pending, { expiresInMs: 3_600_000 })
+        await chat.approve(pending)
+      }
   }
 }
 
