@@ -14,7 +14,7 @@ test('each planted bug still has its one place in the source, and its tests are 
   expect(astray).toEqual([])
 })
 
-test('each test that a planted bug names has its title somewhere in the tests', () => {
+test('each test that a planted bug names has its title somewhere in the tests', { timeout: 120_000 }, () => {
   const titles = new TestTitles(testSources())
   // A name may begin with those of the suites around it.
   const named = new Set(
