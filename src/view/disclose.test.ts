@@ -205,6 +205,15 @@ function endsOf({ messages }: ReturnType<typeof viewOf>): Record<string, unknown
   return Object.fromEntries(calls.map(({ callId, end }) => [callId, end && !end.ok ? end.error : end]))
 }
 
+test('the reason why a turn of a snapshot failed is its code', () => {
+  const turn = (status: string, reason: string | null) => ({ turnId: 't', status, reason })
+  const snapshot = (failed: string) => ({ messages: [], turns: [turn('failed', failed), turn('halted', 'enough'), 7] })
+  expect(discloseSnapshot(snapshot(`model_failed: ${secret}`), hidden)).toEqual(snapshot('model_failed'))
+  expect(discloseSnapshot(snapshot(secret), hidden)).toEqual(snapshot('internal_error'))
+  const harmless = snapshot('interrupted')
+  expect(discloseSnapshot(harmless, hidden)).toBe(harmless)
+})
+
 test('a message that no hook has passed is empty in events, wherever a page starts, and complete for operators', () => {
   const log = placed([said('t1'), marked('m1'), replied('t1', 'm1', 1, { object: 42 }), ended('t1', 'halted', 'no')])
   const shown = discloseEvents(log, hidden)

@@ -158,7 +158,18 @@ export function discloseSnapshot(snapshot: Json, disclosure: Disclosure): Json {
     const parts = mapped(message['parts'] as readonly Json[], withoutSnapshotError)
     return parts === message['parts'] ? message : { ...message, parts }
   })
-  return messages === kept ? snapshot : { ...snapshot, messages }
+  const turns = Array.isArray(snapshot['turns'])
+    ? mapped(snapshot['turns'] as readonly Json[], withoutSnapshotReason)
+    : null
+  const isSame = messages === kept && (turns === null || turns === snapshot['turns'])
+  return isSame ? snapshot : { ...snapshot, messages, ...(turns ? { turns } : {}) }
+}
+
+/** Why a turn of a snapshot failed is told as it is of any turn. */
+function withoutSnapshotReason(turn: Json): Json {
+  if (!isObject(turn) || turn['status'] !== 'failed' || typeof turn['reason'] !== 'string') return turn
+  const reason = hiddenReason('failed', turn['reason'])
+  return reason === turn['reason'] ? turn : { ...turn, reason }
 }
 
 /** Discloses one event of a log whose withheld messages are already empty where they must be. */

@@ -99,6 +99,13 @@ export const restoreMutants: readonly Mutant[] = [
     restoring('has its files: those in the snapshot, and those that the store still has; others are named'),
   ),
   mutant(
+    'a page reads in a snapshot why a turn failed',
+    'src/view/disclose.ts',
+    "const reason = hiddenReason('failed', turn['reason'])",
+    'const { reason = null } = turn',
+    { file: 'src/view/disclose.test.ts', test: 'the reason why a turn of a snapshot failed is its code' },
+  ),
+  mutant(
     'the owner of a conversation is the person who spoke last',
     'src/snapshot/opener-of.ts',
     'turns[0]?.items',
