@@ -25,6 +25,7 @@ function restore(snapshot: Snapshot, now = 0) {
     now,
     newId: () => `new-${++ids}`,
     fileOf: ({ mediaType }) => ({ type: 'file', mediaType, data: 'https://example.com/a' }),
+    exposed: ['todos'],
   })
   for (const event of events) checkNewEvent(event)
   const log = tentative(events, 0)

@@ -21,6 +21,8 @@ export type Restoring = {
   readonly newId: () => string
   /** The part that stands for a file. */
   readonly fileOf: (file: SnapshotFile) => UserPart
+  /** The keys of the application's state that views show. */
+  readonly exposed: readonly string[]
 }
 
 /**
@@ -37,6 +39,11 @@ export function restoredEvents(snapshot: Snapshot, restoring: Restoring): NewEve
   const writer = new Writer(events, restoring)
   for (const [index, turn] of snapshot.turns.entries())
     writer.turn(turn, messages.get(turn.turnId) ?? [], index >= live)
+  const { data } = snapshot
+  if (data) {
+    const { who, exposed } = restoring
+    events.push({ type: 'state_set', content: { patch: { set: data, remove: [] }, exposed, who } })
+  }
   // The mark takes the second place, so everything after `seeded` moves on by one.
   const through = events.length + 1
   events.splice(1, 0, { type: 'restored', content: { version: snapshotVersion, seq, through } })

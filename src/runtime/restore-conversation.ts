@@ -26,7 +26,7 @@ export type Restore = {
  * began elsewhere meanwhile. False when there is nothing to restore, or the id was deleted. Rejects when the application does not answer.
  */
 export async function restoreConversation(
-  { snapshots, clock, logger }: Pick<EngineNode, 'snapshots' | 'clock' | 'logger'>,
+  { snapshots, clock, logger, agents }: Pick<EngineNode, 'snapshots' | 'clock' | 'logger' | 'agents'>,
   { id, agentId, identity, store }: Restore,
 ): Promise<boolean> {
   const { scope, who } = identity
@@ -34,7 +34,8 @@ export async function restoreConversation(
   if (!snapshot) return false
   try {
     const fileOf = await storeFiles(snapshot, store)
-    const events = restoredEvents(snapshot, { who, now: clock.now(), newId: uuidV7, fileOf })
+    const exposed = agents.get(agentId)?.state?.exposed ?? []
+    const events = restoredEvents(snapshot, { who, now: clock.now(), newId: uuidV7, fileOf, exposed })
     failpoint('restore.before_commit')
     const result = await store.commit(id, changeOf(events, snapshot, agentId))
     // Durable from here: the log counts, and the snapshot does not any more.

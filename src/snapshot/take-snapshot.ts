@@ -36,6 +36,7 @@ export function takeSnapshot({ state, origin }: Pick<WorkingSet, 'state' | 'orig
     summary: summaryText(origin.summary)?.text || (seed?.summary ?? null),
     turns: told.map(({ turn }) => turn),
     messages: told.flatMap(({ messages }) => messages),
+    ...(state.appState ? { data: state.appState.values } : {}),
   }
   return decode(encode(snapshot)) as unknown as Snapshot
 }

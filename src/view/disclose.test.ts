@@ -279,6 +279,14 @@ describe("the application's state", () => {
     expect(discloseEvents(log, everything)).toEqual(log)
   })
 
+  test('of a snapshot is only for operators', () => {
+    const snapshot = { version: 3, messages: [], data: { plan: secret } }
+    for (const disclosure of [hidden, { errors: true, withheld: false }]) {
+      expect(discloseSnapshot(snapshot, disclosure)).toEqual({ version: 3, messages: [] })
+    }
+    expect(discloseSnapshot(snapshot, everything)).toBe(snapshot)
+  })
+
   test('is the same whether events or their fold are disclosed', () => {
     expect(foldEvents(discloseEvents(log, hidden))).toEqual(discloseState(state, hidden))
     const once = discloseState(state, hidden)

@@ -144,7 +144,8 @@ export function discloseResolution<R extends Pick<Resolution, 'status' | 'value'
 }
 
 /** Discloses a snapshot of any version, including those that `storeSnapshots` keeps. */
-export function discloseSnapshot(snapshot: Json, disclosure: Disclosure): Json {
+export function discloseSnapshot(given: Json, disclosure: Disclosure): Json {
+  const snapshot = disclosure.withheld ? given : withoutData(given)
   if (disclosure.errors || !isObject(snapshot)) return snapshot
   const inner = snapshot['state']
   if (inner !== undefined && isObject(inner)) {
@@ -170,6 +171,13 @@ function withoutSnapshotReason(turn: Json): Json {
   if (!isObject(turn) || turn['status'] !== 'failed' || typeof turn['reason'] !== 'string') return turn
   const reason = hiddenReason('failed', turn['reason'])
   return reason === turn['reason'] ? turn : { ...turn, reason }
+}
+
+/** A snapshot has the whole state of the application, and does not say which keys are exposed. */
+function withoutData(snapshot: Json): Json {
+  if (!isObject(snapshot) || !('data' in snapshot) || !Array.isArray(snapshot['messages'])) return snapshot
+  const { data: _, ...rest } = snapshot
+  return rest
 }
 
 /** Discloses one event of a log whose withheld messages are already empty where they must be. */

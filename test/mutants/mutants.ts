@@ -27,6 +27,7 @@ import { seamMutants } from './seam-mutants.ts'
 import { serverMutants } from './server-mutants.ts'
 import { sessionMutants } from './session-mutants.ts'
 import { sqliteMutants } from './sqlite-mutants.ts'
+import { stateMutants } from './state-mutants.ts'
 import { trustMutants } from './trust-mutants.ts'
 import { upkeepMutants } from './upkeep-mutants.ts'
 import { watchMutants } from './watch-mutants.ts'
@@ -42,6 +43,7 @@ export const mutants: readonly Mutant[] = [
   ...upkeepMutants,
   ...trustMutants,
   ...hookMutants,
+  ...stateMutants,
   ...keptMutants,
   ...coreMutants,
   ...childMutants,

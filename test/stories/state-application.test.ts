@@ -91,6 +91,24 @@ overStores('the state of a conversation, for the application', (story) => {
     expect(await chat.state()).toEqual({ items: [] })
   })
 
+  test('is in snapshots, and is restored from one', async () => {
+    let kept: unknown = null
+    const persistence = {
+      persistState: (_: unknown, snapshot: unknown) => {
+        kept = snapshot
+      },
+      loadState: () => kept as never,
+    }
+    const { agent } = desk([add], both)
+    const first = story.start({ agents: [agent], persistence }).conversation('c1', { agent: 'desk' })
+    await (await first.send('go')).outcome()
+    expect(kept).toMatchObject({ data: { items: ['tea', 'milk'] } })
+    const elsewhere = story.start({ agents: [desk([add], []).agent], persistence }).conversation('c1', { agent: 'desk' })
+    await (await elsewhere.send('on')).outcome()
+    expect(await elsewhere.state()).toEqual({ items: ['tea', 'milk'] })
+    expect((await elsewhere.view()).state).toEqual({ items: ['tea', 'milk'] })
+  })
+
   test('is as of that event in a fork, and goes on separately', async () => {
     const { chat } = open(story, desk([add], []))
     await (await chat.send('go')).outcome()

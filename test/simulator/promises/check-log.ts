@@ -1,7 +1,8 @@
+import { isDeepStrictEqual } from 'node:util'
 import type { LogEvent } from '../../../src/log/events.ts'
 import { foldEvents } from '../../../src/log/fold-events.ts'
 import { keptMessages } from '../../../src/log/next-step.ts'
-import type { TurnState } from '../../../src/log/state.ts'
+import type { ConversationState, TurnState } from '../../../src/log/state.ts'
 import { checkHistory } from '../../log/check-history.ts'
 
 /** What holds for every log of a conversation that has come to rest. */
@@ -15,7 +16,9 @@ export function checkLog(log: readonly LogEvent[]): string[] {
   problems.push(...checkState(log))
   try {
     checkHistory(log)
-    for (const turn of foldEvents(log).turns) problems.push(...checkTurn(turn))
+    const state = foldEvents(log)
+    for (const turn of state.turns) problems.push(...checkTurn(turn))
+    problems.push(...checkKept(state))
   } catch (error) {
     problems.push(error instanceof Error ? error.message : String(error))
   }
@@ -41,6 +44,16 @@ function checkState(log: readonly LogEvent[]): string[] {
     const isBeforeResult = next?.type === 'tool_result' && next.content.callId === callId
     return callId === undefined || isBeforeResult ? [] : [`${event.type} ${event.seq} is not before its result`]
   })
+}
+
+/** The state has each call of `keep` that ended well once, in the order of their results, and no other. */
+function checkKept({ turns, appState }: ConversationState): string[] {
+  const ended = turns.flatMap(({ calls }) => calls.filter(({ name, result }) => name === 'keep' && result?.ok))
+  const expected = ended.sort((one, other) => one.result!.seq - other.result!.seq).map(({ callId }) => callId)
+  const { kept = [], outside = [] } = (appState?.values ?? {}) as { kept?: string[]; outside?: string[] }
+  const problems = isDeepStrictEqual(kept, expected) ? [] : [`the state has kept ${kept}, and the results ${expected}`]
+  const isEach = expected.every((callId) => outside.filter((other) => other === callId).length === 1)
+  return isEach ? problems : [...problems, `of ${expected} the application has set ${outside}`]
 }
 
 function nameOf(event: LogEvent): string | null {

@@ -234,6 +234,20 @@ export const scenarios: readonly Scenario[] = [
     ],
   },
   {
+    name: 'kept-state',
+    messages: ['keep both'],
+    agent: () => ({
+      state: { type: 'object', required: ['kept', 'outside'] },
+      initialState: { kept: [], outside: [] },
+    }),
+    transcripts: [
+      [
+        ...['user: keep both', 'assistant: At once.', done('keep'), done('keep'), 'assistant: Both are kept.'],
+        'completed',
+      ],
+    ],
+  },
+  {
     name: 'structured-output',
     messages: ['give me an object'],
     agent: () => ({

@@ -94,6 +94,12 @@ async function takeTime(scenario: Scenario, host: Host, pending: PendingItem): P
   if (moved.accepted) host.tell({ type: 'moved', id, callId, round, expiresAt: moved.expiresAt })
 }
 
+/** The application changes the state while a tool runs. The key makes it once, however often the tool is run again. */
+export async function setOutside(scenario: Scenario, host: Host, callId: string): Promise<void> {
+  const add = (state: { readonly [key: string]: unknown }) => ({ outside: [...(state['outside'] as string[]), callId] })
+  await insisting(host, () => host.chat(scenario).setState(add, { key: callId }))
+}
+
 async function attend(turn: TurnHandle, scenario: Scenario, host: Host): Promise<void> {
   for (let round = 0; round < mostRounds; round++) {
     const outcome = await insisting(host, () => turn.outcome())

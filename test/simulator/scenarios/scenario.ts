@@ -11,7 +11,9 @@ export type Scenario = {
   readonly messages: readonly string[]
   /** It is renamed after each message, to the same. */
   readonly title?: string
-  readonly agent?: (host: Host) => Pick<AgentAttributes, 'hooks' | 'output' | 'title' | 'context' | 'audit'>
+  readonly agent?: (
+    host: Host,
+  ) => Pick<AgentAttributes, 'hooks' | 'output' | 'title' | 'context' | 'audit' | 'state' | 'initialState'>
   /** It ends every process that takes it up: it must be quarantined, and nothing else. Its message is sent, and not waited for. */
   readonly isPoison?: true
   /** Its agent has the tool `delegate`, which starts a child agent with the same tools. */

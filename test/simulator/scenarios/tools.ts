@@ -4,7 +4,7 @@ import type { Tool } from '../../../src/define/tool.ts'
 import type { Turn } from '../../../src/define/turn.ts'
 import { childIdOf, childTurnIdOf } from '../../../src/log/child-call.ts'
 import type { IfInterrupted } from '../../../src/log/events.ts'
-import { cancel, untilAborted } from './people.ts'
+import { cancel, setOutside, untilAborted } from './people.ts'
 import type { Host, Scenario } from './scenario.ts'
 
 export const input = { type: 'object', properties: { what: { type: 'string' } }, required: ['what'] }
@@ -18,6 +18,7 @@ export const ifInterrupted: Readonly<Record<string, IfInterrupted>> = {
   slow: 'rerun',
   patient: 'rerun',
   finish: 'rerun',
+  keep: 'rerun',
   book: 'ask',
   ship: 'ask',
 }
@@ -74,6 +75,19 @@ export function scenarioTools(
     ifInterrupted: ifInterrupted['finish']!,
     run: async (_, turn) => halt('finished', { result: await happen('finish', turn) }),
   })
+  const keep = defineTool({
+    name: 'keep',
+    description: 'keep',
+    input,
+    ifInterrupted: ifInterrupted['keep']!,
+    run: async (_, turn: Turn<KeptState>) => {
+      const result = await happen('keep', turn)
+      const { callId } = turn
+      turn.setState(({ kept }) => ({ kept: [...kept, callId!] }))
+      await setOutside(scenario, host, callId!)
+      return result
+    },
+  })
   const output = { type: 'string' }
   return [
     ...['pay', 'look', 'book', 'ship'].map((name) => server(name)),
@@ -81,11 +95,15 @@ export function scenarioTools(
     slow,
     patient,
     finish,
+    keep,
     defineTool({ name: 'colour', description: 'colour', input, executor: 'human', output }),
     defineTool({ name: 'nobody', description: 'nobody', input, executor: 'human', output, expiresInMs: 40 }),
     defineTool({ name: 'screen', description: 'screen', input, executor: 'client', output, approval: 'required' }),
   ]
 }
+
+/** The ids of the calls of `keep`: those that set them with their results, and those that the application set as they ran. */
+export type KeptState = { readonly kept: readonly string[]; readonly outside: readonly string[] }
 
 /** The conversation of the child agent whose turn this is. */
 export function idOfChild(turnRef: string | null): string {
