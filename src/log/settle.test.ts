@@ -192,7 +192,7 @@ tell('a result', [
     append: [succeeded('c1')],
   },
   {
-    name: 'has what the tool set before it, in the name of the one whose turn it is',
+    name: 'comes right after what the tool set',
     log: [...calling(), started('c1')],
     outcome: {
       ...{ type: 'result', callId: 'c1', attempt: 1, result: { ok: true, result: 'done' } },

@@ -21,7 +21,7 @@ const planted: readonly (readonly [name: string, file: string, find: string, rep
     'src/log/settle.ts',
     'const events: NewEvent[] = set && result.ok ? [stateEvent(callId, set, found.turn)] : []',
     "if (set && result.ok) return [{ type: 'tool_result', content: { callId, ...result } }, stateEvent(callId, set, found.turn)]\n  const events: NewEvent[] = []",
-    settling('has what the tool set before it, in the name of the one whose turn it is'),
+    settling('comes right after what the tool set'),
   ],
   [
     'a tool that fails sets state',
@@ -61,8 +61,8 @@ const planted: readonly (readonly [name: string, file: string, find: string, rep
   [
     'a base forgets the state',
     'src/log/state.ts',
-    'export function baseOf({ hasOlder: _, isTrimmed: __,',
-    'export function baseOf({ hasOlder: _, isTrimmed: __, appState: ____,',
+    'notes: ___, notesLeftOut: ____, ...base } = state',
+    'notes: ___, notesLeftOut: ____, appState: _____, ...base } = state',
     folding('a base keeps title, seed and unfinished turns only'),
   ],
   [

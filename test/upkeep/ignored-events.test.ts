@@ -3,7 +3,18 @@ import type { NewEvent } from '../../src/log/events.ts'
 import { memoryStore } from '../../src/store/memory/memory-store.ts'
 import { examineStore } from '../../src/upkeep/examine-store.ts'
 import type { Finding } from '../../src/upkeep/finding.ts'
-import { called, cancelled, ended, regenerated, replied, resolved, said, succeeded } from '../log/story.ts'
+import {
+  called,
+  cancelled,
+  changed,
+  ended,
+  regenerated,
+  replied,
+  resolved,
+  said,
+  started,
+  succeeded,
+} from '../log/story.ts'
 
 /** What the doctor says about a log, written as outsiders may. */
 async function findingsIn(events: readonly NewEvent[]): Promise<Finding[]> {
@@ -45,6 +56,25 @@ test('a mark that withholds a message which never came is told of', async () => 
   const mark: NewEvent = { type: 'withheld', content: { messageId: 'm9', hook: 'guard' } }
   const found = await findingsIn([said('t1'), mark, ended('t1')])
   expect(found.map(({ problem }) => problem)).toEqual(["message 'm9' is withheld, and never came"])
+})
+
+test('state that was set by a call which is not there, or too late, or that is too large, is told of', async () => {
+  const found = await findingsIn([
+    said('t1'),
+    changed({ todos: [] }, { callId: 'c9' }),
+    changed({ plan: 'x'.repeat(70_000) }),
+    replied('t1', 'm1', 1, { calls: ['c1'] }),
+    called('c1'),
+    started('c1'),
+    succeeded('c1'),
+    changed({ todos: [] }, { callId: 'c1' }),
+    ended('t1'),
+  ])
+  expect(found.map(({ problem }) => problem)).toEqual([
+    "event 2 (state_set) names call 'c9', which is not in the log before it",
+    'event 3 (state_set) makes the state of the conversation larger than it may be',
+    "event 8 (state_set) sets the state for call 'c1', which has its result already",
+  ])
 })
 
 test('what comes too early is', async () => {

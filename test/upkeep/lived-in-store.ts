@@ -5,6 +5,7 @@ import { defineAgent } from '../../src/define/define-agent.ts'
 import { defineFlow } from '../../src/define/define-flow.ts'
 import { defineTool } from '../../src/define/define-tool.ts'
 import { createScope } from '../../src/define/scope.ts'
+import { todos } from '../../src/extensions/index.ts'
 import { createRuntime } from '../../src/runtime/create-runtime.ts'
 import type { Store } from '../../src/store/store.ts'
 import { scriptedModel } from '../../src/testing/scripted-model.ts'
@@ -91,7 +92,17 @@ const review = defineFlow({
 })
 const { agent: lookup } = lookupAgent({ context: { summarise: { model: scriptedModel(({ n }) => `Summary ${n}.`) } } })
 
-export const livedInAgents = [payer, echo, guarded, helper, boss, lookup] as const
+const planner = defineAgent({
+  name: 'planner',
+  extensions: [todos()],
+  model: scriptedModel(({ prompt }) =>
+    prompt.at(-1)?.role === 'tool'
+      ? 'Planned.'
+      : { calls: ['a', 'b'].map((text) => ({ tool: 'write_todos', args: { texts: [text] } })) },
+  ),
+})
+
+export const livedInAgents = [planner, payer, echo, guarded, helper, boss, lookup] as const
 export const livedInFlows = [review] as const
 
 /** Leaves behind some of everything that real turns leave: ended, waiting, due, forked, nested, replayed, of two tenants. */
@@ -109,6 +120,13 @@ export async function liveIn(store: Store): Promise<void> {
   const plain = as.conversation('plain', { agent: 'echo' })
   await (await plain.send({ parts: [{ type: 'text', text: 'Hi \ud800' }, file] }, { key: 'k1' })).outcome()
   await (await plain.send('And again')).outcome()
+
+  const planned = as.conversation('planned', { agent: 'planner' })
+  await (await planned.send('Plan')).outcome()
+  const set = (await planned.events()).find(({ type }) => type === 'state_set')!
+  // Between a change of state and its result.
+  await planned.fork({ at: set.seq, id: 'fork-planned' })
+  await planned.setState({ todos: { items: [] } })
 
   const withheld = as.conversation('guarded', { agent: 'guarded' })
   await (await withheld.send('Tell')).outcome()
