@@ -21,8 +21,8 @@ export type Restoring = {
   readonly newId: () => string
   /** The part that stands for a file. */
   readonly fileOf: (file: SnapshotFile) => UserPart
-  /** The keys of the application's state that views show. */
-  readonly exposed: readonly string[]
+  /** The keys of the application's state that views show. Default: none. */
+  readonly exposed?: readonly string[]
 }
 
 /**
@@ -41,7 +41,7 @@ export function restoredEvents(snapshot: Snapshot, restoring: Restoring): NewEve
     writer.turn(turn, messages.get(turn.turnId) ?? [], index >= live)
   const { data } = snapshot
   if (data) {
-    const { who, exposed } = restoring
+    const { who, exposed = [] } = restoring
     events.push({ type: 'state_set', content: { patch: { set: data, remove: [] }, exposed, who } })
   }
   // The mark takes the second place, so everything after `seeded` moves on by one.
