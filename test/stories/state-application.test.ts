@@ -103,7 +103,9 @@ overStores('the state of a conversation, for the application', (story) => {
     const first = story.start({ agents: [agent], persistence }).conversation('c1', { agent: 'desk' })
     await (await first.send('go')).outcome()
     expect(kept).toMatchObject({ data: { items: ['tea', 'milk'] } })
-    const elsewhere = story.start({ agents: [desk([add], []).agent], persistence }).conversation('c1', { agent: 'desk' })
+    const elsewhere = story
+      .start({ agents: [desk([add], []).agent], persistence })
+      .conversation('c1', { agent: 'desk' })
     await (await elsewhere.send('on')).outcome()
     expect(await elsewhere.state()).toEqual({ items: ['tea', 'milk'] })
     expect((await elsewhere.view()).state).toEqual({ items: ['tea', 'milk'] })
