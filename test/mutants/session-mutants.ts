@@ -2,23 +2,23 @@ import type { Case, Mutant } from './mutant.ts'
 
 const inbox = (test: string): Case => ({
   file: 'test/stories/sessions-inbox.test.ts',
-  test: `a question of a session in the inbox (sqlite) ${test}`,
+  test,
 })
 const lists = (test: string): Case => ({
   file: 'test/stories/sessions-without-code.test.ts',
-  test: `lists of sessions (sqlite) ${test}`,
+  test,
 })
 const without = (test: string): Case => ({
   file: 'test/stories/sessions-without-code.test.ts',
-  test: `a session where its code is not (sqlite) ${test}`,
+  test,
 })
 const waited = (test: string): Case => ({
   file: 'test/stories/sessions-kinds.test.ts',
-  test: `a session that is waited for (sqlite) ${test}`,
+  test,
 })
 const kinds: Case = {
   file: 'test/stories/sessions-kinds.test.ts',
-  test: "the id of a session, taken for a conversation's, (sqlite) is refused by every verb, which says what to use; nothing is written",
+  test: 'is refused by every verb, which says what to use; nothing is written',
 }
 
 const once = 'is answered by resolve, once, also where the code is not; it is in no other tenant'
@@ -231,7 +231,7 @@ const rows: readonly Row[] = [
     'if (false as boolean) throw',
     {
       file: 'test/stories/flows-verbs.test.ts',
-      test: 'a session of a flow (sqlite) refuses to take the log of a conversation for a session',
+      test: 'to take the log of a conversation for a session',
     },
   ],
 ]
