@@ -21,6 +21,7 @@ function statusesOf(known: Conversation | undefined, kind = known?.kind): readon
     return events.some(({ type }) => type === 'flow_ended')
       ? ['ended', 'failed']
       : ['active', 'suspended', 'sleeping', 'idle']
+  if (events.some(({ type }) => type.startsWith('flow_'))) return null
   const state = folded(events)
   return state && [statusOf(phaseOf(state))]
 }
