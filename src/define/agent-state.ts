@@ -112,11 +112,16 @@ export function checkedUpdate(update: unknown): StateUpdate {
 
 /** Why a value is not a change of state, as text that follows "that"; null when it is one. */
 export function changeProblem(change: unknown): string | null {
-  if (change instanceof Promise) return 'is a promise; it must be synchronous'
-  const prototype = typeof change === 'object' && change !== null ? Object.getPrototypeOf(change) : undefined
-  if (prototype !== Object.prototype && prototype !== null) return 'is not a plain object of keys to set'
-  const json = normaliseValue(change)
-  return json.ok ? null : `is not JSON: ${json.problem}`
+  // A proxy may throw whatever is asked of it.
+  try {
+    if (change instanceof Promise) return 'is a promise; it must be synchronous'
+    const prototype = typeof change === 'object' && change !== null ? Object.getPrototypeOf(change) : undefined
+    if (prototype !== Object.prototype && prototype !== null) return 'is not a plain object of keys to set'
+    const json = normaliseValue(change)
+    return json.ok ? null : `is not JSON: ${json.problem}`
+  } catch (error) {
+    return `cannot be read: ${errorText(error)}`
+  }
 }
 
 /** Checks a state by its schemas, each for its own keys. What they return is the state, as JSON. */

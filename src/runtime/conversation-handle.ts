@@ -1,7 +1,11 @@
 import { NotAConversationError } from '../base/errors/flow-errors.ts'
 import { checkSignal, readOptions } from '../base/errors/read-options.ts'
 import { AgentMissingError, TurnNotFoundError } from '../base/errors/runtime-errors.ts'
-import { ConversationNotFoundError, InvalidArgumentError } from '../base/errors/store-errors.ts'
+import {
+  ConversationNotFoundError,
+  ConversationUnreadableError,
+  InvalidArgumentError,
+} from '../base/errors/store-errors.ts'
 import { failpoint } from '../base/failpoint.ts'
 import { uuidV7 } from '../base/uuid-v7.ts'
 import type { Agent } from '../define/agent.ts'
@@ -382,7 +386,10 @@ export function conversationHandle(
     },
 
     async delete() {
-      await recordOf()
+      // A row that is damaged can be deleted too.
+      await recordOf().catch((error: unknown) => {
+        if (!(error instanceof ConversationUnreadableError)) throw error
+      })
       return deleteConversation(runtime, identity, id, agentName)
     },
   }

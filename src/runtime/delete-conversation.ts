@@ -24,12 +24,8 @@ export async function deleteConversation(
   const { node } = runtime
   const store = node.store.forTenant(tenant)
   if (node.snapshots?.canDelete) {
-    await deleteCopies(runtime, store, scope, {
-      id,
-      agent: agentName,
-      lastSeq: 0,
-      ...(await store.getConversation(id)),
-    })
+    const { agent = agentName, lastSeq = 0 } = (await store.standing(id)) ?? {}
+    await deleteCopies(runtime, store, scope, { id, agent, lastSeq })
   }
   // The copies are gone from here: a crash leaves a log without copies, and the deletion can be repeated.
   failpoint('delete.after_state')
@@ -74,8 +70,8 @@ async function deleteCopies(
   conversation: Known,
 ): Promise<void> {
   for await (const childId of childIdsIn(store, conversation.id)) {
-    const child = await store.getConversation(childId)
-    if (child) await deleteCopies(runtime, store, scope, child)
+    const child = await store.standing(childId)
+    if (child) await deleteCopies(runtime, store, scope, { ...child, id: childId })
   }
   await deleteCopy(runtime, store, scope, conversation)
 }

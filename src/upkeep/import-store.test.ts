@@ -62,7 +62,7 @@ describe('an import', () => {
   )
 
   test('refuses an event that is larger than one may be, and names the line', async () => {
-    const index = lines.findIndex((line) => line.includes('"title":"A"'))
+    const index = lines.findIndex((line) => line.includes('"titled"') && line.includes('"title":"A"'))
     const huge = lines
       .with(index, lines[index]!.replace('"title":"A"', `"title":"${'x'.repeat(1_200_000)}"`))
       .join('\n')

@@ -71,7 +71,7 @@ overStores('a conversation whose row is damaged', ({ openStore, start }) => {
       ['fsmState', 'fsm_state_differs'],
       ['parent', 'row_unreadable'],
       ['settings', 'row_unreadable'],
-      ['title', 'row_unreadable'],
+      ['title', 'title_differs'],
     ])
     const runtime = start({ agents: [], store })
     for (const column of columns) expect(await runtime.conversation(column).delete()).toBe(true)
