@@ -125,7 +125,7 @@ export function changeProblem(change: unknown): string | null {
 }
 
 /** Checks a state by its schemas, each for its own keys. What they return is the state, as JSON. */
-export async function checkState(definition: AgentState, given: unknown): Promise<Validation<JsonObject>> {
+async function checkState(definition: AgentState, given: unknown): Promise<Validation<JsonObject>> {
   const json = asObject(given)
   if (!json.ok) return json
   const values = json.value

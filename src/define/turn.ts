@@ -230,7 +230,7 @@ const turnKeys: readonly (keyof Turn)[] = [
 ]
 
 /** What hooks see is committed afterwards, so they must not be able to change it. */
-export function deepFreeze(value: unknown): void {
+function deepFreeze(value: unknown): void {
   if (typeof value !== 'object' || value === null || Object.isFrozen(value)) return
   // Typed arrays cannot be frozen.
   if (ArrayBuffer.isView(value)) return

@@ -4,7 +4,7 @@ import type { Snapshot, SnapshotFile, SnapshotMessage, SnapshotPart } from '../l
 import type { TenantStore } from '../store/store.ts'
 
 /** The most bytes of files in one snapshot, before base64. */
-export const mostFileBytes = 2 * 1024 * 1024
+const mostFileBytes = 2 * 1024 * 1024
 
 /** Adds the bytes of files, from the newest to the oldest, while they fit. A file that a later message repeats is added once. */
 export async function withFileBytes(snapshot: Snapshot, store: Pick<TenantStore, 'getBlob'>): Promise<Snapshot> {

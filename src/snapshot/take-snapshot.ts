@@ -20,7 +20,7 @@ import { orderedItems } from '../prompt/render/render-turn.ts'
 import type { WorkingSet } from '../store/working-sets.ts'
 
 /** About how many bytes of messages a snapshot has. Files count apart. */
-export const mostSnapshotBytes = 4 * 1024 * 1024
+const mostSnapshotBytes = 4 * 1024 * 1024
 
 type Told = { readonly turn: SnapshotTurn; readonly messages: readonly SnapshotMessage[] }
 
