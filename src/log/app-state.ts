@@ -1,5 +1,4 @@
 import type { Json, JsonObject } from '../base/json.ts'
-import { encode } from './codec.ts'
 import type { StatePatch, StateSet } from './events.ts'
 
 /** The most that the state of a conversation may take, as JSON. */
@@ -30,7 +29,7 @@ export function patched(values: JsonObject, { set, remove }: StatePatch): JsonOb
 /** The change from one state to another, by top-level keys. Null when they are the same. */
 export function patchBetween(before: JsonObject, after: JsonObject): StatePatch | null {
   const changed = Object.keys(after).filter(
-    (key) => !Object.hasOwn(before, key) || encode(before[key]) !== encode(after[key]),
+    (key) => !Object.hasOwn(before, key) || JSON.stringify(before[key]) !== JSON.stringify(after[key]),
   )
   const remove = Object.keys(before).filter((key) => !Object.hasOwn(after, key))
   if (changed.length === 0 && remove.length === 0) return null
@@ -69,5 +68,5 @@ function bytesAfter(values: JsonObject = {}, { set, remove }: StatePatch): numbe
 
 /** With its colon and its comma. */
 function memberBytes(key: string, value: Json): number {
-  return utf8.encode(encode(key)).length + utf8.encode(encode(value)).length + 2
+  return utf8.encode(JSON.stringify(key)).length + utf8.encode(JSON.stringify(value)).length + 2
 }

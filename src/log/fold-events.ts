@@ -1,5 +1,4 @@
 import { EventInvalidError, EventUnknownError } from '../base/errors/log-errors.ts'
-import type { Json } from '../base/json.ts'
 import { type AppState, changedState } from './app-state.ts'
 import type { EventOf, LogEvent, StateSet, UserMsg, Withheld } from './events.ts'
 import { type CallEvent, callPosition, copyCalls, foldCall, isOfCall, newCall, waitsIn } from './fold-call.ts'
@@ -12,6 +11,7 @@ import {
   type FoundCall,
   findCall,
   openTurn,
+  seedTitle,
   type TurnItem,
   type TurnState,
 } from './state.ts'
@@ -35,12 +35,6 @@ export function foldEvents(
 export type OnIgnored = (event: LogEvent, why: string, missing?: Missing) => void
 
 export type Missing = { readonly what: 'turn' | 'call' | 'message'; readonly id: string }
-
-/** The title that a conversation takes over from its seed. */
-export function seedTitle(seed: Json): string | null {
-  const title = typeof seed === 'object' && seed !== null && 'title' in seed ? seed['title'] : null
-  return typeof title === 'string' && title !== '' ? title : null
-}
 
 /**
  * Folds a log event by event. Copies a turn the first time it changes, so folding n events costs n however long the log before them is. Must not be used after

@@ -124,6 +124,12 @@ export type Round = Omit<Suspension, 'callId'> & {
 
 export const emptyState: ConversationState = { lastSeq: 0, title: null, seed: null, turns: [] }
 
+/** The title that a conversation takes over from its seed. */
+export function seedTitle(seed: Json): string | null {
+  const title = typeof seed === 'object' && seed !== null && 'title' in seed ? seed['title'] : null
+  return typeof title === 'string' && title !== '' ? title : null
+}
+
 /** The turn being worked on: at most one. */
 export function openTurn({ turns }: Pick<ConversationState, 'turns'>): TurnState | null {
   const newest = turns.findLast((turn) => turn.opened)

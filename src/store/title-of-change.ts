@@ -1,7 +1,7 @@
 import { InvalidArgumentError } from '../base/errors/store-errors.ts'
 import type { Json } from '../base/json.ts'
 import { decode, encode } from '../log/codec.ts'
-import { seedTitle } from '../log/fold-events.ts'
+import { seedTitle } from '../log/state.ts'
 import { checkTitle } from './checks.ts'
 import type { PreparedChange } from './driver.ts'
 import type { ConversationAttrs } from './records.ts'
