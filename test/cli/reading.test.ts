@@ -148,7 +148,7 @@ test('a Postgres store is looked at as any other', async () => {
   await store.close()
   const { code, stdout } = await perdure(['list', '--store', connectionString])
   expect(code).toBe(0)
-  expect(stdout).toMatch(/ticket-1 +idle +support +0 +.*On Postgres/)
+  expect(stdout).toMatch(/ticket-1 +idle +support +1 +.*On Postgres/)
 })
 
 test('a tenant of a store is named', async () => {

@@ -75,6 +75,12 @@ const printed: Readonly<Record<string, readonly (string | RegExp)[]>> = {
     'kept for acme: helper, on_shutdown',
     'kept for other: helper, on_shutdown',
   ],
+  'todo-list.ts': [
+    'asks:    Which tea? green or black',
+    'answer:  I will make green tea.',
+    'task 1:  boil water (open)',
+    'task 2:  choose a tea (done)',
+  ],
   'your-own-store.ts': ['Hello -> That was message 1.', 'Do you remember me? -> That was message 3.'],
 }
 

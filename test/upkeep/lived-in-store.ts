@@ -135,11 +135,11 @@ export async function liveIn(store: Store): Promise<void> {
 
   const waiting = as.conversation('waiting', { agent: 'payer' })
   await (await waiting.send('Pay')).outcome()
-  await waiting.note('asked', { at: 'the till' })
-  const [asked] = (await waiting.view()).pending
-  await waiting.extendDeadline(asked!, { expiresInMs: 86_400_000 })
   await waiting.fork({ at: 4, id: 'fork-early' })
-  await waiting.fork({ id: 'fork-waiting' })
+  const copy = await waiting.fork({ id: 'fork-waiting' })
+  await copy.note('asked', { at: 'the till' })
+  const [asked] = (await copy.view()).pending
+  await copy.extendDeadline(asked!, { expiresInMs: 86_400_000 })
 
   const answered = as.conversation('answered', { agent: 'payer' })
   const turn = await answered.send('Pay')
