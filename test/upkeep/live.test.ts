@@ -72,7 +72,7 @@ overStores('a store that is used', (story) => {
     const options = { repair: true, onRepair: ({ outcome }: { outcome: string }) => repairs.push(outcome) }
     // The lease holder continues by itself, so a wake-up is not missed yet.
     expect(await examineStore(store, options)).toMatchObject({ faults: 0, repaired: 0 })
-    await store.putConversation('due', { status: 'ended' })
+    await store.commit('due', { events: [], conversation: { status: 'ended' } })
     expect(await examineStore(store, options)).toMatchObject({ faults: 1, repaired: 0 })
     expect(repairs).toEqual(['held'])
     await store.releaseLease('due', lease!.epoch)

@@ -225,6 +225,8 @@ export function limitsAndBadInput({ describe, test, expect, refused }: Suite): v
         'é'.repeat((mebibyte - frame) / 2),
         '€'.repeat((mebibyte - frame) / 3),
       ]
+      // A first event: an id that another case deleted cannot be seeded.
+      await store.appendEvent('chat', userMsg())
       for (const text of texts) {
         const seq = await store.appendEvent('chat', seeded(text))
         const [event] = await store.streamEvents('chat', { after: seq - 1 })

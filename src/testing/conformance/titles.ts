@@ -42,8 +42,9 @@ export function titles({ describe, test, testTwoStores, expect, refused }: Suite
       await store.commit('chat', { events: [titled('First'), titled('Last')] })
       expect(await store.getConversation('chat')).toMatchObject({ title: 'Last', lastSeq: 4 })
       const seed = seeded({ title: 'From elsewhere' })
-      await store.commit('copy', { events: [seed], conversation: { title: 'From elsewhere' } })
-      expect(await store.getConversation('copy')).toMatchObject({ title: 'From elsewhere', lastSeq: 1 })
+      // An id of its own: one that another case deleted cannot be seeded.
+      await store.commit('seeded-title', { events: [seed], conversation: { title: 'From elsewhere' } })
+      expect(await store.getConversation('seeded-title')).toMatchObject({ title: 'From elsewhere', lastSeq: 1 })
     })
 
     test('a change with a title writes the event, and one whose event says something else is refused', async ({

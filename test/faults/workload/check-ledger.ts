@@ -146,7 +146,8 @@ async function checkRecord(
   if (!isDeepStrictEqual(record.fsmState, cached?.fsmState ?? null)) {
     violations.push(`${conversation} has a cached state its last commit did not bring`)
   }
-  if (record.title !== (cached?.conversation?.title ?? null)) {
+  const titled = cached?.events.findLast(({ type }) => type === 'titled')
+  if (record.title !== (titled?.type === 'titled' ? titled.content.title : null)) {
     violations.push(`${conversation} has a title its last commit did not bring`)
   }
   return violations

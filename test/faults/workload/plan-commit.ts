@@ -103,6 +103,8 @@ export function commitOf(event: LogEvent): string | null {
       return mark(event.content.prompt)
     case 'resolution':
       return mark(event.content.value)
+    case 'titled':
+      return event.content.title
     default:
       return null
   }
@@ -159,6 +161,7 @@ function resolution(commit: string, callId: string): Pick<Change, 'events' | 're
 
 /** The cached state and the title name the commit too, so that a change without them shows. */
 function withState(commit: string, lastSeq: number, change: Change): Change {
-  const fsmState: FsmState = { state: 'running', pending: [commit], lastSeq: lastSeq + change.events.length }
-  return { ...change, fsmState, conversation: { title: commit } }
+  const events: NewEvent[] = [...change.events, { type: 'titled', content: { title: commit } }]
+  const fsmState: FsmState = { state: 'running', pending: [commit], lastSeq: lastSeq + events.length }
+  return { ...change, events, fsmState }
 }
