@@ -36,7 +36,7 @@ overStores('the history of a conversation', (story) => {
 
   test('of nothing is empty', async () => {
     const chat = story.start({ agents: [defineAgent({ name: 'a', model: scriptedModel('x') })] }).conversation('c1')
-    expect(await chat.history()).toEqual({ messages: [], before: null })
+    expect(await chat.history()).toEqual({ messages: [], notes: [], before: null })
     expect(await chat.events()).toEqual([])
   })
 

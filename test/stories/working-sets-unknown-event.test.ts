@@ -73,7 +73,7 @@ overStores('an event that this version does not know', (story) => {
     await data.appendEvent('c1', { type: 'user_msg', content: three })
     const unknownEvent = { seq: whole.seq + 1, type: 'superseded', needs: '0.7.0' }
     expect(await chat.view()).toEqual({ ...whole, unknownEvent })
-    expect(await chat.history()).toEqual({ messages, before: null, unknownEvent })
+    expect(await chat.history()).toEqual({ messages, notes: [], before: null, unknownEvent })
     const older = await chat.history({ limit: 1 })
     expect(older.messages).toEqual(messages.slice(2))
     expect((await chat.history({ before: older.before!, limit: 1 })).messages).toEqual(messages.slice(0, 2))

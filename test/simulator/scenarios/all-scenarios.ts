@@ -5,6 +5,11 @@ import type { Scenario } from './scenario.ts'
 
 const done = (tool: string): string => `${tool} = "${tool} done"`
 
+const keepsState = {
+  state: { type: 'object', required: ['kept', 'outside'] },
+  initialState: { kept: [], outside: [] },
+}
+
 export const scenarios: readonly Scenario[] = [
   {
     name: 'plain',
@@ -236,10 +241,7 @@ export const scenarios: readonly Scenario[] = [
   {
     name: 'kept-state',
     messages: ['keep both'],
-    agent: () => ({
-      state: { type: 'object', required: ['kept', 'outside'] },
-      initialState: { kept: [], outside: [] },
-    }),
+    agent: () => keepsState,
     transcripts: [
       [
         ...['user: keep both', 'assistant: At once.', done('keep'), done('keep'), 'assistant: Both are kept.'],
@@ -266,11 +268,21 @@ export const scenarios: readonly Scenario[] = [
   },
   {
     name: 'long-day',
-    messages: ['refund me', 'be cancelled', 'ask me', 'work until cancelled', 'pay, look and book'],
+    title: 'A long day',
+    messages: ['refund me', 'be cancelled', 'keep both', 'ask me', 'work until cancelled', 'pay, look and book'],
+    agent: () => keepsState,
     transcripts: [
       [
         ...['user: refund me', 'assistant: ', done('refund'), 'assistant: It is refunded.', 'completed'],
         ...['user: be cancelled', 'cancelled'],
+        ...[
+          'user: keep both',
+          'assistant: At once.',
+          done('keep'),
+          done('keep'),
+          'assistant: Both are kept.',
+          'completed',
+        ],
         ...['user: ask me', 'assistant: ', 'colour = "blue"', 'assistant: A fine colour.', 'completed'],
         ...['user: work until cancelled', 'assistant: It takes long.', done('pay'), 'slow is unknown', 'cancelled'],
         ...['user: pay, look and book', 'assistant: At once.', done('pay'), done('look'), done('book')],
