@@ -42,7 +42,10 @@ export async function restoreConversation(
     failpoint('restore.after_commit')
     return result.ok || result.lastSeq > 0
   } catch (error) {
-    if (!PerdureError.isInstance(error) || !unusable.has(error.code)) throw error
+    if (!PerdureError.isInstance(error)) throw error
+    // The log began elsewhere meanwhile, and a process works on it.
+    if (error.code === 'owner_only') return true
+    if (!unusable.has(error.code)) throw error
     const problem = error.message
     logger.warn('a snapshot cannot be used; the conversation begins without it', {
       agentId,

@@ -91,7 +91,9 @@ overStores('a session where its code is not', (story) => {
       if (types.length === 2) setTimeout(() => stop.abort(), 20)
     }
     expect(types).toEqual(['flow_started', 'flow_opened'])
-    const watching = session.watch({ after: 2 }).next()
+    const watch = session.watch({ after: 1 })
+    expect(await watch.next()).toMatchObject({ value: { type: 'flow_opened' } })
+    const watching = watch.next()
     await session.delete()
     expect(await watching).toEqual({ done: true, value: undefined })
   })

@@ -6,7 +6,7 @@ import { callPhase } from '../../log/call-phase.ts'
 import { decode, encode } from '../../log/codec.ts'
 import type { LogEvent } from '../../log/events.ts'
 import { foldEvents } from '../../log/fold-events.ts'
-import { type CallState, type ConversationState, emptyState, type TurnState } from '../../log/state.ts'
+import { type CallState, type ConversationState, emptyState, type TurnItem, type TurnState } from '../../log/state.ts'
 import { type Eviction, type Explanation, explain, seenBy } from '../../prompt/explain.ts'
 import { checkWhole } from '../../store/checks.ts'
 import { pagesAfter } from '../../store/log-pages.ts'
@@ -84,7 +84,11 @@ function about(state: ConversationState, after: number, last: number): Conversat
 
 function ofRange(turn: TurnState, after: number, last: number): TurnState {
   const isMeant = (seq: number): boolean => seq > after && seq <= last
-  const items = turn.items.filter(({ seq }, index) => isMeant(seq) || index === turn.items.length - 1)
+  // The event that sent a message back may be on the page after the message.
+  const isSentBack = (item: TurnItem): boolean => item.type === 'assistant' && item.regeneration !== null
+  const items = turn.items.filter(
+    (item, index) => isMeant(item.seq) || isSentBack(item) || index === turn.items.length - 1,
+  )
   const calls = turn.calls.filter((call) => callPhase(call).type !== 'ended' || seqsOf(call).some(isMeant))
   return { ...turn, items, calls }
 }

@@ -7,7 +7,7 @@ import type { Store } from '../store.ts'
 import { Database } from './database.ts'
 import { postgresStore } from './index.ts'
 
-const seeded = (state: string) => ({ type: 'seeded', content: { state } }) as const
+const note = (data: string) => ({ type: 'note', content: { name: 'n', data, who: 'ann' } }) as const
 const acquire = { holder: 'me', ttlMs: 60_000 }
 
 let store: Store
@@ -38,9 +38,9 @@ type Prepared = { readonly id: string; readonly epoch: number; readonly at: numb
 async function prepared(leasedBy: string | null): Promise<Prepared> {
   count += 1
   const id = `log-${String(count).padStart(3, '0')}`
-  await store.appendEvent(id, seeded('one'))
+  await store.appendEvent(id, note('one'))
   await store.putConversation(id, { agent: 'helper' })
-  const second = await store.commit(id, { events: [seeded('two')], key: 'known' })
+  const second = await store.commit(id, { events: [note('two')], key: 'known' })
   const lease = leasedBy === null ? null : await store.acquireLease(id, leasedBy, 60_000)
   return { id, epoch: lease?.epoch ?? 0, at: second.ok ? second.at! : 0 }
 }
@@ -74,58 +74,65 @@ const idle = { state: 'idle' as const, lastSeq: 3, pending: [] }
 
 describe('a change that is committed alone writes and returns the same as in a batch', () => {
   test.each<[string, string | null, (log: Prepared) => Change, 'plain' | 'both' | 'function']>([
-    ['an append', null, () => ({ events: [seeded('three')], expectedSeq: 2 }), 'plain'],
-    ['several events', null, () => ({ events: [seeded('three'), seeded('"four", {}')], expectedSeq: 2 }), 'plain'],
+    ['an append', null, () => ({ events: [note('three')], expectedSeq: 2 }), 'plain'],
+    ['several events', null, () => ({ events: [note('three'), note('"four", {}')], expectedSeq: 2 }), 'plain'],
     ['no event', null, () => ({ events: [], expectedSeq: 2 }), 'plain'],
     [
       'under a lease',
       'me',
-      ({ epoch }) => ({ events: [seeded('three')], expectedSeq: 2, epoch, fsmState: idle }),
+      ({ epoch }) => ({ events: [note('three')], expectedSeq: 2, epoch, fsmState: idle }),
       'plain',
     ],
     [
       'letting go',
       'me',
-      ({ epoch }) => ({ events: [seeded('three')], expectedSeq: 2, epoch, wakeAt: null, lease: 'release' }),
+      ({ epoch }) => ({ events: [note('three')], expectedSeq: 2, epoch, wakeAt: null, lease: 'release' }),
       'plain',
     ],
-    ['a wake-up', null, () => ({ events: [seeded('three')], expectedSeq: 2, wakeAt: { inMs: 50_000 } }), 'plain'],
-    ['a new key', null, () => ({ events: [seeded('three')], expectedSeq: 2, key: 'new', digest: 'd' }), 'plain'],
-    ['taking a free lease', null, () => ({ events: [seeded('three')], expectedSeq: 2, acquire }), 'plain'],
-    ['with a key', null, () => ({ events: [seeded('three')], expectedSeq: 2, key: 'new', acquire }), 'plain'],
-    ['at its time', null, ({ at }) => ({ events: [seeded('three')], expectedSeq: 2, expectedAt: at }), 'plain'],
+    ['a wake-up', null, () => ({ events: [note('three')], expectedSeq: 2, wakeAt: { inMs: 50_000 } }), 'plain'],
+    ['a new key', null, () => ({ events: [note('three')], expectedSeq: 2, key: 'new', digest: 'd' }), 'plain'],
+    ['taking a free lease', null, () => ({ events: [note('three')], expectedSeq: 2, acquire }), 'plain'],
+    ['with a key', null, () => ({ events: [note('three')], expectedSeq: 2, key: 'new', acquire }), 'plain'],
+    ['at its time', null, ({ at }) => ({ events: [note('three')], expectedSeq: 2, expectedAt: at }), 'plain'],
     [
       'with all of it',
       null,
-      ({ at }) => ({ events: [seeded('three')], expectedSeq: 2, expectedAt: at, key: 'new', acquire }),
+      ({ at }) => ({ events: [note('three')], expectedSeq: 2, expectedAt: at, key: 'new', acquire }),
       'plain',
     ],
-    ['at another time', null, ({ at }) => ({ events: [seeded('three')], expectedSeq: 2, expectedAt: at + 1 }), 'both'],
+    ['at another time', null, ({ at }) => ({ events: [note('three')], expectedSeq: 2, expectedAt: at + 1 }), 'both'],
     [
       'by its agent',
       null,
-      ({ at }) => ({ events: [seeded('three')], expectedSeq: 2, expectedAt: at, expectedAgent: 'helper' }),
+      ({ at }) => ({ events: [note('three')], expectedSeq: 2, expectedAt: at, expectedAgent: 'helper' }),
       'plain',
     ],
     [
       'by its agent, with all of it',
       null,
       ({ at }) => ({
-        ...{ events: [seeded('three')], expectedSeq: 2, expectedAt: at, expectedAgent: 'helper', key: 'new', acquire },
+        ...{
+          events: [note('three')],
+          expectedSeq: 2,
+          expectedAt: at,
+          expectedAgent: 'helper',
+          key: 'new',
+          acquire,
+        },
       }),
       'plain',
     ],
-    ['by another agent', null, () => ({ events: [seeded('three')], expectedSeq: 2, expectedAgent: 'other' }), 'both'],
-    ['a lease that is taken', 'you', () => ({ events: [seeded('three')], expectedSeq: 2, acquire }), 'both'],
-    ['a known key', null, () => ({ events: [seeded('three')], expectedSeq: 2, key: 'known' }), 'both'],
-    ['a known key at a wrong place', null, () => ({ events: [seeded('three')], expectedSeq: 1, key: 'known' }), 'both'],
-    ['a wrong place', null, () => ({ events: [seeded('three')], expectedSeq: 1 }), 'both'],
-    ['a wrong epoch', 'me', ({ epoch }) => ({ events: [seeded('three')], expectedSeq: 2, epoch: epoch - 1 }), 'both'],
-    ['wherever it ends', null, () => ({ events: [seeded('three')] }), 'plain'],
-    ['a lease wherever it ends', null, () => ({ events: [seeded('three')], acquire }), 'plain'],
-    ['a key wherever it ends', null, () => ({ events: [seeded('three')], key: 'new' }), 'plain'],
+    ['by another agent', null, () => ({ events: [note('three')], expectedSeq: 2, expectedAgent: 'other' }), 'both'],
+    ['a lease that is taken', 'you', () => ({ events: [note('three')], expectedSeq: 2, acquire }), 'both'],
+    ['a known key', null, () => ({ events: [note('three')], expectedSeq: 2, key: 'known' }), 'both'],
+    ['a known key at a wrong place', null, () => ({ events: [note('three')], expectedSeq: 1, key: 'known' }), 'both'],
+    ['a wrong place', null, () => ({ events: [note('three')], expectedSeq: 1 }), 'both'],
+    ['a wrong epoch', 'me', ({ epoch }) => ({ events: [note('three')], expectedSeq: 2, epoch: epoch - 1 }), 'both'],
+    ['wherever it ends', null, () => ({ events: [note('three')] }), 'plain'],
+    ['a lease wherever it ends', null, () => ({ events: [note('three')], acquire }), 'plain'],
+    ['a key wherever it ends', null, () => ({ events: [note('three')], key: 'new' }), 'plain'],
     ['a key for nothing else', null, () => ({ events: [], key: 'new', digest: 'd' }), 'plain'],
-    ['an empty log', null, () => ({ events: [seeded('three')], expectedSeq: 0 }), 'function'],
+    ['an empty log', null, () => ({ events: [note('three')], expectedSeq: 0 }), 'function'],
     ['a title', null, () => ({ events: [], expectedSeq: 2, conversation: { title: 'Two' } }), 'function'],
     ['a call', null, () => ({ events: [], expectedSeq: 2, calls: [{ id: `call-${count}` }] }), 'function'],
   ])('%s', async (_, leasedBy, changeFor, way) => {
@@ -139,7 +146,7 @@ describe('a change that is committed alone writes and returns the same as in a b
     count += 1
     const [result] = await Promise.all([
       store.commit(batched.id, changeFor(batched)),
-      store.appendEvent(`neighbour-${count}`, seeded('beside')),
+      store.appendEvent(`neighbour-${count}`, note('beside')),
     ])
     expect(told(result)).toEqual(aloneTold)
     expect(await rowsOf(alone.id)).toEqual(await rowsOf(batched.id))
@@ -159,7 +166,7 @@ describe('a change that is committed alone writes and returns the same as in a b
         await new Promise((resolve) => setTimeout(resolve, 5))
       }
       const { epoch } = await claim(id, 'me', 1)
-      const beside = isAlone ? Promise.resolve() : store.appendEvent(`neighbour-${id}-ended`, seeded('beside'))
+      const beside = isAlone ? Promise.resolve() : store.appendEvent(`neighbour-${id}-ended`, note('beside'))
       await Promise.all([store.commit(id, { events: [turnEnded()], epoch }), beside])
       await new Promise((resolve) => setTimeout(resolve, 5))
       lapses.push((await claim(id, 'you', 60_000)).lapses)
@@ -169,12 +176,12 @@ describe('a change that is committed alone writes and returns the same as in a b
 
   test('a known key that took the lease', async () => {
     const { id } = await prepared(null)
-    const change = { events: [seeded('three')], key: 'leased', acquire }
+    const change = { events: [note('three')], key: 'leased', acquire }
     const first = await store.commit(id, change)
     if (!first.ok) throw new Error(`refused: ${first.conflict}`)
     const known = { ok: true, seq: 3, epoch: first.epoch! }
     expect(await store.commit(id, change)).toEqual(known)
-    const beside = store.appendEvent(`neighbour-${count}-leased`, seeded('beside'))
+    const beside = store.appendEvent(`neighbour-${count}-leased`, note('beside'))
     expect(await Promise.all([store.commit(id, change), beside])).toEqual([known, 1])
     const other = { ...change, acquire: { ...acquire, holder: 'you' } }
     expect(await store.commit(id, other)).toEqual({ ok: true, seq: 3 })
@@ -185,7 +192,7 @@ describe('writers who wait for each other', () => {
   test('one writes at the end they all knew, and the others get a conflict', async () => {
     const { id } = await prepared(null)
     const results = await whileLocked(id, ['a', 'b', 'c'], (title) =>
-      store.commit(id, { events: [seeded(title)], expectedSeq: 2 }),
+      store.commit(id, { events: [note(title)], expectedSeq: 2 }),
     )
     expect(results.filter(({ ok }) => ok)).toHaveLength(1)
     expect(results.filter(({ ok }) => !ok)).toEqual([0, 1].map(() => ({ ok: false, conflict: 'seq', lastSeq: 3 })))
@@ -193,7 +200,7 @@ describe('writers who wait for each other', () => {
 
   test('wherever it ends, all write, one after the other', async () => {
     const { id } = await prepared(null)
-    const results = await whileLocked(id, ['a', 'b', 'c'], (title) => store.commit(id, { events: [seeded(title)] }))
+    const results = await whileLocked(id, ['a', 'b', 'c'], (title) => store.commit(id, { events: [note(title)] }))
     // Postgres decides which of them comes first.
     const seqs = results.map((result) => (result.ok ? result.seq : null))
     expect(seqs.toSorted()).toEqual([3, 4, 5])
@@ -202,12 +209,12 @@ describe('writers who wait for each other', () => {
 
   test('with the same key, wherever it ends, all get the answer of the first', async () => {
     const { id } = await prepared(null)
-    const results = await whileLocked(id, [1, 2, 3], () => store.commit(id, { events: [seeded('x')], key: 'same' }))
+    const results = await whileLocked(id, [1, 2, 3], () => store.commit(id, { events: [note('x')], key: 'same' }))
     expect(results).toMatchObject([1, 2, 3].map(() => ({ ok: true, seq: 3 })))
   })
 
   test.each([
-    ['with an event', [seeded('once')], 3],
+    ['with an event', [note('once')], 3],
     ['without', [], 2],
   ])('with the same key all get the answer of the first, %s', async (_, events, seq) => {
     const { id } = await prepared(null)
@@ -225,7 +232,7 @@ describe('writers who wait for each other', () => {
     const { id } = await prepared(null)
     const changes: Change[] = [
       { events: [], expectedSeq: 2, key: 'same', digest: 'd' },
-      { events: [seeded('once')], expectedSeq: 2, key: 'same', digest },
+      { events: [note('once')], expectedSeq: 2, key: 'same', digest },
     ]
     const code = (error: { code: string }) => error.code
     const [first, second] = await whileLocked(id, changes, (change) => store.commit(id, change).catch(code))
@@ -238,7 +245,7 @@ describe('writers who wait for each other', () => {
     ['appends to it, where it does not care', false, { ok: true, seq: 3 }],
   ])('one who waits while the log is deleted and begun anew %s', async (_, namesTime, told) => {
     const { id, at } = await prepared(null)
-    const change = { events: [seeded('three')], expectedSeq: 2, ...(namesTime ? { expectedAt: at } : {}) }
+    const change = { events: [note('three')], expectedSeq: 2, ...(namesTime ? { expectedAt: at } : {}) }
     const beginAnew = async () => {
       await locker.query('CREATE TEMP TABLE c ON COMMIT DROP AS SELECT * FROM perdure.conversations WHERE false')
       await locker.query('CREATE TEMP TABLE e ON COMMIT DROP AS SELECT * FROM perdure.events WHERE false')

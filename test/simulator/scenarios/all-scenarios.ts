@@ -269,7 +269,15 @@ export const scenarios: readonly Scenario[] = [
   {
     name: 'long-day',
     title: 'A long day',
-    messages: ['refund me', 'be cancelled', 'keep both', 'ask me', 'work until cancelled', 'pay, look and book'],
+    messages: [
+      'refund me',
+      'be cancelled',
+      'keep both',
+      'ask me',
+      'work until cancelled',
+      'keep them too',
+      'pay, look and book',
+    ],
     agent: () => keepsState,
     transcripts: [
       [
@@ -285,6 +293,7 @@ export const scenarios: readonly Scenario[] = [
         ],
         ...['user: ask me', 'assistant: ', 'colour = "blue"', 'assistant: A fine colour.', 'completed'],
         ...['user: work until cancelled', 'assistant: It takes long.', done('pay'), 'slow is unknown', 'cancelled'],
+        ...['user: keep them too', 'assistant: At once.', done('keep'), 'assistant: They are kept.', 'completed'],
         ...['user: pay, look and book', 'assistant: At once.', done('pay'), done('look'), done('book')],
         ...['assistant: All three are done.', 'completed'],
       ],

@@ -11,7 +11,7 @@ export async function play(scenario: Scenario, host: Host): Promise<void> {
   for (const [index, text] of scenario.messages.entries()) {
     const turn = await send(scenario, host, text, index === 0 ? 'reject' : 'queue')
     const { title } = scenario
-    if (title !== undefined) await insisting(host, () => host.chat(scenario).rename(title))
+    if (title !== undefined) await insisting(host, () => host.chat(scenario).rename(`${title} ${index}`))
     if (!scenario.isPoison) await attend(turn, scenario, host)
   }
 }

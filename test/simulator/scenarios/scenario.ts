@@ -9,7 +9,7 @@ export type Scenario = {
   readonly name: string
   /** Each is sent when the turn of the one before has ended. What the model says to it is in `script.ts`. */
   readonly messages: readonly string[]
-  /** It is renamed after each message, to the same. */
+  /** It is renamed after each message, to this with the number of the message. */
   readonly title?: string
   readonly agent?: (
     host: Host,

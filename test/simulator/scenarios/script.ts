@@ -34,6 +34,7 @@ const script: Readonly<Record<string, readonly Step[]>> = {
   'do this instead': [{ calls: [call('look')] }, 'This instead.'],
   'finish it': [{ text: 'At once.', calls: [call('finish'), call('look')] }, 'It was cut off too often.'],
   'keep both': [{ text: 'At once.', calls: [call('keep'), call('keep')] }, 'Both are kept.'],
+  'keep them too': [{ text: 'At once.', calls: [call('keep')] }, 'They are kept.'],
   'with a note': [{ calls: [call('look')] }, 'Noted and done.'],
   'be rude': [{ text: 'Shut up.', calls: [call('pay')] }],
   'Be polite.': ['Good day.'],
