@@ -70,7 +70,7 @@ export const commitCommands = [
       }))
       await world.act(
         async () => {
-          const results = await Promise.all(changes.map((change, via) => world.handle(name, via).commit(id, change)))
+          const results = await allEnded(changes.map((change, via) => world.handle(name, via).commit(id, change)))
           return results.map(withoutTime)
         },
         (at, actual) => {
@@ -93,7 +93,7 @@ export const commitCommands = [
       await world.act(
         async () => {
           const all = Array.from({ length: times }, (_, via) => world.handle(name, via).commit(id, change))
-          return (await Promise.all(all)).map(withoutTime)
+          return (await allEnded(all)).map(withoutTime)
         },
         (at) => {
           const { seq } = commit(tenant, id, change, at) as { seq: number }
@@ -103,6 +103,12 @@ export const commitCommands = [
     },
   }),
 ]
+
+/** Like `Promise.all`, but rejects only when all have ended: what goes on after a refusal would meet the next command. */
+async function allEnded<T>(all: readonly Promise<T>[]): Promise<T[]> {
+  await Promise.allSettled(all)
+  return Promise.all(all)
+}
 
 function withoutTime(result: CommitResult): CommitResult {
   return result.ok ? { ok: true, seq: result.seq } : result
