@@ -16,7 +16,7 @@ import { checkRest, isParked, isUpToDate } from './promises/check-rest.ts'
 import type { Scenario } from './scenarios/scenario.ts'
 import type { Report } from './simulate.ts'
 import { Killed, SimulatedProcess } from './simulated-process.ts'
-import { noPassings, type Passings, timing, World } from './world.ts'
+import { isAtEnd, noPassings, type Passings, timing, World } from './world.ts'
 import { Zombies } from './zombies.ts'
 
 const stepMs = 10
@@ -226,7 +226,7 @@ export class Simulation {
       const log = await this.#world.log(scenario)
       const family = scenario.hasHelper ? (await this.#world.family(scenario)).slice(1) : []
       const children = family.map((child) => `; its child at ${child.log.map(({ type }) => type).join(', ')}`).join('')
-      if (log.at(-1)?.type !== 'turn_ended' || children)
+      if (!isAtEnd(log) || children)
         open.push(`${scenario.name} at ${log.map(({ type }) => type).join(', ')}${children}`)
     }
     return open.join('; ')
@@ -275,7 +275,7 @@ export class Simulation {
     const { scenarios, outage, problems } = this.#world
     for (const scenario of scenarios) {
       if (outage.concerns(this.#world.idOf(scenario)) || scenario.hasHelper) continue
-      const isEnded = (await this.#world.log(scenario)).at(-1)?.type === 'turn_ended'
+      const isEnded = isAtEnd(await this.#world.log(scenario))
       if (!isEnded) problems.push(`${scenario.name} stood still while the store failed for another`)
     }
   }

@@ -160,7 +160,7 @@ export class World {
       haveOthersEnded: async (scenario) => {
         const others = this.scenarios.filter((other) => other !== scenario && !other.isPoison)
         const logs = await Promise.all(others.map((other) => this.log(other)))
-        return logs.every((log) => log.at(-1)?.type === 'turn_ended')
+        return logs.every(isAtEnd)
       },
     }
   }
@@ -189,4 +189,9 @@ export class World {
     if (error instanceof StoreError || message.startsWith('a conversation was quarantined')) return
     this.problems.push(`an error was logged: ${message}: ${error instanceof Error ? error.stack : String(error)}`)
   }
+}
+
+/** Whether the last turn has ended. People may name a conversation and leave notes in it afterwards. */
+export function isAtEnd(log: readonly LogEvent[]): boolean {
+  return log.findLast(({ type }) => type !== 'titled' && type !== 'note')?.type === 'turn_ended'
 }
