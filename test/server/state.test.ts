@@ -8,6 +8,7 @@ import { askUser } from '../../src/extensions/index.ts'
 import { operatorHeader } from '../../src/server/guard/secret.ts'
 import { allRoutes } from '../../src/server/routes/all-routes.ts'
 import { scriptedModel } from '../../src/testing/scripted-model.ts'
+import { firstOf } from './first-of.ts'
 import { startServer } from './start-server.ts'
 
 const state = z.object({ todos: z.array(z.string()).default([]), secret: z.string().default('') })
@@ -64,18 +65,6 @@ test('no answer of the server has a key that is not exposed, except for operator
     expect(await operators.text()).toContain('Xanadu')
   }
 })
-
-async function firstOf(answer: Response): Promise<string> {
-  const reader = answer.body!.getReader()
-  const decoder = new TextDecoder()
-  let text = ''
-  while (!text.includes('data:')) {
-    const { done, value } = await reader.read()
-    if (done) break
-    text += decoder.decode(value)
-  }
-  return text
-}
 
 test('a client sees the exposed keys in its view, and no route writes state', async () => {
   const { chat } = await start()

@@ -8,6 +8,7 @@ import { allRoutes } from '../../src/server/routes/all-routes.ts'
 import { scriptedModel } from '../../src/testing/scripted-model.ts'
 import type { WatchEvent } from '../../src/view/growing-view.ts'
 import { until } from '../stories/until.ts'
+import { firstOf } from './first-of.ts'
 import { connect } from './sse-connection.ts'
 import { startServer } from './start-server.ts'
 import type { Sdk } from './ui-assemble.ts'
@@ -87,18 +88,6 @@ test.each([
     expect(await operators.text()).toContain('It is Xanadu.')
   }
 })
-
-async function firstOf(answer: Response): Promise<string> {
-  const reader = answer.body!.getReader()
-  const decoder = new TextDecoder()
-  let text = ''
-  while (!text.includes('data:')) {
-    const { done, value } = await reader.read()
-    if (done) break
-    text += decoder.decode(value)
-  }
-  return text
-}
 
 test('what a hook lets be shown is shown, with its file', async () => {
   const { chat, url, turnId } = await startHalted({ show: true })
